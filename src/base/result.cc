@@ -1,0 +1,28 @@
+#include "base/result.h"
+
+namespace pawl {
+namespace {
+
+enum class Retry { Never, Later };
+
+struct ErrorInfo {
+  std::string_view wire;
+  int http;
+  Retry retry;
+};
+
+constexpr ErrorInfo kErrors[] = {
+#define PAWL_ERROR(name, wire, http, retry) {wire, http, Retry::retry},
+#include "base/errors.def"
+#undef PAWL_ERROR
+};
+
+const ErrorInfo& info(ErrorCode code) { return kErrors[static_cast<unsigned>(code)]; }
+
+}  // namespace
+
+std::string_view wire_code(ErrorCode code) { return info(code).wire; }
+int http_status(ErrorCode code) { return info(code).http; }
+bool worth_retrying(ErrorCode code) { return info(code).retry == Retry::Later; }
+
+}  // namespace pawl
