@@ -1,0 +1,59 @@
+# Two commands: `make run` starts a server, `make test` proves the tree. Both set themselves up.
+.DEFAULT_GOAL := help
+.PHONY: help run build test bench lint fuzz sanitize ci install clean
+MAKEFLAGS += --no-print-directory
+
+PORT ?= 8080
+DATA ?= ./pawl-data
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+JOBS ?= $(shell nproc)
+export PORT DATA FUZZ_SECONDS JOBS
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' Makefile
+
+run: ## build, start the server on ./pawl-data and take a first job through it (PORT=8080 DATA=./pawl-data)
+	@tools/setup build test
+	@tools/build build
+	@tools/run
+
+build: ## leave the release binary in build/pawl
+	@tools/setup build test
+	@tools/build build
+
+test: ## build and run every test
+	@tools/setup build test
+	@tools/build build
+	@ctest --test-dir build --output-on-failure -j $(JOBS)
+
+bench: ## build and run the benchmarks
+	@tools/setup build test
+	@tools/build build
+	@set -e; for program in $$(find build/bench -maxdepth 1 -type f -name '*_bench' | sort); do echo "$$program"; $$program; done
+
+lint: ## formatting, clang-tidy on what changed (LINT_ALL=1: on everything), house rules
+	@tools/setup build test lint
+	@tools/build build
+	@tools/lint
+
+fuzz: ## run every fuzzer, FUZZ_SECONDS=60 in all
+	@tools/setup build fuzz
+	@tools/fuzz
+
+sanitize: ## unit tests under ASan+UBSan (build-asan) and TSan (build-tsan)
+	@tools/setup build test
+	@tools/sanitize
+
+ci: ## what the gate runs: tests, conformance when it is at hand, fuzzing
+	@.ci/run
+
+install: build ## binary, service file and shell completions under PREFIX=/usr/local
+	install -Dm755 build/pawl $(DESTDIR)$(PREFIX)/bin/pawl
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/pawl.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/pawl.service
+	@if build/pawl completion bash > build/pawl.bash 2>/dev/null; then \
+	  install -Dm644 build/pawl.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/pawl; fi
+
+clean: ## remove everything that was built; data directories stay
+	rm -rf build build-asan build-tsan build-fuzz
