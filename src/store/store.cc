@@ -1,0 +1,50 @@
+#include "store/store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pawl {
+
+Status check_batch(const Batch& batch, uint64_t last) {
+  if (batch.number == 0) {
+    if (!batch.journal.empty()) {
+      return Error{ErrorCode::Conflict, "journal record without a number"};
+    }
+  } else if (batch.number != last + 1) {
+    return Error{
+        ErrorCode::Conflict,
+        fmt::format("journal record {} refused: the next number is {}", batch.number, last + 1)};
+  }
+  if (batch.journal.size() > kStoreValueBytesMax) {
+    return Error{ErrorCode::TooLarge,
+                 fmt::format("journal record of {} bytes; at most {} are stored",
+                             batch.journal.size(), kStoreValueBytesMax)};
+  }
+  for (const Write& write : batch.writes) {
+    if (write.key.size() > kStoreKeyBytesMax) {
+      return Error{ErrorCode::TooLarge, fmt::format("key of {} bytes; at most {} are stored",
+                                                    write.key.size(), kStoreKeyBytesMax)};
+    }
+    if (write.value && write.value->size() > kStoreValueBytesMax) {
+      return Error{ErrorCode::TooLarge, fmt::format("value of {} bytes; at most {} are stored",
+                                                    write.value->size(), kStoreValueBytesMax)};
+    }
+  }
+  return ok_status();
+}
+
+uint64_t trim_end(uint64_t first, uint64_t last, uint64_t wanted,
+                  FunctionRef<size_t(uint64_t number)> record_bytes) {
+  const uint64_t stop = std::min({wanted, last, first + kStoreTrimRecordsMax});
+  uint64_t end = first;
+  size_t bytes = 0;
+  while (end < stop) {
+    bytes += record_bytes(end);
+    if (bytes > kStoreTrimBytesMax && end > first) break;
+    ++end;
+  }
+  return end;
+}
+
+}  // namespace pawl
