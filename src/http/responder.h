@@ -1,0 +1,103 @@
+// Responder and Stream: how a handler answers one request, from any thread, now or much later.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pawl::http {
+
+class Connection;
+struct Link;         // the part of a connection that other threads may touch
+struct StreamState;  // what a Stream and its connection share
+
+// The server writes Content-Length, Transfer-Encoding, Connection and X-Request-Id itself and skips
+// them here; it also skips headers whose name or value could not stand on one header line.
+struct Response {
+  int status = 200;
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string content_type = {};  // no Content-Type header if empty
+  std::string body = {};
+  bool close = false;  // close the connection after this answer
+};
+
+// An endless answer (server-sent events): chunked, in the order of the write() calls.
+//
+// Any thread, one at a time. Destroying an open stream closes it.
+class Stream {
+ public:
+  Stream() = default;
+  Stream(Stream&&) noexcept = default;
+  Stream& operator=(Stream&& other) noexcept;
+  ~Stream();
+
+  // False once the stream is over: closed here, the client went away, or the client reads so slowly
+  // that ServerConfig::stream_buffer_bytes_max would overflow, in which case it is disconnected. A
+  // chunk is taken whole or not at all. An empty chunk only asks whether the stream is still open.
+  bool write(std::string_view chunk);
+  void close();
+
+  // Calls back once, on the I/O thread, if the connection ends before close(); at the next
+  // opportunity if that has already happened. The last callback set counts.
+  void on_close(std::function<void()> callback);
+
+ private:
+  friend class Responder;
+  Stream(std::shared_ptr<Link> link, std::shared_ptr<StreamState> state, uint64_t sequence);
+
+  std::shared_ptr<Link> link_;
+  std::shared_ptr<StreamState> state_;
+  uint64_t sequence_ = 0;
+};
+
+// The right and the duty to answer one request exactly once: respond() or stream(). Destroying an
+// unanswered Responder sends a 500 and logs it, since a client must never wait for nobody.
+//
+// Any thread, one at a time. Answers may come in any order; the connection sends them in the order
+// of the requests. An answer to a client that has gone is dropped silently.
+class Responder {
+ public:
+  Responder() = default;
+  Responder(Responder&&) noexcept = default;
+  Responder& operator=(Responder&& other) noexcept;
+  ~Responder();
+
+  void respond(Response&& response);
+
+  // Sends status and headers of `head` (its body becomes the first chunk, if any) and leaves the
+  // rest to the Stream. To a HEAD request the stream is over at once.
+  Stream stream(Response&& head);
+
+  // The client closed its side or the connection broke. A client that only half-closed still gets
+  // an answer, so answering is never wrong; it may be pointless.
+  bool disconnected() const;
+
+  // Calls back once, on the I/O thread, if the client goes away before respond(); at the next
+  // opportunity if that has already happened. The callback may run while another thread is calling
+  // respond(), and must not destroy this Responder on a thread that is using it. It does not
+  // answer: the Responder must still be answered or destroyed.
+  void on_disconnect(std::function<void()> callback);
+
+ private:
+  friend class Connection;
+  Responder(std::shared_ptr<Link> link, uint64_t sequence);
+
+  std::shared_ptr<Link> link_;
+  uint64_t sequence_ = 0;
+};
+
+// While one lives on a thread, answers and chunks given on that thread are handed over at once but
+// each I/O thread is woken only when the batch ends, once. Keep it short-lived: it delays answers.
+class AnswerBatch {
+ public:
+  AnswerBatch();
+  AnswerBatch(const AnswerBatch&) = delete;
+  AnswerBatch& operator=(const AnswerBatch&) = delete;
+  ~AnswerBatch();
+};
+
+}  // namespace pawl::http

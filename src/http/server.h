@@ -1,0 +1,111 @@
+// Server: HTTP/1.1 over epoll, by hand (docs/adr/0002-http-by-hand.md).
+//
+// It turns bytes into Requests and Responses into bytes, and knows no workflow. Each I/O thread has
+// its own epoll; a connection belongs to one of them for life, so a request costs no thread hop
+// until the handler makes one. Whatever a client sends is answered by the handler, by a 4xx/501/505
+// with
+// {"error":{"code","message"}}, or by a closed connection; never by unbounded memory.
+//
+// start() fails with the reason if the address can not be bound or the TLS files can not be read.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "http/request.h"
+#include "http/responder.h"
+
+namespace pawl::http {
+
+// Called on an I/O thread: must not block. The request may be moved away; exceptions must not
+// leave.
+using Handler = std::function<void(Request&&, Responder)>;
+
+// One answered request. The views are valid during the call, which is made on an I/O thread.
+struct AccessRecord {
+  std::string_view method;
+  std::string_view path;
+  std::string_view id;
+  std::string_view peer;
+  int status;
+  uint64_t body_bytes;  // 0 for a stream
+  uint64_t micros;      // from the whole request read to the answer queued (a stream: to its start)
+};
+
+struct ServerConfig {
+  std::string host = "127.0.0.1";  // IPv4, IPv6 ("::" takes both) or a name
+  int port = 0;                    // 0: any free port, see Server::port()
+  int io_threads = 1;
+
+  size_t header_bytes_max = 32 * 1024;       // request line and headers: 431
+  size_t target_bytes_max = 8 * 1024;        // 414
+  size_t headers_max = 100;                  // 431
+  size_t body_bytes_max = 64 * 1024 * 1024;  // after inflating: 413
+  size_t connections_max = 10'000;           // over all threads; more get 503 and are closed
+  size_t pipeline_max = 64;  // unanswered requests of one connection before it is not read
+  size_t stream_buffer_bytes_max = 1024 * 1024;
+  size_t gzip_bytes_min = 1024;  // smaller answers are never compressed; 0: never compress
+
+  int idle_ms = 75'000;         // no request under way
+  int header_read_ms = 10'000;  // from its first byte, or the TLS handshake: 408
+  int body_read_ms = 60'000;    // the whole body: 408
+  int write_stall_ms = 30'000;  // answer bytes wait and the client takes none
+
+  std::string tls_certificate_file;  // PEM chain; both or none. TLS 1.2 at least
+  std::string tls_key_file;
+
+  // On the I/O thread, after the requests of one epoll round have been handed to the handler: the
+  // place to flush a batch. Not called for rounds without requests.
+  std::function<void()> after_poll;
+  std::function<void(const AccessRecord&)> access_log;
+  std::function<void(std::string_view message)> log;  // what an operator should look at; any thread
+};
+
+struct ServerStats {
+  uint64_t connections_open = 0;
+  uint64_t connections_accepted = 0;
+  uint64_t connections_refused = 0;  // over connections_max, or no file descriptor left
+  uint64_t requests = 0;             // handed to the handler
+  uint64_t requests_bad = 0;         // refused by the server itself
+  uint64_t timeouts = 0;
+  uint64_t slow_readers_cut = 0;
+  uint64_t unanswered = 0;  // Responders destroyed without an answer: handler bugs
+  uint64_t bytes_in = 0;
+  uint64_t bytes_out = 0;
+  uint64_t wakes = 0;  // eventfd writes by other threads
+};
+
+class Server {
+ public:
+  static Result<std::unique_ptr<Server>> start(ServerConfig config, Handler handler);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();  // stop()
+
+  int port() const;
+  bool tls() const;
+
+  // Stops accepting, closes idle connections, lets requests and streams in flight end (their
+  // answers carry Connection: close), then stops; whatever is left after `limit` is cut. A caller
+  // with endless streams or parked requests ends them first. Blocks; not from an I/O thread.
+  void drain(std::chrono::milliseconds limit);
+
+  // Cuts every connection (their on_disconnect and on_close run) and joins the I/O threads.
+  // Responders that are still around become harmless. Not from an I/O thread.
+  void stop();
+
+  ServerStats stats() const;
+
+ private:
+  struct Parts;
+  explicit Server(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace pawl::http
