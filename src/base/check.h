@@ -1,5 +1,5 @@
-// PAWL_CHECK(condition): our own assumption, checked in release too. Failing means a bug in Pawl, so the
-// process stops with the place; continuing could write a wrong state durably.
+// PAWL_CHECK(condition): our own assumption, checked in release too. Failing means a bug in Pawl,
+// so the process stops with the place; continuing could write a wrong state durably.
 #pragma once
 
 namespace pawl {
@@ -8,5 +8,6 @@ namespace pawl {
 
 }  // namespace pawl
 
-#define PAWL_CHECK(condition) \
-  (static_cast<bool>(condition) ? static_cast<void>(0) : ::pawl::check_failed(#condition, __FILE__, __LINE__))
+#define PAWL_CHECK(condition)                          \
+  (static_cast<bool>(condition) ? static_cast<void>(0) \
+                                : ::pawl::check_failed(#condition, __FILE__, __LINE__))

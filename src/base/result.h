@@ -44,8 +44,10 @@ struct [[nodiscard]] Unit {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}        // NOLINT(runtime/explicit)
-  Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}    // NOLINT(runtime/explicit)
+  Result(T value)
+      : content_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(runtime/explicit)
+  Result(Error error)
+      : content_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(runtime/explicit)
 
   bool ok() const { return content_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -86,13 +88,13 @@ inline Status ok_status() { return Unit{}; }
 // PAWL_TRY(auto x, f()) binds the value or returns the error; PAWL_TRY_DO(f()) ignores the value.
 #define PAWL_CONCAT_(a, b) a##b
 #define PAWL_CONCAT(a, b) PAWL_CONCAT_(a, b)
-#define PAWL_TRY_AS(temporary, declaration, expression)       \
-  auto temporary = (expression);                              \
-  if (!temporary.ok()) return std::move(temporary).error();   \
+#define PAWL_TRY_AS(temporary, declaration, expression)     \
+  auto temporary = (expression);                            \
+  if (!temporary.ok()) return std::move(temporary).error(); \
   declaration = std::move(temporary).value()
 #define PAWL_TRY(declaration, expression) \
   PAWL_TRY_AS(PAWL_CONCAT(pawl_try_, __LINE__), declaration, expression)
-#define PAWL_TRY_DO(expression)                                                        \
+#define PAWL_TRY_DO(expression) \
   if (auto pawl_status = (expression); !pawl_status.ok()) return std::move(pawl_status).error()
 
 }  // namespace pawl

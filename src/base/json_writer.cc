@@ -1,0 +1,60 @@
+#include "base/json_writer.h"
+
+#include <cmath>
+
+#include "base/time.h"
+
+namespace pawl::json {
+
+void append_quoted(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out.push_back('"');
+  size_t plain_from = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned char c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text.substr(plain_from, i - plain_from));
+    plain_from = i + 1;
+    out.push_back('\\');
+    switch (c) {
+      case '"':
+      case '\\':
+        out.push_back(static_cast<char>(c));
+        break;
+      case '\n':
+        out.push_back('n');
+        break;
+      case '\r':
+        out.push_back('r');
+        break;
+      case '\t':
+        out.push_back('t');
+        break;
+      default:
+        out.append("u00");
+        out.push_back(kHex[c >> 4]);
+        out.push_back(kHex[c & 15]);
+    }
+  }
+  out.append(text.substr(plain_from));
+  out.push_back('"');
+}
+
+Writer& Writer::real(double value) {
+  if (!std::isfinite(value)) return null();
+  separate();
+  char buffer[32];
+  auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  out_.append(buffer, end);
+  return *this;
+}
+
+Writer& Writer::time(int64_t unix_ms) {
+  separate();
+  out_.push_back('"');
+  append_rfc3339_ms(out_, unix_ms);
+  out_.push_back('"');
+  return *this;
+}
+
+}  // namespace pawl::json

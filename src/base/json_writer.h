@@ -1,0 +1,77 @@
+// Appends JSON text to a string. Commas are placed by looking at the last character written, so raw
+// fragments, nested writers and loops all work without bookkeeping.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/uuid.h"
+
+namespace pawl::json {
+
+void append_quoted(std::string& out, std::string_view text);
+
+class Writer {
+ public:
+  explicit Writer(std::string& out) : out_(out) {}
+
+  Writer& begin_object() { return open('{'); }
+  Writer& begin_array() { return open('['); }
+  Writer& end_object() { return out_.push_back('}'), *this; }
+  Writer& end_array() { return out_.push_back(']'), *this; }
+
+  Writer& key(std::string_view name) {
+    separate();
+    append_quoted(out_, name);
+    out_.push_back(':');
+    return *this;
+  }
+  Writer& string(std::string_view text) { return separate(), append_quoted(out_, text), *this; }
+  Writer& raw(std::string_view text) { return separate(), out_.append(text), *this; }
+  Writer& boolean(bool value) { return raw(value ? "true" : "false"); }
+  Writer& null() { return raw("null"); }
+  Writer& integer(int64_t value) { return number(value); }
+  Writer& real(double value);
+  Writer& uuid(const Uuid& id) {
+    separate();
+    out_.push_back('"');
+    id.append_text(out_);
+    out_.push_back('"');
+    return *this;
+  }
+  Writer& time(int64_t unix_ms);  // RFC 3339, UTC, milliseconds
+
+  // "name": value in one call; null-like values are the caller's choice to omit.
+  Writer& field(std::string_view name, std::string_view text) { return key(name).string(text); }
+  Writer& field_int(std::string_view name, int64_t value) { return key(name).integer(value); }
+  Writer& field_bool(std::string_view name, bool value) { return key(name).boolean(value); }
+  Writer& field_raw(std::string_view name, std::string_view json) { return key(name).raw(json); }
+  Writer& field_time(std::string_view name, int64_t unix_ms) { return key(name).time(unix_ms); }
+
+  std::string& out() { return out_; }
+
+ private:
+  void separate() {
+    if (out_.empty()) return;
+    char last = out_.back();
+    if (last != '{' && last != '[' && last != ':') out_.push_back(',');
+  }
+  Writer& open(char c) {
+    separate();
+    out_.push_back(c);
+    return *this;
+  }
+  Writer& number(int64_t value) {
+    separate();
+    char buffer[24];
+    auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+    out_.append(buffer, end);
+    return *this;
+  }
+
+  std::string& out_;
+};
+
+}  // namespace pawl::json
