@@ -39,15 +39,14 @@ inline constexpr size_t kStoreTrimBytesMax = size_t{4}
 
 struct Write {
   uint8_t space = 0;
-  std::string key;
-  std::optional<std::string> value;  // nullopt deletes; deleting what is not there is no error
+  std::string key = {};
+  std::optional<std::string> value = {};  // nullopt deletes; deleting what is not there is no error
 };
 
 struct Batch {
-  uint64_t number =
-      0;  // of the journal record: 1 more than journal_last(). 0: rows only, no record
-  std::string journal;        // the record's bytes, opaque, already checksummed by the caller
-  std::vector<Write> writes;  // applied in order, in the same transaction
+  uint64_t number = 0;  // of the record: 1 more than journal_last(). 0: rows only, no record
+  std::string journal = {};        // the record's bytes, opaque, already checksummed by the caller
+  std::vector<Write> writes = {};  // applied in order, in the same transaction
   // Also delete the oldest journal records below this number, bounded per commit by kStoreTrim*Max:
   // the caller repeats it until journal_first() has arrived. The newest record always stays, since
   // the numbering continues from it.

@@ -1,0 +1,17 @@
+// One consistent copy of a live database, into a new file.
+#pragma once
+
+#include <string>
+
+#include "base/function_ref.h"
+#include "store/sqlite_connection.h"
+
+namespace pawl {
+
+// `source` is a read-only connection of its own: one read transaction holds its state for the whole
+// copy, so that commits meanwhile neither disturb nor restart it. The file appears under `path`
+// only when it is whole and synced. Conflict if `path` exists. Reports progress in pages.
+Status backup_sqlite(Connection& source, const std::string& path,
+                     FunctionRef<void(uint64_t done, uint64_t total)> progress);
+
+}  // namespace pawl

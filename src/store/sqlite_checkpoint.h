@@ -1,0 +1,72 @@
+// Checkpointer: moves the write-ahead log into the database, so that the log stays short while
+// commits never wait long for it. A thread with its own connection, woken when the log passes
+// `start_bytes`:
+//
+//   1. passive rounds, beside running commits, until what is left is at most `finish_bytes`;
+//   2. the gate closes for new commits, the rest is moved, the log restarts from its beginning, the
+//   gate
+//      opens. This is the only time a commit waits: a few pages and two or three syncs.
+//
+// Should commits outrun step 1, step 2 begins at `max_bytes` anyway: they wait longer, the log
+// stays bounded. A reader that stays in its transaction (a backup) pins the log; then it grows
+// until the reader is done, and the attempt is repeated each time it has grown by `start_bytes`.
+//
+// A failed write or sync of the database file is final, as for a commit: after a failed sync the
+// kernel may have dropped the pages, so a second checkpoint that succeeds would prove nothing.
+// begin_commit() reports it; the log still holds every batch and the next open starts from there.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "store/sqlite_connection.h"
+
+namespace pawl {
+
+struct CheckpointLimits {
+  uint64_t start_bytes = uint64_t{16} << 20;
+  uint64_t finish_bytes = uint64_t{1} << 20;
+  uint64_t max_bytes = uint64_t{64} << 20;
+};
+
+class Checkpointer {
+ public:
+  Checkpointer(Connection connection, uint64_t frame_bytes, CheckpointLimits limits);
+  ~Checkpointer();
+  Checkpointer(const Checkpointer&) = delete;
+  Checkpointer& operator=(const Checkpointer&) = delete;
+
+  // Committing thread, around each write. After an ok begin_commit() end_commit() must follow.
+  Status begin_commit();
+  // `wal_bytes`: in use after it; nullopt if nothing was written.
+  void end_commit(std::optional<uint64_t> wal_bytes);
+
+  uint64_t wal_bytes() const;
+  bool failed() const;
+
+ private:
+  void run();
+  bool passive_rounds();  // true: go on to finish()
+  void finish();
+  void fail(int code);
+
+  Connection connection_;
+  const uint64_t frame_bytes_;
+  const CheckpointLimits limits_;
+
+  mutable std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  bool stop_ = false;
+  bool committing_ = false;
+  bool gate_closed_ = false;
+  uint64_t wal_bytes_ = 0;
+  uint64_t wake_bytes_;
+  std::optional<Error> failure_;
+
+  std::thread thread_;  // last: starts when all above is ready
+};
+
+}  // namespace pawl

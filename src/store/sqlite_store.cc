@@ -1,0 +1,296 @@
+#include "store/sqlite_store.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include "store/directory_lock.h"
+#include "store/sqlite_backup.h"
+#include "store/sqlite_connection.h"
+#include "store/sqlite_readers.h"
+#include "store/sqlite_schema.h"
+
+namespace pawl {
+namespace {
+
+constexpr uint64_t kFrameHeaderBytes = 24;  // of the write-ahead log, before each page
+
+// Only the committing thread touches it.
+struct Writer {
+  Connection connection;  // first member: outlives the statements
+  Statement begin, commit, rollback;
+  Statement put, remove;
+  Statement append, record_bytes, trim;
+};
+
+class SqliteStore : public Store {
+ public:
+  SqliteStore(DirectoryLock lock, std::string path, SqliteOptions options)
+      : lock_(std::move(lock)),
+        path_(std::move(path)),
+        options_(std::move(options)),
+        vfs_(options_.fault),
+        readers_(path_, vfs_.name(), options_.readers_kept) {}
+
+  ~SqliteStore() override {
+    // After a failure the disk stays as it is: the log holds every acknowledged batch.
+    if (failed_ || (checkpointer_ && checkpointer_->failed())) {
+      sqlite3_db_config(writer_.connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    }
+    checkpointer_.reset();
+  }
+
+  Status open();
+
+  Status commit(const Batch& batch) override;
+  Result<std::optional<std::string>> get(uint8_t space, std::string_view key) override;
+  Status scan(uint8_t space, std::string_view from, std::string_view to, bool reverse, size_t limit,
+              FunctionRef<bool(std::string_view, std::string_view)> visit) override;
+  Status read_journal(uint64_t from, size_t limit,
+                      FunctionRef<bool(uint64_t, std::string_view)> visit) override;
+  uint64_t journal_first() const override { return first_; }
+  uint64_t journal_last() const override { return last_; }
+  Status backup(const std::string& path, FunctionRef<void(uint64_t, uint64_t)> progress) override {
+    PAWL_TRY(Connection source, readers_.connect());
+    return backup_sqlite(source, path, progress);
+  }
+  StoreStats stats() const override;
+
+ private:
+  Status open_writer();
+  Status open_checkpointer();
+  Status write(const Batch& batch);
+  Status write_rows(const Batch& batch);
+  Result<uint64_t> trim(const Batch& batch, uint64_t last);
+  Status fail(Error error);
+  Status check(int code, std::string_view doing) {
+    if (code == SQLITE_OK) return ok_status();
+    return writer_.connection.error(code, doing);
+  }
+
+  // Members die in reverse order: readers, then the writer, which is the last connection and so
+  // moves the log into the database, then the VFS they used, then the lock.
+  const DirectoryLock lock_;
+  const std::string path_;
+  const SqliteOptions options_;
+  SqliteVfs vfs_;
+  Writer writer_;
+  uint64_t frame_bytes_ = 0;
+  std::optional<uint64_t>
+      wal_bytes_;  // after this commit, if it wrote; set by the writer's wal hook
+  bool failed_ = false;
+  std::string failure_;
+  std::unique_ptr<Checkpointer> checkpointer_;
+  ReaderPool readers_;
+  std::atomic<uint64_t> first_{0};
+  std::atomic<uint64_t> last_{0};
+  std::atomic<uint64_t> commits_{0};
+  std::atomic<uint64_t> journal_bytes_{0};
+};
+
+Status SqliteStore::open() {
+  PAWL_TRY_DO(open_writer());
+  PAWL_TRY(first_, writer_.connection.query_number("SELECT min(number) FROM journal"));
+  PAWL_TRY(last_, writer_.connection.query_number("SELECT max(number) FROM journal"));
+  return open_checkpointer();
+}
+
+Status SqliteStore::open_writer() {
+  PAWL_TRY(writer_.connection,
+           Connection::open(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs_.name()));
+  Connection& db = writer_.connection;
+  sqlite3_busy_timeout(db.handle(), 1000);  // a visitor with the sqlite3 shell may hold a lock
+  PAWL_TRY_DO(prepare_schema(db, options_.page_bytes));
+  // Debian builds SQLite with secure_delete: freed pages would be overwritten with zeros, and
+  // logged.
+  PAWL_TRY_DO(db.execute(fmt::format(
+      "PRAGMA secure_delete = OFF; PRAGMA cache_size = -{}; PRAGMA journal_size_limit = {}",
+      options_.cache_bytes >> 10, options_.checkpoint.max_bytes)));
+  PAWL_TRY(const uint64_t page_bytes, db.query_number("PRAGMA page_size"));
+  frame_bytes_ = page_bytes + kFrameHeaderBytes;
+  // Replaces the automatic checkpoint, which would run inside a commit.
+  const auto note_frames = [](void* store, sqlite3*, const char*, int frames) {
+    auto* self = static_cast<SqliteStore*>(store);
+    self->wal_bytes_ = static_cast<uint64_t>(frames) * self->frame_bytes_;
+    return SQLITE_OK;
+  };
+  sqlite3_wal_hook(db.handle(), note_frames, this);
+
+  PAWL_TRY(writer_.begin, db.prepare("BEGIN IMMEDIATE"));
+  PAWL_TRY(writer_.commit, db.prepare("COMMIT"));
+  PAWL_TRY(writer_.rollback, db.prepare("ROLLBACK"));
+  PAWL_TRY(writer_.put, db.prepare("INSERT OR REPLACE INTO kv(space, key, value)"
+                                   " VALUES (?1, ?2, ?3)"));
+  PAWL_TRY(writer_.remove, db.prepare("DELETE FROM kv WHERE space = ?1 AND key = ?2"));
+  PAWL_TRY(writer_.append, db.prepare("INSERT INTO journal(number, record) VALUES (?1, ?2)"));
+  PAWL_TRY(writer_.record_bytes, db.prepare("SELECT length(record) FROM journal"
+                                            " WHERE number = ?1"));
+  PAWL_TRY(writer_.trim, db.prepare("DELETE FROM journal WHERE number < ?1"));
+  return ok_status();
+}
+
+Status SqliteStore::open_checkpointer() {
+  PAWL_TRY(Connection connection, Connection::open(path_, SQLITE_OPEN_READWRITE, vfs_.name()));
+  PAWL_TRY_DO(connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0"));
+  checkpointer_ =
+      std::make_unique<Checkpointer>(std::move(connection), frame_bytes_, options_.checkpoint);
+  return ok_status();
+}
+
+Status SqliteStore::commit(const Batch& batch) {
+  if (failed_) {
+    return Error{ErrorCode::StoreFailed,
+                 "the store failed before and must be reopened: " + failure_};
+  }
+  PAWL_TRY_DO(check_batch(batch, last_));
+  if (batch.number == 0 && batch.writes.empty() && batch.trim_journal_before <= first_) {
+    return ok_status();
+  }
+  if (Status status = checkpointer_->begin_commit(); !status.ok()) {
+    return fail(std::move(status).error());
+  }
+  wal_bytes_.reset();
+  Status status = write(batch);
+  checkpointer_->end_commit(wal_bytes_);
+  if (!status.ok()) return fail(std::move(status).error());
+  ++commits_;
+  journal_bytes_ += batch.journal.size();
+  return ok_status();
+}
+
+Status SqliteStore::fail(Error error) {
+  failed_ = true;
+  failure_ = error.message;
+  return error;
+}
+
+Status SqliteStore::write(const Batch& batch) {
+  PAWL_TRY_DO(check(writer_.begin.run(), "beginning a commit"));
+  Status rows = write_rows(batch);
+  if (!rows.ok()) {
+    writer_.rollback
+        .run();  // may have rolled back by itself; the store is closed to writes either way
+    return rows;
+  }
+  const uint64_t last = batch.number != 0 ? batch.number : last_.load();
+  Result<uint64_t> first = trim(batch, last);
+  if (!first.ok()) {
+    writer_.rollback.run();
+    return std::move(first).error();
+  }
+  if (const int code = writer_.commit.run(); code != SQLITE_OK) {
+    Error error = writer_.connection.error(code, "committing");
+    writer_.rollback.run();
+    return error;
+  }
+  first_ = *first;
+  last_ = last;
+  return ok_status();
+}
+
+Status SqliteStore::write_rows(const Batch& batch) {
+  for (const Write& write : batch.writes) {
+    Statement& statement = write.value ? writer_.put : writer_.remove;
+    statement.bind(1, uint64_t{write.space});
+    statement.bind(2, write.key);
+    if (write.value) statement.bind(3, *write.value);
+    PAWL_TRY_DO(check(statement.run(), "writing rows"));
+  }
+  if (batch.number == 0) return ok_status();
+  writer_.append.bind(1, batch.number);
+  writer_.append.bind(2, batch.journal);
+  return check(writer_.append.run(), "appending to the journal");
+}
+
+// Returns the first number that is left.
+Result<uint64_t> SqliteStore::trim(const Batch& batch, uint64_t last) {
+  const uint64_t first = first_ != 0 ? first_.load() : last;
+  int code = SQLITE_OK;
+  const uint64_t end = trim_end(first, last, batch.trim_journal_before, [&](uint64_t number) {
+    writer_.record_bytes.bind(1, number);
+    const ResetLater reset(writer_.record_bytes);
+    const int step = writer_.record_bytes.step();
+    if (step != SQLITE_ROW && step != SQLITE_DONE) code = step;
+    return step == SQLITE_ROW ? static_cast<size_t>(writer_.record_bytes.number(0)) : size_t{0};
+  });
+  PAWL_TRY_DO(check(code, "trimming the journal"));
+  if (end == first) return first;
+  writer_.trim.bind(1, end);
+  PAWL_TRY_DO(check(writer_.trim.run(), "trimming the journal"));
+  return end;
+}
+
+Result<std::optional<std::string>> SqliteStore::get(uint8_t space, std::string_view key) {
+  PAWL_TRY(const ReaderPool::Lease reader, readers_.take());
+  Statement& query = reader->get;
+  const ResetLater reset(query);
+  query.bind(1, uint64_t{space});
+  query.bind(2, key);
+  const int code = query.step();
+  if (code == SQLITE_ROW) return std::optional<std::string>{query.bytes(0)};
+  if (code != SQLITE_DONE) return reader->connection.error(code, "reading a row");
+  return std::optional<std::string>{};
+}
+
+Status SqliteStore::scan(uint8_t space, std::string_view from, std::string_view to, bool reverse,
+                         size_t limit,
+                         FunctionRef<bool(std::string_view, std::string_view)> visit) {
+  PAWL_TRY(const ReaderPool::Lease reader, readers_.take());
+  Statement& query = reverse ? (to.empty() ? reader->scan_down : reader->scan_down_to)
+                             : (to.empty() ? reader->scan_up : reader->scan_up_to);
+  const ResetLater reset(query);
+  query.bind(1, uint64_t{space});
+  query.bind(2, from);
+  if (!to.empty()) query.bind(3, to);
+  for (size_t seen = 0; seen < limit; ++seen) {
+    const int code = query.step();
+    if (code == SQLITE_DONE) break;
+    if (code != SQLITE_ROW) return reader->connection.error(code, "reading rows");
+    if (!visit(query.bytes(0), query.bytes(1))) break;
+  }
+  return ok_status();
+}
+
+Status SqliteStore::read_journal(uint64_t from, size_t limit,
+                                 FunctionRef<bool(uint64_t, std::string_view)> visit) {
+  PAWL_TRY(const ReaderPool::Lease reader, readers_.take());
+  Statement& query = reader->journal;
+  const ResetLater reset(query);
+  query.bind(1, from);
+  for (size_t seen = 0; seen < limit; ++seen) {
+    const int code = query.step();
+    if (code == SQLITE_DONE) break;
+    if (code != SQLITE_ROW) return reader->connection.error(code, "reading the journal");
+    if (!visit(query.number(0), query.bytes(1))) break;
+  }
+  return ok_status();
+}
+
+StoreStats SqliteStore::stats() const {
+  const SyncStats syncs = vfs_.sync_stats();
+  struct stat file {};
+  const bool found = ::stat(path_.c_str(), &file) == 0;
+  return StoreStats{.commits = commits_,
+                    .fsyncs = syncs.count,
+                    .journal_bytes = journal_bytes_,
+                    .file_bytes = found ? static_cast<uint64_t>(file.st_size) : 0,
+                    .wal_bytes = checkpointer_->wal_bytes(),
+                    .sync_ns_total = syncs.ns_total,
+                    .sync_ns_p50 = syncs.ns_p50,
+                    .sync_ns_p99 = syncs.ns_p99};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_sqlite(const std::string& directory, SqliteOptions options) {
+  PAWL_TRY(DirectoryLock lock, DirectoryLock::acquire(directory));
+  auto store =
+      std::make_unique<SqliteStore>(std::move(lock), directory + "/pawl.db", std::move(options));
+  PAWL_TRY_DO(store->open());
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace pawl

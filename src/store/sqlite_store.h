@@ -1,0 +1,37 @@
+// The embedded store: one SQLite database `pawl.db` in a data directory of its own, in WAL mode
+// with synchronous=FULL, held by one process (file LOCK). docs/adr/0001-storage.md has the figures
+// behind it.
+//
+//   kv(space INTEGER, key BLOB, value BLOB)     primary key (space, key), without rowid
+//   journal(number INTEGER PRIMARY KEY, record BLOB)
+//   meta(name TEXT PRIMARY KEY, value)          'schema': version of this layout
+//
+// One writer connection (the committing thread), a pool of read-only ones (sqlite_readers.h), and
+// one of the checkpoint thread (sqlite_checkpoint.h).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/sqlite_checkpoint.h"
+#include "store/sqlite_vfs.h"
+#include "store/store.h"
+
+namespace pawl {
+
+struct SqliteOptions {
+  CheckpointLimits checkpoint;
+  uint64_t page_bytes = 4096;                 // of a new database; an existing one keeps its own
+  uint64_t cache_bytes = uint64_t{64} << 20;  // of the writer
+  size_t readers_kept = 8;
+  DiskFault fault;  // tests only
+};
+
+// Creates `directory` and the database if needed. Unavailable (naming the pid) while another store
+// holds the directory; Unsupported if a newer Pawl wrote it; Corrupt if it is damaged or not ours;
+// StoreFailed if the disk refuses. Takes milliseconds whatever the size, plus reading the log left
+// by a crash.
+Result<std::unique_ptr<Store>> open_sqlite(const std::string& directory,
+                                           SqliteOptions options = {});
+
+}  // namespace pawl
