@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/quote.h"
+
 namespace pawl {
 namespace {
 
@@ -19,15 +21,6 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 void put_two(char* out, int32_t value) {
   out[0] = static_cast<char>('0' + value / 10);
   out[1] = static_cast<char>('0' + value % 10);
-}
-
-// Quotes text for a message: bounded, and with nothing unprintable.
-std::string quoted(std::string_view text) {
-  constexpr size_t kQuoteMax = 64;
-  std::string out = "\"";
-  for (char c : text.substr(0, kQuoteMax)) out += (c >= 0x20 && c < 0x7f) ? c : '?';
-  out += text.size() > kQuoteMax ? "…\"" : "\"";
-  return out;
 }
 
 Error refuse(std::string_view text, std::string_view kind, std::string_view reason) {

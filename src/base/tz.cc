@@ -8,6 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/quote.h"
+
 namespace pawl {
 namespace {
 
@@ -72,9 +74,8 @@ std::optional<Header> read_header(ByteReader& reader) {
 }
 
 Error not_a_zone(std::string_view name, std::string_view reason) {
-  std::string message = "time zone \"";
-  for (char c : name.substr(0, kNameMax)) message += (c >= 0x20 && c < 0x7f) ? c : '?';
-  message.append("\" ").append(reason);
+  std::string message = "time zone " + quoted(name);
+  message.append(" ").append(reason);
   return Error{ErrorCode::InvalidContent, std::move(message)};
 }
 

@@ -151,8 +151,7 @@ TEST(TimeZone, NamesThatAreNoZone) {
   EXPECT_EQ(refusal("localtime"), "time zone \"localtime\" depends on the machine; name a place");
   EXPECT_EQ(refusal("right/UTC"), "time zone \"right/UTC\" depends on the machine; name a place");
   EXPECT_EQ(refusal("leapseconds"), "time zone \"leapseconds\" is not in TZif version 2 or later");
-  EXPECT_EQ(refusal(std::string(100000, 'a')).size(),
-            sizeof("time zone \"\" is not an IANA zone name") - 1 + 64);
+  EXPECT_LT(refusal(std::string(100000, 'a')).size(), 200u);
 }
 
 // A file with two types (+1 h, +2 h), one transition at 1000, and the given closing rule.
