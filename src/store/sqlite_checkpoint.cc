@@ -79,26 +79,25 @@ void Checkpointer::run() {
 }
 
 bool Checkpointer::passive_rounds() {
-  int done_before = -1;
   while (true) {
     int frames = 0;
-    int done = 0;
+    int moved = 0;
     const int code = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr,
-                                               SQLITE_CHECKPOINT_PASSIVE, &frames, &done);
-    if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY) {
+                                               SQLITE_CHECKPOINT_PASSIVE, &frames, &moved);
+    const bool busy = (code & 0xff) == SQLITE_BUSY;
+    if (code != SQLITE_OK && !busy) {
       fail(code);
       return false;
     }
+    const auto bytes = [&](int count) { return static_cast<uint64_t>(count) * frame_bytes_; };
     std::lock_guard lock(mutex_);
-    const uint64_t moved_bytes = static_cast<uint64_t>(done > 0 ? done : 0) * frame_bytes_;
-    const uint64_t left_bytes = wal_bytes_ > moved_bytes ? wal_bytes_ - moved_bytes : 0;
     if (stop_) return false;
-    if (left_bytes <= limits_.finish_bytes || wal_bytes_ >= limits_.max_bytes) return true;
-    if (done <= done_before) {  // a reader pins the log: no use in turning round
+    if (busy || bytes(frames - moved) > limits_.finish_bytes) {  // a reader pins the log
       wake_bytes_ = wal_bytes_ + limits_.start_bytes;
       return false;
     }
-    done_before = done;
+    if (wal_bytes_ <= bytes(moved) + limits_.finish_bytes) return true;
+    if (wal_bytes_ >= limits_.max_bytes) return true;
   }
 }
 

@@ -44,8 +44,8 @@ struct Write {
 };
 
 struct Batch {
-  uint64_t number = 0;  // of the record: 1 more than journal_last(). 0: rows only, no record
-  std::string journal = {};        // the record's bytes, opaque, already checksummed by the caller
+  uint64_t number = 0;       // of the record: 1 more than journal_last(). 0: rows only, no record
+  std::string journal = {};  // the record's bytes, opaque, already checksummed by the caller
   std::vector<Write> writes = {};  // applied in order, in the same transaction
   // Also delete the oldest journal records below this number, bounded per commit by kStoreTrim*Max:
   // the caller repeats it until journal_first() has arrived. The newest record always stays, since
