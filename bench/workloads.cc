@@ -1,0 +1,23 @@
+#include "workloads.h"
+
+namespace pawl::bench {
+
+std::span<const Workload> all_workloads() {
+  static constexpr Workload kAll[] = {
+      {"push", "single pushes, 64 connections", run_push},
+      {"push-batch", "pushes of 100 jobs", run_push_batch},
+      {"lifecycle", "single pushes, fetches of 10, one ack per job", run_lifecycle},
+      {"lifecycle-bulk", "pushes of 100, fetches of 1000, bulk acks", run_lifecycle_bulk},
+      {"single", "one job at a time: push, fetch, ack", run_single},
+      {"rate", "a steady arrival rate, latency from due time to ack", run_rate},
+      {"chains", "chains of 10 steps, ack and fetch in one call", run_chains},
+      {"batches", "20 workflow batches of 1000 jobs with a callback", run_batches},
+      {"idle", "CPU of a server with nothing to do", run_idle},
+      {"queued-memory", "RSS per queued job", run_queued_memory},
+      {"restart", "kill -9 with many queued jobs, time to serve again", run_restart},
+      {"stored", "lifecycle-bulk before and after many finished jobs", run_stored},
+  };
+  return kAll;
+}
+
+}  // namespace pawl::bench
