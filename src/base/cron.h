@@ -29,7 +29,7 @@ class CronSchedule {
   static Result<CronSchedule> parse(std::string_view expression);
 
   // The first due instant strictly after this one; a multiple of a second except for @every, which
-  // adds its interval. Nothing if none comes before the year 10000. Bounded work, some 10 µs at
+  // adds its interval. Nothing if none comes before the year 10000. Bounded work, tens of µs at
   // worst.
   std::optional<int64_t> next_after(int64_t unix_ms, const TimeZone& zone) const;
 
