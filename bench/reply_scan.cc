@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cstring>
-#include <string>
 
 namespace pawl::bench {
 namespace {
@@ -79,15 +78,6 @@ bool scan_jobs(std::string_view body, std::vector<ScannedJob>& jobs) {
     ++at;
   }
   return false;
-}
-
-std::optional<std::string_view> scan_string(std::string_view text, std::string_view key) {
-  const std::string needle = "\"" + std::string(key) + "\":\"";
-  const size_t at = find(text, needle);
-  if (at == kMissing) return std::nullopt;
-  const size_t end = string_end(text, at + needle.size());
-  if (end == kMissing) return std::nullopt;
-  return text.substr(at + needle.size(), end - at - needle.size());
 }
 
 int64_t count_of(std::string_view text, std::string_view needle) {

@@ -21,9 +21,6 @@ struct ScannedJob {
 // string "id", or the text ends inside it. The views point into `body`.
 [[nodiscard]] bool scan_jobs(std::string_view body, std::vector<ScannedJob>& jobs);
 
-// The value of the first `key":"…"` in `text`, up to the closing quote; nothing if absent.
-std::optional<std::string_view> scan_string(std::string_view text, std::string_view key);
-
 int64_t count_of(std::string_view text, std::string_view needle);
 
 // True if `needle` stands in `text`; looks at the end first, where counts stand.
