@@ -1,0 +1,149 @@
+"""tools/tidy on small trees: each rule finds its violation at its line, and spares what is allowed."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import tempfile
+import unittest
+
+TOOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools", "tidy")
+
+
+def load_tool():
+    loader = importlib.machinery.SourceFileLoader("tidy", TOOL)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("tidy", loader))
+    loader.exec_module(module)
+    return module
+
+
+tidy = load_tool()
+
+
+class Rules(unittest.TestCase):
+    def found(self, files):
+        """What tidy reports on a tree of these files, as "path:line: rule"."""
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in files.items():
+                path = os.path.join(root, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+            return [f"{path}:{line}: {what.split(':')[0]}" for path, line, what in tidy.Tidy(root).run()]
+
+    def line_rules(self, name, line):
+        """The rules that one line breaks in this (listed) file."""
+        found = self.found({name: "\n" + line + "\n", os.path.dirname(name) + "/CMakeLists.txt": os.path.basename(name)})
+        self.assertTrue(all(item.startswith(f"{name}:2: ") for item in found), found)
+        return [item.split(": ", 1)[1] for item in found]
+
+    def test_the_kernel_is_pure(self):
+        for line, rule in {
+            "auto t = std::chrono::system_clock::now();": "clock",
+            "auto t = time(nullptr);": "clock",
+            "gettimeofday(&tv, nullptr);": "clock",
+            "int x = rand();": "random",
+            "std::mt19937 g;": "random",
+            "std::mutex lock;": "thread",
+            "#include <atomic>": "thread",
+            'auto v = getenv("X");': "getenv",
+            "double d = 0;": "float",
+            "std::unordered_map<int, int> m;": "unordered",
+            "#include <iostream>": "io",
+            'FILE* f = fopen("x", "r");': "io",
+        }.items():
+            with self.subTest(line):
+                self.assertEqual(self.line_rules("src/kernel/a.cc", line), [rule])
+                self.assertEqual(self.line_rules("src/engine/a.cc", line), [])
+
+    def test_the_kernel_may_speak_of_time(self):
+        for line in ("// no double, no std::chrono here", 'auto s = "getenv(x) double";', "job.time(3);", "next_run_time(x);",
+                     "int doubled = brand();", "bool due_time(int x);"):
+            with self.subTest(line):
+                self.assertEqual(self.line_rules("src/kernel/a.cc", line), [])
+
+    def test_bans_in_all_code(self):
+        for line, rule in {
+            '#include "../base/x.h"': "relative include",
+            "} catch (...) {": "catch-all",
+            "using namespace std;": "using namespace std",
+            "// FIXME later": "unfinished",
+            'open("/work/x");': "machine path",
+        }.items():
+            with self.subTest(line):
+                self.assertEqual(self.line_rules("src/api/a.cc", line), [rule])
+
+    def test_no_sleep_in_tests(self):
+        self.assertEqual(self.line_rules("src/api/a_test.cc", "std::this_thread::sleep_for(1s);"), ["sleep in a test"])
+        self.assertEqual(self.line_rules("src/api/a.cc", "std::this_thread::sleep_for(1s);"), [])
+        self.assertEqual(self.line_rules("tests/a.py", "time.sleep(1)"), ["sleep in a test"])
+        self.assertEqual(self.line_rules("tests/a.sh", "sleep 1"), ["sleep in a test"])
+        self.assertEqual(self.line_rules("tests/a.scenario", "start order-1  # its first step sleeps 30s"), [])
+
+    def test_names_that_say_nothing(self):
+        self.assertEqual(self.found({"docs/job_manager.md": "", "docs/utils/x.md": "", "docs/commonly.md": ""}),
+                         ["docs/job_manager.md:1: name", "docs/utils/x.md:1: name"])
+
+    def test_files_nobody_builds(self):
+        self.assertEqual(
+            self.found({"src/api/CMakeLists.txt": "pawl_module(api SRCS jobs.cc) # queues.cc", "src/api/jobs.cc": "",
+                        "src/api/queues.cc": "", "src/api/more_jobs.cc": "",
+                        "tests/CMakeLists.txt": "test_a.py", "tests/blackbox/test_a.py": "", "tests/blackbox/test_b.py": "",
+                        "tests/scenarios/lost.scenario": ""}),
+            ["src/api/more_jobs.cc:1: not in CMake", "src/api/queues.cc:1: not in CMake",
+             "tests/blackbox/test_b.py:1: not in CMake", "tests/scenarios/lost.scenario:1: not registered"])
+
+    def test_length_is_a_ratchet(self):
+        def tree(lines, limit=None):
+            files = {"docs/a.py": "x\n" * lines}
+            if limit is not None:
+                files["tools/tidy_ratchet.txt"] = f"# why\ndocs/a.py {limit}\n"
+            return self.found(files)
+
+        self.assertEqual(tree(500), [])
+        self.assertEqual(tree(501), ["docs/a.py:501: length"])
+        self.assertEqual(tree(600, 600), [])
+        self.assertEqual(tree(601, 600), ["docs/a.py:601: length"])
+        self.assertEqual(tree(599, 600), ["tools/tidy_ratchet.txt:2: ratchet"])
+        self.assertEqual(tree(10, 600), ["tools/tidy_ratchet.txt:2: ratchet"])
+
+    def test_includes_look_down(self):
+        modules = {"src/CMakeLists.txt": "set(PAWL_MODULES base kernel api)"}
+        header = '#include <vector>\n#include "{}/x.h"\n'
+        self.assertEqual(self.found({**modules, "src/api/a.h": header.format("base")}), [])
+        self.assertEqual(self.found({**modules, "src/kernel/a.h": header.format("kernel")}), [])
+        self.assertEqual(self.found({**modules, "src/kernel/a.h": header.format("api")}), ["src/kernel/a.h:2: layering"])
+        self.assertEqual(self.found({**modules, "src/other/a.h": ""}), ["src/other/a.h:1: layering"])
+
+    def test_errors_nobody_uses(self):
+        table = 'PAWL_ERROR(Lost, "lost", 404, Never)\nPAWL_ERROR(Found, "found", 200, Never)\n'
+        self.assertEqual(self.found({"src/base/errors.def": table, "src/base/a.h": "auto e = ErrorCode::Lost;\n// ErrorCode::Found"}),
+                         ["src/base/errors.def:2: unused error"])
+
+    def test_docs_name_what_exists(self):
+        code = {"src/engine/engine.h": "class Engine { void submit(); };"}
+
+        def doc(line):
+            return [item.split(": ", 1)[1] for item in self.found({**code, "docs/a.md": line})]
+
+        for line in ("`src/engine/engine.h`", "`engine/engine.h: Engine`", "`engine/engine.h: Engine::submit()`", "`a/b`",
+                     "```\n`src/gone.h`\n```", "`text/plain`", "[x](a.md#part)", "[x](https://example.org/none)"):
+            with self.subTest(line):
+                self.assertEqual(doc(line), [])
+        self.assertEqual(doc("`src/engine/gone.h`"), ["dead path"])
+        self.assertEqual(doc("`engine/gone.cc: Engine`"), ["dead path"])
+        self.assertEqual(doc("`engine/engine.h: Motor`"), ["dead symbol"])
+        self.assertEqual(doc("`engine/engine.h: Engine::stop`"), ["dead symbol"])
+        self.assertEqual(doc("[x](gone.md)"), ["dead link"])
+
+    def test_exit_status_tells(self):
+        with tempfile.TemporaryDirectory() as root:
+            self.assertEqual(tidy.main([root]), 0)
+            open(os.path.join(root, "helpers.h"), "w", encoding="utf-8").close()
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                self.assertEqual(tidy.main([root]), 1)
+            self.assertIn("helpers.h:1: name: ", out.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
