@@ -1,0 +1,293 @@
+#include "http/connection.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "http/request_id.h"
+#include "http/response_writer.h"
+
+namespace pawl::http {
+namespace {
+
+constexpr size_t kOutBytesMax = 1024 * 1024;       // more unsent than this: read no further request
+constexpr size_t kReadBytesPerRound = 256 * 1024;  // then the others get their turn
+
+constexpr Refusal kTimeout{408, "request_timeout", "the request did not arrive in time"};
+constexpr Refusal kBusy{503, "too_many_connections", "the server has no room for a connection"};
+
+}  // namespace
+
+thread_local Mailbox* Connection::current_mailbox = nullptr;
+
+Connection::Connection(IoContext& context, int fd, ssl_st* tls, std::string peer)
+    : context_(context),
+      transport_(fd, tls),
+      peer_(std::move(peer)),
+      link_(std::make_shared<Link>(context.mailbox)),
+      reader_(context.limits, peer_) {
+  link_->connection = this;
+}
+
+Connection::~Connection() { end(); }
+
+void Connection::begin() { update_deadlines(); }
+
+void Connection::mark_dirty() {
+  if (!std::exchange(dirty_, true)) context_.dirty.push_back(this);
+}
+
+void Connection::mark_unread() {
+  if (!std::exchange(unread_, true)) context_.unread.push_back(this);
+}
+
+void Connection::end() {
+  if (std::exchange(ended_, true)) return;
+  context_.deadlines.disarm(read_deadline_);
+  context_.deadlines.disarm(write_deadline_);
+  transport_.close();
+  link_->connection = nullptr;
+  link_->gone.store(true, std::memory_order_release);
+  context_.ended.push_back(this);
+  fire_watches();
+}
+
+// ---- input
+
+void Connection::on_events(uint32_t events) {
+  if (ended_) return;
+  if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
+    end();
+    return;
+  }
+  if ((events & EPOLLRDHUP) != 0) half_closed_ = true;
+  // TLS may have to read in order to write and the other way round.
+  if ((events & (EPOLLIN | EPOLLRDHUP)) != 0 || transport_.tls()) readable_ = true;
+  if (!out_.empty()) mark_dirty();
+  read_input();
+}
+
+void Connection::continue_reading() {
+  unread_ = false;
+  if (!ended_) read_input();
+}
+
+bool Connection::wants_input() const {
+  return !closing_ && streams_ == 0 && slots_.size() < context_.config->pipeline_max &&
+         out_.size() < kOutBytesMax;
+}
+
+void Connection::read_input() {
+  if (transport_.handshaking()) {
+    const IoOutcome outcome = transport_.handshake();
+    if (outcome.kind == IoOutcome::Kind::WouldBlock) return;
+    if (outcome.kind != IoOutcome::Kind::Done) {
+      end();
+      return;
+    }
+  }
+  if (lingering_) {
+    discard_input();
+    return;
+  }
+  if (!in_.empty()) consume({});
+  size_t budget = kReadBytesPerRound;
+  while (readable_ && !ended_ && wants_input()) {
+    if (budget == 0) {
+      mark_unread();
+      break;
+    }
+    const IoOutcome outcome = transport_.read(context_.scratch);
+    if (outcome.kind == IoOutcome::Kind::Done) {
+      context_.counters.bytes_in.add(outcome.bytes);
+      budget -= std::min(budget, outcome.bytes);
+      // A short read emptied the socket; whatever comes later is a new edge.
+      if (outcome.bytes < context_.scratch.size() && !transport_.tls() && !half_closed_) {
+        readable_ = false;
+      }
+      consume({context_.scratch.data(), outcome.bytes});
+    } else if (outcome.kind == IoOutcome::Kind::WouldBlock) {
+      readable_ = false;
+    } else if (outcome.kind == IoOutcome::Kind::Closed) {
+      readable_ = false;
+      input_ended();
+    } else {
+      end();
+    }
+  }
+  if (ended_) return;
+  if (!wants_input()) paused_ = readable_ || !in_.empty();
+  if (half_closed_ && !wants_input()) client_left();
+  update_deadlines();
+}
+
+// Closing with unread input would reset the connection and destroy the answer on its way.
+void Connection::discard_input() {
+  size_t budget = kReadBytesPerRound;
+  while (readable_ && !ended_) {
+    if (budget == 0) {
+      mark_unread();
+      return;
+    }
+    const IoOutcome outcome = transport_.read(context_.scratch);
+    if (outcome.kind == IoOutcome::Kind::Done) {
+      budget -= std::min(budget, outcome.bytes);
+    } else if (outcome.kind == IoOutcome::Kind::WouldBlock) {
+      readable_ = false;
+    } else {
+      end();
+    }
+  }
+}
+
+void Connection::consume(std::string_view data) {
+  const bool buffered = !in_.empty();
+  if (buffered) {
+    in_.append(data);
+    data = in_;
+  }
+  size_t used = 0;
+  while (used < data.size() && wants_input()) {
+    used += reader_.feed(data.substr(used));
+    if (reader_.state() == RequestReader::State::Done) {
+      hand_over();
+    } else if (reader_.state() == RequestReader::State::Refused) {
+      refuse(reader_.refusal());
+    } else {
+      break;  // all of `data` that can be understood without more is understood
+    }
+  }
+  if (reader_.take_continue_wish()) {
+    continue_due_ = true;
+    mark_dirty();
+  }
+  if (closing_ || used == data.size()) {
+    in_.clear();
+    if (in_.capacity() > context_.limits.header_bytes_max) std::string{}.swap(in_);
+  } else if (buffered) {
+    in_.erase(0, used);
+  } else {
+    in_.assign(data.substr(used));
+  }
+}
+
+Slot& Connection::open_slot(std::string_view id) {
+  Slot& slot = slots_.push();
+  slot.id = id;
+  slot.started_us = context_.now_us;
+  continue_due_ = false;
+  return slot;
+}
+
+void Connection::hand_over() {
+  Request request = reader_.take_request();
+  const Head& head = reader_.head();
+  Slot& slot = open_slot(request.id);
+  slot.head_only = request.method == "HEAD";
+  slot.http10 = head.http10;
+  slot.accepts_gzip = head.accepts_gzip;
+  if (context_.config->access_log) {
+    slot.method = request.method;
+    slot.path = request.path;
+  }
+  if (!head.keep_alive || context_.draining) closing_ = true;
+  context_.counters.requests.add(1);
+  ++context_.handed;
+  const uint64_t sequence = first_sequence_ + slots_.size() - 1;
+  (*context_.handler)(std::move(request), Responder(link_, sequence));
+}
+
+void Connection::refuse(const Refusal& refusal) {
+  context_.counters.requests_bad.add(1);
+  const auto id = make_request_id();
+  Slot& slot = open_slot({id.data(), id.size()});
+  slot.response = refusal_response(refusal);
+  slot.state = Slot::State::Answered;
+  closing_ = true;
+  mark_dirty();
+}
+
+void Connection::refuse_busy() {
+  refuse(kBusy);
+  update_deadlines();
+}
+
+void Connection::input_ended() {
+  input_ended_ = true;
+  closing_ = true;
+  in_.clear();
+  client_left();
+  if (!ended_) mark_dirty();  // flush() ends it if nothing is left to answer
+}
+
+void Connection::client_left() {
+  if (std::exchange(client_left_, true)) return;
+  link_->gone.store(true, std::memory_order_release);
+  if (streams_ > 0) {
+    end();  // a reader of events who closes its side wants no more of them
+  } else {
+    fire_watches();
+  }
+}
+
+void Connection::fire_watches() {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_.at(i);
+    if (slot.stream) slot.stream->closed.store(true, std::memory_order_release);
+    if (const auto watch = std::exchange(slot.watch, nullptr)) watch();
+  }
+}
+
+void Connection::begin_drain() {
+  const bool between_requests =
+      in_.empty() && reader_.state() == RequestReader::State::Idle && !transport_.handshaking();
+  if (between_requests && slots_.empty() && out_.empty() && !lingering_) {
+    end();
+  } else if (between_requests) {
+    closing_ = true;
+    mark_dirty();
+  }
+}
+
+// ---- deadlines
+
+DeadlineKind Connection::wanted_read_deadline() const {
+  if (lingering_) return DeadlineKind::Linger;
+  if (transport_.handshaking()) return DeadlineKind::Head;
+  if (closing_ || !wants_input()) return DeadlineKind::None;
+  if (reader_.state() == RequestReader::State::Body) return DeadlineKind::Body;
+  if (!in_.empty()) return DeadlineKind::Head;
+  return slots_.empty() && out_.empty() ? DeadlineKind::Idle : DeadlineKind::None;
+}
+
+void Connection::update_deadlines() {
+  const DeadlineKind wanted = wanted_read_deadline();
+  const uint64_t sequence = first_sequence_ + slots_.size();
+  if (wanted == DeadlineKind::None) {
+    context_.deadlines.disarm(read_deadline_);
+  } else if (read_deadline_.kind != wanted || deadline_sequence_ != sequence) {
+    context_.deadlines.arm(read_deadline_, wanted, context_.now_ms());
+    deadline_sequence_ = sequence;
+  }
+  if (out_.empty()) {
+    context_.deadlines.disarm(write_deadline_);
+  } else if (write_deadline_.kind == DeadlineKind::None) {
+    context_.deadlines.arm(write_deadline_, DeadlineKind::Write, context_.now_ms());
+  }
+}
+
+void Connection::on_deadline(Deadline& deadline) {
+  const DeadlineKind kind = deadline.kind;
+  context_.deadlines.disarm(deadline);
+  if (kind != DeadlineKind::Linger && kind != DeadlineKind::Idle) context_.counters.timeouts.add(1);
+  const bool late_request = kind == DeadlineKind::Head || kind == DeadlineKind::Body;
+  if (late_request && !transport_.handshaking()) {
+    in_.clear();
+    refuse(kTimeout);
+  } else {
+    end();
+  }
+}
+
+}  // namespace pawl::http

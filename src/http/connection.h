@@ -1,0 +1,116 @@
+// Connection: one client. Reads requests, hands them over, sends the answers in request order.
+//
+// I/O thread only; other threads reach it by its Link. Nothing here destroys the object: end()
+// closes the socket and leaves the rest to the I/O thread when its round is over, so callbacks may
+// run anywhere. Edge-triggered: `readable_` remembers input that was left in the socket on purpose.
+//
+// Bounds: unanswered requests (pipeline_max), unparsed input (one head and one recv), unsent bytes
+// (answers are not read on beyond kOutBytesMax; a stream has its own bound), and time for each
+// step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/deadlines.h"
+#include "http/io_context.h"
+#include "http/mailbox.h"
+#include "http/out_queue.h"
+#include "http/request_reader.h"
+#include "http/slots.h"
+#include "http/transport.h"
+
+namespace pawl::http {
+
+class Connection {
+ public:
+  // The mailbox of the I/O thread that is running on this thread, if any.
+  static thread_local Mailbox* current_mailbox;
+
+  // Owns fd and tls (null: plain).
+  Connection(IoContext& context, int fd, ssl_st* tls, std::string peer);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  void on_events(uint32_t events);
+  void continue_reading();
+  void flush();
+  void on_deadline(Deadline& deadline);
+  void apply(uint64_t sequence, Message::Content&& content);
+
+  void begin();        // once the socket is watched
+  void refuse_busy();  // over connections_max
+  void begin_drain();
+  void end();
+
+  int fd() const { return transport_.fd(); }
+  size_t registry_index = 0;
+
+ private:
+  bool wants_input() const;
+  void read_input();
+  void discard_input();
+  void consume(std::string_view data);
+  void hand_over();
+  void refuse(const Refusal& refusal);
+  Slot& open_slot(std::string_view id);
+  void input_ended();
+  void client_left();
+  void fire_watches();
+
+  Slot* find(uint64_t sequence);
+  void apply_to(Slot& slot, message::Answer&& answer);
+  void apply_to(Slot& slot, message::Unanswered&& unanswered);
+  void apply_to(Slot& slot, message::StreamStart&& start);
+  void apply_to(Slot& slot, message::StreamChunk&& chunk);
+  void apply_to(Slot& slot, message::StreamEnd&& stream_end);
+  void apply_to(Slot& slot, message::StreamOverflow&& overflow);
+  void apply_to(Slot& slot, message::Watch&& watch);
+
+  void queue_answers();
+  void queue_answer(Slot& slot);
+  bool queue_stream(Slot& slot);  // true when it is over
+  void close_front();
+  void drop_slots();
+  void send_queued();
+  void settle_stream();
+  void finish();
+  void log_access(const Slot& slot, int status, uint64_t body_bytes);
+
+  void mark_dirty();
+  void mark_unread();
+  void update_deadlines();
+  DeadlineKind wanted_read_deadline() const;
+
+  IoContext& context_;
+  Transport transport_;
+  const std::string peer_;
+  const std::shared_ptr<Link> link_;
+  RequestReader reader_;
+  std::string in_;  // unparsed input
+  Slots slots_;
+  uint64_t first_sequence_ = 0;  // of slots_.front()
+  OutQueue out_;
+  size_t stream_queued_ = 0;  // bytes of the current stream at the end of out_
+  size_t streams_ = 0;        // slots that are streaming
+  Deadline read_deadline_{this};
+  Deadline write_deadline_{this};
+  uint64_t deadline_sequence_ = 0;  // which request read_deadline_ was armed for
+
+  bool readable_ = false;
+  bool half_closed_ = false;   // the client said that it sends no more
+  bool paused_ = false;        // input waits for wants_input()
+  bool closing_ = false;       // no further request will be read
+  bool input_ended_ = false;   // EOF was read
+  bool client_left_ = false;   // watches were fired
+  bool continue_due_ = false;  // "100 Continue" is owed
+  bool lingering_ = false;     // all is sent; wait for the client to close
+  bool ended_ = false;
+  bool dirty_ = false;
+  bool unread_ = false;
+};
+
+}  // namespace pawl::http

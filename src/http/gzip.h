@@ -1,0 +1,19 @@
+// gzip both ways, with a bound on what comes out.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pawl::http {
+
+// Fast rather than small: it runs on an I/O thread. Nothing if zlib has no memory.
+std::optional<std::string> gzip(std::string_view plain);
+
+enum class InflateFault : unsigned char { None, Corrupt, TooLarge };
+
+// Inflates exactly one gzip member that fills `packed`. Memory stays within bytes_max.
+InflateFault gunzip(std::string_view packed, size_t bytes_max, std::string& plain);
+
+}  // namespace pawl::http

@@ -1,0 +1,111 @@
+// Mailbox: how other threads reach a connection. One per I/O thread; many senders, one reader.
+//
+// A sender writes the eventfd only if the reader sleeps and nobody has woken it yet, so a burst of
+// answers costs one wake. After close() messages are dropped (and destroyed on the sender's
+// thread).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "http/responder.h"
+
+namespace pawl::http {
+
+class Connection;
+class Mailbox;
+
+// What other threads may hold of a connection. It outlives the connection.
+struct Link {
+  explicit Link(std::shared_ptr<Mailbox> box) : mailbox(std::move(box)) {}
+
+  const std::shared_ptr<Mailbox> mailbox;
+  std::atomic<bool> gone{false};     // the client closed its side, or the connection ended
+  Connection* connection = nullptr;  // I/O thread only; null once the connection ended
+};
+
+struct StreamState {
+  explicit StreamState(size_t limit) : bytes_max(limit) {}
+
+  const size_t bytes_max;
+  std::atomic<size_t> unsent{0};    // bytes between write() and the socket, framing included
+  std::atomic<bool> closed{false};  // write() refuses from now on
+};
+
+namespace message {
+struct Answer {
+  Response response;
+};
+struct Unanswered {};
+struct StreamStart {
+  Response head;
+  std::shared_ptr<StreamState> state;
+};
+struct StreamChunk {
+  std::string bytes;
+  size_t charged;  // what write() added to StreamState::unsent
+};
+struct StreamEnd {};
+struct StreamOverflow {};
+struct Watch {  // on_disconnect, on_close
+  std::function<void()> callback;
+};
+struct Adopt {  // a socket accepted by another I/O thread
+  int fd;
+  std::string peer;
+};
+struct Drain {};
+struct Stop {};
+}  // namespace message
+
+struct Message {
+  using Content = std::variant<message::Answer, message::Unanswered, message::StreamStart,
+                               message::StreamChunk, message::StreamEnd, message::StreamOverflow,
+                               message::Watch, message::Adopt, message::Drain, message::Stop>;
+
+  std::shared_ptr<Link> link;  // null for Adopt, Drain, Stop
+  uint64_t sequence = 0;       // which request of the connection
+  Content content;
+};
+
+class Mailbox : public std::enable_shared_from_this<Mailbox> {
+ public:
+  // Owns event_fd.
+  Mailbox(int event_fd, size_t stream_bytes_max);
+  Mailbox(const Mailbox&) = delete;
+  Mailbox& operator=(const Mailbox&) = delete;
+  ~Mailbox();
+
+  // Any thread. False if closed: the message was not taken (an Adopt must then close its socket).
+  bool push(Message&& message);
+  void wake_if_sleeping();
+
+  // Reader only. prepare_sleep() is false if messages wait; until it or take() is called again a
+  // sender may write the eventfd.
+  void take(std::vector<Message>& into);
+  bool prepare_sleep();
+  void close();
+
+  int event_fd() const { return event_fd_; }
+  uint64_t wakes() const { return wakes_.load(std::memory_order_relaxed); }
+  size_t stream_bytes_max() const { return stream_bytes_max_; }
+
+ private:
+  void wake();
+
+  const int event_fd_;
+  const size_t stream_bytes_max_;
+  std::mutex mutex_;
+  std::vector<Message> messages_;
+  bool sleeping_ = false;
+  bool closed_ = false;
+  std::atomic<uint64_t> wakes_{0};
+};
+
+}  // namespace pawl::http

@@ -1,0 +1,116 @@
+#include "http/responder.h"
+
+#include "base/check.h"
+#include "http/connection.h"
+#include "http/mailbox.h"
+#include "http/response_writer.h"
+
+namespace pawl::http {
+namespace {
+
+void send(std::shared_ptr<Link> link, uint64_t sequence, Message::Content&& content) {
+  Mailbox& mailbox = *link->mailbox;  // the message keeps the link, and so the mailbox
+  const std::shared_ptr<Mailbox> kept = link->mailbox;
+  mailbox.push(Message{std::move(link), sequence, std::move(content)});
+}
+
+// On the connection's own I/O thread an answer needs no mailbox. Streams always take it: their
+// messages must stay in order even if the Stream changes threads.
+void answer(std::shared_ptr<Link> link, uint64_t sequence, Message::Content&& content) {
+  if (link->mailbox.get() != Connection::current_mailbox) {
+    send(std::move(link), sequence, std::move(content));
+  } else if (link->connection != nullptr) {
+    link->connection->apply(sequence, std::move(content));
+  }
+}
+
+}  // namespace
+
+Responder::Responder(std::shared_ptr<Link> link, uint64_t sequence)
+    : link_(std::move(link)), sequence_(sequence) {}
+
+Responder& Responder::operator=(Responder&& other) noexcept {
+  if (this == &other) return *this;
+  if (link_) answer(std::move(link_), sequence_, message::Unanswered{});
+  link_ = std::move(other.link_);
+  sequence_ = other.sequence_;
+  return *this;
+}
+
+Responder::~Responder() {
+  if (link_) answer(std::move(link_), sequence_, message::Unanswered{});
+}
+
+void Responder::respond(Response&& response) {
+  PAWL_CHECK(link_ != nullptr);
+  answer(std::move(link_), sequence_, message::Answer{std::move(response)});
+  link_.reset();
+}
+
+Stream Responder::stream(Response&& head) {
+  PAWL_CHECK(link_ != nullptr);
+  auto state = std::make_shared<StreamState>(link_->mailbox->stream_bytes_max());
+  std::string first = std::move(head.body);
+  head.body.clear();
+  send(link_, sequence_, message::StreamStart{std::move(head), state});
+  Stream stream(std::move(link_), std::move(state), sequence_);
+  link_.reset();
+  stream.write(first);
+  return stream;
+}
+
+bool Responder::disconnected() const {
+  return link_ == nullptr || link_->gone.load(std::memory_order_acquire);
+}
+
+void Responder::on_disconnect(std::function<void()> callback) {
+  PAWL_CHECK(link_ != nullptr);
+  // Through the mailbox if the client has already gone: the callback must not run inside this call.
+  if (link_->gone.load(std::memory_order_acquire)) {
+    send(link_, sequence_, message::Watch{std::move(callback)});
+  } else {
+    answer(link_, sequence_, message::Watch{std::move(callback)});
+  }
+}
+
+Stream::Stream(std::shared_ptr<Link> link, std::shared_ptr<StreamState> state, uint64_t sequence)
+    : link_(std::move(link)), state_(std::move(state)), sequence_(sequence) {}
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+  if (this == &other) return *this;
+  close();
+  link_ = std::move(other.link_);
+  state_ = std::move(other.state_);
+  sequence_ = other.sequence_;
+  return *this;
+}
+
+Stream::~Stream() { close(); }
+
+bool Stream::write(std::string_view chunk) {
+  if (link_ == nullptr || state_->closed.load(std::memory_order_acquire)) return false;
+  if (link_->gone.load(std::memory_order_acquire)) return false;
+  if (chunk.empty()) return true;
+  const size_t charged = chunk.size() + kChunkFramingBytesMax;
+  if (state_->unsent.fetch_add(charged) + charged > state_->bytes_max) {
+    state_->closed.store(true);
+    send(link_, sequence_, message::StreamOverflow{});
+    return false;
+  }
+  send(link_, sequence_, message::StreamChunk{std::string(chunk), charged});
+  return true;
+}
+
+void Stream::close() {
+  if (link_ == nullptr) return;
+  send(std::move(link_), sequence_, message::StreamEnd{});
+  link_.reset();
+  state_.reset();
+}
+
+void Stream::on_close(std::function<void()> callback) {
+  if (link_ == nullptr) return;
+  send(link_, sequence_, message::Watch{std::move(callback)});
+}
+
+}  // namespace pawl::http

@@ -1,0 +1,148 @@
+#include "http/response_writer.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/check.h"
+
+namespace pawl::http {
+namespace {
+
+std::string_view reason_phrase(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 202:
+      return "Accepted";
+    case 204:
+      return "No Content";
+    case 304:
+      return "Not Modified";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 413:
+      return "Content Too Large";
+    case 414:
+      return "URI Too Long";
+    case 415:
+      return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
+    case 422:
+      return "Unprocessable Content";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "Status";  // the phrase has no meaning to any client; it must only be there
+  }
+}
+
+void append_number(uint64_t number, int base, std::string& out) {
+  char digits[20];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number, base).ptr;
+  out.append(digits, static_cast<size_t>(end - digits));
+}
+
+bool fits_on_a_line(std::string_view value) {
+  return std::none_of(value.begin(), value.end(),
+                      [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
+}
+
+bool written_by_server(std::string_view name) {
+  return equals_ignoring_case(name, "content-length") ||
+         equals_ignoring_case(name, "transfer-encoding") ||
+         equals_ignoring_case(name, "connection") || equals_ignoring_case(name, "x-request-id");
+}
+
+void append_line(std::string_view name, std::string_view value, std::string& out) {
+  out.append(name).append(": ").append(value).append("\r\n");
+}
+
+void append_framing(const HeadFacts& facts, std::string& out) {
+  switch (facts.framing) {
+    case Framing::Length:
+      out.append("Content-Length: ");
+      append_number(facts.body_bytes, 10, out);
+      out.append("\r\n");
+      break;
+    case Framing::Chunked:
+      out.append("Transfer-Encoding: chunked\r\n");
+      break;
+    case Framing::Close:
+    case Framing::None:
+      break;
+  }
+}
+
+}  // namespace
+
+bool status_has_body(int status) { return status >= 200 && status != 204 && status != 304; }
+
+void append_response_head(const Response& response, const HeadFacts& facts, std::string& out) {
+  PAWL_CHECK(response.status >= 200 && response.status <= 599);
+  out.append("HTTP/1.1 ");
+  append_number(static_cast<uint64_t>(response.status), 10, out);
+  out.push_back(' ');
+  out.append(reason_phrase(response.status)).append("\r\n");
+  if (!response.content_type.empty() && fits_on_a_line(response.content_type)) {
+    append_line("Content-Type", response.content_type, out);
+  }
+  append_framing(facts, out);
+  append_line("X-Request-Id", facts.request_id, out);
+  for (const auto& [name, value] : response.headers) {
+    const bool sound = !name.empty() && fits_on_a_line(name) && fits_on_a_line(value);
+    if (sound && !written_by_server(name)) append_line(name, value, out);
+  }
+  if (facts.gzipped) out.append("Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n");
+  if (!facts.keep_alive) {
+    out.append("Connection: close\r\n");
+  } else if (facts.http10) {
+    out.append("Connection: keep-alive\r\n");
+  }
+  out.append("\r\n");
+}
+
+void append_chunk(std::string_view chunk, std::string& out) {
+  PAWL_CHECK(!chunk.empty());
+  append_number(chunk.size(), 16, out);
+  out.append("\r\n").append(chunk).append("\r\n");
+}
+
+Response refusal_response(const Refusal& refusal) {
+  Response response;
+  response.status = refusal.status;
+  response.content_type = "application/json";
+  response.body.append(R"({"error":{"code":")")
+      .append(refusal.code)
+      .append(R"(","message":")")
+      .append(refusal.message)
+      .append("\"}}");
+  response.close = true;
+  return response;
+}
+
+}  // namespace pawl::http
