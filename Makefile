@@ -7,6 +7,7 @@ PORT ?= 8080
 DATA ?= ./pawl-data
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+BENCH ?= all
 JOBS ?= $(shell nproc)
 export PORT DATA FUZZ_SECONDS JOBS
 
@@ -27,10 +28,10 @@ test: ## build and run every test
 	@tools/build build
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
-bench: ## build and run the benchmarks
+bench: ## build and run the load generator (BENCH=all, or names of workloads and flags)
 	@tools/setup build test
 	@tools/build build
-	@set -e; for program in $$(find build/bench -maxdepth 1 -type f -name '*_bench' | sort); do echo "$$program"; $$program; done
+	@build/pawl_bench $(BENCH)
 
 lint: ## formatting, clang-tidy on what changed (LINT_ALL=1: on everything), house rules
 	@tools/setup build test lint
