@@ -4,6 +4,7 @@ Nothing here sleeps for a fixed time: a wait ends with the event it waits for, o
 that is generous because only a broken server ever reaches it.
 """
 import collections
+import ctypes
 import http.client
 import json
 import os
@@ -19,6 +20,8 @@ import time
 
 PAWL = os.path.abspath(os.environ.get("PAWL", "build/pawl"))
 DEADLINE_S = float(os.environ.get("PAWL_TEST_DEADLINE_S", "30"))
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
 OJS_TYPE = "application/openjobspec+json"
 
 Reply = collections.namedtuple("Reply", "status headers body raw")
@@ -160,10 +163,14 @@ class Server:
         self.ready_line = None
 
     def spawn(self):
-        """Starts the process without waiting for it to be ready."""
+        """Starts the process without waiting for it to be ready. Call from the main thread: the process
+        dies with the thread that started it, so that a test run that is killed leaves none behind."""
+        if self.alive():
+            raise AssertionError("already running")
         self.process = subprocess.Popen(
             [PAWL, "serve", "--listen", f"127.0.0.1:{self.port}", "--data", self.data, *self._args],
-            stdout=subprocess.PIPE, stderr=self._log, stdin=subprocess.DEVNULL, env=self._environment)
+            stdout=subprocess.PIPE, stderr=self._log, stdin=subprocess.DEVNULL, env=self._environment,
+            preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL))
 
     def start(self):
         self.spawn()
