@@ -1,0 +1,239 @@
+#include "base/value.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+
+#include "base/json_writer.h"
+
+namespace pawl {
+namespace {
+
+constexpr size_t kLinearMax = 12;  // up to here a scan beats hashing
+constexpr uint32_t kNowhere = UINT32_MAX;
+
+size_t hash_of(std::string_view key) { return std::hash<std::string_view>{}(key); }
+
+}  // namespace
+
+Value::Object::Object(std::initializer_list<Member> members) {
+  for (const Member& member : members) set(member.key, member.value);
+}
+
+uint32_t Value::Object::locate(std::string_view key) const {
+  if (slots_.empty()) {
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (members_[i].key == key) return static_cast<uint32_t>(i);
+    }
+    return kNowhere;
+  }
+  const size_t mask = slots_.size() - 1;
+  for (size_t at = hash_of(key) & mask;; at = (at + 1) & mask) {
+    if (slots_[at] == 0) return kNowhere;
+    if (members_[slots_[at] - 1].key == key) return slots_[at] - 1;
+  }
+}
+
+const Value* Value::Object::find(std::string_view key) const {
+  const uint32_t at = locate(key);
+  return at == kNowhere ? nullptr : &members_[at].value;
+}
+
+Value* Value::Object::find(std::string_view key) {
+  const uint32_t at = locate(key);
+  return at == kNowhere ? nullptr : &members_[at].value;
+}
+
+void Value::Object::index_last() {
+  if (members_.size() <= kLinearMax) return;
+  if (slots_.size() < members_.size() * 2) {
+    reindex();
+    return;
+  }
+  const size_t mask = slots_.size() - 1;
+  size_t at = hash_of(members_.back().key) & mask;
+  while (slots_[at] != 0) at = (at + 1) & mask;
+  slots_[at] = static_cast<uint32_t>(members_.size());
+}
+
+void Value::Object::reindex() {
+  slots_.clear();
+  if (members_.size() <= kLinearMax) return;
+  size_t slots = 32;
+  while (slots < members_.size() * 4) slots *= 2;
+  slots_.assign(slots, 0);
+  for (size_t i = 0; i < members_.size(); ++i) {
+    size_t at = hash_of(members_[i].key) & (slots - 1);
+    while (slots_[at] != 0) at = (at + 1) & (slots - 1);
+    slots_[at] = static_cast<uint32_t>(i + 1);
+  }
+}
+
+Value& Value::Object::set(std::string_view key, Value value) {
+  const uint32_t at = locate(key);
+  if (at != kNowhere) return members_[at].value = std::move(value);
+  members_.push_back(Member{std::string(key), std::move(value)});
+  index_last();
+  return members_.back().value;
+}
+
+Value& Value::Object::operator[](std::string_view key) {
+  const uint32_t at = locate(key);
+  return at != kNowhere ? members_[at].value : set(key, Value());
+}
+
+bool Value::Object::erase(std::string_view key) {
+  const uint32_t at = locate(key);
+  if (at == kNowhere) return false;
+  members_.erase(members_.begin() + at);
+  reindex();
+  return true;
+}
+
+bool Value::Object::operator==(const Object& other) const {
+  if (size() != other.size()) return false;
+  for (const Member& member : members_) {
+    const Value* twin = other.find(member.key);
+    if (twin == nullptr || !(*twin == member.value)) return false;
+  }
+  return true;
+}
+
+bool Value::operator==(const Value& other) const {
+  if (is_number() && other.is_number()) {
+    if (is_int() && other.is_int()) return as_int() == other.as_int();
+    return as_double() == other.as_double();
+  }
+  return content_ == other.content_;
+}
+
+namespace {
+
+void append_number(std::string& out, double number) {
+  if (!std::isfinite(number)) {
+    out += "null";
+    return;
+  }
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
+  out.append(text, end);
+  if (std::string_view(text, static_cast<size_t>(end - text)).find_first_of(".e") ==
+      std::string_view::npos) {
+    out += ".0";
+  }
+}
+
+}  // namespace
+
+void Value::append_json(std::string& out) const {
+  switch (kind()) {
+    case Kind::Null:
+      out += "null";
+      return;
+    case Kind::Bool:
+      out += as_bool() ? "true" : "false";
+      return;
+    case Kind::Int: {
+      char text[24];
+      out.append(text, std::to_chars(text, text + sizeof text, as_int()).ptr);
+      return;
+    }
+    case Kind::Double:
+      append_number(out, as_double());
+      return;
+    case Kind::String:
+      json::append_quoted(out, as_string());
+      return;
+    case Kind::Array: {
+      out += '[';
+      bool first = true;
+      for (const Value& element : as_array()) {
+        if (!std::exchange(first, false)) out += ',';
+        element.append_json(out);
+      }
+      out += ']';
+      return;
+    }
+    case Kind::Object: {
+      out += '{';
+      bool first = true;
+      for (const Member& member : as_object()) {
+        if (!std::exchange(first, false)) out += ',';
+        json::append_quoted(out, member.key);
+        out += ':';
+        member.value.append_json(out);
+      }
+      out += '}';
+      return;
+    }
+  }
+}
+
+std::string Value::json() const {
+  std::string out;
+  append_json(out);
+  return out;
+}
+
+Result<Value> Value::from(json::View view) {
+  switch (view.kind()) {
+    case json::Kind::Null:
+      return Value();
+    case json::Kind::False:
+    case json::Kind::True:
+      return Value(view.is_true());
+    case json::Kind::Number: {
+      const bool integral = view.raw().find_first_of(".eE") == std::string_view::npos;
+      if (const auto exact = view.as_int(); integral && exact) return Value(*exact);
+      if (const auto real = view.as_double()) return Value(*real);
+      // Out of double's range: too small becomes 0, too large cannot be represented.
+      const double nearest = std::strtod(std::string(view.raw()).c_str(), nullptr);
+      if (!std::isfinite(nearest)) {
+        return Error{ErrorCode::Malformed, "JSON: a number is outside the range of double"};
+      }
+      return Value(nearest);
+    }
+    case json::Kind::String:
+      return Value(view.string());
+    case json::Kind::Array: {
+      Array elements;
+      elements.reserve(view.size());
+      Status status = ok_status();
+      view.each_element([&](json::View element) {
+        if (!status.ok()) return;
+        Result<Value> value = from(element);
+        if (!value.ok()) {
+          status = std::move(value).error();
+        } else {
+          elements.push_back(std::move(*value));
+        }
+      });
+      PAWL_TRY_DO(std::move(status));
+      return Value(std::move(elements));
+    }
+    case json::Kind::Object: {
+      Object members;
+      Status status = ok_status();
+      view.each_member([&](json::View key, json::View member) {
+        if (!status.ok()) return;
+        Result<Value> value = from(member);
+        if (!value.ok()) {
+          status = std::move(value).error();
+        } else {
+          members.set(key.string(), std::move(*value));
+        }
+      });
+      PAWL_TRY_DO(std::move(status));
+      return Value(std::move(members));
+    }
+  }
+  return Value();
+}
+
+Result<Value> Value::parse(std::string_view text, const json::Limits& limits) {
+  PAWL_TRY(const json::Doc doc, json::parse(text, limits));
+  return from(doc.root());
+}
+
+}  // namespace pawl

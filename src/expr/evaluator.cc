@@ -1,0 +1,410 @@
+#include "expr/evaluator.h"
+
+#include <re2/re2.h>
+
+#include <cmath>
+
+#include "expr/arithmetic.h"
+#include "expr/compare.h"
+
+namespace pawl::expr {
+namespace {
+
+constexpr size_t kNamesShown = 12;
+
+Val no_such_key(const Val& map, std::string_view key) {
+  std::string message = "no such key: '" + std::string(key.substr(0, 80)) + "'";
+  std::string keys;
+  for (size_t i = 0; i < map.map_size() && i < kNamesShown; ++i) {
+    const Val name = map.map_at(i).first;
+    if (!name.is(Kind::String)) continue;
+    keys += (keys.empty() ? "" : ", ") + std::string(name.as_string().substr(0, 40));
+  }
+  if (!keys.empty())
+    message += "; there are: " + keys + (map.map_size() > kNamesShown ? ", …" : "");
+  return Val::error(std::move(message));
+}
+
+std::string key_text(const Val& key) {
+  if (key.is(Kind::String)) return std::string(key.as_string());
+  if (key.is(Kind::Int)) return std::to_string(key.as_int());
+  if (key.is(Kind::Uint)) return std::to_string(key.as_uint());
+  if (key.is(Kind::Bool)) return key.as_bool() ? "true" : "false";
+  return std::string(type_name(key.kind()));
+}
+
+Val not_selectable(const Val& operand) {
+  return Val::error("no such key: type '" + std::string(type_name(operand.kind())) +
+                    "' does not support field selection");
+}
+
+// The list position a key means, or an error value in `error`.
+size_t list_position(const Val& list, const Val& key, Val& error) {
+  const size_t size = list.list_size();
+  double real = -1;
+  if (key.is(Kind::Int)) {
+    if (key.as_int() >= 0 && static_cast<uint64_t>(key.as_int()) < size)
+      return static_cast<size_t>(key.as_int());
+  } else if (key.is(Kind::Uint)) {
+    if (key.as_uint() < size) return static_cast<size_t>(key.as_uint());
+  } else if (key.is(Kind::Double) && std::floor(key.as_double()) == key.as_double()) {
+    real = key.as_double();
+    if (real >= 0 && real < static_cast<double>(size)) return static_cast<size_t>(real);
+  } else {
+    error = Val::error("invalid_argument: a list index must be an integer, not " +
+                       std::string(type_name(key.kind())));
+    return 0;
+  }
+  error = Val::error("invalid_argument: index out of bounds: " +
+                     (key.is(Kind::Double) ? std::to_string(real) : key_text(key)) +
+                     " of a list of " + std::to_string(size));
+  return 0;
+}
+
+// Absent if there is no such element; errors only for kinds that cannot be indexed.
+Val find_element(const Val& operand, const Val& key) {
+  if (operand.is(Kind::Map)) return operand.map_find(key);
+  if (operand.is(Kind::List)) {
+    Val error;
+    const size_t at = list_position(operand, key, error);
+    if (error.is_absent()) return operand.list_at(at);
+    return key.is_number() ? Val() : error;
+  }
+  const Val both[] = {operand, key};
+  return no_overload("_[_]", both);
+}
+
+Val wrapped(Val value) {
+  if (value.is_error()) return value;
+  return value.is_absent() ? Val::none() : Val::some(std::move(value));
+}
+
+// a.b where a may be absent from a map: Absent then.
+Val find_field(const Val& operand, std::string_view field) {
+  return operand.is(Kind::Map) ? operand.map_find(field) : not_selectable(operand);
+}
+
+}  // namespace
+
+Val select_field(const Val& operand, std::string_view field) {
+  if (operand.is(Kind::Map)) {
+    Val found = operand.map_find(field);
+    return found.is_absent() ? no_such_key(operand, field) : found;
+  }
+  if (operand.is(Kind::Optional)) {
+    if (!operand.has_value()) return operand;
+    return wrapped(find_field(operand.optional_value(), field));
+  }
+  return operand.is_error() ? operand : not_selectable(operand);
+}
+
+Val index_into(const Val& operand, const Val& key) {
+  if (operand.is_error()) return operand;
+  if (key.is_error()) return key;
+  if (operand.is(Kind::Optional)) {
+    return operand.has_value() ? wrapped(find_element(operand.optional_value(), key)) : operand;
+  }
+  if (operand.is(Kind::List)) {
+    Val error;
+    const size_t at = list_position(operand, key, error);
+    return error.is_absent() ? operand.list_at(at) : error;
+  }
+  Val found = find_element(operand, key);
+  return found.is_absent() ? no_such_key(operand, key_text(key)) : found;
+}
+
+Evaluator::Evaluator(const Plan& plan, const Activation& activation, Budget& budget)
+    : plan_(plan), activation_(activation), context_{budget, plan.mixed_arithmetic} {
+  if (plan.slots > inline_.size()) overflow_.resize(plan.slots - inline_.size());
+}
+
+Val Evaluator::placed(Val value, uint32_t offset) const {
+  if (!value.is_error() || value.as_error().placed) return value;
+  return Val::error_at(value.as_error().message, offset);
+}
+
+Val Evaluator::run(uint32_t at) {
+  const Step& step = plan_.steps[at];
+  if (step.op == Op::Const) return Val::borrow(plan_.constants[step.a]);
+  if (step.op == Op::Local) return slot(step.slot);
+  if (!context_.budget.spend_steps(1) || !context_.budget.allow_depth(++depth_)) return exhausted();
+  Val value = dispatch(step);
+  --depth_;
+  return value.is_error() ? placed(std::move(value), step.offset) : value;
+}
+
+Val Evaluator::dispatch(const Step& step) {
+  switch (step.op) {
+    case Op::Const:
+    case Op::Local:
+      break;
+    case Op::Name:
+      return name(step);
+    case Op::Select:
+      return select_field(run(step.a), plan_.constants[step.b].as_string());
+    case Op::Index:
+      return index(step);
+    case Op::SelectOpt:
+    case Op::Has:
+    case Op::IndexOpt:
+    case Op::OptOr:
+    case Op::OptOrValue:
+      return option(step);
+    case Op::Call:
+      return call(step);
+    case Op::Fail:
+      return Val::error(std::string(plan_.constants[step.a].as_string()));
+    case Op::Not: {
+      Val operand = run(step.a);
+      if (operand.is_error()) return operand;
+      return operand.is(Kind::Bool) ? Val::boolean(!operand.as_bool())
+                                    : no_overload("!_", {&operand, 1});
+    }
+    case Op::Negate: {
+      Val operand = run(step.a);
+      return operand.is_error() ? operand : negate(operand);
+    }
+    case Op::And:
+      return logical(step, false);
+    case Op::Or:
+      return logical(step, true);
+    case Op::Cond:
+      return conditional(step);
+    case Op::Equal:
+    case Op::NotEqual:
+    case Op::Less:
+    case Op::LessEqual:
+    case Op::Greater:
+    case Op::GreaterEqual:
+      return relation(step);
+    case Op::Add:
+    case Op::Subtract:
+    case Op::Multiply:
+    case Op::Divide:
+    case Op::Modulo:
+      return arithmetic(step);
+    case Op::In:
+      return contains(step);
+    case Op::List:
+      return list(step);
+    case Op::Map:
+      return map(step);
+    case Op::Fold:
+      return fold(step);
+    case Op::Bind:
+      slot(step.slot) = run(step.a);  // an error waits in the slot until it is used
+      return run(step.b);
+    case Op::Block:
+      return block(step);
+    case Op::Match: {
+      Val text = run(step.a);
+      if (text.is_error()) return text;
+      if (!text.is(Kind::String)) return no_overload("matches", {&text, 1});
+      return match_regex(context_, *plan_.regexes[step.b], text.as_string());
+    }
+  }
+  return Val::error("unknown step");
+}
+
+Val Evaluator::name(const Step& step) {
+  const NamePlan& planned = plan_.names[step.a];
+  const bool dotted = activation_.dotted();
+  for (const NamePlan::Candidate& candidate : planned.candidates) {
+    Val value;
+    if (dotted || !candidate.dotted) value = activation_.find(candidate.name);
+    if (value.is_absent()) {
+      if (candidate.type.is_absent()) continue;
+      value = candidate.type;
+    }
+    for (size_t i = candidate.parts; i < planned.fields.size(); ++i) {
+      value = select_field(value, planned.fields[i].as_string());
+      if (value.is_error()) return value;
+    }
+    return value;
+  }
+  return unknown_name(planned, step.offset);
+}
+
+Val Evaluator::unknown_name(const NamePlan& planned, uint32_t offset) const {
+  std::string message = "unknown variable '" + planned.root + "'";
+  const std::vector<std::string> names = activation_.names();
+  for (size_t i = 0; i < names.size() && i < kNamesShown; ++i) {
+    message += (i == 0 ? "; there are: " : ", ") + names[i];
+  }
+  return Val::error_at(std::move(message), offset);
+}
+
+Val Evaluator::call(const Step& step) {
+  constexpr size_t kFew = 4;
+  const auto invoke = [&](std::span<Val> arguments) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      arguments[i] = run(plan_.operands[step.b + i]);
+      if (arguments[i].is_error()) return arguments[i];
+    }
+    return plan_.functions[step.a]->body(context_, arguments);
+  };
+  if (step.c <= kFew) {
+    std::array<Val, kFew> few;
+    return invoke(std::span(few).first(step.c));
+  }
+  std::vector<Val> many(step.c);
+  return invoke(many);
+}
+
+// && and ||: an operand that settles the outcome wins over errors on either side.
+Val Evaluator::logical(const Step& step, bool absorbing) {
+  Val error;
+  for (uint32_t i = 0; i < step.c; ++i) {
+    Val operand = run(plan_.operands[step.b + i]);
+    if (operand.is(Kind::Bool)) {
+      if (operand.as_bool() == absorbing) return operand;
+    } else if (error.is_absent()) {
+      error = operand.is_error()
+                  ? operand
+                  : placed(no_overload(absorbing ? "_||_" : "_&&_", {&operand, 1}), step.offset);
+    }
+    if (context_.budget.exceeded() != Budget::Exceeded::None) return exhausted();
+  }
+  return error.is_absent() ? Val::boolean(!absorbing) : error;
+}
+
+Val Evaluator::conditional(const Step& step) {
+  Val condition = run(plan_.operands[step.b]);
+  if (condition.is_error()) return condition;
+  if (!condition.is(Kind::Bool)) return no_overload("_?_:_", {&condition, 1});
+  return run(plan_.operands[step.b + (condition.as_bool() ? 1 : 2)]);
+}
+
+Val Evaluator::relation(const Step& step) {
+  Val both[] = {run(step.a), Val()};
+  if (both[0].is_error()) return both[0];
+  both[1] = run(step.b);
+  if (both[1].is_error()) return both[1];
+  if (step.op == Op::Equal || step.op == Op::NotEqual) {
+    const bool same = equal(both[0], both[1], context_.budget);
+    return Val::boolean(same == (step.op == Op::Equal));
+  }
+  const Order order = compare(both[0], both[1]);
+  if (order == Order::Incomparable) {
+    return no_overload(step.op == Op::Less        ? "_<_"
+                       : step.op == Op::LessEqual ? "_<=_"
+                       : step.op == Op::Greater   ? "_>_"
+                                                  : "_>=_",
+                       both);
+  }
+  if (step.op == Op::Less) return Val::boolean(order == Order::Less);
+  if (step.op == Op::LessEqual) return Val::boolean(order == Order::Less || order == Order::Equal);
+  if (step.op == Op::Greater) return Val::boolean(order == Order::Greater);
+  return Val::boolean(order == Order::Greater || order == Order::Equal);
+}
+
+Val Evaluator::arithmetic(const Step& step) {
+  Val left = run(step.a);
+  if (left.is_error()) return left;
+  Val right = run(step.b);
+  if (right.is_error()) return right;
+  if (step.op == Op::Add) return add(context_, left, right);
+  if (step.op == Op::Subtract) return subtract(context_, left, right);
+  if (step.op == Op::Multiply) return multiply(context_, left, right);
+  if (step.op == Op::Divide) return divide(context_, left, right);
+  return modulo(context_, left, right);
+}
+
+Val Evaluator::contains(const Step& step) {
+  Val both[] = {run(step.a), Val()};
+  if (both[0].is_error()) return both[0];
+  both[1] = run(step.b);
+  if (both[1].is_error()) return both[1];
+  if (both[1].is(Kind::Map)) return Val::boolean(!both[1].map_find(both[0]).is_absent());
+  if (!both[1].is(Kind::List)) return no_overload("@in", both);
+  const size_t size = both[1].list_size();
+  for (size_t i = 0; i < size; ++i) {
+    if (!context_.budget.spend_steps(1)) return exhausted();
+    if (equal(both[0], both[1].list_at(i), context_.budget)) return Val::boolean(true);
+  }
+  return Val::boolean(false);
+}
+
+Val Evaluator::index(const Step& step) {
+  const Val operand = run(step.a);
+  if (operand.is_error()) return operand;
+  return index_into(operand, run(step.b));
+}
+
+// Everything that looks at presence: a.?b, a[?b], has(a.b), or(), orValue().
+Val Evaluator::option(const Step& step) {
+  Val operand = run(step.a);
+  if (operand.is_error()) return operand;
+  if (step.op == Op::OptOr || step.op == Op::OptOrValue) {
+    const bool value = step.op == Op::OptOrValue;
+    if (!operand.is(Kind::Optional)) return no_overload(value ? "orValue" : "or", {&operand, 1});
+    if (operand.has_value()) return value ? operand.optional_value() : operand;
+    Val other = run(step.b);
+    if (!value && !other.is(Kind::Optional) && !other.is_error())
+      return no_overload("or", {&other, 1});
+    return other;
+  }
+  const Val key = step.op == Op::IndexOpt ? run(step.b) : Val();
+  if (key.is_error()) return key;
+  if (operand.is(Kind::Optional)) {
+    if (!operand.has_value()) return step.op == Op::Has ? Val::boolean(false) : operand;
+    operand = Val(operand.optional_value());
+  }
+  Val found = step.op == Op::IndexOpt ? find_element(operand, key)
+                                      : find_field(operand, plan_.constants[step.b].as_string());
+  if (step.op != Op::Has) return wrapped(std::move(found));
+  return found.is_error() ? found : Val::boolean(!found.is_absent());
+}
+
+Val Evaluator::list(const Step& step) {
+  std::vector<Val> elements;
+  if (!context_.budget.spend_bytes(step.c * sizeof(Val) + 48)) return exhausted();
+  elements.reserve(step.c);
+  for (uint32_t i = 0; i < step.c; ++i) {
+    Val element = run(plan_.operands[step.b + i]);
+    if (element.is_error()) return element;
+    if (step.a != 0 && plan_.marks[step.a - 1][i]) {
+      if (!element.is(Kind::Optional)) {
+        return Val::error("no such overload: an optional list element expects an optional, not " +
+                          std::string(type_name(element.kind())));
+      }
+      if (!element.has_value()) continue;
+      element = Val(element.optional_value());
+    }
+    elements.push_back(std::move(element));
+  }
+  return Val::list(std::move(elements));
+}
+
+Val Evaluator::map(const Step& step) {
+  if (!context_.budget.spend_bytes(step.c * (sizeof(Val) + 16) + 64)) return exhausted();
+  auto node = std::make_unique<MapNode>();
+  for (uint32_t i = 0; i < step.c; i += 2) {
+    Val key = run(plan_.operands[step.b + i]);
+    if (key.is_error()) return key;
+    Val value = run(plan_.operands[step.b + i + 1]);
+    if (value.is_error()) return value;
+    if (step.a != 0 && plan_.marks[step.a - 1][i / 2]) {
+      if (!value.is(Kind::Optional)) {
+        return Val::error("no such overload: an optional map entry expects an optional, not " +
+                          std::string(type_name(value.kind())));
+      }
+      if (!value.has_value()) continue;
+      value = Val(value.optional_value());
+    }
+    if (!is_key_kind(key.kind())) {
+      return Val::error("unsupported key type: " + std::string(type_name(key.kind())));
+    }
+    const std::string shown = key_text(key);
+    if (!node->insert(std::move(key), std::move(value)))
+      return Val::error("Failed with repeated key: " + shown);
+  }
+  return Val::map(node.release());
+}
+
+Val Evaluator::block(const Step& step) {
+  for (uint32_t i = 0; i < step.c; ++i) slot(step.slot + i) = run(plan_.operands[step.b + i]);
+  return run(step.a);
+}
+
+}  // namespace pawl::expr

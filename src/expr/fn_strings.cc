@@ -1,0 +1,287 @@
+// contains startsWith endsWith matches, and the strings extension. Positions count code points.
+#include <re2/re2.h>
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "expr/functions.h"
+#include "expr/text.h"
+
+namespace pawl::expr {
+namespace {
+
+bool all_strings(Arguments args) {
+  return std::all_of(args.begin(), args.end(), [](const Val& arg) { return arg.is(Kind::String); });
+}
+
+// Pays for reading all strings among the arguments.
+bool pay_reading(CallContext& context, Arguments args) {
+  size_t bytes = 0;
+  for (const Val& arg : args) {
+    if (arg.is(Kind::String)) bytes += arg.as_string().size();
+  }
+  return context.budget.spend_steps(bytes / 64);
+}
+
+Val out_of_range(int64_t index) {
+  return Val::error("index out of range: " + std::to_string(index));
+}
+
+Val contains(CallContext& context, Arguments args) {
+  if (!all_strings(args)) return no_overload("contains", args);
+  if (!pay_reading(context, args)) return exhausted();
+  return Val::boolean(args[0].as_string().find(args[1].as_string()) != std::string_view::npos);
+}
+
+Val starts_with(CallContext& context, Arguments args) {
+  if (!all_strings(args)) return no_overload("startsWith", args);
+  if (!pay_reading(context, args)) return exhausted();
+  return Val::boolean(args[0].as_string().starts_with(args[1].as_string()));
+}
+
+Val ends_with(CallContext& context, Arguments args) {
+  if (!all_strings(args)) return no_overload("endsWith", args);
+  if (!pay_reading(context, args)) return exhausted();
+  return Val::boolean(args[0].as_string().ends_with(args[1].as_string()));
+}
+
+Val matches(CallContext& context, Arguments args) {
+  if (!all_strings(args)) return no_overload("matches", args);
+  if (!context.budget.spend_steps(200 + 4 * args[1].as_string().size())) return exhausted();
+  Val error;
+  const auto regex = compile_regex(args[1].as_string(), error);
+  return regex == nullptr ? error : match_regex(context, *regex, args[0].as_string());
+}
+
+Val char_at(CallContext& context, Arguments args) {
+  if (!args[0].is(Kind::String) || !args[1].is(Kind::Int)) return no_overload("charAt", args);
+  const std::string_view text = args[0].as_string();
+  if (!context.budget.spend_steps(text.size() / 16)) return exhausted();
+  const int64_t index = args[1].as_int();
+  const auto offsets = code_point_offsets(text);
+  const auto size = static_cast<int64_t>(offsets.size() - 1);
+  if (index < 0 || index > size) return out_of_range(index);
+  if (index == size) return Val::string("");
+  const auto at = static_cast<size_t>(index);
+  return paid_string(context, std::string(text.substr(offsets[at], offsets[at + 1] - offsets[at])));
+}
+
+// indexOf and lastIndexOf, with an optional position where the search starts.
+Val find_text(CallContext& context, Arguments args, bool last) {
+  const std::string_view name = last ? "lastIndexOf" : "indexOf";
+  if (!all_strings(args.first(2)) || (args.size() == 3 && !args[2].is(Kind::Int)))
+    return no_overload(name, args);
+  if (!context.budget.spend_steps((args[0].as_string().size() + args[1].as_string().size()) / 16))
+    return exhausted();
+  const std::string_view text = args[0].as_string();
+  const std::string_view part = args[1].as_string();
+  const auto offsets = code_point_offsets(text);
+  const auto size = static_cast<int64_t>(offsets.size() - 1);
+  int64_t from = last ? size : 0;
+  if (args.size() == 3) {
+    from = args[2].as_int();
+    if (from < 0 || from > size) return out_of_range(from);
+  }
+  if (part.empty()) return Val::integer(from);
+  const size_t found = last ? text.rfind(part, offsets[static_cast<size_t>(from)])
+                            : text.find(part, offsets[static_cast<size_t>(from)]);
+  if (found == std::string_view::npos) return Val::integer(-1);
+  const auto at = std::lower_bound(offsets.begin(), offsets.end(), static_cast<uint32_t>(found));
+  return Val::integer(at - offsets.begin());
+}
+
+Val index_of(CallContext& context, Arguments args) { return find_text(context, args, false); }
+Val last_index_of(CallContext& context, Arguments args) { return find_text(context, args, true); }
+
+Val change_case(CallContext& context, Arguments args, std::string_view name, char from, char to) {
+  if (!args[0].is(Kind::String)) return no_overload(name, args);
+  if (!pay_reading(context, args)) return exhausted();
+  std::string text(args[0].as_string());
+  for (char& c : text) {
+    if (c >= from && c <= from + 25) c = static_cast<char>(c - from + to);
+  }
+  return paid_string(context, std::move(text));
+}
+
+Val lower_ascii(CallContext& context, Arguments args) {
+  return change_case(context, args, "lowerAscii", 'A', 'a');
+}
+Val upper_ascii(CallContext& context, Arguments args) {
+  return change_case(context, args, "upperAscii", 'a', 'A');
+}
+
+Val replace(CallContext& context, Arguments args) {
+  if (!all_strings(args.first(3)) || (args.size() == 4 && !args[3].is(Kind::Int)))
+    return no_overload("replace", args);
+  if (!pay_reading(context, args)) return exhausted();
+  const std::string_view text = args[0].as_string();
+  const std::string_view from = args[1].as_string();
+  const std::string_view to = args[2].as_string();
+  int64_t left = args.size() == 4 ? args[3].as_int() : -1;
+  std::string out;
+  size_t at = 0;
+  while (left != 0 && at <= text.size()) {
+    // An empty search string matches before every code point and at the end.
+    const size_t found = text.find(from, at);
+    if (found == std::string_view::npos) break;
+    const size_t step = from.empty()
+                            ? (at < text.size() ? utf8::sequence_length(text.substr(at)) : 1)
+                            : from.size();
+    if (!context.budget.spend_bytes(to.size() + step) || !context.budget.spend_steps(1))
+      return exhausted();
+    out.append(text, at, found - at).append(to);
+    if (from.empty() && at < text.size()) out.append(text, at, step);
+    at = found + step;
+    if (left > 0) --left;
+  }
+  if (at < text.size()) out.append(text.substr(at));
+  return paid_string(context, std::move(out));
+}
+
+Val split(CallContext& context, Arguments args) {
+  if (!all_strings(args.first(2)) || (args.size() == 3 && !args[2].is(Kind::Int)))
+    return no_overload("split", args);
+  if (!pay_reading(context, args)) return exhausted();
+  const std::string_view text = args[0].as_string();
+  const std::string_view separator = args[1].as_string();
+  int64_t limit = args.size() == 3 ? args[2].as_int() : -1;
+  std::vector<Val> parts;
+  if (limit == 0) return Val::list(std::move(parts));
+  const auto put = [&](std::string_view part) {
+    if (!context.budget.spend_bytes(part.size() + 64) || !context.budget.spend_steps(1))
+      return false;
+    parts.push_back(Val::string(part));
+    return true;
+  };
+  size_t at = 0;
+  while (limit < 0 || static_cast<int64_t>(parts.size()) + 1 < limit) {
+    size_t found = text.find(separator, at);
+    if (separator.empty()) {
+      const size_t length = at < text.size() ? utf8::sequence_length(text.substr(at)) : 0;
+      found = length == 0 || at + length >= text.size() ? std::string_view::npos : at + length;
+    }
+    if (found == std::string_view::npos) break;
+    if (!put(text.substr(at, found - at))) return exhausted();
+    at = found + separator.size();
+  }
+  if (separator.empty() && text.empty()) return Val::list(std::move(parts));
+  if (!put(text.substr(at))) return exhausted();
+  return paid_list(context, std::move(parts));
+}
+
+Val substring(CallContext& context, Arguments args) {
+  if (!args[0].is(Kind::String) || !args[1].is(Kind::Int) ||
+      (args.size() == 3 && !args[2].is(Kind::Int)))
+    return no_overload("substring", args);
+  const std::string_view text = args[0].as_string();
+  if (!context.budget.spend_steps(text.size() / 16)) return exhausted();
+  const auto offsets = code_point_offsets(text);
+  const auto size = static_cast<int64_t>(offsets.size() - 1);
+  const int64_t from = args[1].as_int();
+  const int64_t to = args.size() == 3 ? args[2].as_int() : size;
+  if (from < 0 || from > size) return out_of_range(from);
+  if (to < 0 || to > size) return out_of_range(to);
+  if (from > to) {
+    return Val::error("invalid substring range. start: " + std::to_string(from) +
+                      ", end: " + std::to_string(to));
+  }
+  const uint32_t begin = offsets[static_cast<size_t>(from)];
+  return paid_string(context,
+                     std::string(text.substr(begin, offsets[static_cast<size_t>(to)] - begin)));
+}
+
+Val trim(CallContext& context, Arguments args) {
+  if (!args[0].is(Kind::String)) return no_overload("trim", args);
+  if (!pay_reading(context, args)) return exhausted();
+  std::string_view text = args[0].as_string();
+  while (!text.empty() && is_space(code_point_at(text, 0)))
+    text.remove_prefix(utf8::sequence_length(text));
+  while (!text.empty()) {
+    size_t last = text.size() - 1;
+    while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xC0) == 0x80) --last;
+    if (!is_space(code_point_at(text, last))) break;
+    text = text.substr(0, last);
+  }
+  return paid_string(context, std::string(text));
+}
+
+Val join(CallContext& context, Arguments args) {
+  if (!args[0].is(Kind::List) || (args.size() == 2 && !args[1].is(Kind::String)))
+    return no_overload("join", args);
+  const std::string_view separator = args.size() == 2 ? args[1].as_string() : "";
+  std::string out;
+  for (size_t i = 0; i < args[0].list_size(); ++i) {
+    const Val part = args[0].list_at(i);
+    if (!part.is(Kind::String)) return no_overload("join", args);
+    const size_t bytes = part.as_string().size() + separator.size();
+    if (!context.budget.spend_bytes(bytes) || !context.budget.spend_steps(1 + bytes / 64))
+      return exhausted();
+    if (i > 0) out += separator;
+    out += part.as_string();
+  }
+  return paid_string(context, std::move(out));
+}
+
+Val reverse(CallContext& context, Arguments args) {
+  if (!args[0].is(Kind::String)) return no_overload("reverse", args);
+  const std::string_view text = args[0].as_string();
+  if (!context.budget.spend_steps(text.size() / 16)) return exhausted();
+  const auto offsets = code_point_offsets(text);
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = offsets.size() - 1; i > 0; --i)
+    out.append(text, offsets[i - 1], offsets[i] - offsets[i - 1]);
+  return paid_string(context, std::move(out));
+}
+
+Val quote(CallContext& context, Arguments args) {
+  if (!args[0].is(Kind::String)) return no_overload("strings.quote", args);
+  if (!context.budget.spend_steps(args[0].as_string().size() / 16)) return exhausted();
+  static constexpr std::string_view kFrom = "\a\b\f\n\r\t\v\\\"";
+  static constexpr std::string_view kTo = "abfnrtv\\\"";
+  const std::string_view text = args[0].as_string();
+  std::string out = "\"";
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = utf8::sequence_length(text.substr(i));
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+      ++i;
+      continue;
+    }
+    if (const size_t escape = kFrom.find(text[i]); escape != std::string_view::npos) {
+      (out += '\\') += kTo[escape];
+    } else {
+      out.append(text, i, length);
+    }
+    i += length;
+  }
+  return paid_string(context, out += '"');
+}
+
+constexpr Function kFunctions[] = {
+    {"contains", contains, 1, 1, true},
+    {"startsWith", starts_with, 1, 1, true},
+    {"endsWith", ends_with, 1, 1, true},
+    {"matches", matches, 1, 1, true},
+    {"matches", matches, 2, 2, false},
+    {"charAt", char_at, 1, 1, true},
+    {"indexOf", index_of, 1, 2, true},
+    {"lastIndexOf", last_index_of, 1, 2, true},
+    {"lowerAscii", lower_ascii, 0, 0, true},
+    {"upperAscii", upper_ascii, 0, 0, true},
+    {"replace", replace, 2, 3, true},
+    {"split", split, 1, 2, true},
+    {"substring", substring, 1, 2, true},
+    {"trim", trim, 0, 0, true},
+    {"join", join, 0, 1, true},
+    {"strings.quote", quote, 1, 1, false},
+};
+
+}  // namespace
+
+// Lists reverse too, so list_functions() owns the name and comes here for text.
+Val reverse_text(CallContext& context, Arguments args) { return reverse(context, args); }
+
+std::span<const Function> string_functions() { return kFunctions; }
+
+}  // namespace pawl::expr

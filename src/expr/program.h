@@ -1,0 +1,61 @@
+// Program: one compiled CEL expression. Immutable, shareable between threads, evaluated any number
+// of times.
+//
+// compile() parses, resolves functions and local variables, folds constants and compiles constant
+// regular expressions. evaluate() never runs unbounded: it ends with a value, an InvalidContent
+// error that says what went wrong and where, or TooLarge when the Budget is spent.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "expr/activation.h"
+#include "expr/budget.h"
+#include "expr/parser.h"
+#include "expr/val.h"
+
+namespace pawl::expr {
+
+struct CompileOptions {
+  std::string container;          // namespace in which names are looked up first, "a.b"
+  bool mixed_arithmetic = false;  // let int, uint and double meet in + - * / %
+  bool late_binding = false;      // an unknown function fails when it is called, not when compiled
+  ParseLimits limits;
+
+  bool same_meaning(const CompileOptions& other) const {
+    return container == other.container && mixed_arithmetic == other.mixed_arithmetic &&
+           late_binding == other.late_binding;
+  }
+};
+
+struct Plan;
+
+class Program {
+ public:
+  static Result<std::shared_ptr<const Program>> compile(std::string_view source,
+                                                        const CompileOptions& options = {});
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  Result<Val> evaluate(const Activation& activation, Budget& budget) const;
+  // For guards: the value must be a bool.
+  Result<bool> test(const Activation& activation, Budget& budget) const;
+
+  const std::string& source() const { return source_; }
+  // First parts of all names that are not bound inside the expression, sorted: "steps" of
+  // steps.a.b.
+  const std::vector<std::string>& variables() const;
+  size_t bytes() const;  // about, for caches
+
+ private:
+  Program(std::string source, std::unique_ptr<const Plan> plan);
+
+  std::string source_;
+  std::unique_ptr<const Plan> plan_;
+};
+
+}  // namespace pawl::expr

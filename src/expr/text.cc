@@ -1,0 +1,124 @@
+#include "expr/text.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/utf8.h"
+
+namespace pawl::expr {
+
+size_t count_code_points(std::string_view text) {
+  size_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  return count;
+}
+
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = utf8::sequence_length(text.substr(i));
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
+std::vector<uint32_t> code_point_offsets(std::string_view text) {
+  std::vector<uint32_t> offsets;
+  offsets.reserve(text.size() + 1);
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
+      offsets.push_back(static_cast<uint32_t>(i));
+  }
+  offsets.push_back(static_cast<uint32_t>(text.size()));
+  return offsets;
+}
+
+uint32_t code_point_at(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) {
+    return at + i < text.size() ? static_cast<uint32_t>(static_cast<unsigned char>(text[at + i]))
+                                : 0u;
+  };
+  const uint32_t first = byte(0);
+  if (first < 0x80) return first;
+  if (first < 0xE0) return (first & 0x1F) << 6 | (byte(1) & 0x3F);
+  if (first < 0xF0) return (first & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
+  return (first & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
+}
+
+bool is_space(uint32_t c) {
+  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
+         c == 0x3000;
+}
+
+namespace {
+
+struct Digits {
+  bool negative = false;
+  std::string digits;  // without leading zeros
+  int exponent = 0;    // of the first digit: value = d.ddd × 10^exponent
+};
+
+Digits shortest(double value) {
+  char text[40];
+  const char* end =
+      std::to_chars(text, text + sizeof text, value, std::chars_format::scientific).ptr;
+  Digits result;
+  const char* at = text;
+  if (*at == '-') {
+    result.negative = true;
+    ++at;
+  }
+  for (; at != end && *at != 'e'; ++at) {
+    if (*at != '.') result.digits += *at;
+  }
+  if (at != end) {
+    ++at;
+    const bool minus = *at == '-';
+    int exponent = 0;
+    std::from_chars(at + 1, end, exponent);
+    result.exponent = minus ? -exponent : exponent;
+  }
+  return result;
+}
+
+std::string non_finite(double value) {
+  if (std::isnan(value)) return "NaN";
+  return value > 0 ? "Infinity" : "-Infinity";
+}
+
+std::string without_exponent(const Digits& parts) {
+  std::string out = parts.negative ? "-" : "";
+  const int size = static_cast<int>(parts.digits.size());
+  if (parts.exponent < 0) {
+    out += "0.";
+    out.append(static_cast<size_t>(-parts.exponent - 1), '0');
+    return out + parts.digits;
+  }
+  if (parts.exponent + 1 >= size) {
+    out += parts.digits;
+    return out.append(static_cast<size_t>(parts.exponent + 1 - size), '0');
+  }
+  return out + parts.digits.substr(0, static_cast<size_t>(parts.exponent + 1)) + "." +
+         parts.digits.substr(static_cast<size_t>(parts.exponent + 1));
+}
+
+}  // namespace
+
+std::string format_general(double value) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
+  const Digits parts = shortest(value);
+  if (parts.exponent >= -4 && parts.exponent < 6) return without_exponent(parts);
+  std::string out = parts.negative ? "-" : "";
+  out += parts.digits[0];
+  if (parts.digits.size() > 1) out += "." + parts.digits.substr(1);
+  out += parts.exponent < 0 ? "e-" : "e+";
+  const std::string exponent = std::to_string(std::abs(parts.exponent));
+  return out.append(exponent.size() < 2 ? 1 : 0, '0') + exponent;
+}
+
+std::string format_plain(double value) {
+  return std::isfinite(value) ? without_exponent(shortest(value)) : non_finite(value);
+}
+
+}  // namespace pawl::expr

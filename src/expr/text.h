@@ -1,0 +1,25 @@
+// Text helpers of the string functions: code points, and numbers printed the way CEL prints them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::expr {
+
+size_t count_code_points(std::string_view text);
+bool is_utf8(std::string_view text);
+// Byte offsets of every code point, and of the end.
+std::vector<uint32_t> code_point_offsets(std::string_view text);
+// The code point at a byte offset of valid UTF-8.
+uint32_t code_point_at(std::string_view text, size_t at);
+bool is_space(uint32_t code_point);  // Unicode White_Space
+
+// Shortest text that reads back the same: as string(double) prints it, with an exponent from 1e+06
+// on or below 1e-05.
+std::string format_general(double value);
+// The same digits without an exponent, and no trailing ".0".
+std::string format_plain(double value);
+
+}  // namespace pawl::expr
