@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <utility>
 
 namespace pawl {
@@ -10,7 +11,10 @@ namespace {
 // While the gate is closed only readers can be in the way, for microseconds each: look often, give
 // up soon.
 constexpr int kBusyPauseUs = 50;
-constexpr int kBusyTriesMax = 400;
+constexpr int kBusyTriesMax = 100;
+
+constexpr std::chrono::milliseconds kPinnedPause{5};
+constexpr int kPinnedRoundsMax = 4;
 
 int wait_for_readers(void*, int tries) {
   if (tries >= kBusyTriesMax) return 0;
@@ -24,7 +28,6 @@ Checkpointer::Checkpointer(Connection connection, uint64_t frame_bytes, Checkpoi
     : connection_(std::move(connection)),
       frame_bytes_(frame_bytes),
       limits_(limits),
-      wake_bytes_(limits.start_bytes),
       thread_([this] { run(); }) {}
 
 Checkpointer::~Checkpointer() {
@@ -38,7 +41,9 @@ Checkpointer::~Checkpointer() {
 
 Status Checkpointer::begin_commit() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !gate_closed_; });
+  changed_.wait(lock, [&] {
+    return failure_ || !(gate_closed_ || (wal_bytes_ >= limits_.max_bytes && !pinned_));
+  });
   if (failure_) return *failure_;
   committing_ = true;
   return ok_status();
@@ -50,7 +55,7 @@ void Checkpointer::end_commit(std::optional<uint64_t> wal_bytes) {
     std::lock_guard lock(mutex_);
     committing_ = false;
     if (wal_bytes) wal_bytes_ = *wal_bytes;
-    wake = gate_closed_ || wal_bytes_ >= wake_bytes_;
+    wake = gate_closed_ || wal_bytes_ >= limits_.start_bytes;
   }
   if (wake) changed_.notify_all();
 }
@@ -67,14 +72,20 @@ bool Checkpointer::failed() const {
 
 void Checkpointer::run() {
   sqlite3_busy_handler(connection_.handle(), wait_for_readers, nullptr);
+  const auto stopped = [&] { return stop_; };
   std::unique_lock lock(mutex_);
+  int pinned_rounds = 0;
   while (true) {
-    changed_.wait(lock, [&] { return stop_ || wal_bytes_ >= wake_bytes_; });
+    changed_.wait(lock, [&] { return stop_ || wal_bytes_ >= limits_.start_bytes; });
     if (stop_) return;
     lock.unlock();
-    if (passive_rounds()) finish();
+    const bool done = passive_rounds() && finish();
     lock.lock();
     if (failure_) return;
+    pinned_rounds = done ? 0 : pinned_rounds + 1;
+    pinned_ = pinned_rounds >= kPinnedRoundsMax;
+    changed_.notify_all();
+    if (!done) changed_.wait_for(lock, kPinnedPause, stopped);
   }
 }
 
@@ -84,24 +95,20 @@ bool Checkpointer::passive_rounds() {
     int moved = 0;
     const int code = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr,
                                                SQLITE_CHECKPOINT_PASSIVE, &frames, &moved);
-    const bool busy = (code & 0xff) == SQLITE_BUSY;
-    if (code != SQLITE_OK && !busy) {
+    if ((code & 0xff) == SQLITE_BUSY) return false;
+    if (code != SQLITE_OK) {
       fail(code);
       return false;
     }
     const auto bytes = [&](int count) { return static_cast<uint64_t>(count) * frame_bytes_; };
     std::lock_guard lock(mutex_);
-    if (stop_) return false;
-    if (busy || bytes(frames - moved) > limits_.finish_bytes) {  // a reader pins the log
-      wake_bytes_ = wal_bytes_ + limits_.start_bytes;
-      return false;
-    }
+    if (stop_ || bytes(frames - moved) > limits_.finish_bytes) return false;
     if (wal_bytes_ <= bytes(moved) + limits_.finish_bytes) return true;
     if (wal_bytes_ >= limits_.max_bytes) return true;
   }
 }
 
-void Checkpointer::finish() {
+bool Checkpointer::finish() {
   {
     std::unique_lock lock(mutex_);
     gate_closed_ = true;
@@ -113,15 +120,18 @@ void Checkpointer::finish() {
   {
     std::lock_guard lock(mutex_);
     if (code == SQLITE_OK) wal_bytes_ = 0;
-    wake_bytes_ = wal_bytes_ + limits_.start_bytes;
     gate_closed_ = false;
   }
   changed_.notify_all();
+  return code == SQLITE_OK;
 }
 
 void Checkpointer::fail(int code) {
-  std::lock_guard lock(mutex_);
-  failure_ = connection_.error(code, "moving the log into the database");
+  {
+    std::lock_guard lock(mutex_);
+    failure_ = connection_.error(code, "moving the log into the database");
+  }
+  changed_.notify_all();
 }
 
 }  // namespace pawl

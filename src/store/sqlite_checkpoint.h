@@ -7,9 +7,10 @@
 //   gate
 //      opens. This is the only time a commit waits: a few pages and two or three syncs.
 //
-// Should commits outrun step 1, step 2 begins at `max_bytes` anyway: they wait longer, the log
-// stays bounded. A reader that stays in its transaction (a backup) pins the log; then it grows
-// until the reader is done, and the attempt is repeated each time it has grown by `start_bytes`.
+// Should commits outrun step 1, they wait at `max_bytes` until the log has restarted: it never
+// grows beyond that by more than one batch. Only a reader that stays in its transaction for long (a
+// backup) can pin it; then commits go on and the log grows until the reader is done, looked after
+// every few milliseconds.
 //
 // A failed write or sync of the database file is final, as for a commit: after a failed sync the
 // kernel may have dropped the pages, so a second checkpoint that succeeds would prove nothing.
@@ -49,8 +50,8 @@ class Checkpointer {
 
  private:
   void run();
-  bool passive_rounds();  // true: go on to finish()
-  void finish();
+  bool passive_rounds();  // true: go on to finish(); false: pinned, stopping or failed
+  bool finish();          // true: the log has restarted
   void fail(int code);
 
   Connection connection_;
@@ -62,8 +63,8 @@ class Checkpointer {
   bool stop_ = false;
   bool committing_ = false;
   bool gate_closed_ = false;
+  bool pinned_ = false;  // for several rounds: commits do not wait for the log
   uint64_t wal_bytes_ = 0;
-  uint64_t wake_bytes_;
   std::optional<Error> failure_;
 
   std::thread thread_;  // last: starts when all above is ready
