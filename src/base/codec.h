@@ -121,7 +121,7 @@ class FieldWriter {
   }
 
  private:
-  void put_object(int number, const std::string& value) {
+  void put_object(int number, std::string_view value) {
     if (!value.empty()) put_bytes(number, value);
   }
   template <Record T>
@@ -214,6 +214,11 @@ struct FieldReader {
   void take_object(std::string& value) {
     if (wire != Wire::Bytes) return void(bad = true);
     value.assign(bytes_value);
+  }
+  // Reads in place: the view lives as long as the encoded bytes.
+  void take_object(std::string_view& value) {
+    if (wire != Wire::Bytes) return void(bad = true);
+    value = bytes_value;
   }
   template <Record T>
   void take_object(T& value) {

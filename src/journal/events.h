@@ -206,13 +206,17 @@ struct JobRevived : JobStep {
   }
 };
 
-// Retention, or a deletion by hand: finished jobs that are no longer kept.
+// Retention, or a deletion by hand: finished jobs of one queue that are no longer kept.
 struct JobsForgotten {
   std::vector<JobId> jobs;
+  std::string queue;
+  uint64_t dead = 0;  // how many of them leave the dead letter list
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit(1, "jobs", self.jobs);
+    visit(2, "queue", self.queue);
+    visit(3, "dead", self.dead);
   }
 };
 

@@ -1,0 +1,115 @@
+// Core: the engine without threads: tasks in, batches out. The real engine and the simulator drive
+// the same one.
+//
+// decide() adds to the open batch; seal() closes it; the driver commits it and then calls
+// committed() and release()s the tasks (in either order), or gives up for good: after a failed
+// commit the memory is ahead of the disk, so the core must be thrown away and opened again (I1,
+// D5). At most one batch may be sealed and not yet committed. Deciding goes on meanwhile.
+//
+// Thread: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/parking_lot.h"
+#include "engine/retention.h"
+#include "engine/store_cold.h"
+#include "engine/task.h"
+#include "journal/record.h"
+#include "kernel/state.h"
+#include "store/store.h"
+
+namespace pawl {
+
+struct CoreConfig {
+  StateConfig state;
+  RetentionConfig retention;
+  size_t dirty_max = 65'536;          // entities that may wait for their row
+  size_t tail_bytes_max = 64u << 20;  // journal that a restart may have to fold
+  size_t rows_per_batch_max = 2'048;
+  size_t batch_bytes_max =
+      8u << 20;  // an open batch past this wants committing before more is decided
+  size_t parked_max = 20'000;
+};
+
+// What is committed together, and who waits for it.
+struct SealedBatch {
+  Batch batch;
+  std::vector<TaskPtr> tasks;
+  bool has_rows = false;
+  bool empty() const {
+    return batch.number == 0 && batch.writes.empty() && batch.trim_journal_before == 0;
+  }
+};
+
+struct Recovery {
+  uint64_t records = 0;  // folded
+  uint64_t events = 0;
+};
+
+class Core {
+ public:
+  // Recovery: rows, then the journal's tail. Corrupt if either cannot be read.
+  static Result<std::unique_ptr<Core>> open(Store& store, const CoreConfig& config, Clock& clock,
+                                            Random& random);
+
+  void decide(TaskPtr task);
+  // What is due by now: timers, parked tasks whose time is up, retention. True if more is due at
+  // once.
+  bool tick();
+  // When tick() has something to do next; 0 = nothing until a task comes.
+  int64_t next_tick_ms() const;
+
+  bool wants_commit() const { return !record_.empty() || !waiting_.empty(); }
+  bool batch_full() const {
+    return record_.size() > config_.batch_bytes_max || record_.event_count() > kEventsPerBatchMax;
+  }
+  bool has_dirty() const { return state_.dirty_count() > 0; }
+  // Closes the open batch. `idle` also flushes rows that could wait.
+  SealedBatch seal(bool idle);
+  void committed(const SealedBatch& sealed);
+  static void release(SealedBatch& sealed);
+  static void refuse(SealedBatch& sealed, const Error& error);
+  std::vector<TaskPtr> take_parked() { return parked_.take_all(); }
+
+  const State& state() const { return state_; }
+  bool cold_failed() const { return cold_.failed(); }
+  const Error& cold_error() const { return cold_.error(); }
+  const Recovery& recovery() const { return recovery_; }
+  size_t parked() const { return parked_.size(); }
+  uint64_t journal_head() const { return record_.number() - 1; }
+
+ private:
+  static constexpr uint64_t kEventsPerBatchMax = 200'000;
+
+  Core(Store& store, const CoreConfig& config, Clock& clock, Random& random);
+  Status recover();
+  void advance_clock();
+  void fire_due();
+  void run(TaskPtr task, bool last_call);
+  void wake_parked();
+  size_t rows_wanted(bool idle) const;
+
+  Store& store_;
+  CoreConfig config_;
+  Clock& clock_;
+  Random& random_;
+  StoreCold cold_;
+  State state_;
+  ParkingLot parked_;
+  Retention retention_;
+  journal::RecordWriter record_;
+  std::vector<TaskPtr> waiting_;  // decided in the open batch
+  std::deque<std::pair<uint64_t, size_t>>
+      tail_;  // records that rows do not cover yet, with their sizes
+  size_t tail_bytes_ = 0;
+  uint64_t tail_marker_ = 0;  // as last written
+  int64_t now_ms_ = 0;
+  Recovery recovery_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,293 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace pawl {
+namespace {
+
+constexpr int64_t kLongestWaitMs = 1000;  // so that a clock set forward is noticed
+constexpr int64_t kIdleBeforeFlushMs = 50;
+constexpr size_t kInPlaceTasksMax =
+    8;  // a batch this small, with nothing behind it, is committed without a hand-over
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::start(Store& store, const EngineConfig& config,
+                                              Clock& clock, Random& random) {
+  PAWL_TRY(std::unique_ptr<Core> core, Core::open(store, config.core, clock, random));
+  std::unique_ptr<Engine> engine(new Engine(config, std::move(core), store, clock));
+  engine->committer_ = std::thread([raw = engine.get()] { raw->run_committer(); });
+  engine->thread_ = std::thread([raw = engine.get()] { raw->run(); });
+  return engine;
+}
+
+Engine::Engine(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock)
+    : config_(config),
+      core_(std::move(core)),
+      store_(store),
+      clock_(clock),
+      recovery_(core_->recovery()) {
+  stats_.journal_head = core_->journal_head();
+}
+
+Engine::~Engine() { stop(); }
+
+Status Engine::submit(TaskPtr task) {
+  {
+    std::lock_guard lock(mutex_);
+    if (failure_) return *failure_;
+    if (stopping_) return Error{ErrorCode::Unavailable, "the server is stopping"};
+    if (inputs_.size() >= config_.inputs_max)
+      return Error{ErrorCode::Overloaded, "too many requests are waiting; try again shortly"};
+    inputs_.push_back(std::move(task));
+    if (!engine_waits_) return ok_status();
+  }
+  engine_wakes_.notify_one();
+  return ok_status();
+}
+
+void Engine::submit(std::vector<TaskPtr>& tasks) {
+  if (tasks.empty()) return;
+  std::optional<Error> refusal;
+  bool wake = false;
+  size_t taken = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (failure_) {
+      refusal = failure_;
+    } else if (stopping_) {
+      refusal = Error{ErrorCode::Unavailable, "the server is stopping"};
+    } else {
+      taken =
+          std::min(tasks.size(), config_.inputs_max - std::min(inputs_.size(), config_.inputs_max));
+      inputs_.insert(inputs_.end(), tasks.begin(), tasks.begin() + static_cast<ptrdiff_t>(taken));
+      if (taken < tasks.size())
+        refusal = Error{ErrorCode::Overloaded, "too many requests are waiting; try again shortly"};
+      wake = engine_waits_;
+    }
+  }
+  if (wake) engine_wakes_.notify_one();
+  for (size_t i = taken; i < tasks.size(); ++i) tasks[i]->refuse(*refusal);
+  tasks.clear();
+}
+
+void Engine::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!thread_.joinable()) return;
+    stopping_ = true;
+  }
+  engine_wakes_.notify_one();
+  thread_.join();
+  {
+    std::lock_guard lock(mutex_);
+    committer_ends_ = true;
+  }
+  committer_wakes_.notify_one();
+  committer_.join();
+}
+
+std::optional<Error> Engine::failed() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+EngineStats Engine::stats() const {
+  std::lock_guard lock(mutex_);
+  EngineStats stats = stats_;
+  stats.inputs_waiting = inputs_.size();
+  return stats;
+}
+
+uint64_t Engine::listen(RecordListener listener) {
+  std::lock_guard lock(listeners_mutex_);
+  listeners_.emplace_back(++listener_ids_, std::move(listener));
+  listener_count_ = listeners_.size();
+  return listener_ids_;
+}
+
+void Engine::unlisten(uint64_t id) {
+  std::lock_guard lock(listeners_mutex_);
+  std::erase_if(listeners_, [&](const auto& entry) { return entry.first == id; });
+  listener_count_ = listeners_.size();
+}
+
+// --- the engine thread
+
+void Engine::run() {
+  while (wait_for_work()) {
+    decide_inputs();
+    if (core_->next_tick_ms() <= clock_.now_ms()) core_->tick();
+    if (core_->cold_failed()) fail(core_->cold_error());
+    commit_if_wanted(false);
+    note_stats();
+  }
+  answer_parked();
+  while (!failed() && (core_->wants_commit() || core_->has_dirty() || committing_)) {
+    finish_commit();
+    if (committing_) continue;
+    commit_if_wanted(true);
+  }
+  finish_commit();
+  if (auto error = failed()) {
+    SealedBatch rest = core_->seal(false);
+    Core::refuse(rest, *error);
+  }
+}
+
+// Sleeps until there are inputs, a commit has ended, or something is due; false when it is time to
+// end.
+bool Engine::wait_for_work() {
+  bool work_left = next_ < deciding_.size();
+  bool flush_wanted = !committing_ && core_->has_dirty();
+  std::unique_lock lock(mutex_);
+  auto ready = [&] { return !inputs_.empty() || commit_done_ || stopping_; };
+  if (!work_left && !ready()) {
+    int64_t wait_ms =
+        std::clamp<int64_t>(core_->next_tick_ms() - clock_.now_ms(), 0, kLongestWaitMs);
+    if (flush_wanted) wait_ms = std::min(wait_ms, kIdleBeforeFlushMs);
+    engine_waits_ = true;
+    bool woken = engine_wakes_.wait_for(lock, std::chrono::milliseconds(wait_ms), ready);
+    engine_waits_ = false;
+    if (!woken && flush_wanted && wait_ms == kIdleBeforeFlushMs && !failure_) {
+      lock.unlock();
+      commit_if_wanted(true);
+      lock.lock();
+    }
+  }
+  if (commit_done_) {
+    lock.unlock();
+    finish_commit();
+    lock.lock();
+  }
+  if (!work_left && !inputs_.empty()) {
+    deciding_.clear();
+    deciding_.swap(inputs_);
+    next_ = 0;
+    work_left = true;
+  }
+  return work_left || !stopping_;
+}
+
+void Engine::decide_inputs() {
+  bool dead = failed().has_value();
+  while (next_ < deciding_.size() && !core_->batch_full()) {
+    TaskPtr task = std::move(deciding_[next_++]);
+    if (dead) {
+      task->refuse(*failed());
+    } else {
+      core_->decide(std::move(task));
+    }
+  }
+}
+
+void Engine::commit_if_wanted(bool idle) {
+  if (committing_ || failed()) return;
+  if (!core_->wants_commit() && !(idle && core_->has_dirty())) return;
+  SealedBatch sealed = core_->seal(idle);
+  if (sealed.empty()) {
+    Core::release(sealed);
+    return;
+  }
+  bool alone = next_ == deciding_.size() && sealed.tasks.size() <= kInPlaceTasksMax;
+  if (alone) {
+    std::lock_guard lock(mutex_);
+    alone = inputs_.empty();
+  }
+  if (alone) {
+    commit_now(sealed);
+    if (!failed()) core_->committed(sealed);
+    return;
+  }
+  in_flight_ = std::move(sealed);
+  committing_ = true;
+  {
+    std::lock_guard lock(mutex_);
+    to_commit_ = true;
+  }
+  committer_wakes_.notify_one();
+}
+
+// Waits for the committer if it is at work, and takes its result.
+void Engine::finish_commit() {
+  if (!committing_) return;
+  {
+    std::unique_lock lock(mutex_);
+    engine_waits_ = true;
+    engine_wakes_.wait(lock, [&] { return commit_done_; });
+    engine_waits_ = false;
+    commit_done_ = false;
+  }
+  committing_ = false;
+  if (!failed()) core_->committed(in_flight_);
+}
+
+void Engine::answer_parked() {
+  std::optional<Error> error = failed();
+  for (TaskPtr& task : core_->take_parked()) {
+    task->refuse(error ? *error : Error{ErrorCode::Unavailable, "the server is stopping"});
+  }
+}
+
+void Engine::fail(const Error& error) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = error;
+  }
+  SealedBatch open = core_->seal(false);
+  Core::refuse(open, error);
+  answer_parked();
+}
+
+void Engine::note_stats() {
+  StateCounts counts = core_->state().counts();
+  std::lock_guard lock(mutex_);
+  stats_.parked = core_->parked();
+  stats_.jobs_resident = counts.jobs_resident;
+  stats_.dirty = counts.dirty;
+  stats_.journal_head = core_->journal_head();
+}
+
+// --- committing, on either thread
+
+void Engine::commit_now(SealedBatch& sealed) {
+  Status status = store_.commit(sealed.batch);
+  size_t tasks = sealed.tasks.size();
+  if (!status.ok()) {
+    {
+      std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = status.error();
+    }
+    Core::refuse(sealed, status.error());
+    return;
+  }
+  Core::release(sealed);
+  publish(sealed);
+  std::lock_guard lock(mutex_);
+  ++stats_.batches;
+  stats_.tasks += tasks;
+}
+
+void Engine::publish(SealedBatch& sealed) {
+  if (listener_count_ == 0 || sealed.batch.number == 0) return;
+  auto record = std::make_shared<const std::string>(std::move(sealed.batch.journal));
+  std::lock_guard lock(listeners_mutex_);
+  for (auto& [id, listener] : listeners_) listener(sealed.batch.number, record);
+}
+
+void Engine::run_committer() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    committer_wakes_.wait(lock, [&] { return to_commit_ || committer_ends_; });
+    if (!to_commit_) return;
+    to_commit_ = false;
+    lock.unlock();
+    commit_now(in_flight_);
+    lock.lock();
+    commit_done_ = true;
+    engine_wakes_.notify_one();
+  }
+}
+
+}  // namespace pawl

@@ -1,0 +1,44 @@
+// Retention: finished jobs, expired documents and old journal leave, by age and by count, a little
+// at a time between other work, so that nothing ever waits for it.
+#pragma once
+
+#include <cstdint>
+
+#include "kernel/frame.h"
+#include "store/store.h"
+
+namespace pawl {
+
+struct RetentionConfig {
+  int64_t finished_ms = 7LL * 24 * 3600 * 1000;  // 0 = for ever
+  uint64_t finished_max = 20'000'000;            // finished jobs kept at most; 0 = no bound
+  int64_t journal_ms = 7LL * 24 * 3600 * 1000;   // 0 = for ever
+  uint64_t journal_records_max = 20'000'000;     // 0 = no bound
+  int64_t sweep_every_ms = 10'000;
+};
+
+class Retention {
+ public:
+  Retention(const RetentionConfig& config, Store& store) : config_(config), store_(store) {}
+
+  int64_t next_ms() const { return next_ms_; }
+  // One step of a sweep; true if it wants to go on at once.
+  bool step(Frame& frame);
+  // Journal records below this may go (0 = none), given that recovery needs those from tail_record
+  // on.
+  uint64_t trim_before(uint64_t tail_record) const;
+
+ private:
+  uint64_t finished_kept(const State& state) const;
+  void find_trim_point(int64_t now_ms);
+  int64_t record_time(uint64_t number) const;
+
+  RetentionConfig config_;
+  Store& store_;
+  int64_t next_ms_ = 0;
+  JobId go_on_;
+  bool sweeping_ = false;
+  uint64_t trim_before_ = 0;
+};
+
+}  // namespace pawl

@@ -1,0 +1,47 @@
+// Task: one request's way through the engine. The engine knows no command by name: a task decides
+// itself by calling the kernel, and keeps what it will say until that is durable.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "kernel/frame.h"
+
+namespace pawl {
+
+// Where a task that found nothing to do wants to wait.
+struct Parking {
+  std::vector<std::string>
+      queues;               // scoped names; a job becoming available in one of them wakes the task
+  int64_t until_ms = 0;     // then it must answer with what there is
+  int64_t retry_at_ms = 0;  // try again then in any case (a rate limit ends); 0 = no such time
+};
+
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  // Engine thread. Reads the state, emits what happens, prepares the answer. Returning a Parking
+  // means: nothing was emitted, call again. `last_call` forbids that.
+  virtual std::optional<Parking> decide(Frame& frame, bool last_call) = 0;
+
+  // Everything that decide() saw is durable: answer now. Any thread.
+  virtual void durable() = 0;
+
+  // The store failed, or the engine is stopping: nothing of this task counts. Any thread.
+  virtual void refuse(const Error& error) = 0;
+
+  // The client has gone: a parked task must not lease jobs for nobody. Any thread.
+  void abandon() { abandoned_.store(true, std::memory_order_release); }
+  bool abandoned() const { return abandoned_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<bool> abandoned_{false};
+};
+
+using TaskPtr = std::shared_ptr<Task>;
+
+}  // namespace pawl

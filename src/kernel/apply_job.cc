@@ -1,0 +1,294 @@
+// What each job event does to the job, to its queue's counts and to its concurrency key. Nothing
+// here decides.
+#include "kernel/state.h"
+
+namespace pawl {
+namespace {
+
+ReadyKey ready_key(const Job& job) { return {-job.priority, job.order, job.id}; }
+TimerKey timer_key(const Job& job, int64_t due_ms) { return {due_ms, TimerKind::Job, job.id}; }
+
+void end_lease(Job& job) {
+  job.worker.clear();
+  job.lease_until_ms = 0;
+  job.deadline_ms = 0;
+}
+
+constexpr int64_t kRateWindowMs = 1000;
+
+void use_rate(int64_t& window_ms, uint32_t& used, int64_t period_ms, int64_t now_ms) {
+  if (now_ms - window_ms >= period_ms) {
+    window_ms = now_ms;
+    used = 0;
+  }
+  ++used;
+}
+
+}  // namespace
+
+void State::changed(Resident& entity, Stamp stamp) {
+  entity.version = stamp.sequence;
+  if (entity.dirty_since != 0) return;
+  if (entity.kind == EntityKind::Job && entity.in_flight == 0 && entity.before != nullptr)
+    clean_jobs_.remove(entity);
+  entity.dirty_since = stamp.sequence;
+  dirty_.push_newest(entity);
+}
+
+void State::place(Job& job) {
+  JobPlaces places = job.current_places();
+  if (places.ready) {
+    job.queue->ready.insert(ready_key(job));
+    if (job.queue->ready.just_outgrown()) oversized_queues_.push_back(job.queue);
+  }
+  if (places.due_ms != 0) timers_.insert(timer_key(job, places.due_ms));
+}
+
+void State::unplace(Job& job) {
+  JobPlaces places = job.current_places();
+  if (places.ready) job.queue->ready.erase(ready_key(job));
+  if (places.due_ms != 0) timers_.erase(timer_key(job, places.due_ms));
+}
+
+// The job, unless its row already holds this event.
+Job* State::job_for(const JobStep& step, Stamp stamp) {
+  Job* job = resident_job(step.job);
+  if (job == nullptr || job->forgotten || job->version >= stamp.sequence) return nullptr;
+  changed(*job, stamp);
+  return job;
+}
+
+Queue* State::queue_for(std::string_view scoped, Stamp stamp) {
+  Queue& queue = need_queue(scoped);
+  if (queue.version >= stamp.sequence) return nullptr;
+  if (queue.created_ms == 0) queue.created_ms = stamp.time_ms;
+  changed(queue, stamp);
+  return &queue;
+}
+
+Limit* State::limit_for(std::string_view key, Stamp stamp) {
+  auto at = limits_.find(key);
+  if (at == limits_.end()) {
+    at = limits_.emplace(key, std::make_unique<Limit>()).first;
+    at->second->key = key;
+  }
+  if (at->second->version >= stamp.sequence) return nullptr;
+  changed(*at->second, stamp);
+  return at->second.get();
+}
+
+Queue* State::count_move(const JobStep& step, JobState to, Stamp stamp) {
+  Queue* queue = queue_for(step.queue, stamp);
+  if (queue != nullptr) {
+    if (step.from != JobState::None) --queue->counts[static_cast<size_t>(step.from)];
+    ++queue->counts[static_cast<size_t>(to)];
+  }
+  if (step.limit.empty() || (to == JobState::Active) == (step.from == JobState::Active))
+    return queue;
+  if (Limit* limit = limit_for(step.limit, stamp)) {
+    if (to != JobState::Active) {
+      --limit->active;
+    } else {
+      ++limit->active;
+      if (limit->settings.rate != 0)
+        use_rate(limit->window_ms, limit->used, limit->settings.period_ms, stamp.time_ms);
+    }
+  }
+  return queue;
+}
+
+void State::became_available(Job& job) {
+  if (job.queue->wake) return;
+  job.queue->wake = true;
+  ready_queues_.push_back(job.queue);
+}
+
+void State::apply(const JobCreated& event, Stamp stamp) {
+  count_move(event, event.state, stamp);
+  if (resident_job(event.job) != nullptr) return;  // its row is newer
+  auto fresh = std::make_unique<Job>();
+  fresh->id = event.job;
+  fresh->queue = &need_queue(event.queue);
+  fresh->state = event.state;
+  fresh->priority = event.priority;
+  fresh->max_attempts = event.max_attempts;
+  fresh->order = stamp.sequence;
+  fresh->created_ms = stamp.time_ms;
+  fresh->enqueued_ms = event.state == JobState::Available ? stamp.time_ms : 0;
+  fresh->scheduled_ms = event.scheduled_ms;
+  fresh->expires_ms = event.expires_ms;
+  fresh->unique_key = event.unique_key;
+  fresh->limit = event.limit;
+  fresh->spec = event.spec;
+  fresh->parent = event.parent;
+  Job& job = jobs_.insert(std::move(fresh));
+  changed(job, stamp);
+  place(job);
+  if (!job.unique_key.empty()) unique_in_memory_.emplace(job.unique_key, &job);
+  if (job.state == JobState::Available) became_available(job);
+}
+
+void State::apply(const JobPromoted& event, Stamp stamp) {
+  count_move(event, JobState::Available, stamp);
+  Job* job = job_for(event, stamp);
+  if (job == nullptr) return;
+  unplace(*job);
+  job->state = JobState::Available;
+  job->order = stamp.sequence;
+  job->enqueued_ms = stamp.time_ms;
+  place(*job);
+  became_available(*job);
+}
+
+void State::apply(const JobLeased& event, Stamp stamp) {
+  Queue* queue = count_move(event, JobState::Active, stamp);
+  if (queue != nullptr && queue->settings.rate_per_second != 0)
+    use_rate(queue->rate_window_ms, queue->rate_used, kRateWindowMs, stamp.time_ms);
+  Job* job = job_for(event, stamp);
+  if (job == nullptr) return;
+  unplace(*job);
+  job->state = JobState::Active;
+  job->attempt = event.attempt;
+  job->worker = event.worker;
+  job->started_ms = stamp.time_ms;
+  job->lease_until_ms = event.lease_until_ms;
+  job->deadline_ms = event.deadline_ms;
+  place(*job);
+}
+
+void State::apply(const LeaseExtended& event, Stamp stamp) {
+  Job* job = job_for(event, stamp);
+  if (job == nullptr) return;
+  unplace(*job);
+  job->lease_until_ms = event.lease_until_ms;
+  place(*job);
+}
+
+void State::apply(const JobCompleted& event, Stamp stamp) {
+  count_move(event, JobState::Completed, stamp);
+  Job* job = job_for(event, stamp);
+  if (job == nullptr) return;
+  unplace(*job);
+  job->state = JobState::Completed;
+  job->finished_ms = stamp.time_ms;
+  job->result = event.result;
+  end_lease(*job);
+}
+
+void State::apply(const JobFailed& event, Stamp stamp) {
+  Queue* queue = count_move(event, event.to, stamp);
+  if (queue != nullptr && event.dead_letter) ++queue->dead;
+  Job* job = job_for(event, stamp);
+  if (job == nullptr) return;
+  unplace(*job);
+  JobExtras& extras = job->need_extras();
+  extras.errors.push_back(event.error);
+  if (extras.errors.size() > kErrorsKept) extras.errors.erase(extras.errors.begin());
+  extras.retry_delay_ms = event.retry_delay_ms;
+  job->state = event.to;
+  job->scheduled_ms = event.retry_at_ms;
+  if (event.to == JobState::Discarded) job->finished_ms = stamp.time_ms;
+  job->dead_letter = event.dead_letter;
+  end_lease(*job);
+  place(*job);
+}
+
+void State::apply(const JobRequeued& event, Stamp stamp) {
+  count_move(event, JobState::Available, stamp);
+  Job* job = job_for(event, stamp);
+  if (job == nullptr) return;
+  unplace(*job);
+  job->state = JobState::Available;
+  end_lease(*job);
+  place(*job);
+  became_available(*job);
+}
+
+void State::apply(const JobCancelled& event, Stamp stamp) {
+  count_move(event, JobState::Cancelled, stamp);
+  Job* job = job_for(event, stamp);
+  if (job == nullptr) return;
+  unplace(*job);
+  job->state = JobState::Cancelled;
+  job->finished_ms = stamp.time_ms;
+  if (!event.reason.empty()) job->need_extras().cancel_reason = event.reason;
+  end_lease(*job);
+}
+
+void State::apply(const JobExpired& event, Stamp stamp) {
+  count_move(event, JobState::Discarded, stamp);
+  Job* job = job_for(event, stamp);
+  if (job == nullptr) return;
+  unplace(*job);
+  job->state = JobState::Discarded;
+  job->expired = true;
+  job->finished_ms = stamp.time_ms;
+}
+
+void State::apply(const JobRevived& event, Stamp stamp) {
+  Queue* queue = count_move(event, JobState::Available, stamp);
+  if (queue != nullptr && event.was_dead_letter) --queue->dead;
+  Job* job = job_for(event, stamp);
+  if (job == nullptr) return;
+  unplace(*job);
+  job->state = JobState::Available;
+  job->attempt = 0;
+  job->order = stamp.sequence;
+  job->enqueued_ms = stamp.time_ms;
+  job->expires_ms = 0;
+  job->finished_ms = 0;
+  job->expired = false;
+  job->dead_letter = false;
+  place(*job);
+  became_available(*job);
+}
+
+void State::apply(const JobsForgotten& event, Stamp stamp) {
+  for (const JobId& id : event.jobs) {
+    Job* job = resident_job(id);
+    if (job == nullptr || job->forgotten || job->version >= stamp.sequence) continue;
+    changed(*job, stamp);
+    unplace(*job);
+    job->forgotten = true;
+    auto [from, to] = unique_in_memory_.equal_range(job->unique_key);
+    for (auto at = from; at != to; ++at) {
+      if (at->second != job) continue;
+      unique_in_memory_.erase(at);
+      break;
+    }
+  }
+  if (Queue* queue = queue_for(event.queue, stamp)) {
+    queue->dead -= event.dead;
+    queue->forgotten += event.jobs.size();
+  }
+}
+
+void State::apply(const CheckpointSaved& event, Stamp stamp) {
+  Job* job = job_for(event, stamp);
+  if (job == nullptr) return;
+  JobExtras& extras = job->need_extras();
+  extras.checkpoint = event.state;
+  extras.checkpoint_sequence = event.sequence;
+  extras.checkpoint_ms = stamp.time_ms;
+}
+
+void State::apply(const CheckpointDeleted& event, Stamp stamp) {
+  Job* job = job_for(event, stamp);
+  if (job == nullptr) return;
+  JobExtras& extras = job->need_extras();
+  extras.checkpoint.clear();
+  extras.checkpoint_sequence = 0;
+  extras.checkpoint_ms = 0;
+}
+
+void State::apply(const ProgressReported& event, Stamp stamp) {
+  Job* job = job_for(event, stamp);
+  if (job == nullptr) return;
+  JobExtras& extras = job->need_extras();
+  extras.progress = event.progress;
+  extras.progress_message = event.message;
+  extras.progress_data = event.data;
+  extras.progress_ms = stamp.time_ms;
+}
+
+}  // namespace pawl

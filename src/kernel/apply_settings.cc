@@ -1,0 +1,115 @@
+// Queues' and limits' settings, documents and crons: what is put and replaced whole. And fold(),
+// which finds the right apply() for a journaled event.
+#include "kernel/state.h"
+
+namespace pawl {
+
+void State::apply(const QueueConfigured& event, Stamp stamp) {
+  Queue* queue = queue_for(event.queue, stamp);
+  if (queue == nullptr) return;
+  queue->settings = event.settings;
+  if (!event.settings.paused && event.paused_before && !queue->wake) {
+    queue->wake = true;
+    ready_queues_.push_back(queue);
+  }
+}
+
+void State::apply(const LimitConfigured& event, Stamp stamp) {
+  if (Limit* limit = limit_for(event.key, stamp)) limit->settings = event.settings;
+}
+
+void State::apply(const DocPut& event, Stamp stamp) {
+  Doc* doc = resident_doc(event.kind, event.key);
+  if (doc == nullptr) {
+    auto fresh = std::make_unique<Doc>();
+    fresh->doc_kind = event.kind;
+    fresh->key = event.key;
+    doc = docs_.emplace(doc_key(event.kind, event.key), std::move(fresh)).first->second.get();
+  }
+  if (doc->version >= stamp.sequence) return;
+  changed(*doc, stamp);
+  doc->value = event.value;
+  doc->expires_ms = event.expires_ms;
+  doc->put_ms = stamp.time_ms;
+  doc->deleted = false;
+}
+
+void State::apply(const DocDeleted& event, Stamp stamp) {
+  Doc* doc = resident_doc(event.kind, event.key);
+  if (doc == nullptr || doc->version >= stamp.sequence) return;
+  changed(*doc, stamp);
+  doc->deleted = true;
+  doc->value.clear();
+}
+
+void State::schedule_cron(Cron& cron, int64_t next_ms) {
+  cron_timers_.erase({cron.next_ms, cron.spec.name});
+  cron.next_ms = next_ms;
+  if (next_ms != 0 && !cron.spec.paused && !cron.deleted)
+    cron_timers_.emplace(next_ms, cron.spec.name);
+}
+
+Cron* State::cron_for(std::string_view name, Stamp stamp) {
+  auto at = crons_.find(name);
+  if (at == crons_.end()) {
+    at = crons_.emplace(name, std::make_unique<Cron>()).first;
+    at->second->spec.name = name;
+    at->second->deleted = true;
+  }
+  if (at->second->version >= stamp.sequence) return nullptr;
+  changed(*at->second, stamp);
+  return at->second.get();
+}
+
+void State::apply(const CronPut& event, Stamp stamp) {
+  Cron* cron = cron_for(event.cron.name, stamp);
+  if (cron == nullptr) return;
+  schedule_cron(*cron, 0);
+  cron->spec = event.cron;
+  cron->deleted = false;
+  schedule_cron(*cron, event.next_ms);
+}
+
+void State::apply(const CronDeleted& event, Stamp stamp) {
+  Cron* cron = cron_for(event.name, stamp);
+  if (cron == nullptr) return;
+  schedule_cron(*cron, 0);
+  cron->deleted = true;
+}
+
+void State::apply(const CronFired& event, Stamp stamp) {
+  Cron* cron = cron_for(event.name, stamp);
+  if (cron == nullptr) return;
+  schedule_cron(*cron, event.next_ms);
+  cron->last_ms = stamp.time_ms;
+  cron->last_job = event.job;
+}
+
+void State::apply(const CronSkipped& event, Stamp stamp) {
+  Cron* cron = cron_for(event.name, stamp);
+  if (cron != nullptr) schedule_cron(*cron, event.next_ms);
+}
+
+Status State::fold(const journal::EventBytes& event) {
+  Stamp stamp{event.sequence, event.time_ms};
+  auto unreadable = [&] {
+    return Error{ErrorCode::Corrupt,
+                 "journal record " + std::to_string(journal::record_of(event.sequence)) +
+                     ": event " + std::to_string(journal::index_of(event.sequence)) + " (" +
+                     std::string(event_name(event.type)) + ") cannot be read"};
+  };
+  switch (event.type) {
+#define PAWL_EVENT(number, name)                                   \
+  case EventType::name: {                                          \
+    name decoded;                                                  \
+    if (!codec::decode(event.bytes, decoded)) return unreadable(); \
+    apply(decoded, stamp);                                         \
+    return ok_status();                                            \
+  }
+#include "journal/event_types.def"
+#undef PAWL_EVENT
+  }
+  return unreadable();
+}
+
+}  // namespace pawl

@@ -1,0 +1,52 @@
+// Cold: the part of the state that is not in memory. Reading it is reading the state, so it may
+// happen inside a decision; it can change nothing and tells nothing about time, chance or threads.
+//
+// A failed read is sticky: the call answers "nothing there", failed() turns true, and the engine
+// must throw away what was decided since, because it was decided on a hole (engine/engine.cc checks
+// before every commit).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/function_ref.h"
+
+namespace pawl {
+
+// Where each kind of row stands in the store. Numbers are part of the format on disk.
+enum class Space : uint8_t {
+  Meta = 1,
+  Job = 2,      // id → Job
+  Queue = 3,    // scoped name → Queue
+  Limit = 4,    // key → Limit
+  Doc = 5,      // kind, key → Doc
+  Cron = 6,     // name → Cron
+  Ready = 10,   // queue, order → nothing: jobs that wait for a worker
+  Due = 11,     // time, kind, id → nothing: jobs and runs that a timer will move
+  Unique = 12,  // unique key, id → nothing
+  Dead = 13,    // id → nothing: the dead letter list
+};
+
+struct Row {
+  Space space;
+  std::string key;
+  std::optional<std::string> value;  // nullopt: delete
+};
+
+class Cold {
+ public:
+  virtual ~Cold() = default;
+  virtual std::optional<std::string> get(Space space, std::string_view key) = 0;
+  // from <= key < to ("" = no end), ascending or descending; stops when visit returns false.
+  virtual void scan(Space space, std::string_view from, std::string_view to, bool reverse,
+                    size_t limit,
+                    FunctionRef<bool(std::string_view key, std::string_view value)> visit) = 0;
+  virtual bool failed() const = 0;
+};
+
+// The smallest key greater than every key that starts with prefix; "" when there is none.
+std::string prefix_end(std::string_view prefix);
+
+}  // namespace pawl

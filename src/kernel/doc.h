@@ -1,0 +1,53 @@
+// Doc: a small thing that is put, read and deleted whole. Cron: a schedule and when it fires next.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "journal/events.h"
+#include "kernel/resident.h"
+
+namespace pawl {
+
+struct Doc : Resident {
+  Doc() : Resident(EntityKind::Doc) {}
+
+  DocKind doc_kind = DocKind::None;
+  std::string key;
+  std::string value;
+  int64_t expires_ms = 0;
+  int64_t put_ms = 0;
+  bool deleted = false;  // in memory only, until the row is gone
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "version", self.version);
+    visit(2, "value", self.value);
+    visit(3, "expires_ms", self.expires_ms);
+    visit(4, "put_ms", self.put_ms);
+  }
+};
+
+// kind byte, then the key: one kind's documents stand together, in the order of their keys.
+std::string doc_key(DocKind kind, std::string_view key);
+
+struct Cron : Resident {
+  Cron() : Resident(EntityKind::Cron) {}
+
+  CronSpec spec;
+  int64_t next_ms = 0;  // 0 = never again
+  int64_t last_ms = 0;
+  JobId last_job;
+  bool deleted = false;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "version", self.version);
+    visit(2, "spec", self.spec);
+    visit(3, "next_ms", self.next_ms);
+    visit(4, "last_ms", self.last_ms);
+    visit(5, "last_job", self.last_job);
+  }
+};
+
+}  // namespace pawl

@@ -1,0 +1,30 @@
+// FetchJobs: leases waiting jobs to a worker: queues from left to right, in each by priority, then
+// age. Jobs of a paused queue, over a rate or at a concurrency limit stay where they are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernel/frame.h"
+
+namespace pawl {
+
+struct FetchJobs {
+  std::vector<std::string> queues;  // scoped
+  uint32_t count = 1;
+  std::string worker;
+  int64_t visibility_ms = 0;  // 0: the job's own, or the default
+  int64_t visibility_default_ms = 0;
+};
+
+struct Fetched {
+  std::vector<JobId> jobs;
+  int64_t retry_at_ms = 0;  // a rate limit held jobs back until then; 0 = none did
+};
+
+Fetched fetch_jobs(Frame& frame, const FetchJobs& command);
+
+// How long a lease on this job lasts: what was asked for now, else the job's own, else the default.
+int64_t lease_ms(const Job& job, int64_t asked_ms, int64_t default_ms);
+
+}  // namespace pawl

@@ -1,0 +1,48 @@
+// How a job ends: acknowledged, failed, returned, cancelled, expired; and how a finished one comes
+// back or goes.
+//
+// Only the current lease can finish a job (I6): the state must be active, and the worker and
+// attempt, where the caller names them, must be the lease's. Everything else is Conflict and
+// changes nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kernel/frame.h"
+
+namespace pawl {
+
+struct LeaseClaim {
+  JobId job;
+  std::string worker;    // empty: not named
+  uint32_t attempt = 0;  // 0: not named
+};
+
+Status ack_job(Frame& frame, const LeaseClaim& claim, const std::string& result);
+
+struct NackJob {
+  LeaseClaim claim;
+  JobError error;
+  bool requeue = false;
+};
+Status nack_job(Frame& frame, const NackJob& command);
+
+// An active job of this worker: its lease is renewed. Anything else is left alone; returns whether
+// it was renewed.
+bool extend_lease(Frame& frame, const LeaseClaim& claim, int64_t asked_ms, int64_t default_ms);
+
+Status cancel_job(Frame& frame, const JobId& job, std::string_view reason);
+void cancel_job(Frame& frame, const Job& job, std::string_view reason);
+Status activate_job(Frame& frame, const JobId& job);
+
+// discarded → available with attempts starting again; NotFound unless the job is discarded.
+Status revive_job(Frame& frame, const JobId& job);
+Status delete_dead(Frame& frame, const JobId& job);
+
+// What a timer found: the job's own due time has come.
+void expire_lease(Frame& frame, const Job& job);
+void fail_by_timeout(Frame& frame, const Job& job);
+void expire_job(Frame& frame, const Job& job);
+
+}  // namespace pawl

@@ -1,0 +1,13 @@
+// Timers: moves everything whose time has come. The engine calls it before each input that it
+// stamps with a later time, so that no decision sees a lease that has run out or a job that should
+// have been promoted.
+#pragma once
+
+#include "kernel/frame.h"
+
+namespace pawl {
+
+// Moves up to max entities; true if more are due.
+bool fire_timers(Frame& frame, size_t max);
+
+}  // namespace pawl

@@ -1,0 +1,39 @@
+#include "kernel/forget_jobs.h"
+
+#include <map>
+
+namespace pawl {
+
+Forgotten forget_jobs(Frame& frame, const ForgetJobs& command) {
+  std::map<std::string, JobsForgotten> by_queue;
+  Forgotten result;
+  JobId stopped_at;
+  JobId go_on = frame.state().each_job(command.from, false, command.scan_max, [&](const Job& job) {
+    if (!is_terminal(job.state) || job.finished_ms > command.finished_before_ms) return true;
+    if (result.jobs == command.at_most) {
+      stopped_at = job.id;
+      return false;
+    }
+    ++result.jobs;
+    JobsForgotten& event = by_queue[job.queue->name];
+    event.queue = job.queue->name;
+    event.jobs.push_back(job.id);
+    event.dead += job.dead_letter ? 1 : 0;
+    return true;
+  });
+  result.go_on = stopped_at.is_nil() ? go_on : stopped_at;
+  for (const auto& [queue, event] : by_queue) frame.emit(event);
+  return result;
+}
+
+uint64_t forget_documents(Frame& frame, DocKind kind, size_t at_most) {
+  std::vector<std::string> keys;
+  frame.state().each_doc(kind, "", at_most * 4, [&](const Doc& doc) {
+    if (doc.expires_ms != 0 && doc.expires_ms <= frame.now_ms()) keys.push_back(doc.key);
+    return keys.size() < at_most;
+  });
+  for (std::string& key : keys) frame.emit(DocDeleted{kind, std::move(key)});
+  return keys.size();
+}
+
+}  // namespace pawl

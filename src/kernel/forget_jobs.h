@@ -1,0 +1,24 @@
+// Retention: finished jobs that are old enough, or too many, are forgotten, a bounded number at a
+// time.
+#pragma once
+
+#include "kernel/frame.h"
+
+namespace pawl {
+
+struct ForgetJobs {
+  JobId from;  // where the last sweep stopped; nil = the oldest
+  int64_t finished_before_ms = 0;
+  uint64_t at_most = 0;  // forget so many in this frame
+  size_t scan_max = 0;   // look at so many in this frame
+};
+struct Forgotten {
+  uint64_t jobs = 0;
+  JobId go_on;  // nil: the sweep has seen everything
+};
+Forgotten forget_jobs(Frame& frame, const ForgetJobs& command);
+
+// Documents whose time is up.
+uint64_t forget_documents(Frame& frame, DocKind kind, size_t at_most);
+
+}  // namespace pawl

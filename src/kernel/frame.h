@@ -1,0 +1,60 @@
+// Frame: what one input does, collected. Deciding code reads state() and says what happened with
+// emit(); an emitted event is journaled and applied at once, so the rest of the decision sees it.
+// There is no other way to change the state.
+//
+// A decision that fails must fail before its first emit: a frame is committed whole or not at all.
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "journal/record.h"
+#include "kernel/state.h"
+
+namespace pawl {
+
+class Frame {
+ public:
+  Frame(State& state, journal::RecordWriter& record, int64_t now_ms, uint64_t entropy)
+      : state_(state),
+        record_(record),
+        now_ms_(now_ms),
+        entropy_(entropy),
+        first_(record.event_count()) {
+    record_.begin_frame(now_ms);
+  }
+  ~Frame() { record_.end_frame(); }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  const State& state() const { return state_; }
+  int64_t now_ms() const { return now_ms_; }
+  uint64_t emitted() const { return record_.event_count() - first_; }
+
+  template <class Event>
+  void emit(const Event& event) {
+    uint64_t sequence = record_.add(event);
+    state_.apply(event, Stamp{sequence, now_ms_});
+  }
+
+  // Chance inside a decision: derived from the input's entropy, so the same input gives the same
+  // values.
+  uint64_t draw() { return mix64(entropy_ ^ mix64(++draws_)); }
+  Uuid fresh_id(uint16_t partition = 0) {
+    uint64_t a = draw();
+    return Uuid::v7(now_ms_, a, draw(), partition);
+  }
+
+ private:
+  State& state_;
+  journal::RecordWriter& record_;
+  int64_t now_ms_;
+  uint64_t entropy_;
+  uint64_t draws_ = 0;
+  uint64_t first_;
+};
+
+// The common part of an event about this job, as it stands before the event.
+JobStep step_of(const Job& job);
+
+}  // namespace pawl

@@ -1,0 +1,26 @@
+// Keys of rows: byte strings whose order is the order of what they stand for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kernel/queue.h"
+#include "kernel/state.h"
+
+namespace pawl {
+
+void put_big_endian(std::string& out, uint64_t value, int bytes);
+
+std::string ready_prefix(std::string_view scoped_queue);
+std::string ready_row_key(std::string_view scoped_queue, const ReadyKey& key);
+std::optional<ReadyKey> parse_ready_row_key(std::string_view scoped_queue,
+                                            std::string_view row_key);
+
+std::string due_row_key(const TimerKey& key);
+std::optional<TimerKey> parse_due_row_key(std::string_view row_key);
+
+std::string unique_row_key(std::string_view unique_key, const JobId& job);
+
+}  // namespace pawl

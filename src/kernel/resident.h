@@ -1,0 +1,63 @@
+// Resident: what every entity in memory carries so that its row can be written lazily and its
+// memory given back.
+//
+// An entity is dirty from the first change after its last flush; the dirty list is in the order of
+// those first changes, so its head tells from where the journal must be kept. A clean one stays
+// cached until memory is wanted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/check.h"
+
+namespace pawl {
+
+enum class EntityKind : uint8_t { Job, Queue, Limit, Doc, Cron, Run };
+
+struct Resident {
+  explicit Resident(EntityKind entity_kind = EntityKind::Job) : kind(entity_kind) {}
+
+  EntityKind kind;
+  uint64_t version = 0;      // sequence of the last event applied; part of the row
+  uint64_t dirty_since = 0;  // 0 = clean
+  uint32_t in_flight = 0;    // flushes written but not yet durable
+  Resident* before = nullptr;
+  Resident* after = nullptr;
+};
+
+// Intrusive, oldest first.
+class ResidentList {
+ public:
+  ResidentList() { ends_.before = ends_.after = &ends_; }
+  ResidentList(const ResidentList&) = delete;
+  ResidentList& operator=(const ResidentList&) = delete;
+
+  bool empty() const { return ends_.after == &ends_; }
+  size_t size() const { return size_; }
+  Resident* oldest() const { return empty() ? nullptr : ends_.after; }
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (Resident* at = ends_.after; at != &ends_; at = at->after) visit(at);
+  }
+  void push_newest(Resident& item) {
+    PAWL_CHECK(item.before == nullptr);
+    item.before = ends_.before;
+    item.after = &ends_;
+    ends_.before->after = &item;
+    ends_.before = &item;
+    ++size_;
+  }
+  void remove(Resident& item) {
+    item.before->after = item.after;
+    item.after->before = item.before;
+    item.before = item.after = nullptr;
+    --size_;
+  }
+
+ private:
+  Resident ends_;
+  size_t size_ = 0;
+};
+
+}  // namespace pawl

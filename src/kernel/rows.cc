@@ -1,0 +1,159 @@
+// Entities → rows: which are written when, and what may leave memory.
+#include "kernel/keys.h"
+#include "kernel/state.h"
+
+namespace pawl {
+namespace {
+
+ReadyKey ready_key(const JobPlaces& places, const JobId& id) {
+  return {-places.priority, places.order, id};
+}
+
+}  // namespace
+
+void State::collect_job(Job& job, std::vector<Row>& out) {
+  JobPlaces before = job.has_row ? job.places : JobPlaces{};
+  JobPlaces now = job.current_places();
+  auto move_row = [&](Space space, bool had, std::string old_key, bool has, std::string new_key) {
+    if (had && (!has || old_key != new_key))
+      out.push_back({space, std::move(old_key), std::nullopt});
+    if (has && (!had || old_key != new_key)) out.push_back({space, std::move(new_key), ""});
+  };
+  if (before.ready || now.ready)
+    move_row(Space::Ready, before.ready, ready_row_key(job.queue->name, ready_key(before, job.id)),
+             now.ready, ready_row_key(job.queue->name, ready_key(now, job.id)));
+  if (before.due_ms != 0 || now.due_ms != 0)
+    move_row(Space::Due, before.due_ms != 0, due_row_key({before.due_ms, TimerKind::Job, job.id}),
+             now.due_ms != 0, due_row_key({now.due_ms, TimerKind::Job, job.id}));
+  if (before.dead != now.dead)
+    move_row(Space::Dead, before.dead, job.id.bytes(), now.dead, job.id.bytes());
+  if (before.unique != now.unique)
+    move_row(Space::Unique, before.unique, unique_row_key(job.unique_key, job.id), now.unique,
+             unique_row_key(job.unique_key, job.id));
+  if (!job.forgotten) {
+    out.push_back({Space::Job, job.id.bytes(), encode_job(job)});
+  } else if (job.has_row) {
+    out.push_back({Space::Job, job.id.bytes(), std::nullopt});
+  }
+  job.places = now;
+  job.has_row = !job.forgotten;
+}
+
+void State::collect_entity(Resident& entity, std::vector<Row>& out) {
+  switch (entity.kind) {
+    case EntityKind::Job:
+      return collect_job(static_cast<Job&>(entity), out);
+    case EntityKind::Queue: {
+      auto& queue = static_cast<Queue&>(entity);
+      out.push_back({Space::Queue, queue.name, encode_queue(queue)});
+      return;
+    }
+    case EntityKind::Limit: {
+      auto& limit = static_cast<Limit&>(entity);
+      out.push_back({Space::Limit, limit.key, codec::encoded(limit)});
+      return;
+    }
+    case EntityKind::Doc: {
+      auto& doc = static_cast<Doc&>(entity);
+      Row row{Space::Doc, doc_key(doc.doc_kind, doc.key), std::nullopt};
+      if (!doc.deleted) row.value = codec::encoded(doc);
+      out.push_back(std::move(row));
+      return;
+    }
+    case EntityKind::Cron: {
+      auto& cron = static_cast<Cron&>(entity);
+      Row row{Space::Cron, cron.spec.name, std::nullopt};
+      if (!cron.deleted) row.value = codec::encoded(cron);
+      out.push_back(std::move(row));
+      return;
+    }
+    case EntityKind::Run:
+      return;
+  }
+}
+
+void State::collect_rows(size_t max, std::vector<Row>& out) {
+  std::vector<Resident*> set;
+  while (set.size() < max && !dirty_.empty()) {
+    Resident& entity = *dirty_.oldest();
+    dirty_.remove(entity);
+    entity.dirty_since = 0;
+    ++entity.in_flight;
+    collect_entity(entity, out);
+    set.push_back(&entity);
+  }
+  in_flight_.push_back(std::move(set));
+}
+
+void State::rows_durable() {
+  PAWL_CHECK(!in_flight_.empty());
+  std::vector<Resident*> set = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  for (Resident* entity : set) {
+    --entity->in_flight;
+    if (entity->kind == EntityKind::Job)
+      static_cast<Job*>(entity)->row_durable = static_cast<Job*>(entity)->has_row;
+    if (entity->in_flight == 0 && entity->dirty_since == 0) settle(*entity);
+  }
+}
+
+// The entity in memory equals its durable row: its index entries need no memory, and it may go
+// itself.
+void State::settle(Resident& entity) {
+  if (entity.kind == EntityKind::Job) return settle_job(static_cast<Job&>(entity));
+  if (entity.kind == EntityKind::Doc) {
+    auto& doc = static_cast<Doc&>(entity);
+    if (doc.deleted || doc.doc_kind == DocKind::Idempotency)
+      docs_.erase(doc_key(doc.doc_kind, doc.key));
+  } else if (entity.kind == EntityKind::Cron && static_cast<Cron&>(entity).deleted) {
+    crons_.erase(static_cast<Cron&>(entity).spec.name);
+  }
+}
+
+void State::settle_job(Job& job) {
+  if (job.forgotten) {
+    jobs_.erase(job.id);
+    return;
+  }
+  JobPlaces places = job.current_places();
+  if (places.ready) job.queue->ready.settled(ready_key(places, job.id));
+  if (places.due_ms != 0) timers_.settled({places.due_ms, TimerKind::Job, job.id});
+  auto [from, to] = unique_in_memory_.equal_range(job.unique_key);
+  for (auto at = from; at != to; ++at) {
+    if (at->second != &job) continue;
+    unique_in_memory_.erase(at);
+    break;
+  }
+  clean_jobs_.push_newest(job);
+}
+
+uint64_t State::tail_start(uint64_t next_sequence) const {
+  return dirty_.empty() ? next_sequence : dirty_.oldest()->dirty_since;
+}
+
+void State::evict() {
+  auto is_on_disk = [&](const Uuid& id) {
+    const Job* job = jobs_.find(id);
+    return job == nullptr || (job->dirty_since == 0 && job->in_flight == 0);
+  };
+  for (Queue* queue : std::exchange(oversized_queues_, {}))
+    if (queue->ready.too_large())
+      queue->ready.shrink([&](const ReadyKey& key) { return is_on_disk(key.job); });
+  if (timers_.too_large()) timers_.shrink([&](const TimerKey& key) { return is_on_disk(key.id); });
+  while (clean_jobs_.size() > config_.resident_jobs_max) {
+    Job* job = static_cast<Job*>(clean_jobs_.oldest());
+    clean_jobs_.remove(*job);
+    jobs_.erase(job->id);
+  }
+  if (docs_.size() > config_.docs_max)
+    std::erase_if(docs_, [](const auto& entry) {
+      const Doc& doc = *entry.second;
+      return doc.doc_kind == DocKind::Idempotency && doc.dirty_since == 0 && doc.in_flight == 0;
+    });
+}
+
+StateCounts State::counts() const {
+  return {.jobs_resident = jobs_.size(), .dirty = dirty_.size(), .queues = queues_.size()};
+}
+
+}  // namespace pawl

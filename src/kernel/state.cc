@@ -1,0 +1,369 @@
+#include "kernel/state.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "kernel/keys.h"
+
+namespace pawl {
+namespace {
+
+Error bad_row(std::string_view what, std::string_view key) {
+  return Error{ErrorCode::Corrupt,
+               "the row of " + std::string(what) + " '" + std::string(key) + "' cannot be read"};
+}
+
+ReadyKey ready_key(const Job& job) { return {-job.priority, job.order, job.id}; }
+
+}  // namespace
+
+State::State(Cold& cold, const StateConfig& config)
+    : cold_(cold), config_(config), timers_(config.timer_window_max) {}
+
+State::~State() = default;
+
+Status State::load() {
+  timers_.forget_all();
+  std::optional<Error> bad;
+  cold_.scan(Space::Queue, "", "", false, SIZE_MAX,
+             [&](std::string_view key, std::string_view value) {
+               auto queue = std::make_unique<Queue>(std::string(key), config_.ready_window_max);
+               if (!decode_queue(value, *queue)) bad = bad_row("queue", key);
+               queue->ready.forget_all();
+               queues_.emplace(key, std::move(queue));
+               return !bad;
+             });
+  cold_.scan(Space::Limit, "", "", false, SIZE_MAX,
+             [&](std::string_view key, std::string_view value) {
+               auto limit = std::make_unique<Limit>();
+               if (!codec::decode(value, *limit)) bad = bad_row("limit", key);
+               limits_.emplace(key, std::move(limit));
+               return !bad;
+             });
+  cold_.scan(Space::Cron, "", "", false, SIZE_MAX,
+             [&](std::string_view key, std::string_view value) {
+               auto cron = std::make_unique<Cron>();
+               if (!codec::decode(value, *cron)) bad = bad_row("cron", key);
+               if (cron->next_ms != 0 && !cron->spec.paused)
+                 cron_timers_.emplace(cron->next_ms, key);
+               crons_.emplace(key, std::move(cron));
+               return !bad;
+             });
+  if (bad) return *bad;
+  return ok_status();
+}
+
+// --- jobs
+
+Job* State::resident_job(const JobId& id) const {
+  if (Job* job = jobs_.find(id)) {
+    if (job->dirty_since == 0 && job->in_flight == 0) {
+      clean_jobs_.remove(*job);
+      clean_jobs_.push_newest(*job);
+    }
+    return job;
+  }
+  auto row = cold_.get(Space::Job, id.bytes());
+  if (!row) return nullptr;
+  auto job = std::make_unique<Job>();
+  std::string queue_name;
+  PAWL_CHECK(decode_job(*row, *job, queue_name));
+  job->queue = &need_queue(queue_name);
+  load_places(*job);
+  Job& resident = jobs_.insert(std::move(job));
+  clean_jobs_.push_newest(resident);
+  return &resident;
+}
+
+void State::load_places(Job& job) const {
+  job.places = job.current_places();
+  job.has_row = job.row_durable = true;
+}
+
+const Job* State::find_job(const JobId& id) const {
+  const Job* job = resident_job(id);
+  return job != nullptr && !job->forgotten ? job : nullptr;
+}
+
+void State::each_unique(std::string_view unique_key, FunctionRef<bool(const Job&)> visit) const {
+  std::set<JobId> ids;
+  auto [from, to] = unique_in_memory_.equal_range(unique_key);
+  for (auto at = from; at != to; ++at) ids.insert(at->second->id);
+  cold_.scan(Space::Unique, unique_key, prefix_end(unique_key), false, SIZE_MAX,
+             [&](std::string_view key, std::string_view) {
+               if (auto id = Uuid::from_bytes(key.substr(unique_key.size())))
+                 ids.insert(JobId(*id));
+               return true;
+             });
+  for (const JobId& id : ids) {
+    const Job* job = find_job(id);
+    if (job != nullptr && !visit(*job)) return;
+  }
+}
+
+std::vector<Job*> State::jobs_without_row() const {
+  std::vector<Job*> found;
+  auto consider = [&](Resident* entity) {
+    if (entity->kind != EntityKind::Job) return;
+    Job* job = static_cast<Job*>(entity);
+    if (!job->row_durable && !job->forgotten) found.push_back(job);
+  };
+  for (const auto& set : in_flight_)
+    for (Resident* entity : set) consider(entity);
+  dirty_.each(consider);
+  std::sort(found.begin(), found.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+JobId State::each_job(const JobId& from, bool newest_first, size_t scan_max,
+                      FunctionRef<bool(const Job&)> visit) const {
+  std::vector<Job*> fresh = jobs_without_row();
+  if (newest_first) std::reverse(fresh.begin(), fresh.end());
+  auto before = [&](const JobId& a, const JobId& b) { return newest_first ? b < a : a < b; };
+  size_t next_fresh = 0;
+  while (next_fresh < fresh.size() && !from.is_nil() && before(fresh[next_fresh]->id, from))
+    ++next_fresh;
+
+  bool stopped = false;
+  size_t scanned = 0;
+  JobId go_on;
+  auto offer = [&](const Job& job) {
+    if (scanned == scan_max) {
+      go_on = job.id;
+      return false;
+    }
+    ++scanned;
+    return visit(job) || !(stopped = true);
+  };
+  auto offer_fresh_before = [&](const JobId* id) {
+    while (next_fresh < fresh.size() && (id == nullptr || before(fresh[next_fresh]->id, *id)))
+      if (!offer(*fresh[next_fresh++])) return false;
+    if (id != nullptr && next_fresh < fresh.size() && fresh[next_fresh]->id == *id) ++next_fresh;
+    return true;
+  };
+  std::string low = newest_first || from.is_nil() ? "" : from.bytes();
+  std::string high = newest_first && !from.is_nil() ? from.bytes() + '\0' : "";
+  bool at_end = true;
+  cold_.scan(Space::Job, low, high, newest_first, SIZE_MAX,
+             [&](std::string_view key, std::string_view value) {
+               JobId id(*Uuid::from_bytes(key));
+               at_end = false;
+               if (!offer_fresh_before(&id)) return false;
+               at_end = true;
+               if (const Job* resident = jobs_.find(id)) {
+                 if (resident->forgotten) return true;
+                 return at_end = offer(*resident);
+               }
+               Job job;
+               std::string queue_name;
+               PAWL_CHECK(decode_job(value, job, queue_name));
+               job.queue = &need_queue(queue_name);
+               return at_end = offer(job);
+             });
+  if (at_end) offer_fresh_before(nullptr);
+  return stopped ? JobId() : go_on;
+}
+
+JobId State::each_dead(const JobId& from, size_t scan_max,
+                       FunctionRef<bool(const Job&)> visit) const {
+  std::set<JobId> ids;
+  dirty_.each([&](Resident* entity) {
+    if (entity->kind == EntityKind::Job && static_cast<Job*>(entity)->current_places().dead)
+      ids.insert(static_cast<Job*>(entity)->id);
+  });
+  for (const auto& set : in_flight_)
+    for (Resident* entity : set)
+      if (entity->kind == EntityKind::Job && static_cast<Job*>(entity)->current_places().dead)
+        ids.insert(static_cast<Job*>(entity)->id);
+  while (!ids.empty() && *ids.begin() < from) ids.erase(ids.begin());
+  cold_.scan(Space::Dead, from.is_nil() ? "" : from.bytes(), "", false, scan_max + 1,
+             [&](std::string_view key, std::string_view) {
+               ids.insert(JobId(*Uuid::from_bytes(key)));
+               return true;
+             });
+  size_t scanned = 0;
+  for (const JobId& id : ids) {
+    if (scanned++ == scan_max) return id;
+    const Job* job = find_job(id);
+    if (job != nullptr && job->current_places().dead && !visit(*job)) return JobId();
+  }
+  return JobId();
+}
+
+// --- queues, limits, documents, crons
+
+Queue& State::need_queue(std::string_view scoped) const {
+  auto at = queues_.find(scoped);
+  if (at != queues_.end()) return *at->second;
+  auto queue = std::make_unique<Queue>(std::string(scoped), config_.ready_window_max);
+  return *queues_.emplace(scoped, std::move(queue)).first->second;
+}
+
+const Queue* State::find_queue(std::string_view scoped) const {
+  auto at = queues_.find(scoped);
+  return at == queues_.end() ? nullptr : at->second.get();
+}
+
+const Limit* State::find_limit(std::string_view key) const {
+  auto at = limits_.find(key);
+  return at == limits_.end() ? nullptr : at->second.get();
+}
+
+const Cron* State::find_cron(std::string_view name) const {
+  auto at = crons_.find(name);
+  return at == crons_.end() || at->second->deleted ? nullptr : at->second.get();
+}
+
+Doc* State::resident_doc(DocKind kind, std::string_view key) const {
+  std::string row_key = doc_key(kind, key);
+  auto at = docs_.find(row_key);
+  if (at != docs_.end()) return at->second.get();
+  auto row = cold_.get(Space::Doc, row_key);
+  if (!row) return nullptr;
+  auto doc = std::make_unique<Doc>();
+  PAWL_CHECK(codec::decode(*row, *doc));
+  doc->doc_kind = kind;
+  doc->key = key;
+  return docs_.emplace(std::move(row_key), std::move(doc)).first->second.get();
+}
+
+const Doc* State::find_doc(DocKind kind, std::string_view key) const {
+  const Doc* doc = resident_doc(kind, key);
+  return doc != nullptr && !doc->deleted ? doc : nullptr;
+}
+
+void State::each_queue(FunctionRef<bool(const Queue&)> visit) const {
+  for (const auto& [name, queue] : queues_)
+    if (!visit(*queue)) return;
+}
+
+void State::each_limit(FunctionRef<bool(const Limit&)> visit) const {
+  for (const auto& [key, limit] : limits_)
+    if (!visit(*limit)) return;
+}
+
+void State::each_cron(FunctionRef<bool(const Cron&)> visit) const {
+  for (const auto& [name, cron] : crons_)
+    if (!cron->deleted && !visit(*cron)) return;
+}
+
+void State::each_doc(DocKind kind, std::string_view from, size_t scan_max,
+                     FunctionRef<bool(const Doc&)> visit) const {
+  std::string low = doc_key(kind, from);
+  std::string high = prefix_end(doc_key(kind, ""));
+  std::set<std::string> keys;
+  for (auto at = docs_.lower_bound(low); at != docs_.end() && at->first < high; ++at)
+    keys.insert(at->second->key);
+  cold_.scan(Space::Doc, low, high, false, scan_max, [&](std::string_view key, std::string_view) {
+    keys.insert(std::string(key.substr(1)));
+    return true;
+  });
+  for (const std::string& key : keys) {
+    const Doc* doc = find_doc(kind, key);
+    if (doc != nullptr && !visit(*doc)) return;
+  }
+}
+
+// --- indexes
+
+template <class Emit>
+bool State::read_ready(const Queue& queue, const std::optional<ReadyKey>& after, size_t limit,
+                       Emit&& emit) const {
+  std::string prefix = ready_prefix(queue.name);
+  std::string from = after ? ready_row_key(queue.name, *after) + '\0' : prefix;
+  size_t seen = 0;
+  cold_.scan(Space::Ready, from, prefix_end(prefix), false, limit,
+             [&](std::string_view row_key, std::string_view) {
+               ++seen;
+               auto key = parse_ready_row_key(queue.name, row_key);
+               if (!key) return true;
+               const Job* job = jobs_.find(key->job);
+               emit(*key,
+                    job == nullptr || (job->current_places().ready && ready_key(*job) == *key));
+               return true;
+             });
+  return seen < limit;
+}
+
+const ReadyKey* State::first_ready(const Queue& queue) const {
+  return const_cast<Queue&>(queue).ready.front([&](const auto& after, size_t limit, auto&& emit) {
+    return read_ready(queue, after, limit, emit);
+  });
+}
+
+const ReadyKey* State::next_ready(const Queue& queue, const ReadyKey& key) const {
+  return const_cast<Queue&>(queue).ready.next_after(
+      key, [&](const auto& after, size_t limit, auto&& emit) {
+        return read_ready(queue, after, limit, emit);
+      });
+}
+
+bool State::due_entry_is_live(const TimerKey& key) const {
+  const Job* job = jobs_.find(key.id);
+  return job == nullptr || job->current_places().due_ms == key.due_ms;
+}
+
+template <class Emit>
+bool State::read_due(const std::optional<TimerKey>& after, size_t limit, Emit&& emit) const {
+  std::string from = after ? due_row_key(*after) + '\0' : "";
+  size_t seen = 0;
+  cold_.scan(Space::Due, from, "", false, limit, [&](std::string_view row_key, std::string_view) {
+    ++seen;
+    if (auto key = parse_due_row_key(row_key)) emit(*key, due_entry_is_live(*key));
+    return true;
+  });
+  return seen < limit;
+}
+
+const TimerKey* State::first_timer() const {
+  return timers_.front(
+      [&](const auto& after, size_t limit, auto&& emit) { return read_due(after, limit, emit); });
+}
+
+const Cron* State::first_cron() const {
+  return cron_timers_.empty() ? nullptr : find_cron(cron_timers_.begin()->second);
+}
+
+int64_t State::next_due_ms() const {
+  const TimerKey* timer = first_timer();
+  int64_t due = timer == nullptr ? 0 : timer->due_ms;
+  if (!cron_timers_.empty() && (due == 0 || cron_timers_.begin()->first < due))
+    due = cron_timers_.begin()->first;
+  return due;
+}
+
+std::vector<Queue*> State::take_ready_queues() {
+  for (Queue* queue : ready_queues_) queue->wake = false;
+  return std::exchange(ready_queues_, {});
+}
+
+// --- digest
+
+std::string State::digest() const {
+  uint64_t sum[2] = {0, 0};
+  auto add = [&](Space space, std::string_view key, std::string_view value) {
+    for (uint64_t lane = 0; lane < 2; ++lane)
+      sum[lane] += hash64(value, hash64(key, static_cast<uint64_t>(space) << 8 | lane));
+  };
+  each_job(JobId(), false, SIZE_MAX,
+           [&](const Job& job) { return add(Space::Job, job.id.bytes(), encode_job(job)), true; });
+  each_queue(
+      [&](const Queue& queue) { return add(Space::Queue, queue.name, encode_queue(queue)), true; });
+  each_limit([&](const Limit& limit) {
+    return add(Space::Limit, limit.key, codec::encoded(limit)), true;
+  });
+  each_cron([&](const Cron& cron) {
+    return add(Space::Cron, cron.spec.name, codec::encoded(cron)), true;
+  });
+  for (int kind = 1; kind <= static_cast<int>(DocKind::Pool); ++kind)
+    each_doc(static_cast<DocKind>(kind), "", SIZE_MAX, [&](const Doc& doc) {
+      return add(Space::Doc, doc_key(doc.doc_kind, doc.key), codec::encoded(doc)), true;
+    });
+  std::string bytes;
+  put_big_endian(bytes, sum[0], 8);
+  put_big_endian(bytes, sum[1], 8);
+  return to_hex(bytes);
+}
+
+}  // namespace pawl

@@ -1,0 +1,191 @@
+// State: what one partition knows. Changed by apply() alone, read by decisions and replies.
+//
+// Hot entities are in memory, the rest is read from Cold when asked for. Memory holds at most
+// StateConfig's bounds plus what is not flushed yet; the engine flushes oldest changes first
+// (collect_rows → commit → rows_durable). Which entities happen to be in memory changes no answer.
+//
+// apply() during recovery meets rows that are newer than the event: each entity takes an event only
+// if its own version is older, so folding the journal's tail over rows of any mix of ages gives one
+// state (I2).
+//
+// Thread: the engine thread of the partition, only.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "journal/record.h"
+#include "kernel/cold.h"
+#include "kernel/doc.h"
+#include "kernel/id_table.h"
+#include "kernel/job.h"
+#include "kernel/queue.h"
+
+namespace pawl {
+
+struct StateConfig {
+  size_t resident_jobs_max = 100'000;
+  size_t ready_window_max = 32'768;  // per queue
+  size_t timer_window_max = 65'536;
+  size_t queues_max = 100'000;
+  size_t limits_max = 100'000;
+  size_t docs_max = 100'000;  // of the kinds that stay in memory
+};
+
+struct Stamp {
+  uint64_t sequence = 0;
+  int64_t time_ms = 0;
+};
+
+enum class TimerKind : uint8_t { Job = 1, Run = 2 };
+
+struct TimerKey {
+  int64_t due_ms = 0;
+  TimerKind kind = TimerKind::Job;
+  Uuid id;
+
+  auto operator<=>(const TimerKey&) const = default;
+};
+
+struct StateCounts {
+  size_t jobs_resident = 0;
+  size_t dirty = 0;
+  size_t queues = 0;
+};
+
+class State {
+ public:
+  State(Cold& cold, const StateConfig& config);
+  ~State();
+
+  // Reads the rows that always stay in memory (queues, limits, crons, small documents). Call once,
+  // before the tail is folded.
+  Status load();
+
+  // --- reading
+  const Job* find_job(const JobId& id) const;
+  const Queue* find_queue(std::string_view scoped) const;
+  const Limit* find_limit(std::string_view key) const;
+  const Cron* find_cron(std::string_view name) const;
+  const Doc* find_doc(DocKind kind, std::string_view key) const;
+  bool has_room_for_queue() const { return queues_.size() < config_.queues_max; }
+  bool has_room_for_limit() const { return limits_.size() < config_.limits_max; }
+
+  const ReadyKey* first_ready(const Queue& queue) const;
+  const ReadyKey* next_ready(const Queue& queue, const ReadyKey& after) const;
+  const TimerKey* first_timer() const;
+  const Cron* first_cron() const;  // the one that fires first
+  int64_t next_due_ms() const;     // 0 = nothing will ever be due
+  // Jobs with this unique key, in id order.
+  void each_unique(std::string_view unique_key, FunctionRef<bool(const Job&)> visit) const;
+
+  // Each walks in key order, merging memory and disk; stops when visit returns false.
+  void each_queue(FunctionRef<bool(const Queue&)> visit) const;
+  void each_limit(FunctionRef<bool(const Limit&)> visit) const;
+  void each_cron(FunctionRef<bool(const Cron&)> visit) const;
+  void each_doc(DocKind kind, std::string_view from, size_t scan_max,
+                FunctionRef<bool(const Doc&)> visit) const;
+  // Every job (finished ones too) with id >= from, or <= from if newest_first; looks at scan_max
+  // rows at most and returns where to go on (nil: at the end).
+  JobId each_job(const JobId& from, bool newest_first, size_t scan_max,
+                 FunctionRef<bool(const Job&)> visit) const;
+  JobId each_dead(const JobId& from, size_t scan_max, FunctionRef<bool(const Job&)> visit) const;
+
+  // --- changing: one overload per event, in apply_*.cc
+  void apply(const JobCreated& event, Stamp stamp);
+  void apply(const JobPromoted& event, Stamp stamp);
+  void apply(const JobLeased& event, Stamp stamp);
+  void apply(const LeaseExtended& event, Stamp stamp);
+  void apply(const JobCompleted& event, Stamp stamp);
+  void apply(const JobFailed& event, Stamp stamp);
+  void apply(const JobRequeued& event, Stamp stamp);
+  void apply(const JobCancelled& event, Stamp stamp);
+  void apply(const JobExpired& event, Stamp stamp);
+  void apply(const JobRevived& event, Stamp stamp);
+  void apply(const JobsForgotten& event, Stamp stamp);
+  void apply(const CheckpointSaved& event, Stamp stamp);
+  void apply(const CheckpointDeleted& event, Stamp stamp);
+  void apply(const ProgressReported& event, Stamp stamp);
+  void apply(const QueueConfigured& event, Stamp stamp);
+  void apply(const LimitConfigured& event, Stamp stamp);
+  void apply(const DocPut& event, Stamp stamp);
+  void apply(const DocDeleted& event, Stamp stamp);
+  void apply(const CronPut& event, Stamp stamp);
+  void apply(const CronDeleted& event, Stamp stamp);
+  void apply(const CronFired& event, Stamp stamp);
+  void apply(const CronSkipped& event, Stamp stamp);
+  // Decodes and applies one journaled event.
+  Status fold(const journal::EventBytes& event);
+
+  // --- rows (rows.cc)
+  // Moves up to max of the longest-dirty entities into rows that must be committed next, in the
+  // order of the calls.
+  void collect_rows(size_t max, std::vector<Row>& out);
+  // The oldest collected set is durable.
+  void rows_durable();
+  size_t dirty_count() const { return dirty_.size(); }
+  // The first event that the rows (with all sets collected so far) do not hold; the journal is
+  // needed from there on.
+  uint64_t tail_start(uint64_t next_sequence) const;
+  void evict();  // brings memory back to its bounds
+  StateCounts counts() const;
+
+  // Queues in which a job became available since the last call: for waking parked fetches.
+  std::vector<Queue*> take_ready_queues();
+
+  // A digest of the whole logical state, equal for equal histories whatever is in memory. Walks
+  // everything.
+  std::string digest() const;
+
+ private:
+  Job* resident_job(const JobId& id) const;  // loads; includes forgotten ones
+  Job* job_for(const JobStep& step, Stamp stamp);
+  Queue& need_queue(std::string_view scoped) const;
+  void load_places(Job& job) const;
+  Queue* queue_for(std::string_view scoped, Stamp stamp);
+  Limit* limit_for(std::string_view key, Stamp stamp);
+  Queue* count_move(const JobStep& step, JobState to, Stamp stamp);
+  void changed(Resident& entity, Stamp stamp);
+  void settle(Resident& entity);
+  void settle_job(Job& job);
+  void collect_job(Job& job, std::vector<Row>& out);
+  void collect_entity(Resident& entity, std::vector<Row>& out);
+  void unplace(Job& job);
+  void place(Job& job);
+  void became_available(Job& job);
+  Doc* resident_doc(DocKind kind, std::string_view key) const;
+  Cron* cron_for(std::string_view name, Stamp stamp);
+  void schedule_cron(Cron& cron, int64_t next_ms);
+  template <class Emit>
+  bool read_ready(const Queue& queue, const std::optional<ReadyKey>& after, size_t limit,
+                  Emit&& emit) const;
+  template <class Emit>
+  bool read_due(const std::optional<TimerKey>& after, size_t limit, Emit&& emit) const;
+  bool due_entry_is_live(const TimerKey& key) const;
+  std::vector<Job*> jobs_without_row() const;
+
+  Cold& cold_;
+  StateConfig config_;
+  mutable IdTable<Job> jobs_;
+  mutable std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues_;
+  std::map<std::string, std::unique_ptr<Limit>, std::less<>> limits_;
+  std::map<std::string, std::unique_ptr<Cron>, std::less<>> crons_;
+  mutable std::map<std::string, std::unique_ptr<Doc>, std::less<>> docs_;
+  std::multimap<std::string, Job*, std::less<>>
+      unique_in_memory_;  // unique key → jobs whose entry is not on disk
+  mutable SpillIndex<TimerKey> timers_;
+  std::set<std::pair<int64_t, std::string>> cron_timers_;
+  ResidentList dirty_;
+  mutable ResidentList clean_jobs_;
+  std::deque<std::vector<Resident*>> in_flight_;
+  std::vector<Queue*> ready_queues_;
+  std::vector<Queue*> oversized_queues_;  // their window wants shrinking
+};
+
+}  // namespace pawl
