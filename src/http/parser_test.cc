@@ -11,6 +11,8 @@
 namespace pawl::http {
 namespace {
 
+using namespace std::string_literals;
+
 ParserLimits small_limits() {
   return {.header_bytes_max = 512, .target_bytes_max = 100, .headers_max = 5, .body_bytes_max = 64};
 }
@@ -113,7 +115,7 @@ TEST(Parser, RefusesAmbiguousFraming) {
       {"GET / HTTP/1.1\r\nHost: h\r\nX: a\rb\r\n\r\n", "400 bad_header"},
       {"GET / HTTP/1.1\nHost: h\n\n", "400 bad_header"},
       {"GET / HTTP/1.1\r\nHost: h\r\n\n", "400 bad_header"},
-      {std::string("GET / HTTP/1.1\r\nHost: h\r\nX: a\0b\r\n\r\n", 37), "400 bad_header"},
+      {"GET / HTTP/1.1\r\nHost: h\r\nX: a\0b\r\n\r\n"s, "400 bad_header"},
       {"GET / HTTP/1.1\r\nHost: h\r\nX: a\x01\r\n\r\n", "400 bad_header"},
       {"GET / HTTP/1.1\r\nHost: h\r\nX: a\x7f\r\n\r\n", "400 bad_header"},
       {"GET / HTTP/1.1\r\nHost: h\r\n: a\r\n\r\n", "400 bad_header"},

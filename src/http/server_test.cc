@@ -16,6 +16,8 @@
 namespace pawl::http {
 namespace {
 
+using namespace std::string_literals;
+
 // Requests that a handler put aside, for a test to answer later, from its own thread.
 class Parked {
  public:
@@ -422,8 +424,10 @@ TEST(Server, TooManyConnectionsGet503) {
   LoopbackClient first(server->port());
   first.send(get("/"));
   EXPECT_EQ(status_of(first.read_response()), "200");
-  LoopbackClient second(server->port());
-  EXPECT_EQ(status_of(second.read_to_end()), "503");
+  {
+    LoopbackClient second(server->port());
+    EXPECT_EQ(status_of(second.read_to_end()), "503");
+  }
   first.close();
   while (server->stats().connections_open > 0) std::this_thread::yield();
   LoopbackClient third(server->port());
@@ -525,7 +529,7 @@ TEST(Server, DrainCutsWhatTakesTooLong) {
 TEST(Server, SurvivesGarbage) {
   const auto server = serve({.header_bytes_max = 2000, .header_read_ms = 1000}, echo);
   std::minstd_rand random(42);
-  const std::string alphabet("GET POST/HTTP1.:\r\n\t\0\x7f\x80 chunked,Content-Length;%", 50);
+  const std::string alphabet = "GET POST/HTTP1.:\r\n\t\0\x7f\x80 chunked,Content-Length;%"s;
   for (int i = 0; i < 1000; ++i) {
     std::string bytes = i % 2 == 0 ? "" : "GET / HTTP/1.1\r\nHost: h\r\n";
     const size_t length = random() % 200;

@@ -1,0 +1,174 @@
+#include <gtest/gtest.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include <cstdio>
+#include <future>
+#include <memory>
+
+#include "http/loopback_client.h"
+#include "http/server.h"
+
+namespace pawl::http {
+namespace {
+
+// A self-signed certificate for localhost in two temporary files.
+class Certificate {
+ public:
+  Certificate() {
+    const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"),
+                                                                  EVP_PKEY_free);
+    const std::unique_ptr<X509, decltype(&X509_free)> x509(X509_new(), X509_free);
+    ASN1_INTEGER_set(X509_get_serialNumber(x509.get()), 1);
+    X509_gmtime_adj(X509_getm_notBefore(x509.get()), -3600);
+    X509_gmtime_adj(X509_getm_notAfter(x509.get()), 3600);
+    X509_set_pubkey(x509.get(), key.get());
+    X509_NAME* name = X509_get_subject_name(x509.get());
+    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                               reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
+    X509_set_issuer_name(x509.get(), name);
+    X509_sign(x509.get(), key.get(), EVP_sha256());
+    const std::string stem = testing::TempDir() + "pawl_tls_" + std::to_string(::getpid());
+    certificate_file = stem + ".crt";
+    key_file = stem + ".key";
+    FILE* out = std::fopen(certificate_file.c_str(), "w");
+    PEM_write_X509(out, x509.get());
+    std::fclose(out);
+    out = std::fopen(key_file.c_str(), "w");
+    PEM_write_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+    std::fclose(out);
+  }
+  ~Certificate() {
+    std::remove(certificate_file.c_str());
+    std::remove(key_file.c_str());
+  }
+
+  ServerConfig config() const {
+    ServerConfig config;
+    config.tls_certificate_file = certificate_file;
+    config.tls_key_file = key_file;
+    return config;
+  }
+
+  std::string certificate_file;
+  std::string key_file;
+};
+
+class TlsClient {
+ public:
+  explicit TlsClient(int port, int version_max = 0)
+      : socket_(port), context_(SSL_CTX_new(TLS_client_method())) {
+    SSL_CTX_set_security_level(context_, 0);  // so that the client would speak old versions
+    if (version_max != 0) {
+      SSL_CTX_set_min_proto_version(context_, TLS1_VERSION);
+      SSL_CTX_set_max_proto_version(context_, version_max);
+    }
+    session_ = SSL_new(context_);
+    SSL_set_fd(session_, socket_.fd());
+    connected_ = SSL_connect(session_) == 1;
+  }
+  ~TlsClient() {
+    SSL_free(session_);
+    SSL_CTX_free(context_);
+  }
+  TlsClient(const TlsClient&) = delete;
+  TlsClient& operator=(const TlsClient&) = delete;
+
+  bool connected() const { return connected_; }
+  void send(std::string_view bytes) {
+    SSL_write(session_, bytes.data(), static_cast<int>(bytes.size()));
+  }
+  std::string read_until(std::string_view mark) {
+    std::string received;
+    char buffer[4096];
+    while (received.find(mark) == std::string::npos) {
+      const int count = SSL_read(session_, buffer, sizeof buffer);
+      if (count <= 0) break;
+      received.append(buffer, static_cast<size_t>(count));
+    }
+    return received;
+  }
+
+ private:
+  LoopbackClient socket_;
+  SSL_CTX* context_;
+  SSL* session_ = nullptr;
+  bool connected_ = false;
+};
+
+TEST(Tls, RoundTripWithLargeBodiesAndPipelining) {
+  const Certificate certificate;
+  const auto server =
+      Server::start(certificate.config(), [](Request&& request, Responder responder) {
+        responder.respond({.body = std::string(request.body) + "|"});
+      });
+  ASSERT_TRUE(server.ok()) << server.error().message;
+  EXPECT_TRUE((*server)->tls());
+  TlsClient client((*server)->port());
+  ASSERT_TRUE(client.connected());
+  const std::string body(300'000, 'b');
+  const std::string request = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\n" + body;
+  client.send(request);
+  EXPECT_EQ(body_of(client.read_until("|")), body + "|");
+  client.send(
+      "GET / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  const std::string both = client.read_until("never: the server closes");
+  EXPECT_EQ(both.substr(both.size() - 5), "\r\n\r\n|");
+  EXPECT_NE(both.find("|HTTP/1.1 200 OK"), std::string::npos);
+}
+
+TEST(Tls, StreamsFromAnotherThread) {
+  const Certificate certificate;
+  std::promise<Stream> stream_promise;
+  const auto server = Server::start(certificate.config(), [&](Request&&, Responder responder) {
+    stream_promise.set_value(responder.stream({.content_type = "text/event-stream"}));
+  });
+  ASSERT_TRUE(server.ok()) << server.error().message;
+  TlsClient client((*server)->port());
+  client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  Stream stream = stream_promise.get_future().get();
+  EXPECT_TRUE(stream.write("data: 1\n\n"));
+  EXPECT_EQ(status_of(client.read_until("data: 1")), "200");
+  stream.write("data: 2\n\n");
+  stream.close();
+  EXPECT_NE(client.read_until("0\r\n\r\n").find("data: 2"), std::string::npos);
+}
+
+TEST(Tls, RefusesOldVersionsAndPlainText) {
+  const Certificate certificate;
+  const auto server = Server::start(certificate.config(), [](Request&&, Responder responder) {
+    responder.respond({.body = "x"});
+  });
+  ASSERT_TRUE(server.ok()) << server.error().message;
+  EXPECT_FALSE(TlsClient((*server)->port(), TLS1_1_VERSION).connected());
+  EXPECT_TRUE(TlsClient((*server)->port(), TLS1_2_VERSION).connected());
+  LoopbackClient plain((*server)->port());
+  plain.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(plain.read_to_end().find("200 OK"), std::string::npos);
+  EXPECT_EQ((*server)->stats().requests, 0U);
+}
+
+TEST(Tls, AHandshakeThatNeverComesIsClosed) {
+  const Certificate certificate;
+  ServerConfig config = certificate.config();
+  config.header_read_ms = 30;
+  const auto server = Server::start(std::move(config), [](Request&&, Responder) {});
+  ASSERT_TRUE(server.ok()) << server.error().message;
+  LoopbackClient silent((*server)->port());
+  EXPECT_EQ(silent.read_to_end(), "");
+  EXPECT_EQ((*server)->stats().timeouts, 1U);
+}
+
+TEST(Tls, RefusesAKeyThatDoesNotFit) {
+  const Certificate certificate;
+  ServerConfig config = certificate.config();
+  config.tls_key_file = config.tls_certificate_file;
+  const auto server = Server::start(std::move(config), [](Request&&, Responder) {});
+  ASSERT_FALSE(server.ok());
+  EXPECT_NE(server.error().message.find("key"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pawl::http
