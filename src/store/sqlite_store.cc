@@ -1,10 +1,14 @@
 #include "store/sqlite_store.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "store/directory_lock.h"
@@ -99,6 +103,13 @@ Status SqliteStore::open() {
 }
 
 Status SqliteStore::open_writer() {
+  // SQLite would create it readable for all; the log takes over the database's mode.
+  const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    return Error{ErrorCode::StoreFailed,
+                 fmt::format("opening {}: {}", path_, std::generic_category().message(errno))};
+  }
+  ::close(fd);
   PAWL_TRY(writer_.connection,
            Connection::open(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs_.name()));
   Connection& db = writer_.connection;

@@ -21,7 +21,7 @@ namespace pawl {
 
 struct SqliteOptions {
   CheckpointLimits checkpoint;
-  uint64_t page_bytes = 4096;                 // of a new database; an existing one keeps its own
+  uint64_t page_bytes = 8192;                 // of a new database; an existing one keeps its own
   uint64_t cache_bytes = uint64_t{64} << 20;  // of the writer
   size_t readers_kept = 8;
   DiskFault fault;  // tests only

@@ -400,6 +400,18 @@ TEST(SqliteStore, RefusesWhatItDoesNotUnderstand) {
   EXPECT_EQ(refusal(directory / "no/parent"), "store_failed");
 }
 
+TEST(SqliteStore, ItsFilesAreForItsOwnerOnly) {
+  const TempDirectory directory;
+  const auto store = must_open(directory / "data");
+  ASSERT_EQ(outcome(store->commit(numbered(1))), "ok");
+  using std::filesystem::perms;
+  const perms others = perms::group_all | perms::others_all;
+  for (const char* name : {"data", "data/LOCK", "data/pawl.db", "data/pawl.db-wal"}) {
+    EXPECT_EQ(std::filesystem::status(directory / name).permissions() & others, perms::none)
+        << name;
+  }
+}
+
 TEST(SqliteStore, DamagedPagesAreReportedAsCorrupt) {
   const TempDirectory directory;
   {
@@ -409,9 +421,10 @@ TEST(SqliteStore, DamagedPagesAreReportedAsCorrupt) {
   const std::string path = directory / "data/pawl.db";
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   const auto bytes = std::filesystem::file_size(path);
-  for (uint64_t page = 5; page * 4096 < bytes; ++page) {  // past the schema and the roots
-    file.seekp(static_cast<std::streamoff>(page * 4096));
-    file.write(std::string(4096, '\xee').data(), 4096);
+  const uint64_t page_bytes = SqliteOptions{}.page_bytes;
+  for (uint64_t page = 5; page * page_bytes < bytes; ++page) {  // past the schema and the roots
+    file.seekp(static_cast<std::streamoff>(page * page_bytes));
+    file.write(std::string(page_bytes, '\xee').data(), static_cast<std::streamsize>(page_bytes));
   }
   file.close();
   const auto opened = open_sqlite(directory / "data");

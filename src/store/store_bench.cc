@@ -1,6 +1,6 @@
 // What a commit costs: the figures of docs/adr/0001-storage.md.
 //
-//   store_bench DIRECTORY [rows=0] [page=4096] [seconds=2]
+//   store_bench DIRECTORY [rows=0] [page=8192] [seconds=2]
 //
 // Opens (or creates) a store, brings space 1 up to `rows` rows of 350 bytes under ascending 16-byte
 // keys, then measures each kind of batch and read for `seconds`. CPU is the committing thread's
@@ -34,7 +34,7 @@ std::string row_key(uint64_t number) { return fmt::format("{:016x}", number); }
 struct Settings {
   std::string directory;
   uint64_t rows = 0;
-  uint64_t page_bytes = 4096;
+  uint64_t page_bytes = 8192;
   uint64_t seconds = 2;
 };
 
@@ -166,7 +166,7 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print(stderr, "usage: store_bench DIRECTORY [rows=0] [page=4096] [seconds=2]\n");
+    fmt::print(stderr, "usage: store_bench DIRECTORY [rows=0] [page=8192] [seconds=2]\n");
     return 2;
   }
   pawl::Settings settings{.directory = argv[1]};
