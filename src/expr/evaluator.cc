@@ -98,6 +98,12 @@ Val select_field(const Val& operand, std::string_view field) {
   return operand.is_error() ? operand : not_selectable(operand);
 }
 
+Val select_output(const Val& operand) {
+  if (!operand.is(Kind::Map)) return operand;
+  Val found = operand.map_find("output");
+  return found.is_absent() ? operand : found;
+}
+
 Val index_into(const Val& operand, const Val& key) {
   if (operand.is_error()) return operand;
   if (key.is_error()) return key;
@@ -141,7 +147,8 @@ Val Evaluator::dispatch(const Step& step) {
     case Op::Name:
       return name(step);
     case Op::Select:
-      return select_field(run(step.a), plan_.constants[step.b].as_string());
+      return step.slot == 0 ? select_field(run(step.a), plan_.constants[step.b].as_string())
+                            : select_output(run(step.a));
     case Op::Index:
       return index(step);
     case Op::SelectOpt:
@@ -217,7 +224,8 @@ Val Evaluator::name(const Step& step) {
       value = candidate.type;
     }
     for (size_t i = candidate.parts; i < planned.fields.size(); ++i) {
-      value = select_field(value, planned.fields[i].as_string());
+      value = planned.alias == i ? select_output(value)
+                                 : select_field(value, planned.fields[i].as_string());
       if (value.is_error()) return value;
     }
     return value;

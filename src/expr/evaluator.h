@@ -54,6 +54,7 @@ class Evaluator {
 
 // Fields and elements, shared with the template engine.
 Val select_field(const Val& operand, std::string_view field);
+Val select_output(const Val& operand);  // the field `output`, or the value itself if it has none
 Val index_into(const Val& operand, const Val& key);
 
 }  // namespace pawl::expr

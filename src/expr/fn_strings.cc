@@ -50,7 +50,10 @@ Val matches(CallContext& context, Arguments args) {
   if (!context.budget.spend_steps(200 + 4 * args[1].as_string().size())) return exhausted();
   Val error;
   const auto regex = compile_regex(args[1].as_string(), error);
-  return regex == nullptr ? error : match_regex(context, *regex, args[0].as_string());
+  if (regex == nullptr) return error;
+  // Compiling took time in proportion to the program, which is known only now.
+  if (!context.budget.spend_steps(4 * static_cast<uint64_t>(regex->ProgramSize()))) return exhausted();
+  return match_regex(context, *regex, args[0].as_string());
 }
 
 Val char_at(CallContext& context, Arguments args) {

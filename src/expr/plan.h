@@ -17,7 +17,7 @@ enum class Op : uint8_t {
   Const,      // constants[a]
   Name,       // names[a]: a variable, perhaps with fields behind it
   Local,      // slot
-  Select,     // a . constants[b]
+  Select,     // a . constants[b]; slot 1: a itself if it has no such field
   SelectOpt,  // a .? constants[b]
   Has,        // has(a . constants[b])
   Index,      // a [ b ]
@@ -72,6 +72,7 @@ struct NamePlan {
   std::vector<Candidate> candidates;
   std::vector<Val> fields;  // all parts, as strings
   std::string root;
+  uint32_t alias = 0;  // this field is skipped if it is not there; 0: none
 };
 
 struct FoldPlan {

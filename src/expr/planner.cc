@@ -211,6 +211,8 @@ class Planner {
         planned.candidates.push_back(std::move(candidate));
       }
     }
+    if (options_.output_alias && first == "steps" && fields.size() > 1 && fields[1] == "output")
+      planned.alias = 2;
     plan_.variables.push_back(first);
     plan_.names.push_back(std::move(planned));
     return add({.op = Op::Name,
@@ -230,9 +232,18 @@ class Planner {
     }
     PAWL_TRY(uint32_t operand, plan(node.kids[0]));
     const Op op = node.test ? Op::Has : node.optional ? Op::SelectOpt : Op::Select;
-    return fold(
-        {.op = op, .a = operand, .b = constant(Val::string(node.text)), .offset = node.offset},
-        {operand});
+    Step step{.op = op, .a = operand, .b = constant(Val::string(node.text)), .offset = node.offset};
+    if (op == Op::Select && is_output_alias(node)) step.slot = 1;
+    return fold(step, {operand});
+  }
+
+  // steps['X'].output
+  bool is_output_alias(const AstNode& node) const {
+    if (!options_.output_alias || node.text != "output") return false;
+    const AstNode& operand = ast_.at(node.kids[0]);
+    if (operand.form != Form::Index || operand.optional) return false;
+    const AstNode& root = ast_.at(operand.kids[0]);
+    return root.form == Form::Ident && root.text == "steps" && local("steps") == nullptr;
   }
 
   // "a.b" if the node is a dotted name that no local variable hides, else empty.

@@ -23,11 +23,20 @@ struct CompileOptions {
   std::string container;          // namespace in which names are looked up first, "a.b"
   bool mixed_arithmetic = false;  // let int, uint and double meet in + - * / %
   bool late_binding = false;      // an unknown function fails when it is called, not when compiled
+  bool output_alias = false;      // steps.X.output means steps.X, unless X has a field `output`
   ParseLimits limits;
+
+  // What guards and templates of workflow definitions are compiled with.
+  static CompileOptions workflow() {
+    CompileOptions options;
+    options.mixed_arithmetic = true;
+    options.output_alias = true;
+    return options;
+  }
 
   bool same_meaning(const CompileOptions& other) const {
     return container == other.container && mixed_arithmetic == other.mixed_arithmetic &&
-           late_binding == other.late_binding;
+           late_binding == other.late_binding && output_alias == other.output_alias;
   }
 };
 
