@@ -25,10 +25,10 @@ int wait_for_readers(void*, int tries) {
 }  // namespace
 
 Checkpointer::Checkpointer(Connection connection, uint64_t frame_bytes, CheckpointLimits limits)
-    : connection_(std::move(connection)),
-      frame_bytes_(frame_bytes),
-      limits_(limits),
-      thread_([this] { run(); }) {}
+    : connection_(std::move(connection)), frame_bytes_(frame_bytes), limits_(limits) {
+  PAWL_CHECK(limits.start_bytes <= limits.max_bytes);  // or a commit would wait for a thread asleep
+  thread_ = std::thread([this] { run(); });
+}
 
 Checkpointer::~Checkpointer() {
   {

@@ -67,7 +67,7 @@ class Checkpointer {
   uint64_t wal_bytes_ = 0;
   std::optional<Error> failure_;
 
-  std::thread thread_;  // last: starts when all above is ready
+  std::thread thread_;
 };
 
 }  // namespace pawl

@@ -16,8 +16,8 @@ namespace pawl {
 
 class TempDirectory {
  public:
-  TempDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "pawl-store-XXXXXX").string();
+  explicit TempDirectory(const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
+    std::string name = (in / "pawl-store-XXXXXX").string();
     PAWL_CHECK(::mkdtemp(name.data()) != nullptr);
     path_ = name;
   }
