@@ -200,8 +200,9 @@ void Connection::hand_over() {
 
 void Connection::refuse(const Refusal& refusal) {
   context_.counters.requests_bad.add(1);
-  const auto id = make_request_id();
-  Slot& slot = open_slot({id.data(), id.size()});
+  std::string id;
+  append_request_id(id);
+  Slot& slot = open_slot(id);
   slot.response = refusal_response(refusal);
   slot.state = Slot::State::Answered;
   closing_ = true;

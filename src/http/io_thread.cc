@@ -28,6 +28,7 @@ constexpr int kAcceptsPerRound = 64;
 constexpr size_t kScratchBytes = 64 * 1024;
 constexpr size_t kRefusedMax = 64;  // clients over connections_max that are told so, not just cut
 constexpr int64_t kAcceptPauseMs = 100;  // without descriptors, rather than spin
+constexpr int64_t kShedLogEveryMs = 10'000;
 constexpr int64_t kLingerMs = 2000;
 
 // What epoll gives back for the two descriptors that are no connection.
@@ -271,7 +272,10 @@ void IoThread::shed_one() {
   if (fd >= 0) ::close(fd);
   reserve_fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (reserve_fd_ < 0) pause_accepting();
-  if (shared_.config.log) shared_.config.log("a client was refused: no file descriptors left");
+  if (shared_.config.log && context_.now_ms() >= shed_log_ms_) {
+    shed_log_ms_ = context_.now_ms() + kShedLogEveryMs;
+    shared_.config.log("clients are refused: no file descriptors left");
+  }
 }
 
 // To the thread with the fewest connections: the kernel tends to wake the same one each time.

@@ -74,6 +74,7 @@ class IoThread {
   std::vector<Connection*> reading_;
   std::vector<Message> messages_;
   int64_t accept_again_ms_ = -1;  // -1: accepting
+  int64_t shed_log_ms_ = 0;       // not before this time again
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -139,9 +139,11 @@ void RequestReader::own_head(std::string_view head_bytes) {
   if (!head_.request_id.empty()) {
     request_.id = moved(head_.request_id);
   } else {
-    const auto id = make_request_id();
-    std::memcpy(end + peer_.size(), id.data(), id.size());
-    request_.id = {end + peer_.size(), id.size()};
+    made_id_.clear();
+    append_request_id(made_id_);
+    PAWL_CHECK(made_id_.size() == kRequestIdBytes);
+    made_id_.copy(end + peer_.size(), kRequestIdBytes);
+    request_.id = {end + peer_.size(), kRequestIdBytes};
   }
   // The views in head_ point into the caller's buffer, which it may now reuse; its flags stay.
   head_.method = head_.target = head_.path = head_.query = head_.request_id = {};

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "http/chunked.h"
@@ -47,6 +48,7 @@ class RequestReader {
   ChunkedDecoder chunked_;
   Head head_;
   Request request_;
+  std::string made_id_;
   std::optional<Refusal> refusal_;
   State state_ = State::Idle;
   bool continue_wish_ = false;

@@ -18,7 +18,7 @@ struct StreamState;  // what a Stream and its connection share
 // The server writes Content-Length, Transfer-Encoding, Connection and X-Request-Id itself and skips
 // them here; it also skips headers whose name or value could not stand on one header line.
 struct Response {
-  int status = 200;
+  int status = 200;  // 200 to 599; anything else is a bug of the handler
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string content_type = {};  // no Content-Type header if empty
   std::string body = {};
