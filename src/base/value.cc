@@ -17,6 +17,13 @@ size_t hash_of(std::string_view key) { return std::hash<std::string_view>{}(key)
 
 }  // namespace
 
+Value::Object::Object() = default;
+Value::Object::Object(const Object& other) = default;
+Value::Object::Object(Object&& other) noexcept = default;
+Value::Object& Value::Object::operator=(const Object& other) = default;
+Value::Object& Value::Object::operator=(Object&& other) noexcept = default;
+Value::Object::~Object() = default;
+
 Value::Object::Object(std::initializer_list<Member> members) {
   for (const Member& member : members) set(member.key, member.value);
 }

@@ -30,11 +30,17 @@ class Value {
 
   class Object {
    public:
-    Object() = default;
+    // Defined once Member is complete.
+    Object();
     Object(std::initializer_list<Member> members);
+    Object(const Object& other);
+    Object(Object&& other) noexcept;
+    Object& operator=(const Object& other);
+    Object& operator=(Object&& other) noexcept;
+    ~Object();
 
-    size_t size() const { return members_.size(); }
-    bool empty() const { return members_.empty(); }
+    size_t size() const;
+    bool empty() const { return size() == 0; }
     const Value* find(std::string_view key) const;
     Value* find(std::string_view key);
     bool contains(std::string_view key) const { return find(key) != nullptr; }
@@ -44,9 +50,9 @@ class Value {
     // Removes in O(n); returns whether the key was there.
     bool erase(std::string_view key);
 
-    std::vector<Member>::const_iterator begin() const { return members_.begin(); }
-    std::vector<Member>::const_iterator end() const { return members_.end(); }
-    const Member& at(size_t index) const { return members_[index]; }
+    const Member* begin() const;
+    const Member* end() const;
+    const Member& at(size_t index) const;
     Value& value_at(size_t index);
 
     bool operator==(const Object& other) const;
@@ -125,6 +131,10 @@ struct Value::Member {
   bool operator==(const Member&) const = default;
 };
 
+inline size_t Value::Object::size() const { return members_.size(); }
+inline const Value::Member* Value::Object::begin() const { return members_.data(); }
+inline const Value::Member* Value::Object::end() const { return members_.data() + members_.size(); }
+inline const Value::Member& Value::Object::at(size_t index) const { return members_[index]; }
 inline Value& Value::Object::value_at(size_t index) { return members_[index].value; }
 
 }  // namespace pawl
