@@ -88,6 +88,7 @@ Queue* State::count_move(const JobStep& step, JobState to, Stamp stamp) {
   if (Limit* limit = limit_for(step.limit, stamp)) {
     if (to != JobState::Active) {
       --limit->active;
+      for (auto& [name, held_back] : std::exchange(limit->held_back, {})) wake(*held_back);
     } else {
       ++limit->active;
       if (limit->settings.rate != 0)
@@ -97,15 +98,18 @@ Queue* State::count_move(const JobStep& step, JobState to, Stamp stamp) {
   return queue;
 }
 
-void State::became_available(Job& job) {
-  if (job.queue->wake) return;
-  job.queue->wake = true;
-  ready_queues_.push_back(job.queue);
+void State::wake(Queue& queue) {
+  if (queue.wake) return;
+  queue.wake = true;
+  ready_queues_.push_back(&queue);
 }
 
 void State::apply(const JobCreated& event, Stamp stamp) {
   count_move(event, event.state, stamp);
-  if (resident_job(event.job) != nullptr) return;  // its row is newer
+  if (Job* known = resident_job(event.job)) {
+    if (!known->forgotten || known->version >= stamp.sequence) return;  // its row is newer
+    buried_.emplace(known, jobs_.take(known->id));
+  }
   auto fresh = std::make_unique<Job>();
   fresh->id = event.job;
   fresh->queue = &need_queue(event.queue);
@@ -125,7 +129,7 @@ void State::apply(const JobCreated& event, Stamp stamp) {
   changed(job, stamp);
   place(job);
   if (!job.unique_key.empty()) unique_in_memory_.emplace(job.unique_key, &job);
-  if (job.state == JobState::Available) became_available(job);
+  if (job.state == JobState::Available) wake(*job.queue);
 }
 
 void State::apply(const JobPromoted& event, Stamp stamp) {
@@ -137,7 +141,7 @@ void State::apply(const JobPromoted& event, Stamp stamp) {
   job->order = stamp.sequence;
   job->enqueued_ms = stamp.time_ms;
   place(*job);
-  became_available(*job);
+  wake(*job->queue);
 }
 
 void State::apply(const JobLeased& event, Stamp stamp) {
@@ -201,7 +205,7 @@ void State::apply(const JobRequeued& event, Stamp stamp) {
   job->state = JobState::Available;
   end_lease(*job);
   place(*job);
-  became_available(*job);
+  wake(*job->queue);
 }
 
 void State::apply(const JobCancelled& event, Stamp stamp) {
@@ -240,7 +244,7 @@ void State::apply(const JobRevived& event, Stamp stamp) {
   job->expired = false;
   job->dead_letter = false;
   place(*job);
-  became_available(*job);
+  wake(*job->queue);
 }
 
 void State::apply(const JobsForgotten& event, Stamp stamp) {

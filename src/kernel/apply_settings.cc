@@ -8,10 +8,7 @@ void State::apply(const QueueConfigured& event, Stamp stamp) {
   Queue* queue = queue_for(event.queue, stamp);
   if (queue == nullptr) return;
   queue->settings = event.settings;
-  if (!event.settings.paused && event.paused_before && !queue->wake) {
-    queue->wake = true;
-    ready_queues_.push_back(queue);
-  }
+  if (!event.settings.paused && event.paused_before) wake(*queue);
 }
 
 void State::apply(const LimitConfigured& event, Stamp stamp) {
@@ -65,6 +62,10 @@ void State::apply(const CronPut& event, Stamp stamp) {
   Cron* cron = cron_for(event.cron.name, stamp);
   if (cron == nullptr) return;
   schedule_cron(*cron, 0);
+  if (cron->deleted) {  // a new one under an old name
+    cron->last_ms = 0;
+    cron->last_job = JobId();
+  }
   cron->spec = event.cron;
   cron->deleted = false;
   schedule_cron(*cron, event.next_ms);

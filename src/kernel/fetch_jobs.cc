@@ -26,8 +26,10 @@ bool limit_allows(const State& state, const Job& job, int64_t now_ms, Fetched& f
   if (job.limit.empty()) return true;
   const Limit* limit = state.find_limit(job.limit);
   if (limit == nullptr) return true;
-  if (limit->settings.concurrency != 0 && limit->active >= limit->settings.concurrency)
+  if (limit->settings.concurrency != 0 && limit->active >= limit->settings.concurrency) {
+    state.note_held_back(*job.queue, *limit);
     return false;
+  }
   if (limit->settings.rate == 0 || now_ms - limit->window_ms >= limit->settings.period_ms)
     return true;
   if (limit->used < limit->settings.rate) return true;
@@ -56,6 +58,7 @@ void fetch_from(Frame& frame, const Queue& queue, const FetchJobs& command, Fetc
     if (left == 0) return wait_until(fetched, queue.rate_window_ms + kRateWindowMs);
     ReadyKey key = *next;
     const Job* job = state.find_job(key.job);
+    if (state.cold_failed()) return;
     PAWL_CHECK(job != nullptr &&
                job->state == JobState::Available);  // I6: only a waiting job can be leased
     if (!limit_allows(state, *job, frame.now_ms(), fetched)) {

@@ -28,6 +28,7 @@ bool fire_timers(Frame& frame, size_t max) {
     const TimerKey* timer = frame.state().first_timer();
     if (timer != nullptr && timer->due_ms <= frame.now_ms()) {
       const Job* job = frame.state().find_job(JobId(timer->id));
+      if (frame.state().cold_failed()) return false;
       PAWL_CHECK(job != nullptr);
       job_due(frame, *job);
       continue;

@@ -37,14 +37,15 @@ class IdTable {
     ++size_;
     return *(slots_[at] = entity.release());
   }
-  void erase(const Uuid& id) {
+  void erase(const Uuid& id) { take(id); }
+  std::unique_ptr<Entity> take(const Uuid& id) {
     for (size_t at = home(id);; at = next(at)) {
       PAWL_CHECK(slots_[at] != nullptr);
       if (slots_[at] == gone() || !(static_cast<const Uuid&>(slots_[at]->id) == id)) continue;
-      delete slots_[at];
+      std::unique_ptr<Entity> entity(slots_[at]);
       slots_[at] = gone();
       --size_;
-      return;
+      return entity;
     }
   }
   size_t size() const { return size_; }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -67,6 +68,7 @@ struct Limit : Resident {
   uint64_t active = 0;
   int64_t window_ms = 0;
   uint32_t used = 0;
+  std::map<std::string_view, Queue*> held_back;  // in memory only: queues that wait for room
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {

@@ -112,7 +112,7 @@ void State::settle(Resident& entity) {
 
 void State::settle_job(Job& job) {
   if (job.forgotten) {
-    jobs_.erase(job.id);
+    if (buried_.erase(&job) == 0) jobs_.erase(job.id);
     return;
   }
   JobPlaces places = job.current_places();

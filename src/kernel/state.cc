@@ -97,7 +97,7 @@ void State::each_unique(std::string_view unique_key, FunctionRef<bool(const Job&
              });
   for (const JobId& id : ids) {
     const Job* job = find_job(id);
-    if (job != nullptr && !visit(*job)) return;
+    if (job != nullptr && job->unique_key == unique_key && !visit(*job)) return;
   }
 }
 
@@ -331,6 +331,10 @@ int64_t State::next_due_ms() const {
   if (!cron_timers_.empty() && (due == 0 || cron_timers_.begin()->first < due))
     due = cron_timers_.begin()->first;
   return due;
+}
+
+void State::note_held_back(const Queue& queue, const Limit& limit) const {
+  const_cast<Limit&>(limit).held_back.emplace(queue.name, const_cast<Queue*>(&queue));
 }
 
 std::vector<Queue*> State::take_ready_queues() {

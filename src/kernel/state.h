@@ -74,6 +74,7 @@ class State {
   const Limit* find_limit(std::string_view key) const;
   const Cron* find_cron(std::string_view name) const;
   const Doc* find_doc(DocKind kind, std::string_view key) const;
+  bool cold_failed() const { return cold_.failed(); }
   bool has_room_for_queue() const { return queues_.size() < config_.queues_max; }
   bool has_room_for_limit() const { return limits_.size() < config_.limits_max; }
 
@@ -138,6 +139,9 @@ class State {
 
   // Queues in which a job became available since the last call: for waking parked fetches.
   std::vector<Queue*> take_ready_queues();
+  // A fetch found a job of this queue held back by its concurrency key: when the key has room
+  // again, the queue counts as ready. Changes no answer, so it is no event.
+  void note_held_back(const Queue& queue, const Limit& limit) const;
 
   // A digest of the whole logical state, equal for equal histories whatever is in memory. Walks
   // everything.
@@ -158,7 +162,7 @@ class State {
   void collect_entity(Resident& entity, std::vector<Row>& out);
   void unplace(Job& job);
   void place(Job& job);
-  void became_available(Job& job);
+  void wake(Queue& queue);
   Doc* resident_doc(DocKind kind, std::string_view key) const;
   Cron* cron_for(std::string_view name, Stamp stamp);
   void schedule_cron(Cron& cron, int64_t next_ms);
@@ -173,6 +177,8 @@ class State {
   Cold& cold_;
   StateConfig config_;
   mutable IdTable<Job> jobs_;
+  // Forgotten jobs whose id was taken by a new job before their row was removed.
+  std::map<const Job*, std::unique_ptr<Job>> buried_;
   mutable std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues_;
   std::map<std::string, std::unique_ptr<Limit>, std::less<>> limits_;
   std::map<std::string, std::unique_ptr<Cron>, std::less<>> crons_;
