@@ -2,25 +2,12 @@
 
 #include <algorithm>
 
-#include "base/codec.h"
 #include "kernel/fire_timers.h"
 
 namespace pawl {
 namespace {
 
 constexpr size_t kTimersPerFrame = 512;
-constexpr std::string_view kTailKey = "tail";
-
-struct TailRow {
-  uint64_t sequence = 0;  // the first event that rows do not hold
-  int64_t now_ms = 0;     // time never goes back, also not over a restart
-
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
-    visit(1, "sequence", self.sequence);
-    visit(2, "now_ms", self.now_ms);
-  }
-};
 
 }  // namespace
 
@@ -43,37 +30,14 @@ Result<std::unique_ptr<Core>> Core::open(Store& store, const CoreConfig& config,
 }
 
 Status Core::recover() {
-  PAWL_TRY_DO(state_.load());
-  TailRow tail;
-  auto row = cold_.get(Space::Meta, kTailKey);
-  if (row && !codec::decode(*row, tail))
-    return Error{ErrorCode::Corrupt, "the tail marker cannot be read"};
-  now_ms_ = tail.now_ms;
+  auto on_record = [&](uint64_t number, size_t bytes, int64_t time_ms) {
+    tail_.emplace_back(number, bytes);
+    tail_bytes_ += bytes;
+    now_ms_ = std::max(now_ms_, time_ms);
+  };
+  PAWL_TRY(TailRow tail, pawl::recover(store_, cold_, state_, recovery_, on_record));
+  now_ms_ = std::max(now_ms_, tail.now_ms);
   tail_marker_ = tail.sequence;
-  uint64_t from = journal::record_of(tail.sequence);
-  uint64_t first = store_.journal_first();
-  if (from == 0) from = first;
-  if (first > from && store_.journal_last() >= from)
-    return Error{ErrorCode::Corrupt, "the journal begins at record " + std::to_string(first) +
-                                         " but is needed from " + std::to_string(from)};
-  std::optional<Error> bad;
-  PAWL_TRY_DO(store_.read_journal(from, SIZE_MAX, [&](uint64_t number, std::string_view bytes) {
-    auto events = journal::read_record(number, bytes);
-    if (!events.ok()) bad = events.error();
-    if (bad) return false;
-    for (const journal::EventBytes& event : *events) {
-      Status folded = state_.fold(event);
-      if (!folded.ok()) bad = folded.error();
-      now_ms_ = std::max(now_ms_, event.time_ms);
-    }
-    tail_.emplace_back(number, bytes.size());
-    tail_bytes_ += bytes.size();
-    ++recovery_.records;
-    recovery_.events += events->size();
-    return !bad;
-  }));
-  if (bad) return *bad;
-  if (cold_.failed()) return cold_.error();
   state_.take_ready_queues();
   state_.evict();
   return ok_status();
@@ -91,16 +55,15 @@ void Core::fire_due() {
   }
 }
 
-void Core::run(TaskPtr task, bool last_call) {
+void Core::run(TaskPtr task, bool last_call, uint64_t place) {
   if (task->abandoned()) return;
   std::optional<Parking> parking;
   {
     Frame frame(state_, record_, now_ms_, random_.next());
     parking = task->decide(frame, last_call || parked_.full());
-    PAWL_CHECK(!parking || frame.emitted() == 0);
   }
   if (parking) {
-    parked_.park(std::move(task), std::move(*parking));
+    parked_.park(std::move(task), std::move(*parking), place);
   } else {
     waiting_.push_back(std::move(task));
   }
@@ -111,10 +74,11 @@ void Core::run(TaskPtr task, bool last_call) {
 void Core::wake_parked() {
   for (Queue* queue : state_.take_ready_queues()) {
     while (state_.first_ready(*queue) != nullptr) {
-      TaskPtr task = parked_.take(queue->name);
+      uint64_t place = 0;
+      TaskPtr task = parked_.take(queue->name, place);
       if (task == nullptr) break;
       size_t parked_before = parked_.size();
-      run(std::move(task), false);
+      run(std::move(task), false, place);
       if (parked_.size() > parked_before) break;
     }
   }
@@ -131,7 +95,9 @@ bool Core::tick() {
   advance_clock();
   fire_due();
   bool last_call = false;
-  while (TaskPtr task = parked_.take_due(now_ms_, last_call)) run(std::move(task), last_call);
+  uint64_t place = 0;
+  while (TaskPtr task = parked_.take_due(now_ms_, last_call, place))
+    run(std::move(task), last_call, place);
   bool more = false;
   if (retention_.next_ms() <= now_ms_) {
     Frame frame(state_, record_, now_ms_, random_.next());
@@ -176,8 +142,7 @@ SealedBatch Core::seal(bool idle) {
       sealed.batch.writes.push_back(
           {static_cast<uint8_t>(row.space), std::move(row.key), std::move(row.value)});
     uint64_t tail = state_.tail_start(next_sequence);
-    sealed.batch.writes.push_back({static_cast<uint8_t>(Space::Meta), std::string(kTailKey),
-                                   codec::encoded(TailRow{tail, now_ms_})});
+    sealed.batch.writes.push_back(tail_write({tail, now_ms_}));
     sealed.has_rows = true;
     tail_marker_ = tail;
     while (!tail_.empty() && tail_.front().first < journal::record_of(tail)) {

@@ -1,0 +1,151 @@
+#include "api/app.h"
+
+#include "api/routes.h"
+#include "base/hash.h"
+#include "kernel/settings.h"
+
+namespace pawl::api {
+namespace {
+
+thread_local std::vector<TaskPtr> round_tasks;
+
+// The stored outcome of a call that carried an Idempotency-Key.
+struct StoredAnswer {
+  std::string body_hash;
+  uint32_t status = 0;
+  std::string content_type;
+  std::string body;
+  std::string location;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "body_hash", self.body_hash);
+    visit(2, "status", self.status);
+    visit(3, "content_type", self.content_type);
+    visit(4, "body", self.body);
+    visit(5, "location", self.location);
+  }
+};
+
+constexpr size_t kIdempotencyKeyMax = 255;
+
+// A request that is decided in one step.
+class CallTask : public Task {
+ public:
+  CallTask(App& app, Call&& call, App::Decide decide) : app_(app), call_(std::move(call)), decide_(std::move(decide)) {
+    std::string_view key = call_.request.header("idempotency-key");
+    if (key.empty() || call_.request.method == "GET" || call_.request.method == "HEAD") return;
+    idempotency_ = std::string(call_.request.method) + ' ' + std::string(call_.request.path) + ' ' + call_.tenant + ' ' + std::string(key);
+    body_hash_ = sha256_hex(call_.request.body);
+  }
+
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    if (idempotency_.empty()) {
+      answer(decide_(frame));
+    } else if (const Doc* doc = frame.state().find_doc(DocKind::Idempotency, idempotency_)) {
+      repeat(*doc);
+    } else {
+      auto result = decide_(frame);
+      if (result.ok()) remember(frame, *result);
+      answer(std::move(result));
+    }
+    decide_ = nullptr;
+    return std::nullopt;
+  }
+  void durable() override { call_.answer(std::move(response_)); }
+  void refuse(const Error& error) override { call_.fail(error); }
+
+ private:
+  void answer(Result<http::Response> result) {
+    response_ = result.ok() ? std::move(result).value() : error_response(call_.surface(), result.error(), call_.request.id);
+  }
+  void repeat(const Doc& doc) {
+    StoredAnswer stored;
+    PAWL_CHECK(codec::decode(doc.value, stored));
+    if (stored.body_hash != body_hash_)
+      return answer(Error{ErrorCode::InvalidContent, "this Idempotency-Key was used with another request body"});
+    response_ = json_response(call_.surface(), static_cast<int>(stored.status), std::move(stored.body));
+    response_.content_type = stored.content_type;
+    if (!stored.location.empty()) response_.headers.emplace_back("Location", stored.location);
+    response_.headers.emplace_back("Idempotency-Replayed", "true");
+  }
+  void remember(Frame& frame, const http::Response& response) {
+    StoredAnswer stored{body_hash_, static_cast<uint32_t>(response.status), response.content_type, response.body, {}};
+    for (const auto& [name, value] : response.headers)
+      if (name == "Location") stored.location = value;
+    put_doc(frame, DocKind::Idempotency, idempotency_, codec::encoded(stored), frame.now_ms() + app_.config().idempotency_ms);
+  }
+
+  App& app_;
+  Call call_;
+  App::Decide decide_;
+  http::Response response_;
+  std::string idempotency_;
+  std::string body_hash_;
+};
+
+bool sane_tenant(std::string_view tenant) {
+  if (tenant.size() > 128) return false;
+  for (char c : tenant)
+    if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.')) return false;
+  return true;
+}
+
+// A page in a browser must not be able to drive a server that trusts everyone on the machine.
+bool foreign_origin(const http::Request& request) {
+  std::string_view origin = request.header("origin");
+  if (origin.empty() || origin == "null") return origin == "null";
+  size_t at = origin.find("://");
+  return at == std::string_view::npos || origin.substr(at + 3) != request.header("host");
+}
+
+}  // namespace
+
+App::App(const AppConfig& config, Engine& engine, Store& store, Clock& clock)
+    : config_(config), engine_(engine), store_(store), clock_(clock), started_ms_(clock.now_ms()) {
+  add_all_routes(router_);
+}
+
+void App::load() {
+  (void)store_.scan(static_cast<uint8_t>(Space::Doc), doc_key(DocKind::ApiKey, ""), prefix_end(doc_key(DocKind::ApiKey, "")), false, SIZE_MAX,
+              [&](std::string_view, std::string_view row) {
+                Doc doc;
+                ApiKey key;
+                if (codec::decode(row, doc) && codec::decode(doc.value, key)) keys_.put(key);
+                return true;
+              }).ok();
+}
+
+Status App::allow(const Call& call) const {
+  if (call.route->scope == Scope::Public) return ok_status();
+  if (foreign_origin(call.request)) return Error{ErrorCode::Forbidden, "requests from other origins are not accepted"};
+  if (!sane_tenant(call.tenant)) return Error{ErrorCode::InvalidRequest, "X-OJS-Tenant must be up to 128 letters, digits, '-', '_' or '.'"};
+  std::string_view version = call.request.header("ojs-version");
+  if (call.surface() == Surface::Ojs && !version.empty() && version.substr(0, 2) != "1." && version != "1")
+    return Error{ErrorCode::Unsupported, "OJS-Version '" + std::string(version) + "' is not supported; this server speaks 1.0"};
+  return keys_.check(call.request.header("authorization"), call.route->scope);
+}
+
+void App::handle(http::Request&& request, http::Responder responder) {
+  Call call{std::move(request), std::move(responder)};
+  bool path_known = false;
+  call.route = router_.find(call.request.method, call.request.path, call.params, path_known);
+  if (call.route == nullptr) {
+    ErrorCode code = path_known ? ErrorCode::MethodNotAllowed : ErrorCode::NotFound;
+    return call.fail(Error{code, path_known ? "this path does not take " + std::string(call.request.method) : "no such path"});
+  }
+  call.tenant = call.request.header("x-ojs-tenant");
+  if (Status allowed = allow(call); !allowed.ok()) {
+    metrics_.requests_refused.fetch_add(1, std::memory_order_relaxed);
+    return call.fail(allowed.error());
+  }
+  call.route->handler(*this, std::move(call));
+}
+
+void App::decide(Call&& call, Decide decide) { submit(std::make_shared<CallTask>(*this, std::move(call), std::move(decide))); }
+
+void App::submit(TaskPtr task) { round_tasks.push_back(std::move(task)); }
+
+void App::after_poll() { engine_.submit(round_tasks); }
+
+}  // namespace pawl::api

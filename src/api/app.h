@@ -1,0 +1,82 @@
+// App: everything an endpoint may use, and the way from a request to its handler: route, key, scope, tenant.
+//
+// Threads: handle() and after_poll() on I/O threads; what a handler hands to decide() runs on the engine thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/keys.h"
+#include "api/metrics.h"
+#include "api/router.h"
+#include "api/workers.h"
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "http/server.h"
+#include "store/store.h"
+
+namespace pawl::api {
+
+struct AppConfig {
+  std::string version;
+  std::string store_name;               // "sqlite", "memory"
+  std::string data_dir;
+  int64_t visibility_default_ms = 1'800'000;
+  size_t batch_jobs_max = 100'000;
+  size_t fetch_count_max = 1'000;
+  int64_t fetch_wait_ms_max = 60'000;
+  size_t result_bytes_max = 16u << 20;
+  int64_t idempotency_ms = 24LL * 3600 * 1000;
+};
+
+class App {
+ public:
+  App(const AppConfig& config, Engine& engine, Store& store, Clock& clock);
+
+  // Reads what stays in memory here (the key ring). Call once, before serving.
+  void load();
+
+  void handle(http::Request&& request, http::Responder responder);
+  void after_poll();  // hands the round's tasks to the engine
+
+  // Decides on the engine thread and answers when durable. Decide: Result<http::Response>(Frame&). Honours
+  // Idempotency-Key on calls that write.
+  using Decide = std::function<Result<http::Response>(Frame&)>;
+  void decide(Call&& call, Decide decide);
+  void submit(TaskPtr task);
+
+  // From the program's start to the end of serving.
+  void begin_drain() { draining_ = true; }
+  bool draining() const { return draining_; }
+
+  const AppConfig& config() const { return config_; }
+  Engine& engine() { return engine_; }
+  Store& store() { return store_; }
+  Clock& clock() { return clock_; }
+  KeyRing& keys() { return keys_; }
+  WorkerRegistry& workers() { return workers_; }
+  Metrics& metrics() { return metrics_; }
+  const Router& router() const { return router_; }
+  void set_http_stats(std::function<http::ServerStats()> stats) { http_stats_ = std::move(stats); }
+  http::ServerStats http_stats() const { return http_stats_ ? http_stats_() : http::ServerStats{}; }
+  int64_t started_ms() const { return started_ms_; }
+
+ private:
+  Status allow(const Call& call) const;
+
+  AppConfig config_;
+  Engine& engine_;
+  Store& store_;
+  Clock& clock_;
+  KeyRing keys_;
+  WorkerRegistry workers_;
+  Metrics metrics_;
+  Router router_;
+  std::function<http::ServerStats()> http_stats_;
+  std::atomic<bool> draining_{false};
+  int64_t started_ms_;
+};
+
+}  // namespace pawl::api

@@ -1,0 +1,99 @@
+#include "api/keys.h"
+
+#include "base/hash.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr std::string_view kPrefix = "pawl_";
+constexpr Scope kScopes[] = {Scope::Read, Scope::Write, Scope::Worker, Scope::Operate, Scope::Admin};
+constexpr uint32_t kAllScopes = 0x3e;
+
+uint32_t bit(Scope scope) { return 1u << static_cast<unsigned>(scope); }
+
+}  // namespace
+
+// admin includes everything; operate and write include reading.
+bool ApiKey::allows(Scope scope) const {
+  if (scope == Scope::Public || (scopes & bit(Scope::Admin)) != 0) return true;
+  if (scope == Scope::Read) return (scopes & (bit(Scope::Read) | bit(Scope::Write) | bit(Scope::Operate))) != 0;
+  return (scopes & bit(scope)) != 0;
+}
+
+Result<uint32_t> parse_scopes(const std::vector<std::string>& names) {
+  uint32_t scopes = 0;
+  for (const std::string& name : names) {
+    uint32_t found = 0;
+    for (Scope scope : kScopes)
+      if (scope_name(scope) == name) found = bit(scope);
+    if (found == 0)
+      return Error{ErrorCode::InvalidContent, "unknown scope '" + name + "'; there are read, write, worker, operate, admin"};
+    scopes |= found;
+  }
+  if (scopes == 0) return Error{ErrorCode::InvalidContent, "a key needs at least one scope"};
+  return scopes;
+}
+
+std::vector<std::string> scope_names(uint32_t scopes) {
+  std::vector<std::string> names;
+  for (Scope scope : kScopes)
+    if ((scopes & bit(scope)) != 0) names.emplace_back(scope_name(scope));
+  return names;
+}
+
+NewApiKey make_api_key(std::string_view name, uint32_t scopes, int64_t now_ms) {
+  NewApiKey made;
+  made.key.id = random_secret(6);
+  made.key.name = name;
+  made.key.scopes = scopes;
+  made.key.created_ms = now_ms;
+  made.text = std::string(kPrefix) + made.key.id + "_" + random_secret(24);
+  made.key.hash = sha256_hex(made.text);
+  return made;
+}
+
+void KeyRing::add_fixed(std::string_view text) {
+  std::unique_lock lock(mutex_);
+  fixed_hashes_.push_back(sha256_hex(text));
+}
+
+void KeyRing::put(const ApiKey& key) {
+  std::unique_lock lock(mutex_);
+  keys_[key.id] = key;
+}
+
+void KeyRing::remove(const std::string& id) {
+  std::unique_lock lock(mutex_);
+  keys_.erase(id);
+}
+
+bool KeyRing::empty() const {
+  std::shared_lock lock(mutex_);
+  return keys_.empty() && fixed_hashes_.empty();
+}
+
+Status KeyRing::check(std::string_view authorization, Scope scope) const {
+  std::shared_lock lock(mutex_);
+  if (scope == Scope::Public || (keys_.empty() && fixed_hashes_.empty())) return ok_status();
+  constexpr std::string_view kScheme = "Bearer ";
+  if (authorization.substr(0, kScheme.size()) != kScheme)
+    return Error{ErrorCode::Unauthenticated, "this server needs an API key"};
+  std::string_view text = authorization.substr(kScheme.size());
+  std::string hash = sha256_hex(text);
+  bool fixed = false;
+  for (const std::string& known : fixed_hashes_) fixed |= equal_in_constant_time(known, hash);
+  if (fixed) return ok_status();
+  ApiKey nobody{.id = {}, .name = {}, .hash = std::string(hash.size(), '0'), .scopes = kAllScopes};
+  const ApiKey* key = &nobody;
+  if (text.substr(0, kPrefix.size()) == kPrefix) {
+    std::string_view id = text.substr(kPrefix.size());
+    auto at = keys_.find(id.substr(0, id.find('_')));
+    if (at != keys_.end()) key = &at->second;
+  }
+  if (!equal_in_constant_time(key->hash, hash)) return Error{ErrorCode::Unauthenticated, "the API key is not valid"};
+  if (!key->allows(scope))
+    return Error{ErrorCode::Forbidden, "this key lacks the scope '" + std::string(scope_name(scope)) + "'"};
+  return ok_status();
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,65 @@
+// KeyRing: who may call what. A key is "pawl_<id>_<secret>"; at rest only its id, scopes and the SHA-256 of the whole text
+// exist. Finding a key takes its public id; the secret is compared in constant time.
+//
+// Thread: any.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/router.h"
+#include "base/result.h"
+#include "kernel/state.h"
+
+namespace pawl::api {
+
+struct ApiKey {
+  std::string id;
+  std::string name;
+  std::string hash;  // SHA-256, hex
+  uint32_t scopes = 0;  // bit per Scope
+  int64_t created_ms = 0;
+
+  bool allows(Scope scope) const;
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "id", self.id);
+    visit(2, "name", self.name);
+    visit(3, "hash", self.hash);
+    visit(4, "scopes", self.scopes);
+    visit(5, "created_ms", self.created_ms);
+  }
+};
+
+Result<uint32_t> parse_scopes(const std::vector<std::string>& names);
+std::vector<std::string> scope_names(uint32_t scopes);
+
+struct NewApiKey {
+  ApiKey key;
+  std::string text;  // shown once, to whoever asked for it
+};
+NewApiKey make_api_key(std::string_view name, uint32_t scopes, int64_t now_ms);
+
+class KeyRing {
+ public:
+  // A key given on the command line: every scope, never stored.
+  void add_fixed(std::string_view text);
+  void put(const ApiKey& key);
+  void remove(const std::string& id);
+  bool empty() const;
+
+  // Unauthenticated for a missing or wrong key, Forbidden for one without the scope.
+  Status check(std::string_view authorization_header, Scope scope) const;
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<std::string, ApiKey, std::less<>> keys_;
+  std::vector<std::string> fixed_hashes_;
+};
+
+}  // namespace pawl::api

@@ -1,0 +1,138 @@
+// POST /ojs/v1/jobs and what can be done to one job.
+#include "api/app.h"
+#include "api/body.h"
+#include "api/ojs/parse_job.h"
+#include "api/ojs/render_job.h"
+#include "api/routes.h"
+#include "kernel/finish_job.h"
+#include "kernel/push_jobs.h"
+
+namespace pawl::api {
+namespace {
+
+std::string job_body(const Job& job) {
+  std::string body;
+  body.reserve(job.spec.size() + 512);
+  json::Writer w(body);
+  w.begin_object().key("job");
+  render_job(w, job);
+  w.end_object();
+  return body;
+}
+
+// How full the queue is, for producers that want to slow down before they are refused.
+void add_pressure_headers(http::Response& response, const Queue& queue) {
+  if (queue.settings.depth_max == 0) return;
+  response.headers.emplace_back("X-OJS-Queue-Depth", std::to_string(queue.depth()));
+  response.headers.emplace_back("X-OJS-Queue-Bound", std::to_string(queue.settings.depth_max));
+  uint64_t permille = queue.depth() * 1000 / queue.settings.depth_max;
+  if (queue.settings.warn_permille == 0 || permille < queue.settings.warn_permille) return;
+  std::string hundredths = std::to_string(std::min<uint64_t>(permille, 1000) / 10);
+  response.headers.emplace_back("X-OJS-Queue-Pressure", permille >= 1000 ? "1.00" : "0." + std::string(hundredths.size() < 2, '0') + hundredths);
+}
+
+void push_one(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
+  auto job = parse_job(doc->root(), rules);
+  if (!job.ok()) return call.fail(job.error());
+  app.decide(std::move(call), [&app, jobs = std::vector<NewJob>{std::move(job).value()}](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(std::vector<Pushed> pushed, push_jobs(frame, jobs));
+    const Job& made = *frame.state().find_job(pushed[0].id);
+    http::Response response = json_response(Surface::Ojs, pushed[0].created ? 201 : 200, job_body(made));
+    response.headers.emplace_back("Location", "/ojs/v1/jobs/" + made.id.text());
+    add_pressure_headers(response, *made.queue);
+    app.metrics().jobs_pushed.fetch_add(1, std::memory_order_relaxed);
+    return response;
+  });
+}
+
+Result<std::vector<NewJob>> parse_batch(const json::Doc& doc, const EnvelopeRules& rules, size_t jobs_max) {
+  auto list = doc.root().find("jobs");
+  if (!list || !list->is_array() || list->size() == 0)
+    return Error{ErrorCode::InvalidRequest, "jobs must be an array with at least one job", {{"$.jobs", "must be a non-empty array"}}};
+  if (list->size() > jobs_max) return Error{ErrorCode::TooLarge, "jobs holds more than " + std::to_string(jobs_max) + " jobs"};
+  std::vector<NewJob> jobs;
+  jobs.reserve(list->size());
+  std::optional<Error> refusal;
+  list->each_element([&](json::View envelope) {
+    if (refusal) return;
+    auto job = parse_job(envelope, rules, "$.jobs[" + std::to_string(jobs.size()) + "]");
+    if (job.ok()) {
+      jobs.push_back(std::move(job).value());
+    } else {
+      refusal = job.error();
+    }
+  });
+  if (refusal) return *refusal;
+  return jobs;
+}
+
+void push_batch(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
+  auto jobs = parse_batch(*doc, rules, app.config().batch_jobs_max);
+  if (!jobs.ok()) return call.fail(jobs.error());
+  app.decide(std::move(call), [&app, jobs = std::move(jobs).value()](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(std::vector<Pushed> pushed, push_jobs(frame, jobs));
+    std::string body;
+    body.reserve(pushed.size() * 512);
+    json::Writer w(body);
+    w.begin_object().key("jobs").begin_array();
+    for (const Pushed& one : pushed) render_job(w, *frame.state().find_job(one.id));
+    w.end_array().field_int("count", static_cast<int64_t>(pushed.size())).end_object();
+    app.metrics().jobs_pushed.fetch_add(pushed.size(), std::memory_order_relaxed);
+    return json_response(Surface::Ojs, 201, std::move(body));
+  });
+}
+
+void get_job(App& app, Call&& call) {
+  std::string text = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [text, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(const Job* job, visible_job(frame.state(), text, tenant));
+    return json_response(Surface::Ojs, 200, job_body(*job));
+  });
+}
+
+// Calls that change one job and answer with it.
+void change_job(App& app, Call&& call, Status (*change)(Frame&, const JobId&)) {
+  std::string text = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [text, tenant, change](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(const Job* job, visible_job(frame.state(), text, tenant));
+    JobId id = job->id;
+    PAWL_TRY_DO(change(frame, id));
+    return json_response(Surface::Ojs, 200, job_body(*frame.state().find_job(id)));
+  });
+}
+
+void cancel(App& app, Call&& call) {
+  change_job(app, std::move(call), [](Frame& frame, const JobId& id) { return cancel_job(frame, id, ""); });
+}
+void activate(App& app, Call&& call) { change_job(app, std::move(call), activate_job); }
+void retry(App& app, Call&& call) { change_job(app, std::move(call), revive_job); }
+
+}  // namespace
+
+Result<const Job*> visible_job(const State& state, std::string_view id_text, std::string_view tenant) {
+  auto id = JobId::parse(id_text);
+  const Job* job = id ? state.find_job(*id) : nullptr;
+  if (job == nullptr || (!tenant.empty() && tenant_of_scoped(job->queue->name) != tenant))
+    return Error{ErrorCode::NotFound, "job " + std::string(id_text.substr(0, 64)) + " not found"};
+  return job;
+}
+
+void add_job_routes(Router& router) {
+  router.add({"POST", "/ojs/v1/jobs", Scope::Write, Surface::Ojs, push_one});
+  router.add({"POST", "/ojs/v1/jobs/batch", Scope::Write, Surface::Ojs, push_batch});
+  router.add({"GET", "/ojs/v1/jobs/{id}", Scope::Read, Surface::Ojs, get_job});
+  router.add({"DELETE", "/ojs/v1/jobs/{id}", Scope::Write, Surface::Ojs, cancel});
+  router.add({"POST", "/ojs/v1/jobs/{id}/cancel", Scope::Write, Surface::Ojs, cancel});
+  router.add({"POST", "/ojs/v1/jobs/{id}/activate", Scope::Write, Surface::Ojs, activate});
+  router.add({"POST", "/ojs/v1/jobs/{id}/retry", Scope::Operate, Surface::Ojs, retry});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,34 @@
+// Job envelopes as Open Job Spec clients send them → NewJob. Accepts the dialects seen in the wild (retry policies in four
+// spellings, options beside or inside `options`); refuses the rest with the member's name in the message.
+//
+// Pure; any thread. now_ms is only used for relative times ("+PT2S").
+#pragma once
+
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "kernel/job.h"
+
+namespace pawl::api {
+
+struct EnvelopeRules {
+  int64_t now_ms = 0;
+  std::string_view tenant;
+  std::string_view cron_name = {};  // put into the job's meta, if any
+};
+
+constexpr size_t kTypeBytesMax = 255;
+constexpr size_t kQueueBytesMax = 255;
+constexpr size_t kMetaBytesMax = 64 * 1024;
+
+// path: where the envelope stands in the request ("$", "$.jobs[3]"), for complaints.
+Result<NewJob> parse_job(json::View envelope, const EnvelopeRules& rules, std::string_view path = "$");
+
+// InvalidContent (422) names the member that is wrong.
+Result<RetryPolicy> parse_retry(json::View retry);
+
+bool is_job_type(std::string_view type);
+bool is_queue_name(std::string_view queue);
+
+}  // namespace pawl::api

@@ -1,0 +1,17 @@
+// Answers as the surfaces want them: Open Job Spec's error format and media type, or the plain one of /v1.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "http/responder.h"
+
+namespace pawl::api {
+
+enum class Surface { Ojs, V1, Plain };
+
+http::Response json_response(Surface surface, int status, std::string body);
+http::Response error_response(Surface surface, const Error& error, std::string_view request_id);
+
+}  // namespace pawl::api

@@ -1,0 +1,70 @@
+// Router: which handler answers which method and path, and what a caller needs to be allowed there. The route table is
+// the list of endpoints: a route without a scope does not compile.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/response.h"
+#include "http/request.h"
+#include "http/responder.h"
+
+namespace pawl::api {
+
+class App;
+
+// What a key may do. Public needs no key at all.
+enum class Scope : uint8_t { Public, Read, Write, Worker, Operate, Admin };
+std::string_view scope_name(Scope scope);
+
+struct Route;
+
+// One request on its way to its answer.
+struct Call {
+  http::Request request;
+  http::Responder responder;
+  const Route* route = nullptr;
+  std::vector<std::string> params;  // of the path, decoded, in order
+  std::string tenant;
+
+  Surface surface() const;
+  void answer(http::Response&& response) { responder.respond(std::move(response)); }
+  void fail(const Error& error);
+  std::string query(std::string_view name) const;  // "" if it was not sent
+};
+
+using CallHandler = void (*)(App&, Call&&);
+
+struct Route {
+  std::string_view method;
+  std::string_view pattern;  // "/ojs/v1/jobs/{id}"
+  Scope scope;
+  Surface surface;
+  CallHandler handler;
+};
+
+class Router {
+ public:
+  void add(const Route& route);
+  // Null when nothing answers there; path_known tells whether another method would.
+  const Route* find(std::string_view method, std::string_view path, std::vector<std::string>& params, bool& path_known) const;
+  const std::vector<Route>& routes() const { return routes_; }
+
+ private:
+  struct Node {
+    std::map<std::string, std::unique_ptr<Node>, std::less<>> children;
+    std::unique_ptr<Node> any;
+    std::vector<size_t> routes;
+  };
+  static void descend(const Node& node, std::string_view rest, std::vector<std::string_view>& taken, const Node*& found,
+                      std::vector<std::string_view>& best);
+
+  std::vector<Route> routes_;
+  Node root_;
+};
+
+}  // namespace pawl::api

@@ -1,0 +1,50 @@
+// WorkerRegistry: who has been fetching, and what an operator or the worker itself wants it to do. Seen from the calls they
+// make; not durable, since a worker that lives calls again. Thread: any.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::api {
+
+struct WorkerInfo {
+  std::string id;
+  std::string state = "running";  // running, quiet, terminate; drain and others as the worker said
+  int64_t first_seen_ms = 0;
+  int64_t last_seen_ms = 0;
+  uint64_t fetched = 0;
+  uint64_t finished = 0;
+  uint64_t active = 0;  // as of its last heartbeat
+  std::vector<std::string> queues;
+};
+
+class WorkerRegistry {
+ public:
+  void fetched(std::string_view id, const std::vector<std::string>& queues, size_t jobs, int64_t now_ms);
+  void finished(std::string_view id, size_t jobs, int64_t now_ms);
+  void beat(std::string_view id, size_t active, int64_t now_ms);
+  void set_state(std::string_view id, std::string_view state, int64_t now_ms);
+  // "running" for a worker that nobody has told anything.
+  std::string state(std::string_view id) const;
+  bool may_fetch(std::string_view id) const;
+  std::vector<WorkerInfo> list(int64_t now_ms) const;
+  bool find(std::string_view id, WorkerInfo& out) const;
+  // When a worker last asked for this queue (scoped name); 0 = never.
+  int64_t queue_last_asked_ms(std::string_view scoped) const;
+
+ private:
+  static constexpr size_t kWorkersMax = 10'000;
+  static constexpr int64_t kForgetAfterMs = 3600 * 1000;
+
+  WorkerInfo* need(std::string_view id, int64_t now_ms);
+
+  mutable std::mutex mutex_;
+  std::map<std::string, WorkerInfo, std::less<>> workers_;
+  std::map<std::string, int64_t, std::less<>> queue_asked_;
+};
+
+}  // namespace pawl::api

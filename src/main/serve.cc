@@ -1,0 +1,120 @@
+#include "main/serve.h"
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/log.h"
+#include "store/memory_store.h"
+#include "store/sqlite_store.h"
+
+namespace pawl {
+namespace {
+
+Result<std::unique_ptr<Store>> open_store(const ServeOptions& options) {
+  if (options.store == "memory") return open_memory(std::make_shared<MemoryDisk>());
+  if (options.store != "sqlite") return Error{ErrorCode::InvalidRequest, "unknown store '" + options.store + "'; there are sqlite and memory"};
+  std::error_code failed;
+  std::filesystem::create_directories(options.data_dir, failed);
+  if (failed) return Error{ErrorCode::StoreFailed, "cannot create " + options.data_dir + ": " + failed.message()};
+  return open_sqlite(options.data_dir);
+}
+
+Status split_listen(const std::string& listen, http::ServerConfig& http) {
+  size_t colon = listen.rfind(':');
+  if (colon == std::string::npos) return Error{ErrorCode::InvalidRequest, "--listen takes HOST:PORT, not '" + listen + "'"};
+  http.host = listen.substr(0, colon);
+  if (http.host.size() > 1 && http.host.front() == '[') http.host = http.host.substr(1, http.host.size() - 2);
+  char* end = nullptr;
+  long port = std::strtol(listen.c_str() + colon + 1, &end, 10);
+  if (*end != '\0' || port < 0 || port > 65535) return Error{ErrorCode::InvalidRequest, "'" + listen.substr(colon + 1) + "' is no port"};
+  http.port = static_cast<int>(port);
+  return ok_status();
+}
+
+bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0; }
+
+// Waits for the signals that end serving. They are blocked in every thread (see serve), so that only this call takes them.
+void wait_for_stop_signal() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : {SIGINT, SIGTERM}) sigaddset(&set, signal);
+  int received = 0;
+  sigwait(&set, &received);
+}
+
+void block_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : {SIGINT, SIGTERM}) sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+void log_access(const http::AccessRecord& record) {
+  log::info("request", {{"method", record.method},
+                        {"path", record.path},
+                        {"status", std::to_string(record.status)},
+                        {"bytes", std::to_string(record.body_bytes)},
+                        {"micros", std::to_string(record.micros)},
+                        {"request_id", record.id},
+                        {"peer", record.peer}});
+}
+
+http::ServerConfig http_config(const ServeOptions& options, api::App& app) {
+  http::ServerConfig config = options.http;
+  config.after_poll = [&app] { app.after_poll(); };
+  config.log = [](std::string_view message) { log::warning(message); };
+  config.access_log = [&app, verbose = options.access_log](const http::AccessRecord& record) {
+    app.metrics().answered(record.status, record.micros);
+    if (verbose) log_access(record);
+  };
+  return config;
+}
+
+int fail(const Error& error) {
+  log::error(error.message, {{"code", wire_code(error.code)}});
+  return 1;
+}
+
+}  // namespace
+
+int serve(const ServeOptions& given) {
+  ServeOptions options = given;
+  log::use_json(options.log_json);
+  if (Status split = split_listen(options.listen, options.http); !split.ok()) return fail(split.error());
+  block_signals();
+
+  auto store = open_store(options);
+  if (!store.ok()) return fail(store.error());
+  SystemClock clock;
+  SystemRandom random;
+  auto engine = Engine::start(**store, options.engine, clock, random);
+  if (!engine.ok()) return fail(engine.error());
+
+  options.app.store_name = options.store;
+  options.app.data_dir = options.data_dir;
+  api::App app(options.app, **engine, **store, clock);
+  for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
+  app.load();
+  if (app.keys().empty() && !options.no_auth && !is_loopback(options.http.host))
+    return fail({ErrorCode::Forbidden, "without an API key the server listens on loopback only; make one with 'pawl keys create', or say --no-auth"});
+
+  auto server = http::Server::start(http_config(options, app),
+                                    [&app](http::Request&& request, http::Responder responder) { app.handle(std::move(request), std::move(responder)); });
+  if (!server.ok()) return fail(server.error());
+  app.set_http_stats([&] { return (*server)->stats(); });
+  std::printf("pawl listening on %s://%s:%d (store %s, data %s)\n", (*server)->tls() ? "https" : "http", options.http.host.c_str(),
+              (*server)->port(), options.store.c_str(), options.store == "memory" ? "-" : options.data_dir.c_str());
+  std::fflush(stdout);
+
+  wait_for_stop_signal();
+  log::info("stopping");
+  app.begin_drain();
+  (*server)->drain(std::chrono::milliseconds(options.drain_ms));
+  (*engine)->stop();
+  std::optional<Error> failure = (*engine)->failed();
+  return failure ? fail(*failure) : 0;
+}
+
+}  // namespace pawl

@@ -1,0 +1,30 @@
+// serve: store → engine → API → HTTP server, until a signal says stop; then drain in the opposite order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/app.h"
+#include "engine/engine.h"
+#include "http/server.h"
+
+namespace pawl {
+
+struct ServeOptions {
+  std::string listen = "127.0.0.1:8080";
+  std::string data_dir = "./pawl-data";
+  std::string store = "sqlite";
+  std::vector<std::string> api_keys;
+  bool no_auth = false;
+  bool log_json = false;
+  bool access_log = false;
+  int drain_ms = 10'000;
+  EngineConfig engine;
+  api::AppConfig app;
+  http::ServerConfig http;
+};
+
+// The exit code. Prints the ready line on stdout, everything else on stderr.
+int serve(const ServeOptions& options);
+
+}  // namespace pawl
