@@ -9,6 +9,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "expr/checker.h"
 #include "expr/compare.h"
 #include "expr/functions.h"
 #include "expr/program.h"
@@ -123,6 +124,57 @@ bool identical(const Val& a, const Val& b) {
   return equal(a, b, budget);
 }
 
+// "int", {"list": T}, {"map": [K, V]}, {"param": "T"}, {"type": T}, {"abstract": name, "params":
+// [T…]}.
+Type static_type_from(const Value& json) {
+  if (json.is_string())
+    return json.as_string() == "dyn" ? Type::dyn() : Type::named(json.as_string());
+  if (const Value* element = json.find("list")) return Type::list(static_type_from(*element));
+  if (const Value* pair = json.find("map")) {
+    return Type::map(static_type_from(pair->as_array()[0]), static_type_from(pair->as_array()[1]));
+  }
+  if (const Value* of = json.find("type")) return Type::named("type", {static_type_from(*of)});
+  if (json.find("param") != nullptr) return Type::param(text_of(json, "param"));
+  Type type = Type::named(text_of(json, "abstract"));
+  if (const Value* params = json.find("params")) {
+    for (const Value& param : params->as_array()) type.params.push_back(static_type_from(param));
+  }
+  return type;
+}
+
+TypeScope scope_from(const Value& test) {
+  TypeScope scope;
+  scope.container = text_of(test, "container");
+  if (const Value* bindings = test.find("bindings")) {
+    for (const Value::Member& binding : bindings->as_object())
+      scope.variables[binding.key] = Type::dyn();
+  }
+  const Value* declarations = test.find("type_env");
+  if (declarations == nullptr) return scope;
+  for (const Value& declaration : declarations->as_array()) {
+    const std::string name = text_of(declaration, "name");
+    if (const Value* variable = declaration.find("ident"))
+      scope.variables[name] = static_type_from(*variable);
+    const Value* overloads = declaration.find("overloads");
+    if (overloads == nullptr) continue;
+    for (const Value& json : overloads->as_array()) {
+      Overload overload;
+      overload.receiver = flag_of(json, "instance");
+      overload.result = static_type_from(*json.find("result"));
+      for (const Value& param : json.find("params")->as_array())
+        overload.arguments.push_back(static_type_from(param));
+      scope.functions[name].push_back(std::move(overload));
+    }
+  }
+  return scope;
+}
+
+Result<Type> check_case(const Value& test) {
+  const std::string source = text_of(test, "expr");
+  PAWL_TRY(const Ast ast, parse(source));
+  return check(source, ast, scope_from(test));
+}
+
 // Why the case fails, or nothing if it passes.
 std::string judge(const Value& test) {
   const Value* expect = test.find("expect");
@@ -139,7 +191,16 @@ std::string judge(const Value& test) {
     for (const Value::Member& binding : bindings->as_object())
       variables.set(binding.key, value_from(binding.value));
   }
-  if (flag_of(test, "check_only")) return "the case needs a type checker";
+  if (!flag_of(test, "disable_check")) {
+    const Result<Type> type = check_case(test);
+    if (!type.ok())
+      return error_wanted ? "" : "expected no type error, got: " + type.error().message;
+    if (const Value* deduced = expect->find("deduced_type");
+        deduced != nullptr && *type != static_type_from(*deduced)) {
+      return "expected type " + static_type_from(*deduced).text() + ", got " + type->text();
+    }
+  }
+  if (flag_of(test, "check_only")) return error_wanted ? "expected a type error" : "";
 
   const auto run = [&]() -> Result<Val> {
     PAWL_TRY(auto program, Program::compile(text_of(test, "expr"), options));

@@ -52,7 +52,8 @@ Val matches(CallContext& context, Arguments args) {
   const auto regex = compile_regex(args[1].as_string(), error);
   if (regex == nullptr) return error;
   // Compiling took time in proportion to the program, which is known only now.
-  if (!context.budget.spend_steps(4 * static_cast<uint64_t>(regex->ProgramSize()))) return exhausted();
+  if (!context.budget.spend_steps(4 * static_cast<uint64_t>(regex->ProgramSize())))
+    return exhausted();
   return match_regex(context, *regex, args[0].as_string());
 }
 
