@@ -88,6 +88,7 @@ void Core::decide(TaskPtr task) {
   advance_clock();
   fire_due();
   run(std::move(task), false);
+  fire_due();  // what came in may be due already, and a job past its time must not be handed out
   wake_parked();
 }
 
