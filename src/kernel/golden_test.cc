@@ -1,0 +1,146 @@
+// tests/golden: journals kept for ever, each with the digest of the state that they fold to. A
+// change to what a released event means fails here. A new event comes with a new golden file:
+// kernel_test --gtest_also_run_disabled_tests --gtest_filter=Golden.DISABLED_Write.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "base/hash.h"
+#include "kernel/kernel_test_world.h"
+
+namespace pawl {
+namespace {
+
+constexpr const char* kFolder = "tests/golden";
+
+std::string from_hex(std::string_view hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes.push_back(static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
+  return bytes;
+}
+
+// One record per line, in hex; the first is record 1.
+std::vector<std::string> read_golden(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::vector<std::string> records;
+  for (std::string line; std::getline(file, line);) records.push_back(from_hex(line));
+  return records;
+}
+
+std::vector<std::filesystem::path> golden_journals() {
+  std::set<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder))
+    if (entry.path().extension() == ".journal") found.insert(entry.path());
+  return {found.begin(), found.end()};
+}
+
+std::string digest_beside(std::filesystem::path path) {
+  std::ifstream file(path.replace_extension(".digest"));
+  std::string digest;
+  file >> digest;
+  return digest;
+}
+
+// Folds, and flushes what it has after every `flush_every` records.
+std::string fold_to_digest(const std::vector<std::string>& records, size_t flush_every,
+                           const StateConfig& config, std::set<EventType>& seen) {
+  MapCold disk;
+  State state(disk, config);
+  for (size_t i = 0; i < records.size(); ++i) {
+    auto events = journal::read_record(i + 1, records[i]);
+    if (!events.ok()) return events.error().message;
+    for (const auto& event : *events) {
+      seen.insert(event.type);
+      Status folded = state.fold(event);
+      if (!folded.ok()) return folded.error().message;
+    }
+    if (flush_every == 0 || i % flush_every != 0) continue;
+    std::vector<Row> rows;
+    state.collect_rows(SIZE_MAX, rows);
+    disk.write(rows);
+    state.rows_durable();
+    state.evict();
+  }
+  return state.digest();
+}
+
+TEST(Golden, EveryReleasedJournalStillMeansTheSame) {
+  std::set<EventType> seen;
+  ASSERT_FALSE(golden_journals().empty()) << "run from the source directory";
+  for (const auto& path : golden_journals()) {
+    std::vector<std::string> records = read_golden(path);
+    EXPECT_EQ(fold_to_digest(records, 0, {}, seen), digest_beside(path)) << path;
+    StateConfig tiny;
+    tiny.resident_jobs_max = 1;
+    tiny.ready_window_max = tiny.timer_window_max = 2;
+    EXPECT_EQ(fold_to_digest(records, 3, tiny, seen), digest_beside(path)) << path;
+  }
+#define PAWL_EVENT(number, name) \
+  EXPECT_EQ(seen.count(EventType::name), 1u) << "no golden journal holds a " #name;
+#include "journal/event_types.def"
+#undef PAWL_EVENT
+}
+
+// Touches every event; what it writes is checked in, so it may change for a new file only.
+void live(World& world) {
+  TestSpec once;
+  once.retry.max_attempts = 1;
+  once.retry.on_exhaustion = OnExhaustion::DeadLetter;
+  world.push({new_job({.priority = 3}), new_job({.queue = "a"}), new_job({.queue = "b"}, once),
+              new_job({.queue = "c", .limit = "k", .limit_settings = {.concurrency = 2}}),
+              new_job({.scheduled_ms = world.now_ms + 500, .queue_rate = 9}),
+              new_job({.expires_ms = world.now_ms + 700}), new_job({.pending = true}),
+              new_job({.unique = {.key = std::string(16, 'u'), .states = 0x5e}})});
+  world.fetch({.queues = {"q", "a", "b", "c"}, .count = 2});
+  world.extend("j1", "w1");
+  world.ack("j1", "w1", 1, R"({"answer":42})");
+  world.fetch({.queues = {"a", "b", "c"}, .count = 3, .worker = "w2"});
+  world.nack("j2");
+  world.nack("j3", {.code = "E", .type = "Deadly", .message = "no", .details = "[1]"});
+  world.give_back("j4");
+  world.frame([&](Frame& f) {
+    return world.refused(save_checkpoint(f, {world.names.id("j4"), "{}"}));
+  });
+  world.frame([&](Frame& f) { return world.refused(delete_checkpoint(f, world.names.id("j4"))); });
+  world.frame([&](Frame& f) {
+    return world.refused(save_checkpoint(f, {world.names.id("j2"), "{}"}));
+  });
+  world.frame([&](Frame& f) {
+    return world.refused(report_progress(f, {world.names.id("j2"), "0.5", "half", "{}"}));
+  });
+  world.advance(1500);
+  world.cancel("j7");
+  world.revive("j3");
+  world.configure("q", [](QueueSettings& s) { s = {true, 99, 800, 7}; });
+  world.frame([](Frame& f) { return put_doc(f, DocKind::Schema, "s", "{}"), std::string(); });
+  world.frame([](Frame& f) { return put_doc(f, DocKind::Webhook, "w", "{}", 77), std::string(); });
+  world.frame([&](Frame& f) { return world.refused(delete_doc(f, DocKind::Schema, "s")); });
+  for (const char* name : {"kept", "dropped"}) {
+    CronSpec spec{
+        name, "* * * * *", "UTC", CronOverlap::Skip, false, codec::encoded(new_job()), "{}", 0};
+    world.frame([&](Frame& f) { return world.refused(put_cron(f, spec)); });
+  }
+  world.frame([&](Frame& f) { return world.refused(delete_cron(f, "dropped")); });
+  world.advance(60'000);
+  world.advance(60'000);
+  world.frame([&](Frame& f) {
+    forget_jobs(
+        f, {.from = JobId(), .finished_before_ms = world.now_ms, .at_most = 2, .scan_max = 99});
+    return std::string();
+  });
+}
+
+TEST(Golden, DISABLED_Write) {
+  World world;
+  live(world);
+  std::filesystem::create_directories(kFolder);
+  std::ofstream journal(std::string(kFolder) + "/v1-jobs.journal");
+  for (const std::string& record : world.journal()) journal << to_hex(record) << "\n";
+  std::ofstream(std::string(kFolder) + "/v1-jobs.digest") << world.state().digest() << "\n";
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,161 @@
+// RandomLife: one arbitrary but possible thing after another, the same for the same draw. Used to
+// compare worlds that must not differ. Test code.
+#pragma once
+
+#include <string>
+
+#include "kernel/kernel_test_world.h"
+
+namespace pawl {
+
+class RandomLife {
+ public:
+  explicit RandomLife(uint64_t draw) : draw_(draw) {}
+
+  // Does one thing to the world and tells what came of it.
+  std::string step(World& world) {
+    world.now_ms += static_cast<int64_t>(pick(3) == 0 ? pick(2000) : pick(3));
+    std::string due = world.advance(0);
+    switch (pick(20)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        return due + push(world);
+      case 4:
+      case 5:
+      case 6:
+        return due + fetch(world);
+      case 7:
+      case 8:
+        return due + world.ack(job(world), "", 0, "1");
+      case 9:
+        return due + world.nack(job(world));
+      case 10:
+        return due + world.give_back(job(world));
+      case 11:
+        return due + world.cancel(job(world));
+      case 12:
+        return due + world.revive(job(world));
+      case 13:
+        return due + world.drop_dead(job(world));
+      case 14:
+        return due + forget(world);
+      case 15:
+        return due + note(world);
+      case 16:
+        return due + world.extend(job(world), "w1", static_cast<int64_t>(pick(5000) + 1));
+      case 17:
+        return due + document(world);
+      case 18:
+        return due + cron(world);
+      default:
+        return due + settings(world);
+    }
+  }
+
+ private:
+  uint64_t pick(uint64_t bound) { return mix64(draw_ ^ mix64(++picks_)) % bound; }
+  std::string queue() { return std::string(1, static_cast<char>('a' + pick(3))); }
+  std::string job(World&) { return "j" + std::to_string(1 + pick(60)); }
+
+  std::string push(World& world) {
+    std::vector<NewJob> jobs;
+    for (uint64_t i = 0, count = 1 + pick(3); i < count; ++i) jobs.push_back(random_job(world));
+    return world.push(jobs);
+  }
+  NewJob random_job(const World& world) {
+    TestSpec spec;
+    spec.retry.max_attempts = static_cast<uint32_t>(pick(3));
+    spec.retry.no_jitter = pick(2) == 0;
+    spec.retry.on_exhaustion = static_cast<OnExhaustion>(pick(2));
+    spec.timeout_ms = pick(4) == 0 ? 3000 : 0;
+    NewJob job;
+    job.queue = queue();
+    job.priority = static_cast<int32_t>(pick(3)) - 1;
+    if (pick(4) == 0) job.id = JobId(Uuid::v7(kWorldStartMs, pick(20), 7, 0));
+    if (pick(4) == 0) job.scheduled_ms = world.now_ms + static_cast<int64_t>(pick(3000));
+    if (pick(5) == 0) job.expires_ms = world.now_ms + 1 + static_cast<int64_t>(pick(3000));
+    job.pending = pick(12) == 0;
+    if (pick(4) == 0)
+      job.unique = {.key = std::string(16, static_cast<char>('k' + pick(3))),
+                    .states = static_cast<uint32_t>(pick(512)),
+                    .period_ms = static_cast<int64_t>(pick(2) * 3000),
+                    .on_conflict = static_cast<OnConflict>(pick(4))};
+    if (pick(4) == 0) {
+      job.limit = pick(2) == 0 ? "x" : "y";
+      job.limit_settings = {.concurrency = static_cast<uint32_t>(pick(3)),
+                            .rate = static_cast<uint32_t>(pick(3)),
+                            .period_ms = 1000};
+    }
+    if (pick(20) == 0) job.queue_rate = static_cast<uint32_t>(1 + pick(5));
+    return new_job(job, spec);
+  }
+  std::string fetch(World& world) {
+    FetchJobs command;
+    command.queues = {queue(), queue()};
+    command.count = static_cast<uint32_t>(1 + pick(4));
+    command.worker = pick(2) == 0 ? "w1" : "w2";
+    command.visibility_ms = static_cast<int64_t>(1 + pick(4000));
+    return world.fetch(command);
+  }
+  std::string forget(World& world) {
+    int64_t before_ms = world.now_ms - static_cast<int64_t>(pick(4000));
+    return world.frame([&](Frame& frame) {
+      forget_jobs(frame, {.from = JobId(),
+                          .finished_before_ms = before_ms,
+                          .at_most = 1 + pick(8),
+                          .scan_max = 1 + pick(50)});
+      return std::string();
+    });
+  }
+  std::string note(World& world) {
+    JobId id = world.names.id(job(world));
+    uint64_t what = pick(3);
+    return world.frame([&](Frame& frame) {
+      if (what == 0) return world.refused(save_checkpoint(frame, {id, "{}"}));
+      if (what == 1) return world.refused(delete_checkpoint(frame, id));
+      return world.refused(report_progress(frame, {id, "0.5", "m", ""}));
+    });
+  }
+  std::string document(World& world) {
+    DocKind kind = pick(2) == 0 ? DocKind::Idempotency : DocKind::Webhook;
+    std::string key = "d" + std::to_string(pick(4));
+    uint64_t what = pick(3);
+    int64_t expires_ms = world.now_ms + static_cast<int64_t>(pick(3000));
+    return world.frame([&](Frame& frame) {
+      if (what == 0) return world.refused(delete_doc(frame, kind, key));
+      if (what == 1) return forget_documents(frame, kind, 2), std::string();
+      return put_doc(frame, kind, key, std::to_string(expires_ms), expires_ms), std::string();
+    });
+  }
+  std::string cron(World& world) {
+    CronSpec spec;
+    spec.name = "c" + std::to_string(pick(3));
+    spec.expression = "* * * * *";
+    spec.timezone = "UTC";
+    spec.overlap = static_cast<CronOverlap>(pick(4));
+    spec.paused = pick(4) == 0;
+    spec.job = codec::encoded(new_job({.queue = queue()}));
+    uint64_t what = pick(4);
+    return world.frame([&](Frame& frame) {
+      if (what == 0) return world.refused(delete_cron(frame, spec.name));
+      if (what == 1) return world.refused(trigger_cron(frame, spec.name));
+      return world.refused(put_cron(frame, spec));
+    });
+  }
+  std::string settings(World& world) {
+    if (pick(2) == 0) return world.activate(job(world));
+    bool paused = pick(3) == 0;
+    uint64_t depth = pick(2) * 30;
+    return world.configure(queue(), [&](QueueSettings& set) {
+      set.paused = paused;
+      set.depth_max = depth;
+    });
+  }
+
+  uint64_t draw_;
+  uint64_t picks_ = 0;
+};
+
+}  // namespace pawl

@@ -1,0 +1,151 @@
+// Rows: a state whose entities come and go between memory and disk is the state that never leaves
+// memory (I2).
+#include <gtest/gtest.h>
+
+#include "kernel/random_life.h"
+
+namespace pawl {
+namespace {
+
+StateConfig tiny() {
+  StateConfig config;
+  config.resident_jobs_max = 2;
+  config.ready_window_max = 4;
+  config.timer_window_max = 4;
+  config.docs_max = 1;
+  return config;
+}
+
+std::string digest_from_genesis(const World& world) {
+  MapCold nothing;
+  State state(nothing, StateConfig{});
+  PAWL_CHECK(world.fold(state, 1).ok());
+  return state.digest();
+}
+
+std::string digest_after_a_crash(const World& world) {
+  MapCold disk;
+  disk.rows = world.cold.rows;
+  return world.recovered(disk)->digest();
+}
+
+// Flushes, evicts and restarts at arbitrary moments.
+void disturb(World& world, uint64_t draw) {
+  switch (draw % 8) {
+    case 0:
+    case 1:
+      return world.collect(1 + draw / 8 % 9);
+    case 2:
+      world.commit_rows();
+      return world.evict();
+    case 3:
+      return world.commit_rows();
+    case 4:
+      return world.evict();
+    case 5:
+      if (draw / 8 % 10 == 0) world.restart();
+      return;
+    default:
+      return;
+  }
+}
+
+TEST(Rows, WhereAnEntityIsChangesNoAnswer) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    World plain;
+    World spilled(tiny());
+    for (uint64_t i = 0; i < 400; ++i) {
+      uint64_t draw = mix64(seed << 32 | i);
+      std::string expected = RandomLife(draw).step(plain);
+      ASSERT_EQ(RandomLife(draw).step(spilled), expected) << "seed " << seed << " step " << i;
+      disturb(spilled, mix64(draw));
+    }
+    ASSERT_EQ(spilled.state().digest(), plain.state().digest()) << "seed " << seed;
+  }
+}
+
+TEST(Rows, RowsAndTailGiveTheStateOfTheWholeJournal) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    World world(tiny());
+    for (uint64_t i = 0; i < 300; ++i) {
+      uint64_t draw = mix64(seed << 40 | i);
+      RandomLife(draw).step(world);
+      disturb(world, mix64(draw));
+      if (draw % 8 != 0) continue;
+      std::string digest = world.state().digest();
+      ASSERT_EQ(digest_after_a_crash(world), digest) << "seed " << seed << " step " << i;
+      ASSERT_EQ(digest_from_genesis(world), digest) << "seed " << seed << " step " << i;
+    }
+  }
+}
+
+// Everything written, everything finished and forgotten: the disk holds no entry that nobody owns.
+TEST(Rows, IndexRowsLeaveWithTheirJobs) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    World world(tiny());
+    for (uint64_t i = 0; i < 300; ++i) {
+      uint64_t draw = mix64(seed << 48 | i);
+      RandomLife(draw).step(world);
+      disturb(world, mix64(draw));
+    }
+    for (int i = 1; i < 500; ++i) world.cancel("j" + std::to_string(i));
+    world.frame([&](Frame& frame) {
+      forget_jobs(frame, {.from = JobId(),
+                          .finished_before_ms = world.now_ms,
+                          .at_most = 10'000,
+                          .scan_max = 10'000});
+      return std::string();
+    });
+    for (int i = 0; i < 50; ++i) world.commit_rows();
+    world.collect(SIZE_MAX);
+    world.commit_rows();
+    for (Space space : {Space::Job, Space::Ready, Space::Due, Space::Unique, Space::Dead})
+      EXPECT_TRUE(world.cold.rows[space].empty())
+          << "seed " << seed << " space " << static_cast<int>(space);
+    EXPECT_EQ(world.state().tail_start(99), 99u);
+  }
+}
+
+// Memory stays bounded when the backlog does not: this is what makes a million waiting jobs cheap.
+TEST(Rows, MemoryIsBoundedWhateverTheBacklog) {
+  World world(tiny());
+  for (int i = 0; i < 500; ++i) {
+    world.push({new_job(), new_job({.scheduled_ms = world.now_ms + 1000 + i})});
+    world.collect(100);
+    world.commit_rows();
+    world.evict();
+    ASSERT_LE(world.state().counts().jobs_resident, 2u);
+    ASSERT_LE(world.state().find_queue("q")->ready.resident(), 5u);
+  }
+  for (int i = 1; i <= 500; ++i) {
+    ASSERT_EQ(world.fetch(), "JobLeased(j" + std::to_string(2 * i - 1) + " w1 #1)");
+    if (i % 50 == 0) world.collect(1000), world.commit_rows(), world.evict();
+  }
+}
+
+TEST(Rows, ARowThatCannotBeReadIsCorrupt) {
+  for (Space space : {Space::Queue, Space::Limit, Space::Cron}) {
+    MapCold disk;
+    disk.rows[space]["k"] = "\xff";
+    State state(disk, StateConfig{});
+    Status loaded = state.load();
+    ASSERT_FALSE(loaded.ok());
+    EXPECT_EQ(loaded.error().code, ErrorCode::Corrupt);
+    EXPECT_NE(loaded.error().message.find("'k'"), std::string::npos) << loaded.error().message;
+  }
+}
+
+TEST(Rows, AnEventThatCannotBeReadIsCorrupt) {
+  MapCold nothing;
+  State state(nothing, StateConfig{});
+  Status folded = state.fold({.sequence = journal::sequence(7, 3),
+                              .time_ms = 1,
+                              .type = EventType::JobLeased,
+                              .bytes = "\xff",
+                              .first_of_frame = true});
+  ASSERT_FALSE(folded.ok());
+  EXPECT_EQ(folded.error().message, "journal record 7: event 3 (JobLeased) cannot be read");
+}
+
+}  // namespace
+}  // namespace pawl
