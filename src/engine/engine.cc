@@ -117,11 +117,14 @@ void Engine::unlisten(uint64_t id) {
 
 void Engine::run() {
   while (wait_for_work()) {
-    decide_inputs();
-    if (core_->next_tick_ms() <= clock_.now_ms()) core_->tick();
-    if (core_->cold_failed()) fail(core_->cold_error());
-    commit_if_wanted(false);
-    note_stats();
+    if (!failed()) {
+      decide_inputs();
+      if (core_->next_tick_ms() <= clock_.now_ms()) core_->tick();
+      if (core_->cold_failed()) fail(core_->cold_error());
+      commit_if_wanted(false);
+      note_stats();
+    }
+    if (auto error = failed()) fail(*error);
   }
   answer_parked();
   while (!failed() && (core_->wants_commit() || core_->has_dirty() || committing_)) {
@@ -142,15 +145,17 @@ bool Engine::wait_for_work() {
   bool work_left = next_ < deciding_.size();
   bool flush_wanted = !committing_ && core_->has_dirty();
   std::unique_lock lock(mutex_);
+  if (failure_) flush_wanted = false;
   auto ready = [&] { return !inputs_.empty() || commit_done_ || stopping_; };
   if (!work_left && !ready()) {
     int64_t wait_ms =
         std::clamp<int64_t>(core_->next_tick_ms() - clock_.now_ms(), 0, kLongestWaitMs);
     if (flush_wanted) wait_ms = std::min(wait_ms, kIdleBeforeFlushMs);
+    if (failure_) wait_ms = kLongestWaitMs;  // what is due will never be done
     engine_waits_ = true;
     bool woken = engine_wakes_.wait_for(lock, std::chrono::milliseconds(wait_ms), ready);
     engine_waits_ = false;
-    if (!woken && flush_wanted && wait_ms == kIdleBeforeFlushMs && !failure_) {
+    if (!woken && flush_wanted && wait_ms == kIdleBeforeFlushMs) {
       lock.unlock();
       commit_if_wanted(true);
       lock.lock();
@@ -171,15 +176,8 @@ bool Engine::wait_for_work() {
 }
 
 void Engine::decide_inputs() {
-  bool dead = failed().has_value();
-  while (next_ < deciding_.size() && !core_->batch_full()) {
-    TaskPtr task = std::move(deciding_[next_++]);
-    if (dead) {
-      task->refuse(*failed());
-    } else {
-      core_->decide(std::move(task));
-    }
-  }
+  while (next_ < deciding_.size() && !core_->batch_full())
+    core_->decide(std::move(deciding_[next_++]));
 }
 
 void Engine::commit_if_wanted(bool idle) {
@@ -230,11 +228,13 @@ void Engine::answer_parked() {
   }
 }
 
+// Everything that waits is refused: what was submitted, what was decided, what is parked.
 void Engine::fail(const Error& error) {
   {
     std::lock_guard lock(mutex_);
     if (!failure_) failure_ = error;
   }
+  while (next_ < deciding_.size()) deciding_[next_++]->refuse(error);
   SealedBatch open = core_->seal(false);
   Core::refuse(open, error);
   answer_parked();

@@ -55,8 +55,8 @@ class Engine {
   // One hand-over for many. What does not fit is refused on the spot.
   void submit(std::vector<TaskPtr>& tasks);
 
-  // Decides what was submitted, commits it, writes the rows, and ends the threads. Parked tasks get
-  // their last call.
+  // Decides what was submitted, commits it, writes the rows, and ends the threads. Parked tasks are
+  // refused.
   void stop();
 
   std::optional<Error> failed() const;
