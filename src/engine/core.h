@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "engine/parking_lot.h"
+#include "engine/recovery.h"
 #include "engine/retention.h"
 #include "engine/store_cold.h"
 #include "engine/task.h"
@@ -44,11 +45,6 @@ struct SealedBatch {
   bool empty() const {
     return batch.number == 0 && batch.writes.empty() && batch.trim_journal_before == 0;
   }
-};
-
-struct Recovery {
-  uint64_t records = 0;  // folded
-  uint64_t events = 0;
 };
 
 class Core {
@@ -90,7 +86,7 @@ class Core {
   Status recover();
   void advance_clock();
   void fire_due();
-  void run(TaskPtr task, bool last_call);
+  void run(TaskPtr task, bool last_call, uint64_t place = 0);
   void wake_parked();
   size_t rows_wanted(bool idle) const;
 

@@ -9,8 +9,8 @@ int64_t ParkingLot::wake_ms(const Parking& parking) {
   return std::min(parking.retry_at_ms, parking.until_ms);
 }
 
-void ParkingLot::park(TaskPtr task, Parking parking) {
-  uint64_t number = ++arrivals_;
+void ParkingLot::park(TaskPtr task, Parking parking, uint64_t old_place) {
+  uint64_t number = old_place != 0 ? old_place : ++arrivals_;
   parked_.push_back({number, std::move(task), std::move(parking)});
   Place place = std::prev(parked_.end());
   for (const std::string& queue : place->parking.queues) by_queue_[queue].emplace(number, place);
@@ -30,15 +30,18 @@ TaskPtr ParkingLot::leave(Place place) {
   return task;
 }
 
-TaskPtr ParkingLot::take(std::string_view queue) {
+TaskPtr ParkingLot::take(std::string_view queue, uint64_t& place) {
   auto at = by_queue_.find(queue);
-  return at == by_queue_.end() ? nullptr : leave(at->second.begin()->second);
+  if (at == by_queue_.end()) return nullptr;
+  place = at->second.begin()->first;
+  return leave(at->second.begin()->second);
 }
 
-TaskPtr ParkingLot::take_due(int64_t now_ms, bool& last_call) {
+TaskPtr ParkingLot::take_due(int64_t now_ms, bool& last_call, uint64_t& place_taken) {
   if (by_time_.empty() || by_time_.begin()->first.first > now_ms) return nullptr;
   Place place = by_time_.begin()->second;
   last_call = place->parking.until_ms <= now_ms;
+  place_taken = place->number;
   return leave(place);
 }
 

@@ -1,0 +1,259 @@
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <thread>
+
+#include "engine/engine_test_world.h"
+#include "store/store_backing.h"
+
+namespace pawl {
+namespace {
+
+struct EngineWorld {
+  explicit EngineWorld(std::unique_ptr<Backing> on = std::make_unique<MemoryBacking>(),
+                       const EngineConfig& with = {})
+      : backing(std::move(on)), config(with) {
+    start();
+  }
+  void start() {
+    store = std::move(backing->open()).value();
+    engine = std::move(Engine::start(*store, config, clock, random)).value();
+  }
+  void restart() {
+    engine->stop();
+    engine = nullptr;
+    store = nullptr;
+    start();
+  }
+  TestTaskPtr submit(TestTaskPtr task) {
+    Status status = engine->submit(task);
+    if (!status.ok()) task->refuse(status.error());
+    return task;
+  }
+  // How many jobs the journal on disk says there are.
+  uint64_t jobs_stored() {
+    engine->stop();
+    auto core = std::move(Core::open(*store, {}, clock, random)).value();
+    uint64_t count = 0;
+    core->state().each_job(JobId(), false, SIZE_MAX, [&](const Job&) { return ++count, true; });
+    return count;
+  }
+
+  std::unique_ptr<Backing> backing;
+  EngineConfig config;
+  TestClock clock;
+  TestRandom random;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<Engine> engine;
+};
+
+// Holds the engine thread until let go, so that a test knows what waits.
+struct Hold {
+  std::latch entered{1};
+  std::latch let_go{1};
+  TestTaskPtr task =
+      std::make_shared<TestTask>([this](Frame&, bool, std::string&) -> std::optional<Parking> {
+        entered.count_down();
+        let_go.wait();
+        return std::nullopt;
+      });
+};
+
+std::vector<TestTaskPtr> push_from_threads(EngineWorld& world, int threads, int each) {
+  std::vector<std::vector<TestTaskPtr>> tasks(static_cast<size_t>(threads));
+  std::vector<std::thread> submitters;
+  for (auto& mine : tasks)
+    submitters.emplace_back([&world, &mine, each] {
+      for (int i = 0; i < each; ++i) mine.push_back(world.submit(push_task()));
+    });
+  for (std::thread& thread : submitters) thread.join();
+  std::vector<TestTaskPtr> all;
+  for (auto& mine : tasks) all.insert(all.end(), mine.begin(), mine.end());
+  return all;
+}
+
+std::unique_ptr<Backing> sqlite() { return std::make_unique<SqliteBacking>(); }
+
+TEST(Engine, EveryAcknowledgedPushIsThereAfterARestart) {
+  for (auto make : {+[] { return std::unique_ptr<Backing>(new MemoryBacking); }, &sqlite}) {
+    EngineWorld world(make());
+    for (const TestTaskPtr& task : push_from_threads(world, 4, 200))
+      EXPECT_EQ(task->wait(), "ok pushed");
+    EXPECT_EQ(world.engine->stats().tasks, 800u);
+    world.restart();
+    EXPECT_EQ(world.engine->recovery().records, 0u) << "stopping writes the rows";
+    EXPECT_EQ(world.jobs_stored(), 800u);
+  }
+}
+
+TEST(Engine, StopAnswersEverythingThatWasTaken) {
+  EngineWorld world;
+  std::vector<TestTaskPtr> tasks;
+  for (int i = 0; i < 500; ++i) tasks.push_back(world.submit(push_task()));
+  auto parked = world.submit(fetch_task({"other"}, 60'000));
+  world.engine->stop();
+  for (const TestTaskPtr& task : tasks) EXPECT_EQ(task->outcome(), "ok pushed");
+  EXPECT_EQ(parked->outcome(), "refused unavailable");
+  EXPECT_EQ(world.submit(push_task())->outcome(), "refused unavailable");
+  EXPECT_EQ(world.jobs_stored(), 500u);
+}
+
+TEST(Engine, AParkedFetchIsServedByALaterPush) {
+  EngineWorld world;
+  auto fetch = world.submit(fetch_task({"q"}, 60'000));
+  auto push = world.submit(push_task(typed("a")));
+  EXPECT_EQ(push->wait() + ", " + fetch->wait(), "ok pushed, ok a");
+}
+
+// D5: a failed commit is final. Nobody may be told "ok" from then on, and nobody may be left
+// waiting.
+TEST(Engine, AFailedStoreRefusesEverything) {
+  for (auto make : {+[] { return std::unique_ptr<Backing>(new MemoryBacking); }, &sqlite}) {
+    EngineWorld world(make());
+    auto parked = world.submit(fetch_task({"other"}, 3'600'000));
+    EXPECT_EQ(world.submit(push_task())->wait(), "ok pushed");
+    world.backing->disk_fails = true;
+    EXPECT_EQ(world.submit(push_task())->wait(), "refused store_failed");
+    EXPECT_EQ(parked->wait(), "refused store_failed");
+    ASSERT_TRUE(world.engine->failed().has_value());
+    world.backing->disk_fails = false;
+    EXPECT_EQ(world.submit(push_task())->wait(), "refused store_failed");
+    EXPECT_EQ(world.submit(fetch_task({"q"}, 1000))->wait(), "refused store_failed");
+    world.restart();
+    EXPECT_EQ(world.jobs_stored(), 1u);
+  }
+}
+
+// Tasks that were decided while the failing commit was under way saw what is now unknown.
+TEST(Engine, WhatWasDecidedDuringAFailingCommitIsRefusedToo) {
+  EngineWorld world;
+  Hold hold;
+  world.submit(hold.task);
+  hold.entered.wait();
+  std::vector<TestTaskPtr> tasks;
+  for (int i = 0; i < 1000; ++i) tasks.push_back(world.submit(push_task()));
+  auto parked = world.submit(fetch_task({"other"}, 3'600'000));
+  world.backing->disk_fails = true;
+  hold.let_go.count_down();
+  for (const TestTaskPtr& task : tasks) EXPECT_EQ(task->wait(), "refused store_failed");
+  EXPECT_EQ(parked->wait(), "refused store_failed");
+}
+
+TEST(Engine, TooManyWaitingAreRefusedNotLost) {
+  EngineConfig config;
+  config.inputs_max = 3;
+  EngineWorld world(std::make_unique<MemoryBacking>(), config);
+  Hold hold;
+  world.submit(hold.task);
+  hold.entered.wait();
+  std::vector<TestTaskPtr> tasks;
+  for (int i = 0; i < 5; ++i) tasks.push_back(world.submit(push_task()));
+  std::vector<TaskPtr> list(2);
+  for (TaskPtr& task : list) tasks.push_back(push_task()), task = tasks.back();
+  world.engine->submit(list);
+  EXPECT_EQ(world.engine->stats().inputs_waiting, 3u);
+  hold.let_go.count_down();
+  std::string outcomes;
+  for (const TestTaskPtr& task : tasks) outcomes += task->wait() == "ok pushed" ? "+" : "-";
+  EXPECT_EQ(outcomes, "+++----");
+  EXPECT_EQ(tasks[4]->outcome(), "refused overloaded");
+  EXPECT_EQ(world.jobs_stored(), 3u);
+}
+
+TEST(Engine, AListGoesInWhole) {
+  EngineWorld world;
+  std::vector<TestTaskPtr> tasks;
+  std::vector<TaskPtr> list;
+  for (int i = 0; i < 50; ++i) list.push_back(tasks.emplace_back(push_task()));
+  world.engine->submit(list);
+  EXPECT_TRUE(list.empty());
+  for (const TestTaskPtr& task : tasks) EXPECT_EQ(task->wait(), "ok pushed");
+}
+
+TEST(Engine, AListenerGetsEveryRecordOnceInOrder) {
+  EngineWorld world;
+  std::mutex mutex;
+  std::vector<std::pair<uint64_t, std::string>> heard;
+  uint64_t id =
+      world.engine->listen([&](uint64_t number, const std::shared_ptr<const std::string>& record) {
+        std::lock_guard lock(mutex);
+        heard.emplace_back(number, *record);
+      });
+  push_from_threads(world, 3, 300);
+  world.engine->stop();
+  std::vector<std::pair<uint64_t, std::string>> stored;
+  ASSERT_TRUE(world.store
+                  ->read_journal(1, SIZE_MAX,
+                                 [&](uint64_t number, std::string_view bytes) {
+                                   return stored.emplace_back(number, bytes), true;
+                                 })
+                  .ok());
+  EXPECT_EQ(heard, stored);
+  EXPECT_FALSE(stored.empty());
+  world.engine->unlisten(id);
+}
+
+TEST(Engine, NobodyListensAfterUnlistening) {
+  EngineWorld world;
+  std::atomic<int> heard{0};
+  auto count = [&](uint64_t, const std::shared_ptr<const std::string>&) { ++heard; };
+  uint64_t first = world.engine->listen(count);
+  world.engine->listen(count);
+  world.engine->unlisten(first);
+  world.submit(push_task())->wait();
+  world.engine->stop();
+  EXPECT_EQ(heard, 1);
+}
+
+// A disk that fails when read: what was decided on a hole is thrown away.
+TEST(Engine, AFailedReadRefusesEverything) {
+  struct Unreadable : Store {
+    explicit Unreadable(Store& inner) : inner_(inner) {}
+    Status commit(const Batch& batch) override { return inner_.commit(batch); }
+    Result<std::optional<std::string>> get(uint8_t space, std::string_view key) override {
+      if (broken) return Error{ErrorCode::StoreFailed, "the disk does not answer"};
+      return inner_.get(space, key);
+    }
+    Status scan(uint8_t space, std::string_view from, std::string_view to, bool reverse,
+                size_t limit,
+                FunctionRef<bool(std::string_view, std::string_view)> visit) override {
+      if (broken) return Error{ErrorCode::StoreFailed, "the disk does not answer"};
+      return inner_.scan(space, from, to, reverse, limit, visit);
+    }
+    Status read_journal(uint64_t from, size_t limit,
+                        FunctionRef<bool(uint64_t, std::string_view)> visit) override {
+      return inner_.read_journal(from, limit, visit);
+    }
+    uint64_t journal_first() const override { return inner_.journal_first(); }
+    uint64_t journal_last() const override { return inner_.journal_last(); }
+    Status backup(const std::string& path, FunctionRef<void(uint64_t, uint64_t)> p) override {
+      return inner_.backup(path, p);
+    }
+    StoreStats stats() const override { return inner_.stats(); }
+
+    std::atomic<bool> broken{false};
+    Store& inner_;
+  };
+  MemoryBacking backing;
+  auto inner = std::move(backing.open()).value();
+  TestClock clock;
+  TestRandom random;
+  {
+    auto engine = std::move(Engine::start(*inner, {}, clock, random)).value();
+    auto push = push_task(typed("a"));
+    ASSERT_TRUE(engine->submit(push).ok());
+    engine->stop();
+  }
+  Unreadable store(*inner);
+  auto engine = std::move(Engine::start(store, {}, clock, random)).value();
+  store.broken = true;
+  auto fetch = fetch_task({"q"}, 1000);
+  ASSERT_TRUE(engine->submit(fetch).ok());
+  EXPECT_EQ(fetch->wait(), "refused store_failed");
+  EXPECT_EQ(engine->submit(push_task()).error().code, ErrorCode::StoreFailed);
+}
+
+}  // namespace
+}  // namespace pawl

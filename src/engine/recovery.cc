@@ -1,0 +1,67 @@
+#include "engine/recovery.h"
+
+#include <algorithm>
+
+#include "base/codec.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::string_view kTailKey = "tail";
+
+Error corrupt(std::string message) { return Error{ErrorCode::Corrupt, std::move(message)}; }
+
+}  // namespace
+
+Write tail_write(const TailRow& tail) {
+  return {static_cast<uint8_t>(Space::Meta), std::string(kTailKey), codec::encoded(tail)};
+}
+
+Result<Recovery> fold_journal(Store& store, State& state, uint64_t from, OnRecord on_record) {
+  Recovery recovery;
+  std::optional<Error> bad;
+  uint64_t expected = std::max(from, store.journal_first());
+  auto fold = [&](uint64_t number, std::string_view bytes) -> Status {
+    if (number != expected)
+      return corrupt("journal record " + std::to_string(expected) + " is missing");
+    ++expected;
+    PAWL_TRY(auto events, journal::read_record(number, bytes));
+    for (const journal::EventBytes& event : events) PAWL_TRY_DO(state.fold(event));
+    ++recovery.records;
+    recovery.events += events.size();
+    on_record(number, bytes.size(), events.empty() ? 0 : events.back().time_ms);
+    return ok_status();
+  };
+  PAWL_TRY_DO(store.read_journal(from, SIZE_MAX, [&](uint64_t number, std::string_view bytes) {
+    Status folded = fold(number, bytes);
+    if (!folded.ok()) bad = folded.error();
+    return folded.ok();
+  }));
+  if (bad) return *bad;
+  uint64_t last = store.journal_last();
+  if (last != 0 && last >= from && expected != last + 1)
+    return corrupt("journal record " + std::to_string(expected) + " is missing");
+  return recovery;
+}
+
+Result<TailRow> recover(Store& store, StoreCold& cold, State& state, Recovery& recovery,
+                        OnRecord on_record) {
+  PAWL_TRY_DO(state.load());
+  TailRow tail;
+  auto row = cold.get(Space::Meta, kTailKey);
+  if (row && !codec::decode(*row, tail)) return corrupt("the tail marker cannot be read");
+  uint64_t first = store.journal_first();
+  uint64_t last = store.journal_last();
+  uint64_t from = tail.sequence == 0 ? first : journal::record_of(tail.sequence);
+  if (first > from && last >= from)
+    return corrupt("the journal begins at record " + std::to_string(first) +
+                   " but is needed from " + std::to_string(from));
+  if (from > last + 1)
+    return corrupt("the journal ends at record " + std::to_string(last) +
+                   " but rows were written up to " + std::to_string(from - 1));
+  PAWL_TRY(recovery, fold_journal(store, state, from, on_record));
+  if (cold.failed()) return cold.error();
+  return tail;
+}
+
+}  // namespace pawl

@@ -1,0 +1,45 @@
+// Recovery: the state is its rows with the journal's tail folded over them. Shared by the engine's
+// start and by verify(), so that what is verified is what a restart would do.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "engine/store_cold.h"
+#include "kernel/state.h"
+#include "store/store.h"
+
+namespace pawl {
+
+// Written with every set of rows.
+struct TailRow {
+  uint64_t sequence = 0;  // the first event that rows do not hold
+  int64_t now_ms = 0;     // time never goes back, also not over a restart
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "sequence", self.sequence);
+    visit(2, "now_ms", self.now_ms);
+  }
+};
+Write tail_write(const TailRow& tail);
+
+struct Recovery {
+  uint64_t records = 0;  // folded
+  uint64_t events = 0;
+};
+
+using OnRecord = FunctionRef<void(uint64_t number, size_t bytes, int64_t time_ms)>;
+
+// Folds every record from `from` on and tells each one after it was folded. Corrupt when a record
+// is damaged, or when one is missing between the first and the last.
+Result<Recovery> fold_journal(Store& store, State& state, uint64_t from, OnRecord on_record);
+
+// Loads the rows and folds the tail; returns the marker that was found. Corrupt when either cannot
+// be read or the journal does not reach back, or up, to the rows.
+Result<TailRow> recover(Store& store, StoreCold& cold, State& state, Recovery& recovery,
+                        OnRecord on_record);
+
+}  // namespace pawl

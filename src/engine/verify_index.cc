@@ -1,0 +1,105 @@
+#include "engine/verify_index.h"
+
+#include "base/hash.h"
+#include "kernel/keys.h"
+
+namespace pawl {
+namespace {
+
+struct StoredJob {
+  Job job;
+  std::string queue;
+};
+
+Result<StoredJob> read_job(std::string_view key, std::string_view value) {
+  StoredJob stored;
+  auto id = Uuid::from_bytes(key);
+  if (!id) return Error{ErrorCode::Corrupt, "the key " + to_hex(key) + " among the jobs is no id"};
+  if (!decode_job(value, stored.job, stored.queue) || !(stored.job.id == JobId(*id)))
+    return Error{ErrorCode::Corrupt, "the row of job " + id->text() + " cannot be read"};
+  return stored;
+}
+
+struct IndexRow {
+  Space space;
+  const char* kind;
+  std::string key;
+};
+
+// The index rows that a job's row calls for.
+std::vector<IndexRow> rows_of(const StoredJob& stored) {
+  std::vector<IndexRow> rows;
+  const JobId& id = stored.job.id;
+  JobPlaces places = stored.job.current_places();
+  if (places.ready)
+    rows.push_back({Space::Ready, "ready entry",
+                    ready_row_key(stored.queue, {-places.priority, places.order, id})});
+  if (places.due_ms != 0)
+    rows.push_back({Space::Due, "timer entry", due_row_key({places.due_ms, TimerKind::Job, id})});
+  if (places.unique)
+    rows.push_back({Space::Unique, "unique entry", unique_row_key(stored.job.unique_key, id)});
+  if (places.dead) rows.push_back({Space::Dead, "dead letter entry", id.bytes()});
+  return rows;
+}
+
+void differ(VerifyReport& report, const char* kind, const std::string& key, uint64_t live,
+            uint64_t expected) {
+  ++report.differences;
+  if (report.first_differences.size() < kDifferencesShown)
+    report.first_differences.push_back({kind, key, live, expected});
+}
+
+Status each_row(Store& store, Space space,
+                FunctionRef<Status(std::string_view key, std::string_view value)> visit) {
+  std::optional<Error> bad;
+  PAWL_TRY_DO(store.scan(static_cast<uint8_t>(space), "", "", false, SIZE_MAX,
+                         [&](std::string_view key, std::string_view value) {
+                           Status status = visit(key, value);
+                           if (!status.ok()) bad = status.error();
+                           return status.ok();
+                         }));
+  if (bad) return *bad;
+  return ok_status();
+}
+
+// Every index row ends with the id of its job, or is it.
+Status check_owner(Store& store, Space space, const char* kind, std::string_view key,
+                   VerifyReport& report) {
+  ++report.index_entries;
+  auto id = key.size() < 16 ? std::nullopt : Uuid::from_bytes(key.substr(key.size() - 16));
+  if (!id) return differ(report, kind, to_hex(key), 1, 0), ok_status();
+  PAWL_TRY(auto row, store.get(static_cast<uint8_t>(Space::Job), id->bytes()));
+  if (row) {
+    PAWL_TRY(StoredJob stored, read_job(id->bytes(), *row));
+    for (const IndexRow& expected : rows_of(stored))
+      if (expected.space == space && expected.key == key) return ok_status();
+  }
+  differ(report, kind, "of job " + id->text(), 1, 0);
+  return ok_status();
+}
+
+}  // namespace
+
+Status verify_index(Store& store, VerifyReport& report) {
+  PAWL_TRY_DO(
+      each_row(store, Space::Job, [&](std::string_view key, std::string_view value) -> Status {
+        PAWL_TRY(StoredJob stored, read_job(key, value));
+        for (const IndexRow& expected : rows_of(stored)) {
+          PAWL_TRY(auto found, store.get(static_cast<uint8_t>(expected.space), expected.key));
+          if (!found)
+            differ(report, expected.kind, "of job " + stored.job.id.text(), 0, stored.job.version);
+        }
+        return ok_status();
+      }));
+  for (auto [space, kind] : {std::pair{Space::Ready, "ready entry"},
+                             {Space::Due, "timer entry"},
+                             {Space::Unique, "unique entry"},
+                             {Space::Dead, "dead letter entry"}})
+    PAWL_TRY_DO(each_row(store, space,
+                         [&, space = space, kind = kind](std::string_view key, std::string_view) {
+                           return check_owner(store, space, kind, key, report);
+                         }));
+  return ok_status();
+}
+
+}  // namespace pawl
