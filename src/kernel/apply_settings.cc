@@ -8,11 +8,14 @@ void State::apply(const QueueConfigured& event, Stamp stamp) {
   Queue* queue = queue_for(event.queue, stamp);
   if (queue == nullptr) return;
   queue->settings = event.settings;
-  if (!event.settings.paused && event.paused_before) wake(*queue);
+  if (!event.settings.paused) wake(*queue);  // resumed, or a rate has changed
 }
 
 void State::apply(const LimitConfigured& event, Stamp stamp) {
-  if (Limit* limit = limit_for(event.key, stamp)) limit->settings = event.settings;
+  Limit* limit = limit_for(event.key, stamp);
+  if (limit == nullptr) return;
+  limit->settings = event.settings;
+  for (auto& [name, held_back] : std::exchange(limit->held_back, {})) wake(*held_back);
 }
 
 void State::apply(const DocPut& event, Stamp stamp) {

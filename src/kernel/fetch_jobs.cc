@@ -33,6 +33,7 @@ bool limit_allows(const State& state, const Job& job, int64_t now_ms, Fetched& f
   if (limit->settings.rate == 0 || now_ms - limit->window_ms >= limit->settings.period_ms)
     return true;
   if (limit->used < limit->settings.rate) return true;
+  state.note_held_back(*job.queue, *limit);  // its settings may change before the period ends
   wait_until(fetched, limit->window_ms + limit->settings.period_ms);
   return false;
 }
