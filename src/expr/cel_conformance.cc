@@ -127,8 +127,13 @@ bool identical(const Val& a, const Val& b) {
 // "int", {"list": T}, {"map": [K, V]}, {"param": "T"}, {"type": T}, {"abstract": name, "params":
 // [T…]}.
 Type static_type_from(const Value& json) {
-  if (json.is_string())
-    return json.as_string() == "dyn" ? Type::dyn() : Type::named(json.as_string());
+  if (json.is_string()) {
+    const std::string& name = json.as_string();
+    if (name == "google.protobuf.Timestamp") return Type::named("timestamp");
+    if (name == "google.protobuf.Duration") return Type::named("duration");
+    if (name == "null_type") return Type::named("null");
+    return name == "dyn" ? Type::dyn() : Type::named(name);
+  }
   if (const Value* element = json.find("list")) return Type::list(static_type_from(*element));
   if (const Value* pair = json.find("map")) {
     return Type::map(static_type_from(pair->as_array()[0]), static_type_from(pair->as_array()[1]));

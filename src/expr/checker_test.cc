@@ -26,6 +26,8 @@ TEST(Checker, DeducesTypes) {
   EXPECT_EQ(type_of("cel.bind(x, [1u], x[0])"), "uint");
   EXPECT_EQ(type_of("[optional.of('a')].map(o, o.optMap(s, size(s)))"), "list<optional_type<int>>");
   EXPECT_EQ(type_of("type(1)"), "type<int>");
+  EXPECT_EQ(type_of("[null, duration('1s')] + [timestamp(0) == null ? null : duration('1s')]"),
+            "list<duration>");
 }
 
 TEST(Checker, ContradictionsAreFoundWithTheirPlace) {

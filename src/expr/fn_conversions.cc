@@ -85,8 +85,11 @@ Val to_double(CallContext&, Arguments args) {
       error == std::errc::invalid_argument) {
     return conversion_error(from, "double");
   }
-  if (error == std::errc::result_out_of_range)
+  // Too small to represent reads as zero; too large is an error.
+  if (error == std::errc::result_out_of_range) {
     value = std::strtod(std::string(text).c_str(), nullptr);
+    if (!std::isfinite(value)) return range_error("double");
+  }
   return Val::real(value);
 }
 

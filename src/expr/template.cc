@@ -122,8 +122,7 @@ class Interpolation {
              evaluate(whole.substr(kOpen.size(), whole.size() - kOpen.size() - kClose.size())));
     Result<Value> json = to_json(outcome.value, budget_);
     if (!json.ok()) return wrong(json.error().code, json.error().message);
-    if (outcome.secret)
-      secrets_.push_back({path_, json->is_string() ? json->as_string() : json->json()});
+    if (outcome.secret) note_secret(path_, *json);
     return std::move(*json);
   }
 
@@ -142,9 +141,28 @@ class Interpolation {
       PAWL_TRY(Outcome outcome, evaluate(text.substr(from, close - from)));
       Result<std::string> part = to_text(outcome.value, budget_);
       if (!part.ok()) return wrong(part.error().code, part.error().message);
-      if (outcome.secret) secrets_.push_back({path_, *part});
+      if (outcome.secret) {
+        secrets_.push_back({path_, *part});
+        if (outcome.value.is(Kind::List) || outcome.value.is(Kind::Map)) {
+          PAWL_TRY(const Value leaves, to_json(outcome.value, budget_));
+          note_secret(path_, leaves);
+        }
+      }
       out += *part;
       at = close + kClose.size();
+    }
+  }
+
+  // Every scalar inside counts: a caller prints parts of a value as well as the whole.
+  void note_secret(const std::string& path, const Value& value) {
+    if (value.is_array()) {
+      for (size_t i = 0; i < value.as_array().size(); ++i)
+        note_secret(path + "[" + std::to_string(i) + "]", value.as_array()[i]);
+    } else if (value.is_object()) {
+      for (const Value::Member& member : value.as_object())
+        note_secret(path + "." + member.key, member.value);
+    } else {
+      secrets_.push_back({path, value.is_string() ? value.as_string() : value.json()});
     }
   }
 
@@ -158,8 +176,14 @@ class Interpolation {
     Result<Val> value =
         program.ok() ? (*program)->evaluate(activation_, budget_) : Result<Val>(program.error());
     if (value.ok()) {
-      const auto& names = (*program)->variables();
-      return Outcome{std::move(*value), std::binary_search(names.begin(), names.end(), "secrets")};
+      return Outcome{std::move(*value), names_secrets(**program)};
+    }
+    // Messages quote values, so a failure that involves a secret must not explain itself.
+    if (program.ok() && names_secrets(**program) && lookup.problem.empty() &&
+        value.error().code != ErrorCode::TooLarge) {
+      return wrong(value.error().code,
+                   "in ${{ " + std::string(expression.substr(0, 120)) +
+                       " }}: the expression failed; it names secrets, so the reason is not shown");
     }
     // A plain path is judged as a path: its author did not mean CEL.
     const bool say_path = !lookup.problem.empty() && value.error().code != ErrorCode::TooLarge;
@@ -168,7 +192,12 @@ class Interpolation {
                      " }}: " + (say_path ? lookup.problem : value.error().message));
   }
 
-  static bool is_secret_path(std::string_view path) { return path.starts_with("secrets."); }
+  static bool is_secret_path(std::string_view path) {
+    return path == "secrets" || path.starts_with("secrets.");
+  }
+  static bool names_secrets(const Program& program) {
+    return std::binary_search(program.variables().begin(), program.variables().end(), "secrets");
+  }
 
   const Activation& activation_;
   ProgramCache& cache_;

@@ -107,6 +107,21 @@ TEST_F(Template, SecretsAreReportedWithTheirPlace) {
       R"({"headers":{"Authorization":"Bearer ***"},"list":[1,***],"plain":"Ada","derived":"***"})");
 }
 
+TEST_F(Template, SecretsAreReportedLeafByLeaf) {
+  Result<Interpolated> result = run(R"({"all": "${{ secrets }}", "text": "x${{ secrets }}"})");
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(redact(result->value.json(), result->secrets).find("s3cr3t"), std::string::npos);
+  EXPECT_EQ(result->secrets[0].path, "$.all.KEY");
+}
+
+TEST_F(Template, FailuresDoNotQuoteSecrets) {
+  EXPECT_EQ(render(R"("${{ int(secrets.KEY) }}")"),
+            "error: $: in ${{ int(secrets.KEY) }}: the expression failed; it names secrets, so the "
+            "reason is not shown");
+  EXPECT_EQ(render(R"("${{ secrets.NOPE }}")"),
+            "error: $: in ${{ secrets.NOPE }}: 'secrets' has no 'NOPE'; available: KEY, PIN");
+}
+
 TEST_F(Template, OldTypingOnRequest) {
   EXPECT_EQ(
       render(R"(["${{ steps.fetch-data.status }}", "${{ inputs.none }}"])", {.always_text = true}),

@@ -59,6 +59,7 @@ bool nullable(const Type& type) {
 bool no_more_specific(const Type& a, const Type& b) {
   if (a.is_dyn() || a.form == Type::Form::Param) return true;
   if (b.is_dyn() || b.form == Type::Form::Param) return false;
+  if (b.is("null")) return nullable(a);
   if (a.name != b.name || a.params.size() != b.params.size()) return false;
   for (size_t i = 0; i < a.params.size(); ++i) {
     if (!no_more_specific(a.params[i], b.params[i])) return false;
