@@ -36,6 +36,7 @@ TEST(ProgramCache, FailuresAreToldAndNotKept) {
 TEST(ProgramCache, ThreadsShareIt) {
   ProgramCache cache(CompileOptions(), {.entries_max = 8});
   std::vector<std::thread> threads;
+  threads.reserve(4);
   std::atomic<int> right{0};
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {

@@ -70,7 +70,7 @@ class Checker {
   Type fresh(std::string_view hint) {
     return Type::param(std::string(hint) + "~" + std::to_string(++fresh_));
   }
-  static Type bounded(Type type) { return type.size() > kTypeSizeMax ? Type::dyn() : type; }
+  static Type bounded(const Type& type) { return type.size() > kTypeSizeMax ? Type::dyn() : type; }
   Type resolved(const Type& type) const { return known_.resolve(type, false); }
 
   Result<std::vector<Type>> check_all(const std::vector<uint32_t>& kids, size_t from = 0) {
@@ -343,6 +343,7 @@ class Checker {
   Checked extreme(const AstNode& node, const std::string& function,
                   const std::vector<Type>& types) {
     std::vector<Type> numbers;
+    numbers.reserve(types.size());
     for (const Type& type : types) numbers.push_back(resolved(type));
     if (numbers.size() == 1 && numbers[0].is("list")) numbers = {resolved(numbers[0].params[0])};
     for (const Type& number : numbers) {

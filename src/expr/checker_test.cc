@@ -1,5 +1,6 @@
 #include "expr/checker.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "expr/parser.h"
@@ -68,7 +69,8 @@ TEST(Checker, ReadsSignatures) {
 // Types that would double at every step, and many independent parameters, must not take for ever.
 TEST(Checker, StaysSmallOnHostileTypes) {
   std::string source = "x";
-  for (int i = 0; i < 60; ++i) source = "cel.bind(x, {true: [x, {1: x}]}, " + source + ")";
+  for (int i = 0; i < 60; ++i)
+    source = fmt::format("cel.bind(x, {{true: [x, {{1: x}}]}}, {})", source);
   EXPECT_FALSE(type_of("cel.bind(x, 1, " + source + ")").empty());
   std::string many = "[1 == 1";
   for (int i = 0; i < 3000; ++i) many += ", [] == [{}]";

@@ -1,4 +1,6 @@
 // Signatures of the library, for the checker.
+#include <fmt/format.h>
+
 #include "expr/checker.h"
 
 namespace pawl::expr {
@@ -226,13 +228,13 @@ const Overloads& library_overloads() {
   static const Overloads* const kOverloads = [] {
     auto* overloads = new Overloads;
     for (const std::string_view text : kDeclarations) declare(*overloads, text);
-    for (const std::string relation : {"_<_", "_<=_", "_>_", "_>=_"}) {
-      for (const std::string type : {"bool", "string", "bytes", "timestamp", "duration"}) {
-        declare(*overloads, relation + "(" + type + ", " + type + ") bool");
+    for (const char* relation : {"_<_", "_<=_", "_>_", "_>=_"}) {
+      for (const char* type : {"bool", "string", "bytes", "timestamp", "duration"}) {
+        declare(*overloads, fmt::format("{}({}, {}) bool", relation, type, type));
       }
-      for (const std::string left : {"int", "uint", "double"}) {
-        for (const std::string right : {"int", "uint", "double"}) {
-          declare(*overloads, relation + "(" + left + ", " + right + ") bool");
+      for (const char* left : {"int", "uint", "double"}) {
+        for (const char* right : {"int", "uint", "double"}) {
+          declare(*overloads, fmt::format("{}({}, {}) bool", relation, left, right));
         }
       }
     }

@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include <cmath>
+#include <iterator>
 
 #include "expr/arithmetic.h"
 #include "expr/compare.h"
@@ -139,78 +140,60 @@ Val Evaluator::run(uint32_t at) {
   return value.is_error() ? placed(std::move(value), step.offset) : value;
 }
 
+// One function per operation, in the order of Op. Const and Local never get here: run() answers
+// them.
 Val Evaluator::dispatch(const Step& step) {
-  switch (step.op) {
-    case Op::Const:
-    case Op::Local:
-      break;
-    case Op::Name:
-      return name(step);
-    case Op::Select:
-      return step.slot == 0 ? select_field(run(step.a), plan_.constants[step.b].as_string())
-                            : select_output(run(step.a));
-    case Op::Index:
-      return index(step);
-    case Op::SelectOpt:
-    case Op::Has:
-    case Op::IndexOpt:
-    case Op::OptOr:
-    case Op::OptOrValue:
-      return option(step);
-    case Op::Call:
-      return call(step);
-    case Op::Fail:
-      return Val::error(std::string(plan_.constants[step.a].as_string()));
-    case Op::Not: {
-      Val operand = run(step.a);
-      if (operand.is_error()) return operand;
-      return operand.is(Kind::Bool) ? Val::boolean(!operand.as_bool())
-                                    : no_overload("!_", {&operand, 1});
-    }
-    case Op::Negate: {
-      Val operand = run(step.a);
-      return operand.is_error() ? operand : negate(operand);
-    }
-    case Op::And:
-      return logical(step, false);
-    case Op::Or:
-      return logical(step, true);
-    case Op::Cond:
-      return conditional(step);
-    case Op::Equal:
-    case Op::NotEqual:
-    case Op::Less:
-    case Op::LessEqual:
-    case Op::Greater:
-    case Op::GreaterEqual:
-      return relation(step);
-    case Op::Add:
-    case Op::Subtract:
-    case Op::Multiply:
-    case Op::Divide:
-    case Op::Modulo:
-      return arithmetic(step);
-    case Op::In:
-      return contains(step);
-    case Op::List:
-      return list(step);
-    case Op::Map:
-      return map(step);
-    case Op::Fold:
-      return fold(step);
-    case Op::Bind:
-      slot(step.slot) = run(step.a);  // an error waits in the slot until it is used
-      return run(step.b);
-    case Op::Block:
-      return block(step);
-    case Op::Match: {
-      Val text = run(step.a);
-      if (text.is_error()) return text;
-      if (!text.is(Kind::String)) return no_overload("matches", {&text, 1});
-      return match_regex(context_, *plan_.regexes[step.b], text.as_string());
-    }
-  }
-  return Val::error("unknown step");
+  using Handler = Val (Evaluator::*)(const Step&);
+  static constexpr Handler kHandlers[] = {
+      &Evaluator::fail,        &Evaluator::name,       &Evaluator::fail,
+      &Evaluator::select,      &Evaluator::presence,   &Evaluator::presence,
+      &Evaluator::index,       &Evaluator::presence,   &Evaluator::call,
+      &Evaluator::fail,        &Evaluator::invert,     &Evaluator::minus,
+      &Evaluator::logical,     &Evaluator::logical,    &Evaluator::conditional,
+      &Evaluator::relation,    &Evaluator::relation,   &Evaluator::relation,
+      &Evaluator::relation,    &Evaluator::relation,   &Evaluator::relation,
+      &Evaluator::arithmetic,  &Evaluator::arithmetic, &Evaluator::arithmetic,
+      &Evaluator::arithmetic,  &Evaluator::arithmetic, &Evaluator::contains,
+      &Evaluator::list,        &Evaluator::map,        &Evaluator::fold,
+      &Evaluator::bind,        &Evaluator::block,      &Evaluator::alternative,
+      &Evaluator::alternative, &Evaluator::match,
+  };
+  static_assert(std::size(kHandlers) == static_cast<size_t>(Op::Match) + 1);
+  return (this->*kHandlers[static_cast<size_t>(step.op)])(step);
+}
+
+Val Evaluator::fail(const Step& step) {
+  return Val::error(std::string(plan_.constants[step.a].as_string()));
+}
+
+Val Evaluator::select(const Step& step) {
+  const Val operand = run(step.a);
+  return step.slot == 0 ? select_field(operand, plan_.constants[step.b].as_string())
+                        : select_output(operand);
+}
+
+Val Evaluator::invert(const Step& step) {
+  Val operand = run(step.a);
+  if (operand.is_error()) return operand;
+  return operand.is(Kind::Bool) ? Val::boolean(!operand.as_bool())
+                                : no_overload("!_", {&operand, 1});
+}
+
+Val Evaluator::minus(const Step& step) {
+  Val operand = run(step.a);
+  return operand.is_error() ? operand : negate(operand);
+}
+
+Val Evaluator::bind(const Step& step) {
+  slot(step.slot) = run(step.a);  // an error waits in the slot until it is used
+  return run(step.b);
+}
+
+Val Evaluator::match(const Step& step) {
+  Val text = run(step.a);
+  if (text.is_error()) return text;
+  if (!text.is(Kind::String)) return no_overload("matches", {&text, 1});
+  return match_regex(context_, *plan_.regexes[step.b], text.as_string());
 }
 
 Val Evaluator::name(const Step& step) {
@@ -260,7 +243,8 @@ Val Evaluator::call(const Step& step) {
 }
 
 // && and ||: an operand that settles the outcome wins over errors on either side.
-Val Evaluator::logical(const Step& step, bool absorbing) {
+Val Evaluator::logical(const Step& step) {
+  const bool absorbing = step.op == Op::Or;
   Val error;
   for (uint32_t i = 0; i < step.c; ++i) {
     Val operand = run(plan_.operands[step.b + i]);
@@ -334,25 +318,16 @@ Val Evaluator::contains(const Step& step) {
 }
 
 Val Evaluator::index(const Step& step) {
-  const Val operand = run(step.a);
+  Val operand = run(step.a);
   if (operand.is_error()) return operand;
   return index_into(operand, run(step.b));
 }
 
-// Everything that looks at presence: a.?b, a[?b], has(a.b), or(), orValue().
-Val Evaluator::option(const Step& step) {
+// a.?b, a[?b], has(a.b).
+Val Evaluator::presence(const Step& step) {
   Val operand = run(step.a);
   if (operand.is_error()) return operand;
-  if (step.op == Op::OptOr || step.op == Op::OptOrValue) {
-    const bool value = step.op == Op::OptOrValue;
-    if (!operand.is(Kind::Optional)) return no_overload(value ? "orValue" : "or", {&operand, 1});
-    if (operand.has_value()) return value ? operand.optional_value() : operand;
-    Val other = run(step.b);
-    if (!value && !other.is(Kind::Optional) && !other.is_error())
-      return no_overload("or", {&other, 1});
-    return other;
-  }
-  const Val key = step.op == Op::IndexOpt ? run(step.b) : Val();
+  Val key = step.op == Op::IndexOpt ? run(step.b) : Val();
   if (key.is_error()) return key;
   if (operand.is(Kind::Optional)) {
     if (!operand.has_value()) return step.op == Op::Has ? Val::boolean(false) : operand;
@@ -362,6 +337,18 @@ Val Evaluator::option(const Step& step) {
                                       : find_field(operand, plan_.constants[step.b].as_string());
   if (step.op != Op::Has) return wrapped(std::move(found));
   return found.is_error() ? found : Val::boolean(!found.is_absent());
+}
+
+// a.or(b), a.orValue(b): b is evaluated only if a is none.
+Val Evaluator::alternative(const Step& step) {
+  const bool value = step.op == Op::OptOrValue;
+  Val operand = run(step.a);
+  if (operand.is_error()) return operand;
+  if (!operand.is(Kind::Optional)) return no_overload(value ? "orValue" : "or", {&operand, 1});
+  if (operand.has_value()) return value ? operand.optional_value() : operand;
+  Val other = run(step.b);
+  if (value || other.is(Kind::Optional) || other.is_error()) return other;
+  return no_overload("or", {&other, 1});
 }
 
 Val Evaluator::list(const Step& step) {

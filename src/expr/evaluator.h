@@ -20,7 +20,7 @@ class Evaluator {
   Val name(const Step& step);
   Val unknown_name(const NamePlan& plan, uint32_t offset) const;
   Val call(const Step& step);
-  Val logical(const Step& step, bool absorbing);
+  Val logical(const Step& step);
   Val conditional(const Step& step);
   Val relation(const Step& step);
   Val arithmetic(const Step& step);
@@ -29,7 +29,14 @@ class Evaluator {
   Val list(const Step& step);
   Val map(const Step& step);
   Val block(const Step& step);
-  Val option(const Step& step);
+  Val presence(const Step& step);
+  Val alternative(const Step& step);
+  Val fail(const Step& step);
+  Val select(const Step& step);
+  Val invert(const Step& step);
+  Val minus(const Step& step);
+  Val bind(const Step& step);
+  Val match(const Step& step);
 
   Val fold(const Step& step);
   Val fold_option(const FoldPlan& plan, const Val& range, uint32_t offset);
@@ -37,6 +44,8 @@ class Evaluator {
   Val collect(const FoldPlan& plan, const Val& range, uint32_t offset);
   Val collect_map(const FoldPlan& plan, const Val& range, uint32_t offset);
   Val sort_by(const FoldPlan& plan, const Val& range, uint32_t offset);
+  bool keeps(const FoldPlan& plan, uint32_t offset, Val& problem);
+  Val merge_entries(MapNode& into, const Val& entries, uint32_t offset);
   void set_element(const FoldPlan& plan, const Val& range, size_t at);
 
   Val placed(Val value, uint32_t offset) const;

@@ -30,7 +30,7 @@ void Evaluator::set_element(const FoldPlan& planned, const Val& range, size_t at
 
 Val Evaluator::fold(const Step& step) {
   const FoldPlan& planned = plan_.folds[step.a];
-  const Val range = run(planned.range);
+  Val range = run(planned.range);
   if (range.is_error()) return range;
   if (planned.fold == Fold::OptMap || planned.fold == Fold::OptFlatMap)
     return fold_option(planned, range, step.offset);
@@ -96,18 +96,26 @@ Val Evaluator::quantify(const FoldPlan& planned, const Val& range, uint32_t offs
   return error.is_absent() ? Val::boolean(!settles) : error;
 }
 
+// Whether the filter lets the current element pass; if it cannot say, `problem` is an error.
+bool Evaluator::keeps(const FoldPlan& planned, uint32_t offset, Val& problem) {
+  if (!planned.filtered) return true;
+  Val keep = run(planned.filter);
+  if (keep.is(Kind::Bool)) return keep.as_bool();
+  problem =
+      keep.is_error() ? keep : placed(no_overload("comprehension filter", {&keep, 1}), offset);
+  return false;
+}
+
 Val Evaluator::collect(const FoldPlan& planned, const Val& range, uint32_t offset) {
   std::vector<Val> results;
+  Val problem;
   for (size_t i = 0; i < size_of(range); ++i) {
     if (!context_.budget.spend_steps(1) || !context_.budget.spend_bytes(sizeof(Val)))
       return exhausted();
     set_element(planned, range, i);
-    if (planned.filtered) {
-      Val keep = run(planned.filter);
-      if (keep.is_error()) return keep;
-      if (!keep.is(Kind::Bool))
-        return placed(no_overload("comprehension filter", {&keep, 1}), offset);
-      if (!keep.as_bool()) continue;
+    if (!keeps(planned, offset, problem)) {
+      if (problem.is_error()) return problem;
+      continue;
     }
     Val result = run(planned.result);
     if (result.is_error()) return result;
@@ -122,37 +130,37 @@ Val Evaluator::collect(const FoldPlan& planned, const Val& range, uint32_t offse
   return Val::list(std::move(results));
 }
 
+Val Evaluator::merge_entries(MapNode& into, const Val& entries, uint32_t offset) {
+  if (!entries.is(Kind::Map))
+    return placed(no_overload("transformMapEntry", {&entries, 1}), offset);
+  for (size_t i = 0; i < entries.map_size(); ++i) {
+    if (!context_.budget.spend_bytes(3 * sizeof(Val))) return exhausted();
+    auto [key, value] = entries.map_at(i);
+    if (!into.insert(std::move(key), std::move(value))) {
+      return Val::error_at("insert failed: transformMapEntry() produced a repeated key", offset);
+    }
+  }
+  return Val();
+}
+
 Val Evaluator::collect_map(const FoldPlan& planned, const Val& range, uint32_t offset) {
   auto node = std::make_unique<MapNode>();
-  for (size_t i = 0; i < size_of(range); ++i) {
+  Val problem;
+  for (size_t i = 0; i < size_of(range) && !problem.is_error(); ++i) {
     if (!context_.budget.spend_steps(1) || !context_.budget.spend_bytes(3 * sizeof(Val)))
       return exhausted();
     set_element(planned, range, i);
     const Val key = slot(planned.slot);
-    if (planned.filtered) {
-      Val keep = run(planned.filter);
-      if (keep.is_error()) return keep;
-      if (!keep.is(Kind::Bool))
-        return placed(no_overload("comprehension filter", {&keep, 1}), offset);
-      if (!keep.as_bool()) continue;
-    }
+    if (!keeps(planned, offset, problem)) continue;
     Val result = run(planned.result);
     if (result.is_error()) return result;
     if (planned.fold == Fold::TransformMap) {
       node->insert(key, std::move(result));
-      continue;
-    }
-    if (!result.is(Kind::Map))
-      return placed(no_overload("transformMapEntry", {&result, 1}), offset);
-    for (size_t j = 0; j < result.map_size(); ++j) {
-      auto [new_key, new_value] = result.map_at(j);
-      if (!context_.budget.spend_bytes(3 * sizeof(Val))) return exhausted();
-      if (!node->insert(std::move(new_key), std::move(new_value))) {
-        return Val::error_at("insert failed: transformMapEntry() produced a repeated key", offset);
-      }
+    } else {
+      problem = merge_entries(*node, result, offset);
     }
   }
-  return Val::map(node.release());
+  return problem.is_error() ? problem : Val::map(node.release());
 }
 
 Val Evaluator::sort_by(const FoldPlan& planned, const Val& range, uint32_t offset) {

@@ -1,6 +1,7 @@
 // Micro benchmarks: what a guard costs after compilation, what compiling costs, and what hostile
 // text costs.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -98,31 +99,30 @@ BENCHMARK(BM_Interpolate);
 // Expressions built at random from the pieces that hurt most. Each must end within its budget.
 std::string hostile(std::mt19937_64& random) {
   static constexpr const char* kPieces[] = {"lists.range(1000)", "x + x", "[x, x]", "'a'", "1",
-                                            "(a?){300}",         "x"};
+                                            "'(a?){300}'",       "x"};
   const auto piece = [&] { return std::string(kPieces[random() % std::size(kPieces)]); };
   std::string source = "x";
-  for (size_t i = random() % 40; i > 0; --i) {
+  for (size_t i = random() % 40; i > 0 && source.size() <= 4000; --i) {
     switch (random() % 6) {
       case 0:
-        source = "cel.bind(x, " + piece() + ", " + source + ")";
+        source = fmt::format("cel.bind(x, {}, {})", piece(), source);
         break;
       case 1:
-        source = "lists.range(1000).map(x, " + source + ")";
+        source = fmt::format("lists.range(1000).map(x, {})", source);
         break;
       case 2:
-        source = "lists.range(1000).all(y, " + source + " == " + piece() + ")";
+        source = fmt::format("lists.range(1000).all(y, {} == {})", source, piece());
         break;
       case 3:
-        source = "'%s%s'.format([" + source + ", x])";
+        source = fmt::format("'%s%s'.format([{}, x])", source);
         break;
       case 4:
-        source = "[" + source + "].exists(x, string(x).matches('(a?){200}' + 'b*'))";
+        source = fmt::format("[{}].exists(x, string(x).matches('(a?){{200}}' + 'b*'))", source);
         break;
       default:
-        source = "[" + source + ", " + source.substr(0, 1000) + "]";
+        source = fmt::format("[{}, {}]", source, piece());
         break;
     }
-    if (source.size() > 4000) break;
   }
   return source;
 }

@@ -38,18 +38,18 @@ Val decode(CallContext& context, Arguments args) {
   std::string_view in = args[0].as_string();
   if (!context.budget.spend_steps(in.size() / 32) || !context.budget.spend_bytes(in.size() + 48))
     return exhausted();
-  const Val bad = Val::error("base64.decode() expects base64 text");
+  const auto bad = [] { return Val::error("base64.decode() expects base64 text"); };
   if (in.ends_with('=')) {
-    if (in.size() % 4 != 0) return bad;
+    if (in.size() % 4 != 0) return bad();
     in.remove_suffix(in.ends_with("==") ? 2 : 1);
   }
-  if (in.size() % 4 == 1) return bad;
+  if (in.size() % 4 == 1) return bad();
   std::string out;
   uint32_t group = 0;
   uint32_t bits = 0;
   for (const char c : in) {
     const int8_t value = kReverse[static_cast<unsigned char>(c)];
-    if (value < 0) return bad;
+    if (value < 0) return bad();
     group = (group << 6 | static_cast<uint32_t>(value)) & 0xFFFFFF;
     bits += 6;
     if (bits >= 8) {

@@ -142,35 +142,33 @@ Val replace(CallContext& context, Arguments args) {
   return paid_string(context, std::move(out));
 }
 
+// Where the next part ends, npos if it is the last. An empty separator cuts behind every code
+// point.
+size_t next_cut(std::string_view text, std::string_view separator, size_t at) {
+  if (!separator.empty()) return text.find(separator, at);
+  const size_t end = at < text.size() ? at + utf8::sequence_length(text.substr(at)) : text.size();
+  return end >= text.size() ? std::string_view::npos : end;
+}
+
 Val split(CallContext& context, Arguments args) {
   if (!all_strings(args.first(2)) || (args.size() == 3 && !args[2].is(Kind::Int)))
     return no_overload("split", args);
   if (!pay_reading(context, args)) return exhausted();
   const std::string_view text = args[0].as_string();
   const std::string_view separator = args[1].as_string();
-  int64_t limit = args.size() == 3 ? args[2].as_int() : -1;
+  const int64_t limit = args.size() == 3 ? args[2].as_int() : -1;
   std::vector<Val> parts;
-  if (limit == 0) return Val::list(std::move(parts));
-  const auto put = [&](std::string_view part) {
+  if (limit == 0 || (separator.empty() && text.empty())) return Val::list(std::move(parts));
+  for (size_t at = 0;;) {
+    const bool last = static_cast<int64_t>(parts.size()) + 1 == limit;
+    const size_t cut = last ? std::string_view::npos : next_cut(text, separator, at);
+    const std::string_view part = text.substr(at, cut - at);
     if (!context.budget.spend_bytes(part.size() + 64) || !context.budget.spend_steps(1))
-      return false;
+      return exhausted();
     parts.push_back(Val::string(part));
-    return true;
-  };
-  size_t at = 0;
-  while (limit < 0 || static_cast<int64_t>(parts.size()) + 1 < limit) {
-    size_t found = text.find(separator, at);
-    if (separator.empty()) {
-      const size_t length = at < text.size() ? utf8::sequence_length(text.substr(at)) : 0;
-      found = length == 0 || at + length >= text.size() ? std::string_view::npos : at + length;
-    }
-    if (found == std::string_view::npos) break;
-    if (!put(text.substr(at, found - at))) return exhausted();
-    at = found + separator.size();
+    if (cut == std::string_view::npos) return paid_list(context, std::move(parts));
+    at = cut + separator.size();
   }
-  if (separator.empty() && text.empty()) return Val::list(std::move(parts));
-  if (!put(text.substr(at))) return exhausted();
-  return paid_list(context, std::move(parts));
 }
 
 Val substring(CallContext& context, Arguments args) {

@@ -46,13 +46,8 @@ class Expander {
       return call_.text == "has" && call_.kids.size() == 1 ? has() : ok_status();
     }
     const AstNode& target = ast_.at(call_.kids[0]);
-    if (target.form == Form::Ident && (target.text == "cel" || target.text == ".cel")) {
-      if (call_.text == "bind" && call_.kids.size() == 4) return bind();
-      if (call_.text == "block" && call_.kids.size() == 3) return block();
-      if (call_.text == "index" && call_.kids.size() == 2) return numbered("@index", 1);
-      if (call_.text == "iterVar" && call_.kids.size() == 3) return numbered("@iter", 2);
-      if (call_.text == "accuVar" && call_.kids.size() == 3) return numbered("@accu", 2);
-    }
+    if (target.form == Form::Ident && (target.text == "cel" || target.text == ".cel"))
+      return cel_macro();
     for (const Comprehension& macro : kComprehensions) {
       if (macro.name == call_.text && macro.arguments + 1 == call_.kids.size()) return fold(macro);
     }
@@ -60,6 +55,16 @@ class Expander {
   }
 
  private:
+  Status cel_macro() {
+    const size_t arguments = call_.kids.size() - 1;
+    if (call_.text == "bind" && arguments == 3) return bind();
+    if (call_.text == "block" && arguments == 2) return block();
+    if (call_.text == "index" && arguments == 1) return numbered("@index", 1);
+    if (call_.text == "iterVar" && arguments == 2) return numbered("@iter", 2);
+    if (call_.text == "accuVar" && arguments == 2) return numbered("@accu", 2);
+    return ok_status();
+  }
+
   Error wrong(uint32_t node, const std::string& message) const {
     return error_at(ErrorCode::Malformed, source_, ast_.at(node).offset, message);
   }

@@ -76,11 +76,14 @@ class Parser {
   }
 
   // Guards the descent itself; the depth of the tree is guarded by add().
-  struct Descent {
+  class Descent {
+   public:
     explicit Descent(uint32_t& depth) : depth_(depth) { ++depth_; }
     ~Descent() { --depth_; }
     Descent(const Descent&) = delete;
     Descent& operator=(const Descent&) = delete;
+
+   private:
     uint32_t& depth_;
   };
 

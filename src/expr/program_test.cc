@@ -1,5 +1,6 @@
 #include "expr/program.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "expr/eval_for_test.h"
@@ -121,20 +122,21 @@ TEST(Program, ResultsOutliveTheirInputs) {
 TEST(Budget, HostileExpressionsEndEarly) {
   const std::string range = "lists.range(1000)";
   std::string doubling = "x";
-  for (int i = 0; i < 40; ++i) doubling = "cel.bind(x, x + x, " + doubling + ")";
+  for (int i = 0; i < 40; ++i) doubling = fmt::format("cel.bind(x, x + x, {})", doubling);
   std::string sharing = "x";
-  for (int i = 0; i < 60; ++i) sharing = "cel.bind(x, [x, x], " + sharing + ")";
+  for (int i = 0; i < 60; ++i) sharing = fmt::format("cel.bind(x, [x, x], {})", sharing);
+  sharing = fmt::format("cel.bind(x, [1], {})", sharing);
   for (const std::string& hostile : {
-           range + ".all(a, " + range + ".all(b, " + range + ".all(c, true)))",
-           "cel.bind(x, 'abcdefgh', " + doubling + ")",
-           "cel.bind(x, ['abcdefgh'], " + doubling + ")",
-           "cel.bind(x, [1], " + sharing + ") == cel.bind(x, [1], " + sharing + ")",
-           "cel.bind(x, [1], " + sharing + ")",
-           "'%s'.format([cel.bind(x, [1], " + sharing + ")])",
+           fmt::format("{0}.all(a, {0}.all(b, {0}.all(c, true)))", range),
+           fmt::format("cel.bind(x, 'abcdefgh', {})", doubling),
+           fmt::format("cel.bind(x, ['abcdefgh'], {})", doubling),
+           fmt::format("{0} == {0}", sharing),
+           sharing,
+           fmt::format("'%s'.format([{}])", sharing),
            std::string("lists.range(9223372036854775807)"),
-           range + ".map(a, " + range + ".map(b, " + range + "))",
-           range + ".map(a, 'x'.matches('(a?){500}' + string(a))).size()",
-           range + ".map(a, big)",
+           fmt::format("{0}.map(a, {0}.map(b, {0}))", range),
+           fmt::format("{}.map(a, 'x'.matches('(a?){{500}}' + string(a))).size()", range),
+           fmt::format("{}.map(a, big)", range),
        }) {
     Value big = Value::Array(2000, Value("0123456789012345678901234567890123456789"));
     Variables variables;

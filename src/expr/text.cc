@@ -89,18 +89,17 @@ std::string non_finite(double value) {
 
 std::string without_exponent(const Digits& parts) {
   std::string out = parts.negative ? "-" : "";
-  const int size = static_cast<int>(parts.digits.size());
   if (parts.exponent < 0) {
     out += "0.";
-    out.append(static_cast<size_t>(-parts.exponent - 1), '0');
+    for (int i = parts.exponent; i < -1; ++i) out += '0';
     return out + parts.digits;
   }
-  if (parts.exponent + 1 >= size) {
+  const size_t whole = static_cast<size_t>(parts.exponent) + 1;
+  if (whole >= parts.digits.size()) {
     out += parts.digits;
-    return out.append(static_cast<size_t>(parts.exponent + 1 - size), '0');
+    return out.append(whole - parts.digits.size(), '0');
   }
-  return out + parts.digits.substr(0, static_cast<size_t>(parts.exponent + 1)) + "." +
-         parts.digits.substr(static_cast<size_t>(parts.exponent + 1));
+  return out + parts.digits.substr(0, whole) + "." + parts.digits.substr(whole);
 }
 
 }  // namespace
