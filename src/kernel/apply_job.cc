@@ -39,7 +39,10 @@ void State::place(Job& job) {
   JobPlaces places = job.current_places();
   if (places.ready) {
     job.queue->ready.insert(ready_key(job));
-    if (job.queue->ready.just_outgrown()) oversized_queues_.push_back(job.queue);
+    if (job.queue->ready.too_large() && !job.queue->oversized) {
+      job.queue->oversized = true;
+      oversized_queues_.push_back(job.queue);
+    }
   }
   if (places.due_ms != 0) timers_.insert(timer_key(job, places.due_ms));
 }

@@ -85,6 +85,11 @@ class EventStory {
   std::string attempt(const JobStep& step) const { return " #" + std::to_string(step.attempt); }
   const std::string& job(const JobStep& step) { return names_.of(step.job); }
 
+  // An event that no story needs to tell apart yet.
+  template <class Event>
+  std::string details(const Event&) {
+    return "";
+  }
   std::string details(const JobCreated& e) {
     std::string line = job(e) + " " + std::string(state_name(e.state));
     return e.state == JobState::Scheduled ? line + when(e.scheduled_ms) : line;

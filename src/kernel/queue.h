@@ -43,7 +43,8 @@ struct Queue : Resident {
   int64_t created_ms = 0;
   int64_t rate_window_ms = 0;  // start of the running second
   uint32_t rate_used = 0;
-  bool wake = false;  // in memory only: a job became available since the engine last looked
+  bool wake = false;       // in memory only: a job became available since the engine last looked
+  bool oversized = false;  // in memory only: waits for its window to be shrunk
   SpillIndex<ReadyKey> ready;
 
   uint64_t count(JobState state) const { return counts[static_cast<size_t>(state)]; }

@@ -136,9 +136,11 @@ void State::evict() {
     const Job* job = jobs_.find(id);
     return job == nullptr || (job->dirty_since == 0 && job->in_flight == 0);
   };
-  for (Queue* queue : std::exchange(oversized_queues_, {}))
+  for (Queue* queue : std::exchange(oversized_queues_, {})) {
+    queue->oversized = false;
     if (queue->ready.too_large())
       queue->ready.shrink([&](const ReadyKey& key) { return is_on_disk(key.job); });
+  }
   if (timers_.too_large()) timers_.shrink([&](const TimerKey& key) { return is_on_disk(key.id); });
   while (clean_jobs_.size() > config_.resident_jobs_max) {
     Job* job = static_cast<Job*>(clean_jobs_.oldest());

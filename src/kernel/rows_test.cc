@@ -123,6 +123,20 @@ TEST(Rows, MemoryIsBoundedWhateverTheBacklog) {
   }
 }
 
+// A window that grew by reading back what was not yet flushed must shrink again like any other.
+TEST(Rows, AWindowFilledByReadingBackShrinksToo) {
+  World world(tiny());
+  for (int i = 0; i < 10; ++i) world.push();
+  world.evict();
+  for (int i = 0; i < 3; ++i) world.fetch();
+  for (int i = 0; i < 100; ++i) world.push();
+  world.collect(SIZE_MAX);
+  world.commit_rows();
+  world.evict();
+  EXPECT_LE(world.state().find_queue("q")->ready.resident(), 5u);
+  EXPECT_EQ(world.fetch(2), "JobLeased(j4 w1 #1) | JobLeased(j5 w1 #1)");
+}
+
 TEST(Rows, ARowThatCannotBeReadIsCorrupt) {
   for (Space space : {Space::Queue, Space::Limit, Space::Cron}) {
     MapCold disk;

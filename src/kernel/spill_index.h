@@ -57,7 +57,6 @@ class SpillIndex {
   }
 
   bool too_large() const { return window_.size() > window_max_; }
-  bool just_outgrown() const { return window_.size() == window_max_ + 1; }
   template <class OnDisk>
   void shrink(OnDisk&& on_disk) {
     auto cut = window_.begin();
