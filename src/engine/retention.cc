@@ -10,6 +10,7 @@ namespace {
 constexpr size_t kScanPerStep = 2'000;
 constexpr uint64_t kForgetPerStep = 500;
 constexpr size_t kDocumentsPerStep = 500;
+constexpr size_t kRunsPerStep = 500;
 
 }  // namespace
 
@@ -25,6 +26,7 @@ bool Retention::step(Frame& frame) {
     go_on_ = JobId();
     find_trim_point(now_ms);
     forget_documents(frame, DocKind::Idempotency, kDocumentsPerStep);
+    if (config_.finished_ms != 0) forget_runs(frame, now_ms - config_.finished_ms, kRunsPerStep, next_run_);
   }
   uint64_t kept = config_.finished_max == 0 ? 0 : finished_kept(frame.state());
   bool too_many = config_.finished_max != 0 && kept > config_.finished_max;

@@ -37,6 +37,7 @@ class Retention {
   Store& store_;
   int64_t next_ms_ = 0;
   JobId go_on_;
+  RunId next_run_;
   bool sweeping_ = false;
   uint64_t trim_before_ = 0;
 };

@@ -29,8 +29,10 @@ void use_rate(int64_t& window_ms, uint32_t& used, int64_t period_ms, int64_t now
 void State::changed(Resident& entity, Stamp stamp) {
   entity.version = stamp.sequence;
   if (entity.dirty_since != 0) return;
-  if (entity.kind == EntityKind::Job && entity.in_flight == 0 && entity.before != nullptr)
-    clean_jobs_.remove(entity);
+  if (entity.in_flight == 0 && entity.before != nullptr) {
+    if (entity.kind == EntityKind::Job) clean_jobs_.remove(entity);
+    if (entity.kind == EntityKind::Run) clean_runs_.remove(entity);
+  }
   entity.dirty_since = stamp.sequence;
   dirty_.push_newest(entity);
 }
@@ -109,6 +111,7 @@ void State::wake(Queue& queue) {
 
 void State::apply(const JobCreated& event, Stamp stamp) {
   count_move(event, event.state, stamp);
+  child_started(event.parent, event.job, stamp);
   if (Job* known = resident_job(event.job)) {
     if (!known->forgotten || known->version >= stamp.sequence) return;  // its row is newer
     buried_.emplace(known, jobs_.take(known->id));

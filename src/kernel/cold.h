@@ -23,6 +23,8 @@ enum class Space : uint8_t {
   Limit = 4,    // key → Limit
   Doc = 5,      // kind, key → Doc
   Cron = 6,     // name → Cron
+  Run = 7,     // id → Run
+  RunChild = 8,  // run id, index → PlanNode: children that have not started, and callbacks
   Ready = 10,   // queue, order → nothing: jobs that wait for a worker
   Due = 11,     // time, kind, id → nothing: jobs and runs that a timer will move
   Unique = 12,  // unique key, id → nothing

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "kernel/run_flow.h"
+
 namespace pawl {
 namespace {
 
@@ -48,6 +50,7 @@ void lease(Frame& frame, const Job& job, const FetchJobs& command) {
   int64_t timeout_ms = job.spec_view().timeout_ms;
   event.deadline_ms = timeout_ms == 0 ? 0 : frame.now_ms() + timeout_ms;
   frame.emit(event);
+  if (!job.parent.run.is_nil()) job_began(frame, event.job);
 }
 
 void fetch_from(Frame& frame, const Queue& queue, const FetchJobs& command, Fetched& fetched) {

@@ -2,6 +2,7 @@
 
 #include "base/backoff.h"
 #include "kernel/fetch_jobs.h"
+#include "kernel/run_flow.h"
 
 namespace pawl {
 namespace {
@@ -54,7 +55,8 @@ void fail(Frame& frame, const Job& job, JobError error) {
   auto event = event_for<JobFailed>(job);
   error.attempt = job.attempt;
   error.at_ms = frame.now_ms();
-  bool again = job.attempt < job.max_attempts && !is_final(error, policy);
+  bool again = job.attempt < job.max_attempts && !is_final(error, policy) &&
+               may_try_again(frame.state(), job);
   event.to = again ? JobState::Retryable : JobState::Discarded;
   if (again) {
     BackoffPolicy backoff{.strategy = policy.backoff,
@@ -68,7 +70,9 @@ void fail(Frame& frame, const Job& job, JobError error) {
     event.dead_letter = policy.on_exhaustion == OnExhaustion::DeadLetter;
   }
   event.error = std::move(error);
+  JobId id = job.id;
   frame.emit(event);
+  if (!again) job_ended(frame, id);
 }
 
 }  // namespace
@@ -90,6 +94,7 @@ Status ack_job(Frame& frame, const LeaseClaim& claim, const std::string& result)
   event.result = result;
   event.started_ms = job->started_ms;
   frame.emit(event);
+  job_ended(frame, claim.job);
   return ok_status();
 }
 
@@ -97,6 +102,10 @@ Status nack_job(Frame& frame, const NackJob& command) {
   PAWL_TRY(const Job* job, holder(frame, command.claim));
   if (!command.requeue) {
     fail(frame, *job, command.error);
+    return ok_status();
+  }
+  if (!may_try_again(frame.state(), *job)) {
+    cancel_job(frame, *job, "its workflow has ended");
     return ok_status();
   }
   auto event = event_for<JobRequeued>(*job);
@@ -118,6 +127,7 @@ void cancel_job(Frame& frame, const Job& job, std::string_view reason) {
   auto event = event_for<JobCancelled>(job);
   event.reason = reason;
   frame.emit(event);
+  job_ended(frame, event.job);
 }
 
 Status cancel_job(Frame& frame, const JobId& id, std::string_view reason) {
@@ -142,11 +152,15 @@ Status revive_job(Frame& frame, const JobId& id) {
   const Job* job = frame.state().find_job(id);
   if (job == nullptr) return no_such_job(id);
   if (job->state != JobState::Discarded) return wrong_state(*job, "discarded");
-  auto event = event_for<JobRevived>(*job);
-  event.was_dead_letter = job->dead_letter;
+  revive(frame, *job);
+  return ok_status();
+}
+
+void revive(Frame& frame, const Job& job) {
+  auto event = event_for<JobRevived>(job);
+  event.was_dead_letter = job.dead_letter;
   event.attempt = 0;
   frame.emit(event);
-  return ok_status();
 }
 
 Status delete_dead(Frame& frame, const JobId& id) {
@@ -164,7 +178,7 @@ Status delete_dead(Frame& frame, const JobId& id) {
 // A worker that went silent: the job waits again, unless it has had all its attempts; a job that
 // kills every worker must not go round for ever.
 void expire_lease(Frame& frame, const Job& job) {
-  if (job.attempt >= job.max_attempts) {
+  if (job.attempt >= job.max_attempts || !may_try_again(frame.state(), job)) {
     fail(frame, job,
          {.code = "lease_expired",
           .type = "lease_expired",
@@ -179,6 +193,10 @@ void fail_by_timeout(Frame& frame, const Job& job) {
        {.code = "timeout", .type = "timeout", .message = "the job ran longer than its timeout_ms"});
 }
 
-void expire_job(Frame& frame, const Job& job) { frame.emit(event_for<JobExpired>(job)); }
+void expire_job(Frame& frame, const Job& job) {
+  auto event = event_for<JobExpired>(job);
+  frame.emit(event);
+  job_ended(frame, event.job);
+}
 
 }  // namespace pawl

@@ -39,6 +39,8 @@ Status activate_job(Frame& frame, const JobId& job);
 // discarded → available with attempts starting again; NotFound unless the job is discarded.
 Status revive_job(Frame& frame, const JobId& job);
 Status delete_dead(Frame& frame, const JobId& job);
+// The same for a job that its run wants done again, whatever ended it.
+void revive(Frame& frame, const Job& job);
 
 // What a timer found: the job's own due time has come.
 void expire_lease(Frame& frame, const Job& job);

@@ -2,6 +2,7 @@
 
 #include "kernel/cron_jobs.h"
 #include "kernel/finish_job.h"
+#include "kernel/run_flow.h"
 
 namespace pawl {
 namespace {
@@ -27,6 +28,10 @@ bool fire_timers(Frame& frame, size_t max) {
   for (size_t i = 0; i < max; ++i) {
     const TimerKey* timer = frame.state().first_timer();
     if (timer != nullptr && timer->due_ms <= frame.now_ms()) {
+      if (timer->kind == TimerKind::Run) {
+        run_due(frame, RunId(timer->id));
+        continue;
+      }
       const Job* job = frame.state().find_job(JobId(timer->id));
       if (frame.state().cold_failed()) return false;
       PAWL_CHECK(job != nullptr);

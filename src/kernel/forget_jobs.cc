@@ -9,6 +9,7 @@ Forgotten forget_jobs(Frame& frame, const ForgetJobs& command) {
   Forgotten result;
   JobId stopped_at;
   JobId go_on = frame.state().each_job(command.from, false, command.scan_max, [&](const Job& job) {
+    if (!job.parent.run.is_nil() && frame.state().find_run(job.parent.run) != nullptr) return true;
     if (!is_terminal(job.state) || job.finished_ms > command.finished_before_ms) return true;
     if (result.jobs == command.at_most) {
       stopped_at = job.id;
@@ -24,6 +25,21 @@ Forgotten forget_jobs(Frame& frame, const ForgetJobs& command) {
   result.go_on = stopped_at.is_nil() ? go_on : stopped_at;
   for (const auto& [queue, event] : by_queue) frame.emit(event);
   return result;
+}
+
+uint64_t forget_runs(Frame& frame, int64_t finished_before_ms, size_t at_most, RunId& cursor) {
+  std::vector<RunId> gone;
+  cursor = frame.state().each_run(cursor, false, at_most * 4, [&](const Run& run) {
+    const Run* outermost = &run;
+    while (outermost != nullptr && !outermost->parent.run.is_nil())
+      outermost = frame.state().find_run(outermost->parent.run);
+    bool over = outermost == nullptr ||
+                (is_terminal(outermost->state) && outermost->finished_ms <= finished_before_ms);
+    if (over && is_terminal(run.state)) gone.push_back(run.id);
+    return gone.size() < at_most;
+  });
+  for (const RunId& id : gone) frame.emit(RunForgotten{id});
+  return gone.size();
 }
 
 uint64_t forget_documents(Frame& frame, DocKind kind, size_t at_most) {

@@ -18,6 +18,11 @@ struct Forgotten {
 };
 Forgotten forget_jobs(Frame& frame, const ForgetJobs& command);
 
+// Finished runs; those inside another go with it. Their jobs go in a later sweep: a job outlives
+// its run, never the reverse, so that results can be read as long as the run can. `cursor` is where
+// to go on; nil at the end.
+uint64_t forget_runs(Frame& frame, int64_t finished_before_ms, size_t at_most, RunId& cursor);
+
 // Documents whose time is up.
 uint64_t forget_documents(Frame& frame, DocKind kind, size_t at_most);
 

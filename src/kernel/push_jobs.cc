@@ -127,34 +127,47 @@ void create(Frame& frame, const NewJob& job, const JobId& id, int64_t scheduled_
   frame.emit(event);
 }
 
+// A job that was admitted. Unique policies other than reject are carried out here.
+Pushed push(Frame& frame, const NewJob& job) {
+  int64_t scheduled_ms = job.scheduled_ms;
+  if (!job.unique.key.empty() && job.unique.on_conflict != OnConflict::Reject) {
+    if (const Job* existing = find_conflict(frame.state(), job.unique, frame.now_ms())) {
+      if (job.unique.on_conflict == OnConflict::Ignore) return {existing->id, false};
+      if (job.unique.on_conflict == OnConflict::ReplaceExceptSchedule &&
+          existing->state == JobState::Scheduled)
+        scheduled_ms = existing->scheduled_ms;
+      if (!is_terminal(existing->state))
+        cancel_job(frame, *existing, "replaced by a newer unique job");
+    }
+  }
+  JobId id = job.id.is_nil() ? JobId(frame.fresh_id()) : job.id;
+  create(frame, job, id, scheduled_ms);
+  return {id, true};
+}
+
 }  // namespace
 
 Result<std::vector<Pushed>> push_jobs(Frame& frame, const std::vector<NewJob>& jobs) {
   Admission admission(frame.state(), frame.now_ms(), jobs.size());
   for (size_t i = 0; i < jobs.size(); ++i) PAWL_TRY_DO(admission.admit(jobs[i], i));
-
   std::vector<Pushed> pushed;
   pushed.reserve(jobs.size());
-  for (const NewJob& job : jobs) {
-    int64_t scheduled_ms = job.scheduled_ms;
-    if (!job.unique.key.empty() && job.unique.on_conflict != OnConflict::Reject) {
-      if (const Job* existing = find_conflict(frame.state(), job.unique, frame.now_ms())) {
-        if (job.unique.on_conflict == OnConflict::Ignore) {
-          pushed.push_back({existing->id, false});
-          continue;
-        }
-        if (job.unique.on_conflict == OnConflict::ReplaceExceptSchedule &&
-            existing->state == JobState::Scheduled)
-          scheduled_ms = existing->scheduled_ms;
-        if (!is_terminal(existing->state))
-          cancel_job(frame, *existing, "replaced by a newer unique job");
-      }
-    }
-    JobId id = job.id.is_nil() ? JobId(frame.fresh_id()) : job.id;
-    create(frame, job, id, scheduled_ms);
-    pushed.push_back({id, true});
-  }
+  for (const NewJob& job : jobs) pushed.push_back(push(frame, job));
   return pushed;
+}
+
+Result<JobId> place_job(Frame& frame, const NewJob& job) {
+  if (!job.id.is_nil() && frame.state().find_job(job.id) != nullptr)
+    return Error{ErrorCode::Duplicate, "a job with the id " + job.id.text() + " exists already"};
+  bool picky =
+      job.unique.on_conflict == OnConflict::Reject || job.unique.on_conflict == OnConflict::Ignore;
+  if (!job.unique.key.empty() && picky) {
+    const Job* existing = find_conflict(frame.state(), job.unique, frame.now_ms());
+    if (existing != nullptr)
+      return Error{ErrorCode::Duplicate,
+                   "a job with the same unique key exists: " + existing->id.text()};
+  }
+  return push(frame, job).id;
 }
 
 }  // namespace pawl

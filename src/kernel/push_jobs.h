@@ -14,4 +14,8 @@ struct Pushed {
 
 Result<std::vector<Pushed>> push_jobs(Frame& frame, const std::vector<NewJob>& jobs);
 
+// One job that a run or cron brings about: depth bounds do not apply to it, since it must not be
+// lost; its unique policy does. Duplicate if that refuses it.
+Result<JobId> place_job(Frame& frame, const NewJob& job);
+
 }  // namespace pawl

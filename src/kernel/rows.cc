@@ -93,6 +93,12 @@ void State::rows_durable() {
     --entity->in_flight;
     if (entity->kind == EntityKind::Job)
       static_cast<Job*>(entity)->row_durable = static_cast<Job*>(entity)->has_row;
+    if (entity->kind == EntityKind::Run) {
+      auto* run = static_cast<Run*>(entity);
+      run->row_durable = run->has_row;
+      if (run->row_durable)
+        run->held.clear();  // written with the first row: from now on they are read back
+    }
     if (entity->in_flight == 0 && entity->dirty_since == 0) settle(*entity);
   }
 }
@@ -101,6 +107,7 @@ void State::rows_durable() {
 // itself.
 void State::settle(Resident& entity) {
   if (entity.kind == EntityKind::Job) return settle_job(static_cast<Job&>(entity));
+  if (entity.kind == EntityKind::Run) return settle_run(static_cast<Run&>(entity));
   if (entity.kind == EntityKind::Doc) {
     auto& doc = static_cast<Doc&>(entity);
     if (doc.deleted || doc.doc_kind == DocKind::Idempotency)
@@ -133,8 +140,9 @@ uint64_t State::tail_start(uint64_t next_sequence) const {
 
 void State::evict() {
   auto is_on_disk = [&](const Uuid& id) {
-    const Job* job = jobs_.find(id);
-    return job == nullptr || (job->dirty_since == 0 && job->in_flight == 0);
+    const Resident* entity = jobs_.find(id);
+    if (entity == nullptr) entity = runs_.find(id);
+    return entity == nullptr || (entity->dirty_since == 0 && entity->in_flight == 0);
   };
   for (Queue* queue : std::exchange(oversized_queues_, {})) {
     queue->oversized = false;
@@ -147,6 +155,11 @@ void State::evict() {
     clean_jobs_.remove(*job);
     jobs_.erase(job->id);
   }
+  while (clean_runs_.size() > config_.resident_runs_max) {
+    Run* run = static_cast<Run*>(clean_runs_.oldest());
+    clean_runs_.remove(*run);
+    runs_.erase(run->id);
+  }
   if (docs_.size() > config_.docs_max)
     std::erase_if(docs_, [](const auto& entry) {
       const Doc& doc = *entry.second;
@@ -155,7 +168,10 @@ void State::evict() {
 }
 
 StateCounts State::counts() const {
-  return {.jobs_resident = jobs_.size(), .dirty = dirty_.size(), .queues = queues_.size()};
+  return {.jobs_resident = jobs_.size(),
+          .runs_resident = runs_.size(),
+          .dirty = dirty_.size(),
+          .queues = queues_.size()};
 }
 
 }  // namespace pawl

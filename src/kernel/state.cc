@@ -300,6 +300,10 @@ const ReadyKey* State::next_ready(const Queue& queue, const ReadyKey& key) const
 }
 
 bool State::due_entry_is_live(const TimerKey& key) const {
+  if (key.kind == TimerKind::Run) {
+    const Run* run = runs_.find(key.id);
+    return run == nullptr || run->due_ms() == key.due_ms;
+  }
   const Job* job = jobs_.find(key.id);
   return job == nullptr || job->current_places().due_ms == key.due_ms;
 }

@@ -26,11 +26,13 @@
 #include "kernel/id_table.h"
 #include "kernel/job.h"
 #include "kernel/queue.h"
+#include "kernel/run.h"
 
 namespace pawl {
 
 struct StateConfig {
   size_t resident_jobs_max = 100'000;
+  size_t resident_runs_max = 20'000;
   size_t ready_window_max = 32'768;  // per queue
   size_t timer_window_max = 65'536;
   size_t queues_max = 100'000;
@@ -55,6 +57,7 @@ struct TimerKey {
 
 struct StateCounts {
   size_t jobs_resident = 0;
+  size_t runs_resident = 0;
   size_t dirty = 0;
   size_t queues = 0;
 };
@@ -70,6 +73,10 @@ class State {
 
   // --- reading
   const Job* find_job(const JobId& id) const;
+  const Run* find_run(const RunId& id) const;
+  // The plan of a child that has not started, or of a callback (held_callback()); false if there is
+  // none.
+  bool held_plan(const Run& run, uint32_t index, PlanNode& out) const;
   const Queue* find_queue(std::string_view scoped) const;
   const Limit* find_limit(std::string_view key) const;
   const Cron* find_cron(std::string_view name) const;
@@ -96,6 +103,8 @@ class State {
   // rows at most and returns where to go on (nil: at the end).
   JobId each_job(const JobId& from, bool newest_first, size_t scan_max,
                  FunctionRef<bool(const Job&)> visit) const;
+  RunId each_run(const RunId& from, bool newest_first, size_t scan_max,
+                 FunctionRef<bool(const Run&)> visit) const;
   JobId each_dead(const JobId& from, size_t scan_max, FunctionRef<bool(const Job&)> visit) const;
 
   // --- changing: one overload per event, in apply_*.cc
@@ -121,6 +130,13 @@ class State {
   void apply(const CronDeleted& event, Stamp stamp);
   void apply(const CronFired& event, Stamp stamp);
   void apply(const CronSkipped& event, Stamp stamp);
+  void apply(const RunCreated& event, Stamp stamp);
+  void apply(const RunStarted& event, Stamp stamp);
+  void apply(const RunChildDone& event, Stamp stamp);
+  void apply(const RunCallbackFired& event, Stamp stamp);
+  void apply(const RunFinished& event, Stamp stamp);
+  void apply(const RunRetried& event, Stamp stamp);
+  void apply(const RunForgotten& event, Stamp stamp);
   // Decodes and applies one journaled event.
   Status fold(const journal::EventBytes& event);
 
@@ -150,6 +166,10 @@ class State {
  private:
   Job* resident_job(const JobId& id) const;  // loads; includes forgotten ones
   Job* job_for(const JobStep& step, Stamp stamp);
+  Run* resident_run(const RunId& id) const;
+  Run* run_for(const RunId& id, Stamp stamp);
+  void child_started(const JobParent& parent, const Uuid& child, Stamp stamp);
+  void set_deadline(Run& run, int64_t deadline_ms);
   Queue& need_queue(std::string_view scoped) const;
   void load_places(Job& job) const;
   Queue* queue_for(std::string_view scoped, Stamp stamp);
@@ -158,7 +178,9 @@ class State {
   void changed(Resident& entity, Stamp stamp);
   void settle(Resident& entity);
   void settle_job(Job& job);
+  void settle_run(Run& run);
   void collect_job(Job& job, std::vector<Row>& out);
+  void collect_run(Run& run, std::vector<Row>& out);
   void collect_entity(Resident& entity, std::vector<Row>& out);
   void unplace(Job& job);
   void place(Job& job);
@@ -177,6 +199,7 @@ class State {
   Cold& cold_;
   StateConfig config_;
   mutable IdTable<Job> jobs_;
+  mutable IdTable<Run> runs_;
   // Forgotten jobs whose id was taken by a new job before their row was removed.
   std::map<const Job*, std::unique_ptr<Job>> buried_;
   mutable std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues_;
@@ -189,6 +212,7 @@ class State {
   std::set<std::pair<int64_t, std::string>> cron_timers_;
   ResidentList dirty_;
   mutable ResidentList clean_jobs_;
+  mutable ResidentList clean_runs_;
   std::deque<std::vector<Resident*>> in_flight_;
   std::vector<Queue*> ready_queues_;
   std::vector<Queue*> oversized_queues_;  // their window wants shrinking

@@ -1,0 +1,141 @@
+#include "kernel/run.h"
+
+#include "base/clock.h"
+
+namespace pawl {
+namespace {
+
+struct ReasonEntry {
+  uint32_t index = 0;
+  std::string reason;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "index", self.index);
+    visit(2, "reason", self.reason);
+  }
+};
+
+struct IdEntry {
+  uint32_t index = 0;
+  Uuid id;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "index", self.index);
+    visit(2, "id", self.id);
+  }
+};
+
+struct RunRow {
+  Run* run;
+  std::vector<ReasonEntry> reasons;
+  std::vector<IdEntry> ids;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    Run& run = *self.run;
+    visit(1, "id", run.id);
+    visit(2, "version", run.version);
+    visit(3, "kind", run.kind);
+    visit(4, "state", run.state);
+    visit(5, "on_timeout", run.on_timeout);
+    visit(6, "name", run.name);
+    visit(7, "tenant", run.tenant);
+    visit(8, "meta", run.meta);
+    visit(9, "parent", run.parent);
+    visit(10, "total", run.total);
+    visit(11, "job_count", run.job_count);
+    visit(12, "completed", run.completed);
+    visit(13, "failed", run.failed);
+    visit(14, "concurrency", run.concurrency);
+    visit(15, "generation", run.generation);
+    visit(16, "callbacks_fired", run.callbacks_fired);
+    visit(17, "callbacks_done", run.callbacks_done);
+    visit(18, "callbacks_failed", run.callbacks_failed);
+    visit(19, "next_child", run.next_child);
+    visit(20, "created_ms", run.created_ms);
+    visit(21, "started_ms", run.started_ms);
+    visit(22, "finished_ms", run.finished_ms);
+    visit(23, "deadline_ms", run.deadline_ms);
+    visit(24, "children", run.children);
+    visit(25, "reason", run.reason);
+    visit(26, "reasons", self.reasons);
+    visit(27, "cancelled", run.cancelled);
+    visit(28, "timeout_ms", run.timeout_ms);
+    visit(29, "client_id", run.client_id);
+    visit(30, "ids", self.ids);
+  }
+};
+
+}  // namespace
+
+std::string encode_run(const Run& run) {
+  RunRow row{const_cast<Run*>(&run), {}, {}};
+  for (const auto& [index, id] : run.ids) row.ids.push_back({index, id});
+  for (const auto& [index, reason] : run.reasons) row.reasons.push_back({index, reason});
+  return codec::encoded(row);
+}
+
+bool decode_run(std::string_view bytes, Run& run) {
+  RunRow row{&run, {}, {}};
+  if (!codec::decode(bytes, row)) return false;
+  for (ReasonEntry& entry : row.reasons) run.reasons[entry.index] = std::move(entry.reason);
+  for (const IdEntry& entry : row.ids) run.ids[entry.index] = entry.id;
+  return run.children.size() == run.total;
+}
+
+std::string_view kind_name(RunKind kind) {
+  switch (kind) {
+    case RunKind::None:
+      return "";
+    case RunKind::Chain:
+      return "chain";
+    case RunKind::Group:
+      return "group";
+    case RunKind::Batch:
+      return "batch";
+    case RunKind::Dag:
+      return "dag";
+    case RunKind::Map:
+      return "map";
+  }
+  return "";
+}
+
+std::string_view state_name(RunState state) {
+  switch (state) {
+    case RunState::None:
+      return "";
+    case RunState::Running:
+      return "running";
+    case RunState::Completed:
+      return "completed";
+    case RunState::Failed:
+      return "failed";
+    case RunState::Cancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+std::string_view role_name(CallbackRole role) {
+  switch (role) {
+    case CallbackRole::OnComplete:
+      return "on_complete";
+    case CallbackRole::OnSuccess:
+      return "on_success";
+    case CallbackRole::OnFailure:
+      return "on_failure";
+    case CallbackRole::OnCancel:
+      return "on_cancel";
+  }
+  return "";
+}
+
+Uuid child_id(const RunId& run, uint32_t index) {
+  uint64_t a = mix64(run.hi ^ mix64(run.lo ^ mix64(index)));
+  return Uuid::v7(run.unix_ms(), a, mix64(a ^ run.lo), run.partition());
+}
+
+}  // namespace pawl

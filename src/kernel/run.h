@@ -1,0 +1,93 @@
+// Run: one composition of children (jobs or nested runs) and how far it has come.
+//
+// A child's id is derived from the run's id and the child's place, so a run of a hundred thousand
+// jobs holds one byte for each. Children that have not started are kept as rows of their own
+// (Space::RunChild) and read when their turn comes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "journal/events.h"
+#include "kernel/plan.h"
+#include "kernel/resident.h"
+
+namespace pawl {
+
+struct Run : Resident {
+  Run() : Resident(EntityKind::Run) {}
+
+  RunId id;
+  RunKind kind = RunKind::None;
+  RunState state = RunState::None;
+  RunTimeout on_timeout = RunTimeout::Fail;
+  std::string name;
+  std::string tenant;
+  std::string meta;
+  JobParent parent;
+  uint32_t total = 0;
+  uint32_t job_count = 0;
+  uint32_t completed = 0;  // direct children that completed or were skipped
+  uint32_t failed =
+      0;  // direct children that failed; while the run goes on, also cancelled and expired ones
+  uint32_t cancelled =
+      0;  // direct children that were cancelled because the run had ended or could not go on
+  uint32_t concurrency = 0;
+  uint32_t generation = 0;       // how often it was retried
+  uint32_t callbacks_fired = 0;  // bit per CallbackRole, of this generation
+  uint32_t callbacks_done = 0;
+  uint32_t callbacks_failed = 0;
+  uint32_t next_child = 0;  // of a map: the first that has not started
+  int64_t created_ms = 0;
+  int64_t started_ms = 0;
+  int64_t finished_ms = 0;
+  int64_t deadline_ms = 0;
+  int64_t timeout_ms = 0;
+  std::string children;          // ChildState, one byte each
+  std::string reason;            // of its end
+  std::string client_id;         // the text that a client chose as id, if it is no UUID
+  std::map<uint32_t, Uuid> ids;  // children whose id a client chose
+  std::map<uint32_t, std::string>
+      reasons;  // children that failed or were skipped without a job of their own
+
+  // In memory only.
+  std::map<uint32_t, std::string> held;  // PlanNode, encoded, of children not yet on disk
+  bool forgotten = false;
+  bool has_row = false;
+  bool row_durable = false;
+  int64_t due_on_disk_ms = 0;
+  // Of a dag, read off the plans when first needed: who waits for whom.
+  std::vector<std::vector<uint32_t>> dependents;
+  std::vector<std::vector<uint32_t>> depends_on;
+
+  ChildState child(uint32_t index) const { return static_cast<ChildState>(children[index]); }
+  uint32_t done() const { return completed + failed + cancelled; }
+  int64_t due_ms() const { return state == RunState::Running && !forgotten ? deadline_ms : 0; }
+};
+
+std::string encode_run(const Run& run);
+bool decode_run(std::string_view bytes, Run& run);
+
+std::string_view kind_name(RunKind kind);
+std::string_view state_name(RunState state);
+std::string_view role_name(CallbackRole role);
+inline bool is_terminal(RunState state) {
+  return state != RunState::Running && state != RunState::None;
+}
+
+// Callbacks stand behind the children: one place per role and generation.
+constexpr uint32_t kCallbackBase = 0x80000000u;
+inline bool is_callback(uint32_t index) { return index >= kCallbackBase; }
+inline uint32_t callback_index(CallbackRole role, uint32_t generation) {
+  return kCallbackBase | generation << 4 | static_cast<uint32_t>(role);
+}
+inline CallbackRole callback_role(uint32_t index) { return static_cast<CallbackRole>(index & 0xf); }
+inline uint32_t callback_generation(uint32_t index) { return (index & ~kCallbackBase) >> 4; }
+// The plan of a callback is held under the index of its role in generation 0.
+inline uint32_t held_callback(CallbackRole role) { return callback_index(role, 0); }
+
+// The id of the job or nested run that fills this place.
+Uuid child_id(const RunId& run, uint32_t index);
+
+}  // namespace pawl

@@ -1,0 +1,259 @@
+#include "kernel/run_values.h"
+
+#include "base/value.h"
+#include "expr/cache.h"
+#include "expr/convert.h"
+#include "expr/template.h"
+
+namespace pawl {
+namespace {
+
+expr::ProgramCache& programs() {
+  static expr::ProgramCache cache;  // of compiled texts: what it holds changes no result
+  return cache;
+}
+
+void append_job_failure(std::string& out, const Job& job) {
+  json::Writer w(out);
+  w.begin_object().key("error").begin_object();
+  if (job.state == JobState::Cancelled) {
+    w.field("code", "cancelled").field("message", "the job was cancelled");
+  } else if (job.expired) {
+    w.field("code", "expired").field("message", "the job expired before a worker took it");
+  } else if (job.extras && !job.extras->errors.empty()) {
+    const JobError& error = job.extras->errors.back();
+    w.field("code", error.code).field("type", error.type).field("message", error.message);
+    if (!error.details.empty()) w.field_raw("details", error.details);
+  }
+  w.key("job_id").uuid(job.id).field_int("attempt", job.attempt).end_object().end_object();
+}
+
+void append_reason(std::string& out, const Run& run, uint32_t index) {
+  auto at = run.reasons.find(index);
+  json::Writer w(out);
+  w.begin_object().key("error").begin_object().field("code", "not_started");
+  w.field("message", at == run.reasons.end() ? "it did not run" : at->second)
+      .end_object()
+      .end_object();
+}
+
+std::string step_name(const State& state, const Run& run, uint32_t index) {
+  PlanNode node;
+  if (run.kind == RunKind::Dag && state.held_plan(run, index, node) && !node.name.empty())
+    return node.name;
+  return std::to_string(index);
+}
+
+// The results as CEL sees them: `results` by place, `steps` by name.
+struct ResultsScope {
+  Value results = Value::Array{};
+  Value steps = Value::Object{};
+  Value item;
+  expr::Variables variables;
+
+  void load(const State& state, const ParentResults& parents) {
+    Value::Array list;
+    Value::Object by_name;
+    for (uint32_t child : parents.children) {
+      std::string text;
+      append_child_result(text, state, *parents.run, child);
+      Value value = Value::parse(text).value();
+      by_name.set(step_name(state, *parents.run, child), value);
+      list.push_back(std::move(value));
+    }
+    results = std::move(list);
+    steps = std::move(by_name);
+    variables.json("results", results).json("steps", steps);
+  }
+};
+
+Result<Value> map_items(const State& state, const PlanNode& plan, const JobParent& parent) {
+  if (!plan.over.empty() && plan.over[0] == '[') {
+    auto literal = Value::parse(plan.over);
+    if (literal.ok()) return literal;
+  }
+  ResultsScope scope;
+  scope.load(state, parent_results(state, parent));
+  PAWL_TRY(auto program, programs().get(expr::unwrap_template(plan.over)));
+  expr::Budget budget;
+  PAWL_TRY(expr::Val value, program->evaluate(scope.variables, budget));
+  return expr::to_json(value, budget);
+}
+
+// Puts the item where the template asks for it (${{ item }}, ${{ index }}); as the last argument if
+// it asks nowhere.
+Result<std::string> args_for_item(std::string_view args, const Value& item, size_t index) {
+  PAWL_TRY(Value tree, Value::parse(args));
+  if (!expr::has_template(args)) {
+    tree.as_array().push_back(item);
+    return tree.json();
+  }
+  Value place(static_cast<int64_t>(index));
+  expr::Variables variables;
+  variables.json("item", item).json("index", place);
+  expr::Budget budget;
+  PAWL_TRY(expr::Interpolated filled, expr::interpolate(tree, variables, programs(), budget));
+  return filled.value.json();
+}
+
+}  // namespace
+
+Uuid child_of(const State&, const Run& run, uint32_t index) {
+  auto at = run.ids.find(index);
+  return at != run.ids.end() ? at->second : child_id(run.id, index);
+}
+
+void append_child_result(std::string& out, const State& state, const Run& run, uint32_t index) {
+  ChildState child = run.child(index);
+  if (child == ChildState::Waiting || child == ChildState::Started || child == ChildState::Skipped)
+    return void(out.append("null"));
+  Uuid id = child_of(state, run, index);
+  if (const Job* job = state.find_job(JobId(id))) {
+    if (child != ChildState::Completed) return append_job_failure(out, *job);
+    out.append(job->result.empty() ? "null" : job->result);
+  } else if (const Run* nested = state.find_run(RunId(id))) {
+    append_run_result(out, state, *nested);
+  } else {
+    append_reason(out, run, index);
+  }
+}
+
+void append_run_result(std::string& out, const State& state, const Run& run) {
+  if (run.kind == RunKind::Chain) {
+    uint32_t last = run.total;
+    while (last > 0 && (run.child(last - 1) == ChildState::Waiting ||
+                        run.child(last - 1) == ChildState::Skipped))
+      --last;
+    if (last == 0) return void(out.append("null"));
+    return append_child_result(out, state, run, last - 1);
+  }
+  json::Writer w(out);
+  w.begin_object();
+  for (uint32_t i = 0; i < run.total; ++i) {
+    w.key(step_name(state, run, i));
+    append_child_result(out, state, run, i);
+  }
+  w.end_object();
+}
+
+ParentResults parent_results(const State& state, const JobParent& parent) {
+  ParentResults results;
+  JobParent at = parent;
+  while (!at.run.is_nil()) {
+    const Run* run = state.find_run(at.run);
+    if (run == nullptr) return results;
+    results.run = run;
+    if (is_callback(at.node)) {
+      for (uint32_t i = 0; i < run->total; ++i) results.children.push_back(i);
+      return results;
+    }
+    if (run->kind == RunKind::Chain && at.node > 0) {
+      for (uint32_t i = at.node > kParentResultsMax ? at.node - kParentResultsMax : 0; i < at.node;
+           ++i)
+        results.children.push_back(i);
+      return results;
+    }
+    if (run->kind == RunKind::Dag && !dag_edges(state, *run).depends_on[at.node].empty()) {
+      results.children = dag_edges(state, *run).depends_on[at.node];
+      return results;
+    }
+    at = run->parent;  // the first of its run, or one of many: what came before the run counts
+  }
+  results.run = nullptr;
+  return results;
+}
+
+void render_parent_results(json::Writer& w, const State& state, const Job& job) {
+  ParentResults parents = parent_results(state, job.parent);
+  std::vector<std::string> texts;
+  for (uint32_t child : parents.children)
+    append_child_result(texts.emplace_back(), state, *parents.run, child);
+  w.key("workflow_id").uuid(job.parent.run).key("parent_results").begin_array();
+  for (const std::string& text : texts) w.raw(text);
+  w.end_array();
+  if (!parents.children.empty() && parents.run->kind == RunKind::Chain && parents.children[0] > 0)
+    w.field_int("parent_results_offset", parents.children[0]);
+  w.key("workflow").begin_object().key("id").uuid(job.parent.run);
+  if (is_callback(job.parent.node)) {
+    w.field("callback", role_name(callback_role(job.parent.node)));
+  } else {
+    w.field_int("index", job.parent.node);
+  }
+  w.key("parent_results").begin_object();
+  for (size_t i = 0; i < texts.size(); ++i)
+    w.key(step_name(state, *parents.run, parents.children[i])).raw(texts[i]);
+  w.end_object().end_object();
+}
+
+Result<bool> guard_holds(const State& state, const Run& run, uint32_t index, const PlanNode& node) {
+  ResultsScope scope;
+  scope.load(state, parent_results(state, {run.id, index}));
+  PAWL_TRY(auto program, programs().get(expr::unwrap_template(node.when)));
+  expr::Budget budget;
+  return program->test(scope.variables, budget);
+}
+
+Result<std::vector<std::string>> unfold_map(const State& state, const PlanNode& plan,
+                                            const JobParent& parent) {
+  PAWL_TRY(Value items, map_items(state, plan, parent));
+  if (!items.is_array()) return Error{ErrorCode::InvalidContent, "over must give a list"};
+  if (items.as_array().size() > kRunChildrenMax)
+    return Error{ErrorCode::TooLarge,
+                 "over gives more than " + std::to_string(kRunChildrenMax) + " items"};
+  PlanNode body;
+  PAWL_CHECK(!plan.children.empty() && codec::decode(plan.children[0], body));
+  NewJob job;
+  PAWL_CHECK(codec::decode(body.job, job));
+  JobSpec spec;
+  PAWL_CHECK(codec::decode(job.spec, spec));
+  std::string args = spec.args;
+  std::vector<std::string> children;
+  for (size_t i = 0; i < items.as_array().size(); ++i) {
+    PAWL_TRY(spec.args, args_for_item(args, items.as_array()[i], i));
+    job.spec = codec::encoded(spec);
+    body.job = codec::encoded(job);
+    children.push_back(codec::encoded(body));
+  }
+  return children;
+}
+
+DagEdges dag_edges(const State& state, const Run& run) {
+  Run& cached =
+      const_cast<Run&>(run);  // derived from the plan alone; kept to save reading it again
+  if (cached.depends_on.empty()) {
+    cached.depends_on.resize(run.total);
+    cached.dependents.resize(run.total);
+    for (uint32_t i = 0; i < run.total; ++i) {
+      PlanNode node;
+      if (!state.held_plan(run, i, node)) continue;
+      cached.depends_on[i] = node.depends_on;
+      for (uint32_t dependency : node.depends_on) cached.dependents[dependency].push_back(i);
+    }
+  }
+  return {run.depends_on, run.dependents};
+}
+
+Status admit_run(const State& state, const PlanNode& plan) {
+  for (const std::string& child : plan.children) {
+    PlanNode node;
+    PAWL_CHECK(codec::decode(child, node));
+    if (node.kind == NodeKind::Run) {
+      PAWL_TRY_DO(admit_run(state, node));
+    } else {
+      NewJob job;
+      PAWL_CHECK(codec::decode(node.job, job));
+      const Queue* queue = state.find_queue(job.queue);
+      if (queue == nullptr && !state.has_room_for_queue())
+        return Error{ErrorCode::Overloaded, "the server has as many queues as it may hold"};
+      if (queue != nullptr && queue->settings.depth_max != 0 &&
+          queue->depth() >= queue->settings.depth_max)
+        return Error{ErrorCode::QueueFull, "queue '" + std::string(queue_of_scoped(job.queue)) +
+                                               "' holds its maximum of " +
+                                               std::to_string(queue->settings.depth_max) + " jobs"};
+    }
+    if (plan.run_kind == RunKind::Chain) break;  // later steps do not start now
+  }
+  return ok_status();
+}
+
+}  // namespace pawl

@@ -1,0 +1,49 @@
+// What runs are computed from: the results of their children, guards over them, and the lists that
+// maps unfold.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json_writer.h"
+#include "kernel/state.h"
+
+namespace pawl {
+
+// The job or nested run in this place: the id a client gave it, or the derived one.
+Uuid child_of(const State& state, const Run& run, uint32_t index);
+
+// A child's result as JSON text: a job's result or null; for a failed one {"error":{…}}; a nested
+// chain's last result; a nested group's, batch's or map's results as an object keyed by index; a
+// dag's keyed by step name.
+void append_child_result(std::string& out, const State& state, const Run& run, uint32_t index);
+void append_run_result(std::string& out, const State& state, const Run& run);
+
+// The results a job of a run may build on, by the place they have in their run.
+struct ParentResults {
+  const Run* run = nullptr;        // whose children they are; null: there are none
+  std::vector<uint32_t> children;  // in order
+};
+ParentResults parent_results(const State& state, const JobParent& parent);
+
+// {"parent_results": […], "workflow_id": …, "workflow": {…}} as members of a leased job's envelope.
+constexpr uint32_t kParentResultsMax =
+    1000;  // of a longer chain the latest; `parent_results_offset` tells where they begin
+void render_parent_results(json::Writer& w, const State& state, const Job& job);
+
+Result<bool> guard_holds(const State& state, const Run& run, uint32_t index, const PlanNode& node);
+// One encoded PlanNode per item of plan.over.
+Result<std::vector<std::string>> unfold_map(const State& state, const PlanNode& plan,
+                                            const JobParent& parent);
+
+// Who waits for whom in a dag; kept with the run while it is in memory.
+struct DagEdges {
+  const std::vector<std::vector<uint32_t>>& depends_on;
+  const std::vector<std::vector<uint32_t>>& dependents;
+};
+DagEdges dag_edges(const State& state, const Run& run);
+
+// Whether the queues of the jobs that start at once have room.
+Status admit_run(const State& state, const PlanNode& plan);
+
+}  // namespace pawl
