@@ -1,0 +1,41 @@
+// Acknowledged: what clients were told, and what therefore must be true after every crash (I1).
+// Only replies that left count; the journal is asked for one thing alone, whether a job has been
+// forgotten since.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "kernel/state.h"
+#include "sim/model.h"
+#include "sim/verdict.h"
+
+namespace pawl::sim {
+
+class Acknowledged {
+ public:
+  explicit Acknowledged(Verdict& verdict) : verdict_(verdict) {}
+
+  void pushed(const ModelJob& job);
+  void completed(const ModelJob& job, const std::string& result);
+  void cancelled(const ModelJob& job);
+  // A lease was handed to a worker; the same one must never be handed out again (I6).
+  void handed_out(uint64_t lease_sequence, const JobId& job);
+
+  // Whether a state holds all that was said. What retention has forgotten may be gone; only a
+  // durable event says that it has.
+  void check(const State& state, const JournalModel& model) const;
+
+ private:
+  struct Fact {
+    uint64_t born = 0;
+    JobState final_state = JobState::None;  // None: it is only known to exist
+    std::string result = {};
+  };
+  Verdict& verdict_;
+  std::map<JobId, Fact> facts_;
+  std::set<uint64_t> leases_;
+};
+
+}  // namespace pawl::sim

@@ -1,0 +1,33 @@
+// Audit: the engine's state, compared entity by entity with the model of the journal, and its
+// digest with that of a fold from genesis. Only meaningful when all that was decided is durable.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernel/state.h"
+#include "sim/model.h"
+#include "sim/verdict.h"
+
+namespace pawl::sim {
+
+// Jobs, counts, limits, crons, dead letters, unique keys, the next timer. Changes nothing.
+void audit_entities(const State& state, const JournalModel& model, Verdict& verdict);
+// Walks every waiting job: pulls all index windows into memory, so a core that should go on
+// spilling is thrown away afterwards.
+void audit_order(const State& state, const JournalModel& model, Verdict& verdict);
+
+// A state folded from the first record over an empty store (I2).
+class GenesisFold {
+ public:
+  GenesisFold();
+  ~GenesisFold();
+  void fold(uint64_t number, std::string_view record, Verdict& verdict);
+  std::string digest() const { return state_->digest(); }
+
+ private:
+  std::unique_ptr<Cold> nothing_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pawl::sim

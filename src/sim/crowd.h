@@ -1,0 +1,74 @@
+// Crowd: the simulated clients and workers. They know only what replies told them, forget, repeat
+// themselves, stall and die.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/chance.h"
+#include "sim/world.h"
+
+namespace pawl::sim {
+
+class Crowd {
+ public:
+  Crowd(World& world, SimRandom& random, Verdict& verdict);
+
+  void client_acts();
+  void worker_acts();
+  // The end: nothing new is asked for, all that waits is set free and worked off.
+  void open_all_gates();
+  void work_off();
+
+  uint64_t pushed() const { return pushed_; }
+
+ private:
+  struct Held {
+    Lease lease;
+    bool acked = false;  // a second ack is a duplicate
+  };
+  struct Worker {
+    std::string name;
+    std::vector<Held> held;
+    std::vector<Held> stalled;  // it will come back to these, late
+  };
+
+  NewJob draw_job();
+  void draw_timing(NewJob& job, JobSpec& spec);
+  void draw_retry(JobSpec& spec);
+  void draw_unique(NewJob& job);
+  void draw_limits(NewJob& job);
+  JobId draw_known_job();
+  JobId draw_client_id();
+
+  void push();
+  void about_a_job(JobOp op);
+  void configure_queue();
+  void cron();
+  void document();
+  void fetch(Worker& worker);
+  void finish(Worker& worker);
+  void finish_one(Worker& worker, Held& held, bool late);
+  void heartbeat(Worker& worker);
+  void call(std::string story, std::function<void(Frame&)> kernel_call);
+
+  // Sends what `make` makes; the network may lose the request, send it twice or lose the reply.
+  void send(const std::string& story, const std::function<std::shared_ptr<SimTask>()>& make);
+  std::shared_ptr<JobTask> job_task(JobOp op, LeaseClaim claim);
+  void learn(const JobId& job);
+
+  World& world_;
+  SimRandom& random_;
+  Verdict& verdict_;
+  std::vector<std::string> queues_;
+  std::vector<Worker> workers_;
+  std::vector<JobId> known_;
+  std::vector<JobId> client_ids_;
+  uint64_t pushed_ = 0;
+  uint64_t serial_ = 0;
+  bool calm_ = false;
+};
+
+}  // namespace pawl::sim

@@ -1,0 +1,181 @@
+// JournalModel: what the durable journal says, told again by other code.
+//
+// It reads every committed record and keeps its own jobs, queues, limits and crons, written from
+// the specification of the job lifecycle and not from the kernel. Each event must be legal where it
+// stands: a listed transition (I5), by the lease that holds the job (I6), not before its time, not
+// past a limit, in the order of priority and age. What a reply or the engine's memory says is then
+// compared with it (replies.cc, audit.cc).
+#pragma once
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "journal/events.h"
+#include "journal/record.h"
+#include "kernel/job.h"
+#include "sim/verdict.h"
+
+namespace pawl::sim {
+
+// What a job was after one event.
+struct ModelPoint {
+  uint64_t sequence = 0;
+  JobState state = JobState::None;
+  uint32_t attempt = 0;
+  std::string worker;
+};
+
+// The order in which a queue's jobs are handed out.
+using ModelPlace = std::tuple<int32_t, uint64_t, JobId>;
+
+struct ModelJob {
+  JobCreated birth;
+  JobSpec spec;
+  RetryPolicy policy;
+  JobState state = JobState::None;
+  uint32_t attempt = 0;
+  uint64_t born = 0;  // sequence of its creation: an id may be used again once forgotten
+  uint64_t order = 0;
+  int64_t created_ms = 0;
+  int64_t scheduled_ms = 0;
+  int64_t expires_ms = 0;
+  int64_t lease_until_ms = 0;
+  int64_t deadline_ms = 0;
+  std::string worker;
+  std::string result;
+  bool dead_letter = false;
+  bool forgotten = false;
+  uint64_t checkpoint = 0;
+  std::string progress;
+  std::vector<ModelPoint> history;
+
+  bool finished() const;
+  int64_t due_ms() const;  // 0: no timer will move it
+  ModelPlace place() const { return {-birth.priority, order, birth.job}; }
+  const ModelPoint* point_at(uint64_t sequence) const;
+  uint64_t version() const { return history.back().sequence; }
+};
+
+struct ModelWindow {  // a rate: so many per period, counted from the first of each period
+  int64_t start_ms = 0;
+  uint32_t used = 0;
+  bool allows(uint32_t rate, int64_t period_ms, int64_t now_ms) const {
+    return rate == 0 || now_ms - start_ms >= period_ms || used < rate;
+  }
+  void use(int64_t period_ms, int64_t now_ms) {
+    if (now_ms - start_ms >= period_ms) *this = {now_ms, 0};
+    ++used;
+  }
+};
+
+struct ModelQueue {
+  QueueSettings settings;
+  std::set<ModelPlace> ready;
+  ModelWindow rate;
+  std::array<uint64_t, kJobStateCount> forgotten{};  // by the state they were in
+};
+
+struct ModelLimit {
+  LimitSettings settings;
+  uint64_t active = 0;
+  ModelWindow rate;
+};
+
+struct ModelCron {
+  CronSpec spec;
+  int64_t next_ms = 0;
+  JobId last_job;
+};
+
+class JournalModel {
+ public:
+  explicit JournalModel(Verdict& verdict) : verdict_(verdict) {}
+
+  // `after` is called when the event with that sequence has happened, for what claims to have seen
+  // the world as of then.
+  void read_record(uint64_t number, std::string_view bytes, FunctionRef<void(uint64_t)> after);
+
+  // Forgotten ones too; null if there never was one.
+  const ModelJob* find(const JobId& id) const;
+  const ModelJob* existing(const JobId& id) const;
+  const std::map<JobId, ModelJob>& jobs() const { return jobs_; }
+  const std::map<std::string, ModelQueue>& queues() const { return queues_; }
+  const std::map<std::string, ModelLimit>& limits() const { return limits_; }
+  const std::map<std::string, ModelCron>& crons() const { return crons_; }
+  bool limit_allows(const ModelJob& job, int64_t now_ms) const;
+  // The first job that a fetch from this queue should get now; null if none.
+  const ModelJob* fetchable(const std::string& queue, int64_t now_ms) const;
+  uint64_t waiting(const std::string& queue) const;  // jobs not finished and not active
+  int64_t first_due_ms() const;                      // of jobs; 0: none
+  size_t unfinished() const;
+  int64_t now_ms() const { return now_ms_; }
+  uint64_t head() const { return head_; }
+  uint64_t events() const { return events_; }
+
+ private:
+  struct At {
+    uint64_t sequence;
+    int64_t time_ms;
+  };
+  void broken(std::string_view checker, const At& at, const JobId& job, std::string_view what);
+  void read_event(const journal::EventBytes& event);
+  uint32_t attempt_of(const JobId& id) const;
+  ModelJob* step(const JobStep& step, const At& at, uint32_t attempt_now);
+  void move(ModelJob& job, JobState to, const At& at);
+  void note(ModelJob& job, const At& at);
+  void check_lease_holds(const ModelJob& job, const At& at);
+  void check_unique(const ModelJob& job, const At& at);
+
+  void happened(const JobCreated& event, const At& at);
+  void happened(const JobPromoted& event, const At& at);
+  void happened(const JobLeased& event, const At& at);
+  void happened(const LeaseExtended& event, const At& at);
+  void happened(const JobCompleted& event, const At& at);
+  void happened(const JobFailed& event, const At& at);
+  void happened(const JobRequeued& event, const At& at);
+  void happened(const JobCancelled& event, const At& at);
+  void happened(const JobExpired& event, const At& at);
+  void happened(const JobRevived& event, const At& at);
+  void happened(const JobsForgotten& event, const At& at);
+  void happened(const CheckpointSaved& event, const At& at);
+  void happened(const CheckpointDeleted& event, const At& at);
+  void happened(const ProgressReported& event, const At& at);
+  void happened(const QueueConfigured& event, const At& at);
+  void happened(const LimitConfigured& event, const At& at);
+  void happened(const DocPut& event, const At& at);
+  void happened(const DocDeleted& event, const At& at);
+  void happened(const CronPut& event, const At& at);
+  void happened(const CronDeleted& event, const At& at);
+  void happened(const CronFired& event, const At& at);
+  void happened(const CronSkipped& event, const At& at);
+
+  // What no simulated request can cause.
+  template <class Event>
+  void happened(const Event&, const At& at) {
+    broken("model", at, JobId(), "an event that the model does not know");
+  }
+
+  Verdict& verdict_;
+  std::map<JobId, ModelJob> jobs_;
+  std::map<std::string, ModelQueue> queues_;
+  std::map<std::string, ModelLimit> limits_;
+  std::map<std::string, ModelCron> crons_;
+  std::set<std::string> revived_keys_;  // a job that came back may share its key with a newer one
+  std::set<std::string> deleted_crons_;
+  std::map<std::string, int64_t> documents_;  // key → expires_ms
+  int64_t now_ms_ = 0;
+  uint64_t head_ = 0;
+  uint64_t events_ = 0;
+};
+
+// Keys that begin so are pushed with the standard states only: at most one unfinished job has one.
+constexpr char kStrictUniqueMark = 'S';
+
+std::string short_name(const JobId& id);
+
+}  // namespace pawl::sim

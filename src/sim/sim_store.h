@@ -1,0 +1,72 @@
+// SimStore: the disk as the simulator sees it. It passes everything on to a store on a MemoryDisk,
+// keeps a copy of every durable record (also of trimmed ones, for folding from genesis), fails when
+// the world says so, and holds the planted bugs that live below the engine.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "sim/verdict.h"
+#include "store/memory_store.h"
+
+namespace pawl::sim {
+
+// Planted bugs below the engine, each of which a checker must find.
+struct StorePlants {
+  bool drop_last_batch = false;  // the latest commit was only said to be durable
+  bool skip_event = false;       // recovery misses one event
+  bool lose_due_rows = false;    // a timer's row is not written
+  bool lose_ready_rows = false;  // a waiting job's row is not written
+  bool torn_batch = false;       // a failed commit leaves its rows without its record
+};
+
+// What outlives a crash.
+struct SimDisk {
+  std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>();
+  std::map<uint64_t, std::string> archive;   // every record that was ever durable, by promise
+  CommitFault next_fault = CommitFault::Ok;  // of the next commit
+  uint64_t reads_until_fault = 0;            // 0: reads do not fail
+};
+
+class SimStore : public Store {
+ public:
+  static Result<std::unique_ptr<SimStore>> open(SimDisk& disk, const StorePlants& plants,
+                                                Verdict& verdict);
+  ~SimStore() override;
+
+  Status commit(const Batch& batch) override;
+  Result<std::optional<std::string>> get(uint8_t space, std::string_view key) override;
+  Status scan(uint8_t space, std::string_view from, std::string_view to, bool reverse, size_t limit,
+              FunctionRef<bool(std::string_view, std::string_view)> visit) override;
+  Status read_journal(uint64_t from, size_t limit,
+                      FunctionRef<bool(uint64_t, std::string_view)> visit) override;
+  uint64_t journal_first() const override { return store_->journal_first(); }
+  uint64_t journal_last() const override { return store_->journal_last(); }
+  Status backup(const std::string& path, FunctionRef<void(uint64_t, uint64_t)> progress) override {
+    return store_->backup(path, progress);
+  }
+  StoreStats stats() const override { return store_->stats(); }
+
+  // The highest record that the store has promised.
+  uint64_t durable_head() const {
+    return disk_.archive.empty() ? 0 : disk_.archive.rbegin()->first;
+  }
+  // Reads count as rare paths only while the engine works, not while it recovers or is checked.
+  void watch_reads(bool watch) { watching_ = watch; }
+
+ private:
+  SimStore(SimDisk& disk, std::unique_ptr<Store> store, const StorePlants& plants, Verdict& verdict)
+      : disk_(disk), store_(std::move(store)), plants_(plants), verdict_(verdict) {}
+  bool read_fails();
+  Status write_held();
+
+  SimDisk& disk_;
+  std::unique_ptr<Store> store_;
+  StorePlants plants_;
+  Verdict& verdict_;
+  bool watching_ = false;
+  std::optional<Batch> held_;  // planted: said to be durable, and not
+};
+
+}  // namespace pawl::sim

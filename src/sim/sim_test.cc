@@ -1,0 +1,96 @@
+// The simulator is itself tested: seeds hold, stories repeat, planted bugs are found, rare paths
+// are entered.
+#include <gtest/gtest.h>
+
+#include "sim/simulation.h"
+
+namespace pawl::sim {
+namespace {
+
+constexpr uint64_t kSeeds = 300;
+constexpr uint64_t kSeedsPerPlant = 40;
+
+std::string story(uint64_t seed, const SimReport& report) {
+  return report.ok ? ""
+                   : "seed " + std::to_string(seed) + " broke " + report.checker + ": " +
+                         report.what + "\n" + report.last_lines;
+}
+
+// Every promise holds, in many small worlds; and no rare path is only believed to be covered.
+TEST(Simulation, SeedsHoldAndEveryRarePathIsEntered) {
+  ProbeCounts probes{};
+  uint64_t crashes = 0;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SimReport report = run_simulation({.seed = seed});
+    ASSERT_EQ(story(seed, report), "");
+    crashes += report.crashes;
+    for (size_t i = 0; i < kProbeCount; ++i) probes[i] += report.probes[i];
+  }
+  EXPECT_GT(crashes, kSeeds);
+  for (size_t i = 0; i < kProbeCount; ++i)
+    EXPECT_GT(probes[i], 0u) << probe_name(static_cast<Probe>(i)) << " was never entered";
+}
+
+// A backlog far beyond every window, so that most of it is on disk only.
+TEST(Simulation, LongLivesHold) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SimReport report = run_simulation({.seed = seed, .steps = 4'000});
+    ASSERT_EQ(story(seed, report), "");
+  }
+}
+
+TEST(Simulation, TheSameSeedTellsTheSameStory) {
+  for (uint64_t seed = 1; seed <= 10; ++seed)
+    EXPECT_EQ(run_simulation({.seed = seed}).trace_hash, run_simulation({.seed = seed}).trace_hash)
+        << "seed " << seed;
+  EXPECT_NE(run_simulation({.seed = 1}).trace_hash, run_simulation({.seed = 2}).trace_hash);
+}
+
+TEST(Simulation, AnUnknownPlantIsRefused) {
+  SimReport report = run_simulation({.plant = "daisy"});
+  EXPECT_FALSE(report.ok);
+  EXPECT_EQ(report.what, "no such plant: daisy");
+}
+
+struct Planted {
+  const char* plant;
+  const char* checkers;  // those that may find it first
+};
+
+class PlantedBug : public testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedBug, IsFound) {
+  for (uint64_t seed = 1; seed <= kSeedsPerPlant; ++seed) {
+    SimReport report = run_simulation({.seed = seed, .plant = GetParam().plant});
+    if (report.ok) continue;
+    EXPECT_NE(std::string(GetParam().checkers).find(report.checker), std::string::npos)
+        << story(seed, report);
+    return;
+  }
+  FAIL() << GetParam().plant << " was not found in " << kSeedsPerPlant << " seeds";
+}
+
+constexpr Planted kPlanted[] = {
+    {"drop_last_batch", "I1 acknowledged, I1 state"},
+    {"skip_event", "I1 acknowledged, I1 state, I2 replay"},
+    {"lose_due_rows", "index, I7 timers, liveness"},
+    {"lose_ready_rows", "index, model fetch, order, liveness"},
+    {"torn_batch", "I1 state, count, I2 replay"},
+    {"release_before_commit", "I3 release"},
+    {"ignore_failed_commit", "I3 release"},
+    {"fetch_reply_twice", "I6 lease"},
+    {"stale_ack_accepted", "I6 lease"},
+    {"frozen_clock", "I7 timers, liveness"},
+};
+INSTANTIATE_TEST_SUITE_P(Simulation, PlantedBug, testing::ValuesIn(kPlanted),
+                         [](const auto& planted) { return std::string(planted.param.plant); });
+
+// A plant that no test knows proves nothing.
+TEST(Simulation, EveryPlantIsTested) {
+  std::vector<std::string_view> tested;
+  for (const Planted& planted : kPlanted) tested.emplace_back(planted.plant);
+  EXPECT_EQ(tested, plants());
+}
+
+}  // namespace
+}  // namespace pawl::sim

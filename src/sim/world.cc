@@ -1,0 +1,290 @@
+#include "sim/world.h"
+
+#include <algorithm>
+
+namespace pawl::sim {
+namespace {
+
+constexpr int64_t kStartMs = 1'767'225'600'000;
+constexpr int kTicksMax = 10'000;
+
+}  // namespace
+
+// Bounds so small that spilling, eviction, refills and row flushes happen all the time.
+CoreConfig World::draw_config(SimRandom& random) {
+  CoreConfig config;
+  config.state.ready_window_max = 4 + random.below(random.percent(50) ? 4 : 60);
+  config.state.timer_window_max = 4 + random.below(random.percent(50) ? 4 : 60);
+  config.state.resident_jobs_max = random.below(random.percent(50) ? 4 : 60);
+  config.state.docs_max = random.below(8);
+  config.dirty_max = random.below(random.percent(50) ? 4 : 100);
+  config.rows_per_batch_max = 1 + random.below(random.percent(50) ? 4 : 60);
+  config.tail_bytes_max = random.percent(50) ? random.below(2'000) : 1u << 20;
+  config.parked_max = 1 + random.below(12);
+  RetentionConfig& retention = config.retention;
+  retention.finished_ms = random.percent(50) ? 0 : random.between(1, 3'600'000);
+  retention.finished_max = random.percent(50) ? 0 : random.below(60) + 1;
+  retention.journal_ms = random.percent(50) ? 0 : random.between(1, 600'000);
+  retention.journal_records_max = random.percent(50) ? 0 : random.below(40) + 1;
+  retention.sweep_every_ms = random.between(50, 60'000);
+  return config;
+}
+
+World::World(SimRandom& random, Verdict& verdict, const WorldPlants& plants)
+    : random_(random),
+      core_random_(random.next()),
+      verdict_(verdict),
+      plants_(plants),
+      config_(draw_config(random)),
+      clock_(kStartMs),
+      model_(verdict),
+      acknowledged_(verdict),
+      desk_{verdict, model_, acknowledged_} {
+  if (plants.frozen_clock) clock_.freeze();
+  PAWL_CHECK(try_open());
+}
+
+std::string World::told() const {
+  return "+" + std::to_string(clock_.true_ms() - kStartMs) + "ms ";
+}
+
+// --- the engine's work, step by step
+
+void World::submit(const std::shared_ptr<SimTask>& task) {
+  if (in_flight_) verdict_.reach(Probe::DecidedWhileInFlight);
+  if (auto fetch = std::dynamic_pointer_cast<FetchTask>(task)) fetches_.push_back(fetch);
+  store_->watch_reads(true);
+  core_->decide(task);
+  store_->watch_reads(false);
+}
+
+void World::advance(int64_t by_ms) {
+  verdict_.tell(told() + "clock moves by " + std::to_string(by_ms) + "ms");
+  if (by_ms < 0) verdict_.reach(Probe::ClockBack);
+  if (by_ms >= 3'600'000) verdict_.reach(Probe::ClockJump);
+  clock_.move(by_ms);
+}
+
+void World::tick() {
+  store_->watch_reads(true);
+  int ticks = 1;
+  while (core_->tick() && ticks < kTicksMax) ++ticks;
+  store_->watch_reads(false);
+  verdict_.expect(ticks < kTicksMax, "liveness", "a tick always finds more to do");
+}
+
+void World::seal(bool idle) {
+  PAWL_CHECK(!in_flight_);
+  InFlight next;
+  next.sealed = core_->seal(idle);
+  for (const TaskPtr& task : next.sealed.tasks)
+    static_cast<SimTask&>(*task).needs_record = core_->journal_head();
+  const Batch& batch = next.sealed.batch;
+  verdict_.tell(told() + (idle ? "seal idle" : "seal") + ": record " +
+                std::to_string(batch.number) + ", " + std::to_string(batch.journal.size()) +
+                " bytes, " + std::to_string(batch.writes.size()) + " rows, " +
+                std::to_string(next.sealed.tasks.size()) + " tasks");
+  if (!batch.writes.empty()) verdict_.reach(Probe::RowsInBatch);
+  if (idle) verdict_.reach(Probe::IdleFlush);
+  bool empty = next.sealed.empty();
+  if (empty && !next.sealed.tasks.empty()) verdict_.reach(Probe::ReadOnlyBatchReleased);
+  in_flight_ = std::move(next);
+  if (empty || plants_.release_before_commit) release();
+  if (empty) in_flight_.reset();
+}
+
+void World::read_durable_record() {
+  const SealedBatch& sealed = in_flight_->sealed;
+  desk_.durable_head = store_->durable_head();
+  if (sealed.batch.number == 0) return;
+  std::map<uint64_t, SimTask*> marks;
+  for (const TaskPtr& task : sealed.tasks) {
+    auto* marked = static_cast<SimTask*>(task.get());
+    if (marked->mark() != 0) marks[marked->mark()] = marked;
+  }
+  model_.read_record(sealed.batch.number, sealed.batch.journal, [&](uint64_t sequence) {
+    auto at = marks.find(sequence);
+    if (at != marks.end() && !verdict_.failed()) at->second->judge_at_mark();
+  });
+  genesis_.fold(sealed.batch.number, sealed.batch.journal, verdict_);
+}
+
+void World::commit() {
+  PAWL_CHECK(in_flight_ && !in_flight_->durable);
+  Status status = store_->commit(in_flight_->sealed.batch);
+  verdict_.tell(told() + (status.ok() ? "commit" : "commit fails"));
+  verdict_.expect(status.ok(), "store", "a commit was refused without a fault");
+  in_flight_->durable = true;
+  read_durable_record();
+}
+
+void World::release() {
+  in_flight_->released = true;
+  std::vector<TaskPtr> tasks = in_flight_->sealed.tasks;
+  Core::release(in_flight_->sealed);
+  if (!plants_.fetch_reply_twice) return;
+  for (const TaskPtr& task : tasks)
+    if (dynamic_cast<FetchTask*>(task.get()) != nullptr && random_.percent(20)) task->durable();
+}
+
+// One of what is left to do after a commit: telling the core, or answering. Either may come first.
+void World::finish_commit() {
+  PAWL_CHECK(in_flight_ && in_flight_->durable);
+  bool release_next = in_flight_->core_knows || (!in_flight_->released && random_.percent(50));
+  if (release_next && !in_flight_->released) {
+    if (!in_flight_->core_knows) verdict_.reach(Probe::ReleasedBeforeCommittedCall);
+    release();
+  } else {
+    core_->committed(in_flight_->sealed);
+    in_flight_->core_knows = true;
+    check_bounds();
+  }
+  if (in_flight_->core_knows && in_flight_->released) in_flight_.reset();
+}
+
+void World::fail_commit() {
+  PAWL_CHECK(in_flight_ && !in_flight_->durable);
+  bool kept = random_.percent(50);
+  disk_.next_fault = kept ? CommitFault::FailAfter : CommitFault::FailBefore;
+  Status status = store_->commit(in_flight_->sealed.batch);
+  verdict_.tell(told() + "commit fails, the batch is " + (kept ? "there" : "lost"));
+  if (status.ok()) {  // nothing had to be written
+    in_flight_->durable = true;
+    disk_.next_fault = CommitFault::Ok;
+    return read_durable_record();
+  }
+  verdict_.reach(Probe::CommitFailedAndRefused);
+  if (kept) read_durable_record();
+  if (plants_.ignore_failed_commit) {
+    release();
+  } else {
+    Core::refuse(in_flight_->sealed, status.error());
+  }
+  count_crash(kept);
+  in_flight_.reset();
+  reopen();
+}
+
+// --- its ends and beginnings
+
+void World::count_crash(bool kept) {
+  ++crashes_;
+  if (core_->wants_commit()) verdict_.reach(Probe::CrashLosesOpenBatch);
+  if (!in_flight_) {
+    verdict_.reach(Probe::CrashIdle);
+    return;
+  }
+  if (in_flight_->sealed.has_rows)
+    verdict_.reach(kept ? Probe::CrashKeepsRows : Probe::CrashLosesRows);
+  if (!kept) verdict_.reach(Probe::CrashBeforeCommit);
+  if (kept && !in_flight_->released) verdict_.reach(Probe::CrashBetweenCommitAndRelease);
+}
+
+void World::crash() {
+  bool kept = in_flight_ && in_flight_->durable;
+  if (in_flight_ && !in_flight_->durable && random_.percent(60)) {
+    kept = random_.percent(60);
+    disk_.next_fault = kept ? CommitFault::FailAfter : CommitFault::FailBefore;
+    (void)store_->commit(in_flight_->sealed.batch).ok();
+    disk_.next_fault = CommitFault::Ok;
+    if (kept) read_durable_record();
+  }
+  verdict_.tell(told() + "crash" +
+                (in_flight_ ? kept ? ", the batch is there" : ", the batch is lost" : ""));
+  count_crash(kept);
+  in_flight_.reset();
+  reopen();
+}
+
+bool World::try_open() {
+  core_.reset();
+  store_.reset();
+  auto store = SimStore::open(disk_, plants_.store, verdict_);
+  PAWL_CHECK(store.ok());
+  store_ = std::move(*store);
+  auto core = Core::open(*store_, config_, clock_, core_random_);
+  if (!core.ok()) {
+    verdict_.tell(told() + "recovery fails: " + core.error().message);
+    return false;
+  }
+  core_ = std::move(*core);
+  ++life_;
+  return true;
+}
+
+void World::reopen() {
+  fetches_.clear();
+  if (verdict_.failed()) return;
+  for (int i = 0; !calm_ && i < 2 && random_.percent(25); ++i) {
+    disk_.reads_until_fault = 1 + random_.below(20);
+    bool opened = try_open();
+    disk_.reads_until_fault = 0;
+    if (opened) break;
+    verdict_.reach(Probe::CrashInRecovery);
+  }
+  if (!try_open()) return verdict_.fail("I1 recovery", "the disk cannot be opened after a crash");
+  desk_.durable_head = store_->durable_head();
+  if (core_->recovery().events > 0) verdict_.reach(Probe::TailFolded);
+  verdict_.tell(told() + "reopened, " + std::to_string(core_->recovery().records) +
+                " records folded");
+  acknowledged_.check(core_->state(), model_);
+  if (verdict_.failed()) return;
+  audit_entities(core_->state(), model_, verdict_);
+  verdict_.expect(core_->state().digest() == genesis_.digest(), "I2 replay",
+                  "rows and tail give another state than the fold from genesis");
+}
+
+// --- checking
+
+void World::settle() {
+  for (int i = 0; i < kTicksMax && !verdict_.failed(); ++i) {
+    if (in_flight_) {
+      if (!in_flight_->durable) commit();
+      while (in_flight_) finish_commit();
+    }
+    tick();
+    if (!core_->wants_commit()) return;
+    seal(false);
+  }
+}
+
+// The core has just brought its memory back to its bounds: what is left is not flushed yet (I8).
+void World::check_bounds() {
+  StateCounts counts = core_->state().counts();
+  verdict_.expect(counts.jobs_resident <= config_.state.resident_jobs_max + counts.dirty,
+                  "I8 memory", "more jobs are in memory than the bound and what is not flushed");
+}
+
+// A parked fetch sleeps only while there is nothing for it.
+void World::check_parked() {
+  int64_t now_ms = std::max(clock_.true_ms(), model_.now_ms());
+  std::erase_if(fetches_, [](const auto& fetch) { return fetch.expired(); });
+  for (const auto& weak : fetches_) {
+    auto fetch = weak.lock();
+    if (fetch->answered() || fetch->abandoned()) continue;
+    for (const std::string& queue : fetch->queues)
+      if (const ModelJob* job = model_.fetchable(queue, now_ms))
+        return verdict_.fail("I7 parked", "a fetch is parked, though " +
+                                              short_name(job->birth.job) + " waits in " + queue);
+  }
+}
+
+void World::audit(bool thorough) {
+  settle();
+  if (verdict_.failed()) return;
+  verdict_.tell(told() + "audit" + (thorough ? " and restart" : ""));
+  int64_t due_ms = model_.first_due_ms();
+  verdict_.expect(due_ms == 0 || due_ms > clock_.true_ms(), "I7 timers",
+                  "what is due was not done");
+  verdict_.expect(due_ms == 0 || core_->next_tick_ms() <= due_ms, "I7 timers",
+                  "the engine would sleep past what is due");
+  audit_entities(core_->state(), model_, verdict_);
+  verdict_.expect(core_->state().digest() == genesis_.digest(), "I2 replay",
+                  "the live state is another than the fold from genesis");
+  check_parked();
+  if (!thorough || verdict_.failed()) return;
+  audit_order(core_->state(), model_, verdict_);
+  if (!verdict_.failed()) reopen();
+}
+
+}  // namespace pawl::sim

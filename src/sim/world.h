@@ -1,0 +1,98 @@
+// World: one engine on one simulated disk, from birth through crashes to the end.
+//
+// It drives pawl::Core as the real engine does: decide, seal, commit, tell the core, release; but
+// each of these is a step of its own, so that anything may come between them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/core.h"
+#include "sim/audit.h"
+#include "sim/chance.h"
+#include "sim/sim_store.h"
+#include "sim/simulation.h"
+#include "sim/tasks.h"
+
+namespace pawl::sim {
+
+struct WorldPlants {
+  StorePlants store;
+  bool release_before_commit = false;
+  bool ignore_failed_commit = false;
+  bool fetch_reply_twice = false;
+  bool stale_ack_accepted = false;
+  bool frozen_clock = false;
+};
+
+class World {
+ public:
+  World(SimRandom& random, Verdict& verdict, const WorldPlants& plants);
+
+  // --- what the crowd does
+  void submit(const std::shared_ptr<SimTask>& task);
+
+  // --- what the world does; each is one step
+  void advance(int64_t by_ms);
+  void tick();
+  void seal(bool idle);
+  void commit();
+  void finish_commit();
+  void fail_commit();  // the store says no, and the engine gives up in good order
+  void crash();
+  // Everything decided becomes durable and is answered.
+  void settle();
+  // Compares all there is with the journal. `thorough` also walks the indexes, and restarts.
+  void audit(bool thorough);
+  // From now on nothing fails any more.
+  void calm_down() { calm_ = true; }
+
+  Desk& desk() { return desk_; }
+  const JournalModel& model() const { return model_; }
+  int64_t now_ms() const { return clock_.true_ms(); }
+  bool in_flight() const { return in_flight_.has_value(); }
+  bool is_durable() const { return in_flight_ && in_flight_->durable; }
+  bool wants_commit() const { return core_->wants_commit(); }
+  bool plants_stale_ack() const { return plants_.stale_ack_accepted; }
+  uint64_t crashes() const { return crashes_; }
+  uint64_t life() const { return life_; }  // changes with every restart
+
+ private:
+  struct InFlight {
+    SealedBatch sealed;
+    bool durable = false;
+    bool core_knows = false;
+    bool released = false;
+  };
+  static CoreConfig draw_config(SimRandom& random);
+  void reopen();
+  bool try_open();
+  void read_durable_record();
+  void release();
+  void count_crash(bool kept);
+  void check_bounds();
+  void check_parked();
+  std::string told() const;
+
+  SimRandom& random_;
+  SimRandom core_random_;
+  Verdict& verdict_;
+  WorldPlants plants_;
+  CoreConfig config_;
+  SimClock clock_;
+  SimDisk disk_;
+  JournalModel model_;
+  Acknowledged acknowledged_;
+  Desk desk_;
+  GenesisFold genesis_;
+  std::unique_ptr<SimStore> store_;
+  std::unique_ptr<Core> core_;
+  std::optional<InFlight> in_flight_;
+  std::vector<std::weak_ptr<FetchTask>> fetches_;  // not yet answered
+  bool calm_ = false;
+  uint64_t crashes_ = 0;
+  uint64_t life_ = 0;
+};
+
+}  // namespace pawl::sim
