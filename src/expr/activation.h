@@ -54,4 +54,27 @@ class Variables : public Activation {
   bool dotted_ = false;
 };
 
+// Two scopes, the inner one hiding the outer: a loop's own variables over those of the run.
+class Layered : public Activation {
+ public:
+  Layered(const Activation& inner, const Activation& outer) : inner_(inner), outer_(outer) {}
+
+  Val find(std::string_view name) const override {
+    Val found = inner_.find(name);
+    return found.is_absent() ? outer_.find(name) : found;
+  }
+  bool dotted() const override { return inner_.dotted() || outer_.dotted(); }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names = inner_.names();
+    for (std::string& name : outer_.names()) {
+      if (inner_.find(name).is_absent()) names.push_back(std::move(name));
+    }
+    return names;
+  }
+
+ private:
+  const Activation& inner_;
+  const Activation& outer_;
+};
+
 }  // namespace pawl::expr

@@ -140,6 +140,7 @@ Type static_type_from(const Value& json) {
   }
   if (const Value* of = json.find("type")) return Type::named("type", {static_type_from(*of)});
   if (json.find("param") != nullptr) return Type::param(text_of(json, "param"));
+  if (json.find("abstract") == nullptr) return Type::dyn();
   Type type = Type::named(text_of(json, "abstract"));
   if (const Value* params = json.find("params")) {
     for (const Value& param : params->as_array()) type.params.push_back(static_type_from(param));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "expr/checker.h"
 #include "expr/convert.h"
 #include "expr/program.h"
 
@@ -19,8 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.late_binding = size % 3 == 0;
   options.output_alias = size % 5 == 0;
   options.limits.source_bytes_max = 4096;
-  const auto program =
-      Program::compile(std::string_view(reinterpret_cast<const char*>(data), size), options);
+  const std::string_view source(reinterpret_cast<const char*>(data), size);
+  const Result<Ast> ast = parse(source, options.limits);
+  if (ast.ok()) (void)check(source, *ast, TypeScope::workflow()).ok();
+  const auto program = Program::compile(source, options);
   if (!program.ok()) return 0;
   Budget budget(BudgetLimits{.steps_max = 20'000, .bytes_max = 1 << 20, .depth_max = 300});
   const Result<Val> value = (*program)->evaluate(variables, budget);

@@ -76,6 +76,14 @@ TEST(Program, DottedNamesAndContainers) {
   EXPECT_EQ(eval("[9].map(x, x + .x)", variables, options), "[12]");
 }
 
+TEST(Program, InnerScopesHideOuterOnes) {
+  const Variables outer = Variables().set("x", Val::integer(1)).set("y", Val::integer(2));
+  const Variables inner = Variables().set("x", Val::integer(10));
+  EXPECT_EQ(eval("x + y", Layered(inner, outer)), "12");
+  EXPECT_EQ(eval("z", Layered(inner, outer)),
+            "error: line 1, column 1: unknown variable 'z'; there are: x, y");
+}
+
 TEST(Program, ConstantsAreFoldedAndErrorsKeptForRunTime) {
   EXPECT_EQ(eval("true || 1/0 > 1"), "true");
   EXPECT_EQ(eval("false && 1/0 > 1"), "false");
