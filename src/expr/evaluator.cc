@@ -125,6 +125,12 @@ Evaluator::Evaluator(const Plan& plan, const Activation& activation, Budget& bud
   if (plan.slots > inline_.size()) overflow_.resize(plan.slots - inline_.size());
 }
 
+// Reading a text costs by its length, whatever is done with it.
+bool Evaluator::pay_text(const Val& value) {
+  if (!value.is(Kind::String) && !value.is(Kind::Bytes)) return true;
+  return context_.budget.spend_steps(value.as_string().size() / 64);
+}
+
 Val Evaluator::placed(Val value, uint32_t offset) const {
   if (!value.is_error() || value.as_error().placed) return value;
   return Val::error_at(value.as_error().message, offset);
@@ -231,6 +237,7 @@ Val Evaluator::call(const Step& step) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       arguments[i] = run(plan_.operands[step.b + i]);
       if (arguments[i].is_error()) return arguments[i];
+      if (!pay_text(arguments[i])) return exhausted();
     }
     return plan_.functions[step.a]->body(context_, arguments);
   };
@@ -276,6 +283,7 @@ Val Evaluator::relation(const Step& step) {
     const bool same = equal(both[0], both[1], context_.budget);
     return Val::boolean(same == (step.op == Op::Equal));
   }
+  if (!pay_text(both[0])) return exhausted();
   const Order order = compare(both[0], both[1]);
   if (order == Order::Incomparable) {
     return no_overload(step.op == Op::Less        ? "_<_"
@@ -307,6 +315,7 @@ Val Evaluator::contains(const Step& step) {
   if (both[0].is_error()) return both[0];
   both[1] = run(step.b);
   if (both[1].is_error()) return both[1];
+  if (!pay_text(both[0])) return exhausted();
   if (both[1].is(Kind::Map)) return Val::boolean(!both[1].map_find(both[0]).is_absent());
   if (!both[1].is(Kind::List)) return no_overload("@in", both);
   const size_t size = both[1].list_size();
@@ -320,7 +329,8 @@ Val Evaluator::contains(const Step& step) {
 Val Evaluator::index(const Step& step) {
   Val operand = run(step.a);
   if (operand.is_error()) return operand;
-  return index_into(operand, run(step.b));
+  const Val key = run(step.b);
+  return pay_text(key) ? index_into(operand, key) : exhausted();
 }
 
 // a.?b, a[?b], has(a.b).
@@ -329,6 +339,7 @@ Val Evaluator::presence(const Step& step) {
   if (operand.is_error()) return operand;
   Val key = step.op == Op::IndexOpt ? run(step.b) : Val();
   if (key.is_error()) return key;
+  if (!pay_text(key)) return exhausted();
   if (operand.is(Kind::Optional)) {
     if (!operand.has_value()) return step.op == Op::Has ? Val::boolean(false) : operand;
     operand = Val(operand.optional_value());
@@ -390,9 +401,9 @@ Val Evaluator::map(const Step& step) {
     if (!is_key_kind(key.kind())) {
       return Val::error("unsupported key type: " + std::string(type_name(key.kind())));
     }
-    const std::string shown = key_text(key);
-    if (!node->insert(std::move(key), std::move(value)))
-      return Val::error("Failed with repeated key: " + shown);
+    if (!pay_text(key)) return exhausted();
+    if (!node->insert(key, std::move(value)))
+      return Val::error("Failed with repeated key: " + key_text(key));
   }
   return Val::map(node.release());
 }

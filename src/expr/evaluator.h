@@ -48,6 +48,7 @@ class Evaluator {
   Val merge_entries(MapNode& into, const Val& entries, uint32_t offset);
   void set_element(const FoldPlan& plan, const Val& range, size_t at);
 
+  bool pay_text(const Val& value);
   Val placed(Val value, uint32_t offset) const;
   Val& slot(uint32_t at) {
     return at < inline_.size() ? inline_[at] : overflow_[at - inline_.size()];

@@ -136,6 +136,7 @@ Val Evaluator::merge_entries(MapNode& into, const Val& entries, uint32_t offset)
   for (size_t i = 0; i < entries.map_size(); ++i) {
     if (!context_.budget.spend_bytes(3 * sizeof(Val))) return exhausted();
     auto [key, value] = entries.map_at(i);
+    if (!pay_text(key)) return exhausted();
     if (!into.insert(std::move(key), std::move(value))) {
       return Val::error_at("insert failed: transformMapEntry() produced a repeated key", offset);
     }
@@ -155,6 +156,7 @@ Val Evaluator::collect_map(const FoldPlan& planned, const Val& range, uint32_t o
     Val result = run(planned.result);
     if (result.is_error()) return result;
     if (planned.fold == Fold::TransformMap) {
+      if (!pay_text(key)) return exhausted();
       node->insert(key, std::move(result));
     } else {
       problem = merge_entries(*node, result, offset);
@@ -172,6 +174,10 @@ Val Evaluator::sort_by(const FoldPlan& planned, const Val& range, uint32_t offse
     set_element(planned, range, i);
     Val key = run(planned.result);
     if (key.is_error()) return key;
+    // Sorting reads each key some twenty times.
+    for (int reads = 0; reads < 20; ++reads) {
+      if (!pay_text(key)) return exhausted();
+    }
     if (compare(keys.empty() ? key : keys[0].first, key) == Order::Incomparable) {
       return Val::error_at("no such overload: sortBy() keys must be comparable and of one type",
                            offset);

@@ -145,10 +145,14 @@ TEST(Budget, HostileExpressionsEndEarly) {
            fmt::format("{0}.map(a, {0}.map(b, {0}))", range),
            fmt::format("{}.map(a, 'x'.matches('(a?){{500}}' + string(a))).size()", range),
            fmt::format("{}.map(a, big)", range),
+           fmt::format("{0}.all(a, {0}.all(b, long <= long))", range),
+           fmt::format("{0}.all(a, {0}.all(b, !(long in {{'x': 1, 'y': 2}})))", range),
+           fmt::format("{0}.all(a, {0}.all(b, !isIP(long)))", range),
+           fmt::format("{0}.map(a, long).sort() == []", range),
        }) {
     Value big = Value::Array(2000, Value("0123456789012345678901234567890123456789"));
     Variables variables;
-    variables.json("big", big);
+    variables.json("big", big).set("long", Val::string(std::string(1 << 20, 'a')));
     EXPECT_EQ(eval(hostile, variables).substr(0, 6), "spent:") << hostile.substr(0, 100);
   }
 }
