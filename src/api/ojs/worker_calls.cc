@@ -1,11 +1,13 @@
 // What workers call: fetch, ack, nack, heartbeat. An ack may carry "and fetch the next", and may be many acks at once.
 #include "api/app.h"
 #include "api/body.h"
+#include "api/ojs/event_projection.h"
 #include "api/ojs/parse_job.h"
 #include "api/ojs/render_job.h"
 #include "api/routes.h"
 #include "kernel/fetch_jobs.h"
 #include "kernel/finish_job.h"
+#include "kernel/run_values.h"
 
 namespace pawl::api {
 namespace {
@@ -30,6 +32,8 @@ Result<FetchRequest> parse_fetch(App& app, Fields& fields, std::string_view tena
     if (one.empty()) fields.complain("queues", "must name at least one queue");
     request.command.queues.push_back(scoped_queue(tenant, one));
   }
+  for (const std::string& queue : request.command.queues)
+    if (is_internal_queue(queue)) fields.complain("queues", "must not name a queue that begins with 'pawl.': those are the server's own");
   if (request.command.queues.size() > kQueuesPerFetchMax) fields.complain("queues", "names too many queues");
   int64_t most = static_cast<int64_t>(app.config().fetch_count_max);
   request.command.count = static_cast<uint32_t>(std::min<int64_t>(most, fields.integer("count", 1, 1, 1'000'000)));
@@ -77,7 +81,12 @@ class FetchTask : public Task {
   // What the request does besides; false if it ended there (response_ is set).
   virtual bool before_fetch(Frame&) { return true; }
 
-  static void render_leased(json::Writer& w, const State&, const Job& job) { render_job(w, job); }
+  static void render_leased(json::Writer& w, const State& state, const Job& job) {
+    w.begin_object();
+    render_job_members(w, job);
+    if (!job.parent.run.is_nil()) render_parent_results(w, state, job);
+    w.end_object();
+  }
 
   App& app_;
   Call call_;
@@ -114,10 +123,11 @@ struct Ack {
   std::string result;
 };
 
-Result<Ack> parse_ack(json::View object, const std::string& worker, size_t result_bytes_max) {
+// id_of_path: the job, where the path names it.
+Result<Ack> parse_ack(json::View object, const std::string& worker, size_t result_bytes_max, const std::string& id_of_path = "") {
   Fields fields(object);
   Ack ack;
-  std::string id = fields.text("job_id", fields.text("id"));
+  std::string id = id_of_path.empty() ? fields.text("job_id", fields.text("id")) : id_of_path;
   auto parsed = JobId::parse(id);
   if (id.empty()) fields.complain("job_id", "is required");
   ack.claim.worker = fields.text("worker_id", worker);
@@ -204,14 +214,14 @@ class AckTask : public FetchTask {
   bool fetch_next_;
 };
 
-Result<std::vector<Ack>> parse_acks(App& app, Fields& fields, bool& many) {
+Result<std::vector<Ack>> parse_acks(App& app, Fields& fields, const std::string& id_of_path, bool& many) {
   std::vector<Ack> acks;
   std::string worker = fields.text("worker_id");
-  auto list = fields.find("acks");
+  auto list = id_of_path.empty() ? fields.find("acks") : std::nullopt;
   many = list.has_value();
   size_t result_max = app.config().result_bytes_max;
   if (!list) {
-    PAWL_TRY(Ack ack, parse_ack(fields.object(), worker, result_max));
+    PAWL_TRY(Ack ack, parse_ack(fields.object(), worker, result_max, id_of_path));
     acks.push_back(std::move(ack));
     return acks;
   }
@@ -230,10 +240,14 @@ Result<std::vector<Ack>> parse_acks(App& app, Fields& fields, bool& many) {
   return acks;
 }
 
+// POST /workers/ack names the job in the body, POST /jobs/{id}/ack in the path.
+std::string path_id(const Call& call) { return call.params.empty() ? "" : call.params[0]; }
+
 void ack_parsed(App& app, Call&& call, const json::Doc& doc) {
   Fields fields(doc.root());
   bool many = false;
-  auto acks = parse_acks(app, fields, many);
+  std::string id_of_path = path_id(call);
+  auto acks = parse_acks(app, fields, id_of_path, many);
   if (!acks.ok()) return call.fail(acks.error());
   auto next = fields.find("fetch");
   if (!next && !many) {
@@ -253,7 +267,7 @@ void ack_parsed(App& app, Call&& call, const json::Doc& doc) {
 }
 
 void ack(App& app, Call&& call) {
-  auto doc = parse_body(call);
+  auto doc = parse_body(call, !call.params.empty());
   if (!doc.ok()) return call.fail(doc.error());
   ack_parsed(app, std::move(call), *doc);
 }
@@ -301,10 +315,10 @@ void render_nacked(json::Writer& w, const Job& job) {
 }
 
 void nack(App& app, Call&& call) {
-  auto doc = parse_body(call);
+  auto doc = parse_body(call, !call.params.empty());
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
-  auto claim = parse_ack(doc->root(), "", app.config().result_bytes_max);
+  auto claim = parse_ack(doc->root(), "", app.config().result_bytes_max, path_id(call));
   if (!claim.ok()) return call.fail(claim.error());
   NackJob command{.claim = std::move(claim->claim), .error = parse_error(fields), .requeue = fields.boolean("requeue", false)};
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
@@ -381,6 +395,9 @@ void add_worker_routes(Router& router) {
   router.add({"POST", "/ojs/v1/workers/fetch", Scope::Worker, Surface::Ojs, fetch});
   router.add({"POST", "/ojs/v1/workers/ack", Scope::Worker, Surface::Ojs, ack});
   router.add({"POST", "/ojs/v1/workers/nack", Scope::Worker, Surface::Ojs, nack});
+  router.add({"POST", "/ojs/v1/jobs/{id}/ack", Scope::Worker, Surface::Ojs, ack});
+  router.add({"POST", "/ojs/v1/jobs/{id}/nack", Scope::Worker, Surface::Ojs, nack});
+  router.add({"POST", "/ojs/v1/jobs/{id}/fail", Scope::Worker, Surface::Ojs, nack});
   router.add({"POST", "/ojs/v1/workers/heartbeat", Scope::Worker, Surface::Ojs, heartbeat});
 }
 

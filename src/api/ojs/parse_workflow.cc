@@ -1,0 +1,295 @@
+#include "api/ojs/parse_workflow.h"
+
+#include <map>
+
+#include "base/hash.h"
+#include "expr/program.h"
+#include "expr/template.h"
+#include "kernel/run.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kNameBytesMax = 255;
+constexpr size_t kClientIdBytesMax = 255;
+constexpr int64_t kTimeoutMost = 366LL * 24 * 3600 * 1000;
+constexpr std::string_view kRoles[kCallbackRoles] = {"on_complete", "on_success", "on_failure", "on_cancel"};
+
+class WorkflowParser {
+ public:
+  explicit WorkflowParser(const EnvelopeRules& rules) : rules_(rules) {}
+
+  Result<PlanNode> run(json::View body) {
+    PlanNode plan = composition(body, "$", 1);
+    if (complaints_.empty()) return plan;
+    return Error{ErrorCode::InvalidWorkflow, "Workflow validation failed: " + complaints_[0].path + " " + complaints_[0].message, complaints_};
+  }
+
+ private:
+  void complain(const std::string& path, std::string message) {
+    if (complaints_.size() < 100) complaints_.push_back({path, std::move(message)});
+  }
+  static bool present(const std::optional<json::View>& value) { return value && !value->is_null(); }
+
+  std::string text(json::View object, std::string_view name, const std::string& path, size_t bytes_max) {
+    auto value = object.find(name);
+    if (!present(value)) return "";
+    if (!value->is_string() || value->raw().size() > bytes_max + 2) {
+      complain(path + "." + std::string(name), "must be a string of at most " + std::to_string(bytes_max) + " bytes");
+      return "";
+    }
+    return value->string();
+  }
+  int64_t integer(json::View object, std::string_view name, const std::string& path, int64_t most) {
+    auto value = object.find(name);
+    if (!present(value)) return 0;
+    auto number = value->as_int();
+    if (number && *number >= 0 && *number <= most) return *number;
+    complain(path + "." + std::string(name), "must be a whole number from 0 to " + std::to_string(most));
+    return 0;
+  }
+
+  // A job may be typed "group"; it is a composition only if it also holds children.
+  static RunKind kind_of(json::View node) {
+    if (!node.is_object()) return RunKind::None;
+    auto type = node.find("type");
+    bool has_steps = present(node.find("steps"));
+    bool has_jobs = present(node.find("jobs"));
+    if (type && type->equals("chain") && (has_steps || !node.find("args"))) return RunKind::Chain;
+    if (type && type->equals("group") && (has_jobs || !node.find("args"))) return RunKind::Group;
+    if (type && type->equals("batch") && (has_jobs || !node.find("args"))) return RunKind::Batch;
+    if (type && type->equals("map") && (present(node.find("over")) || !node.find("args"))) return RunKind::Map;
+    if (type && type->equals("dag") && (has_steps || !node.find("args"))) return RunKind::Dag;
+    if ((!type || type->is_null()) && has_steps) return RunKind::Dag;
+    return RunKind::None;
+  }
+
+  PlanNode composition(json::View body, const std::string& path, size_t depth) {
+    PlanNode plan;
+    plan.kind = NodeKind::Run;
+    if (!body.is_object()) return complain(path, "must be an object"), plan;
+    plan.run_kind = kind_of(body);
+    if (plan.run_kind == RunKind::None) return complain(path + ".type", "must be one of chain, group, batch, dag, map"), plan;
+    if (depth > kPlanDepthMax) return complain(path, "is nested deeper than " + std::to_string(kPlanDepthMax) + " levels"), plan;
+    plan.name = text(body, "name", path, kNameBytesMax);
+    read_id(plan, body, path);
+    plan.timeout_ms = integer(body, "timeout_ms", path, kTimeoutMost);
+    std::string on_timeout = text(body, "on_timeout", path, 16);
+    if (!on_timeout.empty() && on_timeout != "fail" && on_timeout != "cancel") complain(path + ".on_timeout", "must be fail or cancel");
+    plan.on_timeout = on_timeout == "cancel" ? RunTimeout::Cancel : RunTimeout::Fail;
+    if (auto meta = body.find("meta"); present(meta)) {
+      if (!meta->is_object() || meta->raw().size() > kMetaBytesMax) complain(path + ".meta", "must be an object of at most 64 KiB");
+      plan.meta = meta->raw();
+    }
+    if (plan.run_kind == RunKind::Map) {
+      read_map(plan, body, path);
+    } else {
+      read_children(plan, body, path, depth);
+    }
+    read_callbacks(plan, body, path);
+    return plan;
+  }
+
+  void read_id(PlanNode& plan, json::View body, const std::string& path) {
+    std::string id = text(body, "id", path, kClientIdBytesMax);
+    if (id.empty()) return;
+    plan.id = workflow_id(id);
+    std::string_view bare = id.rfind("wf_", 0) == 0 ? std::string_view(id).substr(3) : std::string_view(id);
+    if (!RunId::parse(bare)) plan.client_id = id;
+  }
+
+  void read_children(PlanNode& plan, json::View body, const std::string& path, size_t depth) {
+    bool ordered = plan.run_kind == RunKind::Chain || plan.run_kind == RunKind::Dag;
+    std::string list_name = ordered ? "steps" : "jobs";
+    auto list = body.find(list_name);
+    std::string list_path = path + "." + list_name;
+    if (!present(list)) return complain(list_path, "is required");
+    if (!list->is_array()) return complain(list_path, "must be an array");
+    if (list->size() == 0) return complain(list_path, list_name + " array must contain at least one element");
+    if (list->size() > kRunChildrenMax) return complain(list_path, "holds more than " + std::to_string(kRunChildrenMax) + " elements");
+    std::vector<PlanNode> nodes;
+    list->each_element([&](json::View element) { nodes.push_back(child(element, list_path + "[" + std::to_string(nodes.size()) + "]", depth)); });
+    bool linked = plan.run_kind == RunKind::Dag;
+    list->each_element([&](json::View element) { linked |= element.is_object() && present(element.find("depends_on")); });
+    if (linked) {
+      plan.run_kind = RunKind::Dag;
+      link(nodes, *list, list_path);
+    }
+    for (PlanNode& node : nodes) {
+      plan.job_count += node.kind == NodeKind::Job ? 1 : node.job_count;
+      plan.children.push_back(codec::encoded(node));
+    }
+  }
+
+  PlanNode child(json::View element, const std::string& path, size_t depth) {
+    PlanNode node;
+    if (kind_of(element) != RunKind::None) {
+      node = composition(element, path, depth + 1);
+    } else {
+      node.job = job(element, path);
+      if (element.is_object()) node.name = text(element, "name", path, kNameBytesMax);
+    }
+    if (!element.is_object()) return node;
+    node.when = text(element, "when", path, 4096);
+    check_expression(node.when, path + ".when");
+    return node;
+  }
+
+  void check_expression(const std::string& source, const std::string& path) {
+    if (source.empty()) return;
+    auto compiled = expr::Program::compile(expr::unwrap_template(source), expr::CompileOptions::workflow());
+    if (!compiled.ok()) complain(path, compiled.error().message);
+  }
+
+  std::string job(json::View element, const std::string& path) {
+    auto parsed = parse_job(element, rules_, path);
+    if (!parsed.ok()) {
+      if (parsed.error().complaints.empty()) {
+        complain(path, parsed.error().message);
+      } else {
+        complain(parsed.error().complaints[0].path.rfind(path, 0) == 0 ? parsed.error().complaints[0].path : path, parsed.error().complaints[0].message);
+      }
+      return "";
+    }
+    drop_step_members(*parsed);
+    return codec::encoded(*parsed);
+  }
+
+  // What belongs to the step and not to its job must not travel in the job's envelope.
+  static void drop_step_members(NewJob& job) {
+    JobSpec spec;
+    if (!codec::decode(job.spec, spec) || spec.extra.empty()) return;
+    std::string text = "{" + spec.extra + "}";
+    auto doc = json::parse(text);
+    if (!doc.ok()) return;
+    std::string kept;
+    doc->root().each_member([&](json::View key, json::View value) {
+      std::string name = key.string();
+      if (name == "depends_on" || name == "when" || name == "name") return;
+      if (!kept.empty()) kept.push_back(',');
+      kept.append(key.raw()).append(":").append(value.raw());
+    });
+    spec.extra = kept;
+    job.spec = codec::encoded(spec);
+  }
+
+  // --- depends_on
+
+  void link(std::vector<PlanNode>& nodes, json::View list, const std::string& list_path) {
+    std::map<std::string, uint32_t> by_name;
+    std::vector<json::View> elements;
+    list.each_element([&](json::View element) { elements.push_back(element); });
+    for (uint32_t i = 0; i < nodes.size(); ++i) {
+      auto id = elements[i].is_object() ? elements[i].find("id") : std::nullopt;
+      std::string name = nodes[i].name;
+      if (name.empty() && present(id) && id->is_string()) name = id->string();
+      nodes[i].name = name;
+      if (name.empty()) continue;
+      if (!by_name.emplace(name, i).second) complain(list_path + "[" + std::to_string(i) + "].name", "names a step that another is named too");
+    }
+    for (uint32_t i = 0; i < nodes.size(); ++i) {
+      auto wanted = elements[i].is_object() ? elements[i].find("depends_on") : std::nullopt;
+      std::string path = list_path + "[" + std::to_string(i) + "].depends_on";
+      if (!present(wanted)) continue;
+      if (!wanted->is_array()) {
+        complain(path, "must be an array of step names");
+        continue;
+      }
+      wanted->each_element([&](json::View entry) { add_dependency(nodes, i, entry, by_name, path); });
+    }
+    find_cycle(nodes, list_path);
+  }
+
+  void add_dependency(std::vector<PlanNode>& nodes, uint32_t i, json::View entry, const std::map<std::string, uint32_t>& by_name, const std::string& path) {
+    std::string name = entry.is_string() ? entry.string() : std::string(entry.raw());
+    auto at = by_name.find(name);
+    uint32_t index = at != by_name.end() ? at->second : static_cast<uint32_t>(entry.as_int().value_or(-1));
+    if (index >= nodes.size()) return complain(path, "names the unknown step '" + name.substr(0, 64) + "'");
+    if (index == i) return complain(path, "names its own step");
+    for (uint32_t known : nodes[i].depends_on)
+      if (known == index) return;
+    nodes[i].depends_on.push_back(index);
+  }
+
+  void find_cycle(const std::vector<PlanNode>& nodes, const std::string& list_path) {
+    std::vector<uint32_t> waits(nodes.size());
+    std::vector<std::vector<uint32_t>> dependents(nodes.size());
+    std::vector<uint32_t> ready;
+    for (uint32_t i = 0; i < nodes.size(); ++i) {
+      waits[i] = static_cast<uint32_t>(nodes[i].depends_on.size());
+      if (waits[i] == 0) ready.push_back(i);
+      for (uint32_t dependency : nodes[i].depends_on) dependents[dependency].push_back(i);
+    }
+    size_t done = 0;
+    while (!ready.empty()) {
+      uint32_t at = ready.back();
+      ready.pop_back();
+      ++done;
+      for (uint32_t next : dependents[at])
+        if (--waits[next] == 0) ready.push_back(next);
+    }
+    if (done == nodes.size()) return;
+    std::string cycle;
+    for (uint32_t i = 0; i < nodes.size(); ++i)
+      if (waits[i] > 0) cycle += (cycle.empty() ? "" : ", ") + (nodes[i].name.empty() ? std::to_string(i) : nodes[i].name);
+    complain(list_path, "the dependencies form a cycle: " + cycle.substr(0, 200));
+  }
+
+  // --- map, callbacks
+
+  void read_map(PlanNode& plan, json::View body, const std::string& path) {
+    auto over = body.find("over");
+    if (!present(over)) return complain(path + ".over", "is required: a list, or an expression that gives one");
+    plan.over = over->is_array() ? std::string(over->raw()) : over->is_string() ? over->string() : "";
+    if (plan.over.empty()) return complain(path + ".over", "must be an array or an expression");
+    if (!over->is_array()) check_expression(plan.over, path + ".over");
+    plan.concurrency = static_cast<uint32_t>(integer(body, "concurrency", path, kRunChildrenMax));
+    auto body_job = body.find("job");
+    if (!present(body_job)) return complain(path + ".job", "is required: the job to run for each item");
+    PlanNode node;
+    node.job = job(*body_job, path + ".job");
+    plan.children.push_back(codec::encoded(node));
+  }
+
+  void read_callbacks(PlanNode& plan, json::View body, const std::string& path) {
+    auto callbacks = body.find("callbacks");
+    auto on_cancel = body.find("on_cancel");
+    bool is_batch = plan.run_kind == RunKind::Batch;
+    if (!present(callbacks) && !present(on_cancel)) {
+      if (is_batch) complain(path + ".callbacks", "is required and must contain at least one of on_complete, on_success, on_failure");
+      return;
+    }
+    plan.callbacks.resize(kCallbackRoles);
+    bool any = false;
+    if (present(callbacks)) {
+      if (!callbacks->is_object()) return complain(path + ".callbacks", "must be an object");
+      callbacks->each_member([&](json::View key, json::View value) {
+        size_t role = 0;
+        while (role < kCallbackRoles && !key.equals(kRoles[role])) ++role;
+        std::string member = path + ".callbacks." + key.string().substr(0, 64);
+        if (value.is_null()) return;
+        if (role == kCallbackRoles) return complain(member, "is no callback; there are on_complete, on_success, on_failure and on_cancel");
+        if (!is_batch && role != static_cast<size_t>(CallbackRole::OnCancel)) return complain(member, "belongs to a batch");
+        plan.callbacks[role] = job(value, member);
+        any |= role != static_cast<size_t>(CallbackRole::OnCancel);
+      });
+    }
+    if (present(on_cancel)) plan.callbacks[static_cast<size_t>(CallbackRole::OnCancel)] = job(*on_cancel, path + ".on_cancel");
+    if (is_batch && !any && complaints_.empty()) complain(path + ".callbacks", "must contain at least one of on_complete, on_success, on_failure");
+  }
+
+  const EnvelopeRules& rules_;
+  std::vector<Complaint> complaints_;
+};
+
+}  // namespace
+
+Result<PlanNode> parse_workflow(json::View body, const EnvelopeRules& rules) { return WorkflowParser(rules).run(body); }
+
+RunId workflow_id(std::string_view text) {
+  std::string_view bare = text.substr(0, 3) == "wf_" ? text.substr(3) : text;
+  if (auto id = RunId::parse(bare)) return *id;
+  return RunId(Uuid::v7(0, hash64(text, 1), hash64(text, 2), 0));
+}
+
+}  // namespace pawl::api

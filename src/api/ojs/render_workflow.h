@@ -1,0 +1,22 @@
+// A workflow as Open Job Spec clients see it: the run, its children's states, counters and errors.
+#pragma once
+
+#include "base/json_writer.h"
+#include "kernel/state.h"
+
+namespace pawl::api {
+
+struct WorkflowPage {
+  uint32_t from = 0;
+  uint32_t limit = UINT32_MAX;
+};
+
+// {"workflow": {…}, and the same members beside it}: some clients read one, some the other.
+std::string workflow_body(const State& state, const Run& run, const WorkflowPage& page);
+void render_workflow(json::Writer& w, const State& state, const Run& run, const WorkflowPage& page);
+// Without children: for lists.
+void render_workflow_summary(json::Writer& w, const Run& run);
+
+std::string workflow_id_text(const Run& run);
+
+}  // namespace pawl::api
