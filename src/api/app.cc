@@ -46,7 +46,7 @@ class CallTask : public Task {
       repeat(*doc);
     } else {
       auto result = decide_(frame);
-      if (result.ok()) remember(frame, *result);
+      if (result.ok() && result->status < 400) remember(frame, *result);
       answer(std::move(result));
     }
     decide_ = nullptr;
@@ -102,7 +102,7 @@ bool foreign_origin(const http::Request& request) {
 }  // namespace
 
 App::App(const AppConfig& config, Engine& engine, Store& store, Clock& clock)
-    : config_(config), engine_(engine), store_(store), clock_(clock), started_ms_(clock.now_ms()) {
+    : config_(config), engine_(engine), store_(store), clock_(clock), started_ms_(clock.now_ms()), events_(engine, store) {
   add_all_routes(router_);
 }
 
@@ -140,6 +140,11 @@ void App::handle(http::Request&& request, http::Responder responder) {
     return call.fail(allowed.error());
   }
   call.route->handler(*this, std::move(call));
+}
+
+void App::begin_drain() {
+  draining_ = true;
+  events_.stop();
 }
 
 void App::decide(Call&& call, Decide decide) { submit(std::make_shared<CallTask>(*this, std::move(call), std::move(decide))); }

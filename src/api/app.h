@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "api/event_stream.h"
 #include "api/keys.h"
 #include "api/metrics.h"
+#include "api/reader_pool.h"
 #include "api/router.h"
 #include "api/workers.h"
 #include "base/clock.h"
@@ -29,6 +31,7 @@ struct AppConfig {
   int64_t fetch_wait_ms_max = 60'000;
   size_t result_bytes_max = 16u << 20;
   int64_t idempotency_ms = 24LL * 3600 * 1000;
+  bool webhooks_allow_private = false;  // deliver to loopback and private addresses too
 };
 
 class App {
@@ -48,7 +51,7 @@ class App {
   void submit(TaskPtr task);
 
   // From the program's start to the end of serving.
-  void begin_drain() { draining_ = true; }
+  void begin_drain();  // also ends the event streams
   bool draining() const { return draining_; }
 
   const AppConfig& config() const { return config_; }
@@ -58,6 +61,11 @@ class App {
   KeyRing& keys() { return keys_; }
   WorkerRegistry& workers() { return workers_; }
   Metrics& metrics() { return metrics_; }
+  // A decision is about to change the webhook subscriptions. Engine thread.
+  void webhooks_change() { if (on_webhooks_change_) on_webhooks_change_(); }
+  void on_webhooks_change(std::function<void()> call) { on_webhooks_change_ = std::move(call); }
+  EventHub& events() { return events_; }
+  ReaderPool& readers() { return readers_; }
   const Router& router() const { return router_; }
   void set_http_stats(std::function<http::ServerStats()> stats) { http_stats_ = std::move(stats); }
   http::ServerStats http_stats() const { return http_stats_ ? http_stats_() : http::ServerStats{}; }
@@ -77,6 +85,9 @@ class App {
   std::function<http::ServerStats()> http_stats_;
   std::atomic<bool> draining_{false};
   int64_t started_ms_;
+  std::function<void()> on_webhooks_change_;
+  EventHub events_;
+  ReaderPool readers_;
 };
 
 }  // namespace pawl::api

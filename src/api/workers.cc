@@ -45,15 +45,23 @@ void WorkerRegistry::beat(std::string_view id, size_t active, int64_t now_ms) {
   if (WorkerInfo* worker = need(id, now_ms)) worker->active = active;
 }
 
-void WorkerRegistry::set_state(std::string_view id, std::string_view state, int64_t now_ms) {
+void WorkerRegistry::says(std::string_view id, std::string_view state, int64_t now_ms) {
   std::lock_guard lock(mutex_);
   if (WorkerInfo* worker = need(id, now_ms)) worker->state = state;
+}
+
+bool WorkerRegistry::tell(std::string_view id, std::string_view directive) {
+  std::lock_guard lock(mutex_);
+  auto at = workers_.find(id);
+  if (at == workers_.end()) return false;
+  at->second.told = directive;
+  return true;
 }
 
 std::string WorkerRegistry::state(std::string_view id) const {
   std::lock_guard lock(mutex_);
   auto at = workers_.find(id);
-  return at == workers_.end() ? "running" : at->second.state;
+  return at == workers_.end() ? "running" : at->second.effective();
 }
 
 bool WorkerRegistry::may_fetch(std::string_view id) const { return state(id) == "running"; }

@@ -13,13 +13,21 @@ namespace pawl::api {
 
 struct WorkerInfo {
   std::string id;
-  std::string state = "running";  // running, quiet, terminate; drain and others as the worker said
+  std::string state = "running";  // as the worker said: running, quiet, drain, shutting_down …
+  std::string told;               // what an operator wants of it: quiet, terminate; "" = nothing
   int64_t first_seen_ms = 0;
   int64_t last_seen_ms = 0;
   uint64_t fetched = 0;
   uint64_t finished = 0;
   uint64_t active = 0;  // as of its last heartbeat
   std::vector<std::string> queues;
+
+  // What counts: the operator's word, else the worker's. A worker that is leaving, in whatever
+  // words, is quiet.
+  std::string effective() const {
+    if (!told.empty()) return told;
+    return state == "running" ? state : "quiet";
+  }
 };
 
 class WorkerRegistry {
@@ -27,8 +35,10 @@ class WorkerRegistry {
   void fetched(std::string_view id, const std::vector<std::string>& queues, size_t jobs, int64_t now_ms);
   void finished(std::string_view id, size_t jobs, int64_t now_ms);
   void beat(std::string_view id, size_t active, int64_t now_ms);
-  void set_state(std::string_view id, std::string_view state, int64_t now_ms);
-  // "running" for a worker that nobody has told anything.
+  void says(std::string_view id, std::string_view state, int64_t now_ms);
+  // False if no such worker has been seen. "" takes an earlier directive back.
+  bool tell(std::string_view id, std::string_view directive);
+  // running, quiet or terminate; "running" for a worker that nobody knows.
   std::string state(std::string_view id) const;
   bool may_fetch(std::string_view id) const;
   std::vector<WorkerInfo> list(int64_t now_ms) const;

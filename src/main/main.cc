@@ -1,18 +1,101 @@
+// The program: the command table, parsed by CLI11. Kept small: CLI11 is slow to compile, and
+// nothing else includes it.
 #include <CLI/CLI.hpp>
+#include <csignal>
 
-#include "main/serve.h"
+#include "main/commands.h"
+
+namespace pawl {
+namespace {
+
+using cli::Command;
+using cli::Invocation;
+
+// Where CLI11 puts what it read.
+struct Reading {
+  std::map<std::string, std::vector<std::string>> values;
+  std::map<std::string, bool> flags;
+  std::vector<std::string> arguments;
+};
+
+void describe(CLI::App& app, const Command& command, Reading& reading) {
+  app.footer(command.details);
+  for (const cli::Option& option : command.options) {
+    if (option.value.empty()) {
+      app.add_flag(option.name, reading.flags[option.name], option.help);
+      continue;
+    }
+    app.add_option(option.name, reading.values[option.name], option.help)
+        ->type_name(option.value)
+        ->expected(1)
+        ->allow_extra_args(false)  // else CLI11 takes "[1,2]" apart, and that may be JSON
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  if (command.passes_on) {
+    app.prefix_command();
+    app.set_help_flag();
+    return;
+  }
+  reading.arguments.resize(command.parameters.size());
+  for (size_t i = 0; i < command.parameters.size(); ++i) {
+    const cli::Parameter& parameter = command.parameters[i];
+    app.add_option(parameter.name, reading.arguments[i], parameter.help)
+        ->required(parameter.required)
+        ->type_name("");
+  }
+}
+
+Invocation invocation_of(const CLI::App& app, const Command& command, const Reading& reading) {
+  Invocation given;
+  given.arguments = command.passes_on ? app.remaining() : reading.arguments;
+  for (const cli::Option& option : command.options) {
+    if (app.count(option.name) == 0) continue;
+    given.options[option.name] =
+        option.value.empty() ? std::vector<std::string>{"true"} : reading.values.at(option.name);
+  }
+  return given;
+}
+
+int run(int argc, char** argv) {
+  std::vector<Command> commands = all_commands();
+  CLI::App app{
+      "Pawl: jobs that survive crashes. One binary: server, command line, worker, simulator."};
+  app.footer(
+      "'pawl COMMAND --help' tells more. Exit codes: 0 done, 1 refused or failed, 2 wrong command "
+      "line, 3 no server there.");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", version_line());
+  std::map<std::string, CLI::App*> groups;
+  for (const cli::Group& group : cli::groups()) {
+    groups[group.name] = app.add_subcommand(group.name, group.summary);
+    groups[group.name]->require_subcommand(1);
+  }
+  std::vector<Reading> readings(commands.size());
+  std::vector<CLI::App*> apps;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    size_t blank = commands[i].path.find(' ');
+    CLI::App* parent =
+        blank == std::string::npos ? &app : groups.at(commands[i].path.substr(0, blank));
+    std::string name =
+        blank == std::string::npos ? commands[i].path : commands[i].path.substr(blank + 1);
+    apps.push_back(parent->add_subcommand(name, commands[i].summary));
+    describe(*apps[i], commands[i], readings[i]);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& wrong) {
+    return app.exit(wrong) == 0 ? cli::kDone : cli::kUsage;
+  }
+  for (size_t i = 0; i < commands.size(); ++i)
+    if (apps[i]->parsed())
+      return commands[i].run(invocation_of(*apps[i], commands[i], readings[i]));
+  return cli::kUsage;
+}
+
+}  // namespace
+}  // namespace pawl
 
 int main(int argc, char** argv) {
-  CLI::App app{"Pawl: a durable workflow engine"};
-  pawl::ServeOptions serve;
-  CLI::App* command = app.add_subcommand("serve", "run the server");
-  command->add_option("--listen", serve.listen);
-  command->add_option("--data", serve.data_dir);
-  command->add_option("--store", serve.store);
-  command->add_option("--api-key", serve.api_keys);
-  command->add_flag("--no-auth", serve.no_auth);
-  command->add_flag("--access-log", serve.access_log);
-  app.require_subcommand(1);
-  CLI11_PARSE(app, argc, argv);
-  return pawl::serve(serve);
+  std::signal(SIGPIPE, SIG_IGN);
+  return pawl::run(argc, argv);
 }

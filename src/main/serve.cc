@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "api/webhook_service.h"
 #include "base/log.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
@@ -13,28 +14,38 @@ namespace {
 
 Result<std::unique_ptr<Store>> open_store(const ServeOptions& options) {
   if (options.store == "memory") return open_memory(std::make_shared<MemoryDisk>());
-  if (options.store != "sqlite") return Error{ErrorCode::InvalidRequest, "unknown store '" + options.store + "'; there are sqlite and memory"};
+  if (options.store != "sqlite")
+    return Error{ErrorCode::InvalidRequest,
+                 "unknown store '" + options.store + "'; there are sqlite and memory"};
   std::error_code failed;
   std::filesystem::create_directories(options.data_dir, failed);
-  if (failed) return Error{ErrorCode::StoreFailed, "cannot create " + options.data_dir + ": " + failed.message()};
+  if (failed)
+    return Error{ErrorCode::StoreFailed,
+                 "cannot create " + options.data_dir + ": " + failed.message()};
   return open_sqlite(options.data_dir);
 }
 
 Status split_listen(const std::string& listen, http::ServerConfig& http) {
   size_t colon = listen.rfind(':');
-  if (colon == std::string::npos) return Error{ErrorCode::InvalidRequest, "--listen takes HOST:PORT, not '" + listen + "'"};
+  if (colon == std::string::npos)
+    return Error{ErrorCode::InvalidRequest, "--listen takes HOST:PORT, not '" + listen + "'"};
   http.host = listen.substr(0, colon);
-  if (http.host.size() > 1 && http.host.front() == '[') http.host = http.host.substr(1, http.host.size() - 2);
+  if (http.host.size() > 1 && http.host.front() == '[')
+    http.host = http.host.substr(1, http.host.size() - 2);
   char* end = nullptr;
   long port = std::strtol(listen.c_str() + colon + 1, &end, 10);
-  if (*end != '\0' || port < 0 || port > 65535) return Error{ErrorCode::InvalidRequest, "'" + listen.substr(colon + 1) + "' is no port"};
+  if (*end != '\0' || port < 0 || port > 65535)
+    return Error{ErrorCode::InvalidRequest, "'" + listen.substr(colon + 1) + "' is no port"};
   http.port = static_cast<int>(port);
   return ok_status();
 }
 
-bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0; }
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
+}
 
-// Waits for the signals that end serving. They are blocked in every thread (see serve), so that only this call takes them.
+// Waits for the signals that end serving. They are blocked in every thread (see serve), so that
+// only this call takes them.
 void wait_for_stop_signal() {
   sigset_t set;
   sigemptyset(&set);
@@ -82,7 +93,8 @@ int fail(const Error& error) {
 int serve(const ServeOptions& given) {
   ServeOptions options = given;
   log::use_json(options.log_json);
-  if (Status split = split_listen(options.listen, options.http); !split.ok()) return fail(split.error());
+  if (Status split = split_listen(options.listen, options.http); !split.ok())
+    return fail(split.error());
   block_signals();
 
   auto store = open_store(options);
@@ -98,20 +110,28 @@ int serve(const ServeOptions& given) {
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
   app.load();
   if (app.keys().empty() && !options.no_auth && !is_loopback(options.http.host))
-    return fail({ErrorCode::Forbidden, "without an API key the server listens on loopback only; make one with 'pawl keys create', or say --no-auth"});
+    return fail({ErrorCode::Forbidden,
+                 "without an API key the server listens on loopback only; make one with 'pawl keys "
+                 "create', or say --no-auth"});
 
+  actions::HttpClient outgoing;
+  api::WebhookService webhooks(app, outgoing);
   auto server = http::Server::start(http_config(options, app),
-                                    [&app](http::Request&& request, http::Responder responder) { app.handle(std::move(request), std::move(responder)); });
+                                    [&app](http::Request&& request, http::Responder responder) {
+                                      app.handle(std::move(request), std::move(responder));
+                                    });
   if (!server.ok()) return fail(server.error());
   app.set_http_stats([&] { return (*server)->stats(); });
-  std::printf("pawl listening on %s://%s:%d (store %s, data %s)\n", (*server)->tls() ? "https" : "http", options.http.host.c_str(),
-              (*server)->port(), options.store.c_str(), options.store == "memory" ? "-" : options.data_dir.c_str());
+  std::printf("pawl listening on %s://%s:%d (store %s, data %s)\n",
+              (*server)->tls() ? "https" : "http", options.http.host.c_str(), (*server)->port(),
+              options.store.c_str(), options.store == "memory" ? "-" : options.data_dir.c_str());
   std::fflush(stdout);
 
   wait_for_stop_signal();
   log::info("stopping");
   app.begin_drain();
   (*server)->drain(std::chrono::milliseconds(options.drain_ms));
+  webhooks.stop();
   (*engine)->stop();
   std::optional<Error> failure = (*engine)->failed();
   return failure ? fail(*failure) : 0;

@@ -1,4 +1,5 @@
-// serve: store → engine → API → HTTP server, until a signal says stop; then drain in the opposite order.
+// serve: store → engine → API → HTTP server, until a signal says stop; then drain in the opposite
+// order.
 #pragma once
 
 #include <string>

@@ -21,10 +21,28 @@ std::string job_body(const Job& job) {
 }
 
 // How full the queue is, for producers that want to slow down before they are refused.
-void add_pressure_headers(http::Response& response, const Queue& queue) {
-  if (queue.settings.depth_max == 0) return;
+void add_depth_headers(http::Response& response, const Queue& queue) {
   response.headers.emplace_back("X-OJS-Queue-Depth", std::to_string(queue.depth()));
   response.headers.emplace_back("X-OJS-Queue-Bound", std::to_string(queue.settings.depth_max));
+}
+
+// A refusal by a full queue says how full. The queue: the first of the request's that is bounded and has no room for all.
+Result<http::Response> refused(const Frame& frame, const std::vector<NewJob>& jobs, const Error& error, const std::string& request_id) {
+  if (error.code != ErrorCode::QueueFull) return error;
+  http::Response response = error_response(Surface::Ojs, error, request_id);
+  std::map<std::string_view, uint64_t> added;
+  for (const NewJob& job : jobs) {
+    const Queue* queue = frame.state().find_queue(job.queue);
+    if (queue == nullptr || queue->settings.depth_max == 0 || queue->depth() + ++added[job.queue] <= queue->settings.depth_max) continue;
+    add_depth_headers(response, *queue);
+    break;
+  }
+  return response;
+}
+
+void add_pressure_headers(http::Response& response, const Queue& queue) {
+  if (queue.settings.depth_max == 0) return;
+  add_depth_headers(response, queue);
   uint64_t permille = queue.depth() * 1000 / queue.settings.depth_max;
   if (queue.settings.warn_permille == 0 || permille < queue.settings.warn_permille) return;
   std::string hundredths = std::to_string(std::min<uint64_t>(permille, 1000) / 10);
@@ -37,10 +55,12 @@ void push_one(App& app, Call&& call) {
   EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
   auto job = parse_job(doc->root(), rules);
   if (!job.ok()) return call.fail(job.error());
-  app.decide(std::move(call), [&app, jobs = std::vector<NewJob>{std::move(job).value()}](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(std::vector<Pushed> pushed, push_jobs(frame, jobs));
-    const Job& made = *frame.state().find_job(pushed[0].id);
-    http::Response response = json_response(Surface::Ojs, pushed[0].created ? 201 : 200, job_body(made));
+  std::string request_id(call.request.id);
+  app.decide(std::move(call), [&app, request_id, jobs = std::vector<NewJob>{std::move(job).value()}](Frame& frame) -> Result<http::Response> {
+    auto pushed = push_jobs(frame, jobs);
+    if (!pushed.ok()) return refused(frame, jobs, pushed.error(), request_id);
+    const Job& made = *frame.state().find_job((*pushed)[0].id);
+    http::Response response = json_response(Surface::Ojs, (*pushed)[0].created ? 201 : 200, job_body(made));
     response.headers.emplace_back("Location", "/ojs/v1/jobs/" + made.id.text());
     add_pressure_headers(response, *made.queue);
     app.metrics().jobs_pushed.fetch_add(1, std::memory_order_relaxed);
@@ -75,8 +95,11 @@ void push_batch(App& app, Call&& call) {
   EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
   auto jobs = parse_batch(*doc, rules, app.config().batch_jobs_max);
   if (!jobs.ok()) return call.fail(jobs.error());
-  app.decide(std::move(call), [&app, jobs = std::move(jobs).value()](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(std::vector<Pushed> pushed, push_jobs(frame, jobs));
+  std::string request_id(call.request.id);
+  app.decide(std::move(call), [&app, request_id, jobs = std::move(jobs).value()](Frame& frame) -> Result<http::Response> {
+    auto result = push_jobs(frame, jobs);
+    if (!result.ok()) return refused(frame, jobs, result.error(), request_id);
+    const std::vector<Pushed>& pushed = *result;
     std::string body;
     body.reserve(pushed.size() * 512);
     json::Writer w(body);

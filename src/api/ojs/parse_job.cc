@@ -1,5 +1,6 @@
 #include "api/ojs/parse_job.h"
 
+#include "api/ojs/event_projection.h"
 #include "api/ojs/unique_key.h"
 #include "base/json_writer.h"
 #include "base/quote.h"
@@ -108,6 +109,7 @@ class EnvelopeParser {
     }
     if (!is_queue_name(queue))
       return bad("options.queue", "must be lower-case letters, digits, '.', '-' or '_', starting with a letter or digit, not " + quoted(queue));
+    if (is_internal_queue(queue)) return bad("options.queue", "must not begin with 'pawl.': those queues are the server's own");
     job_.queue = scoped_queue(rules_.tenant, queue);
     PAWL_TRY(int64_t priority, integer("priority", 0, kPriorityLeast, kPriorityMost));
     job_.priority = static_cast<int32_t>(priority);

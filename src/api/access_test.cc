@@ -1,0 +1,120 @@
+// Who may call what: every route, without a key, with the wrong one, and with the right one.
+#include <gtest/gtest.h>
+
+#include "api/api_test_world.h"
+
+namespace pawl::api {
+namespace {
+
+std::string path_of(std::string_view pattern) {
+  std::string path;
+  for (size_t at = 0; at < pattern.size(); ++at) {
+    if (pattern[at] == '{') {
+      path += "x";
+      at = pattern.find('}', at);
+    } else {
+      path.push_back(pattern[at]);
+    }
+  }
+  return path;
+}
+
+std::string bearer(const std::string& key) { return "Authorization: Bearer " + key + "\r\n"; }
+
+// A key with every scope that does not reach the given one.
+uint32_t scopes_without(Scope scope) {
+  switch (scope) {
+    case Scope::Read:
+      return *parse_scopes({"worker"});
+    case Scope::Write:
+      return *parse_scopes({"read", "worker", "operate"});
+    case Scope::Worker:
+      return *parse_scopes({"read", "write", "operate"});
+    case Scope::Operate:
+      return *parse_scopes({"read", "write", "worker"});
+    case Scope::Admin:
+      return *parse_scopes({"read", "write", "worker", "operate"});
+    case Scope::Public:
+      break;
+  }
+  return *parse_scopes({"read"});
+}
+
+TEST(Access, EveryRouteButThePublicOnesNeedsAKeyWithItsScope) {
+  ApiWorld world;
+  world.app->keys().add_fixed("root-key");
+  std::map<Scope, std::string> lacking;
+  for (Scope scope : {Scope::Read, Scope::Write, Scope::Worker, Scope::Operate, Scope::Admin}) {
+    NewApiKey made = make_api_key("lacking", scopes_without(scope), 0);
+    world.app->keys().put(made.key);
+    lacking[scope] = made.text;
+  }
+  for (const Route& route : world.app->router().routes()) {
+    if (route.scope == Scope::Public) continue;
+    std::string method(route.method);
+    std::string path = path_of(route.pattern);
+    SCOPED_TRACE(method + " " + path);
+    EXPECT_EQ(http::status_of(world.call(method, path, "{}")), "401");
+    EXPECT_EQ(http::status_of(world.call(method, path, "{}", bearer("wrong"))), "401");
+    EXPECT_EQ(http::status_of(world.call(method, path, "{}", bearer(lacking[route.scope]))), "403");
+  }
+}
+
+TEST(Access, PublicRoutesNeedNone) {
+  ApiWorld world;
+  world.app->keys().add_fixed("root-key");
+  EXPECT_EQ(http::status_of(world.call("GET", "/ojs/v1/health")), "200");
+  EXPECT_EQ(http::status_of(world.call("GET", "/ojs/manifest")), "200");
+}
+
+TEST(Access, APageOfAnotherOriginIsRefused) {
+  ApiWorld world;
+  EXPECT_EQ(http::status_of(world.call("GET", "/ojs/v1/queues", "", "Origin: http://evil\r\n")),
+            "403");
+  EXPECT_EQ(http::status_of(world.call("GET", "/ojs/v1/queues", "", "Origin: http://h\r\n")),
+            "200");
+}
+
+TEST(Keys, AMadeKeyWorksUntilItIsRevokedAndItsSecretIsShownOnce) {
+  ApiWorld world;
+  std::string root = bearer("root-key");
+  world.app->keys().add_fixed("root-key");
+  std::string made = world.body("POST", "/v1/keys", R"({"name":"ci","scopes":["read"]})", root);
+  std::string text = text_of(made, "key");
+  std::string id = text_of(made, "id");
+  ASSERT_NE(text, "");
+  EXPECT_EQ(http::status_of(world.call("GET", "/ojs/v1/queues", "", bearer(text))), "200");
+  EXPECT_EQ(http::status_of(world.call("POST", "/ojs/v1/queues/q/pause", "", bearer(text))), "403");
+
+  std::string listed = world.body("GET", "/v1/keys", "", root);
+  EXPECT_NE(listed.find(id), std::string::npos);
+  EXPECT_EQ(listed.find(text), std::string::npos);
+  EXPECT_EQ(listed.find("hash"), std::string::npos);
+
+  EXPECT_EQ(http::status_of(world.call("DELETE", "/v1/keys/" + id, "", root)), "200");
+  EXPECT_EQ(http::status_of(world.call("GET", "/ojs/v1/queues", "", bearer(text))), "401");
+  EXPECT_EQ(http::status_of(world.call("DELETE", "/v1/keys/" + id, "", root)), "404");
+}
+
+TEST(Keys, SurviveARestart) {
+  auto disk = std::make_shared<MemoryDisk>();
+  std::string text;
+  {
+    ApiWorld world(disk);
+    text = text_of(world.body("POST", "/v1/keys", R"({"name":"a","scopes":["admin"]})"), "key");
+  }
+  ApiWorld world(disk);
+  world.app->load();
+  EXPECT_EQ(http::status_of(world.call("GET", "/v1/keys")), "401");
+  EXPECT_EQ(http::status_of(world.call("GET", "/v1/keys", "", bearer(text))), "200");
+}
+
+TEST(Keys, RefuseUnknownScopesAndMembers) {
+  ApiWorld world;
+  for (const char* body : {R"({"name":"a","scopes":["root"]})", R"({"name":"a","scopes":[]})",
+                           R"({"scopes":["read"]})", R"({"name":"a","scopes":["read"],"ttl":1})"})
+    EXPECT_EQ(http::status_of(world.call("POST", "/v1/keys", body)), "422") << body;
+}
+
+}  // namespace
+}  // namespace pawl::api

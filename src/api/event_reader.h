@@ -1,0 +1,40 @@
+// Reading events back from the journal, a bounded piece at a time.
+//
+// Thread: any; it reads the store and may take long, so not an I/O thread.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "api/ojs/event_projection.h"
+#include "store/store.h"
+
+namespace pawl::api {
+
+struct ReadBudget {
+  size_t events_max = 1000;
+  size_t records_max = 20'000;
+  size_t scanned_bytes_max = 32u << 20;
+  size_t found_bytes_max = 8u << 20;  // of the events' data
+};
+
+struct EventPage {
+  std::vector<OjsEvent> events;  // oldest first
+  EventPosition next;            // where to go on, also if nothing was found
+  bool more = false;             // the budget ended the page, not the journal
+  bool gap = false;              // what stood right behind `after` is no longer kept
+};
+
+// The wanted events behind `after`. One event larger than the budget is still given, so that every
+// call makes progress. Corrupt when a record cannot be read.
+Result<EventPage> read_events(Store& store, const EventPosition& after, const EventFilter& filter,
+                              const ReadBudget& budget);
+
+// The newest `limit` wanted events among the last records_max records, oldest first.
+Result<EventPage> read_latest_events(Store& store, const EventFilter& filter, size_t limit,
+                                     size_t records_max = 2'000);
+
+// The start of the journal: before everything that is kept.
+EventPosition journal_start(const Store& store);
+
+}  // namespace pawl::api

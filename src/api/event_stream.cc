@@ -1,0 +1,208 @@
+#include "api/event_stream.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/log.h"
+
+namespace pawl::api {
+namespace {
+
+// Pauses and keep-alives are about the connection, not about the world's time.
+int64_t steady_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void render_sse(std::string& out, const OjsEvent& event) {
+  out += "id: " + event.position.text() + "\nevent: " + std::string(event.type) + "\ndata: ";
+  std::string data;
+  json::Writer w(data);
+  render_event(w, event);
+  out += data;  // JSON on one line: control characters are escaped in it
+  out += "\n\n";
+}
+
+}  // namespace
+
+EventHub::EventHub(Engine& engine, Store& store, const EventHubConfig& config)
+    : engine_(engine), store_(store), config_(config), thread_([this] { run(); }) {}
+
+EventHub::~EventHub() { stop(); }
+
+Status EventHub::add(http::Responder& responder, EventFilter filter, EventPosition after) {
+  std::unique_lock lock(mutex_);
+  if (stopping_) return Error{ErrorCode::Unavailable, "the server is stopping"};
+  if (count_ >= config_.streams_max)
+    return Error{ErrorCode::Overloaded, "too many event streams are open"};
+  http::Response head;
+  head.content_type = "text/event-stream";
+  head.headers = {
+      {"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}, {"OJS-Version", "1.0"}};
+  head.body = ": pawl events\n\n";
+  Subscriber& made = arriving_.emplace_back();
+  made.stream = responder.stream(std::move(head));
+  made.filter = std::move(filter);
+  made.after = after;
+  ++count_;
+  lock.unlock();
+  wakes_.notify_one();
+  return ok_status();
+}
+
+void EventHub::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wakes_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+size_t EventHub::streams() const {
+  std::lock_guard lock(mutex_);
+  return count_;
+}
+
+void EventHub::run() {
+  int64_t wait_ms = config_.keep_alive_ms;
+  while (true) {
+    std::vector<LiveRecord> records;
+    {
+      std::unique_lock lock(mutex_);
+      wait_for_work(lock, wait_ms);
+      if (stopping_) break;
+      for (Subscriber& arrived : arriving_) subscribers_.push_back(std::move(arrived));
+      arriving_.clear();
+      records.swap(live_);
+      live_bytes_ = 0;
+    }
+    for (const LiveRecord& record : records) deliver(record);
+    int64_t now_ms = steady_ms();
+    for (Subscriber& subscriber : subscribers_) {
+      if (!subscriber.live) replay(subscriber, now_ms);
+      keep_alive(subscriber, now_ms);
+    }
+    drop_ended();
+    wait_ms = rest_ms(steady_ms());
+  }
+  // Never under our lock: the engine calls the listener under its own.
+  if (listener_ != 0) engine_.unlisten(listener_);
+  std::lock_guard lock(mutex_);
+  subscribers_.clear();
+  arriving_.clear();
+  count_ = 0;
+}
+
+// Also begins to listen when the first stream arrives and ends it when the last has gone.
+void EventHub::wait_for_work(std::unique_lock<std::mutex>& lock, int64_t wait_ms) {
+  auto ready = [&] { return stopping_ || !arriving_.empty() || !live_.empty(); };
+  if (count_ == 0 && listener_ != 0) {
+    uint64_t listener = std::exchange(listener_, 0);
+    lock.unlock();
+    engine_.unlisten(listener);
+    lock.lock();
+  }
+  if (count_ == 0) {
+    wakes_.wait(lock, ready);
+  } else {
+    wakes_.wait_for(lock, std::chrono::milliseconds(wait_ms), ready);
+  }
+  if (stopping_ || listener_ != 0) return;
+  lock.unlock();
+  uint64_t listener = engine_.listen([this](uint64_t number, const auto& record) {
+    std::lock_guard guard(mutex_);
+    live_bytes_ += record->size();
+    if (live_bytes_ > config_.live_bytes_max) {
+      live_.clear();  // the streams notice the hole and read it from the store
+      live_bytes_ = record->size();
+    }
+    live_.push_back({number, record});
+    wakes_.notify_one();
+  });
+  lock.lock();
+  listener_ = listener;
+}
+
+int64_t EventHub::rest_ms(int64_t now_ms) const {
+  int64_t wait_ms = config_.keep_alive_ms;
+  for (const Subscriber& subscriber : subscribers_) {
+    int64_t due = subscriber.last_write_ms + config_.keep_alive_ms;
+    if (!subscriber.live) due = std::min(due, subscriber.next_replay_ms);
+    wait_ms = std::min(wait_ms, std::max<int64_t>(0, due - now_ms));
+  }
+  return wait_ms;
+}
+
+// A live stream stands right before the next record. If this is a later one, records were dropped.
+void EventHub::deliver(const LiveRecord& record) {
+  auto events = journal::read_record(record.number, *record.bytes);
+  std::vector<OjsEvent> told;
+  if (events.ok())
+    for (const journal::EventBytes& event : *events) project(event, told);
+  int64_t now_ms = steady_ms();
+  EventPosition end{journal::sequence(record.number + 1, 0) - 1, EventPosition::kAllParts};
+  for (Subscriber& subscriber : subscribers_) {
+    if (!subscriber.live || subscriber.after >= end) continue;
+    if (journal::sequence(record.number, 0) > subscriber.after.sequence + 1) {
+      subscriber.live = false;
+      continue;
+    }
+    std::vector<OjsEvent> wanted;
+    for (const OjsEvent& event : told)
+      if (event.position > subscriber.after && subscriber.filter.wants(event))
+        wanted.push_back(event);
+    send(subscriber, wanted, now_ms);
+    subscriber.after = end;
+  }
+}
+
+void EventHub::replay(Subscriber& subscriber, int64_t now_ms) {
+  if (subscriber.over || now_ms < subscriber.next_replay_ms) return;
+  ReadBudget budget;
+  budget.found_bytes_max = config_.replay_bytes;
+  budget.events_max = std::max<size_t>(1, config_.replay_bytes / 512);
+  auto page = read_events(store_, subscriber.after, subscriber.filter, budget);
+  if (!page.ok()) {
+    log::error("an event stream ended: the journal cannot be read",
+               {{"error", page.error().message}});
+    subscriber.over = true;
+    return;
+  }
+  if (page->gap) {
+    std::string note = ": events after " + subscriber.after.text() + " are no longer kept\n\n";
+    subscriber.over |= !subscriber.stream.write(note);
+  }
+  send(subscriber, page->events, now_ms);
+  subscriber.after = page->next;
+  subscriber.next_replay_ms = now_ms + config_.replay_pause_ms;
+  // Caught up: whatever comes later arrives through the listener, which was there before.
+  subscriber.live = !page->more;
+}
+
+void EventHub::send(Subscriber& subscriber, const std::vector<OjsEvent>& events, int64_t now_ms) {
+  if (events.empty() || subscriber.over) return;
+  std::string text;
+  for (const OjsEvent& event : events) render_sse(text, event);
+  subscriber.over |= !subscriber.stream.write(text);
+  subscriber.last_write_ms = now_ms;
+}
+
+void EventHub::keep_alive(Subscriber& subscriber, int64_t now_ms) {
+  if (subscriber.last_write_ms == 0) subscriber.last_write_ms = now_ms;
+  if (subscriber.over || now_ms - subscriber.last_write_ms < config_.keep_alive_ms) return;
+  subscriber.over |= !subscriber.stream.write(": keep-alive\n\n");
+  subscriber.last_write_ms = now_ms;
+}
+
+void EventHub::drop_ended() {
+  size_t before = subscribers_.size();
+  subscribers_.remove_if(
+      [](Subscriber& subscriber) { return subscriber.over || !subscriber.stream.write(""); });
+  std::lock_guard lock(mutex_);
+  count_ -= before - subscribers_.size();
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,133 @@
+// /v1/keys: who may call this server. The key's text is shown once, to whoever asked for it.
+#include "api/app.h"
+#include "api/body.h"
+#include "api/paging.h"
+#include "api/routes.h"
+#include "base/json_writer.h"
+#include "kernel/settings.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kKeysMax = 10'000;
+constexpr size_t kNameBytesMax = 255;
+
+void write_key(json::Writer& w, const ApiKey& key) {
+  w.field("id", key.id).field("name", key.name).key("scopes").begin_array();
+  for (const std::string& scope : scope_names(key.scopes)) w.string(scope);
+  w.end_array().field_time("created_at", key.created_ms);
+}
+
+// Puts the key ring in step with the state, once that is durable.
+class KeyTask : public Task {
+ public:
+  using Decide = std::function<Result<http::Response>(Frame&)>;
+  KeyTask(Call&& call, Decide decide, std::function<void()> after)
+      : call_(std::move(call)), decide_(std::move(decide)), after_(std::move(after)) {}
+
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    auto result = decide_(frame);
+    failed_ = !result.ok();
+    response_ = result.ok() ? std::move(result).value()
+                            : error_response(call_.surface(), result.error(), call_.request.id);
+    return std::nullopt;
+  }
+  void durable() override {
+    if (!failed_) after_();
+    call_.answer(std::move(response_));
+  }
+  void refuse(const Error& error) override { call_.fail(error); }
+
+ private:
+  Call call_;
+  Decide decide_;
+  std::function<void()> after_;
+  http::Response response_;
+  bool failed_ = false;
+};
+
+size_t key_count(const State& state) {
+  size_t count = 0;
+  state.each_doc(DocKind::ApiKey, "", kKeysMax, [&](const Doc&) { return ++count < kKeysMax; });
+  return count;
+}
+
+Result<NewApiKey> parse_key(const json::Doc& doc, int64_t now_ms) {
+  Fields fields(doc.root());
+  std::string name = fields.required_text("name");
+  if (name.size() > kNameBytesMax) fields.complain("name", "must be at most 255 bytes");
+  std::vector<std::string> scopes = fields.texts("scopes");
+  doc.root().each_member([&](json::View key, json::View) {
+    if (!key.equals("name") && !key.equals("scopes")) fields.complain(key.string(), "is unknown");
+  });
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidContent);
+  PAWL_TRY(uint32_t bits, parse_scopes(scopes));
+  return make_api_key(name, bits, now_ms);
+}
+
+void create(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  auto made = parse_key(*doc, app.clock().now_ms());
+  if (!made.ok()) return call.fail(made.error());
+  auto decide = [made = *made](Frame& frame) -> Result<http::Response> {
+    if (key_count(frame.state()) >= kKeysMax)
+      return Error{ErrorCode::Conflict, "there are as many keys as there may be; revoke some"};
+    put_doc(frame, DocKind::ApiKey, made.key.id, codec::encoded(made.key));
+    std::string body;
+    json::Writer w(body);
+    w.begin_object();
+    write_key(w, made.key);
+    w.field("key", made.text).end_object();
+    return json_response(Surface::V1, 201, std::move(body));
+  };
+  app.submit(std::make_shared<KeyTask>(std::move(call), std::move(decide),
+                                       [&app, key = made->key] { app.keys().put(key); }));
+}
+
+void list(App& app, Call&& call) {
+  auto page = parse_page(call);
+  if (!page.ok()) return call.fail(page.error());
+  app.decide(std::move(call), [page = *page](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(PageWindow window, PageWindow::open(page));
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key("keys").begin_array();
+    frame.state().each_doc(DocKind::ApiKey, "", kKeysMax, [&](const Doc& doc) {
+      ApiKey key;
+      PAWL_CHECK(codec::decode(doc.value, key));
+      if (!window.takes(doc.key)) return true;
+      w.begin_object();
+      write_key(w, key);
+      w.end_object();
+      return true;
+    });
+    w.end_array();
+    write_pagination(w, page, window.end());
+    w.end_object();
+    return json_response(Surface::V1, 200, std::move(body));
+  });
+}
+
+void revoke(App& app, Call&& call) {
+  std::string id = call.params[0];
+  auto decide = [id](Frame& frame) -> Result<http::Response> {
+    if (!delete_doc(frame, DocKind::ApiKey, id).ok())
+      return Error{ErrorCode::NotFound, "no such key"};
+    std::string body;
+    json::Writer(body).begin_object().field("id", id).field_bool("revoked", true).end_object();
+    return json_response(Surface::V1, 200, std::move(body));
+  };
+  app.submit(std::make_shared<KeyTask>(std::move(call), std::move(decide),
+                                       [&app, id] { app.keys().remove(id); }));
+}
+
+}  // namespace
+
+void add_key_routes(Router& router) {
+  router.add({"POST", "/v1/keys", Scope::Admin, Surface::V1, create});
+  router.add({"GET", "/v1/keys", Scope::Admin, Surface::V1, list});
+  router.add({"DELETE", "/v1/keys/{id}", Scope::Admin, Surface::V1, revoke});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,192 @@
+// GET /metrics: Prometheus text, version 0.0.4.
+#include "api/app.h"
+#include "api/process_usage.h"
+#include "api/routes.h"
+#include "kernel/queue.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kQueuesShownMax = 1'000;
+
+class Page {
+ public:
+  void describe(std::string_view name, std::string_view type, std::string_view help) {
+    out_.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ");
+    out_.append(name).append(" ").append(type).append("\n");
+  }
+  void sample(std::string_view name, std::string_view labels, double value) {
+    out_.append(name);
+    if (!labels.empty()) out_.append("{").append(labels).append("}");
+    char text[40];
+    int size = std::snprintf(text, sizeof text, " %.15g\n", value);
+    out_.append(text, static_cast<size_t>(size));
+  }
+  template <class Number>
+  void one(std::string_view name, std::string_view type, std::string_view help, Number value) {
+    describe(name, type, help);
+    sample(name, "", static_cast<double>(value));
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+std::string label(std::string_view name, std::string_view value) {
+  std::string text = std::string(name) + "=\"";
+  for (char c : value) {
+    if (c == '"' || c == '\\') text.push_back('\\');
+    text.push_back(c == '\n' ? ' ' : c);
+  }
+  return text + "\"";
+}
+
+void add_store(Page& page, const Store& store) {
+  StoreStats stats = store.stats();
+  auto seconds = [](uint64_t ns) { return static_cast<double>(ns) / 1e9; };
+  page.one("pawl_store_commits_total", "counter", "Batches made durable.", stats.commits);
+  page.one("pawl_store_fsyncs_total", "counter", "Calls of fsync.", stats.fsyncs);
+  page.one("pawl_store_fsync_seconds_total", "counter", "Time spent in fsync.",
+           seconds(stats.sync_ns_total));
+  page.describe("pawl_store_fsync_seconds", "gauge", "Latency of the last 1024 fsyncs.");
+  page.sample("pawl_store_fsync_seconds", label("quantile", "0.5"), seconds(stats.sync_ns_p50));
+  page.sample("pawl_store_fsync_seconds", label("quantile", "0.99"), seconds(stats.sync_ns_p99));
+  page.one("pawl_store_journal_bytes_total", "counter", "Journal bytes written.",
+           stats.journal_bytes);
+  page.one("pawl_store_file_bytes", "gauge", "Size of the data file.", stats.file_bytes);
+  page.one("pawl_store_wal_bytes", "gauge", "Log in use.", stats.wal_bytes);
+  page.one("pawl_journal_first", "gauge", "Number of the oldest record kept.",
+           store.journal_first());
+  page.one("pawl_journal_head", "gauge", "Number of the newest record.", store.journal_last());
+}
+
+void add_engine(Page& page, const EngineStats& stats) {
+  page.one("pawl_engine_batches_total", "counter", "Batches committed by the engine.",
+           stats.batches);
+  page.one("pawl_engine_tasks_total", "counter", "Requests decided and durable.", stats.tasks);
+  page.one("pawl_engine_inputs_waiting", "gauge", "Requests waiting for the engine.",
+           stats.inputs_waiting);
+  page.one("pawl_fetches_parked", "gauge", "Fetches waiting for a job.", stats.parked);
+  page.one("pawl_jobs_resident", "gauge", "Jobs in memory.", stats.jobs_resident);
+  page.one("pawl_entities_dirty", "gauge", "Entities whose row is not written yet.", stats.dirty);
+}
+
+void add_jobs(Page& page, const Metrics& metrics) {
+  page.one("pawl_jobs_pushed_total", "counter", "Jobs accepted.", metrics.jobs_pushed.load());
+  page.one("pawl_jobs_fetched_total", "counter", "Jobs leased.", metrics.jobs_fetched.load());
+  page.one("pawl_jobs_acked_total", "counter", "Jobs acknowledged.", metrics.jobs_acked.load());
+  page.one("pawl_jobs_nacked_total", "counter", "Jobs failed or returned by a worker.",
+           metrics.jobs_nacked.load());
+  page.one("pawl_webhooks_delivered_total", "counter", "Webhook deliveries answered with 2xx.",
+           metrics.webhooks_delivered.load());
+  page.one("pawl_webhooks_failed_total", "counter", "Tries of webhook deliveries that failed.",
+           metrics.webhooks_failed.load());
+}
+
+void add_http(Page& page, const Metrics& metrics, const http::ServerStats& stats, size_t streams) {
+  page.describe("pawl_http_requests_total", "counter", "Requests answered, by class of status.");
+  for (size_t i = 1; i < metrics.responses.size(); ++i)
+    page.sample("pawl_http_requests_total", label("class", std::to_string(i) + "xx"),
+                static_cast<double>(metrics.responses[i].load()));
+  constexpr std::string_view kLatency = "pawl_http_request_seconds";
+  page.describe(kLatency, "histogram", "From the whole request read to its answer queued.");
+  uint64_t below = 0;
+  for (size_t i = 0; i < metrics.latency.size(); ++i) {
+    below += metrics.latency[i].load();
+    char bound[32] = "+Inf";
+    if (i < Metrics::kLatencyMicros.size())
+      std::snprintf(bound, sizeof bound, "%g",
+                    static_cast<double>(Metrics::kLatencyMicros[i]) / 1e6);
+    page.sample("pawl_http_request_seconds_bucket", label("le", bound), static_cast<double>(below));
+  }
+  page.sample("pawl_http_request_seconds_sum", "",
+              static_cast<double>(metrics.latency_micros_total.load()) / 1e6);
+  page.sample("pawl_http_request_seconds_count", "", static_cast<double>(below));
+  page.one("pawl_http_requests_refused_total", "counter", "Refused by key, scope or origin.",
+           metrics.requests_refused.load());
+  page.one("pawl_http_connections", "gauge", "Connections open.", stats.connections_open);
+  page.one("pawl_http_connections_total", "counter", "Connections accepted.",
+           stats.connections_accepted);
+  page.one("pawl_http_connections_refused_total", "counter", "Connections refused.",
+           stats.connections_refused);
+  page.one("pawl_http_received_bytes_total", "counter", "Bytes received.", stats.bytes_in);
+  page.one("pawl_http_sent_bytes_total", "counter", "Bytes sent.", stats.bytes_out);
+  page.one("pawl_event_streams", "gauge", "Event streams open.", streams);
+}
+
+void add_process(Page& page, const App& app, int64_t now_ms) {
+  ProcessUsage usage = process_usage();
+  page.one("process_resident_memory_bytes", "gauge", "Memory in use.", usage.resident_bytes);
+  page.one("process_cpu_seconds_total", "counter", "CPU time used.", usage.cpu_seconds);
+  page.one("pawl_uptime_seconds", "gauge", "Since the start.",
+           static_cast<double>(now_ms - app.started_ms()) / 1000);
+  page.describe("pawl_build_info", "gauge", "Always 1.");
+  page.sample(
+      "pawl_build_info",
+      label("version", app.config().version) + "," + label("store", app.config().store_name), 1);
+}
+
+// A family's samples must stand together, hence one pass for each.
+template <class Visit>
+size_t each_shown_queue(const State& state, Visit&& visit) {
+  size_t queues = 0;
+  state.each_queue([&](const Queue& queue) {
+    if (queues++ >= kQueuesShownMax) return true;
+    std::string labels = label("queue", queue_of_scoped(queue.name));
+    std::string_view tenant = tenant_of_scoped(queue.name);
+    if (!tenant.empty()) labels += "," + label("tenant", tenant);
+    visit(queue, labels);
+    return true;
+  });
+  return queues;
+}
+
+void add_queues(Page& page, const State& state) {
+  auto states = [&](std::string_view name, std::initializer_list<JobState> shown) {
+    each_shown_queue(state, [&](const Queue& queue, const std::string& labels) {
+      for (JobState one : shown)
+        page.sample(name, labels + "," + label("state", state_name(one)),
+                    static_cast<double>(queue.count(one)));
+    });
+  };
+  page.describe("pawl_queue_jobs", "gauge", "Jobs that are not finished, by state.");
+  states("pawl_queue_jobs", {JobState::Available, JobState::Scheduled, JobState::Pending,
+                             JobState::Active, JobState::Retryable});
+  page.describe("pawl_queue_jobs_finished_total", "counter", "Jobs that are finished, by state.");
+  states("pawl_queue_jobs_finished_total",
+         {JobState::Completed, JobState::Cancelled, JobState::Discarded});
+  page.describe("pawl_queue_dead_letter_jobs", "gauge", "Jobs in the dead letter list.");
+  each_shown_queue(state, [&](const Queue& queue, const std::string& labels) {
+    page.sample("pawl_queue_dead_letter_jobs", labels, static_cast<double>(queue.dead));
+  });
+  page.describe("pawl_queue_paused", "gauge", "1 if nothing is fetched from it.");
+  size_t queues = each_shown_queue(state, [&](const Queue& queue, const std::string& labels) {
+    page.sample("pawl_queue_paused", labels, queue.settings.paused ? 1 : 0);
+  });
+  page.one("pawl_queues", "gauge", "Queues, also those past the 1000 shown above.", queues);
+}
+
+void metrics(App& app, Call&& call) {
+  app.decide(std::move(call), [&app](Frame& frame) -> Result<http::Response> {
+    Page page;
+    add_store(page, app.store());
+    add_engine(page, app.engine().stats());
+    add_jobs(page, app.metrics());
+    add_http(page, app.metrics(), app.http_stats(), app.events().streams());
+    add_queues(page, frame.state());
+    add_process(page, app, app.clock().now_ms());
+    http::Response response;
+    response.content_type = "text/plain";
+    response.body = page.take();
+    return response;
+  });
+}
+
+}  // namespace
+
+void add_metrics_routes(Router& router) {
+  router.add({"GET", "/metrics", Scope::Read, Surface::Plain, metrics});
+}
+
+}  // namespace pawl::api

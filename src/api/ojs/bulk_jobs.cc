@@ -1,0 +1,231 @@
+#include "api/ojs/bulk_jobs.h"
+
+#include <set>
+
+#include "api/ojs/render_job.h"
+#include "api/ojs/render_queue.h"
+#include "api/routes.h"
+#include "api/sweep.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kIdsMax = 10'000;
+constexpr size_t kScanPerSlice = 2'000;
+constexpr size_t kErrorsShown = 100;
+
+std::string_view act_name(BulkAct act) {
+  switch (act) {
+    case BulkAct::Retry:
+      return "retry";
+    case BulkAct::Cancel:
+      return "cancel";
+    case BulkAct::Delete:
+      return "delete";
+    case BulkAct::Purge:
+      return "purge";
+  }
+  return "";
+}
+
+Status forget(Frame& frame, const Job& job) {
+  if (!is_terminal(job.state))
+    return Error{ErrorCode::Conflict, "job " + job.id.text() + " is " +
+                                          std::string(state_name(job.state)) + ", not finished"};
+  JobsForgotten event;
+  event.jobs = {job.id};
+  event.queue = job.queue->name;
+  event.dead = job.dead_letter ? 1 : 0;
+  frame.emit(event);
+  return ok_status();
+}
+
+Status act_on(Frame& frame, BulkAct act, const Job& job) {
+  switch (act) {
+    case BulkAct::Retry:
+      return revive_job(frame, job.id);
+    case BulkAct::Cancel:
+      return cancel_job(frame, job.id, "cancelled by an operator");
+    case BulkAct::Delete:
+      return forget(frame, job);
+    case BulkAct::Purge:
+      if (is_terminal(job.state)) return forget(frame, job);
+      return cancel_job(frame, job.id, "its queue was purged");
+  }
+  return ok_status();
+}
+
+// The state of one bulk operation between its slices.
+class Sweeper {
+ public:
+  Sweeper(Bulk bulk, int64_t started_ms) : bulk_(std::move(bulk)), started_ms_(started_ms) {}
+
+  Result<bool> slice(Frame& frame) {
+    std::vector<JobId> found;
+    bool more = bulk_.ids.empty() ? scan(frame, found) : take_ids(frame, found);
+    for (const JobId& id : found) {
+      const Job* job = frame.state().find_job(id);
+      if (job != nullptr) note(id, act_on(frame, bulk_.act, *job));
+    }
+    return more;
+  }
+
+  std::string report() const {
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().field("action", act_name(bulk_.act));
+    w.field_int("matched", static_cast<int64_t>(succeeded_ + failed_));
+    w.field_int("succeeded", static_cast<int64_t>(succeeded_));
+    w.field_int("failed", static_cast<int64_t>(failed_));
+    std::string past = bulk_.act == BulkAct::Retry    ? "retried"
+                       : bulk_.act == BulkAct::Cancel ? "cancelled"
+                       : bulk_.act == BulkAct::Delete ? "deleted"
+                                                      : "purged";
+    w.field_int(past, static_cast<int64_t>(succeeded_));
+    w.field_int(past + "_count", static_cast<int64_t>(succeeded_));
+    w.key("errors").begin_array();
+    for (const auto& [id, message] : errors_)
+      w.begin_object().key("job_id").uuid(id).field("error", message).end_object();
+    w.end_array().end_object();
+    return body;
+  }
+
+ private:
+  void note(const JobId& id, const Status& status) {
+    ++(status.ok() ? succeeded_ : failed_);
+    if (!status.ok() && errors_.size() < kErrorsShown) errors_[id] = status.error().message;
+  }
+
+  bool scan(Frame& frame, std::vector<JobId>& found) {
+    auto visit = [&](const Job& job) {
+      if (bulk_.filter.matches(job)) found.push_back(job.id);
+      return true;
+    };
+    from_ = bulk_.dead_only ? frame.state().each_dead(from_, kScanPerSlice, visit)
+                            : frame.state().each_job(from_, false, kScanPerSlice, visit);
+    // Jobs made after the request came are none of its business, and would keep it going.
+    return !from_.is_nil() && from_.unix_ms() <= started_ms_;
+  }
+
+  bool take_ids(Frame& frame, std::vector<JobId>& found) {
+    for (size_t left = kScanPerSlice; left > 0 && next_id_ < bulk_.ids.size(); --left) {
+      const JobId& id = bulk_.ids[next_id_++];
+      const Job* job = frame.state().find_job(id);
+      bool mine = job != nullptr && (bulk_.filter.tenant.empty() ||
+                                     tenant_of_scoped(job->queue->name) == bulk_.filter.tenant);
+      if (!mine) {
+        note(id, Error{ErrorCode::NotFound, "job " + id.text() + " not found"});
+      } else if (bulk_.filter.matches(*job)) {
+        found.push_back(id);
+      }
+    }
+    return next_id_ < bulk_.ids.size();
+  }
+
+  Bulk bulk_;
+  int64_t started_ms_;
+  JobId from_;
+  size_t next_id_ = 0;
+  uint64_t succeeded_ = 0;
+  uint64_t failed_ = 0;
+  std::map<JobId, std::string> errors_;
+};
+
+Status read_ids(Fields& fields, Bulk& bulk) {
+  std::vector<std::string> texts = fields.texts(fields.has("ids") ? "ids" : "job_ids");
+  if (texts.size() > kIdsMax)
+    return Error{ErrorCode::TooLarge, "ids holds more than " + std::to_string(kIdsMax) + " ids"};
+  std::set<JobId> known;
+  for (const std::string& text : texts) {
+    auto id = JobId::parse(text);
+    if (!id) fields.complain("ids", "must hold job ids only");
+    if (id && known.insert(*id).second) bulk.ids.push_back(*id);
+  }
+  return ok_status();
+}
+
+void bulk_call(App& app, Call&& call, BulkAct act) {
+  auto doc = parse_body(call, true);
+  if (!doc.ok()) return call.fail(doc.error());
+  auto bulk = parse_bulk(*doc, act, call.tenant);
+  if (!bulk.ok()) return call.fail(bulk.error());
+  run_bulk(app, std::move(call), std::move(bulk).value());
+}
+
+void bulk_retry(App& app, Call&& call) { bulk_call(app, std::move(call), BulkAct::Retry); }
+void bulk_cancel(App& app, Call&& call) { bulk_call(app, std::move(call), BulkAct::Cancel); }
+void bulk_delete(App& app, Call&& call) { bulk_call(app, std::move(call), BulkAct::Delete); }
+
+constexpr uint32_t bit(JobState state) { return 1u << static_cast<int>(state); }
+constexpr uint32_t kWaiting = bit(JobState::Available) | bit(JobState::Scheduled) |
+                              bit(JobState::Retryable) | bit(JobState::Pending);
+
+// What a queue holds: the waiting jobs unless the body names other states.
+void purge_queue(App& app, Call&& call, bool must_confirm) {
+  auto scoped = queue_of_path(call);
+  if (!scoped.ok()) return call.fail(scoped.error());
+  auto doc = parse_body(call, true);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  if (must_confirm && !fields.boolean("confirm", false))
+    return call.fail({ErrorCode::InvalidRequest, "purging needs \"confirm\": true"});
+  auto filter = filter_of_object(doc->root(), call.tenant);
+  if (!filter.ok()) return call.fail(filter.error());
+  Bulk bulk{.act = BulkAct::Purge, .filter = std::move(filter).value(), .ids = {}};
+  bulk.filter.queue = queue_of_scoped(*scoped);
+  if (bulk.filter.states == 0) bulk.filter.states = kWaiting;
+  if ((bulk.filter.states & bit(JobState::Active)) != 0)
+    return call.fail({ErrorCode::InvalidRequest, "running jobs are not purged; cancel them"});
+  run_bulk(app, std::move(call), std::move(bulk));
+}
+
+void purge(App& app, Call&& call) { purge_queue(app, std::move(call), false); }
+void purge_confirmed(App& app, Call&& call) { purge_queue(app, std::move(call), true); }
+
+}  // namespace
+
+Result<Bulk> parse_bulk(const json::Doc& doc, BulkAct act, std::string_view tenant) {
+  Fields fields(doc.root());
+  bool confirmed = fields.boolean("confirm", false);
+  if (fields.ok() && !confirmed)
+    return Error{ErrorCode::InvalidRequest,
+                 "a bulk operation needs \"confirm\": true",
+                 {{"$.confirm", "must be true"}}};
+  Bulk bulk;
+  bulk.act = act;
+  bulk.filter.tenant = tenant;
+  PAWL_TRY_DO(read_ids(fields, bulk));
+  if (auto filter = fields.find("filter")) {
+    PAWL_TRY(bulk.filter, filter_of_object(*filter, tenant));
+  } else if (bulk.ids.empty()) {
+    fields.complain("filter", "or ids is required; {} stands for everything");
+  }
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  return bulk;
+}
+
+void run_bulk(App& app, Call&& call, Bulk bulk) {
+  // Without a state, the act speaks for itself: it is about what it can be done to.
+  if (bulk.ids.empty() && bulk.filter.states == 0) {
+    constexpr uint32_t kFinished =
+        bit(JobState::Completed) | bit(JobState::Cancelled) | bit(JobState::Discarded);
+    bulk.filter.states = bulk.act == BulkAct::Retry    ? bit(JobState::Discarded)
+                         : bulk.act == BulkAct::Cancel ? kWaiting | bit(JobState::Active)
+                                                       : kFinished;
+  }
+  auto sweeper = std::make_shared<Sweeper>(std::move(bulk), app.clock().now_ms());
+  sweep(
+      app, std::move(call), [sweeper](Frame& frame) { return sweeper->slice(frame); },
+      [sweeper] { return json_response(Surface::Ojs, 200, sweeper->report()); });
+}
+
+void add_bulk_job_routes(Router& router) {
+  router.add({"POST", "/ojs/v1/admin/jobs/bulk/retry", Scope::Operate, Surface::Ojs, bulk_retry});
+  router.add({"POST", "/ojs/v1/admin/jobs/bulk/cancel", Scope::Operate, Surface::Ojs, bulk_cancel});
+  router.add({"POST", "/ojs/v1/admin/jobs/bulk/delete", Scope::Admin, Surface::Ojs, bulk_delete});
+  router.add({"POST", "/ojs/v1/admin/queues/{q}/purge", Scope::Admin, Surface::Ojs, purge});
+  router.add(
+      {"DELETE", "/ojs/v1/admin/queues/{q}/jobs", Scope::Admin, Surface::Ojs, purge_confirmed});
+}
+
+}  // namespace pawl::api

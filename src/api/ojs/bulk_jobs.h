@@ -1,0 +1,31 @@
+// Bulk operations: one act on every job that a filter or a list of ids names, in bounded slices.
+#pragma once
+
+#include "api/app.h"
+#include "api/ojs/job_filter.h"
+#include "kernel/finish_job.h"
+
+namespace pawl::api {
+
+enum class BulkAct : uint8_t {
+  Retry,   // discarded → available
+  Cancel,  // what has not finished
+  Delete,  // what has finished is forgotten
+  Purge,   // waiting jobs are cancelled, finished ones forgotten, running ones left alone
+};
+
+struct Bulk {
+  BulkAct act = BulkAct::Retry;
+  JobFilter filter;
+  std::vector<JobId> ids;  // if any, these and no others; the filter still counts
+  bool dead_only = false;  // walks the dead letter list
+};
+
+// Reads {filter?, ids? | job_ids?, confirm}. InvalidRequest without "confirm": true, and if neither
+// a filter nor ids are given: everything must be asked for with "filter": {}.
+Result<Bulk> parse_bulk(const json::Doc& doc, BulkAct act, std::string_view tenant);
+
+// Answers {action, matched, succeeded, failed, errors[]} when everything is durable.
+void run_bulk(App& app, Call&& call, Bulk bulk);
+
+}  // namespace pawl::api

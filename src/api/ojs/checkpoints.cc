@@ -1,0 +1,136 @@
+// Checkpoints: what a job would need to go on after a crash. Three spellings are about; they read
+// and write the same thing:
+//   PUT/POST, GET, DELETE /jobs/{id}/checkpoint       {state}
+//   POST, GET, DELETE     /checkpoints/{id}           {state, step_index, metadata}
+//   GET                   /checkpoints/{id}/resume    {has_checkpoint, checkpoint?}
+//
+// The kernel keeps one text per job and every reader writes it behind "state":. What came beside
+// the state is kept as further members in that text, so it comes back beside the state everywhere.
+#include "api/app.h"
+#include "api/body.h"
+#include "api/ojs/render_job.h"
+#include "api/routes.h"
+#include "kernel/job_notes.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kCheckpointBytesMax = 1u << 20;
+
+Result<std::string> parse_checkpoint(const json::Doc& doc) {
+  auto state = doc.root().find("state");
+  if (!state)
+    return Error{ErrorCode::InvalidRequest, "state is required", {{"$.state", "is required"}}};
+  std::string text(state->raw());
+  for (std::string_view name : {"step_index", "metadata"}) {
+    auto value = doc.root().find(name);
+    if (value && !value->is_null()) json::Writer(text).field_raw(name, value->raw());
+  }
+  if (text.size() > kCheckpointBytesMax)
+    return Error{ErrorCode::TooLarge,
+                 "a checkpoint is at most " + std::to_string(kCheckpointBytesMax) + " bytes"};
+  return text;
+}
+
+bool has_checkpoint(const Job& job) { return job.extras && job.extras->checkpoint_sequence != 0; }
+
+void write_members(json::Writer& w, const Job& job) {
+  const JobExtras& extras = *job.extras;
+  w.key("job_id").uuid(job.id).field_raw("state", extras.checkpoint);
+  w.field_int("sequence", static_cast<int64_t>(extras.checkpoint_sequence));
+  w.field_time("created_at", extras.checkpoint_ms).field_time("updated_at", extras.checkpoint_ms);
+  w.field_int("attempt", job.attempt);
+}
+
+// Flat, and the same under "checkpoint".
+std::string body_of(const Job& job) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object();
+  write_members(w, job);
+  w.key("checkpoint").begin_object();
+  write_members(w, job);
+  w.end_object().end_object();
+  return body;
+}
+
+void save(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  auto text = parse_checkpoint(*doc);
+  if (!text.ok()) return call.fail(text.error());
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call),
+             [id, tenant, text = std::move(text).value()](Frame& frame) -> Result<http::Response> {
+               PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+               JobId job_id = job->id;
+               PAWL_TRY_DO(save_checkpoint(frame, {job_id, text}));
+               return json_response(Surface::Ojs, 200, body_of(*frame.state().find_job(job_id)));
+             });
+}
+
+void get(App& app, Call&& call) {
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+    if (!has_checkpoint(*job))
+      return Error{ErrorCode::NotFound, "job " + job->id.text() + " has no checkpoint"};
+    return json_response(Surface::Ojs, 200, body_of(*job));
+  });
+}
+
+void remove(App& app, Call&& call) {
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+    JobId job_id = job->id;
+    PAWL_TRY_DO(delete_checkpoint(frame, job_id));
+    std::string body;
+    json::Writer(body)
+        .begin_object()
+        .field_bool("deleted", true)
+        .key("job_id")
+        .uuid(job_id)
+        .end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+void resume(App& app, Call&& call) {
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key("job_id").uuid(job->id);
+    w.field_bool("has_checkpoint", has_checkpoint(*job));
+    if (has_checkpoint(*job)) {
+      w.key("checkpoint").begin_object();
+      write_members(w, *job);
+      w.end_object();
+    }
+    w.end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+}  // namespace
+
+void add_checkpoint_routes(Router& router) {
+  constexpr Surface kOjs = Surface::Ojs;
+  router.add({"PUT", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, save});
+  router.add({"POST", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, save});
+  router.add({"GET", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, get});
+  router.add({"DELETE", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, remove});
+  router.add({"PUT", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
+  router.add({"POST", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
+  router.add({"GET", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, get});
+  router.add({"DELETE", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, remove});
+  router.add({"GET", "/ojs/v1/checkpoints/{id}/resume", Scope::Worker, kOjs, resume});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,251 @@
+// The dead letter list: jobs that used up their attempts and are kept for someone to look at.
+#include "api/app.h"
+#include "api/ojs/bulk_jobs.h"
+#include "api/ojs/event_projection.h"
+#include "api/ojs/render_job.h"
+#include "api/paging.h"
+#include "api/routes.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kScanMax = 20'000;
+
+struct DeadQuery {
+  JobFilter filter;
+  Page page;
+  JobId from;
+};
+
+Result<DeadQuery> parse_query(const Call& call) {
+  DeadQuery query;
+  PAWL_TRY(query.filter, filter_of_query(call));
+  PAWL_TRY(query.page, parse_page(call, 100));
+  if (query.page.cursor.empty()) return query;
+  auto from = JobId::parse(query.page.cursor);
+  if (!from) return Error{ErrorCode::InvalidRequest, "cursor is not one that this server gave"};
+  query.from = *from;
+  return query;
+}
+
+uint64_t dead_count(const State& state, const JobFilter& filter) {
+  uint64_t total = 0;
+  state.each_queue([&](const Queue& queue) {
+    bool mine = filter.tenant.empty() || tenant_of_scoped(queue.name) == filter.tenant;
+    bool named = filter.queue.empty() || queue_of_scoped(queue.name) == filter.queue;
+    if (mine && named && !is_internal_queue(queue.name)) total += queue.dead;
+    return true;
+  });
+  return total;
+}
+
+PageEnd write_dead(json::Writer& w, const State& state, const DeadQuery& query) {
+  size_t skipped = 0;
+  size_t taken = 0;
+  JobId next;
+  JobId go_on = state.each_dead(query.from, kScanMax, [&](const Job& job) {
+    if (!query.filter.matches(job)) return true;
+    if (skipped < query.page.offset) return ++skipped, true;
+    if (taken == query.page.limit) return next = job.id, false;
+    ++taken;
+    render_job(w, job);
+    return true;
+  });
+  if (next.is_nil()) next = go_on;
+  PageEnd end;
+  if (!next.is_nil()) end.next_cursor = next.text();
+  if (query.filter.counts_suffice() && query.filter.states == 0) {
+    end.total = dead_count(state, query.filter);
+  } else if (next.is_nil() && query.from.is_nil()) {
+    end.total = skipped + taken;
+  }
+  return end;
+}
+
+void list(App& app, Call&& call, std::string_view name) {
+  auto query = parse_query(call);
+  if (!query.ok()) return call.fail(query.error());
+  app.decide(std::move(call), [query = *query, name](Frame& frame) -> Result<http::Response> {
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key(name).begin_array();
+    PageEnd end = write_dead(w, frame.state(), query);
+    w.end_array();
+    write_pagination(w, query.page, end);
+    w.end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+void list_jobs(App& app, Call&& call) { list(app, std::move(call), "jobs"); }
+void list_for_admin(App& app, Call&& call) { list(app, std::move(call), "items"); }
+
+// Only a discarded job can be dead; any other is not to be found here.
+Result<JobId> dead_job(const State& state, std::string_view id_text, std::string_view tenant) {
+  PAWL_TRY(const Job* job, visible_job(state, id_text, tenant));
+  if (job->state != JobState::Discarded)
+    return Error{ErrorCode::NotFound, "job " + job->id.text() + " is not in the dead letter list"};
+  return job->id;
+}
+
+void write_wrapped(json::Writer& w, const Job& job) {
+  w.begin_object().key("job");
+  render_job(w, job);
+  w.end_object();
+}
+
+void one(App& app, Call&& call, Result<http::Response> (*act)(Frame&, const JobId&)) {
+  std::string text = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [text, tenant, act](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(JobId id, dead_job(frame.state(), text, tenant));
+    return act(frame, id);
+  });
+}
+
+Result<http::Response> job_response(Frame& frame, const JobId& id) {
+  std::string body;
+  json::Writer w(body);
+  write_wrapped(w, *frame.state().find_job(id));
+  return json_response(Surface::Ojs, 200, std::move(body));
+}
+
+void get(App& app, Call&& call) { one(app, std::move(call), job_response); }
+
+void retry(App& app, Call&& call) {
+  one(app, std::move(call), [](Frame& frame, const JobId& id) -> Result<http::Response> {
+    PAWL_TRY_DO(revive_job(frame, id));
+    return job_response(frame, id);
+  });
+}
+
+void remove(App& app, Call&& call) {
+  one(app, std::move(call), [](Frame& frame, const JobId& id) -> Result<http::Response> {
+    PAWL_TRY_DO(delete_dead(frame, id));
+    std::string body;
+    json::Writer(body)
+        .begin_object()
+        .field_bool("deleted", true)
+        .key("job_id")
+        .uuid(id)
+        .end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+void remove_for_admin(App& app, Call&& call) {
+  one(app, std::move(call), [](Frame& frame, const JobId& id) -> Result<http::Response> {
+    PAWL_TRY_DO(delete_dead(frame, id));
+    return json_response(Surface::Ojs, 204, "");
+  });
+}
+
+struct DeadStats {
+  std::map<std::string, uint64_t> by_queue;
+  std::map<std::string, uint64_t> by_type;
+  std::map<std::string, uint64_t> by_error_type;
+  int64_t oldest_ms = 0;
+  int64_t newest_ms = 0;
+  uint64_t total = 0;
+  bool cut = false;  // types and times are of the first kScanMax jobs only
+};
+
+DeadStats gather(const State& state, const std::string& tenant) {
+  DeadStats stats;
+  state.each_queue([&](const Queue& queue) {
+    if (queue.dead == 0 || is_internal_queue(queue.name) ||
+        (!tenant.empty() && tenant_of_scoped(queue.name) != tenant))
+      return true;
+    stats.by_queue[std::string(queue_of_scoped(queue.name))] += queue.dead;
+    stats.total += queue.dead;
+    return true;
+  });
+  JobId go_on = state.each_dead(JobId(), kScanMax, [&](const Job& job) {
+    if (is_internal_queue(job.queue->name)) return true;
+    if (!tenant.empty() && tenant_of_scoped(job.queue->name) != tenant) return true;
+    ++stats.by_type[std::string(type_of_spec(job.spec))];
+    bool known = job.extras && !job.extras->errors.empty();
+    ++stats.by_error_type[known ? job.extras->errors.back().type : "unknown"];
+    if (stats.oldest_ms == 0 || job.finished_ms < stats.oldest_ms)
+      stats.oldest_ms = job.finished_ms;
+    stats.newest_ms = std::max(stats.newest_ms, job.finished_ms);
+    return true;
+  });
+  stats.cut = !go_on.is_nil();
+  return stats;
+}
+
+void write_counts(json::Writer& w, std::string_view name,
+                  const std::map<std::string, uint64_t>& counts) {
+  w.key(name).begin_object();
+  for (const auto& [key, count] : counts) w.field_int(key, static_cast<int64_t>(count));
+  w.end_object();
+}
+
+void stats(App& app, Call&& call) {
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [tenant](Frame& frame) -> Result<http::Response> {
+    DeadStats found = gather(frame.state(), tenant);
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().field_int("total", static_cast<int64_t>(found.total));
+    write_counts(w, "by_queue", found.by_queue);
+    write_counts(w, "by_type", found.by_type);
+    write_counts(w, "by_error_type", found.by_error_type);
+    if (found.oldest_ms != 0) w.field_time("oldest_at", found.oldest_ms);
+    if (found.newest_ms != 0) w.field_time("newest_at", found.newest_ms);
+    if (found.cut) w.field_bool("partial", true);
+    w.end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+// "filter" is optional here: the dead letter list is a bounded thing to ask about.
+void bulk(App& app, Call&& call, BulkAct act) {
+  auto doc = parse_body(call, true);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  auto parsed = parse_bulk(*doc, act, call.tenant);
+  bool whole = !fields.has("filter") && !fields.has("ids") && !fields.has("job_ids") &&
+               fields.boolean("confirm", false);
+  if (!parsed.ok() && !whole) return call.fail(parsed.error());
+  Bulk wish;
+  if (whole) {
+    auto filter = filter_of_object(doc->root(), call.tenant);
+    if (!filter.ok()) return call.fail(filter.error());
+    wish.act = act;
+    wish.filter = std::move(filter).value();
+  } else {
+    wish = std::move(parsed).value();
+  }
+  wish.dead_only = true;
+  run_bulk(app, std::move(call), std::move(wish));
+}
+
+void bulk_retry(App& app, Call&& call) { bulk(app, std::move(call), BulkAct::Retry); }
+void bulk_delete(App& app, Call&& call) { bulk(app, std::move(call), BulkAct::Delete); }
+
+}  // namespace
+
+void add_dead_letter_routes(Router& router) {
+  constexpr Surface kOjs = Surface::Ojs;
+  router.add({"GET", "/ojs/v1/dead-letter", Scope::Read, kOjs, list_jobs});
+  router.add({"DELETE", "/ojs/v1/dead-letter", Scope::Admin, kOjs, bulk_delete});
+  router.add({"GET", "/ojs/v1/dead-letter/stats", Scope::Read, kOjs, stats});
+  router.add({"POST", "/ojs/v1/dead-letter/retry", Scope::Operate, kOjs, bulk_retry});
+  router.add({"GET", "/ojs/v1/dead-letter/{id}", Scope::Read, kOjs, get});
+  router.add({"POST", "/ojs/v1/dead-letter/{id}/retry", Scope::Operate, kOjs, retry});
+  router.add({"DELETE", "/ojs/v1/dead-letter/{id}", Scope::Operate, kOjs, remove});
+
+  router.add({"GET", "/ojs/v1/admin/dead-letter", Scope::Read, kOjs, list_for_admin});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter", Scope::Admin, kOjs, bulk_delete});
+  router.add({"GET", "/ojs/v1/admin/dead-letter/stats", Scope::Read, kOjs, stats});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/retry", Scope::Operate, kOjs, bulk_retry});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Scope::Operate, kOjs, bulk_retry});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Scope::Admin, kOjs, bulk_delete});
+  router.add({"GET", "/ojs/v1/admin/dead-letter/{id}", Scope::Read, kOjs, get});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Scope::Operate, kOjs, retry});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Scope::Operate, kOjs, remove_for_admin});
+}
+
+}  // namespace pawl::api

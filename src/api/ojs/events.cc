@@ -1,0 +1,130 @@
+// GET /ojs/v1/events and /v1/events: what happened, as a list with a cursor or as a stream.
+#include <charconv>
+
+#include "api/app.h"
+#include "api/event_reader.h"
+#include "api/event_stream.h"
+#include "api/reader_pool.h"
+#include "api/routes.h"
+#include "base/quote.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kLimitMost = 1000;
+constexpr size_t kLimitUsual = 100;
+constexpr size_t kFilterEntriesMax = 100;
+
+struct EventsQuery {
+  EventFilter filter;
+  std::optional<EventPosition> after;
+  size_t limit = kLimitUsual;
+  bool latest = false;
+};
+
+Result<std::vector<std::string>> comma_list(const Call& call, std::string_view name,
+                                            std::string_view other_name) {
+  std::string text = call.query(name);
+  if (text.empty()) text = call.query(other_name);
+  std::vector<std::string> list;
+  for (size_t at = 0; at < text.size();) {
+    size_t comma = std::min(text.find(',', at), text.size());
+    if (comma > at) list.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  if (list.size() > kFilterEntriesMax)
+    return Error{ErrorCode::InvalidRequest, std::string(name) + " lists more than 100 entries"};
+  return list;
+}
+
+EventPosition journal_end(const Store& store) {
+  return {journal::sequence(store.journal_last() + 1, 0) - 1, EventPosition::kAllParts};
+}
+
+Result<std::optional<EventPosition>> parse_after(const Call& call, const Store& store) {
+  std::string text(call.request.header("last-event-id"));
+  if (text.empty()) text = call.query("after");
+  if (text.empty()) text = call.query("cursor");
+  if (text.empty()) return std::optional<EventPosition>();
+  auto position = EventPosition::parse(text);
+  if (!position)
+    return Error{ErrorCode::InvalidRequest,
+                 "after must be a cursor or an event id, not " + quoted(text)};
+  if (*position > journal_end(store))
+    return Error{ErrorCode::InvalidRequest, "the cursor " + quoted(text) +
+                                                " lies ahead of this server's journal; it was "
+                                                "made by another one"};
+  return position;
+}
+
+Result<EventsQuery> parse_query(const Call& call, const Store& store) {
+  EventsQuery query;
+  query.filter.tenant = call.tenant;
+  PAWL_TRY(query.filter.types, comma_list(call, "types", "type"));
+  PAWL_TRY(query.filter.queues, comma_list(call, "queues", "queue"));
+  PAWL_TRY(query.filter.job_types, comma_list(call, "job_types", "job_type"));
+  PAWL_TRY(query.after, parse_after(call, store));
+  query.latest = call.query("latest") == "true";
+  if (std::string text = call.query("limit"); !text.empty()) {
+    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), query.limit);
+    bool whole = failed == std::errc() && end == text.data() + text.size();
+    if (!whole || query.limit < 1 || query.limit > kLimitMost)
+      return Error{ErrorCode::InvalidRequest, "limit must be a whole number from 1 to 1000"};
+  }
+  return query;
+}
+
+http::Response render_page(Surface surface, const EventPage& page) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().key("events").begin_array();
+  for (const OjsEvent& event : page.events) render_event(w, event);
+  w.end_array().field("cursor", page.next.text()).field_bool("has_more", page.more);
+  if (page.gap) w.field_bool("gap", true);
+  w.end_object();
+  return json_response(surface, 200, std::move(body));
+}
+
+void list_events(App& app, Call&& call, EventsQuery query) {
+  auto shared = std::make_shared<Call>(std::move(call));
+  std::function<void()> work = [&app, shared, query = std::move(query)] {
+    ReadBudget budget{.events_max = query.limit};
+    auto page = query.latest && !query.after
+                    ? read_latest_events(app.store(), query.filter, query.limit)
+                    : read_events(app.store(), query.after.value_or(journal_start(app.store())),
+                                  query.filter, budget);
+    if (!page.ok()) return shared->fail(page.error());
+    shared->answer(render_page(shared->surface(), *page));
+  };
+  if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());
+}
+
+void stream_events(App& app, Call&& call, EventsQuery query) {
+  EventPosition after = query.after.value_or(journal_end(app.store()));
+  Status added = app.events().add(call.responder, std::move(query.filter), after);
+  if (!added.ok()) call.fail(added.error());
+}
+
+bool wants_stream(const Call& call) {
+  std::string asked = call.query("stream");
+  if (!asked.empty()) return asked == "true" || asked == "1";
+  std::string_view accept = call.request.header("accept");
+  if (accept.find("text/event-stream") != std::string_view::npos) return true;
+  return call.surface() == Surface::V1 && accept.find("json") == std::string_view::npos;
+}
+
+void events(App& app, Call&& call) {
+  auto query = parse_query(call, app.store());
+  if (!query.ok()) return call.fail(query.error());
+  if (wants_stream(call)) return stream_events(app, std::move(call), std::move(query).value());
+  list_events(app, std::move(call), std::move(query).value());
+}
+
+}  // namespace
+
+void add_event_routes(Router& router) {
+  router.add({"GET", "/ojs/v1/events", Scope::Read, Surface::Ojs, events});
+  router.add({"GET", "/v1/events", Scope::Read, Surface::V1, events});
+}
+
+}  // namespace pawl::api

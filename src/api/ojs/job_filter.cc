@@ -1,0 +1,118 @@
+#include "api/ojs/job_filter.h"
+
+#include "api/ojs/event_projection.h"
+#include "base/quote.h"
+#include "base/time.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kTextBytesMax = 255;
+
+Error bad(std::string_view name, std::string_view message) {
+  return Error{ErrorCode::InvalidRequest,
+               std::string(name) + " " + std::string(message),
+               {{"$." + std::string(name), std::string(message)}}};
+}
+
+Result<uint32_t> parse_states(std::string_view text) {
+  uint32_t states = 0;
+  while (!text.empty()) {
+    size_t comma = std::min(text.find(','), text.size());
+    JobState state = parse_job_state(text.substr(0, comma));
+    if (state == JobState::None)
+      return bad("state", "must be a job state, not " + quoted(text.substr(0, comma)));
+    states |= 1u << static_cast<int>(state);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return states;
+}
+
+Result<int64_t> parse_time(std::string_view name, const std::string& text) {
+  if (text.empty()) return 0;
+  auto at = parse_rfc3339(text);
+  if (!at.ok()) return bad(name, "must be an RFC 3339 time");
+  return *at;
+}
+
+bool type_matches(std::string_view pattern, std::string_view type) {
+  if (pattern.empty()) return true;
+  if (pattern.back() != '*') return pattern == type;
+  pattern.remove_suffix(1);
+  return type.substr(0, pattern.size()) == pattern;
+}
+
+bool queue_matches(const JobFilter& filter, std::string_view scoped) {
+  if (is_internal_queue(scoped)) return false;
+  if (!filter.tenant.empty() && tenant_of_scoped(scoped) != filter.tenant) return false;
+  return filter.queue.empty() || queue_of_scoped(scoped) == filter.queue;
+}
+
+}  // namespace
+
+bool JobFilter::matches(const Job& job) const {
+  if (!has_state(job.state) || !queue_matches(*this, job.queue->name)) return false;
+  if (job.created_ms < since_ms || (until_ms != 0 && job.created_ms > until_ms)) return false;
+  if (finished_before_ms != 0 && (job.finished_ms == 0 || job.finished_ms >= finished_before_ms))
+    return false;
+  if (!type_matches(type, type_of_spec(job.spec))) return false;
+  if (error_type.empty()) return true;
+  return job.extras && !job.extras->errors.empty() && job.extras->errors.back().type == error_type;
+}
+
+bool JobFilter::counts_suffice() const {
+  return type.empty() && error_type.empty() && since_ms == 0 && until_ms == 0 &&
+         finished_before_ms == 0;
+}
+
+Result<JobFilter> parse_filter(FunctionRef<std::string(std::string_view name)> text,
+                               std::string_view tenant) {
+  JobFilter filter;
+  filter.tenant = tenant.empty() ? text("tenant") : std::string(tenant);
+  filter.queue = text("queue");
+  filter.type = text("type");
+  filter.error_type = text("error_type");
+  for (const std::string* value : {&filter.tenant, &filter.queue, &filter.type, &filter.error_type})
+    if (value->size() > kTextBytesMax) return bad("filter", "holds a text of more than 255 bytes");
+  std::string states = text("state");
+  if (states.empty()) states = text("states");
+  PAWL_TRY(filter.states, parse_states(states));
+  PAWL_TRY(filter.since_ms, parse_time("since", text("since")));
+  PAWL_TRY(filter.until_ms, parse_time("until", text("until")));
+  PAWL_TRY(filter.finished_before_ms, parse_time("older_than", text("older_than")));
+  return filter;
+}
+
+Result<JobFilter> filter_of_query(const Call& call) {
+  return parse_filter([&](std::string_view name) { return call.query(name); }, call.tenant);
+}
+
+Result<JobFilter> filter_of_object(json::View object, std::string_view tenant) {
+  Fields fields(object, "$.filter");
+  auto text = [&](std::string_view name) {
+    auto value = fields.find(name);
+    if (!value || !value->is_array()) return fields.text(name);
+    std::string joined;
+    for (const std::string& entry : fields.texts(name))
+      joined.append(joined.empty() ? "" : ",").append(entry);
+    return joined;
+  };
+  auto filter = parse_filter(text, tenant);
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  return filter;
+}
+
+uint64_t count_by_queues(const State& state, const JobFilter& filter) {
+  uint64_t total = 0;
+  state.each_queue([&](const Queue& queue) {
+    if (!queue_matches(filter, queue.name)) return true;
+    uint64_t here = 0;
+    for (size_t at = 1; at < kJobStateCount; ++at)
+      if (filter.has_state(static_cast<JobState>(at))) here += queue.counts[at];
+    total += filter.states == 0 ? here - std::min(here, queue.forgotten) : here;
+    return true;
+  });
+  return total;
+}
+
+}  // namespace pawl::api

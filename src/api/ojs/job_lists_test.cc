@@ -1,0 +1,139 @@
+// Lists of jobs, bulk operations and the dead letter list, over a real server.
+#include <gtest/gtest.h>
+
+#include "api/api_test_world.h"
+
+namespace pawl::api {
+namespace {
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string status(ApiWorld& world, const std::string& method, const std::string& path,
+                   const std::string& body = "", const std::string& headers = "") {
+  return http::status_of(world.call(method, path, body, headers));
+}
+
+// A job that has used up its attempts.
+std::string dead(ApiWorld& world, const std::string& queue = "q", const std::string& headers = "") {
+  std::string id =
+      text_of(world.body("POST", "/ojs/v1/jobs",
+                         R"({"type":"a.dead","args":[],"options":{"queue":")" + queue +
+                             R"(","retry":{"max_attempts":1,"on_exhaustion":"dead_letter"}}})",
+                         headers),
+              "id");
+  world.body("POST", "/ojs/v1/workers/fetch", R"({"queues":[")" + queue + R"("]})", headers);
+  world.body("POST", "/ojs/v1/jobs/" + id + "/nack", R"({"error":{"code":"boom","message":"m"}})",
+             headers);
+  return id;
+}
+
+TEST(JobLists, NewestFirstFilteredAndPaged) {
+  ApiWorld world;
+  std::string a = push(world, "a.one", "q");
+  world.advance(5);
+  std::string b = push(world, "a.two", "q");
+  world.advance(5);
+  std::string c = push(world, "b.one", "other");
+  std::string all = world.body("GET", "/ojs/v1/jobs");
+  EXPECT_LT(all.find(c), all.find(b));
+  EXPECT_LT(all.find(b), all.find(a));
+  std::string first = world.body("GET", "/ojs/v1/admin/jobs?limit=1");
+  EXPECT_TRUE(has(first, c) && !has(first, b + "\",\"type")) << first;
+  std::string second =
+      world.body("GET", "/ojs/v1/admin/jobs?limit=1&cursor=" + text_of(first, "next_cursor"));
+  EXPECT_TRUE(has(second, "\"id\":\"" + b)) << second;
+  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/jobs?type=a.*"), R"("total":2)"));
+  EXPECT_TRUE(
+      has(world.body("GET", "/ojs/v1/jobs?queue=other&state=available,active"), R"("total":1)"));
+  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/jobs?state=completed"), R"("jobs":[])"));
+  for (const char* query : {"state=odd", "since=then", "cursor=x"})
+    EXPECT_EQ(status(world, "GET", "/ojs/v1/jobs?" + std::string(query)), "400") << query;
+}
+
+TEST(JobLists, ATenantSeesItsOwnJobsOnly) {
+  ApiWorld world;
+  std::string theirs = push(world, "a.b", "q", "X-OJS-Tenant: acme\r\n");
+  EXPECT_TRUE(
+      has(world.body("GET", "/ojs/v1/jobs", "", "X-OJS-Tenant: other\r\n"), R"("jobs":[])"));
+  EXPECT_EQ(status(world, "GET", "/ojs/v1/admin/jobs/" + theirs, "", "X-OJS-Tenant: other\r\n"),
+            "404");
+  EXPECT_EQ(status(world, "GET", "/ojs/v1/admin/jobs/" + theirs, "", "X-OJS-Tenant: acme\r\n"),
+            "200");
+}
+
+TEST(BulkJobs, NeedAConfirmationAndAnAim) {
+  ApiWorld world;
+  for (const char* body : {"", "{}", R"({"confirm":false,"filter":{}})", R"({"confirm":true})",
+                           R"({"confirm":true,"filter":{"state":"odd"}})",
+                           R"({"confirm":true,"ids":["x"]})", R"({"confirm":"yes","filter":{}})"})
+    EXPECT_EQ(status(world, "POST", "/ojs/v1/admin/jobs/bulk/cancel", body), "400") << body;
+}
+
+TEST(BulkJobs, ActOnWhatTheFilterNamesAndReportTheRest) {
+  ApiWorld world;
+  std::string a = push(world, "a.b", "q");
+  push(world, "a.b", "other");
+  std::string report = world.body("POST", "/ojs/v1/admin/jobs/bulk/cancel",
+                                  R"({"confirm":true,"filter":{"queue":"q"}})");
+  EXPECT_TRUE(has(report, R"("action":"cancel","matched":1,"succeeded":1,"failed":0)")) << report;
+  report = world.body("POST", "/ojs/v1/admin/jobs/bulk/retry",
+                      R"({"confirm":true,"ids":[")" + a + R"("]})");
+  EXPECT_TRUE(has(report, R"("succeeded":0,"failed":1)") && has(report, "not discarded")) << report;
+  report = world.body("POST", "/ojs/v1/admin/jobs/bulk/delete", R"({"confirm":true,"filter":{}})");
+  EXPECT_TRUE(has(report, R"("deleted":1)")) << report;
+  EXPECT_EQ(status(world, "GET", "/ojs/v1/jobs/" + a), "404");
+}
+
+// More jobs than one slice looks at: the sweep goes on until it has seen them all.
+TEST(BulkJobs, PurgeGoesThroughAllSlices) {
+  ApiWorld world;
+  std::string jobs;
+  for (int i = 0; i < 2500; ++i)
+    jobs += (i == 0 ? "" : ",") + std::string(R"({"type":"a","args":[],"options":{"queue":"q"}})");
+  ASSERT_EQ(status(world, "POST", "/ojs/v1/jobs/batch", R"({"jobs":[)" + jobs + "]}"), "201");
+  push(world, "a.b", "other");
+  std::string report = world.body("POST", "/ojs/v1/admin/queues/q/purge");
+  EXPECT_TRUE(has(report, R"("purged":2500)")) << report;
+  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/queues/q"), R"("depth":0)"));
+  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/queues/other"), R"("depth":1)"));
+  EXPECT_EQ(status(world, "DELETE", "/ojs/v1/admin/queues/q/jobs", R"({"states":["cancelled"]})"),
+            "400");
+  EXPECT_EQ(status(world, "POST", "/ojs/v1/admin/queues/q/purge", R"({"states":["active"]})"),
+            "400");
+}
+
+TEST(DeadLetter, ListsRevivesAndDeletes) {
+  ApiWorld world;
+  std::string a = dead(world);
+  std::string b = dead(world);
+  std::string list = world.body("GET", "/ojs/v1/dead-letter?queue=q");
+  EXPECT_TRUE(has(list, a) && has(list, b) && has(list, R"("total":2)")) << list;
+  EXPECT_TRUE(has(list, R"("code":"boom")"));
+  std::string page = world.body("GET", "/ojs/v1/admin/dead-letter?per_page=1&page=2");
+  EXPECT_TRUE(has(page, R"("page":2)") && has(page, b) && !has(page, a)) << page;
+  std::string revived = world.body("POST", "/ojs/v1/dead-letter/" + a + "/retry");
+  EXPECT_TRUE(has(revived, R"("state":"available")") && has(revived, R"("attempt":0)")) << revived;
+  EXPECT_EQ(status(world, "POST", "/ojs/v1/dead-letter/" + a + "/retry"), "404");
+  EXPECT_EQ(status(world, "DELETE", "/ojs/v1/admin/dead-letter/" + b), "204");
+  EXPECT_EQ(status(world, "DELETE", "/ojs/v1/dead-letter/" + b), "404");
+  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/dead-letter/stats"), R"("total":0)"));
+}
+
+TEST(DeadLetter, BulkOperationsStayInTheTenant) {
+  ApiWorld world;
+  std::string acme = "X-OJS-Tenant: acme\r\n";
+  std::string mine = dead(world, "q", acme);
+  std::string other = dead(world, "q", "X-OJS-Tenant: other\r\n");
+  EXPECT_EQ(status(world, "GET", "/ojs/v1/dead-letter/" + other, "", acme), "404");
+  EXPECT_EQ(status(world, "POST", "/ojs/v1/admin/dead-letter/retry", "{}", acme), "400");
+  std::string report =
+      world.body("POST", "/ojs/v1/admin/dead-letter/retry", R"({"confirm":true})", acme);
+  EXPECT_TRUE(has(report, R"("retried":1)")) << report;
+  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/jobs/" + mine), R"("state":"available")"));
+  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/jobs/" + other), R"("state":"discarded")"));
+}
+
+}  // namespace
+}  // namespace pawl::api

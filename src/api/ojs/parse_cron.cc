@@ -1,0 +1,166 @@
+#include "api/ojs/parse_cron.h"
+
+#include "api/body.h"
+#include "api/ojs/parse_job.h"
+#include "base/cron.h"
+#include "base/quote.h"
+#include "base/tz.h"
+#include "kernel/queue.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kDescriptionBytesMax = 4096;
+
+constexpr std::pair<std::string_view, CronOverlap> kOverlaps[] = {
+    {"skip", CronOverlap::Skip},
+    {"allow", CronOverlap::Allow},
+    {"cancel_previous", CronOverlap::CancelPrevious},
+    {"enqueue", CronOverlap::Enqueue}};
+
+std::string_view overlap_name(CronOverlap overlap) {
+  for (const auto& [name, value] : kOverlaps)
+    if (value == overlap) return name;
+  return "";
+}
+
+bool is_own_member(std::string_view name) {
+  for (std::string_view own :
+       {"name", "cron", "expression", "schedule", "timezone", "overlap_policy", "enabled", "paused",
+        "description", "job_template", "next_run_at", "last_run_at", "created_at", "updated_at"})
+    if (own == name) return true;
+  return false;
+}
+
+// The job's envelope out of an entry that has its members beside its own.
+std::string envelope_of(json::View entry) {
+  std::string text;
+  json::Writer w(text);
+  w.begin_object();
+  entry.each_member([&](json::View key, json::View value) {
+    if (!is_own_member(key.string())) w.key(key.string()).raw(value.raw());
+  });
+  w.end_object();
+  return text;
+}
+
+bool is_printable(std::string_view text) {
+  for (char c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
+  return true;
+}
+
+Status refuse_fixed_members(json::View envelope, const std::string& path) {
+  auto options = envelope.find("options");
+  for (std::string_view name : {"delay_until", "scheduled_at", "expires_at"}) {
+    bool inside = options && options->find(name) && !options->find(name)->is_null();
+    auto beside = envelope.find(name);
+    if (inside || (beside && !beside->is_null()))
+      return Error{ErrorCode::InvalidContent,
+                   std::string(name) + " cannot stand in a cron's job: it is pushed when it is due",
+                   {{path + ".options." + std::string(name), "is not allowed here"}}};
+  }
+  if (auto id = envelope.find("id"); id && !id->is_null())
+    return Error{ErrorCode::InvalidContent,
+                 "id cannot stand in a cron's job: every run is a job of its own",
+                 {{path + ".id", "is not allowed here"}}};
+  return ok_status();
+}
+
+Result<std::string> parse_template(Fields& fields, const std::string& name,
+                                   std::string_view tenant) {
+  auto given = fields.find("job_template");
+  std::string text = given ? std::string(given->raw()) : envelope_of(fields.object());
+  std::string path = given ? "$.job_template" : "$";
+  PAWL_TRY(json::Doc doc, json::parse(text));
+  if (doc.root().is_object()) PAWL_TRY_DO(refuse_fixed_members(doc.root(), path));
+  EnvelopeRules rules{.now_ms = 0, .tenant = tenant, .cron_name = name};
+  PAWL_TRY(NewJob job, parse_job(doc.root(), rules, path));
+  return codec::encoded(job);
+}
+
+Status check_schedule(const CronSpec& cron) {
+  auto schedule = CronSchedule::parse(cron.expression);
+  if (!schedule.ok())
+    return Error{ErrorCode::InvalidContent,
+                 "expression: " + schedule.error().message,
+                 {{"$.expression", schedule.error().message}}};
+  auto zone = TimeZone::find(cron.timezone);
+  if (!zone.ok())
+    return Error{ErrorCode::InvalidContent,
+                 "timezone: " + zone.error().message,
+                 {{"$.timezone", zone.error().message}}};
+  return ok_status();
+}
+
+Result<CronOverlap> parse_overlap(Fields& fields) {
+  std::string given = fields.text("overlap_policy", "skip");
+  for (const auto& [name, value] : kOverlaps)
+    if (name == given) return value;
+  return Error{
+      ErrorCode::InvalidContent,
+      "overlap_policy must be skip, allow, cancel_previous or enqueue, not " + quoted(given),
+      {{"$.overlap_policy", "is unknown"}}};
+}
+
+}  // namespace
+
+Result<CronSpec> parse_cron(const json::Doc& doc, std::string_view name_of_path,
+                            std::string_view tenant) {
+  Fields fields(doc.root());
+  CronSpec cron;
+  std::string name =
+      name_of_path.empty() ? fields.required_text("name") : std::string(name_of_path);
+  if (name.size() > kCronNameBytesMax || !is_printable(name))
+    fields.complain("name", "must be at most 255 bytes of printable text");
+  std::string_view spelling = fields.has("expression") ? "expression"
+                              : fields.has("cron")     ? "cron"
+                              : fields.has("schedule") ? "schedule"
+                                                       : "expression";
+  cron.expression = fields.required_text(spelling);
+  cron.timezone = fields.text("timezone", "UTC");
+  cron.paused = !fields.boolean("enabled", true) || fields.boolean("paused", false);
+  if (fields.text("description").size() > kDescriptionBytesMax)
+    fields.complain("description", "must be at most 4096 bytes");
+  cron.description = fields.raw("description");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  PAWL_TRY(cron.overlap, parse_overlap(fields));
+  PAWL_TRY_DO(check_schedule(cron));
+  PAWL_TRY(cron.job, parse_template(fields, name, tenant));
+  cron.name = scoped_queue(tenant, name);
+  return cron;
+}
+
+namespace {
+
+void render_template(json::Writer& w, const CronSpec& cron) {
+  NewJob job;
+  JobSpecView spec;
+  PAWL_CHECK(codec::decode(cron.job, job) && codec::decode(job.spec, spec));
+  w.field("type", spec.type).field_raw("args", spec.args).field_raw("meta", spec.meta);
+  w.field("queue", queue_of_scoped(job.queue));
+  if (!spec.options.empty()) w.field_raw("options", spec.options);
+  if (!spec.extra.empty()) w.raw(spec.extra);
+}
+
+}  // namespace
+
+void render_cron(json::Writer& w, const Cron& cron) {
+  const CronSpec& spec = cron.spec;
+  w.begin_object().field("name", queue_of_scoped(spec.name));
+  if (auto tenant = tenant_of_scoped(spec.name); !tenant.empty()) w.field("tenant_id", tenant);
+  w.field("expression", spec.expression).field("cron", spec.expression);
+  w.field("timezone", spec.timezone).field("overlap_policy", overlap_name(spec.overlap));
+  w.field_bool("enabled", !spec.paused).field("status", spec.paused ? "paused" : "active");
+  w.key("job_template").begin_object();
+  render_template(w, spec);
+  w.end_object();
+  render_template(w, spec);
+  if (!spec.description.empty()) w.field_raw("description", spec.description);
+  if (!spec.paused && cron.next_ms != 0) w.field_time("next_run_at", cron.next_ms);
+  if (cron.last_ms != 0) w.field_time("last_run_at", cron.last_ms);
+  if (!cron.last_job.is_nil()) w.key("last_job_id").uuid(cron.last_job);
+  w.field_time("created_at", spec.created_ms).end_object();
+}
+
+}  // namespace pawl::api

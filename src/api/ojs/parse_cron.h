@@ -1,0 +1,24 @@
+// Cron entries as clients send them → CronSpec. Two spellings are about: `expression` with a
+// `job_template`, and `cron` with the job's members beside it.
+#pragma once
+
+#include <string_view>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "kernel/state.h"
+
+namespace pawl::api {
+
+constexpr size_t kCronNameBytesMax = 255;
+
+// name_of_path: from the URL, if the name stands there; "" otherwise. InvalidRequest for what is
+// missing, InvalidContent for an expression, time zone or template that cannot be used. Times in
+// the template are refused: a cron's jobs are pushed when they are due.
+Result<CronSpec> parse_cron(const json::Doc& doc, std::string_view name_of_path,
+                            std::string_view tenant);
+
+// The entry as one object, in both spellings.
+void render_cron(json::Writer& w, const Cron& cron);
+
+}  // namespace pawl::api

@@ -1,0 +1,115 @@
+// Pools: named sets of queues with weights, as schedulers outside of this server want to share
+// them. They are kept and served; what a worker is handed follows the order in which it names its
+// queues.
+#include "api/app.h"
+#include "api/body.h"
+#include "api/ojs/parse_job.h"
+#include "api/paging.h"
+#include "api/routes.h"
+#include "kernel/settings.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kPoolBytesMax = 64 * 1024;
+constexpr size_t kPoolsMax = 10'000;
+
+std::string pool_key(const Call& call) { return scoped_queue(call.tenant, call.params[0]); }
+
+// The members as sent, with the name of the path first.
+Result<std::string> parse_pool(const json::Doc& doc, const std::string& name) {
+  Fields fields(doc.root());
+  if (!is_queue_name(name)) fields.complain("name", "must be a name as queues have");
+  if (fields.has("name") && fields.text("name") != name)
+    fields.complain("name", "is not the one in the path");
+  (void)fields.text("strategy");
+  if (auto queues = fields.find("queues"); queues && !queues->is_object() && !queues->is_array())
+    fields.complain("queues", "must be an object or an array");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  std::string text;
+  json::Writer w(text);
+  w.begin_object().field("name", name);
+  doc.root().each_member([&](json::View key, json::View value) {
+    if (!key.equals("name")) w.key(key.string()).raw(value.raw());
+  });
+  w.end_object();
+  if (text.size() > kPoolBytesMax)
+    return Error{ErrorCode::TooLarge, "a pool is at most 64 KiB of JSON"};
+  return text;
+}
+
+http::Response pool_response(int status, std::string_view pool) {
+  std::string body;
+  json::Writer(body).begin_object().field_raw("pool", pool).end_object();
+  return json_response(Surface::Ojs, status, std::move(body));
+}
+
+void put(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  auto pool = parse_pool(*doc, call.params[0]);
+  if (!pool.ok()) return call.fail(pool.error());
+  std::string key = pool_key(call);
+  app.decide(std::move(call), [key, pool = *pool](Frame& frame) -> Result<http::Response> {
+    bool existed = frame.state().find_doc(DocKind::Pool, key) != nullptr;
+    size_t count = 0;
+    if (!existed)
+      frame.state().each_doc(DocKind::Pool, "", kPoolsMax,
+                             [&](const Doc&) { return ++count < kPoolsMax; });
+    if (count >= kPoolsMax)
+      return Error{ErrorCode::Overloaded, "the server has as many pools as it may hold"};
+    put_doc(frame, DocKind::Pool, key, pool);
+    return pool_response(existed ? 200 : 201, pool);
+  });
+}
+
+void get(App& app, Call&& call) {
+  std::string key = pool_key(call);
+  app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
+    const Doc* doc = frame.state().find_doc(DocKind::Pool, key);
+    if (doc == nullptr) return Error{ErrorCode::NotFound, "no such pool"};
+    return pool_response(200, doc->value);
+  });
+}
+
+void remove(App& app, Call&& call) {
+  std::string key = pool_key(call);
+  app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY_DO(delete_doc(frame, DocKind::Pool, key));
+    std::string body;
+    json::Writer(body).begin_object().field_bool("deleted", true).end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+void list(App& app, Call&& call) {
+  auto page = parse_page(call);
+  if (!page.ok()) return call.fail(page.error());
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [page = *page, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(PageWindow window, PageWindow::open(page));
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key("pools").begin_array();
+    frame.state().each_doc(DocKind::Pool, "", kPoolsMax, [&](const Doc& doc) {
+      if (!tenant.empty() && tenant_of_scoped(doc.key) != tenant) return true;
+      if (window.takes(doc.key)) w.raw(doc.value);
+      return true;
+    });
+    w.end_array();
+    write_pagination(w, page, window.end());
+    w.end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+}  // namespace
+
+void add_pool_routes(Router& router) {
+  router.add({"GET", "/ojs/v1/admin/pools", Scope::Read, Surface::Ojs, list});
+  router.add({"PUT", "/ojs/v1/admin/pools/{name}", Scope::Operate, Surface::Ojs, put});
+  router.add({"GET", "/ojs/v1/admin/pools/{name}", Scope::Read, Surface::Ojs, get});
+  router.add({"DELETE", "/ojs/v1/admin/pools/{name}", Scope::Operate, Surface::Ojs, remove});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,110 @@
+// Progress: how far a job says it is.
+#include <algorithm>
+
+#include "api/app.h"
+#include "api/body.h"
+#include "api/ojs/render_job.h"
+#include "api/routes.h"
+#include "kernel/job_notes.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kMessageBytesMax = 4096;
+constexpr size_t kDataBytesMax = 64 * 1024;
+
+// A share from 0 to 1, or `percentage` from 0 to 100; what lies outside counts as the nearest end.
+Result<std::string> parse_share(Fields& fields) {
+  for (auto [name, whole] :
+       {std::pair{"progress", 1.0}, std::pair{"percentage", 100.0}, std::pair{"percent", 100.0}}) {
+    auto value = fields.find(name);
+    if (!value) continue;
+    auto number = value->as_double();
+    if (!number || !(*number == *number)) break;
+    std::string text;
+    json::Writer(text).real(std::clamp(*number / whole, 0.0, 1.0));
+    return text;
+  }
+  return Error{ErrorCode::InvalidRequest,
+               "progress must be a number from 0 to 1",
+               {{"$.progress", "must be a number from 0 to 1"}}};
+}
+
+Result<ReportProgress> parse_progress(const json::Doc& doc) {
+  Fields fields(doc.root());
+  ReportProgress command;
+  PAWL_TRY(command.progress, parse_share(fields));
+  command.message = fields.text("message");
+  command.data = fields.raw("data");
+  if (command.message.size() > kMessageBytesMax)
+    fields.complain("message", "must be at most 4096 bytes");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  if (command.data.size() > kDataBytesMax)
+    return Error{ErrorCode::TooLarge, "data must be at most 64 KiB"};
+  return command;
+}
+
+std::string body_of(const Job& job) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().key("job_id").uuid(job.id).field("state", state_name(job.state));
+  bool reported = job.extras && !job.extras->progress.empty();
+  w.field_raw("progress", reported ? job.extras->progress : "0.0");
+  if (reported) {
+    if (!job.extras->progress_message.empty()) w.field("message", job.extras->progress_message);
+    if (!job.extras->progress_data.empty()) w.field_raw("data", job.extras->progress_data);
+    w.field_time("updated_at", job.extras->progress_ms);
+  }
+  w.end_object();
+  return body;
+}
+
+void report(App& app, Call&& call, const std::string& id, const json::Doc& doc) {
+  auto command = parse_progress(doc);
+  if (!command.ok()) return call.fail(command.error());
+  std::string tenant = call.tenant;
+  app.decide(std::move(call),
+             [id, tenant, command = *command](Frame& frame) mutable -> Result<http::Response> {
+               PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+               command.job = job->id;
+               PAWL_TRY_DO(report_progress(frame, command));
+               return json_response(Surface::Ojs, 200,
+                                    body_of(*frame.state().find_job(command.job)));
+             });
+}
+
+void put(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  std::string id = call.params[0];
+  report(app, std::move(call), id, *doc);
+}
+
+void put_by_body(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  std::string id = fields.required_text("job_id");
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
+  report(app, std::move(call), id, *doc);
+}
+
+void get(App& app, Call&& call) {
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+    return json_response(Surface::Ojs, 200, body_of(*job));
+  });
+}
+
+}  // namespace
+
+void add_progress_routes(Router& router) {
+  router.add({"PUT", "/ojs/v1/jobs/{id}/progress", Scope::Worker, Surface::Ojs, put});
+  router.add({"POST", "/ojs/v1/jobs/{id}/progress", Scope::Worker, Surface::Ojs, put});
+  router.add({"GET", "/ojs/v1/jobs/{id}/progress", Scope::Read, Surface::Ojs, get});
+  router.add({"POST", "/ojs/v1/workers/progress", Scope::Worker, Surface::Ojs, put_by_body});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,120 @@
+// Concurrency keys: what jobs that share one are allowed, and how much of it is taken.
+#include "api/app.h"
+#include "api/body.h"
+#include "api/ojs/parse_job.h"
+#include "api/paging.h"
+#include "api/routes.h"
+#include "base/time.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr int64_t kLimitMost = 1'000'000;
+
+void render_limit(json::Writer& w, const Limit& limit, int64_t now_ms) {
+  const LimitSettings& settings = limit.settings;
+  w.begin_object().field("key", queue_of_scoped(limit.key));
+  if (auto tenant = tenant_of_scoped(limit.key); !tenant.empty()) w.field("tenant_id", tenant);
+  w.field_int("active", static_cast<int64_t>(limit.active));
+  w.key("concurrency").begin_object().field_int("active", static_cast<int64_t>(limit.active));
+  if (settings.concurrency != 0) {
+    uint64_t taken = std::min<uint64_t>(limit.active, settings.concurrency);
+    w.field_int("limit", settings.concurrency);
+    w.field_int("available", static_cast<int64_t>(settings.concurrency - taken));
+  }
+  w.end_object();
+  if (settings.rate != 0) {
+    bool running = now_ms - limit.window_ms < settings.period_ms;
+    w.key("rate").begin_object().field_int("limit", settings.rate);
+    w.field("period", format_iso_duration_ms(settings.period_ms));
+    w.field_int("current_count", running ? limit.used : 0);
+    if (running) w.field_time("window_resets_at", limit.window_ms + settings.period_ms);
+    w.end_object();
+  }
+  w.end_object();
+}
+
+void list(App& app, Call&& call) {
+  auto page = parse_page(call);
+  if (!page.ok()) return call.fail(page.error());
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [page = *page, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(PageWindow window, PageWindow::open(page));
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key("items").begin_array();
+    frame.state().each_limit([&](const Limit& limit) {
+      if (!tenant.empty() && tenant_of_scoped(limit.key) != tenant) return true;
+      if (window.takes(limit.key)) render_limit(w, limit, frame.now_ms());
+      return true;
+    });
+    w.end_array();
+    write_pagination(w, page, window.end());
+    w.end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+Result<http::Response> limit_response(const Frame& frame, const std::string& key) {
+  const Limit* limit = frame.state().find_limit(key);
+  if (limit == nullptr) return Error{ErrorCode::NotFound, "no job has named this rate limit key"};
+  std::string body;
+  json::Writer w(body);
+  render_limit(w, *limit, frame.now_ms());
+  return json_response(Surface::Ojs, 200, std::move(body));
+}
+
+void get(App& app, Call&& call) {
+  std::string key = scoped_queue(call.tenant, call.params[0]);
+  app.decide(std::move(call), [key](Frame& frame) { return limit_response(frame, key); });
+}
+
+Result<LimitSettings> parse_settings(const json::Doc& doc) {
+  Fields fields(doc.root());
+  LimitSettings settings;
+  if (fields.has("throttle") || fields.has("expires_at"))
+    return Error{ErrorCode::Unsupported, "throttle and expires_at are not supported"};
+  settings.concurrency = static_cast<uint32_t>(fields.integer("concurrency", 0, 1, kLimitMost));
+  if (auto rate = fields.find("rate")) {
+    Fields inner(*rate, "$.rate");
+    settings.rate = static_cast<uint32_t>(inner.integer("limit", 0, 1, kLimitMost));
+    if (!inner.has("limit")) inner.complain("limit", "is required");
+    auto period = parse_iso_duration_ms(inner.text("period", "PT1S"));
+    if (!period.ok() || *period < 1) inner.complain("period", "must be an ISO 8601 duration");
+    if (!inner.ok()) return inner.error(ErrorCode::InvalidContent);
+    settings.period_ms = *period;
+  }
+  if (fields.ok() && settings.concurrency == 0 && settings.rate == 0)
+    fields.complain("concurrency", "or rate is required");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidContent);
+  return settings;
+}
+
+// Stands until a push of a job with this key names other limits.
+void put(App& app, Call&& call) {
+  if (call.params[0].empty() || call.params[0].size() > kQueueBytesMax)
+    return call.fail({ErrorCode::InvalidRequest, "a rate limit key has 1 to 255 bytes"});
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  auto settings = parse_settings(*doc);
+  if (!settings.ok()) return call.fail(settings.error());
+  std::string key = scoped_queue(call.tenant, call.params[0]);
+  app.decide(std::move(call), [key, settings = *settings](Frame& frame) -> Result<http::Response> {
+    const Limit* limit = frame.state().find_limit(key);
+    if (limit == nullptr && !frame.state().has_room_for_limit())
+      return Error{ErrorCode::Overloaded, "the server has as many rate limit keys as it may hold"};
+    if (limit == nullptr || !(limit->settings == settings))
+      frame.emit(LimitConfigured{key, settings});
+    return limit_response(frame, key);
+  });
+}
+
+}  // namespace
+
+void add_rate_limit_routes(Router& router) {
+  router.add({"GET", "/ojs/v1/rate-limits", Scope::Read, Surface::Ojs, list});
+  router.add({"GET", "/ojs/v1/rate-limits/{key}", Scope::Read, Surface::Ojs, get});
+  router.add({"PUT", "/ojs/v1/rate-limits/{key}", Scope::Operate, Surface::Ojs, put});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,24 @@
+// A queue as clients see it: its name, how many jobs are in which state, and what was set.
+#pragma once
+
+#include <string_view>
+
+#include "api/router.h"
+#include "base/json_writer.h"
+#include "kernel/state.h"
+
+namespace pawl::api {
+
+// Counts by state as members: "available": 3, … Counts of finished states are since the beginning.
+void write_state_counts(json::Writer& w, const std::array<uint64_t, kJobStateCount>& counts);
+
+// Members of the queue's object. A queue that nobody has used yet (null) reads as zeros.
+void render_queue_members(json::Writer& w, std::string_view scoped, const Queue* queue);
+
+// "backpressure": …, "rate_limit": …: only what was set.
+void render_queue_settings(json::Writer& w, const QueueSettings& settings);
+
+// The queue that the path names, in the caller's tenant; InvalidRequest if it can be no name.
+Result<std::string> queue_of_path(const Call& call);
+
+}  // namespace pawl::api

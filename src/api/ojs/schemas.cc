@@ -1,0 +1,299 @@
+// The schema registry: what the args of a job type should look like, version by version. Schemas
+// are kept and served; a version, once registered, never changes.
+//
+// A version is a whole number or major.minor.patch. The document's key is the type and the version
+// in fixed width, so one type's versions stand together in their order.
+#include <charconv>
+
+#include "api/app.h"
+#include "api/body.h"
+#include "api/ojs/parse_job.h"
+#include "api/paging.h"
+#include "api/routes.h"
+#include "kernel/settings.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kSchemaBytesMax = 256 * 1024;
+constexpr size_t kVersionsMax = 1'000;   // of one type
+constexpr size_t kSchemasMax = 100'000;  // looked at by a list
+
+struct StoredSchema {
+  std::string type;
+  std::string version;  // as given
+  std::string schema;   // JSON text
+  int64_t created_ms = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "type", self.type);
+    visit(2, "version", self.version);
+    visit(3, "schema", self.schema);
+    visit(4, "created_ms", self.created_ms);
+  }
+};
+
+StoredSchema decoded(const Doc& doc) {
+  StoredSchema stored;
+  PAWL_CHECK(codec::decode(doc.value, stored));
+  return stored;
+}
+
+// "2" and "2.0.0" are the same version: 30 digits that sort as versions do.
+Result<std::string> version_key(std::string_view version) {
+  Error bad{ErrorCode::InvalidRequest,
+            "version must be a whole number or major.minor.patch",
+            {{"$.version", "must be a whole number or major.minor.patch"}}};
+  std::string key;
+  std::string_view rest = version;
+  size_t parts = 0;
+  while (!rest.empty() && parts < 3) {
+    uint32_t number = 0;
+    auto [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    if (failed != std::errc()) return bad;
+    std::string digits = std::to_string(number);
+    key.append(10 - digits.size(), '0').append(digits);
+    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+    ++parts;
+    if (rest.empty()) break;
+    if (rest.front() != '.' || rest.size() == 1) return bad;
+    rest.remove_prefix(1);
+  }
+  if (!rest.empty() || (parts != 1 && parts != 3)) return bad;
+  key.resize(30, '0');
+  return key;
+}
+
+std::string type_prefix(std::string_view tenant, std::string_view type) {
+  return scoped_queue(tenant, type) + "/";
+}
+
+bool is_number(std::string_view version) {
+  return version.find('.') == std::string_view::npos && version.size() <= 10;
+}
+
+void write_version(json::Writer& w, const std::string& version) {
+  w.key("version");
+  if (is_number(version)) {
+    w.raw(version);
+  } else {
+    w.string(version);
+  }
+}
+
+void write_members(json::Writer& w, const StoredSchema& stored) {
+  w.field("type", stored.type).field("job_type", stored.type);
+  write_version(w, stored.version);
+  w.field_raw("schema", stored.schema).field_time("created_at", stored.created_ms);
+}
+
+http::Response schema_response(int status, const StoredSchema& stored) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object();
+  write_members(w, stored);
+  w.end_object();
+  return json_response(Surface::Ojs, status, std::move(body));
+}
+
+Error no_such_schema() { return {ErrorCode::NotFound, "no schema is registered there"}; }
+
+Result<StoredSchema> parse_schema(const json::Doc& doc, std::string type, std::string version) {
+  Fields fields(doc.root());
+  if (type.empty()) type = fields.text(fields.has("job_type") ? "job_type" : "type");
+  if (!is_job_type(type)) fields.complain("type", "must be a job type");
+  auto given = fields.find("version");
+  if (version.empty() && given)
+    version = given->is_string() ? given->string() : std::string(given->raw());
+  auto schema = fields.find("schema");
+  if (!schema || !(schema->is_object() || schema->is_bool()))
+    fields.complain("schema", "is required and must be a JSON Schema");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  if (schema->raw().size() > kSchemaBytesMax)
+    return Error{ErrorCode::TooLarge, "a schema is at most 256 KiB"};
+  if (!version.empty()) PAWL_TRY_DO(version_key(version));
+  return StoredSchema{std::move(type), std::move(version), std::string(schema->raw()), 0};
+}
+
+// The type's versions, oldest first.
+std::vector<StoredSchema> versions_of(const State& state, const std::string& prefix) {
+  std::vector<StoredSchema> found;
+  state.each_doc(DocKind::Schema, prefix, kVersionsMax, [&](const Doc& doc) {
+    if (doc.key.compare(0, prefix.size(), prefix) != 0) return false;
+    found.push_back(decoded(doc));
+    return true;
+  });
+  return found;
+}
+
+// Without a version, the next whole number.
+std::string next_version(const std::vector<StoredSchema>& known) {
+  uint64_t major = 0;
+  if (!known.empty())
+    std::from_chars(known.back().version.data(),
+                    known.back().version.data() + known.back().version.size(), major);
+  return std::to_string(major + 1);
+}
+
+void add_schema(App& app, Call&& call, const std::string& type, const std::string& version) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  auto parsed = parse_schema(*doc, type, version);
+  if (!parsed.ok()) return call.fail(parsed.error());
+  std::string prefix = type_prefix(call.tenant, parsed->type);
+  app.decide(
+      std::move(call), [prefix, stored = *parsed](Frame& frame) mutable -> Result<http::Response> {
+        std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
+        if (stored.version.empty()) stored.version = next_version(known);
+        PAWL_TRY(std::string key, version_key(stored.version));
+        if (frame.state().find_doc(DocKind::Schema, prefix + key) != nullptr)
+          return Error{ErrorCode::Conflict, "version " + stored.version + " of " + stored.type +
+                                                " is registered already"};
+        if (known.size() >= kVersionsMax)
+          return Error{ErrorCode::Conflict, "a type has at most 1000 versions; delete old ones"};
+        stored.created_ms = frame.now_ms();
+        put_doc(frame, DocKind::Schema, prefix + key, codec::encoded(stored));
+        return schema_response(201, stored);
+      });
+}
+
+void put_version(App& app, Call&& call) {
+  std::string type = call.params[0];
+  std::string version = call.params[1];
+  add_schema(app, std::move(call), type, version);
+}
+void put_type(App& app, Call&& call) {
+  std::string type = call.params[0];
+  add_schema(app, std::move(call), type, "");
+}
+void post(App& app, Call&& call) { add_schema(app, std::move(call), "", ""); }
+
+void get_latest(App& app, Call&& call) {
+  std::string prefix = type_prefix(call.tenant, call.params[0]);
+  app.decide(std::move(call), [prefix](Frame& frame) -> Result<http::Response> {
+    std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
+    if (known.empty()) return no_such_schema();
+    return schema_response(200, known.back());
+  });
+}
+
+// The key of the version that the path names, or an error that reads as "not there".
+Result<std::string> key_of_path(const Call& call) {
+  auto key = version_key(call.params[1]);
+  if (!key.ok()) return no_such_schema();
+  return type_prefix(call.tenant, call.params[0]) + *key;
+}
+
+void get_version(App& app, Call&& call) {
+  auto key = key_of_path(call);
+  if (!key.ok()) return call.fail(key.error());
+  app.decide(std::move(call), [key = *key](Frame& frame) -> Result<http::Response> {
+    const Doc* doc = frame.state().find_doc(DocKind::Schema, key);
+    if (doc == nullptr) return no_such_schema();
+    return schema_response(200, decoded(*doc));
+  });
+}
+
+http::Response deleted_response(const std::string& type, size_t count) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().field_bool("deleted", true).field("type", type);
+  w.field_int("count", static_cast<int64_t>(count)).end_object();
+  return json_response(Surface::Ojs, 200, std::move(body));
+}
+
+void delete_version(App& app, Call&& call) {
+  auto key = key_of_path(call);
+  if (!key.ok()) return call.fail(key.error());
+  std::string type = call.params[0];
+  app.decide(std::move(call), [key = *key, type](Frame& frame) -> Result<http::Response> {
+    if (!delete_doc(frame, DocKind::Schema, key).ok()) return no_such_schema();
+    return deleted_response(type, 1);
+  });
+}
+
+void delete_type(App& app, Call&& call) {
+  std::string prefix = type_prefix(call.tenant, call.params[0]);
+  std::string type = call.params[0];
+  app.decide(std::move(call), [prefix, type](Frame& frame) -> Result<http::Response> {
+    std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
+    if (known.empty()) return no_such_schema();
+    for (const StoredSchema& stored : known)
+      PAWL_TRY_DO(delete_doc(frame, DocKind::Schema, prefix + *version_key(stored.version)));
+    return deleted_response(type, known.size());
+  });
+}
+
+void list_versions(App& app, Call&& call) {
+  std::string prefix = type_prefix(call.tenant, call.params[0]);
+  std::string type = call.params[0];
+  app.decide(std::move(call), [prefix, type](Frame& frame) -> Result<http::Response> {
+    std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
+    if (known.empty()) return no_such_schema();
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().field("type", type).field("job_type", type).key("versions").begin_array();
+    for (size_t at = known.size(); at-- > 0;) {
+      w.begin_object();
+      write_version(w, known[at].version);
+      w.field_time("created_at", known[at].created_ms);
+      w.field_bool("is_latest", at + 1 == known.size()).end_object();
+    }
+    w.end_array().field_int("total", static_cast<int64_t>(known.size())).end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+void list(App& app, Call&& call) {
+  auto page = parse_page(call);
+  if (!page.ok()) return call.fail(page.error());
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [page = *page, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(PageWindow window, PageWindow::open(page));
+    std::string items;
+    json::Writer w(items);
+    w.begin_array();
+    frame.state().each_doc(DocKind::Schema, "", kSchemasMax, [&](const Doc& doc) {
+      if (!tenant.empty() && tenant_of_scoped(doc.key) != tenant) return true;
+      if (!window.takes(doc.key)) return true;
+      w.begin_object();
+      write_members(w, decoded(doc));
+      w.end_object();
+      return true;
+    });
+    w.end_array();
+    std::string body;
+    json::Writer reply(body);
+    reply.begin_object().field_raw("schemas", items).field_raw("items", items);
+    write_pagination(reply, page, window.end());
+    reply.end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+}  // namespace
+
+void add_schema_routes(Router& router) {
+  constexpr Surface kOjs = Surface::Ojs;
+  router.add({"GET", "/ojs/v1/admin/schemas", Scope::Read, kOjs, list});
+  router.add({"POST", "/ojs/v1/admin/schemas", Scope::Operate, kOjs, post});
+  router.add({"GET", "/ojs/v1/admin/schemas/{type}", Scope::Read, kOjs, get_latest});
+  router.add({"PUT", "/ojs/v1/admin/schemas/{type}", Scope::Operate, kOjs, put_type});
+  router.add({"POST", "/ojs/v1/admin/schemas/{type}", Scope::Operate, kOjs, put_type});
+  router.add({"DELETE", "/ojs/v1/admin/schemas/{type}", Scope::Operate, kOjs, delete_type});
+  router.add({"GET", "/ojs/v1/admin/schemas/{type}/versions", Scope::Read, kOjs, list_versions});
+  router.add({"GET", "/ojs/v1/admin/schemas/{type}/{version}", Scope::Read, kOjs, get_version});
+  router.add({"PUT", "/ojs/v1/admin/schemas/{type}/{version}", Scope::Operate, kOjs, put_version});
+  router.add(
+      {"DELETE", "/ojs/v1/admin/schemas/{type}/{version}", Scope::Operate, kOjs, delete_version});
+
+  router.add({"GET", "/ojs/v1/schemas", Scope::Read, kOjs, list});
+  router.add({"POST", "/ojs/v1/schemas", Scope::Write, kOjs, post});
+  router.add({"GET", "/ojs/v1/schemas/{type}", Scope::Read, kOjs, get_latest});
+  router.add({"GET", "/ojs/v1/schemas/{type}/versions", Scope::Read, kOjs, list_versions});
+  router.add({"GET", "/ojs/v1/schemas/{type}/{version}", Scope::Read, kOjs, get_version});
+  router.add({"DELETE", "/ojs/v1/schemas/{type}/{version}", Scope::Operate, kOjs, delete_version});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,292 @@
+// /ojs/v1/webhooks/subscriptions: who is told of which events. A secret goes in and never comes
+// out, except one that the server made itself, once.
+#include <algorithm>
+#include <set>
+
+#include "actions/http_client.h"
+#include "api/app.h"
+#include "api/body.h"
+#include "api/routes.h"
+#include "api/webhook.h"
+#include "base/hash.h"
+#include "base/quote.h"
+#include "kernel/push_jobs.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kSecretBytesMax = 256;
+constexpr size_t kHeadersMax = 20;
+constexpr size_t kHeaderValueBytesMax = 4096;
+constexpr size_t kListMax = 100;
+constexpr size_t kDescriptionBytesMax = 1024;
+constexpr size_t kSecretMadeBytes = 32;
+
+bool is_known_pattern(const std::string& pattern) {
+  for (std::string_view name : event_type_names())
+    if (matches_event_type(pattern, name)) return true;
+  return false;
+}
+
+// What the server sends itself, or what would change the meaning of the message.
+bool is_reserved_header(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  static const std::set<std::string> kReserved = {
+      "host",   "content-length", "content-type", "transfer-encoding", "connection",
+      "expect", "upgrade",        "te",           "trailer",           "user-agent"};
+  return kReserved.count(name) != 0 || name.substr(0, 6) == "x-ojs-";
+}
+
+void read_headers(Fields& fields, Webhook& webhook) {
+  auto given = fields.find("headers");
+  if (!given) return;
+  webhook.headers.clear();
+  if (!given->is_object()) return fields.complain("headers", "must be an object of strings");
+  if (given->size() > kHeadersMax) return fields.complain("headers", "must be at most 20");
+  given->each_member([&](json::View key, json::View value) {
+    std::string name = key.string();
+    std::string text = value.is_string() ? value.string() : "";
+    if (!value.is_string() || text.size() > kHeaderValueBytesMax ||
+        !actions::is_sendable_header(name, text))
+      return fields.complain("headers", "cannot send " + quoted(name));
+    if (is_reserved_header(name)) return fields.complain("headers", "must not set " + quoted(name));
+    webhook.headers.push_back({std::move(name), std::move(text)});
+  });
+}
+
+void read_events_wanted(Fields& fields, Webhook& webhook) {
+  webhook.events = fields.texts("events");
+  if (!fields.ok()) return;
+  if (webhook.events.empty() || webhook.events.size() > kListMax)
+    return fields.complain("events", "must name 1 to 100 event types");
+  for (const std::string& pattern : webhook.events)
+    if (!is_known_pattern(pattern))
+      return fields.complain("events", "names " + quoted(pattern) +
+                                           ", which no event has; there are job.completed, "
+                                           "job.failed and others, 'job.*' and '*'");
+}
+
+std::string read_secret(Fields& fields) {
+  std::string secret = fields.text("secret");
+  if (secret.size() > kSecretBytesMax) fields.complain("secret", "must be at most 256 bytes");
+  return secret;
+}
+
+// Takes over the members that are there; `whole` demands those that must be.
+Status read_webhook(Fields& fields, Webhook& webhook, bool whole) {
+  if (whole || fields.has("url")) {
+    webhook.url = fields.required_text("url");
+    Status url = actions::check_url(webhook.url);
+    if (fields.ok() && !url.ok()) fields.complain("url", "is refused: " + url.error().message);
+  }
+  if (whole || fields.has("events")) read_events_wanted(fields, webhook);
+  if (fields.has("secret")) webhook.secret = read_secret(fields);
+  webhook.active = fields.boolean("active", webhook.active);
+  read_headers(fields, webhook);
+  if (fields.has("queues")) webhook.queues = fields.texts("queues");
+  if (fields.has("job_types")) webhook.job_types = fields.texts("job_types");
+  if (webhook.queues.size() > kListMax) fields.complain("queues", "must be at most 100");
+  if (webhook.job_types.size() > kListMax) fields.complain("job_types", "must be at most 100");
+  webhook.description = fields.text("description", webhook.description);
+  if (webhook.description.size() > kDescriptionBytesMax)
+    fields.complain("description", "must be at most 1 KiB");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  return ok_status();
+}
+
+void render_list(json::Writer& w, std::string_view name, const std::vector<std::string>& list) {
+  w.key(name).begin_array();
+  for (const std::string& one : list) w.string(one);
+  w.end_array();
+}
+
+void render_webhook(json::Writer& w, const Webhook& webhook) {
+  w.begin_object().field("id", webhook.id).field("url", webhook.url);
+  render_list(w, "events", webhook.events);
+  w.field_bool("active", webhook.active);
+  w.field_bool("signed", !webhook.secret.empty());
+  w.key("header_names").begin_array();
+  for (const WebhookHeader& header : webhook.headers) w.string(header.name);
+  w.end_array();
+  if (!webhook.queues.empty()) render_list(w, "queues", webhook.queues);
+  if (!webhook.job_types.empty()) render_list(w, "job_types", webhook.job_types);
+  if (!webhook.tenant.empty()) w.field("tenant", webhook.tenant);
+  if (!webhook.description.empty()) w.field("description", webhook.description);
+  w.field_time("created_at", webhook.created_ms).field_time("updated_at", webhook.updated_ms);
+  w.end_object();
+}
+
+http::Response webhook_reply(int status, const Webhook& webhook, std::string_view secret = "") {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().key("subscription");
+  render_webhook(w, webhook);
+  if (!secret.empty()) w.field("secret", secret);
+  w.end_object();
+  return json_response(Surface::Ojs, status, std::move(body));
+}
+
+bool visible(const Webhook& webhook, std::string_view tenant) {
+  return tenant.empty() || webhook.tenant == tenant;
+}
+
+Result<Webhook> visible_webhook(const State& state, const std::string& id,
+                                std::string_view tenant) {
+  auto webhook = find_webhook(state, id);
+  if (!webhook || !visible(*webhook, tenant))
+    return Error{ErrorCode::NotFound, "webhook subscription " + quoted(id) + " not found"};
+  return std::move(*webhook);
+}
+
+void create(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  Webhook webhook;
+  webhook.active = true;
+  webhook.tenant = call.tenant;
+  if (Status read = read_webhook(fields, webhook, true); !read.ok()) return call.fail(read.error());
+  app.decide(
+      std::move(call),
+      [&app, webhook = std::move(webhook)](Frame& frame) mutable -> Result<http::Response> {
+        if (all_webhooks(frame.state()).size() >= kWebhooksMax)
+          return Error{ErrorCode::Conflict, "there are as many subscriptions as there may be"};
+        webhook.id = frame.fresh_id().text();
+        webhook.created_ms = webhook.updated_ms = frame.now_ms();
+        app.webhooks_change();
+        put_webhook(frame, webhook);
+        http::Response response = webhook_reply(201, webhook);
+        response.headers.emplace_back("Location", "/ojs/v1/webhooks/subscriptions/" + webhook.id);
+        return response;
+      });
+}
+
+void list(App& app, Call&& call) {
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [tenant](Frame& frame) -> Result<http::Response> {
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key("subscriptions").begin_array();
+    int64_t count = 0;
+    for (const Webhook& webhook : all_webhooks(frame.state())) {
+      if (!visible(webhook, tenant)) continue;
+      render_webhook(w, webhook);
+      ++count;
+    }
+    w.end_array().key("pagination").begin_object().field_int("total", count);
+    w.field_bool("has_more", false).end_object().end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+void get_one(App& app, Call&& call) {
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(Webhook webhook, visible_webhook(frame.state(), id, tenant));
+    return webhook_reply(200, webhook);
+  });
+}
+
+// The body is read again where the subscription as it stands is known.
+void change(App& app, Call&& call, bool whole) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  std::string body(call.request.body);
+  app.decide(std::move(call),
+             [&app, id, tenant, body, whole](Frame& frame) -> Result<http::Response> {
+               PAWL_TRY(Webhook webhook, visible_webhook(frame.state(), id, tenant));
+               PAWL_TRY(json::Doc again, json::parse(body));
+               if (whole) {
+                 webhook.headers.clear();
+                 webhook.queues.clear();
+                 webhook.job_types.clear();
+                 webhook.description.clear();
+                 webhook.active = true;
+               }
+               Fields fields(again.root());
+               PAWL_TRY_DO(read_webhook(fields, webhook, whole));
+               webhook.updated_ms = frame.now_ms();
+               app.webhooks_change();
+               put_webhook(frame, webhook);
+               return webhook_reply(200, webhook);
+             });
+}
+
+void patch(App& app, Call&& call) { change(app, std::move(call), false); }
+void replace(App& app, Call&& call) { change(app, std::move(call), true); }
+
+void remove(App& app, Call&& call) {
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [&app, id, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY_DO(visible_webhook(frame.state(), id, tenant));
+    app.webhooks_change();
+    PAWL_TRY_DO(delete_webhook(frame, id));
+    std::string body;
+    json::Writer(body).begin_object().field_bool("deleted", true).field("id", id).end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+void rotate_secret(App& app, Call&& call) {
+  auto doc = parse_body(call, true);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  std::string given = read_secret(fields);
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
+  std::string made = given.empty() ? random_secret(kSecretMadeBytes) : "";
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call),
+             [&app, id, tenant, given, made](Frame& frame) -> Result<http::Response> {
+               PAWL_TRY(Webhook webhook, visible_webhook(frame.state(), id, tenant));
+               webhook.secret = given.empty() ? made : given;
+               webhook.updated_ms = frame.now_ms();
+               app.webhooks_change();
+               put_webhook(frame, webhook);
+               return webhook_reply(200, webhook, made);
+             });
+}
+
+// Delivers an event that never happened, the same way as real ones.
+void test(App& app, Call&& call) {
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(Webhook webhook, visible_webhook(frame.state(), id, tenant));
+    constexpr std::string_view kType = "webhook.test";
+    std::string event;
+    json::Writer e(event);
+    e.begin_object().field("specversion", "1.0").field("id", "evt_" + frame.fresh_id().text());
+    e.field("type", kType).field("source", "/ojs/v1").field_time("time", frame.now_ms());
+    e.field("subject", id).key("data").begin_object().field("subscription_id", id).end_object();
+    e.end_object();
+    PAWL_TRY(std::vector<Pushed> pushed, push_jobs(frame, {delivery_job(id, kType, event)}));
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key("delivery_id").uuid(pushed[0].id).field_raw("event", event).end_object();
+    return json_response(Surface::Ojs, 202, std::move(body));
+  });
+}
+
+}  // namespace
+
+void add_webhook_routes(Router& router) {
+  constexpr std::string_view kAll = "/ojs/v1/webhooks/subscriptions";
+  constexpr std::string_view kOne = "/ojs/v1/webhooks/subscriptions/{id}";
+  router.add({"POST", kAll, Scope::Operate, Surface::Ojs, create});
+  router.add({"GET", kAll, Scope::Read, Surface::Ojs, list});
+  router.add({"GET", kOne, Scope::Read, Surface::Ojs, get_one});
+  router.add({"PATCH", kOne, Scope::Operate, Surface::Ojs, patch});
+  router.add({"PUT", kOne, Scope::Operate, Surface::Ojs, replace});
+  router.add({"DELETE", kOne, Scope::Operate, Surface::Ojs, remove});
+  router.add(
+      {"POST", "/ojs/v1/webhooks/subscriptions/{id}/test", Scope::Operate, Surface::Ojs, test});
+  router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/rotate-secret", Scope::Operate,
+              Surface::Ojs, rotate_secret});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,175 @@
+// Workers as operators see and steer them, and what a worker says about itself.
+//
+// The registry stands in memory and needs no decision, so these calls are answered at once; a beat
+// that names jobs renews their leases, and is answered when that is durable.
+#include "api/app.h"
+#include "api/body.h"
+#include "api/paging.h"
+#include "api/routes.h"
+#include "kernel/finish_job.h"
+#include "kernel/queue.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kWorkerIdBytesMax = 255;
+constexpr int64_t kStaleAfterMs = 60'000;
+
+bool is_stale(const WorkerInfo& worker, int64_t now_ms) {
+  return now_ms - worker.last_seen_ms > kStaleAfterMs;
+}
+
+void render_worker(json::Writer& w, const WorkerInfo& worker, int64_t now_ms) {
+  w.begin_object().field("id", worker.id).field("worker_id", worker.id);
+  w.field("state", worker.state).field_bool("stale", is_stale(worker, now_ms));
+  if (!worker.told.empty()) w.field("directive", worker.told);
+  w.key("queues").begin_array();
+  for (const std::string& queue : worker.queues) w.string(queue_of_scoped(queue));
+  w.end_array().field_int("active_jobs", static_cast<int64_t>(worker.active));
+  w.field_int("jobs_fetched", static_cast<int64_t>(worker.fetched));
+  w.field_int("jobs_finished", static_cast<int64_t>(worker.finished));
+  w.field_time("started_at", worker.first_seen_ms);
+  w.field_time("last_heartbeat_at", worker.last_seen_ms).end_object();
+}
+
+void list(App& app, Call&& call) {
+  auto page = parse_page(call);
+  if (!page.ok()) return call.fail(page.error());
+  auto window = PageWindow::open(*page);
+  if (!window.ok()) return call.fail(window.error());
+  int64_t now_ms = app.clock().now_ms();
+  size_t running = 0;
+  size_t stale = 0;
+  std::vector<WorkerInfo> workers = app.workers().list(now_ms);
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().key("items").begin_array();
+  for (const WorkerInfo& worker : workers) {
+    if (is_stale(worker, now_ms)) {
+      ++stale;
+    } else if (worker.effective() == "running") {
+      ++running;
+    }
+    if (window->takes(worker.id)) render_worker(w, worker, now_ms);
+  }
+  w.end_array().key("summary").begin_object();
+  w.field_int("total", static_cast<int64_t>(workers.size()));
+  w.field_int("running", static_cast<int64_t>(running));
+  w.field_int("quiet", static_cast<int64_t>(workers.size() - running - stale));
+  w.field_int("stale", static_cast<int64_t>(stale)).end_object();
+  write_pagination(w, *page, window->end());
+  w.end_object();
+  call.answer(json_response(Surface::Ojs, 200, std::move(body)));
+}
+
+Error no_such_worker() { return {ErrorCode::NotFound, "no such worker has been seen"}; }
+
+void answer_worker(App& app, Call&& call) {
+  WorkerInfo worker;
+  if (!app.workers().find(call.params[0], worker)) return call.fail(no_such_worker());
+  std::string body;
+  json::Writer w(body);
+  render_worker(w, worker, app.clock().now_ms());
+  call.answer(json_response(Surface::Ojs, 200, std::move(body)));
+}
+
+// The worker hears of it in the answer to its next heartbeat, and gets no jobs meanwhile.
+void tell(App& app, Call&& call, std::string_view directive) {
+  if (!app.workers().tell(call.params[0], directive)) return call.fail(no_such_worker());
+  answer_worker(app, std::move(call));
+}
+
+void quiet(App& app, Call&& call) { tell(app, std::move(call), "quiet"); }
+void terminate(App& app, Call&& call) { tell(app, std::move(call), "terminate"); }
+void resume(App& app, Call&& call) { tell(app, std::move(call), ""); }
+
+void health(App& app, Call&& call) {
+  WorkerInfo worker;
+  if (!app.workers().find(call.params[0], worker)) return call.fail(no_such_worker());
+  int64_t now_ms = app.clock().now_ms();
+  bool good = worker.effective() == "running" && !is_stale(worker, now_ms);
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().field("status", good ? "healthy" : "degraded");
+  w.field("worker_id", worker.id).field("state", worker.state);
+  w.field_int("active_jobs", static_cast<int64_t>(worker.active));
+  w.field_bool("stale", is_stale(worker, now_ms));
+  w.field_time("last_heartbeat_at", worker.last_seen_ms).end_object();
+  call.answer(json_response(Surface::Ojs, 200, std::move(body)));
+}
+
+// What a worker may say of itself. Words for "at work" all mean running.
+Result<std::string> parse_state(const std::string& said) {
+  for (std::string_view word : {"running", "active", "idle", "starting"})
+    if (said == word) return std::string("running");
+  for (std::string_view word : {"quiet", "drain", "draining", "shutting_down", "terminate",
+                                "terminating", "terminated", "stopped"})
+    if (said == word) return said;
+  return Error{ErrorCode::InvalidRequest,
+               "state must be running, quiet, drain, shutting_down, terminate or stopped",
+               {{"$.state", "is unknown"}}};
+}
+
+struct Beat {
+  std::string worker;
+  std::string state;  // "" = not said
+  size_t active = 0;
+  std::vector<JobId> jobs;
+};
+
+Result<Beat> parse_beat(const json::Doc& doc) {
+  Fields fields(doc.root());
+  Beat beat;
+  beat.worker = fields.required_text("worker_id");
+  if (beat.worker.size() > kWorkerIdBytesMax)
+    fields.complain("worker_id", "must be at most 255 bytes");
+  auto active = fields.find("active_jobs");
+  bool listed = active && active->is_array();
+  for (const std::string& text : fields.texts(listed ? "active_jobs" : "active_job_ids"))
+    if (auto id = JobId::parse(text)) beat.jobs.push_back(*id);
+  beat.active = beat.jobs.size();
+  if (active && !listed)
+    beat.active = static_cast<size_t>(fields.integer("active_jobs", 0, 0, 1'000'000));
+  std::string said = fields.text("state", fields.boolean("shutdown", false) ? "shutting_down" : "");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  if (!said.empty()) {
+    PAWL_TRY(beat.state, parse_state(said));
+  }
+  return beat;
+}
+
+void beat(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  auto parsed = parse_beat(*doc);
+  if (!parsed.ok()) return call.fail(parsed.error());
+  int64_t now_ms = app.clock().now_ms();
+  app.workers().beat(parsed->worker, parsed->active, now_ms);
+  if (!parsed->state.empty()) app.workers().says(parsed->worker, parsed->state, now_ms);
+  app.decide(std::move(call), [&app, beat = *parsed](Frame& frame) -> Result<http::Response> {
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().field_bool("acknowledged", true);
+    w.field("state", app.workers().state(beat.worker)).key("jobs_extended").begin_array();
+    for (const JobId& id : beat.jobs)
+      if (extend_lease(frame, {id, beat.worker, 0}, 0, app.config().visibility_default_ms))
+        w.uuid(id);
+    w.end_array().field_time("server_time", frame.now_ms()).end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+}  // namespace
+
+void add_worker_state_routes(Router& router) {
+  constexpr Surface kOjs = Surface::Ojs;
+  router.add({"POST", "/ojs/v1/workers/beat", Scope::Worker, kOjs, beat});
+  router.add({"GET", "/ojs/v1/workers/{id}/health", Scope::Read, kOjs, health});
+  router.add({"GET", "/ojs/v1/admin/workers", Scope::Read, kOjs, list});
+  router.add({"GET", "/ojs/v1/admin/workers/{id}", Scope::Read, kOjs, answer_worker});
+  router.add({"POST", "/ojs/v1/admin/workers/{id}/quiet", Scope::Operate, kOjs, quiet});
+  router.add({"POST", "/ojs/v1/admin/workers/{id}/terminate", Scope::Operate, kOjs, terminate});
+  router.add({"POST", "/ojs/v1/admin/workers/{id}/resume", Scope::Operate, kOjs, resume});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,15 @@
+// What this process uses of the machine. Thread: any.
+#pragma once
+
+#include <cstdint>
+
+namespace pawl::api {
+
+struct ProcessUsage {
+  uint64_t resident_bytes = 0;
+  double cpu_seconds = 0;  // user and system
+};
+
+ProcessUsage process_usage();
+
+}  // namespace pawl::api

@@ -1,0 +1,43 @@
+// GET /: a page for people, made of three small files that are part of the binary.
+#include "api/app.h"
+#include "api/routes.h"
+#include "status_assets.h"
+
+namespace pawl::api {
+namespace {
+
+// Nothing but our own two files runs or loads there, and nobody may frame it.
+constexpr std::string_view kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+void serve_asset(Call&& call, std::string_view content_type, std::string_view body) {
+  http::Response response;
+  response.content_type = content_type;
+  response.body = body;
+  response.headers = {{"Content-Security-Policy", std::string(kPolicy)},
+                      {"X-Content-Type-Options", "nosniff"},
+                      {"Referrer-Policy", "no-referrer"},
+                      {"Cache-Control", "no-cache"}};
+  call.answer(std::move(response));
+}
+
+void page(App&, Call&& call) {
+  serve_asset(std::move(call), "text/html; charset=utf-8", kStatusHtml);
+}
+void style(App&, Call&& call) {
+  serve_asset(std::move(call), "text/css; charset=utf-8", kStatusCss);
+}
+void script(App&, Call&& call) {
+  serve_asset(std::move(call), "text/javascript; charset=utf-8", kStatusJs);
+}
+
+}  // namespace
+
+void add_status_page_routes(Router& router) {
+  router.add({"GET", "/", Scope::Public, Surface::Plain, page});
+  router.add({"GET", "/status/status.css", Scope::Public, Surface::Plain, style});
+  router.add({"GET", "/status/status.js", Scope::Public, Surface::Plain, script});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,80 @@
+// Webhook: who wants to be told of which events, and the internal job that tells them.
+//
+// Subscriptions are documents. Beside them stands one cursor document: everything before it has
+// been turned into delivery jobs. It exists exactly as long as there is a subscription.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/ojs/event_projection.h"
+#include "kernel/frame.h"
+
+namespace pawl::api {
+
+constexpr std::string_view kWebhookQueue = "pawl.webhooks";
+constexpr std::string_view kWebhookJobType = "pawl.webhook";
+constexpr size_t kWebhooksMax = 1'000;
+
+struct WebhookHeader {
+  std::string name;
+  std::string value;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "value", self.value);
+  }
+};
+
+struct Webhook {
+  std::string id;
+  std::string url;
+  std::vector<std::string> events;
+  std::string secret;
+  bool active = false;
+  std::vector<WebhookHeader> headers;
+  std::vector<std::string> queues;
+  std::vector<std::string> job_types;
+  std::string tenant;
+  std::string description;
+  int64_t created_ms = 0;
+  int64_t updated_ms = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "id", self.id);
+    visit(2, "url", self.url);
+    visit(3, "events", self.events);
+    visit(4, "secret", self.secret);
+    visit(5, "active", self.active);
+    visit(6, "headers", self.headers);
+    visit(7, "queues", self.queues);
+    visit(8, "job_types", self.job_types);
+    visit(9, "tenant", self.tenant);
+    visit(10, "description", self.description);
+    visit(11, "created_ms", self.created_ms);
+    visit(12, "updated_ms", self.updated_ms);
+  }
+
+  EventFilter filter() const { return {events, queues, job_types, tenant}; }
+};
+
+std::optional<Webhook> find_webhook(const State& state, std::string_view id);
+std::vector<Webhook> all_webhooks(const State& state);
+
+// Writes the subscription, and the cursor with the first one.
+void put_webhook(Frame& frame, const Webhook& webhook);
+// NotFound if there is none. The last one takes the cursor with it.
+Status delete_webhook(Frame& frame, std::string_view id);
+
+std::optional<EventPosition> webhook_cursor(const State& state);
+void put_webhook_cursor(Frame& frame, const EventPosition& position);
+
+// The job that delivers one event to one subscription: args [subscription id, event].
+NewJob delivery_job(std::string_view webhook_id, std::string_view event_type,
+                    std::string_view event_json);
+
+}  // namespace pawl::api

@@ -1,0 +1,81 @@
+// WebhookSender: the server's own worker for delivery jobs. Leases them like any worker, POSTs the
+// event, acks on 2xx and nacks on anything else, so that retries, back-off and the dead letter list
+// are those of every job.
+//
+// A delivery is made at least once; its X-OJS-Delivery stays the same over retries, for receivers
+// that must act once. The body is signed with the subscription's secret: X-OJS-Signature is
+// "sha256=" and the hex HMAC of the body.
+//
+// Threads: one of its own that only asks for work; the requests run on the HttpClient's. stop()
+// waits for the requests under way (bounded by timeout_ms). Stop it before the engine.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "actions/http_client.h"
+#include "api/metrics.h"
+#include "api/webhook.h"
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "kernel/finish_job.h"
+
+namespace pawl::api {
+
+struct SenderConfig {
+  bool allow_private = false;
+  size_t concurrency = 32;
+  int64_t timeout_ms = 10'000;
+  int64_t lease_ms = 60'000;
+};
+
+class WebhookSender {
+ public:
+  WebhookSender(Engine& engine, Clock& clock, actions::HttpClient& client, Metrics& metrics,
+                const SenderConfig& config = {});
+  WebhookSender(const WebhookSender&) = delete;
+  WebhookSender& operator=(const WebhookSender&) = delete;
+  ~WebhookSender();
+
+  void stop();
+
+ private:
+  struct Leased {
+    LeaseClaim claim;
+    std::string event;               // JSON
+    std::optional<Webhook> webhook;  // nothing: it was deleted
+  };
+  struct Link;
+  class FetchTask;
+  class FinishTask;
+
+  void run();
+  void fetched(std::vector<Leased> jobs);
+  void refused();
+  void deliver(Leased job);
+  void finish(const Leased& job, const Result<actions::HttpResponse>& result);
+  void submit_finish(LeaseClaim claim, std::optional<JobError> error, std::string result,
+                     bool requeue = false);
+  void finished();
+  actions::HttpRequest request(const Leased& job);
+
+  Engine& engine_;
+  Clock& clock_;
+  actions::HttpClient& client_;
+  Metrics& metrics_;
+  SenderConfig config_;
+  std::shared_ptr<Link> link_;
+
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  bool stopping_ = false;              // guarded by mutex_
+  bool was_refused_ = false;           // guarded by mutex_
+  size_t busy_ = 0;                    // guarded by mutex_: leased and not finished
+  std::shared_ptr<FetchTask> asking_;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace pawl::api

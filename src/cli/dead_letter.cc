@@ -1,0 +1,49 @@
+// pawl dead-letter …
+#include "cli/command.h"
+#include "cli/session.h"
+#include "cli/terminal.h"
+
+namespace pawl::cli {
+namespace {
+
+const Parameter kId{"ID", "the job's id"};
+
+int list(const Invocation& given) {
+  std::string query = query_of({{"queue", given.text("--queue")},
+                                {"limit", given.text("--limit", "50")},
+                                {"cursor", given.text("--cursor")}});
+  return Session(given).show("GET", "/ojs/v1/dead-letter" + query, "",
+                             [](json::View root) { print_jobs(root, "nothing died"); });
+}
+
+int retry(const Invocation& given) {
+  return Session(given).show("POST", path_of("/ojs/v1/dead-letter/", given.argument(0), "/retry"),
+                             "{}", [](json::View root) {
+                               json::View job = root.find("job").value_or(root);
+                               print_text(printable(member(job, "id")) + " is " +
+                                          printable(member(job, "state")) + " again\n");
+                             });
+}
+
+int remove(const Invocation& given) {
+  return Session(given).show(
+      "DELETE", path_of("/ojs/v1/dead-letter/", given.argument(0)), "",
+      [&](json::View) { print_text(printable(given.argument(0)) + " deleted\n"); });
+}
+
+}  // namespace
+
+std::vector<Command> dead_letter_commands() {
+  return {{"dead-letter list",
+           "list jobs that ran out of attempts",
+           {},
+           remote_options({{"--queue", "NAME", "only this queue"},
+                           {"--limit", "N", "at most this many (50)"},
+                           {"--cursor", "CURSOR", "go on where the last page ended"}}),
+           "",
+           list},
+          {"dead-letter retry", "let one run again", {kId}, remote_options({}), "", retry},
+          {"dead-letter delete", "give one up for good", {kId}, remote_options({}), "", remove}};
+}
+
+}  // namespace pawl::cli

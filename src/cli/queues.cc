@@ -1,0 +1,142 @@
+// pawl queues …
+#include "base/json_writer.h"
+#include "base/quote.h"
+#include "cli/command.h"
+#include "cli/session.h"
+#include "cli/terminal.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr const char* kQueues = "/ojs/v1/queues";
+const Parameter kName{"QUEUE", "its name"};
+
+json::View queue_of(json::View root) {
+  auto queue = root.find("queue");
+  return queue && queue->is_object() ? *queue : root;
+}
+
+std::string state_of(json::View queue) {
+  return member(queue, "paused") == "true" ? "paused" : "running";
+}
+
+void print_queue_state(json::View root) {
+  json::View queue = queue_of(root);
+  print_text(printable(member(queue, "name")) + " is " + state_of(queue) + "\n");
+}
+
+int list(const Invocation& given) {
+  std::string query =
+      query_of({{"limit", given.text("--limit", "100")}, {"cursor", given.text("--cursor")}});
+  return Session(given).show("GET", kQueues + query, "", [](json::View root) {
+    Table table({"QUEUE", "STATE", "AVAILABLE", "ACTIVE", "SCHEDULED", "RETRYABLE"});
+    auto queues = root.find("queues");
+    if (queues)
+      queues->each_element([&](json::View one) {
+        if (one.is_string()) return table.add({one.string()});
+        table.add({member(one, "name"), state_of(one), member(one, "available"),
+                   member(one, "active"), member(one, "scheduled"), member(one, "retryable")});
+      });
+    if (table.empty()) return print_text("no queues; the first job pushed to one makes it\n");
+    print_text(table.text(colours_on(stdout)));
+  });
+}
+
+int stats(const Invocation& given) {
+  return Session(given).show(
+      "GET", path_of("/ojs/v1/queues/", given.argument(0), "/stats"), "", [](json::View root) {
+        Table table({"WHAT", "VALUE"});
+        queue_of(root).each_member([&](json::View name, json::View value) {
+          if (!value.is_object() && !value.is_array() && !value.is_null())
+            table.add(
+                {name.string(), value.is_string() ? value.string() : std::string(value.raw())});
+        });
+        print_text(table.text(colours_on(stdout)));
+      });
+}
+
+int pause(const Invocation& given) {
+  return Session(given).show("POST", path_of("/ojs/v1/queues/", given.argument(0), "/pause"), "{}",
+                             print_queue_state);
+}
+int resume(const Invocation& given) {
+  return Session(given).show("POST", path_of("/ojs/v1/queues/", given.argument(0), "/resume"), "{}",
+                             print_queue_state);
+}
+
+// key=value pairs become members: numbers, true, false and other JSON as they are, anything else a
+// string.
+int config(const Invocation& given) {
+  Session session(given);
+  std::string path = path_of("/ojs/v1/admin/queues/", given.argument(0), "/config");
+  auto print = [](json::View root) {
+    root.find("config").value_or(queue_of(root)).each_member([](json::View name, json::View value) {
+      print_text(printable(name.string()) + " = " + printable(value.raw()) + "\n");
+    });
+  };
+  if (given.texts("--set").empty()) return session.show("GET", path, "", print);
+  std::string body;
+  json::Writer w(body);
+  w.begin_object();
+  for (const std::string& pair : given.texts("--set")) {
+    size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return session.fail(
+          {ErrorCode::InvalidRequest, "--set takes NAME=VALUE, not " + quoted(pair)});
+    std::string value = pair.substr(equals + 1);
+    w.key(pair.substr(0, equals));
+    json::parse(value).ok() ? w.raw(value) : w.string(value);
+  }
+  w.end_object();
+  return session.show("PUT", path, body, print);
+}
+
+int purge(const Invocation& given) {
+  Session session(given);
+  if (!given.has("--yes"))
+    return session.fail({ErrorCode::InvalidRequest,
+                         "this removes every waiting job of the queue; say --yes to do it"});
+  std::string body = "{\"confirm\":true";
+  if (given.has("--state")) {
+    body += ",\"state\":";
+    json::append_quoted(body, given.text("--state"));
+  }
+  return session.show(
+      "POST", path_of("/ojs/v1/admin/queues/", given.argument(0), "/purge"), body + "}",
+      [](json::View root) { print_text(printable(member(root, "purged")) + " jobs removed\n"); });
+}
+
+}  // namespace
+
+std::vector<Command> queue_commands() {
+  return {
+      {"queues list",
+       "list queues and how full they are",
+       {},
+       remote_options({{"--limit", "N", "at most this many (100)"},
+                       {"--cursor", "CURSOR", "go on where the last page ended"}}),
+       "",
+       list},
+      {"queues stats", "figures of one queue", {kName}, remote_options({}), "", stats},
+      {"queues pause",
+       "hand out no more jobs of it",
+       {kName},
+       remote_options({}),
+       "Pushing goes on; jobs in work are finished.",
+       pause},
+      {"queues resume", "hand out jobs again", {kName}, remote_options({}), "", resume},
+      {"queues config",
+       "show or change its settings",
+       {kName},
+       remote_options({{"--set", "NAME=VALUE", "may be repeated"}}),
+       "Examples:\n  pawl queues config mail\n  pawl queues config mail --set max_depth=10000",
+       config},
+      {"queues purge",
+       "remove the jobs that wait in it",
+       {kName},
+       remote_options({{"--yes", "", "yes, remove them"}, {"--state", "STATE", "only this state"}}),
+       "",
+       purge}};
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,160 @@
+#include "cli/session.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/quote.h"
+#include "base/time.h"
+#include "cli/terminal.h"
+#include "http/url.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr const char* kDefaultUrl = "http://127.0.0.1:8080";
+
+std::string from(const Invocation& given, const std::string& option, const char* variable,
+                 const std::string& fallback = "") {
+  const char* set = std::getenv(variable);
+  return given.text(option, set != nullptr && *set != '\0' ? set : fallback);
+}
+
+}  // namespace
+
+std::vector<Option> remote_options(std::vector<Option> own) {
+  own.push_back({"--json", "", "print the server's JSON as it came"});
+  own.push_back({"--url", "URL", std::string("the server (PAWL_URL), by default ") + kDefaultUrl});
+  own.push_back({"--key", "KEY", "API key (PAWL_API_KEY)"});
+  own.push_back({"--tenant", "NAME", "act for this tenant (PAWL_TENANT)"});
+  own.push_back(
+      {"--ca-file", "FILE", "certificates to trust instead of the system's (PAWL_CA_FILE)"});
+  return own;
+}
+
+Session::Session(const Invocation& given) : json_(given.has("--json")) {
+  auto url = parse_url(from(given, "--url", "PAWL_URL", kDefaultUrl));
+  if (!url.ok()) {
+    complain(url.error().message);
+    exit_ = kUsage;
+    return;
+  }
+  HttpOptions options;
+  options.ca_file = from(given, "--ca-file", "PAWL_CA_FILE");
+  client_.emplace(std::move(url).value(), options);
+  headers_.emplace_back("Accept", "application/json");
+  headers_.emplace_back("User-Agent", "pawl-cli");
+  if (std::string key = from(given, "--key", "PAWL_API_KEY"); !key.empty())
+    headers_.emplace_back("Authorization", "Bearer " + key);
+  if (std::string tenant = from(given, "--tenant", "PAWL_TENANT"); !tenant.empty())
+    headers_.emplace_back("X-OJS-Tenant", tenant);
+}
+
+std::string Session::url() const { return client_ ? client_->url().text() : ""; }
+
+Result<HttpReply> Session::call(std::string_view method, std::string_view path,
+                                std::string_view body) {
+  if (!client_) return Error{ErrorCode::InvalidRequest, "no server to call"};
+  return client_->call(method, path, body, headers_);
+}
+
+Result<HttpReply> Session::stream(std::string_view path, FunctionRef<bool(std::string_view)> take,
+                                  const std::string& last_event_id) {
+  if (!client_) return Error{ErrorCode::InvalidRequest, "no server to call"};
+  Headers headers = headers_;
+  headers[0].second = "text/event-stream";
+  if (!last_event_id.empty()) headers.emplace_back("Last-Event-ID", last_event_id);
+  return client_->stream(path, headers, take);
+}
+
+int Session::fail(const Error& error) {
+  if (!client_) return exit_ = kUsage;
+  complain(error.message);
+  if (error.code == ErrorCode::Unavailable) {
+    std::fprintf(stderr,
+                 "      Is the server running? 'pawl serve' starts one; --url or PAWL_URL says "
+                 "where it is (now %s).\n",
+                 url().c_str());
+    return exit_ = kNoServer;
+  }
+  return exit_ = error.code == ErrorCode::InvalidRequest ? kUsage : kRefused;
+}
+
+int Session::refuse(const HttpReply& reply) {
+  auto doc = json::parse(reply.body);
+  auto error = doc.ok() ? doc->root().find("error") : std::nullopt;
+  std::string message = error ? member(*error, "message") : "";
+  std::string code = error ? member(*error, "code") : "";
+  if (message.empty()) message = "the server answered " + std::to_string(reply.status);
+  complain(printable(message) + (code.empty() ? "" : " (" + printable(code) + ")"));
+  if (reply.status == 401)
+    std::fputs("      Give a key with --key or PAWL_API_KEY; 'pawl keys create' makes one.\n",
+               stderr);
+  if (reply.status == 404 && message == "no such path")
+    std::fputs("      Is this the URL of a pawl server of the same version?\n", stderr);
+  return exit_ = kRefused;
+}
+
+std::optional<Answer> Session::ask(std::string_view method, std::string_view path,
+                                   std::string_view body) {
+  auto reply = call(method, path, body);
+  if (!reply.ok()) {
+    fail(reply.error());
+    return std::nullopt;
+  }
+  if (reply->status / 100 != 2) {
+    refuse(*reply);
+    return std::nullopt;
+  }
+  Answer answer{std::make_unique<std::string>(std::move(reply->body)), {}};
+  if (answer.text->empty()) *answer.text = "{}";
+  auto doc = json::parse(*answer.text);
+  if (!doc.ok()) {
+    fail({ErrorCode::Malformed, "the reply is not JSON: " + quoted(*answer.text)});
+    return std::nullopt;
+  }
+  answer.doc = std::move(doc).value();
+  return answer;
+}
+
+int Session::show(std::string_view method, std::string_view path, std::string_view body,
+                  const std::function<void(json::View)>& print) {
+  auto answer = ask(method, path, body);
+  if (!answer) return exit_;
+  if (json_) {
+    print_text(*answer->text + "\n");
+  } else {
+    print(answer->root());
+  }
+  return kDone;
+}
+
+std::string member(json::View object, std::string_view name) {
+  auto found = object.find(name);
+  if (!found || found->is_null()) return "";
+  return found->is_string() ? found->string() : std::string(found->raw());
+}
+
+int64_t member_int(json::View object, std::string_view name) {
+  auto found = object.find(name);
+  return found ? found->as_int().value_or(0) : 0;
+}
+
+std::string path_of(std::string_view before, std::string_view segment, std::string_view after) {
+  return std::string(before) + http::percent_encode(segment) + std::string(after);
+}
+
+Result<int64_t> parse_span(std::string_view text) {
+  return text.substr(0, 1) == "P" ? parse_iso_duration_ms(text) : parse_duration_ms(text);
+}
+
+std::string query_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  std::string query;
+  for (const auto& [name, value] : pairs)
+    if (!value.empty())
+      query += (query.empty() ? "?" : "&") + name + "=" + http::percent_encode(value);
+  return query;
+}
+
+void print_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+}  // namespace pawl::cli

@@ -1,0 +1,80 @@
+// Session: a command's conversation with a server: where it is, which key, and how a refusal reads.
+// Every command ends with its exit code (command.h). Thread: one at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/http_client.h"
+
+namespace pawl::cli {
+
+// The options of every command that speaks to a server, after its own.
+std::vector<Option> remote_options(std::vector<Option> own);
+
+// A reply's JSON with the text it points into.
+struct Answer {
+  std::unique_ptr<std::string> text;
+  json::Doc doc;
+
+  json::View root() const { return doc.root(); }
+};
+
+class Session {
+ public:
+  // --url or PAWL_URL or http://127.0.0.1:8080; --key or PAWL_API_KEY; --tenant or PAWL_TENANT;
+  // --ca-file or PAWL_CA_FILE.
+  explicit Session(const Invocation& given);
+
+  // The answer to a call, or nothing after saying why on stderr; exit_code() then tells which kind
+  // of failure it was.
+  std::optional<Answer> ask(std::string_view method, std::string_view path,
+                            std::string_view body = {});
+  // Asks and prints: the JSON as it came with --json, else what `print` makes of it.
+  int show(std::string_view method, std::string_view path, std::string_view body,
+           const std::function<void(json::View)>& print);
+  // As ask(), but the caller judges: no complaint about a reply that came.
+  Result<HttpReply> call(std::string_view method, std::string_view path,
+                         std::string_view body = {});
+  Result<HttpReply> stream(std::string_view path, FunctionRef<bool(std::string_view)> take,
+                           const std::string& last_event_id = "");
+
+  int exit_code() const { return exit_; }
+  bool json() const { return json_; }
+  std::string url() const;
+  void add_header(std::string name, std::string value) {
+    headers_.emplace_back(std::move(name), std::move(value));
+  }
+
+  // Says why, and which exit code that is.
+  int fail(const Error& error);
+  int refuse(const HttpReply& reply);
+
+ private:
+  std::optional<HttpClient> client_;
+  Headers headers_;
+  bool json_ = false;
+  int exit_ = kDone;
+};
+
+// Reading replies: a member's text, number or raw JSON; "" where it is not there or null.
+std::string member(json::View object, std::string_view name);
+int64_t member_int(json::View object, std::string_view name);
+// "/ojs/v1/jobs/" + the segment, percent-encoded.
+std::string path_of(std::string_view before, std::string_view segment, std::string_view after = "");
+// "1m30s", "PT90S" → milliseconds.
+Result<int64_t> parse_span(std::string_view text);
+// "?a=b&c=d" of the pairs that are not empty.
+std::string query_of(const std::vector<std::pair<std::string, std::string>>& pairs);
+void print_text(std::string_view text);  // to stdout, as it is
+// A reply's "jobs" as a table, and how to get the next page.
+void print_jobs(json::View root, std::string_view none);
+
+}  // namespace pawl::cli

@@ -1,0 +1,185 @@
+// One name per setting, three places to say it, and no place where a mistake is swallowed.
+#include "main/config.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "main/settings.h"
+
+namespace pawl {
+namespace {
+
+using Flags = std::map<std::string, std::vector<std::string>>;
+
+Environment environment(std::map<std::string, std::string> variables) {
+  auto kept = std::make_shared<std::map<std::string, std::string>>(std::move(variables));
+  return [kept](const char* name) -> const char* {
+    auto at = kept->find(name);
+    return at == kept->end() ? nullptr : at->second.c_str();
+  };
+}
+
+class TempFile {
+ public:
+  explicit TempFile(const std::string& text) {
+    std::string name = (std::filesystem::temp_directory_path() / "pawl-config-XXXXXX").string();
+    int fd = ::mkstemp(name.data());
+    PAWL_CHECK(fd >= 0);
+    ::close(fd);
+    path_ = name;
+    std::ofstream(path_) << text;
+  }
+  ~TempFile() { std::filesystem::remove(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string yaml_error(const std::string& text) {
+  ServeOptions options;
+  Status done = apply_yaml(options, text, "pawl.yaml");
+  return done.ok() ? "ok" : done.error().message;
+}
+
+std::string flag_error(const std::string& flag, const std::string& value) {
+  auto options = load_options("", {{flag, {value}}}, environment({}));
+  return options.ok() ? "ok" : options.error().message;
+}
+
+TEST(Config, FlagsWinOverVariablesOverTheFile) {
+  TempFile file("listen: file:1\ndata: file-data\nlog_format: json\n");
+  auto options =
+      load_options(file.path(), {{"--listen", {"flag:3"}}},
+                   environment({{"PAWL_LISTEN", "variable:2"}, {"PAWL_DATA", "variable-data"}}));
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(options->listen, "flag:3");
+  EXPECT_EQ(options->data_dir, "variable-data");
+  EXPECT_TRUE(options->log_json);
+}
+
+TEST(Config, AStrongerListReplacesAWeakerOne) {
+  TempFile file("api_key: [one, two]\n");
+  auto from_file = load_options("", {}, environment({{"PAWL_CONFIG", file.path()}}));
+  ASSERT_TRUE(from_file.ok());
+  EXPECT_EQ(from_file->api_keys, (std::vector<std::string>{"one", "two"}));
+  auto from_flags = load_options(file.path(), {{"--api-key", {"three", "four"}}},
+                                 environment({{"PAWL_API_KEY", "five"}}));
+  ASSERT_TRUE(from_flags.ok());
+  EXPECT_EQ(from_flags->api_keys, (std::vector<std::string>{"three", "four"}));
+}
+
+// Each row of the table changes something: a setting that nothing reads is worse than none.
+TEST(Config, EverySettingReachesItsPlace) {
+  ServeOptions o;
+  std::string text =
+      "listen: 0.0.0.0:1\ndata: d\nstore: memory\napi_key: k\nno_auth: true\nlog_format: "
+      "json\naccess_log: true\n"
+      "io_threads: 3\ndrain_time: 5s\ntls:\n  cert: c.pem\n  key: k.pem\nvisibility_timeout: 90s\n"
+      "retention:\n  finished_age: 1d\n  finished_count: 11\n  journal_age: PT2H\n  journal_count: "
+      "12\n"
+      "memory:\n  resident_jobs: 1000\nlimits:\n  body_bytes: 2MiB\n  result_bytes: 64KiB\n  "
+      "batch_jobs: 13\n"
+      "  connections: 14\n  parked_fetches: 15\nwebhooks:\n  allow_private: true\n";
+  Status done = apply_yaml(o, text, "pawl.yaml");
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(o.listen + " " + o.data_dir + " " + o.store, "0.0.0.0:1 d memory");
+  EXPECT_EQ(o.api_keys, std::vector<std::string>{"k"});
+  EXPECT_TRUE(o.no_auth && o.log_json && o.access_log);
+  EXPECT_EQ(o.http.io_threads, 3);
+  EXPECT_EQ(o.drain_ms, 5000);
+  EXPECT_EQ(o.http.tls_certificate_file + " " + o.http.tls_key_file, "c.pem k.pem");
+  EXPECT_EQ(o.app.visibility_default_ms, 90'000);
+  EXPECT_EQ(o.engine.core.retention.finished_ms, 86'400'000);
+  EXPECT_EQ(o.engine.core.retention.finished_max, 11u);
+  EXPECT_EQ(o.engine.core.retention.journal_ms, 7'200'000);
+  EXPECT_EQ(o.engine.core.retention.journal_records_max, 12u);
+  EXPECT_EQ(o.engine.core.state.resident_jobs_max, 1000u);
+  EXPECT_EQ(o.http.body_bytes_max, 2u << 20);
+  EXPECT_EQ(o.app.result_bytes_max, 65536u);
+  EXPECT_EQ(o.app.batch_jobs_max, 13u);
+  EXPECT_EQ(o.http.connections_max, 14u);
+  EXPECT_EQ(o.engine.core.parked_max, 15u);
+  EXPECT_TRUE(o.app.webhooks_allow_private);
+  for (const Setting& setting : settings()) {
+    std::string last = setting.name.substr(setting.name.find('.') + 1);
+    EXPECT_NE(text.find(last + ":"), std::string::npos) << setting.name << " is not tried here";
+  }
+}
+
+TEST(Config, OneNameInThreeSpellings) {
+  const Setting* setting = find_setting("retention.finished_age");
+  ASSERT_NE(setting, nullptr);
+  EXPECT_EQ(setting->flag(), "--retention-finished-age");
+  EXPECT_EQ(setting->variable(), "PAWL_RETENTION_FINISHED_AGE");
+  std::set<std::string> flags, variables;
+  for (const Setting& one : settings()) {
+    EXPECT_TRUE(flags.insert(one.flag()).second) << one.name;
+    EXPECT_TRUE(variables.insert(one.variable()).second) << one.name;
+  }
+}
+
+TEST(Config, MistakesInTheFileAreErrorsWithTheirLine) {
+  EXPECT_EQ(yaml_error("listen: a:1\nlsten: a:2\n"), "pawl.yaml:2: unknown setting \"lsten\"");
+  EXPECT_EQ(yaml_error("limits:\n  body_bites: 1\n"),
+            "pawl.yaml:2: unknown setting \"limits.body_bites\"");
+  EXPECT_EQ(yaml_error("access_log: maybe\n"),
+            "pawl.yaml:1: access_log takes true or false, not \"maybe\"");
+  EXPECT_EQ(yaml_error("listen:\n  - a\n"), "pawl.yaml:2: listen must be a single value");
+  EXPECT_EQ(yaml_error("- a\n"), "pawl.yaml:1: the file must be a map of settings");
+  EXPECT_EQ(yaml_error("listen: a:1\n\nlisten: a:2\n"), "pawl.yaml:3: listen is set twice");
+  EXPECT_EQ(yaml_error("listen: [\n").substr(0, 10), "pawl.yaml:");
+  EXPECT_EQ(yaml_error(""), "ok");
+  EXPECT_EQ(yaml_error("retention.finished_age: 1d\n"), "ok");
+}
+
+TEST(Config, OlderKeysAreHonouredOrRefused) {
+  ServeOptions options;
+  Status done = apply_yaml(options,
+                           "workflow:\n  persistence: false\n  data_dir: ./d\n  monitoring:\n    "
+                           "log_executions: true\n    track_metrics: true\n",
+                           "f");
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(options.store + " " + options.data_dir, "memory ./d");
+  EXPECT_TRUE(options.access_log);
+  EXPECT_EQ(yaml_error("persistence: true\ndata_dir: x\n"), "ok");
+  EXPECT_EQ(yaml_error("workflow:\n  max_concurrent: 10\n"),
+            "pawl.yaml:2: workflow.max_concurrent is not available in this version");
+  EXPECT_EQ(yaml_error("workflow:\n  execution:\n    step_timeout: 300\n"),
+            "pawl.yaml:3: workflow.execution.step_timeout is not available in this version");
+  EXPECT_EQ(yaml_error("retry:\n  default_backoff: 2.0\n"),
+            "pawl.yaml:2: retry.default_backoff is not available in this version");
+  EXPECT_EQ(yaml_error("state_backend: json\n"),
+            "pawl.yaml:1: state_backend is not available in this version");
+  EXPECT_EQ(yaml_error("monitoring:\n  track_metrics: false\n"),
+            "pawl.yaml:2: monitoring.track_metrics can only be true: metrics are always kept");
+  EXPECT_EQ(yaml_error("workflow:\n  colour: red\n"),
+            "pawl.yaml:2: unknown setting \"workflow.colour\"");
+}
+
+TEST(Config, ValuesOutOfBoundsAreRefused) {
+  EXPECT_EQ(flag_error("--drain-time", "soon"),
+            "--drain-time takes a duration such as 90s, 1h30m or 7d, not \"soon\"");
+  EXPECT_EQ(flag_error("--drain-time", "2h"),
+            "--drain-time takes a duration from PT0S to PT1H, not \"2h\"");
+  EXPECT_EQ(flag_error("--io-threads", "0"), "--io-threads takes a number from 1 to 64, not \"0\"");
+  EXPECT_EQ(flag_error("--limits-body-bytes", "64 MB"),
+            "--limits-body-bytes takes a size such as 64MiB, not \"64 MB\"");
+  EXPECT_EQ(flag_error("--limits-body-bytes", "1"),
+            "--limits-body-bytes takes a size from 1024 to 1073741824 bytes, not \"1\"");
+  EXPECT_EQ(flag_error("--store", "postgres://x"),
+            "--store PostgreSQL is not available in this version; there are sqlite and memory");
+  EXPECT_EQ(flag_error("--tls-cert", "c.pem"), "tls.cert and tls.key go together");
+  auto variable = load_options("", {}, environment({{"PAWL_IO_THREADS", "many"}}));
+  ASSERT_FALSE(variable.ok());
+  EXPECT_EQ(variable.error().message, "PAWL_IO_THREADS takes a number from 1 to 64, not \"many\"");
+  EXPECT_EQ(load_options("/nowhere/pawl.yaml", {}, environment({})).error().message,
+            "cannot read /nowhere/pawl.yaml");
+}
+
+}  // namespace
+}  // namespace pawl

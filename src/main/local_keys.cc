@@ -1,0 +1,167 @@
+// pawl keys …: over HTTP, or with --data in a directory that no server holds: the first key of a
+// server that is to listen beyond loopback has to come from somewhere.
+#include <future>
+
+#include "api/keys.h"
+#include "base/json_writer.h"
+#include "base/time.h"
+#include "cli/keys.h"
+#include "cli/session.h"
+#include "cli/terminal.h"
+#include "engine/engine.h"
+#include "kernel/settings.h"
+#include "main/local.h"
+#include "store/sqlite_store.h"
+
+namespace pawl {
+namespace {
+
+using cli::Invocation;
+
+// A decision on an engine of its own, waited for.
+class LocalTask : public Task {
+ public:
+  using Decide = std::function<Status(Frame&)>;
+  explicit LocalTask(Decide decide) : decide_(std::move(decide)) {}
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    outcome_ = decide_(frame);
+    return std::nullopt;
+  }
+  void durable() override { promise_.set_value(outcome_); }
+  void refuse(const Error& error) override { promise_.set_value(error); }
+  Status wait() { return promise_.get_future().get(); }
+
+ private:
+  Decide decide_;
+  Status outcome_ = ok_status();
+  std::promise<Status> promise_;
+};
+
+Status decide_in(const std::string& directory, LocalTask::Decide decide) {
+  PAWL_TRY(std::unique_ptr<Store> store, open_sqlite(directory));
+  SystemClock clock;
+  SystemRandom random;
+  PAWL_TRY(std::unique_ptr<Engine> engine, Engine::start(*store, {}, clock, random));
+  auto task = std::make_shared<LocalTask>(std::move(decide));
+  PAWL_TRY_DO(engine->submit(task));
+  Status outcome = task->wait();
+  engine->stop();
+  if (auto failure = engine->failed()) return *failure;
+  return outcome;
+}
+
+int fail(const Error& error) {
+  std::string hint = error.code == ErrorCode::Unavailable
+                         ? "; leave out --data to ask the server that holds it"
+                         : "";
+  cli::complain(error.message + hint);
+  return cli::kRefused;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : ",") + word;
+  return all;
+}
+
+cli::KeyRow row_of(const api::ApiKey& key) {
+  return {key.id, key.name, joined(api::scope_names(key.scopes)),
+          format_rfc3339_ms(key.created_ms)};
+}
+
+void write_row(json::Writer& w, const api::ApiKey& key) {
+  w.field("id", key.id).field("name", key.name).key("scopes").begin_array();
+  for (const std::string& scope : api::scope_names(key.scopes)) w.string(scope);
+  w.end_array().field_time("created_at", key.created_ms);
+}
+
+int create(const Invocation& given) {
+  if (!given.has("--data")) return cli::create_key(given);
+  auto scopes = api::parse_scopes(cli::wanted_scopes(given));
+  if (!scopes.ok()) return fail(scopes.error());
+  api::NewApiKey made = api::make_api_key(given.argument(0), *scopes, SystemClock().now_ms());
+  Status done = decide_in(given.text("--data"), [&](Frame& frame) {
+    put_doc(frame, DocKind::ApiKey, made.key.id, codec::encoded(made.key));
+    return ok_status();
+  });
+  if (!done.ok()) return fail(done.error());
+  if (!given.has("--json")) {
+    cli::print_new_key(row_of(made.key), made.text);
+    return cli::kDone;
+  }
+  std::string body;
+  json::Writer w(body);
+  w.begin_object();
+  write_row(w, made.key);
+  w.field("key", made.text).end_object();
+  cli::print_text(body + "\n");
+  return cli::kDone;
+}
+
+int list(const Invocation& given) {
+  if (!given.has("--data")) return cli::list_keys(given);
+  std::vector<api::ApiKey> keys;
+  Status done = decide_in(given.text("--data"), [&](Frame& frame) {
+    frame.state().each_doc(DocKind::ApiKey, "", SIZE_MAX, [&](const Doc& doc) {
+      api::ApiKey key;
+      if (codec::decode(doc.value, key)) keys.push_back(key);
+      return true;
+    });
+    return ok_status();
+  });
+  if (!done.ok()) return fail(done.error());
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().key("keys").begin_array();
+  std::vector<cli::KeyRow> rows;
+  for (const api::ApiKey& key : keys) {
+    w.begin_object();
+    write_row(w, key);
+    w.end_object();
+    rows.push_back(row_of(key));
+  }
+  w.end_array().end_object();
+  given.has("--json") ? cli::print_text(body + "\n") : cli::print_keys(rows);
+  return cli::kDone;
+}
+
+int revoke(const Invocation& given) {
+  if (!given.has("--data")) return cli::revoke_key(given);
+  std::string id = given.argument(0);
+  Status done = decide_in(given.text("--data"), [&](Frame& frame) -> Status {
+    if (frame.state().find_doc(DocKind::ApiKey, id) == nullptr)
+      return Error{ErrorCode::NotFound, "no key " + cli::printable(id)};
+    return delete_doc(frame, DocKind::ApiKey, id);
+  });
+  if (!done.ok()) return fail(done.error());
+  cli::print_text(given.has("--json") ? "{\"id\":\"" + id + "\",\"revoked\":true}\n"
+                                      : cli::printable(id) + " revoked\n");
+  return cli::kDone;
+}
+
+}  // namespace
+
+std::vector<cli::Command> key_commands() {
+  cli::Option data{"--data", "DIR", "in this data directory, while no server runs on it"};
+  return {
+      {"keys create",
+       "make an API key",
+       {{"NAME", "what it is for"}},
+       cli::remote_options(
+           {{"--scope", "SCOPES", "read, write, worker, operate, admin; may be repeated (admin)",
+             "read write worker operate admin"},
+            data}),
+       "The key goes to stdout, once; the server keeps only its hash.\n\nExamples:\n"
+       "  pawl keys create laptop --data ./pawl-data\n  pawl keys create worker-1 --scope worker\n"
+       "  export PAWL_API_KEY=$(pawl keys create me --data ./pawl-data)",
+       create},
+      {"keys list", "list API keys", {}, cli::remote_options({data}), "", list},
+      {"keys revoke",
+       "a key works no longer",
+       {{"ID", "the key's id, not its text"}},
+       cli::remote_options({data}),
+       "",
+       revoke}};
+}
+
+}  // namespace pawl

@@ -1,0 +1,182 @@
+#include "main/settings.h"
+
+#include <cctype>
+#include <charconv>
+
+#include "base/quote.h"
+#include "base/time.h"
+
+namespace pawl {
+namespace {
+
+Error takes(std::string_view what, const std::string& text) {
+  return {ErrorCode::InvalidRequest, "takes " + std::string(what) + ", not " + quoted(text)};
+}
+
+Result<uint64_t> number(const std::string& text, uint64_t least, uint64_t most) {
+  uint64_t value = 0;
+  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end != text.data() + text.size() || value < least || value > most)
+    return takes("a number from " + std::to_string(least) + " to " + std::to_string(most), text);
+  return value;
+}
+
+// "64MiB", "64MB" (the same), "1048576".
+Result<uint64_t> bytes(const std::string& text, uint64_t least, uint64_t most) {
+  size_t digits = 0;
+  while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])) != 0)
+    ++digits;
+  std::string unit = text.substr(digits);
+  if (unit.size() > 1 && unit.back() == 'B') unit.pop_back();
+  if (unit.size() > 1 && unit.back() == 'i') unit.pop_back();
+  int shift = unit.empty() || unit == "B" ? 0
+              : unit == "K"               ? 10
+              : unit == "M"               ? 20
+              : unit == "G"               ? 30
+                                          : -1;
+  auto count = number(text.substr(0, digits), 0, UINT64_MAX >> 30);
+  if (shift < 0 || !count.ok()) return takes("a size such as 64MiB", text);
+  uint64_t value = *count << shift;
+  if (value < least || value > most)
+    return takes("a size from " + std::to_string(least) + " to " + std::to_string(most) + " bytes",
+                 text);
+  return value;
+}
+
+constexpr int64_t kForEver = kDurationMsMax;
+
+Result<int64_t> duration(const std::string& text, int64_t least_ms = 0,
+                         int64_t most_ms = kForEver) {
+  auto ms = text.substr(0, 1) == "P" ? parse_iso_duration_ms(text) : parse_duration_ms(text);
+  if (!ms.ok()) return takes("a duration such as 90s, 1h30m or 7d", text);
+  if (*ms < least_ms || *ms > most_ms)
+    return takes("a duration from " + format_iso_duration_ms(least_ms) + " to " +
+                     format_iso_duration_ms(most_ms),
+                 text);
+  return ms;
+}
+
+Result<bool> boolean(const std::string& text) {
+  if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
+  if (text == "false" || text == "0" || text == "no" || text == "off") return false;
+  return takes("true or false", text);
+}
+
+// The rows differ in where the value goes; these give them one shape.
+#define PAWL_INTO(parse, place, type)                      \
+  [](ServeOptions& o, const std::string& text) -> Status { \
+    PAWL_TRY(auto parsed, parse);                          \
+    o.place = static_cast<type>(parsed);                   \
+    return ok_status();                                    \
+  }
+#define PAWL_TEXT_INTO(place)                              \
+  [](ServeOptions& o, const std::string& text) -> Status { \
+    o.place = text;                                        \
+    return ok_status();                                    \
+  }
+
+std::vector<Setting> basics() {
+  return {
+      {"listen", "HOST:PORT", "address to listen on (127.0.0.1:8080)", PAWL_TEXT_INTO(listen)},
+      {"data", "DIR", "data directory (./pawl-data)", PAWL_TEXT_INTO(data_dir)},
+      {"store", "STORE", "where data lives (sqlite)",
+       [](ServeOptions& o, const std::string& text) -> Status {
+         if (text.rfind("postgres", 0) == 0)
+           return Error{ErrorCode::InvalidRequest,
+                        "PostgreSQL is not available in this version; there are sqlite and memory"};
+         if (text != "sqlite" && text != "memory") return takes("sqlite or memory", text);
+         o.store = text;
+         return ok_status();
+       },
+       false, "sqlite memory"},
+      {"api_key", "KEY", "a key with every scope; may be repeated",
+       [](ServeOptions& o, const std::string& text) -> Status {
+         if (text.empty()) return Error{ErrorCode::InvalidRequest, "takes a key, not an empty one"};
+         o.api_keys.push_back(text);
+         return ok_status();
+       },
+       true},
+      {"no_auth", "", "listen beyond loopback without any key",
+       PAWL_INTO(boolean(text), no_auth, bool)},
+      {"log_format", "FORMAT", "of the lines on stderr (text)",
+       [](ServeOptions& o, const std::string& text) -> Status {
+         if (text != "text" && text != "json") return takes("text or json", text);
+         o.log_json = text == "json";
+         return ok_status();
+       },
+       false, "text json"},
+      {"access_log", "", "a log line for every request",
+       PAWL_INTO(boolean(text), access_log, bool)},
+      {"io_threads", "N", "threads that read and write sockets (1)",
+       PAWL_INTO(number(text, 1, 64), http.io_threads, int)},
+      {"drain_time", "DURATION", "how long a stop waits for requests under way (10s)",
+       PAWL_INTO(duration(text, 0, 3'600'000), drain_ms, int)},
+      {"tls.cert", "FILE", "PEM certificate chain; with tls.key: https",
+       PAWL_TEXT_INTO(http.tls_certificate_file)},
+      {"tls.key", "FILE", "its key", PAWL_TEXT_INTO(http.tls_key_file)},
+      {"visibility_timeout", "DURATION", "lease of a job whose fetch names none (30m)",
+       PAWL_INTO(duration(text, 1000, 7LL * 86'400'000), app.visibility_default_ms, int64_t)},
+  };
+}
+
+std::vector<Setting> bounds() {
+  return {
+      {"retention.finished_age", "DURATION", "finished jobs leave after this; 0 = never (7d)",
+       PAWL_INTO(duration(text), engine.core.retention.finished_ms, int64_t)},
+      {"retention.finished_count", "N", "finished jobs kept at most; 0 = no bound (20000000)",
+       PAWL_INTO(number(text, 0, UINT64_MAX), engine.core.retention.finished_max, uint64_t)},
+      {"retention.journal_age", "DURATION", "history leaves after this; 0 = never (7d)",
+       PAWL_INTO(duration(text), engine.core.retention.journal_ms, int64_t)},
+      {"retention.journal_count", "N", "journal records kept at most; 0 = no bound (20000000)",
+       PAWL_INTO(number(text, 0, UINT64_MAX), engine.core.retention.journal_records_max, uint64_t)},
+      {"memory.resident_jobs", "N", "jobs held in memory; the rest is read from disk (100000)",
+       PAWL_INTO(number(text, 100, 100'000'000), engine.core.state.resident_jobs_max, size_t)},
+      {"limits.body_bytes", "SIZE", "largest request body (64MiB)",
+       PAWL_INTO(bytes(text, 1024, 1u << 30), http.body_bytes_max, size_t)},
+      {"limits.result_bytes", "SIZE", "largest result of a job (16MiB)",
+       PAWL_INTO(bytes(text, 1, 128u << 20), app.result_bytes_max, size_t)},
+      {"limits.batch_jobs", "N", "jobs in one push (100000)",
+       PAWL_INTO(number(text, 1, 1'000'000), app.batch_jobs_max, size_t)},
+      {"limits.connections", "N", "open connections (10000)",
+       PAWL_INTO(number(text, 1, 1'000'000), http.connections_max, size_t)},
+      {"limits.parked_fetches", "N", "fetches that may wait for a job at a time (20000)",
+       PAWL_INTO(number(text, 0, 1'000'000), engine.core.parked_max, size_t)},
+      {"webhooks.allow_private", "", "deliver webhooks to loopback and private addresses too",
+       PAWL_INTO(boolean(text), app.webhooks_allow_private, bool)},
+  };
+}
+
+#undef PAWL_INTO
+#undef PAWL_TEXT_INTO
+
+std::string spelled(std::string_view name, char separator, int (*letter)(int)) {
+  std::string out;
+  for (char c : name) out += c == '.' || c == '_' ? separator : static_cast<char>(letter(c));
+  return out;
+}
+
+}  // namespace
+
+std::string Setting::flag() const {
+  return "--" + spelled(name, '-', [](int c) { return std::tolower(c); });
+}
+std::string Setting::variable() const {
+  return "PAWL_" + spelled(name, '_', [](int c) { return std::toupper(c); });
+}
+
+const std::vector<Setting>& settings() {
+  static const std::vector<Setting> all = [] {
+    std::vector<Setting> list = basics();
+    for (Setting& one : bounds()) list.push_back(std::move(one));
+    return list;
+  }();
+  return all;
+}
+
+const Setting* find_setting(std::string_view name) {
+  for (const Setting& one : settings())
+    if (one.name == name) return &one;
+  return nullptr;
+}
+
+}  // namespace pawl
