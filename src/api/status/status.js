@@ -128,10 +128,20 @@ function showTiles(system) {
 }
 
 function showJobs(jobs) {
-  const rows = jobs.map((job) => row([element('code', job.id.slice(-12)), job.type, job.queue,
+  const rows = jobs.map((job) => row([element('code', short(job.id)), job.type, job.queue,
     element('span', job.state, 'pill ' + (stateKind[job.state] || '')), job.attempt + ' / ' + job.max_attempts,
     span(Date.now() - Date.parse(job.created_at))]));
   $('jobs').replaceChildren(...(rows.length ? rows : [row([element('span', 'No job yet.', 'empty')])]));
+}
+
+// A key may be allowed to see the figures and not the jobs.
+async function pollJobs() {
+  try {
+    const list = await get('/ojs/v1/admin/jobs?limit=20').then((r) => r.json());
+    showJobs(list.items);
+  } catch (error) {
+    $('jobs').replaceChildren(row([element('span', 'The jobs cannot be read: ' + error.message, 'empty')]));
+  }
 }
 
 async function poll() {
@@ -140,8 +150,7 @@ async function poll() {
     showTiles(system);
     showQueues(collectQueues(parseMetrics(metrics)), performance.now());
     $('login').hidden = true;
-    const list = await get('/ojs/v1/admin/jobs?limit=20').then((r) => r.json());
-    showJobs(list.jobs || list.items || []);
+    await pollJobs();
   } catch (error) {
     if (error instanceof Refused) {
       health('needs an API key', 'warm');
@@ -153,10 +162,15 @@ async function poll() {
   setTimeout(poll, POLL_MS);
 }
 
+// The end of an id is the same for all; the part before tells them apart.
+const short = (id) => id.length === 36 ? id.slice(24, 32) : id;
+const eventText = ({ data, subject }) =>
+  [...new Set([data.job_type, data.queue, short(subject)].filter(Boolean))].join(' · ');
+
 function showEvent(event) {
   const item = element('li');
-  item.append(element('span', event.time.slice(11, 23), 'quiet'), element('span', event.type, 'pill ' + eventKind(event.type)),
-    element('span', [event.data.job_type, event.data.queue, event.subject.slice(-12)].filter(Boolean).join(' · ')));
+  item.append(element('span', event.time.slice(11, 19), 'quiet'), element('span', event.type, 'pill ' + eventKind(event.type)),
+    element('span', eventText(event)));
   $('events').prepend(item);
   while ($('events').children.length > EVENTS_SHOWN) $('events').lastChild.remove();
 }
