@@ -140,12 +140,16 @@ void retry(App& app, Call&& call) { change_job(app, std::move(call), revive_job)
 
 }  // namespace
 
-Result<const Job*> visible_job(const State& state, std::string_view id_text, std::string_view tenant) {
-  auto id = JobId::parse(id_text);
-  const Job* job = id ? state.find_job(*id) : nullptr;
+Result<const Job*> visible_job(const State& state, const JobId& id, std::string_view tenant) {
+  const Job* job = state.find_job(id);
   if (job == nullptr || (!tenant.empty() && tenant_of_scoped(job->queue->name) != tenant))
-    return Error{ErrorCode::NotFound, "job " + std::string(id_text.substr(0, 64)) + " not found"};
+    return Error{ErrorCode::NotFound, "job " + id.text() + " not found"};
   return job;
+}
+
+Result<const Job*> visible_job(const State& state, std::string_view id_text, std::string_view tenant) {
+  if (auto id = JobId::parse(id_text)) return visible_job(state, *id, tenant);
+  return Error{ErrorCode::NotFound, "job " + std::string(id_text.substr(0, 64)) + " not found"};
 }
 
 void add_job_routes(Router& router) {

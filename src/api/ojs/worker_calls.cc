@@ -143,22 +143,28 @@ Result<Ack> parse_ack(json::View object, const std::string& worker, size_t resul
   return ack;
 }
 
+Result<const Job*> acknowledge(App& app, Frame& frame, const Ack& ack, std::string_view tenant) {
+  PAWL_TRY_DO(visible_job(frame.state(), ack.claim.job, tenant));
+  PAWL_TRY_DO(ack_job(frame, ack.claim, ack.result));
+  app.metrics().jobs_acked.fetch_add(1, std::memory_order_relaxed);
+  app.workers().finished(ack.claim.worker, 1, frame.now_ms());
+  return frame.state().find_job(ack.claim.job);
+}
+
 void render_acked(json::Writer& w, const Job& job) {
   w.field_bool("acknowledged", true).key("id").uuid(job.id).key("job_id").uuid(job.id);
-  w.field("state", state_name(job.state)).field_time("completed_at", job.finished_ms).key("job");
-  render_job(w, job);
+  w.field("state", state_name(job.state)).field_time("completed_at", job.finished_ms);
 }
 
 Result<http::Response> ack_one(App& app, Frame& frame, const Ack& ack, std::string_view tenant) {
-  PAWL_TRY_DO(visible_job(frame.state(), ack.claim.job.text(), tenant));
-  PAWL_TRY_DO(ack_job(frame, ack.claim, ack.result));
+  PAWL_TRY(const Job* job, acknowledge(app, frame, ack, tenant));
   std::string body;
   json::Writer w(body);
   w.begin_object();
-  render_acked(w, *frame.state().find_job(ack.claim.job));
+  render_acked(w, *job);
+  w.key("job");
+  render_job(w, *job);
   w.end_object();
-  app.metrics().jobs_acked.fetch_add(1, std::memory_order_relaxed);
-  app.workers().finished(ack.claim.worker, 1, frame.now_ms());
   return json_response(Surface::Ojs, 200, std::move(body));
 }
 
@@ -175,12 +181,12 @@ class AckTask : public FetchTask {
     if (many_) {
       ack_many(frame, w);
     } else {
-      auto acked = ack_one(app_, frame, acks_[0], call_.tenant);
+      auto acked = acknowledge(app_, frame, acks_[0], call_.tenant);
       if (!acked.ok()) {
         response_ = error_response(Surface::Ojs, acked.error(), call_.request.id);
         return false;
       }
-      render_acked(w, *frame.state().find_job(acks_[0].claim.job));
+      render_acked(w, **acked);  // the worker has the job: only its outcome is news
     }
     acks_.clear();
     if (fetch_next_) return true;
@@ -194,7 +200,7 @@ class AckTask : public FetchTask {
     w.key("results").begin_array();
     for (const Ack& ack : acks_) {
       w.begin_object().key("job_id").uuid(ack.claim.job);
-      Status status = visible_job(frame.state(), ack.claim.job.text(), call_.tenant).ok()
+      Status status = visible_job(frame.state(), ack.claim.job, call_.tenant).ok()
                           ? ack_job(frame, ack.claim, ack.result)
                           : Status(Error{ErrorCode::NotFound, "job not found"});
       const Job* job = frame.state().find_job(ack.claim.job);
@@ -324,7 +330,7 @@ void nack(App& app, Call&& call) {
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   std::string tenant = call.tenant;
   app.decide(std::move(call), [&app, tenant, command = std::move(command)](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY_DO(visible_job(frame.state(), command.claim.job.text(), tenant));
+    PAWL_TRY_DO(visible_job(frame.state(), command.claim.job, tenant));
     PAWL_TRY_DO(nack_job(frame, command));
     std::string body;
     json::Writer w(body);
