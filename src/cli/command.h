@@ -72,5 +72,8 @@ std::vector<Command> cron_commands();
 std::vector<Command> dead_letter_commands();
 std::vector<Command> worker_commands();
 std::vector<Command> event_commands();
+std::vector<Command> workflow_commands();
+std::vector<Command> run_commands();
+std::vector<Command> demo_commands();
 
 }  // namespace pawl::cli

@@ -281,7 +281,7 @@ std::vector<Command> job_commands() {
            list},
           {"jobs cancel", "cancel a job that is not over", {kId}, remote_options({}), "", cancel},
           {"jobs retry",
-           "let a discarded or cancelled job run again",
+           "let a discarded job run again",
            {kId},
            remote_options({}),
            "",

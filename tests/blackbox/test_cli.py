@@ -58,7 +58,7 @@ class Jobs(WithServer):
         self.assertEqual(self.json("jobs", "cancel", job["id"])["job"]["state"], "cancelled")
         refused = self.pawl("jobs", "cancel", job["id"], expect=REFUSED)
         self.assertIn("(conflict)", refused.stderr)
-        self.assertEqual(self.json("jobs", "retry", job["id"])["job"]["state"], "available")
+        self.pawl("jobs", "retry", job["id"], expect=REFUSED)  # only what was discarded runs again
 
     def test_delay_and_uniqueness(self):
         later = self.push("mail.later", "--queue", "cli-b", "--delay", "1h30m")
@@ -130,6 +130,8 @@ class Worker(WithServer):
         self.assertEqual(failed["state"], "discarded")
         self.assertEqual(failed["error"]["code"], "exit_7")
         self.assertIn("it broke", failed["error"]["message"])
+        self.assertEqual(self.json("jobs", "retry", bad["id"])["job"]["state"], "available")
+        self.pawl("worker", "--queue", "cli-w", "--exec", "exit 7", "--once", expect=REFUSED)
         self.pawl("jobs", "wait", good["id"])
         self.pawl("jobs", "wait", bad["id"], expect=REFUSED)
         self.pawl("jobs", "wait", self.push("w.never", "--queue", "cli-never")["id"], "--limit", "50ms", expect=REFUSED)

@@ -1,0 +1,37 @@
+// DemoCrowd: workers that behave as good workers do. One that has done a job keeps its result until
+// a server has taken or refused it, whatever happens to the server meanwhile.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "cli/demo_server.h"
+
+namespace pawl::cli {
+
+class DemoCrowd {
+ public:
+  DemoCrowd(const DemoServer& server, size_t workers, std::chrono::milliseconds work);
+  ~DemoCrowd();
+  DemoCrowd(const DemoCrowd&) = delete;
+  DemoCrowd& operator=(const DemoCrowd&) = delete;
+
+  size_t executed() const { return executed_; }
+  size_t accepted() const { return accepted_; }  // results that a server took
+  size_t at_work() const { return at_work_; }
+
+ private:
+  void run(size_t number);
+
+  const DemoServer& server_;
+  std::chrono::milliseconds work_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<size_t> executed_{0};
+  std::atomic<size_t> accepted_{0};
+  std::atomic<size_t> at_work_{0};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace pawl::cli
