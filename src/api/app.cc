@@ -1,5 +1,7 @@
 #include "api/app.h"
 
+#include <future>
+
 #include "api/routes.h"
 #include "base/hash.h"
 #include "kernel/settings.h"
@@ -84,6 +86,27 @@ class CallTask : public Task {
   std::string body_hash_;
 };
 
+// Asks the state and not the store: a key made just before a crash is in the journal, but may not have its row yet.
+class ReadKeys : public Task {
+ public:
+  std::future<std::vector<ApiKey>> keys() { return answer_.get_future(); }
+
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    frame.state().each_doc(DocKind::ApiKey, "", SIZE_MAX, [&](const Doc& doc) {
+      ApiKey key;
+      if (codec::decode(doc.value, key)) found_.push_back(std::move(key));
+      return true;
+    });
+    return std::nullopt;
+  }
+  void durable() override { answer_.set_value(std::move(found_)); }
+  void refuse(const Error&) override { answer_.set_value({}); }
+
+ private:
+  std::vector<ApiKey> found_;
+  std::promise<std::vector<ApiKey>> answer_;
+};
+
 bool sane_tenant(std::string_view tenant) {
   if (tenant.size() > 128) return false;
   for (char c : tenant)
@@ -107,13 +130,10 @@ App::App(const AppConfig& config, Engine& engine, Store& store, Clock& clock)
 }
 
 void App::load() {
-  (void)store_.scan(static_cast<uint8_t>(Space::Doc), doc_key(DocKind::ApiKey, ""), prefix_end(doc_key(DocKind::ApiKey, "")), false, SIZE_MAX,
-              [&](std::string_view, std::string_view row) {
-                Doc doc;
-                ApiKey key;
-                if (codec::decode(row, doc) && codec::decode(doc.value, key)) keys_.put(key);
-                return true;
-              }).ok();
+  auto reading = std::make_shared<ReadKeys>();
+  std::future<std::vector<ApiKey>> keys = reading->keys();
+  if (!engine_.submit(reading).ok()) return;
+  for (const ApiKey& key : keys.get()) keys_.put(key);
 }
 
 Status App::allow(const Call& call) const {
