@@ -1,0 +1,243 @@
+// What happens to jobs.
+//
+// Every job event names the job's queue, its type and the state it came from, so that the fold of
+// the queue's counts never has to look at the job, whose row may be newer. Times are the frame's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/codec.h"
+#include "base/uuid.h"
+
+namespace pawl {
+
+enum class JobState : uint8_t {
+  None = 0,
+  Scheduled = 1,
+  Available = 2,
+  Pending = 3,
+  Active = 4,
+  Completed = 5,
+  Retryable = 6,
+  Cancelled = 7,
+  Discarded = 8,
+};
+constexpr size_t kJobStateCount = 9;
+
+// What every job event says: which job, where it counts, and what it was before.
+struct JobStep {
+  JobId job;
+  std::string queue;  // scoped name: tenant, unit separator, queue; or the queue alone
+  std::string type;
+  JobState from = JobState::None;
+  uint32_t attempt = 0;
+  std::string limit;  // concurrency key, if the job has one
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "queue", self.queue);
+    visit(3, "type", self.type);
+    visit(4, "from", self.from);
+    visit(5, "attempt", self.attempt);
+    visit(6, "limit", self.limit);
+  }
+};
+
+struct JobError {
+  std::string code;
+  std::string type;
+  std::string message;
+  std::string details;  // JSON text or empty
+  uint32_t attempt = 0;
+  int64_t at_ms = 0;
+  bool final = false;  // the sender said that retrying is pointless
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "code", self.code);
+    visit(2, "type", self.type);
+    visit(3, "message", self.message);
+    visit(4, "details", self.details);
+    visit(5, "attempt", self.attempt);
+    visit(6, "at_ms", self.at_ms);
+    visit(7, "final", self.final);
+  }
+};
+
+// Where a job stands in a run; run is nil for a job on its own.
+struct JobParent {
+  RunId run;
+  uint32_t node = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "node", self.node);
+  }
+};
+
+struct JobCreated : JobStep {
+  JobState state = JobState::None;
+  int32_t priority = 0;
+  uint32_t max_attempts = 0;
+  int64_t scheduled_ms = 0;
+  int64_t expires_ms = 0;
+  std::string unique_key;  // 16 bytes
+  std::string spec;        // JobSpec, encoded
+  JobParent parent;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    JobStep::fields(self, visit);
+    visit(10, "state", self.state);
+    visit(11, "priority", self.priority);
+    visit(12, "max_attempts", self.max_attempts);
+    visit(13, "scheduled_ms", self.scheduled_ms);
+    visit(14, "expires_ms", self.expires_ms);
+    visit(15, "unique_key", self.unique_key);
+    visit(16, "spec", self.spec);
+    visit(17, "parent", self.parent);
+  }
+};
+
+// scheduled, retryable or pending → available
+struct JobPromoted : JobStep {};
+
+struct JobLeased : JobStep {
+  std::string worker;
+  int64_t lease_until_ms = 0;
+  int64_t deadline_ms = 0;  // execution timeout, 0 = none
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    JobStep::fields(self, visit);
+    visit(10, "worker", self.worker);
+    visit(11, "lease_until_ms", self.lease_until_ms);
+    visit(12, "deadline_ms", self.deadline_ms);
+  }
+};
+
+struct LeaseExtended : JobStep {
+  int64_t lease_until_ms = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    JobStep::fields(self, visit);
+    visit(10, "lease_until_ms", self.lease_until_ms);
+  }
+};
+
+struct JobCompleted : JobStep {
+  std::string result;  // JSON text or empty
+  int64_t started_ms = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    JobStep::fields(self, visit);
+    visit(10, "result", self.result);
+    visit(11, "started_ms", self.started_ms);
+  }
+};
+
+// active → retryable (retry_at_ms set) or discarded
+struct JobFailed : JobStep {
+  JobState to = JobState::None;
+  JobError error;
+  int64_t retry_at_ms = 0;
+  int64_t retry_delay_ms = 0;
+  bool dead_letter = false;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    JobStep::fields(self, visit);
+    visit(10, "to", self.to);
+    visit(11, "error", self.error);
+    visit(12, "retry_at_ms", self.retry_at_ms);
+    visit(13, "retry_delay_ms", self.retry_delay_ms);
+    visit(14, "dead_letter", self.dead_letter);
+  }
+};
+
+enum class RequeueReason : uint8_t { LeaseExpired = 0, Returned = 1 };
+
+// active → available, with its old place in the queue
+struct JobRequeued : JobStep {
+  RequeueReason reason = RequeueReason::LeaseExpired;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    JobStep::fields(self, visit);
+    visit(10, "reason", self.reason);
+  }
+};
+
+struct JobCancelled : JobStep {
+  std::string reason;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    JobStep::fields(self, visit);
+    visit(10, "reason", self.reason);
+  }
+};
+
+// Not delivered before expires_at: → discarded, without completed_at
+struct JobExpired : JobStep {};
+
+// discarded → available by hand; attempts start again
+struct JobRevived : JobStep {
+  bool was_dead_letter = false;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    JobStep::fields(self, visit);
+    visit(10, "was_dead_letter", self.was_dead_letter);
+  }
+};
+
+// Retention, or a deletion by hand: finished jobs of one queue that are no longer kept.
+struct JobsForgotten {
+  std::vector<JobId> jobs;
+  std::string queue;
+  uint64_t dead = 0;  // how many of them leave the dead letter list
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "jobs", self.jobs);
+    visit(2, "queue", self.queue);
+    visit(3, "dead", self.dead);
+  }
+};
+
+struct CheckpointSaved : JobStep {
+  std::string state;  // JSON text
+  uint64_t sequence = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    JobStep::fields(self, visit);
+    visit(10, "state", self.state);
+    visit(11, "sequence", self.sequence);
+  }
+};
+
+struct CheckpointDeleted : JobStep {};
+
+struct ProgressReported : JobStep {
+  std::string progress;  // JSON number text, 0..1
+  std::string message;
+  std::string data;  // JSON text or empty
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    JobStep::fields(self, visit);
+    visit(10, "progress", self.progress);
+    visit(11, "message", self.message);
+    visit(12, "data", self.data);
+  }
+};
+
+}  // namespace pawl

@@ -1,0 +1,163 @@
+// What happens to runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/codec.h"
+#include "base/uuid.h"
+#include "journal/job_events.h"
+
+namespace pawl {
+
+// --- runs: compositions of jobs. A run is one chain, group, batch, dag or map; a nested one is a
+// run of its own whose parent is the place that it fills.
+
+enum class RunKind : uint8_t { None = 0, Chain = 1, Group = 2, Batch = 3, Dag = 4, Map = 5 };
+enum class RunState : uint8_t { None = 0, Running = 1, Completed = 2, Failed = 3, Cancelled = 4 };
+enum class ChildState : uint8_t {
+  Waiting = 0,
+  Started = 1,
+  Completed = 2,
+  Failed = 3,
+  Cancelled = 4,
+  Skipped = 5
+};
+enum class RunTimeout : uint8_t { Fail = 0, Cancel = 1 };
+
+// A child that does not start with its run: what it will be, for when its time comes.
+struct HeldChild {
+  uint32_t index = 0;
+  std::string plan;  // PlanNode, encoded: see kernel/plan.h
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "index", self.index);
+    visit(2, "plan", self.plan);
+  }
+};
+
+struct RunCreated {
+  RunId run;
+  RunKind kind = RunKind::None;
+  std::string name;
+  JobParent parent;
+  uint32_t total = 0;      // direct children, callbacks not counted
+  uint32_t job_count = 0;  // jobs of the whole tree below, callbacks not counted
+  std::vector<HeldChild> held;
+  int64_t timeout_ms = 0;
+  RunTimeout on_timeout = RunTimeout::Fail;
+  uint32_t concurrency = 0;  // of a map: children at work at once, 0 = all
+  std::string tenant;
+  std::string meta;  // JSON object text or empty
+  std::string client_id;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "kind", self.kind);
+    visit(3, "name", self.name);
+    visit(4, "parent", self.parent);
+    visit(5, "total", self.total);
+    visit(6, "job_count", self.job_count);
+    visit(7, "held", self.held);
+    visit(8, "timeout_ms", self.timeout_ms);
+    visit(9, "on_timeout", self.on_timeout);
+    visit(10, "concurrency", self.concurrency);
+    visit(11, "tenant", self.tenant);
+    visit(12, "meta", self.meta);
+    visit(13, "client_id", self.client_id);
+  }
+};
+
+// What run events say of the run besides its id, so that they can be shown without looking it up.
+struct RunStep {
+  RunId run;
+  RunKind kind = RunKind::None;
+  std::string name;
+  std::string tenant;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "kind", self.kind);
+    visit(3, "name", self.name);
+    visit(4, "tenant", self.tenant);
+  }
+};
+
+// Its first job begins to work.
+struct RunStarted : RunStep {};
+
+struct RunChildDone : RunStep {
+  uint32_t index = 0;
+  ChildState outcome = ChildState::Waiting;
+  Uuid child;        // job or nested run; nil if it never started
+  std::string type;  // of the job, or the nested run's kind
+  int64_t duration_ms = 0;
+  std::string reason;  // why it was skipped, or failed without a job of its own
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    RunStep::fields(self, visit);
+    visit(10, "index", self.index);
+    visit(11, "outcome", self.outcome);
+    visit(12, "child", self.child);
+    visit(13, "type", self.type);
+    visit(14, "duration_ms", self.duration_ms);
+    visit(15, "reason", self.reason);
+  }
+};
+
+enum class CallbackRole : uint8_t { OnComplete = 0, OnSuccess = 1, OnFailure = 2, OnCancel = 3 };
+constexpr size_t kCallbackRoles = 4;
+
+struct RunCallbackFired : RunStep {
+  CallbackRole role = CallbackRole::OnComplete;
+  JobId job;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    RunStep::fields(self, visit);
+    visit(10, "role", self.role);
+    visit(11, "job", self.job);
+  }
+};
+
+struct RunFinished : RunStep {
+  RunState state = RunState::None;
+  std::string reason;
+  uint32_t failed_callbacks = 0;  // bit per CallbackRole
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    RunStep::fields(self, visit);
+    visit(10, "state", self.state);
+    visit(11, "reason", self.reason);
+    visit(12, "failed_callbacks", self.failed_callbacks);
+  }
+};
+
+// failed → running: what failed is to be done again.
+struct RunRetried : RunStep {
+  std::vector<uint32_t>
+      restart;  // children that start again at once; other failed ones wait for their turn
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    RunStep::fields(self, visit);
+    visit(10, "restart", self.restart);
+  }
+};
+
+struct RunForgotten {
+  RunId run;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+  }
+};
+
+}  // namespace pawl
