@@ -41,7 +41,7 @@ TEST(RunChild, AnEndlessTalkerIsEnded) {
 TEST(RunChild, KeepsTheLastWords) {
   std::atomic<int> pid{0};
   auto end =
-      run_child({.command = "head -c 5000 /dev/zero | tr '\\0' 'a' >&2; echo the end >&2; exit 1",
+      run_child({.command = "head -c 2100 /dev/zero | tr '\\0' 'a' >&2; echo the end >&2; exit 1",
                  .input = ""},
                 pid);
   ASSERT_TRUE(end.ok());

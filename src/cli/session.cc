@@ -70,10 +70,12 @@ int Session::fail(const Error& error) {
   if (!client_) return exit_ = kUsage;
   complain(error.message);
   if (error.code == ErrorCode::Unavailable) {
-    std::fprintf(stderr,
-                 "      Is the server running? 'pawl serve' starts one; --url or PAWL_URL says "
-                 "where it is (now %s).\n",
-                 url().c_str());
+    std::string hint = error.message.rfind("no TLS", 0) == 0
+                           ? "--ca-file or PAWL_CA_FILE names certificates to trust."
+                           : "Is the server running? 'pawl serve' starts one; --url or PAWL_URL "
+                             "says where it is (now " +
+                                 url() + ").";
+    std::fprintf(stderr, "      %s\n", hint.c_str());
     return exit_ = kNoServer;
   }
   return exit_ = error.code == ErrorCode::InvalidRequest ? kUsage : kRefused;
