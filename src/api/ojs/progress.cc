@@ -49,7 +49,7 @@ std::string body_of(const Job& job) {
   json::Writer w(body);
   w.begin_object().key("job_id").uuid(job.id).field("state", state_name(job.state));
   bool reported = job.extras && !job.extras->progress.empty();
-  w.field_raw("progress", reported ? job.extras->progress : "0.0");
+  w.field_raw("progress", reported ? job.extras->progress : "0");
   if (reported) {
     if (!job.extras->progress_message.empty()) w.field("message", job.extras->progress_message);
     if (!job.extras->progress_data.empty()) w.field_raw("data", job.extras->progress_data);
