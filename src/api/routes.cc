@@ -10,6 +10,7 @@ void add_all_routes(Router& router) {
   add_status_page_routes(router);
   add_worker_routes(router);
   add_workflow_routes(router);
+  add_run_routes(router);
   add_queue_routes(router);
   add_queue_config_routes(router);
   add_rate_limit_routes(router);

@@ -13,6 +13,7 @@ void add_webhook_routes(Router& router);  // ojs/webhooks.cc
 void add_metrics_routes(Router& router);  // metrics_page.cc
 void add_status_page_routes(Router& router);  // status_page.cc
 void add_workflow_routes(Router& router);  // ojs/workflows.cc
+void add_run_routes(Router& router);       // runs.cc
 void add_worker_routes(Router& router);  // ojs/worker_calls.cc
 void add_queue_routes(Router& router);         // ojs/queues.cc
 void add_queue_config_routes(Router& router);  // ojs/queue_config.cc

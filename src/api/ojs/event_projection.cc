@@ -6,13 +6,16 @@
 #include "api/ojs/render_job.h"
 #include "kernel/job.h"
 #include "kernel/queue.h"
+#include "kernel/run.h"
 
 namespace pawl::api {
 namespace {
 
 constexpr std::string_view kIdPrefix = "evt_";
 constexpr std::string_view kInternalPrefix = "pawl.";
+constexpr std::string_view kWorkflowPrefix = "workflow.";
 constexpr size_t kResultBytesMax = 16 * 1024;  // larger ones are read from the job
+constexpr size_t kRestartedShownMax = 1000;
 
 // One journal event being told: gives each OJS event its place, and the data its common part.
 class Told {
@@ -43,6 +46,17 @@ class Told {
   }
   json::Writer job(std::string_view type, const JobStep& step) {
     return job(type, step, step.attempt);
+  }
+
+  // The same for a workflow's event.
+  json::Writer run(std::string_view type, const RunStep& step) {
+    OjsEvent& event = add(type, "", step.run.text());
+    event.tenant = step.tenant;
+    json::Writer w(event.data);
+    w.begin_object().key("workflow_id").uuid(step.run);
+    w.field("workflow_type", kind_name(step.kind));
+    if (!step.name.empty()) w.field("workflow_name", step.name);
+    return w;
   }
 
  private:
@@ -168,6 +182,89 @@ void tell(const CronSkipped& event, Told& told) {
   w.end_object();
 }
 
+void tell(const RunCreated& event, Told& told) {
+  json::Writer w =
+      told.run("workflow.created", RunStep{event.run, event.kind, event.name, event.tenant});
+  if (!event.client_id.empty()) w.field("client_id", event.client_id);
+  if (!event.parent.run.is_nil())
+    w.key("parent_workflow_id").uuid(event.parent.run).field_int("step_index", event.parent.node);
+  w.field_int("total", event.total).field_int("job_count", event.job_count);
+  if (event.timeout_ms != 0) w.field_time("times_out_at", told.time_ms() + event.timeout_ms);
+  w.end_object();
+}
+
+void tell(const RunStarted& event, Told& told) { told.run("workflow.started", event).end_object(); }
+
+bool has_steps(RunKind kind) { return kind == RunKind::Chain || kind == RunKind::Dag; }
+
+// Empty for what another event tells: a cancelled job, or the end of the whole workflow.
+std::string_view child_event_type(const RunChildDone& event) {
+  switch (event.outcome) {
+    case ChildState::Completed:
+      return has_steps(event.kind) ? "workflow.step_completed" : "workflow.job_completed";
+    case ChildState::Failed:
+      return has_steps(event.kind) ? "workflow.step_failed" : "workflow.job_failed";
+    case ChildState::Skipped:
+      return "workflow.step_skipped";
+    case ChildState::Cancelled:
+      return event.child.is_nil() ? "workflow.step_skipped" : "";
+    case ChildState::Waiting:
+    case ChildState::Started:
+      return "";
+  }
+  return "";
+}
+
+bool is_kind_name(std::string_view type) {
+  for (RunKind kind : {RunKind::Chain, RunKind::Group, RunKind::Batch, RunKind::Dag, RunKind::Map})
+    if (type == kind_name(kind)) return true;
+  return false;
+}
+
+// The end of a callback is its job's news; that it was fired has been told.
+void tell(const RunChildDone& event, Told& told) {
+  std::string_view type = is_callback(event.index) ? "" : child_event_type(event);
+  if (type.empty()) return;
+  json::Writer w = told.run(type, event);
+  w.field_int("step_index", event.index).field("step_type", event.type);
+  if (!event.child.is_nil())
+    w.key(is_kind_name(event.type) ? "child_workflow_id" : "job_id").uuid(event.child);
+  if (type != "workflow.step_skipped")
+    w.field_int("duration_ms", std::max<int64_t>(0, event.duration_ms));
+  if (!event.reason.empty()) w.field("reason", event.reason);
+  w.end_object();
+}
+
+void tell(const RunCallbackFired& event, Told& told) {
+  json::Writer w = told.run("workflow.callback_fired", event);
+  w.field("callback", role_name(event.role)).key("job_id").uuid(event.job).end_object();
+}
+
+void tell(const RunFinished& event, Told& told) {
+  json::Writer w = told.run(event.state == RunState::Completed   ? "workflow.completed"
+                            : event.state == RunState::Cancelled ? "workflow.cancelled"
+                                                                 : "workflow.failed",
+                            event);
+  if (!event.reason.empty()) w.field("reason", event.reason);
+  if (event.failed_callbacks != 0) {
+    w.key("failed_callbacks").begin_array();
+    for (size_t role = 0; role < kCallbackRoles; ++role)
+      if ((event.failed_callbacks >> role & 1) != 0)
+        w.string(role_name(static_cast<CallbackRole>(role)));
+    w.end_array();
+  }
+  w.end_object();
+}
+
+void tell(const RunRetried& event, Told& told) {
+  json::Writer w = told.run("workflow.retried", event);
+  w.field_int("restarted", static_cast<int64_t>(event.restart.size()));
+  w.key("restarted_steps").begin_array();
+  for (size_t i = 0; i < std::min(event.restart.size(), kRestartedShownMax); ++i)
+    w.integer(event.restart[i]);
+  w.end_array().end_object();
+}
+
 template <class Event>
 void tell_if_told(const journal::EventBytes& from, std::vector<OjsEvent>& out) {
   if constexpr (requires(const Event& event, Told& told) { tell(event, told); }) {
@@ -241,10 +338,34 @@ void render_event(json::Writer& w, const OjsEvent& event) {
 
 const std::vector<std::string_view>& event_type_names() {
   static const std::vector<std::string_view> kNames = {
-      "cron.skipped",  "cron.triggered", "job.cancelled", "job.completed",
-      "job.discarded", "job.enqueued",   "job.expired",   "job.failed",
-      "job.heartbeat", "job.progress",   "job.requeued",  "job.retrying",
-      "job.scheduled", "job.started",    "queue.paused",  "queue.resumed",
+      "cron.skipped",
+      "cron.triggered",
+      "job.cancelled",
+      "job.completed",
+      "job.discarded",
+      "job.enqueued",
+      "job.expired",
+      "job.failed",
+      "job.heartbeat",
+      "job.progress",
+      "job.requeued",
+      "job.retrying",
+      "job.scheduled",
+      "job.started",
+      "queue.paused",
+      "queue.resumed",
+      "workflow.callback_fired",
+      "workflow.cancelled",
+      "workflow.completed",
+      "workflow.created",
+      "workflow.failed",
+      "workflow.job_completed",
+      "workflow.job_failed",
+      "workflow.retried",
+      "workflow.started",
+      "workflow.step_completed",
+      "workflow.step_failed",
+      "workflow.step_skipped",
   };
   return kNames;
 }
@@ -266,6 +387,9 @@ bool EventFilter::wants(const OjsEvent& event) const {
                      : event.queue.empty() || !contains(queues, queue_of_scoped(event.queue)))
     return false;
   if (!contains(job_types, event.job_type)) return false;
+  if (!workflow.empty() && (event.subject != workflow ||
+                            event.type.substr(0, kWorkflowPrefix.size()) != kWorkflowPrefix))
+    return false;
   return types.empty() || std::any_of(types.begin(), types.end(), [&](const std::string& pattern) {
            return matches_event_type(pattern, event.type);
          });

@@ -41,7 +41,7 @@ struct OjsEvent {
   std::string queue;      // scoped; empty if no queue is concerned
   std::string tenant;
   std::string job_type;
-  std::string subject;  // the job's id, the queue's or the cron's name
+  std::string subject;  // the job's or workflow's id, the queue's or the cron's name
   std::string data;     // JSON object text
 
   std::string id() const;  // "evt_" and a UUIDv7 made of time and position
@@ -64,7 +64,8 @@ struct EventFilter {
   std::vector<std::string> types;  // "job.completed", "job.*" or "*"
   std::vector<std::string> queues;
   std::vector<std::string> job_types;
-  std::string tenant;  // only what belongs to it; empty = everyone's
+  std::string tenant;         // only what belongs to it; empty = everyone's
+  std::string workflow = {};  // only events of the workflow with this UUID
 
   bool wants(const OjsEvent& event) const;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/queue.h"
+#include "kernel/run.h"
 
 namespace pawl::api {
 namespace {
@@ -172,6 +173,135 @@ TEST(EventProjection, WhatIsInternalStaysSo) {
   EXPECT_EQ(story(JobsForgotten{{kJob}, "mail", 0}), "nothing");
   EXPECT_EQ(story(step(CheckpointSaved{})), "nothing");
   EXPECT_EQ(story(step(CheckpointDeleted{})), "nothing");
+  EXPECT_EQ(story(RunForgotten{RunId(kJob)}), "nothing");
+}
+
+const RunId kRun(Uuid::v7(1, 4, 5, 0));
+
+template <class Step>
+Step run_step(Step event, RunKind kind = RunKind::Chain) {
+  event.run = kRun;
+  event.kind = kind;
+  event.name = "order";
+  event.tenant = "acme";
+  return event;
+}
+
+// As story(), without what every workflow event says.
+template <class Event>
+std::string run_story(const Event& event) {
+  std::string text = story(event);
+  std::string id = kRun.text();
+  if (size_t at = text.find(id); at != std::string::npos) text.replace(at, id.size(), "run");
+  std::string common = "{\"workflow_id\":\"" + id + "\",";
+  if (size_t at = text.find(common); at != std::string::npos)
+    text.replace(at, common.size(), "{…,");
+  return text;
+}
+
+RunChildDone child(RunKind kind, ChildState outcome, std::string type = "a.b", Uuid id = kJob) {
+  RunChildDone event = run_step(RunChildDone{}, kind);
+  event.index = 2;
+  event.outcome = outcome;
+  event.child = id;
+  event.type = std::move(type);
+  event.duration_ms = 40;
+  return event;
+}
+
+TEST(EventProjection, AWorkflowBegins) {
+  RunCreated created{.run = kRun, .kind = RunKind::Batch, .total = 3, .job_count = 5};
+  EXPECT_EQ(run_story(created),
+            R"(workflow.created run {…,"workflow_type":"batch","total":3,"job_count":5})");
+  created.name = "order";
+  created.client_id = "order-7";
+  created.timeout_ms = 1000;
+  created.parent = {RunId(kJob), 1};
+  EXPECT_EQ(
+      run_story(created),
+      R"(workflow.created run {…,"workflow_type":"batch","workflow_name":"order",)"
+      R"("client_id":"order-7","parent_workflow_id":)" +
+          kJobText +
+          R"(,"step_index":1,"total":3,"job_count":5,"times_out_at":"2026-02-02T02:40:01.000Z"})");
+  EXPECT_EQ(run_story(run_step(RunStarted{})),
+            R"(workflow.started run {…,"workflow_type":"chain","workflow_name":"order"})");
+}
+
+TEST(EventProjection, ChainsAndDagsHaveStepsTheOthersJobs) {
+  auto told = [](RunKind kind, ChildState outcome) {
+    std::string text = run_story(child(kind, outcome));
+    return text.substr(0, text.find(' '));
+  };
+  for (RunKind kind : {RunKind::Chain, RunKind::Dag}) {
+    EXPECT_EQ(told(kind, ChildState::Completed), "workflow.step_completed");
+    EXPECT_EQ(told(kind, ChildState::Failed), "workflow.step_failed");
+  }
+  for (RunKind kind : {RunKind::Group, RunKind::Batch, RunKind::Map}) {
+    EXPECT_EQ(told(kind, ChildState::Completed), "workflow.job_completed");
+    EXPECT_EQ(told(kind, ChildState::Failed), "workflow.job_failed");
+  }
+  EXPECT_EQ(run_story(child(RunKind::Chain, ChildState::Completed)),
+            R"(workflow.step_completed run {…,"workflow_type":"chain","workflow_name":"order",)"
+            R"("step_index":2,"step_type":"a.b","job_id":)" +
+                kJobText + R"(,"duration_ms":40})");
+}
+
+TEST(EventProjection, OtherEndsOfSteps) {
+  EXPECT_EQ(run_story(child(RunKind::Chain, ChildState::Completed, "group")),
+            R"(workflow.step_completed run {…,"workflow_type":"chain","workflow_name":"order",)"
+            R"("step_index":2,"step_type":"group","child_workflow_id":)" +
+                kJobText + R"(,"duration_ms":40})");
+  RunChildDone skipped = child(RunKind::Dag, ChildState::Skipped, "a.b", {});
+  skipped.reason = "its condition is false: 1 > 2";
+  EXPECT_EQ(run_story(skipped),
+            R"(workflow.step_skipped run {…,"workflow_type":"dag","workflow_name":"order",)"
+            R"("step_index":2,"step_type":"a.b","reason":"its condition is false: 1 > 2"})");
+  skipped.outcome = ChildState::Cancelled;
+  EXPECT_EQ(run_story(skipped).substr(0, 21), "workflow.step_skipped");
+  EXPECT_EQ(run_story(child(RunKind::Group, ChildState::Cancelled)), "nothing");
+  RunChildDone callback = child(RunKind::Batch, ChildState::Failed);
+  callback.index = callback_index(CallbackRole::OnSuccess, 0);
+  EXPECT_EQ(run_story(callback), "nothing");
+}
+
+TEST(EventProjection, CallbacksAndEndsOfWorkflows) {
+  RunCallbackFired fired = run_step(RunCallbackFired{}, RunKind::Batch);
+  fired.role = CallbackRole::OnFailure;
+  fired.job = kJob;
+  EXPECT_EQ(run_story(fired),
+            R"(workflow.callback_fired run {…,"workflow_type":"batch","workflow_name":"order",)"
+            R"("callback":"on_failure","job_id":)" +
+                kJobText + "}");
+  RunFinished finished = run_step(RunFinished{}, RunKind::Batch);
+  finished.state = RunState::Completed;
+  EXPECT_EQ(run_story(finished),
+            R"(workflow.completed run {…,"workflow_type":"batch","workflow_name":"order"})");
+  finished.state = RunState::Failed;
+  finished.reason = "callback failed: on_success";
+  finished.failed_callbacks = 2;
+  EXPECT_EQ(run_story(finished),
+            R"(workflow.failed run {…,"workflow_type":"batch","workflow_name":"order",)"
+            R"("reason":"callback failed: on_success","failed_callbacks":["on_success"]})");
+  finished = run_step(RunFinished{});
+  finished.state = RunState::Cancelled;
+  EXPECT_EQ(run_story(finished),
+            R"(workflow.cancelled run {…,"workflow_type":"chain","workflow_name":"order"})");
+  RunRetried retried = run_step(RunRetried{});
+  retried.restart = {1, 3};
+  EXPECT_EQ(run_story(retried),
+            R"(workflow.retried run {…,"workflow_type":"chain","workflow_name":"order",)"
+            R"("restarted":2,"restarted_steps":[1,3]})");
+}
+
+TEST(EventFilter, OneWorkflow) {
+  OjsEvent event = projected(run_step(RunStarted{}))[0];
+  EXPECT_EQ(event.tenant, "acme");
+  EXPECT_TRUE((EventFilter{.workflow = kRun.text()}.wants(event)));
+  EXPECT_TRUE((EventFilter{.types = {"workflow.*"}, .tenant = "acme"}.wants(event)));
+  EXPECT_FALSE((EventFilter{.tenant = "other"}.wants(event)));
+  EXPECT_FALSE((EventFilter{.workflow = kJob.text()}.wants(event)));
+  EXPECT_FALSE((EventFilter{.queues = {"mail"}}.wants(event)));
+  EXPECT_FALSE((EventFilter{.workflow = kJob.text()}.wants(projected(step(JobExpired{}))[0])));
 }
 
 // The id is made of time and place alone: the same journal always gives the same ids, in order, and
@@ -248,13 +378,28 @@ TEST(EventFilter, TheServersOwnQueuesAreSilentUnlessNamed) {
 TEST(EventProjection, EveryTypeIsListed) {
   std::vector<std::string_view> names = event_type_names();
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
-  for (const auto& events :
-       {projected(created(JobState::Available)), projected(created(JobState::Scheduled)),
-        projected(failed(JobState::Retryable)), projected(failed(JobState::Discarded)),
-        projected(step(JobLeased{})), projected(step(LeaseExtended{})),
-        projected(step(JobCompleted{})), projected(step(JobRequeued{})),
-        projected(step(JobCancelled{})), projected(step(JobExpired{})),
-        projected(CronFired{"c", kJob, 0, 0}), projected(CronSkipped{"c", "r", 0, 0})})
+  for (const auto& events : {projected(created(JobState::Available)),
+                             projected(created(JobState::Scheduled)),
+                             projected(failed(JobState::Retryable)),
+                             projected(failed(JobState::Discarded)),
+                             projected(step(JobLeased{})),
+                             projected(step(LeaseExtended{})),
+                             projected(step(JobCompleted{})),
+                             projected(step(JobRequeued{})),
+                             projected(step(JobCancelled{})),
+                             projected(step(JobExpired{})),
+                             projected(CronFired{"c", kJob, 0, 0}),
+                             projected(CronSkipped{"c", "r", 0, 0}),
+                             projected(RunCreated{.run = kRun}),
+                             projected(run_step(RunStarted{})),
+                             projected(child(RunKind::Chain, ChildState::Completed)),
+                             projected(child(RunKind::Chain, ChildState::Failed)),
+                             projected(child(RunKind::Chain, ChildState::Skipped)),
+                             projected(child(RunKind::Group, ChildState::Completed)),
+                             projected(child(RunKind::Group, ChildState::Failed)),
+                             projected(run_step(RunCallbackFired{})),
+                             projected(run_step(RunFinished{})),
+                             projected(run_step(RunRetried{}))})
     for (const OjsEvent& event : events)
       EXPECT_TRUE(std::binary_search(names.begin(), names.end(), event.type)) << event.type;
 }

@@ -1,11 +1,14 @@
-// GET /ojs/v1/events and /v1/events: what happened, as a list with a cursor or as a stream.
+// GET /ojs/v1/events and /v1/events: what happened, as a list with a cursor or as a stream; and
+// /ojs/v1/workflows/{id}/events: the same of one workflow.
 #include <charconv>
 
 #include "api/app.h"
 #include "api/event_reader.h"
 #include "api/event_stream.h"
+#include "api/ojs/parse_workflow.h"
 #include "api/reader_pool.h"
 #include "api/routes.h"
+#include "api/waiting_task.h"
 #include "base/quote.h"
 
 namespace pawl::api {
@@ -63,6 +66,8 @@ Result<EventsQuery> parse_query(const Call& call, const Store& store) {
   PAWL_TRY(query.filter.types, comma_list(call, "types", "type"));
   PAWL_TRY(query.filter.queues, comma_list(call, "queues", "queue"));
   PAWL_TRY(query.filter.job_types, comma_list(call, "job_types", "job_type"));
+  if (std::string id = call.query("workflow_id"); !id.empty())
+    query.filter.workflow = workflow_id(id).text();
   PAWL_TRY(query.after, parse_after(call, store));
   query.latest = call.query("latest") == "true";
   if (std::string text = call.query("limit"); !text.empty()) {
@@ -85,16 +90,21 @@ http::Response render_page(Surface surface, const EventPage& page) {
   return json_response(surface, 200, std::move(body));
 }
 
+// Reader thread.
+void answer_page(App& app, Call& call, const EventsQuery& query) {
+  ReadBudget budget{.events_max = query.limit};
+  auto page = query.latest && !query.after
+                  ? read_latest_events(app.store(), query.filter, query.limit)
+                  : read_events(app.store(), query.after.value_or(journal_start(app.store())),
+                                query.filter, budget);
+  if (!page.ok()) return call.fail(page.error());
+  call.answer(render_page(call.surface(), *page));
+}
+
 void list_events(App& app, Call&& call, EventsQuery query) {
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [&app, shared, query = std::move(query)] {
-    ReadBudget budget{.events_max = query.limit};
-    auto page = query.latest && !query.after
-                    ? read_latest_events(app.store(), query.filter, query.limit)
-                    : read_events(app.store(), query.after.value_or(journal_start(app.store())),
-                                  query.filter, budget);
-    if (!page.ok()) return shared->fail(page.error());
-    shared->answer(render_page(shared->surface(), *page));
+    answer_page(app, *shared, query);
   };
   if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());
 }
@@ -120,11 +130,48 @@ void events(App& app, Call&& call) {
   list_events(app, std::move(call), std::move(query).value());
 }
 
+class FindWorkflow : public WaitingTask {
+ public:
+  FindWorkflow(RunId id, std::string tenant) : id_(id), tenant_(std::move(tenant)) {}
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    const Run* run = frame.state().find_run(id_);
+    found = run != nullptr && (tenant_.empty() || run->tenant == tenant_);
+    return std::nullopt;
+  }
+  bool found = false;
+
+ private:
+  RunId id_;
+  std::string tenant_;
+};
+
+// Events of a workflow that is not there would be an empty list for ever; so it is looked for
+// first, from a reader thread since that waits for the engine.
+void workflow_events(App& app, Call&& call) {
+  auto query = parse_query(call, app.store());
+  if (!query.ok()) return call.fail(query.error());
+  RunId id = workflow_id(call.params[0]);
+  query->filter.workflow = id.text();
+  auto shared = std::make_shared<Call>(std::move(call));
+  std::function<void()> work = [&app, shared, id, query = std::move(query).value()] {
+    auto look = std::make_shared<FindWorkflow>(id, query.filter.tenant);
+    if (Status ran = WaitingTask::run(app.engine(), look); !ran.ok())
+      return shared->fail(ran.error());
+    if (!look->found)
+      return shared->fail(
+          {ErrorCode::NotFound, "Workflow " + shared->params[0].substr(0, 128) + " not found"});
+    if (!wants_stream(*shared)) return answer_page(app, *shared, query);
+    stream_events(app, std::move(*shared), query);
+  };
+  if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());
+}
+
 }  // namespace
 
 void add_event_routes(Router& router) {
   router.add({"GET", "/ojs/v1/events", Scope::Read, Surface::Ojs, events});
   router.add({"GET", "/v1/events", Scope::Read, Surface::V1, events});
+  router.add({"GET", "/ojs/v1/workflows/{id}/events", Scope::Read, Surface::Ojs, workflow_events});
 }
 
 }  // namespace pawl::api

@@ -1,0 +1,78 @@
+// Explain: why a run or a job has not finished, in terms a person can act on (I7).
+//
+// Every unfinished run waits for something that is in its state: a worker, a time, a lease, a
+// paused queue, room under a limit, a nested run, a callback. This reads it off; nothing is
+// recorded for it. Bounded: the first kWaitsShownMax waits and next steps are told, the rest is
+// counted.
+//
+// Thread: the engine thread (it reads the state).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/workers.h"
+#include "kernel/state.h"
+
+namespace pawl::api {
+
+constexpr size_t kWaitsShownMax = 100;
+
+struct Wait {
+  std::string step_id;  // "0", "build", "2.1.on_success"; empty for a job on its own
+  std::string_view reason;
+  int64_t since_ms = 0;
+  int64_t until_ms = 0;  // 0 = nobody can say
+  std::string detail;    // one sentence
+  JobId job;             // nil if no job is concerned
+  std::string queue = {};
+  std::string worker = {};
+  std::string key = {};         // of a limit
+  int64_t jobs_ahead = -1;      // in the queue; -1 = not counted
+  int64_t worker_asked_ms = 0;  // when a worker last asked for the queue, 0 = never
+};
+
+struct NextStep {
+  std::string step_id;
+  std::string type;
+  std::string after;  // what it stands behind
+};
+
+struct Explanation {
+  std::vector<Wait> waits;
+  size_t waits_total = 0;
+  std::vector<NextStep> next;
+  size_t next_total = 0;
+};
+
+class Explainer {
+ public:
+  Explainer(const State& state, const WorkerRegistry& workers, int64_t now_ms)
+      : state_(state), workers_(workers), now_ms_(now_ms) {}
+
+  Explanation run(const Run& run);
+  Explanation job(const Job& job);
+
+ private:
+  void add_run(const Run& run, const std::string& prefix, size_t depth);
+  void add_child(const Run& run, uint32_t index, const std::string& step_id, size_t depth);
+  void add_callbacks(const Run& run, const std::string& prefix);
+  void add_next(const Run& run, uint32_t index, const std::string& prefix);
+  void add_job(const Job& job, const std::string& step_id);
+  void explain_available(const Job& job, Wait& wait);
+  bool held_by_limit(const Job& job, Wait& wait) const;
+  int64_t jobs_ahead(const Job& job);
+  bool full() const { return out_.waits.size() >= kWaitsShownMax; }
+
+  const State& state_;
+  const WorkerRegistry& workers_;
+  int64_t now_ms_;
+  size_t walk_left_ = 10'000;     // ready jobs that may still be walked past
+  size_t children_left_ = 1'000;  // that are read although nothing more is shown
+  Explanation out_;
+};
+
+// How a child is called inside its run: a dag's step by its name, any other by its index.
+std::string step_id_of(const State& state, const Run& run, uint32_t index);
+
+}  // namespace pawl::api
