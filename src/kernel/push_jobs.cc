@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kernel/finish_job.h"
+#include "kernel/run_flow.h"
 
 namespace pawl {
 namespace {
@@ -130,18 +131,26 @@ void create(Frame& frame, const NewJob& job, const JobId& id, int64_t scheduled_
 // A job that was admitted. Unique policies other than reject are carried out here.
 Pushed push(Frame& frame, const NewJob& job) {
   int64_t scheduled_ms = job.scheduled_ms;
+  JobId replaced;
   if (!job.unique.key.empty() && job.unique.on_conflict != OnConflict::Reject) {
     if (const Job* existing = find_conflict(frame.state(), job.unique, frame.now_ms())) {
       if (job.unique.on_conflict == OnConflict::Ignore) return {existing->id, false};
       if (job.unique.on_conflict == OnConflict::ReplaceExceptSchedule &&
           existing->state == JobState::Scheduled)
         scheduled_ms = existing->scheduled_ms;
-      if (!is_terminal(existing->state))
-        cancel_job(frame, *existing, "replaced by a newer unique job");
+      if (!is_terminal(existing->state)) {
+        replaced = existing->id;
+        JobCancelled event;
+        static_cast<JobStep&>(event) = step_of(*existing);
+        event.reason = "replaced by a newer unique job";
+        frame.emit(event);
+      }
     }
   }
   JobId id = job.id.is_nil() ? JobId(frame.fresh_id()) : job.id;
   create(frame, job, id, scheduled_ms);
+  // Only now: what a run does about it may want the same place or the same key.
+  if (!replaced.is_nil()) job_ended(frame, replaced);
   return {id, true};
 }
 
