@@ -64,39 +64,61 @@ const Run* State::find_run(const RunId& id) const {
 bool State::held_plan(const Run& run, uint32_t index, PlanNode& out) const {
   auto at = run.held.find(index);
   if (at != run.held.end()) return codec::decode(at->second, out);
+  if (!run.row_durable) return false;  // what the disk holds is of a forgotten run with this id
   auto row = cold_.get(Space::RunChild, child_row_key(run.id, index));
   return row && codec::decode(*row, out);
 }
 
 RunId State::each_run(const RunId& from, bool newest_first, size_t scan_max,
                       FunctionRef<bool(const Run&)> visit) const {
-  std::set<RunId> ids;
-  auto in_range = [&](const RunId& id) {
-    return from.is_nil() || (newest_first ? !(from < id) : !(id < from));
-  };
-  auto consider = [&](Resident* entity) {
-    if (entity->kind == EntityKind::Run && in_range(static_cast<Run*>(entity)->id))
-      ids.insert(static_cast<Run*>(entity)->id);
+  auto before = [&](const RunId& a, const RunId& b) { return newest_first ? b < a : a < b; };
+  std::vector<const Run*> changed_ones;  // may have no row yet
+  auto consider = [&](const Resident* entity) {
+    if (entity->kind != EntityKind::Run) return;
+    auto* run = static_cast<const Run*>(entity);
+    if (!run->forgotten && (from.is_nil() || !before(run->id, from))) changed_ones.push_back(run);
   };
   for (const auto& set : in_flight_)
-    for (Resident* entity : set) consider(entity);
+    for (const Resident* entity : set) consider(entity);
   dirty_.each(consider);
+  std::sort(changed_ones.begin(), changed_ones.end(),
+            [&](const Run* a, const Run* b) { return before(a->id, b->id); });
+  changed_ones.erase(std::unique(changed_ones.begin(), changed_ones.end()), changed_ones.end());
+
+  size_t next = 0;
+  size_t scanned = 0;
+  bool going = true;
+  RunId go_on;
+  auto offer = [&](const Run& run) {
+    if (scanned++ == scan_max) {
+      go_on = run.id;
+      return going = false;
+    }
+    return going = visit(run);
+  };
+  auto offer_changed_before = [&](const RunId* id) {
+    while (going && next < changed_ones.size() &&
+           (id == nullptr || before(changed_ones[next]->id, *id)))
+      offer(*changed_ones[next++]);
+    return going;
+  };
   std::string low = newest_first || from.is_nil() ? "" : from.bytes();
   std::string high = newest_first && !from.is_nil() ? from.bytes() + '\0' : "";
-  size_t limit = scan_max == SIZE_MAX ? scan_max : scan_max + 1;
-  cold_.scan(Space::Run, low, high, newest_first, limit,
-             [&](std::string_view key, std::string_view) {
-               ids.insert(RunId(*Uuid::from_bytes(key)));
-               return true;
+  cold_.scan(Space::Run, low, high, newest_first, SIZE_MAX,
+             [&](std::string_view key, std::string_view value) {
+               RunId id(*Uuid::from_bytes(key));
+               if (!offer_changed_before(&id)) return false;
+               if (const Run* resident = runs_.find(id)) {
+                 if (next < changed_ones.size() && changed_ones[next] == resident) ++next;
+                 return resident->forgotten || offer(*resident);
+               }
+               Run run;  // looked at, not kept: a walk must not fill the memory
+               PAWL_CHECK(decode_run(value, run));
+               run.has_row = run.row_durable = true;
+               return offer(run);
              });
-  std::vector<RunId> order(ids.begin(), ids.end());
-  if (newest_first) std::reverse(order.begin(), order.end());
-  for (size_t i = 0; i < order.size(); ++i) {
-    if (i == scan_max) return order[i];
-    const Run* run = find_run(order[i]);
-    if (run != nullptr && !visit(*run)) return RunId();
-  }
-  return RunId();
+  offer_changed_before(nullptr);
+  return go_on;
 }
 
 // --- events
@@ -126,7 +148,10 @@ void State::child_started(const JobParent& parent, const Uuid& child, Stamp stam
 
 void State::apply(const RunCreated& event, Stamp stamp) {
   child_started(event.parent, event.run, stamp);
-  if (resident_run(event.run) != nullptr) return;  // its row is newer
+  if (Run* known = resident_run(event.run)) {
+    if (!known->forgotten || known->version >= stamp.sequence) return;  // its row is newer
+    buried_runs_.emplace(known, runs_.take(known->id));
+  }
   auto fresh = std::make_unique<Run>();
   fresh->id = event.run;
   fresh->kind = event.kind;
@@ -164,11 +189,19 @@ void State::apply(const RunChildDone& event, Stamp stamp) {
   }
   run->children[event.index] = static_cast<char>(event.outcome);
   count_child(*run, event.outcome);
+  if (event.index >= run->next_child) run->next_child = event.index + 1;
+  bool good = event.outcome == ChildState::Completed || event.outcome == ChildState::Skipped;
+  if (good && !run->open_dependencies.empty())
+    for (uint32_t next : run->dependents[event.index]) --run->open_dependencies[next];
   if (!event.reason.empty()) run->reasons[event.index] = event.reason;
 }
 
 void State::apply(const RunCallbackFired& event, Stamp stamp) {
-  if (Run* run = run_for(event.run, stamp)) run->callbacks_fired |= role_bit(event.role);
+  Run* run = run_for(event.run, stamp);
+  if (run == nullptr) return;
+  run->callbacks_fired |= role_bit(event.role);
+  uint32_t index = callback_index(event.role, run->generation);
+  if (event.job != child_id(run->id, index)) run->ids[index] = event.job;
 }
 
 void State::apply(const RunFinished& event, Stamp stamp) {
@@ -189,6 +222,7 @@ void State::apply(const RunRetried& event, Stamp stamp) {
   run->reason.clear();
   run->callbacks_fired = run->callbacks_done = run->callbacks_failed = 0;
   run->failed = run->cancelled = 0;
+  run->open_dependencies.clear();
   for (char& child : run->children) {
     auto state = static_cast<ChildState>(child);
     if (state == ChildState::Failed || state == ChildState::Cancelled)
@@ -240,7 +274,7 @@ void State::collect_run(Run& run, std::vector<Row>& out) {
 
 void State::settle_run(Run& run) {
   if (run.forgotten) {
-    runs_.erase(run.id);
+    if (buried_runs_.erase(&run) == 0) runs_.erase(run.id);
     return;
   }
   if (run.due_ms() != 0) timers_.settled({run.due_ms(), TimerKind::Run, run.id});

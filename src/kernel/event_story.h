@@ -8,29 +8,23 @@
 
 #include "journal/record.h"
 #include "kernel/job.h"
+#include "kernel/run.h"
 
 namespace pawl {
 
-// Names jobs j1, j2, … in the order in which they are first seen.
+// Names jobs j1, j2, … and runs r1, r2, … in the order in which they are first seen.
 class JobNames {
  public:
-  const std::string& of(const JobId& id) {
-    std::string& name = names_[id];
-    if (name.empty()) {
-      name = "j" + std::to_string(names_.size());
-      ids_[name] = id;
-    }
-    return name;
-  }
+  const std::string& of(const JobId& id) { return of(id, "j", jobs_); }
+  const std::string& of(const RunId& id) { return of(id, "r", runs_); }
   void give(const JobId& id, const std::string& name) {
+    if (names_.count(id) == 0) ++jobs_;
     names_[id] = name;
     ids_[name] = id;
   }
   // A name nobody has stands for an id nobody has.
-  JobId id(const std::string& name) const {
-    auto at = ids_.find(name);
-    return at == ids_.end() ? JobId(Uuid::v7(1, 2, 3, 0)) : at->second;
-  }
+  JobId id(const std::string& name) const { return JobId(uuid(name)); }
+  RunId run_id(const std::string& name) const { return RunId(uuid(name)); }
   // Ids in a message → names.
   std::string rename(std::string text) const {
     for (const auto& [id, name] : names_)
@@ -40,8 +34,23 @@ class JobNames {
   }
 
  private:
-  std::map<JobId, std::string> names_;
-  std::map<std::string, JobId> ids_;
+  const std::string& of(const Uuid& id, const char* prefix, size_t& count) {
+    std::string& name = names_[id];
+    if (name.empty()) {
+      name = prefix + std::to_string(++count);
+      ids_[name] = id;
+    }
+    return name;
+  }
+  Uuid uuid(const std::string& name) const {
+    auto at = ids_.find(name);
+    return at == ids_.end() ? Uuid::v7(1, 2, 3, 0) : at->second;
+  }
+
+  std::map<Uuid, std::string> names_;
+  std::map<std::string, Uuid> ids_;
+  size_t jobs_ = 0;
+  size_t runs_ = 0;
 };
 
 class EventStory {
@@ -146,6 +155,39 @@ class EventStory {
   std::string details(const CronSkipped& e) {
     return e.name + " '" + e.reason + "' due" + when(e.due_ms) + " next" + when(e.next_ms);
   }
+  std::string place(const RunId& run, uint32_t index) {
+    return names_.of(run) + "/" +
+           (is_callback(index) ? std::string(role_name(callback_role(index)))
+                               : std::to_string(index));
+  }
+  static std::string outcome_name(ChildState outcome) {
+    constexpr const char* kNames[] = {"waiting", "started",   "done",
+                                      "failed",  "cancelled", "skipped"};
+    return kNames[static_cast<size_t>(outcome)];
+  }
+  std::string details(const RunCreated& e) {
+    std::string line =
+        names_.of(e.run) + " " + std::string(kind_name(e.kind)) + " of " + std::to_string(e.total);
+    return e.parent.run.is_nil() ? line : line + " as " + place(e.parent.run, e.parent.node);
+  }
+  std::string details(const RunStarted& e) { return names_.of(e.run); }
+  std::string details(const RunChildDone& e) {
+    return place(e.run, e.index) + " " + outcome_name(e.outcome) +
+           (e.reason.empty() ? "" : ": " + names_.rename(e.reason));
+  }
+  std::string details(const RunCallbackFired& e) {
+    return names_.of(e.run) + " " + std::string(role_name(e.role)) + " " + names_.of(e.job);
+  }
+  std::string details(const RunFinished& e) {
+    return names_.of(e.run) + " " + std::string(state_name(e.state)) +
+           (e.reason.empty() ? "" : ": " + e.reason);
+  }
+  std::string details(const RunRetried& e) {
+    std::string line = names_.of(e.run);
+    for (uint32_t index : e.restart) line += " " + std::to_string(index);
+    return line;
+  }
+  std::string details(const RunForgotten& e) { return names_.of(e.run); }
 
   JobNames& names_;
   int64_t now_ms_ = 0;

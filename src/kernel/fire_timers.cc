@@ -30,6 +30,7 @@ bool fire_timers(Frame& frame, size_t max) {
     if (timer != nullptr && timer->due_ms <= frame.now_ms()) {
       if (timer->kind == TimerKind::Run) {
         run_due(frame, RunId(timer->id));
+        if (frame.state().cold_failed()) return false;
         continue;
       }
       const Job* job = frame.state().find_job(JobId(timer->id));

@@ -4,10 +4,11 @@
 
 #include <string>
 
-#include "kernel/kernel_test_world.h"
+#include "kernel/run_test_world.h"
 
 namespace pawl {
 
+// Runs are named in their own order: r1, r2, …
 class RandomLife {
  public:
   explicit RandomLife(uint64_t draw) : draw_(draw) {}
@@ -16,7 +17,7 @@ class RandomLife {
   std::string step(World& world) {
     world.now_ms += static_cast<int64_t>(pick(3) == 0 ? pick(2000) : pick(3));
     std::string due = world.advance(0);
-    switch (pick(20)) {
+    switch (pick(24)) {
       case 0:
       case 1:
       case 2:
@@ -49,6 +50,12 @@ class RandomLife {
         return due + document(world);
       case 18:
         return due + cron(world);
+      case 19:
+      case 20:
+      case 21:
+        return due + run(world);
+      case 22:
+        return due + change_run(world);
       default:
         return due + settings(world);
     }
@@ -90,6 +97,52 @@ class RandomLife {
     }
     if (pick(20) == 0) job.queue_rate = static_cast<uint32_t>(1 + pick(5));
     return new_job(job, spec);
+  }
+  // Up to three levels of everything there is.
+  PlanNode random_plan(const World& world, int depth) {
+    constexpr const char* kGuards[] = {
+        "", "", "", "", "false", "size(results) > 0", "results[0] == 1"};
+    if (depth > 0 && (depth == 3 || pick(3) == 0)) {
+      auto kind = static_cast<RunKind>(1 + pick(5));
+      if (kind == RunKind::Map) {
+        PlanNode plan =
+            map_over(pick(2) == 0 ? "[1,2,3]" : "results", static_cast<uint32_t>(pick(3)));
+        plan.children[0] = codec::encoded(random_plan(world, 0));
+        return plan;
+      }
+      std::vector<PlanNode> children;
+      for (uint64_t i = 0, count = 1 + pick(3); i < count; ++i) {
+        children.push_back(random_plan(world, depth - 1));
+        children.back().when = kGuards[pick(std::size(kGuards))];
+        for (uint32_t j = 0; j < i && kind == RunKind::Dag; ++j)
+          if (pick(2) == 0) children.back().depends_on.push_back(j);
+      }
+      PlanNode plan = compose(kind, children);
+      plan.callbacks.resize(kCallbackRoles);
+      for (std::string& callback : plan.callbacks)
+        if (pick(2) == 0) callback = random_plan(world, 0).job;
+      if (pick(6) == 0) plan.id = RunId(Uuid::v7(kWorldStartMs, pick(3), 8, 0));
+      plan.timeout_ms = pick(5) == 0 ? static_cast<int64_t>(1 + pick(4000)) : 0;
+      plan.on_timeout = static_cast<RunTimeout>(pick(2));
+      return plan;
+    }
+    PlanNode node;
+    node.job = codec::encoded(random_job(world));
+    return node;
+  }
+  std::string run(World& world) {
+    PlanNode plan = random_plan(world, 3);
+    return world.frame([&](Frame& frame) { return world.refused(create_run(frame, plan, "")); });
+  }
+  std::string change_run(World& world) {
+    RunId id = world.names.run_id("r" + std::to_string(1 + pick(30)));
+    uint64_t what = pick(4);
+    return world.frame([&](Frame& frame) {
+      RunId cursor;
+      if (what == 0) return world.refused(cancel_run(frame, id, "asked"));
+      if (what == 1) return forget_runs(frame, world.now_ms - 2000, 3, cursor), std::string();
+      return world.refused(retry_run(frame, id));
+    });
   }
   std::string fetch(World& world) {
     FetchJobs command;

@@ -68,7 +68,7 @@ void State::collect_entity(Resident& entity, std::vector<Row>& out) {
       return;
     }
     case EntityKind::Run:
-      return;
+      return collect_run(static_cast<Run&>(entity), out);
   }
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 StateConfig tiny() {
   StateConfig config;
-  config.resident_jobs_max = 2;
+  config.resident_jobs_max = config.resident_runs_max = 2;
   config.ready_window_max = 4;
   config.timer_window_max = 4;
   config.docs_max = 1;
@@ -88,8 +88,18 @@ TEST(Rows, IndexRowsLeaveWithTheirJobs) {
       RandomLife(draw).step(world);
       disturb(world, mix64(draw));
     }
-    for (int i = 1; i < 500; ++i) world.cancel("j" + std::to_string(i));
+    for (int i = 1; i < 500; ++i)
+      world.frame([&](Frame& frame) {
+        RunId run = world.names.run_id("r" + std::to_string(i));
+        return world.refused(cancel_run(frame, run, "asked"));
+      });
+    for (int again = 0; again < 4; ++again)  // what is cancelled may call back under an old id
+      for (int i = 1; i < 2000; ++i)
+        for (const char* kind : {"j", "r"})  // an id may be a run first and then a job
+          world.cancel(kind + std::to_string(i));
     world.frame([&](Frame& frame) {
+      RunId cursor;
+      forget_runs(frame, world.now_ms, 10'000, cursor);
       forget_jobs(frame, {.from = JobId(),
                           .finished_before_ms = world.now_ms,
                           .at_most = 10'000,
@@ -99,7 +109,8 @@ TEST(Rows, IndexRowsLeaveWithTheirJobs) {
     for (int i = 0; i < 50; ++i) world.commit_rows();
     world.collect(SIZE_MAX);
     world.commit_rows();
-    for (Space space : {Space::Job, Space::Ready, Space::Due, Space::Unique, Space::Dead})
+    for (Space space : {Space::Job, Space::Run, Space::RunChild, Space::Ready, Space::Due,
+                        Space::Unique, Space::Dead})
       EXPECT_TRUE(world.cold.rows[space].empty())
           << "seed " << seed << " space " << static_cast<int>(space);
     EXPECT_EQ(world.state().tail_start(99), 99u);

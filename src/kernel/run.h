@@ -60,6 +60,7 @@ struct Run : Resident {
   // Of a dag, read off the plans when first needed: who waits for whom.
   std::vector<std::vector<uint32_t>> dependents;
   std::vector<std::vector<uint32_t>> depends_on;
+  std::vector<uint32_t> open_dependencies;  // how many of them have not completed
 
   ChildState child(uint32_t index) const { return static_cast<ChildState>(children[index]); }
   uint32_t done() const { return completed + failed + cancelled; }

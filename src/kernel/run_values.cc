@@ -1,5 +1,7 @@
 #include "kernel/run_values.h"
 
+#include <algorithm>
+
 #include "base/value.h"
 #include "expr/cache.h"
 #include "expr/convert.h"
@@ -51,7 +53,11 @@ struct ResultsScope {
   Value item;
   expr::Variables variables;
 
-  void load(const State& state, const ParentResults& parents) {
+  // An expression that names neither is spared the reading: a chain may hold thousands of guards.
+  void load(const State& state, std::string_view source, const JobParent& parent) {
+    ParentResults parents;
+    if (source.find("results") != source.npos || source.find("steps") != source.npos)
+      parents = parent_results(state, parent);
     Value::Array list;
     Value::Object by_name;
     for (uint32_t child : parents.children) {
@@ -73,7 +79,7 @@ Result<Value> map_items(const State& state, const PlanNode& plan, const JobParen
     if (literal.ok()) return literal;
   }
   ResultsScope scope;
-  scope.load(state, parent_results(state, parent));
+  scope.load(state, plan.over, parent);
   PAWL_TRY(auto program, programs().get(expr::unwrap_template(plan.over)));
   expr::Budget budget;
   PAWL_TRY(expr::Val value, program->evaluate(scope.variables, budget));
@@ -187,7 +193,7 @@ void render_parent_results(json::Writer& w, const State& state, const Job& job) 
 
 Result<bool> guard_holds(const State& state, const Run& run, uint32_t index, const PlanNode& node) {
   ResultsScope scope;
-  scope.load(state, parent_results(state, {run.id, index}));
+  scope.load(state, node.when, {run.id, index});
   PAWL_TRY(auto program, programs().get(expr::unwrap_template(node.when)));
   expr::Budget budget;
   return program->test(scope.variables, budget);
@@ -230,7 +236,15 @@ DagEdges dag_edges(const State& state, const Run& run) {
       for (uint32_t dependency : node.depends_on) cached.dependents[dependency].push_back(i);
     }
   }
-  return {run.depends_on, run.dependents};
+  if (cached.open_dependencies.empty()) {
+    for (const std::vector<uint32_t>& dependencies : run.depends_on)
+      cached.open_dependencies.push_back(static_cast<uint32_t>(
+          std::count_if(dependencies.begin(), dependencies.end(), [&](uint32_t dependency) {
+            return run.child(dependency) != ChildState::Completed &&
+                   run.child(dependency) != ChildState::Skipped;
+          })));
+  }
+  return {run.depends_on, run.dependents, run.open_dependencies};
 }
 
 Status admit_run(const State& state, const PlanNode& plan) {

@@ -40,6 +40,7 @@ Result<std::vector<std::string>> unfold_map(const State& state, const PlanNode& 
 struct DagEdges {
   const std::vector<std::vector<uint32_t>>& depends_on;
   const std::vector<std::vector<uint32_t>>& dependents;
+  const std::vector<uint32_t>& open;  // per child, how many it still waits for
 };
 DagEdges dag_edges(const State& state, const Run& run);
 

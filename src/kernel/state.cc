@@ -356,6 +356,8 @@ std::string State::digest() const {
   };
   each_job(JobId(), false, SIZE_MAX,
            [&](const Job& job) { return add(Space::Job, job.id.bytes(), encode_job(job)), true; });
+  each_run(RunId(), false, SIZE_MAX,
+           [&](const Run& run) { return add(Space::Run, run.id.bytes(), encode_run(run)), true; });
   each_queue(
       [&](const Queue& queue) { return add(Space::Queue, queue.name, encode_queue(queue)), true; });
   each_limit([&](const Limit& limit) {

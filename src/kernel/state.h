@@ -202,6 +202,7 @@ class State {
   mutable IdTable<Run> runs_;
   // Forgotten jobs whose id was taken by a new job before their row was removed.
   std::map<const Job*, std::unique_ptr<Job>> buried_;
+  std::map<const Run*, std::unique_ptr<Run>> buried_runs_;  // likewise
   mutable std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues_;
   std::map<std::string, std::unique_ptr<Limit>, std::less<>> limits_;
   std::map<std::string, std::unique_ptr<Cron>, std::less<>> crons_;
