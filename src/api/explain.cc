@@ -176,7 +176,9 @@ void Explainer::explain_available(const Job& job, Wait& wait) {
   }
   wait.reason = "worker";
   wait.detail = "waits for a worker on queue " + named(queue);
-  if (wait.jobs_ahead > 0) wait.detail += " behind " + std::to_string(wait.jobs_ahead) + " jobs";
+  if (wait.jobs_ahead > 0)
+    wait.detail += " behind " + std::to_string(wait.jobs_ahead) +
+                   (wait.jobs_ahead == 1 ? " other job" : " other jobs");
   if (wait.worker_asked_ms == 0) {
     wait.detail += "; none has asked since the server started";
   } else if (now_ms_ - wait.worker_asked_ms > kWorkerFreshMs) {
@@ -192,8 +194,9 @@ bool Explainer::held_by_limit(const Job& job, Wait& wait) const {
   std::string name = quoted(queue_of_scoped(limit->key));
   if (limit->settings.concurrency != 0 && limit->active >= limit->settings.concurrency) {
     wait.reason = "concurrency";
-    wait.detail = "all " + std::to_string(limit->settings.concurrency) +
-                  " places of the concurrency key " + name + " are taken";
+    wait.detail = std::to_string(limit->active) + " of the " +
+                  std::to_string(limit->settings.concurrency) + " that the concurrency key " +
+                  name + " allows are at work";
   } else if (int64_t ends_ms = limit->window_ms + limit->settings.period_ms;
              limit->settings.rate != 0 && now_ms_ < ends_ms &&
              limit->used >= limit->settings.rate) {

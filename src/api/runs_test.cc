@@ -59,6 +59,22 @@ TEST(ExplainJob, NamesEveryKindOfWait) {
   EXPECT_EQ(explained_job(world, R"("queue":"held")"), "available: queue_paused#0");
 }
 
+TEST(ExplainJob, LimitsAndActivation) {
+  ApiWorld world;
+  std::string one = R"("queue":"l","rate_limit":{"key":"one","concurrency":1})";
+  EXPECT_EQ(explained_job(world, one), "available: worker#0");
+  fetch(world, "l");
+  EXPECT_EQ(explained_job(world, one), "available: concurrency(one)#0");
+  std::string slow =
+      R"("queue":"r","rate_limit":{"key":"slow","rate":{"limit":1,"period":"PT1M"}})";
+  EXPECT_EQ(explained_job(world, slow), "available: worker#0");
+  fetch(world, "r");
+  EXPECT_EQ(explained_job(world, slow), "available: rate_limit(until)(slow)#0");
+  world.advance(60'001);
+  EXPECT_EQ(explained_job(world, slow), "available: worker#1");
+  EXPECT_EQ(explained_job(world, R"("pending":true)"), "pending: activation");
+}
+
 TEST(ExplainJob, WorkersAndLeases) {
   ApiWorld world;
   std::string id = push(world, "a.b", "q");
