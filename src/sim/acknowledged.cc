@@ -29,9 +29,49 @@ void Acknowledged::check(const State& state, const JournalModel& model) const {
       return verdict_.fail("I1 acknowledged",
                            "job " + short_name(id) + " was acknowledged and is gone");
     if (fact.final_state == JobState::None) continue;
+    if (fact.final_state == JobState::Cancelled && durable != nullptr && durable->restarted)
+      continue;
     if (job->state != fact.final_state || job->result != fact.result)
       return verdict_.fail("I1 acknowledged",
                            "job " + short_name(id) + " was acknowledged as finished and is not so");
+  }
+  check_runs(state, model);
+}
+
+// --- runs
+
+Acknowledged::RunFact& Acknowledged::fact_of(const ModelRun& run) {
+  RunFact& fact = run_facts_[run.birth.run];
+  if (fact.born != run.born) fact = {.born = run.born};
+  return fact;
+}
+
+void Acknowledged::run_exists(const ModelRun& run) { fact_of(run); }
+
+void Acknowledged::run_cancelled(const ModelRun& run, uint32_t generation) {
+  RunFact& fact = fact_of(run);
+  if (generation >= fact.generation) fact = {run.born, generation, true};
+}
+
+void Acknowledged::run_retried(const ModelRun& run, uint32_t generation) {
+  RunFact& fact = fact_of(run);
+  if (generation > fact.generation) fact = {run.born, generation, false};
+}
+
+void Acknowledged::check_runs(const State& state, const JournalModel& model) const {
+  for (const auto& [id, fact] : run_facts_) {
+    const ModelRun* durable = model.runs().find(id);
+    if (durable != nullptr && (durable->forgotten || durable->born != fact.born)) continue;
+    const Run* run = state.find_run(id);
+    if (run == nullptr)
+      return verdict_.fail("I1 acknowledged",
+                           "run " + short_name(JobId(id)) + " was acknowledged and is gone");
+    if (run->generation < fact.generation)
+      return verdict_.fail("I1 acknowledged",
+                           "run " + short_name(JobId(id)) + " was retried and is not");
+    if (fact.cancelled && run->generation == fact.generation && run->state != RunState::Cancelled)
+      return verdict_.fail("I1 acknowledged",
+                           "run " + short_name(JobId(id)) + " was cancelled and is not");
   }
 }
 

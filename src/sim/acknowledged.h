@@ -20,6 +20,9 @@ class Acknowledged {
   void pushed(const ModelJob& job);
   void completed(const ModelJob& job, const std::string& result);
   void cancelled(const ModelJob& job);
+  void run_exists(const ModelRun& run);
+  void run_cancelled(const ModelRun& run, uint32_t generation);
+  void run_retried(const ModelRun& run, uint32_t generation);
   // A lease was handed to a worker; the same one must never be handed out again (I6).
   void handed_out(uint64_t lease_sequence, const JobId& job);
 
@@ -33,7 +36,16 @@ class Acknowledged {
     JobState final_state = JobState::None;  // None: it is only known to exist
     std::string result = {};
   };
+  struct RunFact {
+    uint64_t born = 0;
+    uint32_t generation = 0;  // it has come at least so far
+    bool cancelled = false;   // in that generation
+  };
+  RunFact& fact_of(const ModelRun& run);
+  void check_runs(const State& state, const JournalModel& model) const;
+
   Verdict& verdict_;
+  std::map<RunId, RunFact> run_facts_;
   std::map<JobId, Fact> facts_;
   std::set<uint64_t> leases_;
 };

@@ -82,6 +82,42 @@ void audit_queues(const State& state, const JournalModel& model, Verdict& verdic
   verdict.expect(queues == model.queues().size(), "count", "a queue is gone");
 }
 
+void audit_runs(const State& state, const JournalModel& model, Verdict& verdict) {
+  size_t seen = 0;
+  state.each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
+    ++seen;
+    const ModelRun* known = model.runs().existing(run.id);
+    std::string name = "run " + short_name(JobId(run.id));
+    if (known == nullptr) {
+      verdict.fail("I1 state", name + " is there and should not be");
+      return false;
+    }
+    std::string children;
+    for (ChildState child : known->children) children += static_cast<char>(child);
+    bool same = run.state == known->state && run.generation == known->generation &&
+                run.kind == known->birth.kind && run.children == children &&
+                run.version == known->version && run.callbacks_fired == known->fired &&
+                run.callbacks_done == known->done && run.callbacks_failed == known->failed &&
+                (run.started_ms != 0) == known->started &&
+                (known->over() || run.deadline_ms == known->deadline_ms);
+    verdict.expect(same, "I1 state", name + " differs from the journal");
+    bool counted =
+        run.completed == known->good() && run.failed == known->count(ChildState::Failed) &&
+        run.cancelled == known->count(ChildState::Cancelled) && run.total == known->children.size();
+    verdict.expect(counted, "count", name + ": its counts are not a recount of its children");
+    return !verdict.failed();
+  });
+  if (verdict.failed()) return;
+  size_t expected = 0;
+  for (const auto& [id, run] : model.runs().all()) {
+    if (run.forgotten) continue;
+    ++expected;
+    if (state.find_run(id) == nullptr)
+      verdict.fail("I1 state", "run " + short_name(JobId(id)) + " is gone");
+  }
+  verdict.expect(seen == expected, "I1 state", "the list of runs misses some");
+}
+
 void audit_limits_and_crons(const State& state, const JournalModel& model, Verdict& verdict) {
   std::map<std::string, uint64_t> active;
   for (const auto& [id, job] : model.jobs())
@@ -137,6 +173,7 @@ void audit_indexes(const State& state, const JournalModel& model, Verdict& verdi
 
 void audit_entities(const State& state, const JournalModel& model, Verdict& verdict) {
   audit_jobs(state, model, verdict);
+  if (!verdict.failed()) audit_runs(state, model, verdict);
   if (!verdict.failed()) audit_queues(state, model, verdict);
   if (!verdict.failed()) audit_limits_and_crons(state, model, verdict);
   if (!verdict.failed()) audit_indexes(state, model, verdict);

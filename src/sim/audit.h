@@ -11,7 +11,7 @@
 
 namespace pawl::sim {
 
-// Jobs, counts, limits, crons, dead letters, unique keys, the next timer. Changes nothing.
+// Jobs, runs, counts, limits, crons, dead letters, unique keys, the next timer. Changes nothing.
 void audit_entities(const State& state, const JournalModel& model, Verdict& verdict);
 // Walks every waiting job: pulls all index windows into memory, so a core that should go on
 // spilling is thrown away afterwards.

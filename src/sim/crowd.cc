@@ -213,7 +213,9 @@ void Crowd::document() {
 
 void Crowd::client_acts() {
   uint64_t what = random_.below(100);
-  if (what < 45) return push();
+  if (what < 30) return push();
+  if (what < 38) return create_run();
+  if (what < 45) return about_a_run();
   if (what < 55) return about_a_job(JobOp::Cancel);
   if (what < 62) return about_a_job(JobOp::Read);
   if (what < 68) return about_a_job(JobOp::Revive);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernel/plan.h"
 #include "sim/chance.h"
 #include "sim/world.h"
 
@@ -43,6 +44,15 @@ class Crowd {
   JobId draw_known_job();
   JobId draw_client_id();
 
+  NewJob draw_member();
+  PlanNode draw_node(int depth);
+  PlanNode draw_plan(int depth);
+  void draw_callbacks(PlanNode& plan);
+  RunId draw_run(RunState wanted);
+  void learn_run(const RunId& run);
+  void create_run();
+  void about_a_run();
+
   void push();
   void about_a_job(JobOp op);
   void configure_queue();
@@ -58,6 +68,7 @@ class Crowd {
   void send(const std::string& story, const std::function<std::shared_ptr<SimTask>()>& make);
   std::shared_ptr<JobTask> job_task(JobOp op, LeaseClaim claim);
   void learn(const JobId& job);
+  void activate_all();
 
   World& world_;
   SimRandom& random_;
@@ -65,6 +76,7 @@ class Crowd {
   std::vector<std::string> queues_;
   std::vector<Worker> workers_;
   std::vector<JobId> known_;
+  std::vector<RunId> runs_;
   std::vector<JobId> client_ids_;
   uint64_t pushed_ = 0;
   uint64_t serial_ = 0;

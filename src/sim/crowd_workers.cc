@@ -111,16 +111,21 @@ void Crowd::open_all_gates() {
     call("resume " + queue, [=](Frame& frame) {
       (void)pawl::configure_queue(frame, queue, [](QueueSettings& now) { now = {}; }).ok();
     });
+  activate_all();
+  for (Worker& worker : workers_) worker.held.clear();
+}
+
+void Crowd::activate_all() {
   for (const auto& [id, job] : world_.model().jobs())
     if (job.state == JobState::Pending && !job.forgotten) {
       LeaseClaim claim;
       claim.job = id;
       send("activate " + short_name(id), [&] { return job_task(JobOp::Activate, claim); });
     }
-  for (Worker& worker : workers_) worker.held.clear();
 }
 
 void Crowd::work_off() {
+  activate_all();
   Worker& worker = workers_[0];
   auto task = std::make_shared<FetchTask>(world_.desk(), queues_, 1'000, worker.name);
   task->wants_mark = true;

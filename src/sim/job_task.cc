@@ -139,6 +139,9 @@ void JobTask::judge_effect(const ModelJob& job) const {
       if (job.born <= version_) desk_.acknowledged.cancelled(job);
       break;
     case JobOp::Return:
+      if (!job.birth.parent.run.is_nil() && point->state == JobState::Cancelled) break;
+      became({JobState::Available});
+      break;
     case JobOp::Activate:
     case JobOp::Revive:
       became({JobState::Available});

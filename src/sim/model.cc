@@ -1,6 +1,7 @@
 #include "sim/model.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pawl::sim {
 namespace {
@@ -22,8 +23,9 @@ bool listed(JobState from, JobState to) {
              to == S::Cancelled;
     case S::Discarded:
       return to == S::Available;
-    case S::Completed:
     case S::Cancelled:
+      return to == S::Available;  // by a retry of its run only, which the revival checks
+    case S::Completed:
       return false;
   }
   return false;
@@ -98,14 +100,14 @@ uint64_t JournalModel::waiting(const std::string& queue) const {
 int64_t JournalModel::first_due_ms() const {
   int64_t first = 0;
   for (const auto& [id, job] : jobs_) first = sooner(first, job.due_ms());
-  return first;
+  return sooner(first, runs_.first_due_ms());
 }
 
 size_t JournalModel::unfinished() const {
   size_t count = 0;
   for (const auto& [id, job] : jobs_)
     if (!job.forgotten && !job.finished()) ++count;
-  return count;
+  return count + runs_.unfinished();
 }
 
 void JournalModel::broken(std::string_view checker, const At& at, const JobId& job,
@@ -121,13 +123,22 @@ void JournalModel::read_record(uint64_t number, std::string_view bytes,
   head_ = number;
   auto events = journal::read_record(number, bytes);
   if (!events.ok()) return verdict_.fail("I1 record", events.error().message);
+  At last{};
   for (const journal::EventBytes& event : *events) {
+    if (event.first_of_frame && last.sequence != 0) frame_over(last);
+    last = {event.sequence, event.time_ms};
     verdict_.expect(event.time_ms >= now_ms_, "I2 time", "the journal's time went back");
     now_ms_ = std::max(now_ms_, event.time_ms);
     ++events_;
     read_event(event);
     after(event.sequence);
   }
+  if (last.sequence != 0) frame_over(last);
+}
+
+void JournalModel::frame_over(const At& at) {
+  for (const std::string& key : std::exchange(new_keys_, {})) check_unique(key, at);
+  runs_.frame_over(at.sequence);
 }
 
 void JournalModel::read_event(const journal::EventBytes& event) {
@@ -190,6 +201,7 @@ void JournalModel::move(ModelJob& job, JobState to, const At& at) {
     job.lease_until_ms = job.deadline_ms = 0;
   }
   job.state = to;
+  if (!job.birth.parent.run.is_nil()) runs_.job_moved(job.birth.parent);
 }
 
 // Who acts for a lease must still have it: time that has run out is dealt with before any input.
@@ -202,13 +214,13 @@ void JournalModel::check_lease_holds(const ModelJob& job, const At& at) {
     broken("I6 lease", at, job.birth.job, "a lease acted after the job's timeout");
 }
 
-void JournalModel::check_unique(const ModelJob& created, const At& at) {
-  if (created.birth.unique_key.empty() || created.birth.unique_key[0] != kStrictUniqueMark) return;
-  if (revived_keys_.count(created.birth.unique_key) != 0) return;
+// Within a frame the new job may come before the end of the one that it replaces.
+void JournalModel::check_unique(const std::string& key, const At& at) {
+  if (revived_keys_.count(key) != 0) return;
+  size_t unfinished = 0;
   for (const auto& [id, job] : jobs_)
-    if (id != created.birth.job && !job.forgotten && !job.finished() &&
-        job.birth.unique_key == created.birth.unique_key)
-      broken("unique", at, id, "two unfinished jobs have one unique key");
+    if (!job.forgotten && !job.finished() && job.birth.unique_key == key && ++unfinished > 1)
+      return broken("unique", at, id, "two unfinished jobs have one unique key");
 }
 
 }  // namespace pawl::sim

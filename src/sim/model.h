@@ -18,6 +18,7 @@
 #include "journal/events.h"
 #include "journal/record.h"
 #include "kernel/job.h"
+#include "sim/run_model.h"
 #include "sim/verdict.h"
 
 namespace pawl::sim {
@@ -50,6 +51,7 @@ struct ModelJob {
   std::string result;
   bool dead_letter = false;
   bool forgotten = false;
+  bool restarted = false;  // a retry of its run brought it back
   uint64_t checkpoint = 0;
   std::string progress;
   std::vector<ModelPoint> history;
@@ -94,7 +96,9 @@ struct ModelCron {
 
 class JournalModel {
  public:
-  explicit JournalModel(Verdict& verdict) : verdict_(verdict) {}
+  explicit JournalModel(Verdict& verdict) : verdict_(verdict), runs_(verdict, *this) {}
+  JournalModel(const JournalModel&) = delete;
+  JournalModel& operator=(const JournalModel&) = delete;
 
   // `after` is called when the event with that sequence has happened, for what claims to have seen
   // the world as of then.
@@ -107,21 +111,20 @@ class JournalModel {
   const std::map<std::string, ModelQueue>& queues() const { return queues_; }
   const std::map<std::string, ModelLimit>& limits() const { return limits_; }
   const std::map<std::string, ModelCron>& crons() const { return crons_; }
+  const RunModel& runs() const { return runs_; }
+  void restarted() { runs_.restarted(); }  // the engine was
   bool limit_allows(const ModelJob& job, int64_t now_ms) const;
   // The first job that a fetch from this queue should get now; null if none.
   const ModelJob* fetchable(const std::string& queue, int64_t now_ms) const;
   uint64_t waiting(const std::string& queue) const;  // jobs not finished and not active
-  int64_t first_due_ms() const;                      // of jobs; 0: none
-  size_t unfinished() const;
+  int64_t first_due_ms() const;                      // of jobs and runs; 0: none
+  size_t unfinished() const;                         // jobs and runs
   int64_t now_ms() const { return now_ms_; }
   uint64_t head() const { return head_; }
   uint64_t events() const { return events_; }
 
  private:
-  struct At {
-    uint64_t sequence;
-    int64_t time_ms;
-  };
+  using At = RunModel::At;
   void broken(std::string_view checker, const At& at, const JobId& job, std::string_view what);
   void read_event(const journal::EventBytes& event);
   uint32_t attempt_of(const JobId& id) const;
@@ -129,7 +132,8 @@ class JournalModel {
   void move(ModelJob& job, JobState to, const At& at);
   void note(ModelJob& job, const At& at);
   void check_lease_holds(const ModelJob& job, const At& at);
-  void check_unique(const ModelJob& job, const At& at);
+  void check_unique(const std::string& key, const At& at);
+  void frame_over(const At& at);
 
   void happened(const JobCreated& event, const At& at);
   void happened(const JobPromoted& event, const At& at);
@@ -154,17 +158,18 @@ class JournalModel {
   void happened(const CronFired& event, const At& at);
   void happened(const CronSkipped& event, const At& at);
 
-  // What no simulated request can cause.
   template <class Event>
-  void happened(const Event&, const At& at) {
-    broken("model", at, JobId(), "an event that the model does not know");
+  void happened(const Event& event, const At& at) {
+    runs_.happened(event, at);
   }
 
   Verdict& verdict_;
+  RunModel runs_;
   std::map<JobId, ModelJob> jobs_;
   std::map<std::string, ModelQueue> queues_;
   std::map<std::string, ModelLimit> limits_;
   std::map<std::string, ModelCron> crons_;
+  std::set<std::string> new_keys_;      // of the frame that is being read
   std::set<std::string> revived_keys_;  // a job that came back may share its key with a newer one
   std::set<std::string> deleted_crons_;
   std::map<std::string, int64_t> documents_;  // key → expires_ms

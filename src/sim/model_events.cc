@@ -50,7 +50,9 @@ void JournalModel::happened(const JobCreated& event, const At& at) {
   move(job, event.state, at);
   job.order = at.sequence;
   if (job.state == JobState::Available) queues_[event.queue].ready.insert(job.place());
-  check_unique(job, at);
+  if (!event.unique_key.empty() && event.unique_key[0] == kStrictUniqueMark)
+    new_keys_.insert(event.unique_key);
+  runs_.job_created(event, at);
   note(job, at);
 }
 
@@ -99,6 +101,7 @@ void JournalModel::happened(const JobLeased& event, const At& at) {
   job->worker = event.worker;
   job->lease_until_ms = event.lease_until_ms;
   job->deadline_ms = event.deadline_ms;
+  if (!job->birth.parent.run.is_nil()) runs_.job_leased(job->birth.parent);
   int64_t deadline_ms = job->spec.timeout_ms == 0 ? 0 : at.time_ms + job->spec.timeout_ms;
   if (event.deadline_ms != deadline_ms) broken("time", at, event.job, "wrong deadline");
   note(*job, at);
@@ -125,7 +128,8 @@ void JournalModel::happened(const JobCompleted& event, const At& at) {
 void JournalModel::happened(const JobFailed& event, const At& at) {
   ModelJob* job = step(event, at, attempt_of(event.job));
   if (job == nullptr) return;
-  bool exhausted = job->attempt >= job->birth.max_attempts;
+  bool exhausted =
+      job->attempt >= job->birth.max_attempts || !runs_.may_try_again(job->birth.parent);
   bool pointless = pointless_to_retry(*job, event.error);
   if (event.error.code == "timeout") {
     verdict_.reach(Probe::TimedOut);
@@ -165,6 +169,8 @@ void JournalModel::happened(const JobRequeued& event, const At& at) {
     verdict_.reach(Probe::Returned);
     check_lease_holds(*job, at);
   }
+  if (!runs_.may_try_again(job->birth.parent))
+    broken("I5 transition", at, event.job, "waits again, though its run has ended");
   move(*job, JobState::Available, at);
   queues_[event.queue].ready.insert(job->place());
   note(*job, at);
@@ -197,8 +203,11 @@ void JournalModel::happened(const JobRevived& event, const At& at) {
   if (job == nullptr) return;
   verdict_.reach(Probe::Revived);
   revived_keys_.insert(job->birth.unique_key);
-  if (job->state != JobState::Discarded)
-    broken("I5 transition", at, event.job, "only a discarded job comes back");
+  bool restarted = runs_.is_restarted(job->birth.parent, event.job);
+  bool may_come_back =
+      job->state == JobState::Discarded || (restarted && job->state == JobState::Cancelled);
+  if (!may_come_back) broken("I5 transition", at, event.job, "only a discarded job comes back");
+  job->restarted = job->restarted || restarted;
   if (event.was_dead_letter != job->dead_letter)
     broken("I5 transition", at, event.job, "wrong about the dead letter list");
   move(*job, JobState::Available, at);
@@ -220,6 +229,9 @@ void JournalModel::happened(const JobsForgotten& event, const At& at) {
     }
     ModelJob& job = found->second;
     if (!job.finished()) broken("I1 kept", at, id, "forgotten before it was finished");
+    const ModelRun* run = runs_.existing(job.birth.parent.run);
+    if (run != nullptr && (event.jobs.size() > 1 || job.state != JobState::Discarded))
+      broken("I1 kept", at, id, "forgotten before its run");
     if (job.birth.queue != event.queue) broken("I5 transition", at, id, "another queue's job");
     if (job.state != JobState::Discarded) verdict_.reach(Probe::ForgottenByRetention);
     dead += job.dead_letter ? 1 : 0;

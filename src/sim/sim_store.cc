@@ -1,44 +1,12 @@
 #include "sim/sim_store.h"
 
-#include "base/codec.h"
-#include "base/hash.h"
-#include "journal/record.h"
 #include "kernel/cold.h"
+#include "sim/record_rewrite.h"
 
 namespace pawl::sim {
 namespace {
 
 bool is(uint8_t space, Space wanted) { return space == static_cast<uint8_t>(wanted); }
-
-// The same record with one event turned into nothing: the deletion of a document that is not there.
-std::string without_last_event(uint64_t number, std::string_view record) {
-  auto events = journal::read_record(number, record);
-  if (!events.ok()) return std::string(record);
-  journal::RecordWriter writer(number);
-  std::string frames;
-  for (size_t i = 0; i < events->size();) {
-    size_t end = i + 1;
-    while (end < events->size() && !(*events)[end].first_of_frame) ++end;
-    std::string body;
-    codec::put_varint(body, static_cast<uint64_t>((*events)[i].time_ms));
-    codec::put_varint(body, end - i);
-    for (; i < end; ++i) {
-      bool skip = i + 1 == events->size();
-      std::string nothing = codec::encoded(DocDeleted{DocKind::Pool, "never there"});
-      std::string_view bytes = skip ? std::string_view(nothing) : (*events)[i].bytes;
-      EventType type = skip ? EventType::DocDeleted : (*events)[i].type;
-      codec::put_varint(body, static_cast<uint64_t>(type));
-      codec::put_varint(body, bytes.size());
-      body.append(bytes);
-    }
-    codec::put_varint(frames, body.size());
-    frames.append(body);
-  }
-  std::string out = std::string(record.substr(0, 3)) + frames;
-  uint32_t crc = crc32c(out);
-  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(crc >> shift));
-  return out;
-}
 
 }  // namespace
 

@@ -72,7 +72,7 @@ TEST_P(PlantedBug, IsFound) {
 
 constexpr Planted kPlanted[] = {
     {"drop_last_batch", "I1 acknowledged, I1 state"},
-    {"skip_event", "I1 acknowledged, I1 state, I2 replay"},
+    {"skip_event", "I1 acknowledged, I1 state, I2 replay, count, cron, index"},
     {"lose_due_rows", "index, I7 timers, liveness"},
     {"lose_ready_rows", "index, model fetch, order, liveness"},
     {"torn_batch", "I1 state, count, I2 replay"},
@@ -80,6 +80,10 @@ constexpr Planted kPlanted[] = {
     {"ignore_failed_commit", "I3 release"},
     {"fetch_reply_twice", "I6 lease"},
     {"stale_ack_accepted", "I6 lease"},
+    {"callback_twice", "I4 callback"},
+    {"retry_counted", "I4 fan-in"},
+    {"cancelled_member_lost", "I4 fan-in"},
+    {"advance_before_commit", "I3 release, I6 lease"},
     {"frozen_clock", "I7 timers, liveness"},
 };
 INSTANTIATE_TEST_SUITE_P(Simulation, PlantedBug, testing::ValuesIn(kPlanted),

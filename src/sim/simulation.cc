@@ -23,6 +23,10 @@ const NamedPlant kPlants[] = {
     {"ignore_failed_commit", [](WorldPlants& plants) { plants.ignore_failed_commit = true; }},
     {"fetch_reply_twice", [](WorldPlants& plants) { plants.fetch_reply_twice = true; }},
     {"stale_ack_accepted", [](WorldPlants& plants) { plants.stale_ack_accepted = true; }},
+    {"callback_twice", [](WorldPlants& plants) { plants.callback_twice = true; }},
+    {"retry_counted", [](WorldPlants& plants) { plants.retry_counted = true; }},
+    {"cancelled_member_lost", [](WorldPlants& plants) { plants.cancelled_member_lost = true; }},
+    {"advance_before_commit", [](WorldPlants& plants) { plants.advance_before_commit = true; }},
     {"frozen_clock", [](WorldPlants& plants) { plants.frozen_clock = true; }},
 };
 
@@ -77,7 +81,7 @@ void run_to_the_end(World& world, Crowd& crowd, Verdict& verdict) {
     world.tick();
   }
   verdict.expect(round < kRoundsToTheEnd, "liveness",
-                 std::to_string(world.model().unfinished()) + " jobs never end");
+                 std::to_string(world.model().unfinished()) + " jobs and runs never end");
   if (!verdict.failed()) world.audit(false);
   if (!verdict.failed()) world.audit(true);
 }

@@ -4,6 +4,7 @@
 
 #include "kernel/fetch_jobs.h"
 #include "kernel/job_notes.h"
+#include "kernel/run_values.h"
 #include "kernel/settings.h"
 
 namespace pawl::sim {
@@ -135,9 +136,21 @@ std::optional<Parking> FetchTask::run(Frame& frame, bool last_call) {
   for (const JobId& id : fetched.jobs) {
     const Job* job = frame.state().find_job(id);
     leases.push_back({id, job->attempt, job->version, job->lease_until_ms});
+    read_results(frame.state(), *job);
   }
   if (wants_mark) leave_mark(frame);
   return std::nullopt;
+}
+
+void FetchTask::read_results(const State& state, const Job& job) {
+  const Run* run = job.parent.run.is_nil() ? nullptr : state.find_run(job.parent.run);
+  if (run == nullptr || run->kind != RunKind::Chain || is_callback(job.parent.node)) return;
+  for (uint32_t i = 0; i < job.parent.node; ++i) {
+    JobId step(child_of(state, *run, i));
+    if (run->child(i) != ChildState::Completed || state.find_job(step) == nullptr) continue;
+    results.push_back({step, ""});
+    append_child_result(results.back().text, state, *run, i);
+  }
 }
 
 void FetchTask::judge_at_mark() {
@@ -155,6 +168,12 @@ void FetchTask::judge_at_mark() {
 }
 
 void FetchTask::judge_reply() {
+  for (const SeenResult& seen : results) {
+    const ModelJob* step = desk_.model.find(seen.step);
+    desk_.verdict.reach(Probe::ParentResultsSeen);
+    desk_.verdict.expect(step != nullptr && step->result == seen.text, "I4 results",
+                         "a step was given another result than the one that was acknowledged");
+  }
   for (const Lease& lease : leases) {
     const ModelJob* job = desk_.model.find(lease.job);
     const ModelPoint* point = job == nullptr ? nullptr : job->point_at(lease.sequence);

@@ -149,6 +149,12 @@ class FetchTask : public SimTask {
   int64_t wait_ms = 0;
 
   std::vector<Lease> leases;
+  // What earlier steps of their chains had given when these jobs were handed out.
+  struct SeenResult {
+    JobId step;
+    std::string text;
+  };
+  std::vector<SeenResult> results;
 
   void judge_at_mark() override;
   void judge_reply() override;
@@ -157,6 +163,8 @@ class FetchTask : public SimTask {
   std::optional<Parking> run(Frame& frame, bool last_call) override;
 
  private:
+  void read_results(const State& state, const Job& job);
+
   int64_t until_ms_ = 0;
   bool parked_ = false;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/record_rewrite.h"
+
 namespace pawl::sim {
 namespace {
 
@@ -56,6 +58,28 @@ void World::submit(const std::shared_ptr<SimTask>& task) {
   store_->watch_reads(true);
   core_->decide(task);
   store_->watch_reads(false);
+  auto* fetch = dynamic_cast<FetchTask*>(task.get());
+  if (plants_.advance_before_commit && fetch != nullptr) answer_too_early(*fetch);
+}
+
+// Planted: the next step of a run goes to a worker before the end of the last one is durable.
+void World::answer_too_early(FetchTask& fetch) {
+  bool next_step = std::any_of(fetch.leases.begin(), fetch.leases.end(), [&](const Lease& lease) {
+    const Job* job = core_->state().find_job(lease.job);
+    return job != nullptr && !job->parent.run.is_nil() && job->parent.node > 0;
+  });
+  if (!next_step) return;
+  fetch.needs_record = core_->journal_head() + 1;
+  fetch.durable();
+}
+
+void World::spoil(Batch& batch) const {
+  if (batch.number == 0) return;
+  if (plants_.callback_twice) batch.journal = with_callbacks_twice(batch.number, batch.journal);
+  if (plants_.retry_counted)
+    batch.journal = with_retries_counted(batch.number, batch.journal, model_);
+  if (plants_.cancelled_member_lost)
+    batch.journal = without_cancelled_members(batch.number, batch.journal);
 }
 
 void World::advance(int64_t by_ms) {
@@ -77,6 +101,7 @@ void World::seal(bool idle) {
   PAWL_CHECK(!in_flight_);
   InFlight next;
   next.sealed = core_->seal(idle);
+  spoil(next.sealed.batch);
   for (const TaskPtr& task : next.sealed.tasks)
     static_cast<SimTask&>(*task).needs_record = core_->journal_head();
   const Batch& batch = next.sealed.batch;
@@ -224,6 +249,7 @@ void World::reopen() {
   }
   if (!try_open()) return verdict_.fail("I1 recovery", "the disk cannot be opened after a crash");
   desk_.durable_head = store_->durable_head();
+  model_.restarted();
   if (core_->recovery().events > 0) verdict_.reach(Probe::TailFolded);
   verdict_.tell(told() + "reopened, " + std::to_string(core_->recovery().records) +
                 " records folded");

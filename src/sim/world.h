@@ -24,6 +24,10 @@ struct WorldPlants {
   bool fetch_reply_twice = false;
   bool stale_ack_accepted = false;
   bool frozen_clock = false;
+  bool callback_twice = false;
+  bool retry_counted = false;
+  bool cancelled_member_lost = false;
+  bool advance_before_commit = false;
 };
 
 class World {
@@ -70,6 +74,8 @@ class World {
   bool try_open();
   void read_durable_record();
   void release();
+  void spoil(Batch& batch) const;
+  void answer_too_early(FetchTask& fetch);
   void count_crash(bool kept);
   void check_bounds();
   void check_parked();

@@ -1,0 +1,391 @@
+// What each run event means, and where it may stand.
+#include "sim/run_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernel/run.h"
+#include "sim/model.h"
+
+namespace pawl::sim {
+namespace {
+
+uint32_t bit(CallbackRole role) { return 1u << static_cast<uint32_t>(role); }
+
+bool is_good(ChildState state) {
+  return state == ChildState::Completed || state == ChildState::Skipped;
+}
+
+bool is_open(ChildState state) {
+  return state == ChildState::Waiting || state == ChildState::Started;
+}
+
+}  // namespace
+
+uint32_t ModelRun::count(ChildState wanted) const {
+  return static_cast<uint32_t>(std::count(children.begin(), children.end(), wanted));
+}
+
+const ModelRun* RunModel::find(const RunId& id) const {
+  auto at = runs_.find(id);
+  return at == runs_.end() ? nullptr : &at->second;
+}
+
+const ModelRun* RunModel::existing(const RunId& id) const {
+  const ModelRun* run = find(id);
+  return run != nullptr && !run->forgotten ? run : nullptr;
+}
+
+int64_t RunModel::first_due_ms() const {
+  int64_t first = 0;
+  for (const auto& [id, run] : runs_)
+    if (!run.over() && !run.forgotten && run.deadline_ms != 0 &&
+        (first == 0 || run.deadline_ms < first))
+      first = run.deadline_ms;
+  return first;
+}
+
+size_t RunModel::unfinished() const {
+  return static_cast<size_t>(std::count_if(runs_.begin(), runs_.end(), [](const auto& entry) {
+    return !entry.second.forgotten && !entry.second.over();
+  }));
+}
+
+bool RunModel::may_try_again(const JobParent& parent) const {
+  if (parent.run.is_nil()) return true;
+  bool callback = is_callback(parent.node);
+  if (callback && callback_role(parent.node) == CallbackRole::OnCancel) return true;
+  const ModelRun* run = existing(parent.run);
+  if (run == nullptr || run->over()) return false;
+  return !callback || callback_generation(parent.node) == run->generation;
+}
+
+bool RunModel::is_restarted(const JobParent& parent, const JobId& job) const {
+  const ModelRun* run = existing(parent.run);
+  return run != nullptr && retried_.count(parent.run) != 0 && !is_callback(parent.node) &&
+         run->children[parent.node] == ChildState::Started && run->filled_by[parent.node] == job;
+}
+
+void RunModel::broken(std::string_view checker, const RunId& run, std::string_view what) {
+  verdict_.fail(checker, "record " + std::to_string(journal::record_of(sequence_)) + " event " +
+                             std::to_string(journal::index_of(sequence_)) + " run " +
+                             short_name(JobId(run)) + ": " + std::string(what));
+}
+
+void RunModel::tell(const RunId& run, std::string what) {
+  verdict_.tell("  run " + short_name(JobId(run)) + " " + std::move(what));
+}
+
+ModelRun* RunModel::step(const RunId& id, const At& at) {
+  sequence_ = at.sequence;
+  auto found = runs_.find(id);
+  if (found == runs_.end() || found->second.forgotten) {
+    broken("I5 run", id, "an event about a run that is not there");
+    return nullptr;
+  }
+  touched_.insert(id);
+  found->second.version = at.sequence;
+  return &found->second;
+}
+
+bool RunModel::is_alive(const Uuid& child) const {
+  if (child.is_nil()) return false;
+  if (const ModelRun* nested = existing(RunId(child))) return !nested->over();
+  const ModelJob* job = jobs_.existing(JobId(child));
+  return job != nullptr && !job->finished();
+}
+
+// --- beginnings
+
+// What must have come before a child: in a chain the steps before it, in a dag what it depends on,
+// in a map those that leave it room.
+bool RunModel::may_start(const ModelRun& run, uint32_t index) const {
+  auto plan = run.plans.find(index);
+  switch (run.birth.kind) {
+    case RunKind::Chain:
+      return std::all_of(run.children.begin(), run.children.begin() + index, is_good);
+    case RunKind::Dag:
+      return plan != run.plans.end() &&
+             std::all_of(plan->second.depends_on.begin(), plan->second.depends_on.end(),
+                         [&](uint32_t before) { return is_good(run.children[before]); });
+    case RunKind::Map:
+      if (run.children[index] == ChildState::Started) return true;  // again, by a retry
+      return run.birth.concurrency == 0 || run.count(ChildState::Started) < run.birth.concurrency;
+    case RunKind::Group:
+    case RunKind::Batch:
+      return true;
+    case RunKind::None:
+      return false;
+  }
+  return false;
+}
+
+void RunModel::take_place(const JobParent& parent, const Uuid& child, const At& at) {
+  ModelRun* run = step(parent.run, at);
+  if (run == nullptr) return;
+  tell(parent.run, "starts child " + std::to_string(parent.node) + " " + short_name(JobId(child)));
+  if (parent.node >= run->children.size())
+    return broken("I5 run", parent.run, "a child in a place that it does not have");
+  ChildState& state = run->children[parent.node];
+  // By a retry, if what was there has been deleted; it may come back under the same id.
+  const Uuid& before = run->filled_by[parent.node];
+  bool again = state == ChildState::Started && retried_.count(parent.run) != 0 &&
+               (before == child || !is_alive(before));
+  if (state != ChildState::Waiting && !again)
+    return broken("I4 advance", parent.run, "a child was started twice");
+  if (run->over()) broken("I5 run", parent.run, "a child was started after the end");
+  if (!may_start(*run, parent.node)) broken("I4 advance", parent.run, "a child started too early");
+  auto plan = run->plans.find(parent.node);
+  if (plan != run->plans.end() && plan->second.when == "false")
+    broken("I4 advance", parent.run, "a child was started against its condition");
+  if (run->birth.kind == RunKind::Map && parent.node >= run->birth.concurrency &&
+      run->birth.concurrency != 0)
+    verdict_.reach(Probe::MapRefill);
+  state = ChildState::Started;
+  run->filled_by[parent.node] = child;
+}
+
+void RunModel::job_created(const JobCreated& event, const At& at) {
+  if (event.parent.run.is_nil()) return;
+  if (!is_callback(event.parent.node)) return take_place(event.parent, event.job, at);
+  sequence_ = at.sequence;
+  if (called_.erase(event.job) == 0)
+    broken("I4 callback", event.parent.run, "the job of a callback that was not called");
+}
+
+void RunModel::job_moved(const JobParent& parent) {
+  if (existing(parent.run) != nullptr) touched_.insert(parent.run);
+}
+
+void RunModel::happened(const RunCreated& event, const At& at) {
+  sequence_ = at.sequence;
+  if (existing(event.run) != nullptr) return broken("I5 run", event.run, "created twice");
+  if (!event.parent.run.is_nil()) take_place(event.parent, event.run, at);
+  tell(event.run, "is created, kind " + std::to_string(static_cast<int>(event.kind)) + ", of " +
+                      std::to_string(event.total));
+  ModelRun& run = runs_[event.run] = {};
+  touched_.insert(event.run);
+  run.birth = event;
+  run.born = run.version = at.sequence;
+  run.lives = life_;
+  run.children.assign(event.total, ChildState::Waiting);
+  run.filled_by.resize(event.total);
+  run.deadline_ms = event.timeout_ms == 0 ? 0 : at.time_ms + event.timeout_ms;
+  for (const HeldChild& held : event.held) {
+    PlanNode plan;
+    if (!codec::decode(held.plan, plan)) broken("I1 record", event.run, "a plan cannot be read");
+    if (is_callback(held.index)) {
+      run.has_callback[static_cast<size_t>(callback_role(held.index))] = true;
+    } else if (held.index < event.total) {
+      run.plans[held.index] = plan;
+    } else {
+      broken("I5 run", event.run, "a plan for a child that it does not have");
+    }
+  }
+}
+
+void RunModel::happened(const RunStarted& event, const At& at) {
+  ModelRun* run = step(event.run, at);
+  if (run == nullptr) return;
+  if (run->started) broken("I5 run", event.run, "began twice");
+  run->started = true;
+}
+
+// --- ends of children
+
+void RunModel::check_outcome(const ModelRun& run, const RunChildDone& event) {
+  ChildState expected = ChildState::Waiting;
+  if (const ModelRun* nested = existing(RunId(event.child))) {
+    expected = nested->state == RunState::Completed   ? ChildState::Completed
+               : nested->state == RunState::Failed    ? ChildState::Failed
+               : nested->state == RunState::Cancelled ? ChildState::Cancelled
+                                                      : ChildState::Waiting;
+    verdict_.reach(Probe::NestedFanIn);
+  } else if (const ModelJob* job = jobs_.existing(JobId(event.child))) {
+    bool its_own = job->birth.parent.run == event.run && job->birth.parent.node == event.index;
+    if (!its_own) return broken("I4 fan-in", event.run, "another's job was counted");
+    expected = job->state == JobState::Completed   ? ChildState::Completed
+               : job->state == JobState::Cancelled ? ChildState::Cancelled
+               : job->state == JobState::Discarded ? ChildState::Failed
+                                                   : ChildState::Waiting;
+  }
+  if (expected == ChildState::Waiting)
+    return broken("I4 fan-in", event.run, "a child was counted that has not ended");
+  // Who gives up while the others go on has failed them.
+  if (expected == ChildState::Cancelled && !run.over()) expected = ChildState::Failed;
+  if (event.outcome != expected)
+    broken("count", event.run, "a child was counted as something else");
+}
+
+void RunModel::check_never_started(const ModelRun& run, const RunChildDone& event) {
+  auto plan = run.plans.find(event.index);
+  if (is_alive(run.filled_by[event.index]))
+    return broken("I4 fan-in", event.run, "a child was counted that is at work");
+  switch (event.outcome) {
+    case ChildState::Skipped:
+      verdict_.reach(run.birth.kind == RunKind::Dag ? Probe::DagSkip : Probe::GuardSkip);
+      if (plan == run.plans.end() || plan->second.when.empty() || plan->second.when == "true")
+        broken("I4 advance", event.run, "a child was skipped against its condition");
+      return;
+    case ChildState::Failed:
+      verdict_.reach(Probe::ChildNeverStarted);
+      if (event.reason.empty()) broken("I7 reason", event.run, "a child failed without a reason");
+      return;
+    case ChildState::Cancelled: {
+      bool stuck =
+          run.birth.kind == RunKind::Dag && plan != run.plans.end() &&
+          std::any_of(plan->second.depends_on.begin(), plan->second.depends_on.end(),
+                      [&](uint32_t before) {
+                        return !is_good(run.children[before]) && !is_open(run.children[before]);
+                      });
+      verdict_.reach(Probe::DagCancel);
+      if (!stuck) broken("I4 advance", event.run, "a child was given up that could have run");
+      return;
+    }
+    case ChildState::Waiting:
+    case ChildState::Started:
+    case ChildState::Completed:
+      return broken("I4 fan-in", event.run, "a child that was never there has ended well");
+  }
+}
+
+void RunModel::callback_done(ModelRun& run, const RunChildDone& event) {
+  CallbackRole role = callback_role(event.index);
+  if (callback_generation(event.index) != run.generation)
+    return broken("I4 callback", event.run, "a callback of an earlier life was counted");
+  if ((run.fired & bit(role)) == 0)
+    return broken("I4 callback", event.run, "a callback ended that was not called");
+  if ((run.done & bit(role)) != 0)
+    return broken("I4 callback", event.run, "a callback ended twice");
+  if (!event.child.is_nil()) {
+    if (event.child != run.callback_jobs[static_cast<size_t>(role)])
+      broken("I4 callback", event.run, "another job was counted as its callback");
+    check_outcome(run, event);
+  } else {
+    called_.erase(run.callback_jobs[static_cast<size_t>(role)]);
+  }
+  if (life_ != run.fired_life) verdict_.reach(Probe::CallbackAfterCrash);
+  run.done |= bit(role);
+  if (event.outcome != ChildState::Completed) run.failed |= bit(role);
+}
+
+void RunModel::happened(const RunChildDone& event, const At& at) {
+  ModelRun* run = step(event.run, at);
+  if (run == nullptr) return;
+  tell(event.run, "counts child " + std::to_string(event.index) + " as " +
+                      std::to_string(static_cast<int>(event.outcome)));
+  if (is_callback(event.index)) return callback_done(*run, event);
+  if (event.index >= run->children.size())
+    return broken("I5 run", event.run, "a child in a place that it does not have");
+  ChildState& state = run->children[event.index];
+  if (!is_open(state)) return broken("I4 fan-in", event.run, "a child was counted twice");
+  if (event.child.is_nil()) {
+    check_never_started(*run, event);
+  } else {
+    if (event.child != run->filled_by[event.index])
+      broken("I4 fan-in", event.run, "another was counted as its child");
+    check_outcome(*run, event);
+  }
+  if (run->over()) verdict_.reach(Probe::CountedAfterTheEnd);
+  state = event.outcome;
+}
+
+// --- callbacks and the end
+
+uint32_t RunModel::demanded_callbacks(const ModelRun& run) const {
+  if (run.birth.kind != RunKind::Batch || !run.all_done()) return 0;
+  uint32_t roles = bit(CallbackRole::OnComplete) |
+                   bit(run.bad() == 0 ? CallbackRole::OnSuccess : CallbackRole::OnFailure);
+  for (size_t role = 0; role < kCallbackRoles; ++role)
+    if (!run.has_callback[role]) roles &= ~(1u << role);
+  return roles & ~run.spared;
+}
+
+void RunModel::happened(const RunCallbackFired& event, const At& at) {
+  ModelRun* run = step(event.run, at);
+  if (run == nullptr) return;
+  tell(event.run, "calls back, role " + std::to_string(static_cast<int>(event.role)));
+  if ((run->fired & bit(event.role)) != 0)
+    return broken("I4 callback", event.run, "a callback was called twice");
+  bool demanded = event.role == CallbackRole::OnCancel
+                      ? run->state == RunState::Cancelled
+                      : !run->over() && (demanded_callbacks(*run) & bit(event.role)) != 0;
+  if (!demanded) broken("I4 callback", event.run, "a callback was called that nothing asked for");
+  run->fired |= bit(event.role);
+  run->fired_life = life_;
+  run->callback_jobs[static_cast<size_t>(event.role)] = event.job;
+  called_.insert(event.job);
+}
+
+bool RunModel::ended_by_itself(const ModelRun& run, RunState state) const {
+  if (run.birth.kind == RunKind::Batch) {
+    bool called_back =
+        run.all_done() && run.fired == demanded_callbacks(run) && run.done == run.fired;
+    return called_back && (state == RunState::Failed) == (run.failed != 0);
+  }
+  if (state == RunState::Failed && run.birth.kind == RunKind::Chain) return run.bad() > 0;
+  return run.all_done() && (state == RunState::Failed) == (run.bad() > 0);
+}
+
+void RunModel::happened(const RunFinished& event, const At& at) {
+  ModelRun* run = step(event.run, at);
+  if (run == nullptr) return;
+  tell(event.run, "ends as " + std::to_string(static_cast<int>(event.state)));
+  if (run->over()) return broken("I5 run", event.run, "ended twice");
+  bool late = run->deadline_ms != 0 && run->deadline_ms <= at.time_ms;
+  if (event.state == RunState::Running || event.state == RunState::None)
+    return broken("I5 run", event.run, "ended in no final state");
+  if (event.state == RunState::Completed && !ended_by_itself(*run, event.state))
+    broken("I4 fan-in", event.run, "completed before all it consists of");
+  if (event.state == RunState::Failed && !ended_by_itself(*run, event.state)) {
+    verdict_.reach(Probe::RunTimedOut);
+    if (!late || run->birth.on_timeout != RunTimeout::Fail)
+      broken("I4 fan-in", event.run, "failed without a cause");
+  }
+  if (event.state == RunState::Cancelled) verdict_.reach(Probe::RunCancelled);
+  if (event.failed_callbacks != run->failed)
+    broken("count", event.run, "wrong about the callbacks that failed");
+  run->state = event.state;
+}
+
+void RunModel::happened(const RunRetried& event, const At& at) {
+  ModelRun* run = step(event.run, at);
+  if (run == nullptr) return;
+  tell(event.run, "is retried");
+  bool nested = !run->birth.parent.run.is_nil();
+  bool with_parent = nested && retried_.count(run->birth.parent.run) != 0;
+  if (nested ? !with_parent : run->state != RunState::Failed)
+    broken("I5 run", event.run, "retried though nobody may");
+  if (!run->over()) broken("I5 run", event.run, "retried while running");
+  verdict_.reach(nested ? Probe::NestedRunRetried : Probe::RunRetried);
+  retried_.insert(event.run);
+  std::set<uint32_t> restart(event.restart.begin(), event.restart.end());
+  bool nothing_else = run->bad() == 0 && run->all_done();
+  run->spared = nothing_else ? run->done & ~run->failed : 0;
+  for (uint32_t i = 0; i < run->children.size(); ++i) {
+    ChildState& state = run->children[i];
+    bool again = restart.erase(i) != 0;
+    if (is_good(state) || is_open(state)) {
+      if (again) broken("I5 run", event.run, "what had not failed is done again");
+      continue;
+    }
+    if (state == ChildState::Failed && !again)
+      broken("I5 run", event.run, "what had failed is not done again");
+    state = again ? ChildState::Started : ChildState::Waiting;
+  }
+  if (!restart.empty()) broken("I5 run", event.run, "retries a child that it does not have");
+  run->state = RunState::Running;
+  ++run->generation;
+  run->fired = run->done = run->failed = 0;
+  run->deadline_ms = run->birth.timeout_ms == 0 ? 0 : at.time_ms + run->birth.timeout_ms;
+}
+
+void RunModel::happened(const RunForgotten& event, const At& at) {
+  ModelRun* run = step(event.run, at);
+  if (run == nullptr) return;
+  verdict_.reach(Probe::RunForgotten);
+  if (!run->over()) broken("I1 kept", event.run, "forgotten while running");
+  run->forgotten = true;
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,117 @@
+// RunModel: what the durable journal says about runs, told again by other code.
+//
+// It takes nothing from the kernel but the plan that a run was created with. Every run event must
+// be legal where it stands (I5), and whenever a frame is over every run it touched must be at rest:
+// what had to follow from the ends of its children has followed, once (I4). So a run that is still
+// running always has something at work that will move it on (I7).
+#pragma once
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "journal/events.h"
+#include "kernel/plan.h"
+#include "sim/verdict.h"
+
+namespace pawl::sim {
+
+class JournalModel;
+
+struct ModelRun {
+  RunCreated birth;
+  std::map<uint32_t, PlanNode> plans;  // those of its children that the journal tells
+  std::array<bool, kCallbackRoles> has_callback{};
+  RunState state = RunState::Running;
+  uint64_t born = 0;
+  uint64_t version = 0;
+  uint32_t generation = 0;
+  uint64_t lives = 0;       // the engine's, when it was created
+  uint64_t fired_life = 0;  // and when its callbacks were fired
+  bool started = false;
+  bool forgotten = false;
+  int64_t deadline_ms = 0;
+  std::vector<ChildState> children;
+  std::vector<Uuid> filled_by;  // the job or nested run that took each place last
+  uint32_t fired = 0;           // bits per CallbackRole, of this generation
+  uint32_t done = 0;
+  uint32_t failed = 0;
+  uint32_t spared = 0;  // called back well before a retry that had nothing else to do
+  std::array<JobId, kCallbackRoles> callback_jobs;
+
+  bool over() const { return state != RunState::Running; }
+  uint32_t count(ChildState state) const;
+  uint32_t good() const { return count(ChildState::Completed) + count(ChildState::Skipped); }
+  uint32_t bad() const { return count(ChildState::Failed) + count(ChildState::Cancelled); }
+  bool all_done() const { return good() + bad() == children.size(); }
+};
+
+class RunModel {
+ public:
+  struct At {
+    uint64_t sequence;
+    int64_t time_ms;
+  };
+
+  RunModel(Verdict& verdict, const JournalModel& jobs) : verdict_(verdict), jobs_(jobs) {}
+
+  // Forgotten ones too; null if there never was one.
+  const ModelRun* find(const RunId& id) const;
+  const ModelRun* existing(const RunId& id) const;
+  const std::map<RunId, ModelRun>& all() const { return runs_; }
+  int64_t first_due_ms() const;  // 0: none
+  size_t unfinished() const;
+
+  // Whether a job of this place may be tried again after a failure.
+  bool may_try_again(const JobParent& parent) const;
+  // Whether a retry in this frame asks for what fills this place.
+  bool is_restarted(const JobParent& parent, const JobId& job) const;
+
+  void job_created(const JobCreated& event, const At& at);
+  void job_moved(const JobParent& parent);
+  void job_leased(const JobParent& parent) { leased_.insert(parent.run); }
+  void happened(const RunCreated& event, const At& at);
+  void happened(const RunStarted& event, const At& at);
+  void happened(const RunChildDone& event, const At& at);
+  void happened(const RunCallbackFired& event, const At& at);
+  void happened(const RunFinished& event, const At& at);
+  void happened(const RunRetried& event, const At& at);
+  void happened(const RunForgotten& event, const At& at);
+  void frame_over(uint64_t sequence);
+
+  void restarted() { ++life_; }  // the engine was
+
+ private:
+  void broken(std::string_view checker, const RunId& run, std::string_view what);
+  void tell(const RunId& run, std::string what);
+  ModelRun* step(const RunId& run, const At& at);
+  void take_place(const JobParent& parent, const Uuid& child, const At& at);
+  bool may_start(const ModelRun& run, uint32_t index) const;
+  bool is_alive(const Uuid& child) const;
+  void callback_done(ModelRun& run, const RunChildDone& event);
+  void check_outcome(const ModelRun& run, const RunChildDone& event);
+  void check_never_started(const ModelRun& run, const RunChildDone& event);
+  bool ended_by_itself(const ModelRun& run, RunState state) const;
+  uint32_t demanded_callbacks(const ModelRun& run) const;
+
+  void check_at_rest(const ModelRun& run);
+  void check_running(const ModelRun& run);
+  void check_dag(const ModelRun& run);
+  void check_callbacks(const ModelRun& run);
+
+  Verdict& verdict_;
+  const JournalModel& jobs_;
+  std::map<RunId, ModelRun> runs_;
+  uint64_t life_ = 0;
+  uint64_t sequence_ = 0;
+
+  // Of the frame that is being read.
+  std::set<RunId> touched_;
+  std::set<RunId> leased_;
+  std::set<RunId> retried_;
+  std::set<JobId> called_;  // callbacks fired, their jobs not yet created
+};
+
+}  // namespace pawl::sim
