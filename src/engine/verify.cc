@@ -39,6 +39,7 @@ class Comparison {
     PAWL_TRY_DO(recover(live_store_, live_cold_, live_, tail, [](uint64_t, size_t, int64_t) {}));
     PAWL_TRY_DO(replay(progress));
     compare_jobs();
+    compare_runs();
     compare_queues();
     compare_limits();
     compare_crons();
@@ -118,6 +119,21 @@ class Comparison {
   static Seen seen(const Queue* queue) {
     return queue == nullptr ? Seen{} : Seen{queue->version, encode_queue(*queue)};
   }
+  // A run, and the plans of what it has yet to start.
+  static Seen seen(const State& state, const Run* run) {
+    if (run == nullptr) return {};
+    Seen all{run->version, encode_run(*run)};
+    PlanNode node;
+    auto add = [&](uint32_t index) {
+      if (state.held_plan(*run, index, node))
+        all.bytes += std::to_string(index) + "=" + codec::encoded(node);
+      node = {};
+    };
+    for (uint32_t i = 0; i < run->total; ++i) add(i);
+    for (size_t role = 0; role < kCallbackRoles; ++role)
+      add(held_callback(static_cast<CallbackRole>(role)));
+    return all;
+  }
   template <class Entity>
   static Seen seen(const Entity* entity) {
     return entity == nullptr ? Seen{} : Seen{entity->version, codec::encoded(*entity)};
@@ -138,6 +154,25 @@ class Comparison {
     });
     replayed_.each_job(JobId(), false, SIZE_MAX, [&](const Job& job) {
       if (live_.find_job(job.id) == nullptr) judge("job", job.id.text(), {}, seen(&job));
+      if (++looked_at % kComparedPerEviction == 0) live_.evict();
+      return true;
+    });
+  }
+  void compare_runs() {
+    uint64_t looked_at = 0;
+    live_.each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
+      const Run* other = replayed_.find_run(run.id);
+      if (other == nullptr &&
+          (born_before_journal(run.created_ms) || (!whole() && run.version < first_sequence()))) {
+        too_old();
+      } else {
+        judge("run", run.id.text(), seen(live_, &run), seen(replayed_, other));
+      }
+      if (++looked_at % kComparedPerEviction == 0) replayed_.evict();
+      return true;
+    });
+    replayed_.each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
+      if (live_.find_run(run.id) == nullptr) judge("run", run.id.text(), {}, seen(replayed_, &run));
       if (++looked_at % kComparedPerEviction == 0) live_.evict();
       return true;
     });

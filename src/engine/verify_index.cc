@@ -20,6 +20,15 @@ Result<StoredJob> read_job(std::string_view key, std::string_view value) {
   return stored;
 }
 
+Result<Run> read_run(std::string_view key, std::string_view value) {
+  Run run;
+  auto id = Uuid::from_bytes(key);
+  if (!id) return Error{ErrorCode::Corrupt, "the key " + to_hex(key) + " among the runs is no id"};
+  if (!decode_run(value, run) || !(run.id == RunId(*id)))
+    return Error{ErrorCode::Corrupt, "the row of run " + id->text() + " cannot be read"};
+  return run;
+}
+
 struct IndexRow {
   Space space;
   const char* kind;
@@ -39,6 +48,21 @@ std::vector<IndexRow> rows_of(const StoredJob& stored) {
   if (places.unique)
     rows.push_back({Space::Unique, "unique entry", unique_row_key(stored.job.unique_key, id)});
   if (places.dead) rows.push_back({Space::Dead, "dead letter entry", id.bytes()});
+  return rows;
+}
+
+// The rows that a run's row calls for: its timer, and the plans of steps that start one by one.
+std::vector<IndexRow> rows_of(const Run& run) {
+  std::vector<IndexRow> rows;
+  if (run.due_ms() != 0)
+    rows.push_back(
+        {Space::Due, "timer entry", due_row_key({run.due_ms(), TimerKind::Run, run.id})});
+  if (run.kind == RunKind::Group || run.kind == RunKind::Batch) return rows;
+  for (uint32_t i = 0; i < run.total; ++i) {
+    std::string key = run.id.bytes();
+    put_big_endian(key, i, 4);
+    rows.push_back({Space::RunChild, "plan", std::move(key)});
+  }
   return rows;
 }
 
@@ -62,9 +86,23 @@ Status each_row(Store& store, Space space,
   return ok_status();
 }
 
-// Every index row ends with the id of its job, or is it.
+// A timer of a run is that of its row.
+Status check_run_timer(Store& store, const TimerKey& timer, VerifyReport& report) {
+  ++report.index_entries;
+  PAWL_TRY(auto row, store.get(static_cast<uint8_t>(Space::Run), timer.id.bytes()));
+  if (row) {
+    PAWL_TRY(Run run, read_run(timer.id.bytes(), *row));
+    if (run.due_ms() == timer.due_ms) return ok_status();
+  }
+  differ(report, "timer entry", "of run " + timer.id.text(), 1, 0);
+  return ok_status();
+}
+
+// Every other index row ends with the id of its job, or is it.
 Status check_owner(Store& store, Space space, const char* kind, std::string_view key,
                    VerifyReport& report) {
+  auto timer = space == Space::Due ? parse_due_row_key(key) : std::nullopt;
+  if (timer && timer->kind == TimerKind::Run) return check_run_timer(store, *timer, report);
   ++report.index_entries;
   auto id = key.size() < 16 ? std::nullopt : Uuid::from_bytes(key.substr(key.size() - 16));
   if (!id) return differ(report, kind, to_hex(key), 1, 0), ok_status();
@@ -78,9 +116,35 @@ Status check_owner(Store& store, Space space, const char* kind, std::string_view
   return ok_status();
 }
 
+// A plan belongs to a run that is there.
+Status check_plan(Store& store, std::string_view key, VerifyReport& report) {
+  ++report.index_entries;
+  auto id = key.size() == 16 + 4 ? Uuid::from_bytes(key.substr(0, 16)) : std::nullopt;
+  if (!id) return differ(report, "plan", to_hex(key), 1, 0), ok_status();
+  PAWL_TRY(auto row, store.get(static_cast<uint8_t>(Space::Run), id->bytes()));
+  if (!row) differ(report, "plan", "of run " + id->text(), 1, 0);
+  return ok_status();
+}
+
+Status check_runs(Store& store, VerifyReport& report) {
+  PAWL_TRY_DO(
+      each_row(store, Space::Run, [&](std::string_view key, std::string_view value) -> Status {
+        PAWL_TRY(Run run, read_run(key, value));
+        for (const IndexRow& expected : rows_of(run)) {
+          PAWL_TRY(auto found, store.get(static_cast<uint8_t>(expected.space), expected.key));
+          if (!found) differ(report, expected.kind, "of run " + run.id.text(), 0, run.version);
+        }
+        return ok_status();
+      }));
+  return each_row(store, Space::RunChild, [&](std::string_view key, std::string_view) {
+    return check_plan(store, key, report);
+  });
+}
+
 }  // namespace
 
 Status verify_index(Store& store, VerifyReport& report) {
+  PAWL_TRY_DO(check_runs(store, report));
   PAWL_TRY_DO(
       each_row(store, Space::Job, [&](std::string_view key, std::string_view value) -> Status {
         PAWL_TRY(StoredJob stored, read_job(key, value));

@@ -4,6 +4,7 @@
 
 #include "engine/engine_test_world.h"
 #include "kernel/keys.h"
+#include "kernel/run_test_world.h"
 
 namespace pawl {
 namespace {
@@ -49,6 +50,18 @@ struct VerifyWorld : CoreWorld {
           return std::nullopt;
         }));
     commit();
+  }
+  // A chain that waits for its first step, with a timeout; flushed.
+  void live_run() {
+    submit(
+        std::make_shared<TestTask>([](Frame& frame, bool, std::string&) -> std::optional<Parking> {
+          PlanNode plan = chain({step(), step()});
+          plan.timeout_ms = 60'000;
+          PAWL_CHECK(create_run(frame, plan, "").ok());
+          return std::nullopt;
+        }));
+    commit();
+    flush();
   }
   void write(Space space, const std::string& key, std::optional<std::string> value) {
     Batch batch;
@@ -240,6 +253,45 @@ TEST(Verify, WhatIsOlderThanTheJournalIsCountedNotJudged) {
   young.dead = 5;
   world.write(Space::Queue, "young", encode_queue(young));
   EXPECT_EQ(told(*world.store).substr(0, 12), "queue young:");
+}
+
+// A run, its timer and its plans: each can be missing or changed by itself.
+TEST(Verify, RunsAreCompared) {
+  VerifyWorld world;
+  world.live_run();
+  EXPECT_EQ(told(*world.store), "good");
+  auto [key, value] = world.row(Space::Run);
+  std::string id = RunId(*Uuid::from_bytes(key)).text();
+
+  pawl::Run other;
+  ASSERT_TRUE(decode_run(value, other));
+  other.completed = 1;
+  world.write(Space::Run, key, encode_run(other));
+  EXPECT_EQ(told(*world.store).substr(0, 41), "run " + id + ":");
+  world.write(Space::Run, key, value);
+
+  auto [plan_key, plan] = world.row(Space::RunChild);
+  world.write(Space::RunChild, plan_key, std::nullopt);
+  EXPECT_EQ(told(*world.store).substr(0, 44), "plan of run " + id.substr(0, 32));
+  PlanNode changed;
+  ASSERT_TRUE(codec::decode(plan, changed));
+  changed.when = "false";
+  world.write(Space::RunChild, plan_key, codec::encoded(changed));
+  EXPECT_EQ(told(*world.store).substr(0, 41), "run " + id + ":");
+  world.write(Space::RunChild, plan_key, plan);
+
+  auto [due_key, nothing] = world.row(Space::Due);
+  world.write(Space::Due, due_key, std::nullopt);
+  EXPECT_EQ(told(*world.store).substr(0, 19), "timer entry of run ");
+  world.write(Space::Due, due_key, "");
+  due_key[7] ^= 1;
+  world.write(Space::Due, due_key, "");
+  EXPECT_EQ(told(*world.store).substr(0, 19), "timer entry of run ");
+  world.write(Space::Due, due_key, std::nullopt);
+  EXPECT_EQ(told(*world.store), "good");
+
+  world.write(Space::Run, key, std::nullopt);
+  EXPECT_EQ(told(*world.store).substr(0, 12), "plan of run ");
 }
 
 }  // namespace
