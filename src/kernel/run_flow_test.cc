@@ -135,7 +135,7 @@ TEST(Group, AMemberThatReplacesAnotherEndsItInItsRun) {
       .unique = {.key = std::string(16, 'k'), .states = 0x5e, .on_conflict = OnConflict::Replace}};
   EXPECT_EQ(world.start(group({step(unique), step(unique)})),
             "RunCreated(r1 group of 2) | JobCreated(j1 available) | JobCancelled(j1 replaced by a "
-            "newer unique job) | RunChildDone(r1/0 failed) | JobCreated(j2 available)");
+            "newer unique job) | JobCreated(j2 available) | RunChildDone(r1/0 failed)");
   EXPECT_EQ(world.pass(),
             "JobCompleted(j2) | RunChildDone(r1/1 done) | RunFinished(r1 failed: 1 of 2 failed)");
 }
