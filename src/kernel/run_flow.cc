@@ -6,6 +6,23 @@
 
 namespace pawl {
 
+namespace {
+
+Flow::End end_of(const Job& job) {
+  Flow::End end;
+  end.run = job.parent.run;
+  end.index = job.parent.node;
+  end.outcome = job.state == JobState::Completed   ? ChildState::Completed
+                : job.state == JobState::Cancelled ? ChildState::Cancelled
+                                                   : ChildState::Failed;
+  end.child = job.id;
+  end.type = type_of_spec(job.spec);
+  end.duration_ms = job.started_ms == 0 ? 0 : job.finished_ms - job.started_ms;
+  return end;
+}
+
+}  // namespace
+
 // --- stopping
 
 void Flow::stop_child(const Uuid& child, const std::string& reason) {
@@ -36,8 +53,13 @@ void Flow::stop(const RunId& id, const std::string& reason) {
 
 void Flow::restart_child(const RunId& id, uint32_t index) {
   Uuid child = child_of(state_, run(id), index);
-  if (state_.find_run(RunId(child)) != nullptr) return retry(RunId(child));
-  if (const Job* job = state_.find_job(JobId(child))) {
+  auto is_here = [&](const JobParent& parent) { return parent.run == id && parent.node == index; };
+  // An id that a client chose may have been deleted here and given to another since.
+  if (const Run* nested = state_.find_run(RunId(child)); nested && is_here(nested->parent))
+    return retry(RunId(child));
+  if (const Job* job = state_.find_job(JobId(child)); job && is_here(job->parent)) {
+    // Revived by hand, it may have done its work since.
+    if (job->state == JobState::Completed) return push(end_of(*job));
     if (is_terminal(job->state)) revive(frame_, *job);
     return;
   }
@@ -155,17 +177,8 @@ void run_due(Frame& frame, const RunId& id) {
 void job_ended(Frame& frame, const JobId& id) {
   const Job* job = frame.state().find_job(id);
   if (job == nullptr || job->parent.run.is_nil()) return;
-  Flow::End end;
-  end.run = job->parent.run;
-  end.index = job->parent.node;
-  end.outcome = job->state == JobState::Completed   ? ChildState::Completed
-                : job->state == JobState::Cancelled ? ChildState::Cancelled
-                                                    : ChildState::Failed;
-  end.child = id;
-  end.type = type_of_spec(job->spec);
-  end.duration_ms = job->started_ms == 0 ? 0 : job->finished_ms - job->started_ms;
   Flow flow(frame);
-  flow.push(std::move(end));
+  flow.push(end_of(*job));
   flow.drain();
 }
 
