@@ -3,10 +3,11 @@ delivered once whatever happens to the server.
 """
 import os
 import random
+import subprocess
 import threading
 import unittest
 
-from harness import Client, Server, Worker, join_all, new_id, until
+from harness import PAWL, Client, Server, Worker, join_all, new_id, until
 
 BATCHES = int(os.environ.get("PAWL_WORKFLOW_BATCHES", "4"))
 BATCH_JOBS = int(os.environ.get("PAWL_WORKFLOW_JOBS", "200"))
@@ -231,6 +232,15 @@ class Flows(WorkflowTest):
         told = self.get(workflow)
         self.assertEqual((told["state"], told["metadata"]["failed_callback"]), ("failed", "on_success"))
 
+    def test_a_callback_may_have_an_id_of_its_own(self):
+        own = new_id()
+        workflow = {"type": "batch", "jobs": [job("j")], "callbacks": {"on_complete": {**job("on_complete"), "id": own}}}
+        workflow_id = self.create(workflow)
+        self.do("j")
+        self.assertEqual(self.get(workflow_id)["callbacks"]["on_complete"]["job_id"], own)
+        self.do("on_complete")
+        self.assertEqual(self.get(workflow_id)["state"], "completed")
+
     def test_a_cancelled_member_counts_as_failed(self):
         workflow = self.create(batch(job("h1"), job("h2"), callbacks=("on_failure",)))
         self.assertEqual(self.client.cancel(self.get(workflow)["jobs"][1]["job_id"]).status, 200)
@@ -326,6 +336,9 @@ class Crash(unittest.TestCase):
             self.assertEqual((told["jobs_completed"], told["jobs_failed"]), (BATCH_JOBS, 0))
         self.assertEqual(max(counter.completed.values()), 1, "a completion was acknowledged twice")
         self.assertEqual(client.fetch(["flood"], 10).body["jobs"], [])
+        self.assertEqual(server.stop(), 0)
+        verified = subprocess.run([PAWL, "verify", "--data", server.data], capture_output=True, text=True, check=False)
+        self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
 
     @staticmethod
     def member(number, i):

@@ -111,7 +111,7 @@ void render_errors(json::Writer& w, const State& state, const Run& run, const st
   for (size_t role = 0; role < kCallbackRoles; ++role) {
     if ((run.callbacks_failed >> role & 1) == 0) continue;
     w.field("failed_callback", role_name(static_cast<CallbackRole>(role)));
-    const Job* job = state.find_job(JobId(child_id(run.id, callback_index(static_cast<CallbackRole>(role), run.generation))));
+    const Job* job = state.find_job(JobId(child_of(state, run, callback_index(static_cast<CallbackRole>(role), run.generation))));
     if (job != nullptr) jobs.push_back(job);
   }
   if (jobs.empty()) return;
@@ -157,7 +157,7 @@ void render_callbacks(json::Writer& w, const State& state, const Run& run) {
   for (size_t i = 0; i < kCallbackRoles; ++i) {
     if ((run.callbacks_fired >> i & 1) == 0) continue;
     auto role = static_cast<CallbackRole>(i);
-    const Job* job = state.find_job(JobId(child_id(run.id, callback_index(role, run.generation))));
+    const Job* job = state.find_job(JobId(child_of(state, run, callback_index(role, run.generation))));
     w.key(role_name(role)).begin_object();
     if (job != nullptr) w.key("job_id").uuid(job->id).field("type", type_of_spec(job->spec)).field("state", state_name(job->state));
     w.end_object();
