@@ -342,7 +342,14 @@ void RunModel::happened(const RunFinished& event, const At& at) {
     if (!late || run->birth.on_timeout != RunTimeout::Fail)
       broken("I4 fan-in", event.run, "failed without a cause");
   }
-  if (event.state == RunState::Cancelled) verdict_.reach(Probe::RunCancelled);
+  if (event.state == RunState::Cancelled) {
+    verdict_.reach(Probe::RunCancelled);
+    const ModelRun* around = existing(run->birth.parent.run);
+    bool with_parent = around != nullptr && around->over();
+    bool timed_out = late && run->birth.on_timeout == RunTimeout::Cancel;
+    if (event.reason != kAskedFor && !with_parent && !timed_out)
+      broken("I5 run", event.run, "cancelled without a cause");
+  }
   if (event.failed_callbacks != run->failed)
     broken("count", event.run, "wrong about the callbacks that failed");
   run->state = event.state;
@@ -384,7 +391,8 @@ void RunModel::happened(const RunForgotten& event, const At& at) {
   ModelRun* run = step(event.run, at);
   if (run == nullptr) return;
   verdict_.reach(Probe::RunForgotten);
-  if (!run->over()) broken("I1 kept", event.run, "forgotten while running");
+  for (const ModelRun* around = run; around != nullptr; around = existing(around->birth.parent.run))
+    if (!around->over()) broken("I1 kept", event.run, "forgotten while it or one around it runs");
   run->forgotten = true;
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "journal/events.h"
@@ -19,6 +20,9 @@
 namespace pawl::sim {
 
 class JournalModel;
+
+// The reason that clients give when they cancel a run; no other cause gives it.
+constexpr std::string_view kAskedFor = "asked for";
 
 struct ModelRun {
   RunCreated birth;

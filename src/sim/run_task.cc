@@ -18,7 +18,7 @@ bool RunTask::perform(Frame& frame) {
       return created.ok();
     }
     case RunOp::Cancel:
-      return cancel_run(frame, id, "asked for").ok();
+      return cancel_run(frame, id, std::string(kAskedFor)).ok();
     case RunOp::Retry:
       return retry_run(frame, id).ok();
   }
