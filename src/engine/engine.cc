@@ -262,7 +262,10 @@ void Engine::commit_now(SealedBatch& sealed) {
     Core::refuse(sealed, status.error());
     return;
   }
-  Core::release(sealed);
+  {
+    std::shared_ptr<void> together = config_.around_release ? config_.around_release() : nullptr;
+    Core::release(sealed);
+  }
   publish(sealed);
   std::lock_guard lock(mutex_);
   ++stats_.batches;

@@ -27,6 +27,8 @@ namespace pawl {
 struct EngineConfig {
   CoreConfig core;
   size_t inputs_max = 65'536;  // submitted and not yet decided
+  // Held while the answers of one batch are given: lets the layer above send them together.
+  std::function<std::shared_ptr<void>()> around_release;
 };
 
 struct EngineStats {

@@ -101,6 +101,7 @@ int serve(const ServeOptions& given) {
   if (!store.ok()) return fail(store.error());
   SystemClock clock;
   SystemRandom random;
+  options.engine.around_release = [] { return std::make_shared<http::AnswerBatch>(); };
   auto engine = Engine::start(**store, options.engine, clock, random);
   if (!engine.ok()) return fail(engine.error());
 
