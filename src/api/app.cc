@@ -37,7 +37,8 @@ class CallTask : public Task {
   CallTask(App& app, Call&& call, App::Decide decide) : app_(app), call_(std::move(call)), decide_(std::move(decide)) {
     std::string_view key = call_.request.header("idempotency-key");
     if (key.empty() || call_.request.method == "GET" || call_.request.method == "HEAD") return;
-    idempotency_ = std::string(call_.request.method) + ' ' + std::string(call_.request.path) + ' ' + call_.tenant + ' ' + std::string(key);
+    // A digest, since paths and keys may be longer than a row's key may be.
+    idempotency_ = sha256_hex(std::string(call_.request.method) + ' ' + std::string(call_.request.path) + ' ' + call_.tenant + ' ' + std::string(key));
     body_hash_ = sha256_hex(call_.request.body);
   }
 
@@ -140,6 +141,8 @@ Status App::allow(const Call& call) const {
   if (call.route->scope == Scope::Public) return ok_status();
   if (foreign_origin(call.request)) return Error{ErrorCode::Forbidden, "requests from other origins are not accepted"};
   if (!sane_tenant(call.tenant)) return Error{ErrorCode::InvalidRequest, "X-OJS-Tenant must be up to 128 letters, digits, '-', '_' or '.'"};
+  if (call.request.header("idempotency-key").size() > kIdempotencyKeyMax)
+    return Error{ErrorCode::InvalidRequest, "Idempotency-Key must be at most " + std::to_string(kIdempotencyKeyMax) + " bytes"};
   std::string_view version = call.request.header("ojs-version");
   if (call.surface() == Surface::Ojs && !version.empty() && version.substr(0, 2) != "1." && version != "1")
     return Error{ErrorCode::Unsupported, "OJS-Version '" + std::string(version) + "' is not supported; this server speaks 1.0"};

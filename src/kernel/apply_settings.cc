@@ -95,6 +95,13 @@ void State::apply(const CronSkipped& event, Stamp stamp) {
 }
 
 Status State::fold(const journal::EventBytes& event) {
+  folding_ = true;
+  Status folded = fold_one(event);
+  folding_ = false;
+  return folded;
+}
+
+Status State::fold_one(const journal::EventBytes& event) {
   Stamp stamp{event.sequence, event.time_ms};
   auto unreadable = [&] {
     return Error{ErrorCode::Corrupt,

@@ -164,6 +164,7 @@ class State {
   std::string digest() const;
 
  private:
+  Status fold_one(const journal::EventBytes& event);
   Job* resident_job(const JobId& id) const;  // loads; includes forgotten ones
   Job* job_for(const JobStep& step, Stamp stamp);
   Run* resident_run(const RunId& id) const;
@@ -197,6 +198,7 @@ class State {
   std::vector<Job*> jobs_without_row() const;
 
   Cold& cold_;
+  bool folding_ = false;
   StateConfig config_;
   mutable IdTable<Job> jobs_;
   mutable IdTable<Run> runs_;
