@@ -3,6 +3,9 @@
 namespace pawl::api {
 namespace {
 
+// Two levels for each level of a nested workflow, and room for what its jobs carry.
+constexpr uint32_t kBodyDepthMax = 128;
+
 bool is_json_type(std::string_view type) {
   type = type.substr(0, type.find(';'));
   while (!type.empty() && type.back() == ' ') type.remove_suffix(1);
@@ -16,7 +19,7 @@ Result<json::Doc> parse_body(const Call& call, bool allow_empty) {
     return Error{ErrorCode::InvalidRequest, "the body must be application/openjobspec+json or application/json"};
   if (call.request.body.empty() && allow_empty) return json::parse("{}");
   if (call.request.body.empty()) return Error{ErrorCode::Malformed, "the body is empty; a JSON object is expected"};
-  PAWL_TRY(json::Doc doc, json::parse(call.request.body));
+  PAWL_TRY(json::Doc doc, json::parse(call.request.body, {.depth_max = kBodyDepthMax}));
   if (!doc.root().is_object())
     return Error{ErrorCode::Malformed, "the body must be a JSON object, not " + std::string(json::kind_name(doc.root().kind()))};
   return doc;
