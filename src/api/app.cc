@@ -34,11 +34,14 @@ constexpr size_t kIdempotencyKeyMax = 255;
 // A request that is decided in one step.
 class CallTask : public Task {
  public:
-  CallTask(App& app, Call&& call, App::Decide decide) : app_(app), call_(std::move(call)), decide_(std::move(decide)) {
+  CallTask(App& app, Call&& call, App::Decide decide)
+      : app_(app), call_(std::move(call)), decide_(std::move(decide)) {
     std::string_view key = call_.request.header("idempotency-key");
     if (key.empty() || call_.request.method == "GET" || call_.request.method == "HEAD") return;
     // A digest, since paths and keys may be longer than a row's key may be.
-    idempotency_ = sha256_hex(std::string(call_.request.method) + ' ' + std::string(call_.request.path) + ' ' + call_.tenant + ' ' + std::string(key));
+    idempotency_ =
+        sha256_hex(std::string(call_.request.method) + ' ' + std::string(call_.request.path) + ' ' +
+                   call_.tenant + ' ' + std::string(key));
     body_hash_ = sha256_hex(call_.request.body);
   }
 
@@ -60,23 +63,31 @@ class CallTask : public Task {
 
  private:
   void answer(Result<http::Response> result) {
-    response_ = result.ok() ? std::move(result).value() : error_response(call_.surface(), result.error(), call_.request.id);
+    response_ = result.ok() ? std::move(result).value()
+                            : error_response(call_.surface(), result.error(), call_.request.id);
   }
   void repeat(const Doc& doc) {
     StoredAnswer stored;
     PAWL_CHECK(codec::decode(doc.value, stored));
     if (stored.body_hash != body_hash_)
-      return answer(Error{ErrorCode::InvalidContent, "this Idempotency-Key was used with another request body"});
-    response_ = json_response(call_.surface(), static_cast<int>(stored.status), std::move(stored.body));
+      return answer(Error{ErrorCode::InvalidContent,
+                          "this Idempotency-Key was used with another request body"});
+    response_ =
+        json_response(call_.surface(), static_cast<int>(stored.status), std::move(stored.body));
     response_.content_type = stored.content_type;
     if (!stored.location.empty()) response_.headers.emplace_back("Location", stored.location);
     response_.headers.emplace_back("Idempotency-Replayed", "true");
   }
   void remember(Frame& frame, const http::Response& response) {
-    StoredAnswer stored{body_hash_, static_cast<uint32_t>(response.status), response.content_type, response.body, {}};
+    StoredAnswer stored{body_hash_,
+                        static_cast<uint32_t>(response.status),
+                        response.content_type,
+                        response.body,
+                        {}};
     for (const auto& [name, value] : response.headers)
       if (name == "Location") stored.location = value;
-    put_doc(frame, DocKind::Idempotency, idempotency_, codec::encoded(stored), frame.now_ms() + app_.config().idempotency_ms);
+    put_doc(frame, DocKind::Idempotency, idempotency_, codec::encoded(stored),
+            frame.now_ms() + app_.config().idempotency_ms);
   }
 
   App& app_;
@@ -87,7 +98,8 @@ class CallTask : public Task {
   std::string body_hash_;
 };
 
-// Asks the state and not the store: a key made just before a crash is in the journal, but may not have its row yet.
+// Asks the state and not the store: a key made just before a crash is in the journal, but may not
+// have its row yet.
 class ReadKeys : public Task {
  public:
   std::future<std::vector<ApiKey>> keys() { return answer_.get_future(); }
@@ -111,7 +123,8 @@ class ReadKeys : public Task {
 bool sane_tenant(std::string_view tenant) {
   if (tenant.size() > 128) return false;
   for (char c : tenant)
-    if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.')) return false;
+    if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.'))
+      return false;
   return true;
 }
 
@@ -126,7 +139,12 @@ bool foreign_origin(const http::Request& request) {
 }  // namespace
 
 App::App(const AppConfig& config, Engine& engine, Store& store, Clock& clock)
-    : config_(config), engine_(engine), store_(store), clock_(clock), started_ms_(clock.now_ms()), events_(engine, store) {
+    : config_(config),
+      engine_(engine),
+      store_(store),
+      clock_(clock),
+      started_ms_(clock.now_ms()),
+      events_(engine, store) {
   add_all_routes(router_);
 }
 
@@ -139,13 +157,19 @@ void App::load() {
 
 Status App::allow(const Call& call) const {
   if (call.route->scope == Scope::Public) return ok_status();
-  if (foreign_origin(call.request)) return Error{ErrorCode::Forbidden, "requests from other origins are not accepted"};
-  if (!sane_tenant(call.tenant)) return Error{ErrorCode::InvalidRequest, "X-OJS-Tenant must be up to 128 letters, digits, '-', '_' or '.'"};
+  if (foreign_origin(call.request))
+    return Error{ErrorCode::Forbidden, "requests from other origins are not accepted"};
+  if (!sane_tenant(call.tenant))
+    return Error{ErrorCode::InvalidRequest,
+                 "X-OJS-Tenant must be up to 128 letters, digits, '-', '_' or '.'"};
   if (call.request.header("idempotency-key").size() > kIdempotencyKeyMax)
-    return Error{ErrorCode::InvalidRequest, "Idempotency-Key must be at most " + std::to_string(kIdempotencyKeyMax) + " bytes"};
+    return Error{ErrorCode::InvalidRequest, "Idempotency-Key must be at most " +
+                                                std::to_string(kIdempotencyKeyMax) + " bytes"};
   std::string_view version = call.request.header("ojs-version");
-  if (call.surface() == Surface::Ojs && !version.empty() && version.substr(0, 2) != "1." && version != "1")
-    return Error{ErrorCode::Unsupported, "OJS-Version '" + std::string(version) + "' is not supported; this server speaks 1.0"};
+  if (call.surface() == Surface::Ojs && !version.empty() && version.substr(0, 2) != "1." &&
+      version != "1")
+    return Error{ErrorCode::Unsupported, "OJS-Version '" + std::string(version) +
+                                             "' is not supported; this server speaks 1.0"};
   return keys_.check(call.request.header("authorization"), call.route->scope);
 }
 
@@ -155,7 +179,9 @@ void App::handle(http::Request&& request, http::Responder responder) {
   call.route = router_.find(call.request.method, call.request.path, call.params, path_known);
   if (call.route == nullptr) {
     ErrorCode code = path_known ? ErrorCode::MethodNotAllowed : ErrorCode::NotFound;
-    return call.fail(Error{code, path_known ? "this path does not take " + std::string(call.request.method) : "no such path"});
+    return call.fail(Error{code, path_known
+                                     ? "this path does not take " + std::string(call.request.method)
+                                     : "no such path"});
   }
   call.tenant = call.request.header("x-ojs-tenant");
   if (Status allowed = allow(call); !allowed.ok()) {
@@ -170,7 +196,9 @@ void App::begin_drain() {
   events_.stop();
 }
 
-void App::decide(Call&& call, Decide decide) { submit(std::make_shared<CallTask>(*this, std::move(call), std::move(decide))); }
+void App::decide(Call&& call, Decide decide) {
+  submit(std::make_shared<CallTask>(*this, std::move(call), std::move(decide)));
+}
 
 void App::submit(TaskPtr task) { round_tasks.push_back(std::move(task)); }
 

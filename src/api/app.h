@@ -1,6 +1,8 @@
-// App: everything an endpoint may use, and the way from a request to its handler: route, key, scope, tenant.
+// App: everything an endpoint may use, and the way from a request to its handler: route, key,
+// scope, tenant.
 //
-// Threads: handle() and after_poll() on I/O threads; what a handler hands to decide() runs on the engine thread.
+// Threads: handle() and after_poll() on I/O threads; what a handler hands to decide() runs on the
+// engine thread.
 #pragma once
 
 #include <functional>
@@ -23,7 +25,7 @@ namespace pawl::api {
 
 struct AppConfig {
   std::string version;
-  std::string store_name;               // "sqlite", "memory"
+  std::string store_name;  // "sqlite", "memory"
   std::string data_dir;
   int64_t visibility_default_ms = 1'800'000;
   size_t batch_jobs_max = 100'000;
@@ -44,8 +46,8 @@ class App {
   void handle(http::Request&& request, http::Responder responder);
   void after_poll();  // hands the round's tasks to the engine
 
-  // Decides on the engine thread and answers when durable. Decide: Result<http::Response>(Frame&). Honours
-  // Idempotency-Key on calls that write.
+  // Decides on the engine thread and answers when durable. Decide: Result<http::Response>(Frame&).
+  // Honours Idempotency-Key on calls that write.
   using Decide = std::function<Result<http::Response>(Frame&)>;
   void decide(Call&& call, Decide decide);
   void submit(TaskPtr task);
@@ -62,7 +64,9 @@ class App {
   WorkerRegistry& workers() { return workers_; }
   Metrics& metrics() { return metrics_; }
   // A decision is about to change the webhook subscriptions. Engine thread.
-  void webhooks_change() { if (on_webhooks_change_) on_webhooks_change_(); }
+  void webhooks_change() {
+    if (on_webhooks_change_) on_webhooks_change_();
+  }
   void on_webhooks_change(std::function<void()> call) { on_webhooks_change_ = std::move(call); }
   EventHub& events() { return events_; }
   ReaderPool& readers() { return readers_; }

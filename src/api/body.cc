@@ -16,12 +16,15 @@ bool is_json_type(std::string_view type) {
 
 Result<json::Doc> parse_body(const Call& call, bool allow_empty) {
   if (!is_json_type(call.request.header("content-type")))
-    return Error{ErrorCode::InvalidRequest, "the body must be application/openjobspec+json or application/json"};
+    return Error{ErrorCode::InvalidRequest,
+                 "the body must be application/openjobspec+json or application/json"};
   if (call.request.body.empty() && allow_empty) return json::parse("{}");
-  if (call.request.body.empty()) return Error{ErrorCode::Malformed, "the body is empty; a JSON object is expected"};
+  if (call.request.body.empty())
+    return Error{ErrorCode::Malformed, "the body is empty; a JSON object is expected"};
   PAWL_TRY(json::Doc doc, json::parse(call.request.body, {.depth_max = kBodyDepthMax}));
   if (!doc.root().is_object())
-    return Error{ErrorCode::Malformed, "the body must be a JSON object, not " + std::string(json::kind_name(doc.root().kind()))};
+    return Error{ErrorCode::Malformed, "the body must be a JSON object, not " +
+                                           std::string(json::kind_name(doc.root().kind()))};
   return doc;
 }
 
@@ -49,7 +52,8 @@ int64_t Fields::integer(std::string_view name, int64_t fallback, int64_t least, 
   if (!value) return fallback;
   auto number = value->as_int();
   if (number && *number >= least && *number <= most) return *number;
-  complain(name, "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  complain(name,
+           "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   return fallback;
 }
 
@@ -79,7 +83,9 @@ std::string Fields::raw(std::string_view name, std::string_view fallback) const 
   return std::string(value ? value->raw() : fallback);
 }
 
-void Fields::complain(std::string_view name, std::string message) { complaints_.push_back({path_of(name), std::move(message)}); }
+void Fields::complain(std::string_view name, std::string message) {
+  complaints_.push_back({path_of(name), std::move(message)});
+}
 
 Error Fields::error(ErrorCode code) const {
   const Complaint& first = complaints_.front();

@@ -10,13 +10,16 @@
 
 namespace pawl::api {
 
-// The body as JSON; Malformed if it is empty, not JSON or not declared as such. allow_empty: then it reads as {}.
+// The body as JSON; Malformed if it is empty, not JSON or not declared as such. allow_empty: then
+// it reads as {}.
 Result<json::Doc> parse_body(const Call& call, bool allow_empty = false);
 
-// Reads the members of one object and collects what is wrong. The first complaint decides the error's message.
+// Reads the members of one object and collects what is wrong. The first complaint decides the
+// error's message.
 class Fields {
  public:
-  explicit Fields(json::View object, std::string path = "$") : object_(object), path_(std::move(path)) {
+  explicit Fields(json::View object, std::string path = "$")
+      : object_(object), path_(std::move(path)) {
     if (!object.is_object()) complain("", "must be an object");
   }
 
@@ -36,7 +39,9 @@ class Fields {
   json::View object() const { return object_; }
 
  private:
-  std::string path_of(std::string_view name) const { return name.empty() ? path_ : path_ + "." + std::string(name); }
+  std::string path_of(std::string_view name) const {
+    return name.empty() ? path_ : path_ + "." + std::string(name);
+  }
 
   json::View object_;
   std::string path_;

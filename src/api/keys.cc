@@ -6,7 +6,8 @@ namespace pawl::api {
 namespace {
 
 constexpr std::string_view kPrefix = "pawl_";
-constexpr Scope kScopes[] = {Scope::Read, Scope::Write, Scope::Worker, Scope::Operate, Scope::Admin};
+constexpr Scope kScopes[] = {Scope::Read, Scope::Write, Scope::Worker, Scope::Operate,
+                             Scope::Admin};
 constexpr uint32_t kAllScopes = 0x3e;
 
 uint32_t bit(Scope scope) { return 1u << static_cast<unsigned>(scope); }
@@ -16,7 +17,8 @@ uint32_t bit(Scope scope) { return 1u << static_cast<unsigned>(scope); }
 // admin includes everything; operate and write include reading.
 bool ApiKey::allows(Scope scope) const {
   if (scope == Scope::Public || (scopes & bit(Scope::Admin)) != 0) return true;
-  if (scope == Scope::Read) return (scopes & (bit(Scope::Read) | bit(Scope::Write) | bit(Scope::Operate))) != 0;
+  if (scope == Scope::Read)
+    return (scopes & (bit(Scope::Read) | bit(Scope::Write) | bit(Scope::Operate))) != 0;
   return (scopes & bit(scope)) != 0;
 }
 
@@ -27,7 +29,8 @@ Result<uint32_t> parse_scopes(const std::vector<std::string>& names) {
     for (Scope scope : kScopes)
       if (scope_name(scope) == name) found = bit(scope);
     if (found == 0)
-      return Error{ErrorCode::InvalidContent, "unknown scope '" + name + "'; there are read, write, worker, operate, admin"};
+      return Error{ErrorCode::InvalidContent,
+                   "unknown scope '" + name + "'; there are read, write, worker, operate, admin"};
     scopes |= found;
   }
   if (scopes == 0) return Error{ErrorCode::InvalidContent, "a key needs at least one scope"};
@@ -90,9 +93,11 @@ Status KeyRing::check(std::string_view authorization, Scope scope) const {
     auto at = keys_.find(id.substr(0, id.find('_')));
     if (at != keys_.end()) key = &at->second;
   }
-  if (!equal_in_constant_time(key->hash, hash)) return Error{ErrorCode::Unauthenticated, "the API key is not valid"};
+  if (!equal_in_constant_time(key->hash, hash))
+    return Error{ErrorCode::Unauthenticated, "the API key is not valid"};
   if (!key->allows(scope))
-    return Error{ErrorCode::Forbidden, "this key lacks the scope '" + std::string(scope_name(scope)) + "'"};
+    return Error{ErrorCode::Forbidden,
+                 "this key lacks the scope '" + std::string(scope_name(scope)) + "'"};
   return ok_status();
 }
 

@@ -1,5 +1,6 @@
-// KeyRing: who may call what. A key is "pawl_<id>_<secret>"; at rest only its id, scopes and the SHA-256 of the whole text
-// exist. Finding a key takes its public id; the secret is compared in constant time.
+// KeyRing: who may call what. A key is "pawl_<id>_<secret>"; at rest only its id, scopes and the
+// SHA-256 of the whole text exist. Finding a key takes its public id; the secret is compared in
+// constant time.
 //
 // Thread: any.
 #pragma once
@@ -21,7 +22,7 @@ namespace pawl::api {
 struct ApiKey {
   std::string id;
   std::string name;
-  std::string hash;  // SHA-256, hex
+  std::string hash;     // SHA-256, hex
   uint32_t scopes = 0;  // bit per Scope
   int64_t created_ms = 0;
 

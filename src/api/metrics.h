@@ -13,11 +13,13 @@ struct Metrics {
   std::atomic<uint64_t> jobs_acked{0};
   std::atomic<uint64_t> jobs_nacked{0};
   std::atomic<uint64_t> webhooks_delivered{0};
-  std::atomic<uint64_t> webhooks_failed{0};            // tries, not deliveries
-  std::atomic<uint64_t> requests_refused{0};           // by scope or key
-  std::array<std::atomic<uint64_t>, 6> responses{};    // by hundreds: index 2 = 2xx
-  static constexpr std::array<uint64_t, 10> kLatencyMicros = {250, 500, 1000, 2500, 5000, 10000, 25000, 100000, 500000, 2500000};
-  std::array<std::atomic<uint64_t>, 11> latency{};     // requests answered within that time, last: longer
+  std::atomic<uint64_t> webhooks_failed{0};          // tries, not deliveries
+  std::atomic<uint64_t> requests_refused{0};         // by scope or key
+  std::array<std::atomic<uint64_t>, 6> responses{};  // by hundreds: index 2 = 2xx
+  static constexpr std::array<uint64_t, 10> kLatencyMicros = {
+      250, 500, 1000, 2500, 5000, 10000, 25000, 100000, 500000, 2500000};
+  std::array<std::atomic<uint64_t>, 11>
+      latency{};  // requests answered within that time, last: longer
   std::atomic<uint64_t> latency_micros_total{0};
 
   void answered(int status, uint64_t micros) {

@@ -19,25 +19,34 @@ void write_complaints(json::Writer& w, const Error& error) {
 
 std::string_view hint(ErrorCode code) {
   switch (code) {
-    case ErrorCode::NotFound: return "Check the id; finished jobs are kept for a limited time.";
-    case ErrorCode::Conflict: return "The current state does not allow this; read it and decide again.";
-    case ErrorCode::Duplicate: return "Use another id, or change the unique policy.";
-    case ErrorCode::Unauthenticated: return "Send Authorization: Bearer <key>.";
-    case ErrorCode::Forbidden: return "The key lacks the scope for this call.";
-    case ErrorCode::TooLarge: return "Send less, or pass a reference instead of the data.";
+    case ErrorCode::NotFound:
+      return "Check the id; finished jobs are kept for a limited time.";
+    case ErrorCode::Conflict:
+      return "The current state does not allow this; read it and decide again.";
+    case ErrorCode::Duplicate:
+      return "Use another id, or change the unique policy.";
+    case ErrorCode::Unauthenticated:
+      return "Send Authorization: Bearer <key>.";
+    case ErrorCode::Forbidden:
+      return "The key lacks the scope for this call.";
+    case ErrorCode::TooLarge:
+      return "Send less, or pass a reference instead of the data.";
     case ErrorCode::QueueFull:
     case ErrorCode::RateLimited:
     case ErrorCode::Overloaded:
-    case ErrorCode::Unavailable: return "Try again after the time in Retry-After.";
+    case ErrorCode::Unavailable:
+      return "Try again after the time in Retry-After.";
     case ErrorCode::StoreFailed:
     case ErrorCode::Internal:
-    case ErrorCode::Corrupt: return "See the server's log.";
+    case ErrorCode::Corrupt:
+      return "See the server's log.";
     case ErrorCode::Malformed:
     case ErrorCode::InvalidRequest:
     case ErrorCode::InvalidContent:
     case ErrorCode::InvalidWorkflow:
     case ErrorCode::MethodNotAllowed:
-    case ErrorCode::Unsupported: return "See the API reference for what this call takes.";
+    case ErrorCode::Unsupported:
+      return "See the API reference for what this call takes.";
   }
   return "";
 }
@@ -64,14 +73,17 @@ http::Response error_response(Surface surface, const Error& error, std::string_v
   w.begin_object().key("error").begin_object();
   w.field("code", wire_code(error.code)).field("message", error.message);
   if (surface == Surface::Ojs) {
-    w.field("type", wire_code(error.code)).field_bool("retryable", later).field("hint", hint(error.code));
+    w.field("type", wire_code(error.code))
+        .field_bool("retryable", later)
+        .field("hint", hint(error.code));
     w.field("docs_url", "/docs/errors#" + std::string(wire_code(error.code)));
   }
   if (!error.complaints.empty()) write_complaints(w, error);
   w.field("request_id", request_id).end_object().end_object();
   http::Response response = json_response(surface, http_status(error.code), std::move(body));
   if (later) response.headers.emplace_back("Retry-After", "1");
-  if (error.code == ErrorCode::Unauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (error.code == ErrorCode::Unauthenticated)
+    response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
 }
 

@@ -1,4 +1,5 @@
-// Answers as the surfaces want them: Open Job Spec's error format and media type, or the plain one of /v1.
+// Answers as the surfaces want them: Open Job Spec's error format and media type, or the plain one
+// of /v1.
 #pragma once
 
 #include <string>

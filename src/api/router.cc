@@ -22,28 +22,39 @@ Surface surface_of_path(std::string_view path) {
 
 std::string_view scope_name(Scope scope) {
   switch (scope) {
-    case Scope::Public: return "public";
-    case Scope::Read: return "read";
-    case Scope::Write: return "write";
-    case Scope::Worker: return "worker";
-    case Scope::Operate: return "operate";
-    case Scope::Admin: return "admin";
+    case Scope::Public:
+      return "public";
+    case Scope::Read:
+      return "read";
+    case Scope::Write:
+      return "write";
+    case Scope::Worker:
+      return "worker";
+    case Scope::Operate:
+      return "operate";
+    case Scope::Admin:
+      return "admin";
   }
   return "";
 }
 
-Surface Call::surface() const { return route != nullptr ? route->surface : surface_of_path(request.path); }
+Surface Call::surface() const {
+  return route != nullptr ? route->surface : surface_of_path(request.path);
+}
 
 void Call::fail(const Error& error) { answer(error_response(surface(), error, request.id)); }
 
-std::string Call::query(std::string_view name) const { return http::query_param(request.query, name).value_or(""); }
+std::string Call::query(std::string_view name) const {
+  return http::query_param(request.query, name).value_or("");
+}
 
 void Router::add(const Route& route) {
   Node* node = &root_;
   std::string_view rest = route.pattern;
   while (!rest.empty() && rest != "/") {
     std::string_view segment = next_segment(rest);
-    std::unique_ptr<Node>& child = segment.front() == '{' ? node->any : node->children[std::string(segment)];
+    std::unique_ptr<Node>& child =
+        segment.front() == '{' ? node->any : node->children[std::string(segment)];
     if (!child) child = std::make_unique<Node>();
     node = child.get();
   }
@@ -52,8 +63,8 @@ void Router::add(const Route& route) {
 }
 
 // Literal segments win over parameters; a dead end behind a literal falls back to the parameter.
-void Router::descend(const Node& node, std::string_view rest, std::vector<std::string_view>& taken, const Node*& found,
-                     std::vector<std::string_view>& best) {
+void Router::descend(const Node& node, std::string_view rest, std::vector<std::string_view>& taken,
+                     const Node*& found, std::vector<std::string_view>& best) {
   if (rest.empty() || rest == "/") {
     if (!node.routes.empty()) {
       found = &node;
@@ -62,14 +73,16 @@ void Router::descend(const Node& node, std::string_view rest, std::vector<std::s
     return;
   }
   std::string_view segment = next_segment(rest);
-  if (auto child = node.children.find(segment); child != node.children.end()) descend(*child->second, rest, taken, found, best);
+  if (auto child = node.children.find(segment); child != node.children.end())
+    descend(*child->second, rest, taken, found, best);
   if (found != nullptr || !node.any || segment.empty()) return;
   taken.push_back(segment);
   descend(*node.any, rest, taken, found, best);
   taken.pop_back();
 }
 
-const Route* Router::find(std::string_view method, std::string_view path, std::vector<std::string>& params, bool& path_known) const {
+const Route* Router::find(std::string_view method, std::string_view path,
+                          std::vector<std::string>& params, bool& path_known) const {
   const Node* node = nullptr;
   std::vector<std::string_view> taken;
   std::vector<std::string_view> segments;
@@ -82,7 +95,8 @@ const Route* Router::find(std::string_view method, std::string_view path, std::v
     params.push_back(std::move(*decoded));
   }
   for (size_t index : node->routes)
-    if (routes_[index].method == method || (method == "HEAD" && routes_[index].method == "GET")) return &routes_[index];
+    if (routes_[index].method == method || (method == "HEAD" && routes_[index].method == "GET"))
+      return &routes_[index];
   return nullptr;
 }
 

@@ -1,5 +1,5 @@
-// Router: which handler answers which method and path, and what a caller needs to be allowed there. The route table is
-// the list of endpoints: a route without a scope does not compile.
+// Router: which handler answers which method and path, and what a caller needs to be allowed there.
+// The route table is the list of endpoints: a route without a scope does not compile.
 #pragma once
 
 #include <functional>
@@ -51,7 +51,8 @@ class Router {
  public:
   void add(const Route& route);
   // Null when nothing answers there; path_known tells whether another method would.
-  const Route* find(std::string_view method, std::string_view path, std::vector<std::string>& params, bool& path_known) const;
+  const Route* find(std::string_view method, std::string_view path,
+                    std::vector<std::string>& params, bool& path_known) const;
   const std::vector<Route>& routes() const { return routes_; }
 
  private:
@@ -60,8 +61,8 @@ class Router {
     std::unique_ptr<Node> any;
     std::vector<size_t> routes;
   };
-  static void descend(const Node& node, std::string_view rest, std::vector<std::string_view>& taken, const Node*& found,
-                      std::vector<std::string_view>& best);
+  static void descend(const Node& node, std::string_view rest, std::vector<std::string_view>& taken,
+                      const Node*& found, std::vector<std::string_view>& best);
 
   std::vector<Route> routes_;
   Node root_;

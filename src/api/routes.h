@@ -7,14 +7,14 @@ namespace pawl::api {
 
 void add_all_routes(Router& router);
 
-void add_job_routes(Router& router);     // ojs/jobs.cc
-void add_event_routes(Router& router);   // ojs/events.cc
-void add_webhook_routes(Router& router);  // ojs/webhooks.cc
-void add_metrics_routes(Router& router);  // metrics_page.cc
-void add_status_page_routes(Router& router);  // status_page.cc
-void add_workflow_routes(Router& router);  // ojs/workflows.cc
-void add_run_routes(Router& router);       // runs.cc
-void add_worker_routes(Router& router);  // ojs/worker_calls.cc
+void add_job_routes(Router& router);           // ojs/jobs.cc
+void add_event_routes(Router& router);         // ojs/events.cc
+void add_webhook_routes(Router& router);       // ojs/webhooks.cc
+void add_metrics_routes(Router& router);       // metrics_page.cc
+void add_status_page_routes(Router& router);   // status_page.cc
+void add_workflow_routes(Router& router);      // ojs/workflows.cc
+void add_run_routes(Router& router);           // runs.cc
+void add_worker_routes(Router& router);        // ojs/worker_calls.cc
 void add_queue_routes(Router& router);         // ojs/queues.cc
 void add_queue_config_routes(Router& router);  // ojs/queue_config.cc
 void add_rate_limit_routes(Router& router);    // ojs/rate_limits.cc
@@ -29,6 +29,6 @@ void add_worker_state_routes(Router& router);  // ojs/worker_states.cc
 void add_pool_routes(Router& router);          // ojs/pools.cc
 void add_schema_routes(Router& router);        // ojs/schemas.cc
 void add_key_routes(Router& router);           // key_calls.cc
-void add_system_routes(Router& router);  // system.cc
+void add_system_routes(Router& router);        // system.cc
 
 }  // namespace pawl::api

@@ -14,7 +14,11 @@ void health(App& app, Call&& call) {
   json::Writer w(body);
   w.begin_object().field("status", status).field("version", app.config().version);
   w.field_int("uptime_seconds", (app.clock().now_ms() - app.started_ms()) / 1000);
-  w.key("backend").begin_object().field("type", app.config().store_name).field("status", failure ? "unhealthy" : "ok").end_object();
+  w.key("backend")
+      .begin_object()
+      .field("type", app.config().store_name)
+      .field("status", failure ? "unhealthy" : "ok")
+      .end_object();
   if (failure) w.field("error", failure->message);
   w.end_object();
   call.answer(json_response(call.surface(), failure ? 503 : 200, std::move(body)));
@@ -23,7 +27,11 @@ void health(App& app, Call&& call) {
 void ready(App& app, Call&& call) {
   bool good = !app.engine().failed() && !app.draining();
   std::string body;
-  json::Writer(body).begin_object().field("status", good ? "ready" : "not_ready").field_bool("ready", good).end_object();
+  json::Writer(body)
+      .begin_object()
+      .field("status", good ? "ready" : "not_ready")
+      .field_bool("ready", good)
+      .end_object();
   call.answer(json_response(call.surface(), good ? 200 : 503, std::move(body)));
 }
 
@@ -31,15 +39,24 @@ void manifest(App& app, Call&& call) {
   std::string body;
   json::Writer w(body);
   w.begin_object().field("specversion", "1.0").field("ojs_version", "1.0");
-  w.key("implementation").begin_object().field("name", "pawl").field("version", app.config().version).field("language", "c++").end_object();
+  w.key("implementation")
+      .begin_object()
+      .field("name", "pawl")
+      .field("version", app.config().version)
+      .field("language", "c++")
+      .end_object();
   w.field_int("conformance_level", 4).key("protocols").begin_array().string("http").end_array();
   w.field("backend", app.config().store_name).key("capabilities").begin_object();
-  for (std::string_view name : {"batch_enqueue", "cron_jobs", "dead_letter", "delayed_jobs", "job_ttl", "priority_queues", "rate_limiting", "schema_validation",
-                                "unique_jobs", "workflows", "pause_resume", "events", "webhooks", "checkpoints", "progress", "multi_tenancy", "backpressure"})
+  for (std::string_view name :
+       {"batch_enqueue", "cron_jobs", "dead_letter", "delayed_jobs", "job_ttl", "priority_queues",
+        "rate_limiting", "schema_validation", "unique_jobs", "workflows", "pause_resume", "events",
+        "webhooks", "checkpoints", "progress", "multi_tenancy", "backpressure"})
     w.field_bool(name, true);
   w.end_object().key("extensions").begin_array();
-  for (std::string_view name : {"admin-api", "backpressure", "dead-letter", "durable-execution", "graceful-shutdown", "job-versioning", "multi-tenancy",
-                                "observability", "progress", "rate-limiting", "schema-registry", "webhooks"})
+  for (std::string_view name :
+       {"admin-api", "backpressure", "dead-letter", "durable-execution", "graceful-shutdown",
+        "job-versioning", "multi-tenancy", "observability", "progress", "rate-limiting",
+        "schema-registry", "webhooks"})
     w.string(name);
   w.end_array().end_object();
   call.answer(json_response(Surface::Ojs, 200, std::move(body)));
@@ -48,12 +65,24 @@ void manifest(App& app, Call&& call) {
 void render_store(json::Writer& w, App& app) {
   StoreStats stats = app.store().stats();
   auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
-  w.key("store").begin_object().field("type", app.config().store_name).field_int("commits", number(stats.commits));
-  w.field_int("fsyncs", number(stats.fsyncs)).field_int("file_bytes", number(stats.file_bytes)).field_int("wal_bytes", number(stats.wal_bytes));
-  w.key("fsync").begin_object().field_int("p50_us", number(stats.sync_ns_p50 / 1000)).field_int("p99_us", number(stats.sync_ns_p99 / 1000));
-  w.field_int("mean_us", stats.fsyncs == 0 ? 0 : number(stats.sync_ns_total / stats.fsyncs / 1000)).end_object().end_object();
+  w.key("store")
+      .begin_object()
+      .field("type", app.config().store_name)
+      .field_int("commits", number(stats.commits));
+  w.field_int("fsyncs", number(stats.fsyncs))
+      .field_int("file_bytes", number(stats.file_bytes))
+      .field_int("wal_bytes", number(stats.wal_bytes));
+  w.key("fsync")
+      .begin_object()
+      .field_int("p50_us", number(stats.sync_ns_p50 / 1000))
+      .field_int("p99_us", number(stats.sync_ns_p99 / 1000));
+  w.field_int("mean_us", stats.fsyncs == 0 ? 0 : number(stats.sync_ns_total / stats.fsyncs / 1000))
+      .end_object()
+      .end_object();
   w.key("journal").begin_object().field_int("first", number(app.store().journal_first()));
-  w.field_int("head", number(app.store().journal_last())).field_int("bytes_written", number(stats.journal_bytes)).end_object();
+  w.field_int("head", number(app.store().journal_last()))
+      .field_int("bytes_written", number(stats.journal_bytes))
+      .end_object();
 }
 
 void render_counts(json::Writer& w, App& app, const State& state) {
@@ -67,11 +96,17 @@ void render_counts(json::Writer& w, App& app, const State& state) {
     return ++queues, true;
   });
   w.key("jobs").begin_object();
-  for (size_t i = 1; i < kJobStateCount; ++i) w.field_int(state_name(static_cast<JobState>(i)), static_cast<int64_t>(jobs[i]));
+  for (size_t i = 1; i < kJobStateCount; ++i)
+    w.field_int(state_name(static_cast<JobState>(i)), static_cast<int64_t>(jobs[i]));
   w.field_int("dead_letter", static_cast<int64_t>(dead)).end_object();
-  w.key("counts").begin_object().field_int("queues", queues).field_int("jobs_resident", static_cast<int64_t>(stats.jobs_resident));
-  w.field_int("dirty", static_cast<int64_t>(stats.dirty)).field_int("fetches_parked", static_cast<int64_t>(stats.parked));
-  w.field_int("inputs_waiting", static_cast<int64_t>(stats.inputs_waiting)).field_int("event_streams", static_cast<int64_t>(app.events().streams()));
+  w.key("counts")
+      .begin_object()
+      .field_int("queues", queues)
+      .field_int("jobs_resident", static_cast<int64_t>(stats.jobs_resident));
+  w.field_int("dirty", static_cast<int64_t>(stats.dirty))
+      .field_int("fetches_parked", static_cast<int64_t>(stats.parked));
+  w.field_int("inputs_waiting", static_cast<int64_t>(stats.inputs_waiting))
+      .field_int("event_streams", static_cast<int64_t>(app.events().streams()));
   w.field_int("connections", static_cast<int64_t>(app.http_stats().connections_open)).end_object();
 }
 
@@ -83,18 +118,28 @@ void system(App& app, Call&& call) {
     int64_t now_ms = app.clock().now_ms();
     std::string body;
     json::Writer w(body);
-    w.begin_object().field("name", "pawl").field("version", config.version).field("data", config.data_dir);
-    w.field_time("started_at", app.started_ms()).field_time("time", now_ms).field_int("uptime_ms", now_ms - app.started_ms());
+    w.begin_object()
+        .field("name", "pawl")
+        .field("version", config.version)
+        .field("data", config.data_dir);
+    w.field_time("started_at", app.started_ms())
+        .field_time("time", now_ms)
+        .field_int("uptime_ms", now_ms - app.started_ms());
     w.field_bool("draining", app.draining());
     render_store(w, app);
     render_counts(w, app, frame.state());
     w.key("recovery").begin_object().field_int("records", static_cast<int64_t>(recovery.records));
     w.field_int("events", static_cast<int64_t>(recovery.events)).end_object();
-    w.key("process").begin_object().field_int("resident_bytes", static_cast<int64_t>(usage.resident_bytes));
+    w.key("process").begin_object().field_int("resident_bytes",
+                                              static_cast<int64_t>(usage.resident_bytes));
     w.key("cpu_seconds").real(usage.cpu_seconds).end_object();
-    w.key("limits").begin_object().field_int("batch_jobs_max", static_cast<int64_t>(config.batch_jobs_max));
-    w.field_int("fetch_count_max", static_cast<int64_t>(config.fetch_count_max)).field_int("fetch_wait_ms_max", config.fetch_wait_ms_max);
-    w.field_int("result_bytes_max", static_cast<int64_t>(config.result_bytes_max)).field_int("idempotency_ms", config.idempotency_ms).end_object();
+    w.key("limits").begin_object().field_int("batch_jobs_max",
+                                             static_cast<int64_t>(config.batch_jobs_max));
+    w.field_int("fetch_count_max", static_cast<int64_t>(config.fetch_count_max))
+        .field_int("fetch_wait_ms_max", config.fetch_wait_ms_max);
+    w.field_int("result_bytes_max", static_cast<int64_t>(config.result_bytes_max))
+        .field_int("idempotency_ms", config.idempotency_ms)
+        .end_object();
     w.end_object();
     return json_response(Surface::V1, 200, std::move(body));
   });

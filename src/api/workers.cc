@@ -9,7 +9,9 @@ WorkerInfo* WorkerRegistry::need(std::string_view id, int64_t now_ms) {
   auto at = workers_.find(id);
   if (at == workers_.end()) {
     if (workers_.size() >= kWorkersMax)
-      std::erase_if(workers_, [&](const auto& entry) { return now_ms - entry.second.last_seen_ms > kForgetAfterMs; });
+      std::erase_if(workers_, [&](const auto& entry) {
+        return now_ms - entry.second.last_seen_ms > kForgetAfterMs;
+      });
     if (workers_.size() >= kWorkersMax) return nullptr;
     at = workers_.emplace(id, WorkerInfo{}).first;
     at->second.id = id;
@@ -19,7 +21,8 @@ WorkerInfo* WorkerRegistry::need(std::string_view id, int64_t now_ms) {
   return &at->second;
 }
 
-void WorkerRegistry::fetched(std::string_view id, const std::vector<std::string>& queues, size_t jobs, int64_t now_ms) {
+void WorkerRegistry::fetched(std::string_view id, const std::vector<std::string>& queues,
+                             size_t jobs, int64_t now_ms) {
   std::lock_guard lock(mutex_);
   for (const std::string& queue : queues) {
     auto at = queue_asked_.find(queue);

@@ -1,5 +1,5 @@
-// WorkerRegistry: who has been fetching, and what an operator or the worker itself wants it to do. Seen from the calls they
-// make; not durable, since a worker that lives calls again. Thread: any.
+// WorkerRegistry: who has been fetching, and what an operator or the worker itself wants it to do.
+// Seen from the calls they make; not durable, since a worker that lives calls again. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ struct WorkerInfo {
 
 class WorkerRegistry {
  public:
-  void fetched(std::string_view id, const std::vector<std::string>& queues, size_t jobs, int64_t now_ms);
+  void fetched(std::string_view id, const std::vector<std::string>& queues, size_t jobs,
+               int64_t now_ms);
   void finished(std::string_view id, size_t jobs, int64_t now_ms);
   void beat(std::string_view id, size_t active, int64_t now_ms);
   void says(std::string_view id, std::string_view state, int64_t now_ms);

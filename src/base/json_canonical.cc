@@ -9,15 +9,16 @@
 namespace pawl::json {
 namespace {
 
-// The standard orders names by UTF-16 code units. That differs from byte order only above U+FFFF: such characters begin with a
-// surrogate (0xD800…), which sorts before U+E000…U+FFFF.
+// The standard orders names by UTF-16 code units. That differs from byte order only above U+FFFF:
+// such characters begin with a surrogate (0xD800…), which sorts before U+E000…U+FFFF.
 std::u16string utf16(std::string_view text) {
   std::u16string units;
   for (size_t at = 0; at < text.size();) {
     size_t length = utf8::sequence_length(text.substr(at));
     uint32_t point = static_cast<uint8_t>(text[at]);
     if (length > 1) point &= (0x7fu >> length);
-    for (size_t i = 1; i < length; ++i) point = point << 6 | (static_cast<uint8_t>(text[at + i]) & 0x3fu);
+    for (size_t i = 1; i < length; ++i)
+      point = point << 6 | (static_cast<uint8_t>(text[at + i]) & 0x3fu);
     if (point >= 0x10000) {
       units.push_back(static_cast<char16_t>(0xd7c0 + (point >> 10)));
       units.push_back(static_cast<char16_t>(0xdc00 + (point & 0x3ff)));
@@ -37,7 +38,9 @@ void append_number(std::string& out, View value) {
     return;
   }
   char buffer[40];
-  auto end = std::to_chars(buffer, buffer + sizeof buffer, std::fabs(number), std::chars_format::scientific).ptr;
+  auto end = std::to_chars(buffer, buffer + sizeof buffer, std::fabs(number),
+                           std::chars_format::scientific)
+                 .ptr;
   std::string_view text(buffer, static_cast<size_t>(end - buffer));
   size_t e = text.find('e');
   std::string digits(1, text[0]);
@@ -52,7 +55,9 @@ void append_number(std::string& out, View value) {
   if (count <= point && point <= 21) {
     out.append(digits).append(static_cast<size_t>(point - count), '0');
   } else if (0 < point && point <= 21) {
-    out.append(digits, 0, static_cast<size_t>(point)).append(".").append(digits, static_cast<size_t>(point));
+    out.append(digits, 0, static_cast<size_t>(point))
+        .append(".")
+        .append(digits, static_cast<size_t>(point));
   } else if (-6 < point && point <= 0) {
     out.append("0.").append(static_cast<size_t>(-point), '0').append(digits);
   } else {
@@ -68,7 +73,8 @@ void append_object(std::string& out, View value) {
     std::string name = key.string();
     members.push_back({utf16(name), {name, member}});
   });
-  std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(members.begin(), members.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   out.push_back('{');
   for (size_t i = 0; i < members.size(); ++i) {
     bool repeated = i + 1 < members.size() && members[i].first == members[i + 1].first;
@@ -87,10 +93,18 @@ void append_canonical(std::string& out, View value) {
   switch (value.kind()) {
     case Kind::Null:
     case Kind::True:
-    case Kind::False: out.append(value.raw()); return;
-    case Kind::Number: append_number(out, value); return;
-    case Kind::String: append_quoted(out, value.string()); return;
-    case Kind::Object: append_object(out, value); return;
+    case Kind::False:
+      out.append(value.raw());
+      return;
+    case Kind::Number:
+      append_number(out, value);
+      return;
+    case Kind::String:
+      append_quoted(out, value.string());
+      return;
+    case Kind::Object:
+      append_object(out, value);
+      return;
     case Kind::Array: {
       out.push_back('[');
       bool first = true;

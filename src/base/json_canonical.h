@@ -1,4 +1,5 @@
-// Canonical JSON (RFC 8785): equal values give equal bytes, so that a digest of them can say "the same".
+// Canonical JSON (RFC 8785): equal values give equal bytes, so that a digest of them can say "the
+// same".
 #pragma once
 
 #include <string>

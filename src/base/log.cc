@@ -15,9 +15,12 @@ namespace {
 std::atomic<bool> as_json{false};
 constexpr std::string_view kNames[] = {"info", "warning", "error"};
 
-bool is_plain(std::string_view text) { return !text.empty() && text.find_first_of(" \"=\n\r\t") == std::string_view::npos; }
+bool is_plain(std::string_view text) {
+  return !text.empty() && text.find_first_of(" \"=\n\r\t") == std::string_view::npos;
+}
 
-std::string text_line(std::string_view level, std::string_view message, std::initializer_list<Field> fields) {
+std::string text_line(std::string_view level, std::string_view message,
+                      std::initializer_list<Field> fields) {
   std::string line;
   append_rfc3339_ms(line, SystemClock().now_ms());
   line.append(" ").append(level).append(" ").append(message);
@@ -32,10 +35,14 @@ std::string text_line(std::string_view level, std::string_view message, std::ini
   return line;
 }
 
-std::string json_line(std::string_view level, std::string_view message, std::initializer_list<Field> fields) {
+std::string json_line(std::string_view level, std::string_view message,
+                      std::initializer_list<Field> fields) {
   std::string line;
   json::Writer w(line);
-  w.begin_object().field_time("time", SystemClock().now_ms()).field("level", level).field("message", message);
+  w.begin_object()
+      .field_time("time", SystemClock().now_ms())
+      .field("level", level)
+      .field("message", message);
   for (const auto& [name, value] : fields) w.field(name, value);
   w.end_object();
   return line;
@@ -49,7 +56,8 @@ void write(Level level, std::string_view message, std::initializer_list<Field> f
   std::string_view name = kNames[static_cast<int>(level)];
   std::string line = as_json ? json_line(name, message, fields) : text_line(name, message, fields);
   line.push_back('\n');
-  // One write, so that lines of several threads do not mix. A full pipe loses the line, not the server.
+  // One write, so that lines of several threads do not mix. A full pipe loses the line, not the
+  // server.
   [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

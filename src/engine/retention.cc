@@ -26,7 +26,8 @@ bool Retention::step(Frame& frame) {
     go_on_ = JobId();
     find_trim_point(now_ms);
     forget_documents(frame, DocKind::Idempotency, kDocumentsPerStep);
-    if (config_.finished_ms != 0) forget_runs(frame, now_ms - config_.finished_ms, kRunsPerStep, next_run_);
+    if (config_.finished_ms != 0)
+      forget_runs(frame, now_ms - config_.finished_ms, kRunsPerStep, next_run_);
   }
   uint64_t kept = config_.finished_max == 0 ? 0 : finished_kept(frame.state());
   bool too_many = config_.finished_max != 0 && kept > config_.finished_max;

@@ -24,8 +24,9 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  // Engine thread. Reads the state, emits what happens, prepares the answer. Returning a Parking means: call again; what was
-  // emitted so far stands and becomes durable without waiting for the answer. `last_call` forbids parking.
+  // Engine thread. Reads the state, emits what happens, prepares the answer. Returning a Parking
+  // means: call again; what was emitted so far stands and becomes durable without waiting for the
+  // answer. `last_call` forbids parking.
   virtual std::optional<Parking> decide(Frame& frame, bool last_call) = 0;
 
   // Everything that decide() saw is durable: answer now. Any thread.

@@ -112,7 +112,8 @@ void State::wake(Queue& queue) {
 void State::apply(const JobCreated& event, Stamp stamp) {
   count_move(event, event.state, stamp);
   child_started(event.parent, event.job, stamp);
-  // Only a fold can meet a row that is newer than its event; what is decided now is new, and is not looked for on disk.
+  // Only a fold can meet a row that is newer than its event; what is decided now is new, and is not
+  // looked for on disk.
   if (Job* known = folding_ ? resident_job(event.job) : jobs_.find(event.job)) {
     if (!known->forgotten || known->version >= stamp.sequence) return;  // its row is newer
     buried_.emplace(known, jobs_.take(known->id));

@@ -148,7 +148,7 @@ void State::child_started(const JobParent& parent, const Uuid& child, Stamp stam
 
 void State::apply(const RunCreated& event, Stamp stamp) {
   child_started(event.parent, event.run, stamp);
-  if (Run* known = folding_ ? resident_run(event.run) : runs_.find(event.run)) {
+  if (Run* known = resident_run(event.run)) {
     if (!known->forgotten || known->version >= stamp.sequence) return;  // its row is newer
     buried_runs_.emplace(known, runs_.take(known->id));
   }

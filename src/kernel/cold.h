@@ -18,17 +18,17 @@ namespace pawl {
 // Where each kind of row stands in the store. Numbers are part of the format on disk.
 enum class Space : uint8_t {
   Meta = 1,
-  Job = 2,      // id → Job
-  Queue = 3,    // scoped name → Queue
-  Limit = 4,    // key → Limit
-  Doc = 5,      // kind, key → Doc
-  Cron = 6,     // name → Cron
-  Run = 7,     // id → Run
+  Job = 2,       // id → Job
+  Queue = 3,     // scoped name → Queue
+  Limit = 4,     // key → Limit
+  Doc = 5,       // kind, key → Doc
+  Cron = 6,      // name → Cron
+  Run = 7,       // id → Run
   RunChild = 8,  // run id, index → PlanNode: children that have not started, and callbacks
-  Ready = 10,   // queue, order → nothing: jobs that wait for a worker
-  Due = 11,     // time, kind, id → nothing: jobs and runs that a timer will move
-  Unique = 12,  // unique key, id → nothing
-  Dead = 13,    // id → nothing: the dead letter list
+  Ready = 10,    // queue, order → nothing: jobs that wait for a worker
+  Due = 11,      // time, kind, id → nothing: jobs and runs that a timer will move
+  Unique = 12,   // unique key, id → nothing
+  Dead = 13,     // id → nothing: the dead letter list
 };
 
 struct Row {

@@ -26,14 +26,18 @@ void add_depth_headers(http::Response& response, const Queue& queue) {
   response.headers.emplace_back("X-OJS-Queue-Bound", std::to_string(queue.settings.depth_max));
 }
 
-// A refusal by a full queue says how full. The queue: the first of the request's that is bounded and has no room for all.
-Result<http::Response> refused(const Frame& frame, const std::vector<NewJob>& jobs, const Error& error, const std::string& request_id) {
+// A refusal by a full queue says how full. The queue: the first of the request's that is bounded
+// and has no room for all.
+Result<http::Response> refused(const Frame& frame, const std::vector<NewJob>& jobs,
+                               const Error& error, const std::string& request_id) {
   if (error.code != ErrorCode::QueueFull) return error;
   http::Response response = error_response(Surface::Ojs, error, request_id);
   std::map<std::string_view, uint64_t> added;
   for (const NewJob& job : jobs) {
     const Queue* queue = frame.state().find_queue(job.queue);
-    if (queue == nullptr || queue->settings.depth_max == 0 || queue->depth() + ++added[job.queue] <= queue->settings.depth_max) continue;
+    if (queue == nullptr || queue->settings.depth_max == 0 ||
+        queue->depth() + ++added[job.queue] <= queue->settings.depth_max)
+      continue;
     add_depth_headers(response, *queue);
     break;
   }
@@ -46,7 +50,9 @@ void add_pressure_headers(http::Response& response, const Queue& queue) {
   uint64_t permille = queue.depth() * 1000 / queue.settings.depth_max;
   if (queue.settings.warn_permille == 0 || permille < queue.settings.warn_permille) return;
   std::string hundredths = std::to_string(std::min<uint64_t>(permille, 1000) / 10);
-  response.headers.emplace_back("X-OJS-Queue-Pressure", permille >= 1000 ? "1.00" : "0." + std::string(hundredths.size() < 2, '0') + hundredths);
+  response.headers.emplace_back(
+      "X-OJS-Queue-Pressure",
+      permille >= 1000 ? "1.00" : "0." + std::string(hundredths.size() < 2, '0') + hundredths);
 }
 
 void push_one(App& app, Call&& call) {
@@ -56,23 +62,30 @@ void push_one(App& app, Call&& call) {
   auto job = parse_job(doc->root(), rules);
   if (!job.ok()) return call.fail(job.error());
   std::string request_id(call.request.id);
-  app.decide(std::move(call), [&app, request_id, jobs = std::vector<NewJob>{std::move(job).value()}](Frame& frame) -> Result<http::Response> {
-    auto pushed = push_jobs(frame, jobs);
-    if (!pushed.ok()) return refused(frame, jobs, pushed.error(), request_id);
-    const Job& made = *frame.state().find_job((*pushed)[0].id);
-    http::Response response = json_response(Surface::Ojs, (*pushed)[0].created ? 201 : 200, job_body(made));
-    response.headers.emplace_back("Location", "/ojs/v1/jobs/" + made.id.text());
-    add_pressure_headers(response, *made.queue);
-    app.metrics().jobs_pushed.fetch_add(1, std::memory_order_relaxed);
-    return response;
-  });
+  app.decide(std::move(call),
+             [&app, request_id, jobs = std::vector<NewJob>{std::move(job).value()}](
+                 Frame& frame) -> Result<http::Response> {
+               auto pushed = push_jobs(frame, jobs);
+               if (!pushed.ok()) return refused(frame, jobs, pushed.error(), request_id);
+               const Job& made = *frame.state().find_job((*pushed)[0].id);
+               http::Response response =
+                   json_response(Surface::Ojs, (*pushed)[0].created ? 201 : 200, job_body(made));
+               response.headers.emplace_back("Location", "/ojs/v1/jobs/" + made.id.text());
+               add_pressure_headers(response, *made.queue);
+               app.metrics().jobs_pushed.fetch_add(1, std::memory_order_relaxed);
+               return response;
+             });
 }
 
-Result<std::vector<NewJob>> parse_batch(const json::Doc& doc, const EnvelopeRules& rules, size_t jobs_max) {
+Result<std::vector<NewJob>> parse_batch(const json::Doc& doc, const EnvelopeRules& rules,
+                                        size_t jobs_max) {
   auto list = doc.root().find("jobs");
   if (!list || !list->is_array() || list->size() == 0)
-    return Error{ErrorCode::InvalidRequest, "jobs must be an array with at least one job", {{"$.jobs", "must be a non-empty array"}}};
-  if (list->size() > jobs_max) return Error{ErrorCode::TooLarge, "jobs holds more than " + std::to_string(jobs_max) + " jobs"};
+    return Error{ErrorCode::InvalidRequest,
+                 "jobs must be an array with at least one job",
+                 {{"$.jobs", "must be a non-empty array"}}};
+  if (list->size() > jobs_max)
+    return Error{ErrorCode::TooLarge, "jobs holds more than " + std::to_string(jobs_max) + " jobs"};
   std::vector<NewJob> jobs;
   jobs.reserve(list->size());
   std::optional<Error> refusal;
@@ -96,19 +109,21 @@ void push_batch(App& app, Call&& call) {
   auto jobs = parse_batch(*doc, rules, app.config().batch_jobs_max);
   if (!jobs.ok()) return call.fail(jobs.error());
   std::string request_id(call.request.id);
-  app.decide(std::move(call), [&app, request_id, jobs = std::move(jobs).value()](Frame& frame) -> Result<http::Response> {
-    auto result = push_jobs(frame, jobs);
-    if (!result.ok()) return refused(frame, jobs, result.error(), request_id);
-    const std::vector<Pushed>& pushed = *result;
-    std::string body;
-    body.reserve(pushed.size() * 512);
-    json::Writer w(body);
-    w.begin_object().key("jobs").begin_array();
-    for (const Pushed& one : pushed) render_job(w, *frame.state().find_job(one.id));
-    w.end_array().field_int("count", static_cast<int64_t>(pushed.size())).end_object();
-    app.metrics().jobs_pushed.fetch_add(pushed.size(), std::memory_order_relaxed);
-    return json_response(Surface::Ojs, 201, std::move(body));
-  });
+  app.decide(
+      std::move(call),
+      [&app, request_id, jobs = std::move(jobs).value()](Frame& frame) -> Result<http::Response> {
+        auto result = push_jobs(frame, jobs);
+        if (!result.ok()) return refused(frame, jobs, result.error(), request_id);
+        const std::vector<Pushed>& pushed = *result;
+        std::string body;
+        body.reserve(pushed.size() * 512);
+        json::Writer w(body);
+        w.begin_object().key("jobs").begin_array();
+        for (const Pushed& one : pushed) render_job(w, *frame.state().find_job(one.id));
+        w.end_array().field_int("count", static_cast<int64_t>(pushed.size())).end_object();
+        app.metrics().jobs_pushed.fetch_add(pushed.size(), std::memory_order_relaxed);
+        return json_response(Surface::Ojs, 201, std::move(body));
+      });
 }
 
 void get_job(App& app, Call&& call) {
@@ -133,7 +148,8 @@ void change_job(App& app, Call&& call, Status (*change)(Frame&, const JobId&)) {
 }
 
 void cancel(App& app, Call&& call) {
-  change_job(app, std::move(call), [](Frame& frame, const JobId& id) { return cancel_job(frame, id, ""); });
+  change_job(app, std::move(call),
+             [](Frame& frame, const JobId& id) { return cancel_job(frame, id, ""); });
 }
 void activate(App& app, Call&& call) { change_job(app, std::move(call), activate_job); }
 void retry(App& app, Call&& call) { change_job(app, std::move(call), revive_job); }
@@ -147,7 +163,8 @@ Result<const Job*> visible_job(const State& state, const JobId& id, std::string_
   return job;
 }
 
-Result<const Job*> visible_job(const State& state, std::string_view id_text, std::string_view tenant) {
+Result<const Job*> visible_job(const State& state, std::string_view id_text,
+                               std::string_view tenant) {
   if (auto id = JobId::parse(id_text)) return visible_job(state, *id, tenant);
   return Error{ErrorCode::NotFound, "job " + std::string(id_text.substr(0, 64)) + " not found"};
 }

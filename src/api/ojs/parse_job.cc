@@ -19,11 +19,40 @@ bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c
 
 // Members that the server sets itself, or that have a place of their own in the reply.
 bool is_known_member(std::string_view name) {
-  static constexpr std::string_view kNames[] = {
-      "type", "args", "id", "meta", "options", "state", "queue", "priority", "attempt", "max_attempts", "created_at",
-      "enqueued_at", "started_at", "completed_at", "cancelled_at", "discarded_at", "error", "errors", "result",
-      "scheduled_at", "expires_at", "retry", "unique", "tags", "timeout_ms", "visibility_timeout_ms", "rate_limit",
-      "delay_until", "progress", "checkpoint", "retry_delay_ms", "parent_results", "workflow_id", "workflow"};
+  static constexpr std::string_view kNames[] = {"type",
+                                                "args",
+                                                "id",
+                                                "meta",
+                                                "options",
+                                                "state",
+                                                "queue",
+                                                "priority",
+                                                "attempt",
+                                                "max_attempts",
+                                                "created_at",
+                                                "enqueued_at",
+                                                "started_at",
+                                                "completed_at",
+                                                "cancelled_at",
+                                                "discarded_at",
+                                                "error",
+                                                "errors",
+                                                "result",
+                                                "scheduled_at",
+                                                "expires_at",
+                                                "retry",
+                                                "unique",
+                                                "tags",
+                                                "timeout_ms",
+                                                "visibility_timeout_ms",
+                                                "rate_limit",
+                                                "delay_until",
+                                                "progress",
+                                                "checkpoint",
+                                                "retry_delay_ms",
+                                                "parent_results",
+                                                "workflow_id",
+                                                "workflow"};
   for (std::string_view known : kNames)
     if (known == name) return true;
   return false;
@@ -50,20 +79,27 @@ class EnvelopeParser {
   // null counts as absent, except for args
   static bool present(const std::optional<json::View>& value) { return value && !value->is_null(); }
 
-  Error bad(std::string_view member, std::string_view message, ErrorCode code = ErrorCode::InvalidRequest) const {
+  Error bad(std::string_view member, std::string_view message,
+            ErrorCode code = ErrorCode::InvalidRequest) const {
     std::string where = path_ + (member.empty() ? "" : "." + std::string(member));
-    std::string shown = where.substr(0, 2) == "$." ? where.substr(2) : (where == "$" ? "the job" : where);
+    std::string shown =
+        where.substr(0, 2) == "$." ? where.substr(2) : (where == "$" ? "the job" : where);
     return Error{code, shown + " " + std::string(message), {{where, std::string(message)}}};
   }
 
   void gather_members() {
     envelope_.each_member([&](json::View key, json::View value) {
       std::string name = key.string();
-      if (name == "type") type_ = value;
-      else if (name == "args") args_ = value;
-      else if (name == "id") id_ = value;
-      else if (name == "meta") meta_ = value;
-      else if (name == "options") options_ = value;
+      if (name == "type")
+        type_ = value;
+      else if (name == "args")
+        args_ = value;
+      else if (name == "id")
+        id_ = value;
+      else if (name == "meta")
+        meta_ = value;
+      else if (name == "options")
+        options_ = value;
       else if (!is_known_member(name)) {
         if (!spec_.extra.empty()) spec_.extra.push_back(',');
         json::append_quoted(spec_.extra, name);
@@ -86,7 +122,8 @@ class EnvelopeParser {
     if (!type_->is_string()) return bad("type", "must be a string");
     spec_.type = type_->string();
     if (!is_job_type(spec_.type))
-      return bad("type", "must be lower-case words joined by dots, such as 'email.send', not " + quoted(spec_.type));
+      return bad("type", "must be lower-case words joined by dots, such as 'email.send', not " +
+                             quoted(spec_.type));
     if (!args_) return bad("args", "is required");
     if (!args_->is_array()) return bad("args", "must be an array");
     spec_.args = args_->raw();
@@ -108,8 +145,12 @@ class EnvelopeParser {
       queue = value->string();
     }
     if (!is_queue_name(queue))
-      return bad("options.queue", "must be lower-case letters, digits, '.', '-' or '_', starting with a letter or digit, not " + quoted(queue));
-    if (is_internal_queue(queue)) return bad("options.queue", "must not begin with 'pawl.': those queues are the server's own");
+      return bad("options.queue",
+                 "must be lower-case letters, digits, '.', '-' or '_', starting with a letter or "
+                 "digit, not " +
+                     quoted(queue));
+    if (is_internal_queue(queue))
+      return bad("options.queue", "must not begin with 'pawl.': those queues are the server's own");
     job_.queue = scoped_queue(rules_.tenant, queue);
     PAWL_TRY(int64_t priority, integer("priority", 0, kPriorityLeast, kPriorityMost));
     job_.priority = static_cast<int32_t>(priority);
@@ -123,12 +164,15 @@ class EnvelopeParser {
     return ok_status();
   }
 
-  Result<int64_t> integer(std::string_view name, int64_t fallback, int64_t least, int64_t most) const {
+  Result<int64_t> integer(std::string_view name, int64_t fallback, int64_t least,
+                          int64_t most) const {
     auto value = option(name);
     if (!value) return fallback;
     auto number = value->as_int();
     if (number && *number >= least && *number <= most) return *number;
-    return bad("options." + std::string(name), "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    return bad(
+        "options." + std::string(name),
+        "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   }
 
   Result<int64_t> time(std::string_view name, std::string& echo) const {
@@ -136,7 +180,9 @@ class EnvelopeParser {
     if (!value) return 0;
     std::string text = value->is_string() ? value->string() : "";
     auto at = parse_when(text, rules_.now_ms);
-    if (!at.ok()) return bad("options." + std::string(name), "must be an RFC 3339 time or '+' and an ISO 8601 duration");
+    if (!at.ok())
+      return bad("options." + std::string(name),
+                 "must be an RFC 3339 time or '+' and an ISO 8601 duration");
     if (!text.empty() && text[0] != '+') echo = text;
     return *at;
   }
@@ -164,7 +210,9 @@ class EnvelopeParser {
     if (!value) return ok_status();
     bool good = value->is_array() && value->size() <= kTagsMax;
     value->each_element([&](json::View tag) { good &= tag.is_string(); });
-    if (!good) return bad("options.tags", "must be an array of at most " + std::to_string(kTagsMax) + " strings");
+    if (!good)
+      return bad("options.tags",
+                 "must be an array of at most " + std::to_string(kTagsMax) + " strings");
     spec_.tags = value->raw();
     return ok_status();
   }
@@ -177,21 +225,27 @@ class EnvelopeParser {
       auto member = from.find(name);
       if (!present(member)) return ok_status();
       auto count = member->as_int();
-      if (!count || *count < 1 || *count > 1'000'000) return bad("options.rate_limit." + std::string(name), "must be a whole number from 1 to 1000000");
+      if (!count || *count < 1 || *count > 1'000'000)
+        return bad("options.rate_limit." + std::string(name),
+                   "must be a whole number from 1 to 1000000");
       out = static_cast<uint32_t>(*count);
       return ok_status();
     };
     PAWL_TRY_DO(number(*value, "max_per_second", job_.queue_rate));
     auto key = value->find("key");
     if (!present(key)) return ok_status();
-    if (!key->is_string() || key->raw().size() > kQueueBytesMax) return bad("options.rate_limit.key", "must be a short string");
+    if (!key->is_string() || key->raw().size() > kQueueBytesMax)
+      return bad("options.rate_limit.key", "must be a short string");
     job_.limit = scoped_queue(rules_.tenant, key->string());
     PAWL_TRY_DO(number(*value, "concurrency", job_.limit_settings.concurrency));
     if (auto rate = value->find("rate"); present(rate)) {
       PAWL_TRY_DO(number(*rate, "limit", job_.limit_settings.rate));
       auto period = rate->find("period");
-      auto period_ms = present(period) && period->is_string() ? parse_iso_duration_ms(period->string()) : Result<int64_t>(1000);
-      if (!period_ms.ok() || *period_ms < 1) return bad("options.rate_limit.rate.period", "must be an ISO 8601 duration");
+      auto period_ms = present(period) && period->is_string()
+                           ? parse_iso_duration_ms(period->string())
+                           : Result<int64_t>(1000);
+      if (!period_ms.ok() || *period_ms < 1)
+        return bad("options.rate_limit.rate.period", "must be an ISO 8601 duration");
       job_.limit_settings.period_ms = *period_ms;
     }
     return ok_status();
@@ -199,8 +253,10 @@ class EnvelopeParser {
 
   Status read_meta() {
     if (present(meta_) && !meta_->is_object()) return bad("meta", "must be an object");
-    if (present(meta_) && meta_->raw().size() > kMetaBytesMax) return bad("meta", "must be at most 64 KiB", ErrorCode::TooLarge);
-    std::optional<json::View> more = options_ && options_->is_object() ? options_->find("metadata") : std::nullopt;
+    if (present(meta_) && meta_->raw().size() > kMetaBytesMax)
+      return bad("meta", "must be at most 64 KiB", ErrorCode::TooLarge);
+    std::optional<json::View> more =
+        options_ && options_->is_object() ? options_->find("metadata") : std::nullopt;
     if (present(more) && !more->is_object()) return bad("options.metadata", "must be an object");
     if (!present(more) && rules_.tenant.empty() && rules_.cron_name.empty()) {
       spec_.meta = present(meta_) ? std::string(meta_->raw()) : "{}";
@@ -209,7 +265,8 @@ class EnvelopeParser {
     }
     auto flag = present(meta_) ? meta_->find("ojs_validate") : std::nullopt;
     bool validate = flag && flag->is_true();
-    if (validate && args_->size() == 0) return bad("args", "must not be empty", ErrorCode::InvalidContent);
+    if (validate && args_->size() == 0)
+      return bad("args", "must not be empty", ErrorCode::InvalidContent);
     return ok_status();
   }
 
@@ -217,7 +274,8 @@ class EnvelopeParser {
     json::Writer w(spec_.meta);
     w.begin_object();
     auto reserved = [&](std::string_view name) {
-      return (name == "tenant_id" && !rules_.tenant.empty()) || (name == "cron_name" && !rules_.cron_name.empty());
+      return (name == "tenant_id" && !rules_.tenant.empty()) ||
+             (name == "cron_name" && !rules_.cron_name.empty());
     };
     if (present(meta_))
       meta_->each_member([&](json::View key, json::View value) {
@@ -236,7 +294,8 @@ class EnvelopeParser {
   Status read_unique() {
     auto value = option("unique");
     if (!value) return ok_status();
-    UniqueSource source{spec_.type, queue_of_scoped(job_.queue), rules_.tenant, *args_, present(meta_) ? meta_ : std::nullopt};
+    UniqueSource source{spec_.type, queue_of_scoped(job_.queue), rules_.tenant, *args_,
+                        present(meta_) ? meta_ : std::nullopt};
     auto unique = parse_unique(*value, source);
     if (!unique.ok()) return bad("options.unique", unique.error().message, unique.error().code);
     job_.unique = std::move(unique).value();

@@ -1,5 +1,6 @@
-// Job envelopes as Open Job Spec clients send them → NewJob. Accepts the dialects seen in the wild (retry policies in four
-// spellings, options beside or inside `options`); refuses the rest with the member's name in the message.
+// Job envelopes as Open Job Spec clients send them → NewJob. Accepts the dialects seen in the wild
+// (retry policies in four spellings, options beside or inside `options`); refuses the rest with the
+// member's name in the message.
 //
 // Pure; any thread. now_ms is only used for relative times ("+PT2S").
 #pragma once
@@ -23,7 +24,8 @@ constexpr size_t kQueueBytesMax = 255;
 constexpr size_t kMetaBytesMax = 64 * 1024;
 
 // path: where the envelope stands in the request ("$", "$.jobs[3]"), for complaints.
-Result<NewJob> parse_job(json::View envelope, const EnvelopeRules& rules, std::string_view path = "$");
+Result<NewJob> parse_job(json::View envelope, const EnvelopeRules& rules,
+                         std::string_view path = "$");
 
 // InvalidContent (422) names the member that is wrong.
 Result<RetryPolicy> parse_retry(json::View retry);

@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kNameBytesMax = 255;
 constexpr size_t kClientIdBytesMax = 255;
 constexpr int64_t kTimeoutMost = 366LL * 24 * 3600 * 1000;
-constexpr std::string_view kRoles[kCallbackRoles] = {"on_complete", "on_success", "on_failure", "on_cancel"};
+constexpr std::string_view kRoles[kCallbackRoles] = {"on_complete", "on_success", "on_failure",
+                                                     "on_cancel"};
 
 class WorkflowParser {
  public:
@@ -22,7 +23,10 @@ class WorkflowParser {
   Result<PlanNode> run(json::View body) {
     PlanNode plan = composition(body, "$", 1);
     if (complaints_.empty()) return plan;
-    return Error{ErrorCode::InvalidWorkflow, "Workflow validation failed: " + complaints_[0].path + " " + complaints_[0].message, complaints_};
+    return Error{
+        ErrorCode::InvalidWorkflow,
+        "Workflow validation failed: " + complaints_[0].path + " " + complaints_[0].message,
+        complaints_};
   }
 
  private:
@@ -31,11 +35,13 @@ class WorkflowParser {
   }
   static bool present(const std::optional<json::View>& value) { return value && !value->is_null(); }
 
-  std::string text(json::View object, std::string_view name, const std::string& path, size_t bytes_max) {
+  std::string text(json::View object, std::string_view name, const std::string& path,
+                   size_t bytes_max) {
     auto value = object.find(name);
     if (!present(value)) return "";
     if (!value->is_string() || value->raw().size() > bytes_max + 2) {
-      complain(path + "." + std::string(name), "must be a string of at most " + std::to_string(bytes_max) + " bytes");
+      complain(path + "." + std::string(name),
+               "must be a string of at most " + std::to_string(bytes_max) + " bytes");
       return "";
     }
     return value->string();
@@ -45,7 +51,8 @@ class WorkflowParser {
     if (!present(value)) return 0;
     auto number = value->as_int();
     if (number && *number >= 0 && *number <= most) return *number;
-    complain(path + "." + std::string(name), "must be a whole number from 0 to " + std::to_string(most));
+    complain(path + "." + std::string(name),
+             "must be a whole number from 0 to " + std::to_string(most));
     return 0;
   }
 
@@ -58,7 +65,8 @@ class WorkflowParser {
     if (type && type->equals("chain") && (has_steps || !node.find("args"))) return RunKind::Chain;
     if (type && type->equals("group") && (has_jobs || !node.find("args"))) return RunKind::Group;
     if (type && type->equals("batch") && (has_jobs || !node.find("args"))) return RunKind::Batch;
-    if (type && type->equals("map") && (present(node.find("over")) || !node.find("args"))) return RunKind::Map;
+    if (type && type->equals("map") && (present(node.find("over")) || !node.find("args")))
+      return RunKind::Map;
     if (type && type->equals("dag") && (has_steps || !node.find("args"))) return RunKind::Dag;
     if ((!type || type->is_null()) && has_steps) return RunKind::Dag;
     return RunKind::None;
@@ -69,16 +77,21 @@ class WorkflowParser {
     plan.kind = NodeKind::Run;
     if (!body.is_object()) return complain(path, "must be an object"), plan;
     plan.run_kind = kind_of(body);
-    if (plan.run_kind == RunKind::None) return complain(path + ".type", "must be one of chain, group, batch, dag, map"), plan;
-    if (depth > kPlanDepthMax) return complain(path, "is nested deeper than " + std::to_string(kPlanDepthMax) + " levels"), plan;
+    if (plan.run_kind == RunKind::None)
+      return complain(path + ".type", "must be one of chain, group, batch, dag, map"), plan;
+    if (depth > kPlanDepthMax)
+      return complain(path, "is nested deeper than " + std::to_string(kPlanDepthMax) + " levels"),
+             plan;
     plan.name = text(body, "name", path, kNameBytesMax);
     read_id(plan, body, path);
     plan.timeout_ms = integer(body, "timeout_ms", path, kTimeoutMost);
     std::string on_timeout = text(body, "on_timeout", path, 16);
-    if (!on_timeout.empty() && on_timeout != "fail" && on_timeout != "cancel") complain(path + ".on_timeout", "must be fail or cancel");
+    if (!on_timeout.empty() && on_timeout != "fail" && on_timeout != "cancel")
+      complain(path + ".on_timeout", "must be fail or cancel");
     plan.on_timeout = on_timeout == "cancel" ? RunTimeout::Cancel : RunTimeout::Fail;
     if (auto meta = body.find("meta"); present(meta)) {
-      if (!meta->is_object() || meta->raw().size() > kMetaBytesMax) complain(path + ".meta", "must be an object of at most 64 KiB");
+      if (!meta->is_object() || meta->raw().size() > kMetaBytesMax)
+        complain(path + ".meta", "must be an object of at most 64 KiB");
       plan.meta = meta->raw();
     }
     if (plan.run_kind == RunKind::Map) {
@@ -94,7 +107,8 @@ class WorkflowParser {
     std::string id = text(body, "id", path, kClientIdBytesMax);
     if (id.empty()) return;
     plan.id = workflow_id(id);
-    std::string_view bare = id.rfind("wf_", 0) == 0 ? std::string_view(id).substr(3) : std::string_view(id);
+    std::string_view bare =
+        id.rfind("wf_", 0) == 0 ? std::string_view(id).substr(3) : std::string_view(id);
     if (!RunId::parse(bare)) plan.client_id = id;
   }
 
@@ -105,12 +119,19 @@ class WorkflowParser {
     std::string list_path = path + "." + list_name;
     if (!present(list)) return complain(list_path, "is required");
     if (!list->is_array()) return complain(list_path, "must be an array");
-    if (list->size() == 0) return complain(list_path, list_name + " array must contain at least one element");
-    if (list->size() > kRunChildrenMax) return complain(list_path, "holds more than " + std::to_string(kRunChildrenMax) + " elements");
+    if (list->size() == 0)
+      return complain(list_path, list_name + " array must contain at least one element");
+    if (list->size() > kRunChildrenMax)
+      return complain(list_path,
+                      "holds more than " + std::to_string(kRunChildrenMax) + " elements");
     std::vector<PlanNode> nodes;
-    list->each_element([&](json::View element) { nodes.push_back(child(element, list_path + "[" + std::to_string(nodes.size()) + "]", depth)); });
+    list->each_element([&](json::View element) {
+      nodes.push_back(child(element, list_path + "[" + std::to_string(nodes.size()) + "]", depth));
+    });
     bool linked = plan.run_kind == RunKind::Dag;
-    list->each_element([&](json::View element) { linked |= element.is_object() && present(element.find("depends_on")); });
+    list->each_element([&](json::View element) {
+      linked |= element.is_object() && present(element.find("depends_on"));
+    });
     if (linked) {
       plan.run_kind = RunKind::Dag;
       link(nodes, *list, list_path);
@@ -137,7 +158,8 @@ class WorkflowParser {
 
   void check_expression(const std::string& source, const std::string& path) {
     if (source.empty()) return;
-    auto compiled = expr::Program::compile(expr::unwrap_template(source), expr::CompileOptions::workflow());
+    auto compiled =
+        expr::Program::compile(expr::unwrap_template(source), expr::CompileOptions::workflow());
     if (!compiled.ok()) complain(path, compiled.error().message);
   }
 
@@ -147,7 +169,10 @@ class WorkflowParser {
       if (parsed.error().complaints.empty()) {
         complain(path, parsed.error().message);
       } else {
-        complain(parsed.error().complaints[0].path.rfind(path, 0) == 0 ? parsed.error().complaints[0].path : path, parsed.error().complaints[0].message);
+        complain(parsed.error().complaints[0].path.rfind(path, 0) == 0
+                     ? parsed.error().complaints[0].path
+                     : path,
+                 parsed.error().complaints[0].message);
       }
       return "";
     }
@@ -185,7 +210,9 @@ class WorkflowParser {
       if (name.empty() && present(id) && id->is_string()) name = id->string();
       nodes[i].name = name;
       if (name.empty()) continue;
-      if (!by_name.emplace(name, i).second) complain(list_path + "[" + std::to_string(i) + "].name", "names a step that another is named too");
+      if (!by_name.emplace(name, i).second)
+        complain(list_path + "[" + std::to_string(i) + "].name",
+                 "names a step that another is named too");
     }
     for (uint32_t i = 0; i < nodes.size(); ++i) {
       auto wanted = elements[i].is_object() ? elements[i].find("depends_on") : std::nullopt;
@@ -195,16 +222,20 @@ class WorkflowParser {
         complain(path, "must be an array of step names");
         continue;
       }
-      wanted->each_element([&](json::View entry) { add_dependency(nodes, i, entry, by_name, path); });
+      wanted->each_element(
+          [&](json::View entry) { add_dependency(nodes, i, entry, by_name, path); });
     }
     find_cycle(nodes, list_path);
   }
 
-  void add_dependency(std::vector<PlanNode>& nodes, uint32_t i, json::View entry, const std::map<std::string, uint32_t>& by_name, const std::string& path) {
+  void add_dependency(std::vector<PlanNode>& nodes, uint32_t i, json::View entry,
+                      const std::map<std::string, uint32_t>& by_name, const std::string& path) {
     std::string name = entry.is_string() ? entry.string() : std::string(entry.raw());
     auto at = by_name.find(name);
-    uint32_t index = at != by_name.end() ? at->second : static_cast<uint32_t>(entry.as_int().value_or(-1));
-    if (index >= nodes.size()) return complain(path, "names the unknown step '" + name.substr(0, 64) + "'");
+    uint32_t index =
+        at != by_name.end() ? at->second : static_cast<uint32_t>(entry.as_int().value_or(-1));
+    if (index >= nodes.size())
+      return complain(path, "names the unknown step '" + name.substr(0, 64) + "'");
     if (index == i) return complain(path, "names its own step");
     for (uint32_t known : nodes[i].depends_on)
       if (known == index) return;
@@ -231,7 +262,9 @@ class WorkflowParser {
     if (done == nodes.size()) return;
     std::string cycle;
     for (uint32_t i = 0; i < nodes.size(); ++i)
-      if (waits[i] > 0) cycle += (cycle.empty() ? "" : ", ") + (nodes[i].name.empty() ? std::to_string(i) : nodes[i].name);
+      if (waits[i] > 0)
+        cycle += (cycle.empty() ? "" : ", ") +
+                 (nodes[i].name.empty() ? std::to_string(i) : nodes[i].name);
     complain(list_path, "the dependencies form a cycle: " + cycle.substr(0, 200));
   }
 
@@ -239,13 +272,17 @@ class WorkflowParser {
 
   void read_map(PlanNode& plan, json::View body, const std::string& path) {
     auto over = body.find("over");
-    if (!present(over)) return complain(path + ".over", "is required: a list, or an expression that gives one");
-    plan.over = over->is_array() ? std::string(over->raw()) : over->is_string() ? over->string() : "";
+    if (!present(over))
+      return complain(path + ".over", "is required: a list, or an expression that gives one");
+    plan.over = over->is_array()    ? std::string(over->raw())
+                : over->is_string() ? over->string()
+                                    : "";
     if (plan.over.empty()) return complain(path + ".over", "must be an array or an expression");
     if (!over->is_array()) check_expression(plan.over, path + ".over");
     plan.concurrency = static_cast<uint32_t>(integer(body, "concurrency", path, kRunChildrenMax));
     auto body_job = body.find("job");
-    if (!present(body_job)) return complain(path + ".job", "is required: the job to run for each item");
+    if (!present(body_job))
+      return complain(path + ".job", "is required: the job to run for each item");
     PlanNode node;
     node.job = job(*body_job, path + ".job");
     plan.children.push_back(codec::encoded(node));
@@ -256,7 +293,10 @@ class WorkflowParser {
     auto on_cancel = body.find("on_cancel");
     bool is_batch = plan.run_kind == RunKind::Batch;
     if (!present(callbacks) && !present(on_cancel)) {
-      if (is_batch) complain(path + ".callbacks", "is required and must contain at least one of on_complete, on_success, on_failure");
+      if (is_batch)
+        complain(
+            path + ".callbacks",
+            "is required and must contain at least one of on_complete, on_success, on_failure");
       return;
     }
     plan.callbacks.resize(kCallbackRoles);
@@ -268,14 +308,22 @@ class WorkflowParser {
         while (role < kCallbackRoles && !key.equals(kRoles[role])) ++role;
         std::string member = path + ".callbacks." + key.string().substr(0, 64);
         if (value.is_null()) return;
-        if (role == kCallbackRoles) return complain(member, "is no callback; there are on_complete, on_success, on_failure and on_cancel");
-        if (!is_batch && role != static_cast<size_t>(CallbackRole::OnCancel)) return complain(member, "belongs to a batch");
+        if (role == kCallbackRoles)
+          return complain(
+              member,
+              "is no callback; there are on_complete, on_success, on_failure and on_cancel");
+        if (!is_batch && role != static_cast<size_t>(CallbackRole::OnCancel))
+          return complain(member, "belongs to a batch");
         plan.callbacks[role] = job(value, member);
         any |= role != static_cast<size_t>(CallbackRole::OnCancel);
       });
     }
-    if (present(on_cancel)) plan.callbacks[static_cast<size_t>(CallbackRole::OnCancel)] = job(*on_cancel, path + ".on_cancel");
-    if (is_batch && !any && complaints_.empty()) complain(path + ".callbacks", "must contain at least one of on_complete, on_success, on_failure");
+    if (present(on_cancel))
+      plan.callbacks[static_cast<size_t>(CallbackRole::OnCancel)] =
+          job(*on_cancel, path + ".on_cancel");
+    if (is_batch && !any && complaints_.empty())
+      complain(path + ".callbacks",
+               "must contain at least one of on_complete, on_success, on_failure");
   }
 
   const EnvelopeRules& rules_;
@@ -284,7 +332,9 @@ class WorkflowParser {
 
 }  // namespace
 
-Result<PlanNode> parse_workflow(json::View body, const EnvelopeRules& rules) { return WorkflowParser(rules).run(body); }
+Result<PlanNode> parse_workflow(json::View body, const EnvelopeRules& rules) {
+  return WorkflowParser(rules).run(body);
+}
 
 RunId workflow_id(std::string_view text) {
   std::string_view bare = text.substr(0, 3) == "wf_" ? text.substr(3) : text;

@@ -1,8 +1,8 @@
-// Workflows as Open Job Spec clients send them → Plan. Every complaint carries the JSON path of its place, and all of them are
-// reported at once (400 invalid_workflow).
+// Workflows as Open Job Spec clients send them → Plan. Every complaint carries the JSON path of its
+// place, and all of them are reported at once (400 invalid_workflow).
 //
-// Beyond OJS 1.0: steps with depends_on (a dag), `when`, `map`, `timeout_ms` with `on_timeout`, and the callback `on_cancel`.
-// Pure; any thread.
+// Beyond OJS 1.0: steps with depends_on (a dag), `when`, `map`, `timeout_ms` with `on_timeout`, and
+// the callback `on_cancel`. Pure; any thread.
 #pragma once
 
 #include "api/ojs/parse_job.h"
@@ -12,7 +12,8 @@ namespace pawl::api {
 
 Result<PlanNode> parse_workflow(json::View body, const EnvelopeRules& rules);
 
-// "wf_<uuid>" and "<uuid>" name the same workflow; any other text names the one that was created under it.
+// "wf_<uuid>" and "<uuid>" name the same workflow; any other text names the one that was created
+// under it.
 RunId workflow_id(std::string_view text);
 
 }  // namespace pawl::api

@@ -18,7 +18,8 @@ void given_time(json::Writer& w, std::string_view name, std::string_view text, i
 
 void render_end(json::Writer& w, const Job& job) {
   if (job.finished_ms == 0) return;
-  if (job.state == JobState::Completed || (job.state == JobState::Discarded && !job.expired)) w.field_time("completed_at", job.finished_ms);
+  if (job.state == JobState::Completed || (job.state == JobState::Discarded && !job.expired))
+    w.field_time("completed_at", job.finished_ms);
   if (job.state == JobState::Cancelled) w.field_time("cancelled_at", job.finished_ms);
   if (job.state == JobState::Discarded) w.field_time("discarded_at", job.finished_ms);
 }
@@ -41,7 +42,9 @@ void render_extras(json::Writer& w, const Job& job) {
   }
   if (extras.checkpoint_sequence != 0) {
     w.key("checkpoint").begin_object().field_raw("state", extras.checkpoint);
-    w.field_int("sequence", static_cast<int64_t>(extras.checkpoint_sequence)).field_time("created_at", extras.checkpoint_ms).end_object();
+    w.field_int("sequence", static_cast<int64_t>(extras.checkpoint_sequence))
+        .field_time("created_at", extras.checkpoint_ms)
+        .end_object();
   }
   if (!extras.cancel_reason.empty()) w.field("cancel_reason", extras.cancel_reason);
 }
@@ -49,7 +52,10 @@ void render_extras(json::Writer& w, const Job& job) {
 }  // namespace
 
 void render_error(json::Writer& w, const JobError& error) {
-  w.begin_object().field("code", error.code).field("type", error.type).field("message", error.message);
+  w.begin_object()
+      .field("code", error.code)
+      .field("type", error.type)
+      .field("message", error.message);
   w.field_int("attempt", error.attempt).field_time("occurred_at", error.at_ms);
   if (!error.details.empty()) w.field_raw("details", error.details);
   if (error.final) w.field_bool("retryable", false);
@@ -59,9 +65,14 @@ void render_error(json::Writer& w, const JobError& error) {
 void render_job_members(json::Writer& w, const Job& job) {
   JobSpecView spec = job.spec_view();
   w.key("id").uuid(job.id).field("type", spec.type).field("state", state_name(job.state));
-  w.field("queue", queue_of_scoped(job.queue->name)).field_raw("args", spec.args).field_raw("meta", spec.meta);
-  w.field_int("priority", job.priority).field_int("attempt", job.attempt).field_int("max_attempts", job.max_attempts);
-  w.field_time("created_at", job.created_ms).field_time("enqueued_at", job.enqueued_ms != 0 ? job.enqueued_ms : job.created_ms);
+  w.field("queue", queue_of_scoped(job.queue->name))
+      .field_raw("args", spec.args)
+      .field_raw("meta", spec.meta);
+  w.field_int("priority", job.priority)
+      .field_int("attempt", job.attempt)
+      .field_int("max_attempts", job.max_attempts);
+  w.field_time("created_at", job.created_ms)
+      .field_time("enqueued_at", job.enqueued_ms != 0 ? job.enqueued_ms : job.created_ms);
   if (!spec.options.empty()) w.field_raw("options", spec.options);
   if (!spec.tags.empty()) w.field_raw("tags", spec.tags);
   if (spec.timeout_ms != 0) w.field_int("timeout_ms", spec.timeout_ms);

@@ -14,8 +14,10 @@ void render_job_members(json::Writer& w, const Job& job);
 
 void render_error(json::Writer& w, const JobError& error);
 
-// The job with this id, if there is one and the tenant ("" = everyone) may see it; NotFound otherwise.
+// The job with this id, if there is one and the tenant ("" = everyone) may see it; NotFound
+// otherwise.
 Result<const Job*> visible_job(const State& state, const JobId& id, std::string_view tenant);
-Result<const Job*> visible_job(const State& state, std::string_view id_text, std::string_view tenant);
+Result<const Job*> visible_job(const State& state, std::string_view id_text,
+                               std::string_view tenant);
 
 }  // namespace pawl::api

@@ -13,12 +13,18 @@ struct Totals {
 // The step's state in the words of the workflow specification.
 std::string_view child_state_name(const Run& run, ChildState child, const Job* job) {
   switch (child) {
-    case ChildState::Waiting: return is_terminal(run.state) ? "cancelled" : "waiting";
-    case ChildState::Started: return job != nullptr && job->state == JobState::Active ? "active" : "pending";
-    case ChildState::Completed: return "completed";
-    case ChildState::Failed: return "failed";
-    case ChildState::Cancelled: return "cancelled";
-    case ChildState::Skipped: return "skipped";
+    case ChildState::Waiting:
+      return is_terminal(run.state) ? "cancelled" : "waiting";
+    case ChildState::Started:
+      return job != nullptr && job->state == JobState::Active ? "active" : "pending";
+    case ChildState::Completed:
+      return "completed";
+    case ChildState::Failed:
+      return "failed";
+    case ChildState::Cancelled:
+      return "cancelled";
+    case ChildState::Skipped:
+      return "skipped";
   }
   return "";
 }
@@ -36,9 +42,12 @@ std::string planned_type(const State& state, const Run& run, uint32_t index, std
   return codec::decode(node.job, job) ? job.type : "";
 }
 
-void render_nested(json::Writer& w, const State& state, const Run& outer, const Run& run, uint32_t index) {
+void render_nested(json::Writer& w, const State& state, const Run& outer, const Run& run,
+                   uint32_t index) {
   w.begin_object().field_int("index", index);
-  w.field("state", child_state_name(outer, outer.child(index), nullptr) == "pending" ? state_name(run.state) : child_state_name(outer, outer.child(index), nullptr));
+  w.field("state", child_state_name(outer, outer.child(index), nullptr) == "pending"
+                       ? state_name(run.state)
+                       : child_state_name(outer, outer.child(index), nullptr));
   w.key("job_id").null().field("workflow_id", workflow_id_text(run)).key("workflow");
   render_workflow(w, state, run, {});
   w.field("type", kind_name(run.kind));
@@ -76,7 +85,12 @@ void render_child(json::Writer& w, const State& state, const Run& run, uint32_t 
     optional_time(w, "completed_at", job->finished_ms);
     if (child == ChildState::Failed && job->extras && !job->extras->errors.empty()) {
       const JobError& error = job->extras->errors.back();
-      w.key("error").begin_object().field("code", error.code).field("message", error.message).field_int("attempt", error.attempt).end_object();
+      w.key("error")
+          .begin_object()
+          .field("code", error.code)
+          .field("message", error.message)
+          .field_int("attempt", error.attempt)
+          .end_object();
     }
   }
   if (auto at = run.reasons.find(index); at != run.reasons.end()) w.field("reason", at->second);
@@ -84,23 +98,28 @@ void render_child(json::Writer& w, const State& state, const Run& run, uint32_t 
 }
 
 // Walks the tree below once: counts its jobs and collects what failed.
-void collect(const State& state, const Run& run, Totals& totals, std::vector<std::pair<const Job*, uint32_t>>& failed) {
+void collect(const State& state, const Run& run, Totals& totals,
+             std::vector<std::pair<const Job*, uint32_t>>& failed) {
   for (uint32_t i = 0; i < run.total; ++i) {
     ChildState child = run.child(i);
     if (child == ChildState::Waiting) continue;
     Uuid id = child_of(state, run, i);
-    const Run* nested = run.job_count != run.total || run.kind == RunKind::Chain ? state.find_run(RunId(id)) : nullptr;
+    const Run* nested = run.job_count != run.total || run.kind == RunKind::Chain
+                            ? state.find_run(RunId(id))
+                            : nullptr;
     if (nested != nullptr) {
       collect(state, *nested, totals, failed);
       continue;
     }
     totals.completed += child == ChildState::Completed ? 1 : 0;
     totals.failed += child == ChildState::Failed ? 1 : 0;
-    if (child == ChildState::Failed && failed.size() < 1000) failed.emplace_back(state.find_job(JobId(id)), i);
+    if (child == ChildState::Failed && failed.size() < 1000)
+      failed.emplace_back(state.find_job(JobId(id)), i);
   }
 }
 
-void render_errors(json::Writer& w, const State& state, const Run& run, const std::vector<std::pair<const Job*, uint32_t>>& failed) {
+void render_errors(json::Writer& w, const State& state, const Run& run,
+                   const std::vector<std::pair<const Job*, uint32_t>>& failed) {
   if (run.kind == RunKind::Chain && run.failed > 0) {
     for (uint32_t i = 0; i < run.total; ++i)
       if (run.child(i) == ChildState::Failed) w.field_int("failed_step_index", i);
@@ -111,7 +130,8 @@ void render_errors(json::Writer& w, const State& state, const Run& run, const st
   for (size_t role = 0; role < kCallbackRoles; ++role) {
     if ((run.callbacks_failed >> role & 1) == 0) continue;
     w.field("failed_callback", role_name(static_cast<CallbackRole>(role)));
-    const Job* job = state.find_job(JobId(child_of(state, run, callback_index(static_cast<CallbackRole>(role), run.generation))));
+    const Job* job = state.find_job(JobId(
+        child_of(state, run, callback_index(static_cast<CallbackRole>(role), run.generation))));
     if (job != nullptr) jobs.push_back(job);
   }
   if (jobs.empty()) return;
@@ -120,14 +140,20 @@ void render_errors(json::Writer& w, const State& state, const Run& run, const st
   w.end_array().key("errors").begin_array();
   for (const Job* job : jobs) {
     w.begin_object().key("job_id").uuid(job->id);
-    if (job->state == JobState::Cancelled || job->expired || !job->extras || job->extras->errors.empty()) {
-      w.field("code", job->expired ? "expired" : "cancelled").field("message", job->expired ? "the job expired before a worker took it" : "the job was cancelled");
+    if (job->state == JobState::Cancelled || job->expired || !job->extras ||
+        job->extras->errors.empty()) {
+      w.field("code", job->expired ? "expired" : "cancelled")
+          .field("message", job->expired ? "the job expired before a worker took it"
+                                         : "the job was cancelled");
       w.field_int("attempt", job->attempt);
     } else {
       const JobError& error = job->extras->errors.back();
-      w.field("code", error.code).field("message", error.message).field_int("attempt", error.attempt);
+      w.field("code", error.code)
+          .field("message", error.message)
+          .field_int("attempt", error.attempt);
     }
-    if (is_callback(job->parent.node)) w.field("callback", role_name(callback_role(job->parent.node)));
+    if (is_callback(job->parent.node))
+      w.field("callback", role_name(callback_role(job->parent.node)));
     w.end_object();
   }
   w.end_array();
@@ -143,7 +169,8 @@ void render_metadata(json::Writer& w, const State& state, const Run& run) {
     w.field_time("completed_at", run.finished_ms);
     if (run.state == RunState::Cancelled) w.field_time("cancelled_at", run.finished_ms);
   }
-  w.field_int("job_count", run.job_count).field_int("completed_count", static_cast<int64_t>(totals.completed));
+  w.field_int("job_count", run.job_count)
+      .field_int("completed_count", static_cast<int64_t>(totals.completed));
   w.field_int("failed_count", static_cast<int64_t>(totals.failed));
   if (run.generation > 0) w.field_int("retries", run.generation);
   if (!run.reason.empty()) w.field("reason", run.reason);
@@ -157,9 +184,14 @@ void render_callbacks(json::Writer& w, const State& state, const Run& run) {
   for (size_t i = 0; i < kCallbackRoles; ++i) {
     if ((run.callbacks_fired >> i & 1) == 0) continue;
     auto role = static_cast<CallbackRole>(i);
-    const Job* job = state.find_job(JobId(child_of(state, run, callback_index(role, run.generation))));
+    const Job* job =
+        state.find_job(JobId(child_of(state, run, callback_index(role, run.generation))));
     w.key(role_name(role)).begin_object();
-    if (job != nullptr) w.key("job_id").uuid(job->id).field("type", type_of_spec(job->spec)).field("state", state_name(job->state));
+    if (job != nullptr)
+      w.key("job_id")
+          .uuid(job->id)
+          .field("type", type_of_spec(job->spec))
+          .field("state", state_name(job->state));
     w.end_object();
   }
   w.end_object();
@@ -168,9 +200,13 @@ void render_callbacks(json::Writer& w, const State& state, const Run& run) {
 void render_members(json::Writer& w, const State& state, const Run& run, const WorkflowPage& page) {
   bool chain_like = run.kind == RunKind::Chain || run.kind == RunKind::Dag;
   std::string prefix = chain_like ? "steps" : "jobs";
-  w.field("id", workflow_id_text(run)).field("type", kind_name(run.kind)).field("state", state_name(run.state));
+  w.field("id", workflow_id_text(run))
+      .field("type", kind_name(run.kind))
+      .field("state", state_name(run.state));
   if (!run.name.empty()) w.field("name", run.name);
-  w.field_int(prefix + "_total", run.total).field_int(prefix + "_completed", run.completed).field_int(prefix + "_failed", run.failed);
+  w.field_int(prefix + "_total", run.total)
+      .field_int(prefix + "_completed", run.completed)
+      .field_int(prefix + "_failed", run.failed);
   w.field_time("created_at", run.created_ms);
   if (run.state == RunState::Cancelled) w.field_time("cancelled_at", run.finished_ms);
   if (is_terminal(run.state)) w.field_time("completed_at", run.finished_ms);
@@ -178,7 +214,8 @@ void render_members(json::Writer& w, const State& state, const Run& run, const W
   if (!run.parent.run.is_nil()) w.key("parent_workflow_id").uuid(run.parent.run);
   if (!run.meta.empty()) w.field_raw("meta", run.meta);
   w.key(prefix).begin_array();
-  uint32_t to = page.limit > run.total - std::min(page.from, run.total) ? run.total : page.from + page.limit;
+  uint32_t to =
+      page.limit > run.total - std::min(page.from, run.total) ? run.total : page.from + page.limit;
   for (uint32_t i = page.from; i < to; ++i) render_child(w, state, run, i);
   w.end_array();
   if (to < run.total) w.field("next_cursor", std::to_string(to));
@@ -188,18 +225,27 @@ void render_members(json::Writer& w, const State& state, const Run& run, const W
 
 }  // namespace
 
-std::string workflow_id_text(const Run& run) { return run.client_id.empty() ? run.id.text() : run.client_id; }
+std::string workflow_id_text(const Run& run) {
+  return run.client_id.empty() ? run.id.text() : run.client_id;
+}
 
-void render_workflow(json::Writer& w, const State& state, const Run& run, const WorkflowPage& page) {
+void render_workflow(json::Writer& w, const State& state, const Run& run,
+                     const WorkflowPage& page) {
   w.begin_object();
   render_members(w, state, run, page);
   w.end_object();
 }
 
 void render_workflow_summary(json::Writer& w, const Run& run) {
-  w.begin_object().field("id", workflow_id_text(run)).field("type", kind_name(run.kind)).field("state", state_name(run.state));
+  w.begin_object()
+      .field("id", workflow_id_text(run))
+      .field("type", kind_name(run.kind))
+      .field("state", state_name(run.state));
   if (!run.name.empty()) w.field("name", run.name);
-  w.field_int("total", run.total).field_int("completed", run.completed).field_int("failed", run.failed).field_int("job_count", run.job_count);
+  w.field_int("total", run.total)
+      .field_int("completed", run.completed)
+      .field_int("failed", run.failed)
+      .field_int("job_count", run.job_count);
   w.field_time("created_at", run.created_ms);
   optional_time(w, "started_at", run.started_ms);
   optional_time(w, "completed_at", run.finished_ms);

@@ -8,9 +8,10 @@
 namespace pawl::api {
 namespace {
 
-constexpr uint32_t kUnfinished = 1u << static_cast<int>(JobState::Scheduled) | 1u << static_cast<int>(JobState::Available) |
-                                 1u << static_cast<int>(JobState::Pending) | 1u << static_cast<int>(JobState::Active) |
-                                 1u << static_cast<int>(JobState::Retryable);
+constexpr uint32_t kUnfinished =
+    1u << static_cast<int>(JobState::Scheduled) | 1u << static_cast<int>(JobState::Available) |
+    1u << static_cast<int>(JobState::Pending) | 1u << static_cast<int>(JobState::Active) |
+    1u << static_cast<int>(JobState::Retryable);
 
 Error bad(std::string message) { return Error{ErrorCode::InvalidContent, std::move(message)}; }
 
@@ -21,7 +22,8 @@ bool has(json::View list, std::string_view name) {
 }
 
 // The chosen members of an object, canonically; of the whole value if none are chosen.
-void append_chosen(std::string& out, const std::optional<json::View>& value, const std::optional<json::View>& chosen) {
+void append_chosen(std::string& out, const std::optional<json::View>& value,
+                   const std::optional<json::View>& chosen) {
   if (!value) return void(out.append("null"));
   if (!chosen || !value->is_object()) return json::append_canonical(out, *value);
   chosen->each_element([&](json::View name) {
@@ -73,21 +75,29 @@ Result<UniquePolicy> parse_unique(json::View unique, const UniqueSource& source)
     if (!good) return bad("states must be an array of job states");
   }
   if (auto period = unique.find("period"); period && !period->is_null()) {
-    auto ms = period->is_string() ? parse_iso_duration_ms(period->string()) : Result<int64_t>(bad(""));
+    auto ms =
+        period->is_string() ? parse_iso_duration_ms(period->string()) : Result<int64_t>(bad(""));
     if (!ms.ok() || *ms < 1) return bad("period must be an ISO 8601 duration such as PT1H");
     policy.period_ms = *ms;
-  } else if (auto period_ms = unique.find("period_ms"); period_ms && period_ms->as_int().value_or(0) > 0) {
+  } else if (auto period_ms = unique.find("period_ms");
+             period_ms && period_ms->as_int().value_or(0) > 0) {
     policy.period_ms = *period_ms->as_int();
   }
   if (auto conflict = unique.find("on_conflict"); conflict && !conflict->is_null()) {
-    if (conflict->equals("reject")) policy.on_conflict = OnConflict::Reject;
-    else if (conflict->equals("ignore")) policy.on_conflict = OnConflict::Ignore;
-    else if (conflict->equals("replace")) policy.on_conflict = OnConflict::Replace;
-    else if (conflict->equals("replace_except_schedule")) policy.on_conflict = OnConflict::ReplaceExceptSchedule;
-    else return bad("on_conflict must be reject, ignore, replace or replace_except_schedule");
+    if (conflict->equals("reject"))
+      policy.on_conflict = OnConflict::Reject;
+    else if (conflict->equals("ignore"))
+      policy.on_conflict = OnConflict::Ignore;
+    else if (conflict->equals("replace"))
+      policy.on_conflict = OnConflict::Replace;
+    else if (conflict->equals("replace_except_schedule"))
+      policy.on_conflict = OnConflict::ReplaceExceptSchedule;
+    else
+      return bad("on_conflict must be reject, ignore, replace or replace_except_schedule");
   }
   for (std::string_view name : {"keys", "args_keys", "meta_keys"})
-    if (auto list = unique.find(name); list && !list->is_null() && !list->is_array()) return bad(std::string(name) + " must be an array of strings");
+    if (auto list = unique.find(name); list && !list->is_null() && !list->is_array())
+      return bad(std::string(name) + " must be an array of strings");
   policy.key = digest(unique, source);
   return policy;
 }

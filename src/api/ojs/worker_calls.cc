@@ -1,4 +1,5 @@
-// What workers call: fetch, ack, nack, heartbeat. An ack may carry "and fetch the next", and may be many acks at once.
+// What workers call: fetch, ack, nack, heartbeat. An ack may carry "and fetch the next", and may be
+// many acks at once.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/ojs/event_projection.h"
@@ -33,15 +34,21 @@ Result<FetchRequest> parse_fetch(App& app, Fields& fields, std::string_view tena
     request.command.queues.push_back(scoped_queue(tenant, one));
   }
   for (const std::string& queue : request.command.queues)
-    if (is_internal_queue(queue)) fields.complain("queues", "must not name a queue that begins with 'pawl.': those are the server's own");
-  if (request.command.queues.size() > kQueuesPerFetchMax) fields.complain("queues", "names too many queues");
+    if (is_internal_queue(queue))
+      fields.complain("queues",
+                      "must not name a queue that begins with 'pawl.': those are the server's own");
+  if (request.command.queues.size() > kQueuesPerFetchMax)
+    fields.complain("queues", "names too many queues");
   int64_t most = static_cast<int64_t>(app.config().fetch_count_max);
-  request.command.count = static_cast<uint32_t>(std::min<int64_t>(most, fields.integer("count", 1, 1, 1'000'000)));
+  request.command.count =
+      static_cast<uint32_t>(std::min<int64_t>(most, fields.integer("count", 1, 1, 1'000'000)));
   request.command.worker = fields.text("worker_id");
-  if (request.command.worker.size() > kWorkerIdBytesMax) fields.complain("worker_id", "is longer than 255 bytes");
+  if (request.command.worker.size() > kWorkerIdBytesMax)
+    fields.complain("worker_id", "is longer than 255 bytes");
   request.command.visibility_ms = fields.integer("visibility_timeout_ms", 0, 0, kVisibilityMost);
   request.command.visibility_default_ms = app.config().visibility_default_ms;
-  request.wait_ms = std::min(app.config().fetch_wait_ms_max, fields.integer("wait_ms", 0, 0, 3'600'000));
+  request.wait_ms =
+      std::min(app.config().fetch_wait_ms_max, fields.integer("wait_ms", 0, 0, 3'600'000));
   if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
   return request;
 }
@@ -49,7 +56,8 @@ Result<FetchRequest> parse_fetch(App& app, Fields& fields, std::string_view tena
 // A fetch, or the "and fetch the next" of an ack: it may wait for a job.
 class FetchTask : public Task {
  public:
-  FetchTask(App& app, Call&& call, FetchRequest request) : app_(app), call_(std::move(call)), request_(std::move(request)) {}
+  FetchTask(App& app, Call&& call, FetchRequest request)
+      : app_(app), call_(std::move(call)), request_(std::move(request)) {}
 
   std::optional<Parking> decide(Frame& frame, bool last_call) override {
     if (!first_done_) {
@@ -62,12 +70,14 @@ class FetchTask : public Task {
     if (may) fetched = fetch_jobs(frame, request_.command);
     if (may && fetched.jobs.empty() && !last_call && frame.now_ms() < deadline_ms_)
       return Parking{request_.command.queues, deadline_ms_, fetched.retry_at_ms};
-    app_.workers().fetched(request_.command.worker, request_.command.queues, fetched.jobs.size(), frame.now_ms());
+    app_.workers().fetched(request_.command.worker, request_.command.queues, fetched.jobs.size(),
+                           frame.now_ms());
     app_.metrics().jobs_fetched.fetch_add(fetched.jobs.size(), std::memory_order_relaxed);
     json::Writer w(body_);
     if (body_.empty()) w.begin_object();
     w.key("jobs").begin_array();
-    for (const JobId& id : fetched.jobs) render_leased(w, frame.state(), *frame.state().find_job(id));
+    for (const JobId& id : fetched.jobs)
+      render_leased(w, frame.state(), *frame.state().find_job(id));
     w.end_array().end_object();
     response_ = json_response(Surface::Ojs, 200, std::move(body_));
     return std::nullopt;
@@ -100,9 +110,10 @@ class FetchTask : public Task {
 };
 
 void park_aware_submit(App& app, std::shared_ptr<FetchTask> task, bool may_wait) {
-  if (may_wait) task->call().responder.on_disconnect([weak = std::weak_ptr<FetchTask>(task)] {
-    if (auto alive = weak.lock()) alive->abandon();
-  });
+  if (may_wait)
+    task->call().responder.on_disconnect([weak = std::weak_ptr<FetchTask>(task)] {
+      if (auto alive = weak.lock()) alive->abandon();
+    });
   app.submit(std::move(task));
 }
 
@@ -113,7 +124,8 @@ void fetch(App& app, Call&& call) {
   auto request = parse_fetch(app, fields, call.tenant);
   if (!request.ok()) return call.fail(request.error());
   bool may_wait = request->wait_ms > 0;
-  park_aware_submit(app, std::make_shared<FetchTask>(app, std::move(call), std::move(request).value()), may_wait);
+  park_aware_submit(
+      app, std::make_shared<FetchTask>(app, std::move(call), std::move(request).value()), may_wait);
 }
 
 // --- ack
@@ -124,7 +136,8 @@ struct Ack {
 };
 
 // id_of_path: the job, where the path names it.
-Result<Ack> parse_ack(json::View object, const std::string& worker, size_t result_bytes_max, const std::string& id_of_path = "") {
+Result<Ack> parse_ack(json::View object, const std::string& worker, size_t result_bytes_max,
+                      const std::string& id_of_path = "") {
   Fields fields(object);
   Ack ack;
   std::string id = id_of_path.empty() ? fields.text("job_id", fields.text("id")) : id_of_path;
@@ -135,7 +148,9 @@ Result<Ack> parse_ack(json::View object, const std::string& worker, size_t resul
   if (auto result = fields.find("result")) {
     ack.result = result->raw();
     if (ack.result.size() > result_bytes_max)
-      return Error{ErrorCode::TooLarge, "result is larger than " + std::to_string(result_bytes_max) + " bytes; store it and pass a result_ref"};
+      return Error{ErrorCode::TooLarge, "result is larger than " +
+                                            std::to_string(result_bytes_max) +
+                                            " bytes; store it and pass a result_ref"};
   }
   if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
   if (!parsed) return Error{ErrorCode::NotFound, "job " + id.substr(0, 64) + " not found"};
@@ -171,8 +186,12 @@ Result<http::Response> ack_one(App& app, Frame& frame, const Ack& ack, std::stri
 // Acks one or many, each for itself, and then fetches if asked to.
 class AckTask : public FetchTask {
  public:
-  AckTask(App& app, Call&& call, FetchRequest request, std::vector<Ack> acks, bool many, bool fetch_next)
-      : FetchTask(app, std::move(call), std::move(request)), acks_(std::move(acks)), many_(many), fetch_next_(fetch_next) {}
+  AckTask(App& app, Call&& call, FetchRequest request, std::vector<Ack> acks, bool many,
+          bool fetch_next)
+      : FetchTask(app, std::move(call), std::move(request)),
+        acks_(std::move(acks)),
+        many_(many),
+        fetch_next_(fetch_next) {}
 
  private:
   bool before_fetch(Frame& frame) override {
@@ -206,7 +225,11 @@ class AckTask : public FetchTask {
       const Job* job = frame.state().find_job(ack.claim.job);
       if (job != nullptr) w.field("state", state_name(job->state));
       if (!status.ok())
-        w.key("error").begin_object().field("code", wire_code(status.error().code)).field("message", status.error().message).end_object();
+        w.key("error")
+            .begin_object()
+            .field("code", wire_code(status.error().code))
+            .field("message", status.error().message)
+            .end_object();
       w.end_object();
       done += status.ok() ? 1 : 0;
     }
@@ -220,7 +243,8 @@ class AckTask : public FetchTask {
   bool fetch_next_;
 };
 
-Result<std::vector<Ack>> parse_acks(App& app, Fields& fields, const std::string& id_of_path, bool& many) {
+Result<std::vector<Ack>> parse_acks(App& app, Fields& fields, const std::string& id_of_path,
+                                    bool& many) {
   std::vector<Ack> acks;
   std::string worker = fields.text("worker_id");
   auto list = id_of_path.empty() ? fields.find("acks") : std::nullopt;
@@ -231,7 +255,8 @@ Result<std::vector<Ack>> parse_acks(App& app, Fields& fields, const std::string&
     acks.push_back(std::move(ack));
     return acks;
   }
-  if (!list->is_array()) return Error{ErrorCode::InvalidRequest, "acks must be an array of {job_id, result?}"};
+  if (!list->is_array())
+    return Error{ErrorCode::InvalidRequest, "acks must be an array of {job_id, result?}"};
   std::optional<Error> refusal;
   list->each_element([&](json::View element) {
     if (refusal) return;
@@ -239,7 +264,8 @@ Result<std::vector<Ack>> parse_acks(App& app, Fields& fields, const std::string&
     if (ack.ok()) {
       acks.push_back(std::move(ack).value());
     } else {
-      refusal = Error{ErrorCode::InvalidRequest, "acks[" + std::to_string(acks.size()) + "]: " + ack.error().message};
+      refusal = Error{ErrorCode::InvalidRequest,
+                      "acks[" + std::to_string(acks.size()) + "]: " + ack.error().message};
     }
   });
   if (refusal) return *refusal;
@@ -258,7 +284,10 @@ void ack_parsed(App& app, Call&& call, const json::Doc& doc) {
   auto next = fields.find("fetch");
   if (!next && !many) {
     std::string tenant = call.tenant;
-    return app.decide(std::move(call), [&app, tenant, ack = std::move(acks.value()[0])](Frame& frame) { return ack_one(app, frame, ack, tenant); });
+    return app.decide(std::move(call),
+                      [&app, tenant, ack = std::move(acks.value()[0])](Frame& frame) {
+                        return ack_one(app, frame, ack, tenant);
+                      });
   }
   FetchRequest request;
   if (next) {
@@ -269,7 +298,10 @@ void ack_parsed(App& app, Call&& call, const json::Doc& doc) {
     if (request.command.worker.empty()) request.command.worker = fields.text("worker_id");
   }
   bool may_wait = request.wait_ms > 0;
-  park_aware_submit(app, std::make_shared<AckTask>(app, std::move(call), std::move(request), std::move(acks).value(), many, next.has_value()), may_wait);
+  park_aware_submit(app,
+                    std::make_shared<AckTask>(app, std::move(call), std::move(request),
+                                              std::move(acks).value(), many, next.has_value()),
+                    may_wait);
 }
 
 void ack(App& app, Call&& call) {
@@ -296,7 +328,8 @@ JobError parse_error(Fields& fields) {
     error.final = retryable && retryable->is_bool() && !retryable->is_true();
     auto details = inner.find("details");
     auto of_details = details && details->is_object() ? details->find("error_class") : std::nullopt;
-    if (error.type.empty() && of_details && of_details->is_string()) error.type = of_details->string();
+    if (error.type.empty() && of_details && of_details->is_string())
+      error.type = of_details->string();
     if (!inner.ok()) fields.complain("error", "has members of the wrong kind");
   } else if (value) {
     fields.complain("error", "must be an object");
@@ -308,10 +341,12 @@ JobError parse_error(Fields& fields) {
 }
 
 void render_nacked(json::Writer& w, const Job& job) {
-  w.begin_object().key("id").uuid(job.id).key("job_id").uuid(job.id).field("state", state_name(job.state));
+  w.begin_object().key("id").uuid(job.id).key("job_id").uuid(job.id).field("state",
+                                                                           state_name(job.state));
   w.field_int("attempt", job.attempt).field_int("max_attempts", job.max_attempts);
   if (job.state == JobState::Retryable) {
-    w.field_time("next_attempt_at", job.scheduled_ms).field_int("retry_delay_ms", job.extras->retry_delay_ms);
+    w.field_time("next_attempt_at", job.scheduled_ms)
+        .field_int("retry_delay_ms", job.extras->retry_delay_ms);
   } else if (job.state == JobState::Discarded) {
     w.field_time("discarded_at", job.finished_ms).field_time("completed_at", job.finished_ms);
   }
@@ -326,19 +361,22 @@ void nack(App& app, Call&& call) {
   Fields fields(doc->root());
   auto claim = parse_ack(doc->root(), "", app.config().result_bytes_max, path_id(call));
   if (!claim.ok()) return call.fail(claim.error());
-  NackJob command{.claim = std::move(claim->claim), .error = parse_error(fields), .requeue = fields.boolean("requeue", false)};
+  NackJob command{.claim = std::move(claim->claim),
+                  .error = parse_error(fields),
+                  .requeue = fields.boolean("requeue", false)};
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [&app, tenant, command = std::move(command)](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY_DO(visible_job(frame.state(), command.claim.job, tenant));
-    PAWL_TRY_DO(nack_job(frame, command));
-    std::string body;
-    json::Writer w(body);
-    render_nacked(w, *frame.state().find_job(command.claim.job));
-    app.metrics().jobs_nacked.fetch_add(1, std::memory_order_relaxed);
-    app.workers().finished(command.claim.worker, 1, frame.now_ms());
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+  app.decide(std::move(call),
+             [&app, tenant, command = std::move(command)](Frame& frame) -> Result<http::Response> {
+               PAWL_TRY_DO(visible_job(frame.state(), command.claim.job, tenant));
+               PAWL_TRY_DO(nack_job(frame, command));
+               std::string body;
+               json::Writer w(body);
+               render_nacked(w, *frame.state().find_job(command.claim.job));
+               app.metrics().jobs_nacked.fetch_add(1, std::memory_order_relaxed);
+               app.workers().finished(command.claim.worker, 1, frame.now_ms());
+               return json_response(Surface::Ojs, 200, std::move(body));
+             });
 }
 
 // --- heartbeat
@@ -349,8 +387,10 @@ std::vector<std::string> active_jobs(Fields& fields) {
   return value && value->is_array() ? fields.texts("active_jobs") : fields.texts("active_job_ids");
 }
 
-// What the worker should do next. A job may carry a directive for the worker that runs it: used to rehearse shutdowns.
-std::string directive(const App&, const State& state, const std::vector<JobId>& jobs, std::string own) {
+// What the worker should do next. A job may carry a directive for the worker that runs it: used to
+// rehearse shutdowns.
+std::string directive(const App&, const State& state, const std::vector<JobId>& jobs,
+                      std::string own) {
   for (const JobId& id : jobs) {
     const Job* job = state.find_job(id);
     if (job == nullptr) continue;
@@ -368,31 +408,35 @@ void heartbeat(App& app, Call&& call) {
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
   std::string worker = fields.text("worker_id");
-  if (worker.empty() || worker.size() > kWorkerIdBytesMax) fields.complain("worker_id", "is required and must be at most 255 bytes");
+  if (worker.empty() || worker.size() > kWorkerIdBytesMax)
+    fields.complain("worker_id", "is required and must be at most 255 bytes");
   std::vector<JobId> jobs;
   for (const std::string& text : active_jobs(fields))
     if (auto id = JobId::parse(text)) jobs.push_back(*id);
   int64_t visibility_ms = fields.integer("visibility_timeout_ms", 0, 0, kVisibilityMost);
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   app.workers().beat(worker, jobs.size(), app.clock().now_ms());
-  app.decide(std::move(call), [&app, worker, jobs, visibility_ms](Frame& frame) -> Result<http::Response> {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field("state", directive(app, frame.state(), jobs, app.workers().state(worker)));
-    w.key("jobs_extended").begin_array();
-    std::vector<JobId> lost;
-    for (const JobId& id : jobs) {
-      if (extend_lease(frame, {id, worker, 0}, visibility_ms, app.config().visibility_default_ms)) {
-        w.uuid(id);
-      } else {
-        lost.push_back(id);
-      }
-    }
-    w.end_array().key("jobs_lost").begin_array();
-    for (const JobId& id : lost) w.uuid(id);
-    w.end_array().field_time("server_time", frame.now_ms()).end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+  app.decide(std::move(call),
+             [&app, worker, jobs, visibility_ms](Frame& frame) -> Result<http::Response> {
+               std::string body;
+               json::Writer w(body);
+               w.begin_object().field(
+                   "state", directive(app, frame.state(), jobs, app.workers().state(worker)));
+               w.key("jobs_extended").begin_array();
+               std::vector<JobId> lost;
+               for (const JobId& id : jobs) {
+                 if (extend_lease(frame, {id, worker, 0}, visibility_ms,
+                                  app.config().visibility_default_ms)) {
+                   w.uuid(id);
+                 } else {
+                   lost.push_back(id);
+                 }
+               }
+               w.end_array().key("jobs_lost").begin_array();
+               for (const JobId& id : lost) w.uuid(id);
+               w.end_array().field_time("server_time", frame.now_ms()).end_object();
+               return json_response(Surface::Ojs, 200, std::move(body));
+             });
 }
 
 }  // namespace

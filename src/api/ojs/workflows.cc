@@ -20,17 +20,22 @@ void create(App& app, Call&& call) {
   auto plan = parse_workflow(doc->root(), rules);
   if (!plan.ok()) return call.fail(plan.error());
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [&app, tenant, plan = std::move(plan).value()](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(RunId id, create_run(frame, plan, tenant));
-    const Run& run = *frame.state().find_run(id);
-    app.metrics().jobs_pushed.fetch_add(run.job_count, std::memory_order_relaxed);
-    http::Response response = json_response(Surface::Ojs, 201, workflow_body(frame.state(), run, {}));
-    response.headers.emplace_back("Location", "/ojs/v1/workflows/" + http::percent_encode(workflow_id_text(run)));
-    return response;
-  });
+  app.decide(
+      std::move(call),
+      [&app, tenant, plan = std::move(plan).value()](Frame& frame) -> Result<http::Response> {
+        PAWL_TRY(RunId id, create_run(frame, plan, tenant));
+        const Run& run = *frame.state().find_run(id);
+        app.metrics().jobs_pushed.fetch_add(run.job_count, std::memory_order_relaxed);
+        http::Response response =
+            json_response(Surface::Ojs, 201, workflow_body(frame.state(), run, {}));
+        response.headers.emplace_back(
+            "Location", "/ojs/v1/workflows/" + http::percent_encode(workflow_id_text(run)));
+        return response;
+      });
 }
 
-Result<const Run*> visible_run(const State& state, const std::string& text, const std::string& tenant) {
+Result<const Run*> visible_run(const State& state, const std::string& text,
+                               const std::string& tenant) {
   const Run* run = state.find_run(workflow_id(text));
   if (run == nullptr || (!tenant.empty() && run->tenant != tenant))
     return Error{ErrorCode::NotFound, "Workflow " + text.substr(0, 128) + " not found"};
@@ -64,12 +69,15 @@ void change(App& app, Call&& call, Status (*act)(Frame&, const RunId&)) {
     PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
     RunId id = run->id;
     PAWL_TRY_DO(act(frame, id));
-    return json_response(Surface::Ojs, 200, workflow_body(frame.state(), *frame.state().find_run(id), {}));
+    return json_response(Surface::Ojs, 200,
+                         workflow_body(frame.state(), *frame.state().find_run(id), {}));
   });
 }
 
 void cancel(App& app, Call&& call) {
-  change(app, std::move(call), [](Frame& frame, const RunId& id) { return cancel_run(frame, id, "cancelled by request"); });
+  change(app, std::move(call), [](Frame& frame, const RunId& id) {
+    return cancel_run(frame, id, "cancelled by request");
+  });
 }
 void retry(App& app, Call&& call) { change(app, std::move(call), retry_run); }
 
@@ -81,43 +89,49 @@ struct ListFilter {
   bool nested = false;
 
   bool takes(const Run& run) const {
-    return (state.empty() || state_name(run.state) == state) && (type.empty() || kind_name(run.kind) == type) && (name.empty() || run.name == name) &&
+    return (state.empty() || state_name(run.state) == state) &&
+           (type.empty() || kind_name(run.kind) == type) && (name.empty() || run.name == name) &&
            (tenant.empty() || run.tenant == tenant) && (nested || run.parent.run.is_nil());
   }
 };
 
 void list(App& app, Call&& call) {
-  ListFilter filter{call.query("state"), call.query("type"), call.query("name"), call.tenant, call.query("nested") == "true"};
+  ListFilter filter{call.query("state"), call.query("type"), call.query("name"), call.tenant,
+                    call.query("nested") == "true"};
   std::string limit_text = call.query("limit");
   int64_t limit = limit_text.empty() ? 50 : std::strtol(limit_text.c_str(), nullptr, 10);
-  if (limit < 1 || limit > kListMost) return call.fail({ErrorCode::InvalidRequest, "limit must be from 1 to " + std::to_string(kListMost)});
+  if (limit < 1 || limit > kListMost)
+    return call.fail(
+        {ErrorCode::InvalidRequest, "limit must be from 1 to " + std::to_string(kListMost)});
   std::string cursor = call.query("cursor");
   auto from = cursor.empty() ? std::optional<RunId>(RunId()) : RunId::parse(cursor);
-  if (!from) return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
-  app.decide(std::move(call), [filter, limit, from = *from](Frame& frame) -> Result<http::Response> {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("workflows").begin_array();
-    int64_t found = 0;
-    RunId last;
-    RunId go_on = frame.state().each_run(from, true, kListScanMax, [&](const Run& run) {
-      if (!filter.takes(run)) return true;
-      if (found == limit) return last = run.id, false;
-      ++found;
-      render_workflow_summary(w, run);
-      return true;
-    });
-    w.end_array();
-    RunId next = last.is_nil() ? go_on : last;
-    w.key("next_cursor");
-    if (next.is_nil()) {
-      w.null();
-    } else {
-      w.uuid(next);
-    }
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+  if (!from)
+    return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
+  app.decide(std::move(call),
+             [filter, limit, from = *from](Frame& frame) -> Result<http::Response> {
+               std::string body;
+               json::Writer w(body);
+               w.begin_object().key("workflows").begin_array();
+               int64_t found = 0;
+               RunId last;
+               RunId go_on = frame.state().each_run(from, true, kListScanMax, [&](const Run& run) {
+                 if (!filter.takes(run)) return true;
+                 if (found == limit) return last = run.id, false;
+                 ++found;
+                 render_workflow_summary(w, run);
+                 return true;
+               });
+               w.end_array();
+               RunId next = last.is_nil() ? go_on : last;
+               w.key("next_cursor");
+               if (next.is_nil()) {
+                 w.null();
+               } else {
+                 w.uuid(next);
+               }
+               w.end_object();
+               return json_response(Surface::Ojs, 200, std::move(body));
+             });
 }
 
 }  // namespace
