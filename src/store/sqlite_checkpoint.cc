@@ -13,8 +13,11 @@ namespace {
 constexpr int kBusyPauseUs = 50;
 constexpr int kBusyTriesMax = 100;
 
+// A log at its bound is pinned once the gate was closed this often in vain; from then on commits
+// go on, and the gate is closed for another look only now and then.
 constexpr std::chrono::milliseconds kPinnedPause{5};
-constexpr int kPinnedRoundsMax = 4;
+constexpr int kPinnedTriesMax = 4;
+constexpr int kPinnedRoundsPerTry = 16;
 
 int wait_for_readers(void*, int tries) {
   if (tries >= kBusyTriesMax) return 0;
@@ -74,18 +77,27 @@ void Checkpointer::run() {
   sqlite3_busy_handler(connection_.handle(), wait_for_readers, nullptr);
   const auto stopped = [&] { return stop_; };
   std::unique_lock lock(mutex_);
-  int pinned_rounds = 0;
-  while (true) {
+  int failed_tries = 0;
+  for (int rounds = 0;; ++rounds) {
     changed_.wait(lock, [&] { return stop_ || wal_bytes_ >= limits_.start_bytes; });
     if (stop_) return;
     lock.unlock();
-    const bool done = passive_rounds() && finish();
+    const bool moved = passive_rounds();
     lock.lock();
+    // What is left may belong to the commit under way, not to a reader: only a try can tell.
+    const bool at_bound = wal_bytes_ >= limits_.max_bytes;
+    const bool look = !pinned_ || rounds % kPinnedRoundsPerTry == 0;
+    bool restarted = false;
+    if (!failure_ && !stop_ && (moved || (at_bound && look))) {
+      lock.unlock();
+      restarted = finish();
+      lock.lock();
+      failed_tries = restarted ? 0 : failed_tries + 1;
+    }
     if (failure_) return;
-    pinned_rounds = done ? 0 : pinned_rounds + 1;
-    pinned_ = pinned_rounds >= kPinnedRoundsMax;
+    pinned_ = failed_tries >= kPinnedTriesMax;
     changed_.notify_all();
-    if (!done) changed_.wait_for(lock, kPinnedPause, stopped);
+    if (!restarted) changed_.wait_for(lock, kPinnedPause, stopped);
   }
 }
 

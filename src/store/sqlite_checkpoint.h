@@ -50,7 +50,7 @@ class Checkpointer {
 
  private:
   void run();
-  bool passive_rounds();  // true: go on to finish(); false: pinned, stopping or failed
+  bool passive_rounds();  // true: little is left; false: much is held, stopping or failed
   bool finish();          // true: the log has restarted
   void fail(int code);
 
@@ -63,7 +63,7 @@ class Checkpointer {
   bool stop_ = false;
   bool committing_ = false;
   bool gate_closed_ = false;
-  bool pinned_ = false;  // for several rounds: commits do not wait for the log
+  bool pinned_ = false;  // by a reader, for several tries: commits do not wait for the log
   uint64_t wal_bytes_ = 0;
   std::optional<Error> failure_;
 
