@@ -1,0 +1,119 @@
+// Action: something the server can do itself for a step, and the registry of all of them.
+//
+// start() is called on any thread and returns at once; done is called exactly once, on any thread,
+// possibly before start() returns (pure actions do that). cancel() asks a started action to end
+// early: its done is still called, with CANCELLED. Everything is bounded in time and size; nothing
+// is cut silently. Outcome codes are those of the language (VALIDATION_ERROR, TIMEOUT_ERROR,
+// PERMISSION_DENIED, …); whether a failure may be tried again is part of the outcome.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/value.h"
+
+namespace pawl::actions {
+
+struct ActionRequest {
+  std::string name;             // http.get
+  Value params;                 // interpolated; object or null
+  std::string idempotency_key;  // <run>/<step path>/<attempt>
+  int64_t timeout_ms = 0;       // what is left of the step's time; 0 = the action's own default
+  Value scope;                 // what expressions may see: {inputs, steps, context, workflow, loop}
+  std::string work_directory;  // of the run; "" = none
+  std::string run_id;
+  std::string step_id;
+};
+
+struct ActionOutcome {
+  bool ok = false;
+  Value output;
+  std::string code;  // when it failed
+  std::string message;
+  Value details;
+  bool retryable = false;
+
+  static ActionOutcome success(Value output);
+  static ActionOutcome failure(std::string code, std::string message, bool retryable);
+};
+
+using ActionDone = std::function<void(ActionOutcome)>;
+
+struct ActionInfo {
+  std::string name;
+  std::string description;
+  Value params_schema;  // JSON Schema of the parameters
+  Value output_schema;
+  bool pure = false;  // needs nothing outside the process and ends at once
+  // Done by the engine, since it changes the run or makes a child of it (workflow.*): listed here
+  // for its schema, never started.
+  bool by_engine = false;
+};
+
+// The place an action reaches, for circuit breakers: "http.get api.example.com", "fs.read".
+std::string breaker_key(std::string_view action, const Value& params);
+
+struct FsPolicy {
+  bool confined = true;               // to the work directory and the lists below
+  std::vector<std::string> writable;  // directories
+  std::vector<std::string> read_only;
+  std::vector<std::string> deny;
+};
+
+struct HttpPolicy {
+  bool allow_private = false;
+  std::vector<std::string>
+      allow_hosts;  // exempt from the private check; "host", "host:port", "*.example.com"
+  std::vector<std::string> deny_hosts;
+};
+
+struct ShellPolicy {
+  bool enabled = false;
+  std::vector<std::string> allow;        // commands; empty = any, once enabled
+  std::vector<std::string> environment;  // names passed on from the server's environment
+};
+
+struct ActionPolicy {
+  HttpPolicy http;
+  FsPolicy fs;
+  ShellPolicy shell;
+  size_t output_bytes_max = 10u << 20;
+  static ActionPolicy local();  // pawl run: the user's own file, the user's own rights
+};
+
+class ActionRunner {
+ public:
+  explicit ActionRunner(ActionPolicy policy, uint32_t threads = 4);
+  ~ActionRunner();  // ends what is under way with CANCELLED
+  ActionRunner(const ActionRunner&) = delete;
+  ActionRunner& operator=(const ActionRunner&) = delete;
+
+  // A handle for cancel(), unique while the runner lives.
+  uint64_t start(ActionRequest request, ActionDone done);
+  void cancel(uint64_t handle);
+
+  // Own actions, beside the built-in ones: for the embedded library. Conflict if the name is taken.
+  using Callable = std::function<ActionOutcome(const ActionRequest&)>;
+  Status add(ActionInfo info, Callable callable);
+  Status remove(std::string_view name);
+  std::vector<ActionInfo> list() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The built-in ones, without a runner: for validation and documentation. Null if there is no such.
+const ActionInfo* find_action(std::string_view name);
+const std::vector<ActionInfo>& builtin_actions();
+
+// Checks parameters and turns scalars into strings where a string is declared. VALIDATION_ERROR
+// text in the error.
+Status check_params(const ActionInfo& info, Value& params);
+
+}  // namespace pawl::actions

@@ -1,0 +1,29 @@
+// The expression language of expr.eval: a second front end, for definitions written for it.
+//
+// Unknown variables are nil. Bounded by the budget like everything here; no clock.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/value.h"
+#include "expr/budget.h"
+
+namespace pawl::expr {
+
+class ExprLang {
+ public:
+  static Result<std::shared_ptr<const ExprLang>> compile(std::string_view source);
+  ~ExprLang();
+
+  // `scope`: object whose members are the variables.
+  Result<Value> evaluate(const Value& scope, Budget& budget) const;
+
+ private:
+  struct Impl;
+  explicit ExprLang(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pawl::expr
