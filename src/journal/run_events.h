@@ -14,7 +14,7 @@ namespace pawl {
 // --- runs: compositions of jobs. A run is one chain, group, batch, dag or map; a nested one is a
 // run of its own whose parent is the place that it fills.
 
-enum class RunKind : uint8_t { None = 0, Chain = 1, Group = 2, Batch = 3, Dag = 4, Map = 5 };
+enum class RunKind : uint8_t { None = 0, Chain = 1, Group = 2, Batch = 3, Dag = 4, Map = 5, Script = 6 };
 enum class RunState : uint8_t { None = 0, Running = 1, Completed = 2, Failed = 3, Cancelled = 4 };
 enum class ChildState : uint8_t {
   Waiting = 0,
@@ -52,6 +52,7 @@ struct RunCreated {
   std::string tenant;
   std::string meta;  // JSON object text or empty
   std::string client_id;
+  uint64_t salt = 0;  // in the ids of its children, where an id may be used a second time
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -68,15 +69,22 @@ struct RunCreated {
     visit(11, "tenant", self.tenant);
     visit(12, "meta", self.meta);
     visit(13, "client_id", self.client_id);
+    visit(14, "salt", self.salt);
   }
 };
 
 // What run events say of the run besides its id, so that they can be shown without looking it up.
+// The counts are of direct children, as they are once the event has happened.
 struct RunStep {
   RunId run;
   RunKind kind = RunKind::None;
   std::string name;
   std::string tenant;
+  std::string client_id;
+  uint32_t total = 0;  // 0 in journals of before it was told
+  uint32_t completed = 0;
+  uint32_t failed = 0;
+  uint32_t cancelled = 0;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -84,12 +92,19 @@ struct RunStep {
     visit(2, "kind", self.kind);
     visit(3, "name", self.name);
     visit(4, "tenant", self.tenant);
+    visit(5, "client_id", self.client_id);
+    visit(6, "total", self.total);
+    visit(7, "completed", self.completed);
+    visit(8, "failed", self.failed);
+    visit(9, "cancelled", self.cancelled);
   }
 };
 
 // Its first job begins to work.
 struct RunStarted : RunStep {};
 
+// A child has come to its end; or, with the outcome Started, a retry that had to wait for room
+// takes it up again.
 struct RunChildDone : RunStep {
   uint32_t index = 0;
   ChildState outcome = ChildState::Waiting;
