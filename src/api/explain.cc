@@ -66,12 +66,7 @@ void Explainer::add_callbacks(const Run& run, const std::string& prefix) {
   for (size_t i = 0; i < kCallbackRoles; ++i) {
     if ((open >> i & 1) == 0) continue;
     auto role = static_cast<CallbackRole>(i);
-    PlanNode node;
-    NewJob planned;
-    JobId id(child_id(run.id, callback_index(role, run.generation)));
-    if (run.generation == 0 && state_.held_plan(run, held_callback(role), node) &&
-        codec::decode(node.job, planned) && !planned.id.is_nil())
-      id = planned.id;
+    JobId id(child_of(state_, run, callback_index(role, run.generation)));
     if (const Job* job = state_.find_job(id)) add_job(*job, prefix + std::string(role_name(role)));
   }
 }

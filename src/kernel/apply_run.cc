@@ -15,22 +15,10 @@ std::string child_row_key(const RunId& run, uint32_t index) {
 
 uint32_t role_bit(CallbackRole role) { return 1u << static_cast<uint32_t>(role); }
 
-void count_child(Run& run, ChildState outcome) {
-  switch (outcome) {
-    case ChildState::Completed:
-    case ChildState::Skipped:
-      ++run.completed;
-      return;
-    case ChildState::Failed:
-      ++run.failed;
-      return;
-    case ChildState::Cancelled:
-      ++run.cancelled;
-      return;
-    case ChildState::Waiting:
-    case ChildState::Started:
-      return;
-  }
+void set_child(Run& run, uint32_t index, ChildState to) {
+  if (run.child(index) == ChildState::Started) --run.at_work;
+  if (to == ChildState::Started) ++run.at_work;
+  run.children[index] = static_cast<char>(to);
 }
 
 }  // namespace
@@ -141,8 +129,8 @@ void State::child_started(const JobParent& parent, const Uuid& child, Stamp stam
   if (parent.run.is_nil() || is_callback(parent.node)) return;
   Run* run = run_for(parent.run, stamp);
   if (run == nullptr) return;
-  run->children[parent.node] = static_cast<char>(ChildState::Started);
-  if (child != child_id(run->id, parent.node)) run->ids[parent.node] = child;
+  set_child(*run, parent.node, ChildState::Started);
+  if (child != child_id(*run, parent.node)) run->ids[parent.node] = child;
   if (parent.node >= run->next_child) run->next_child = parent.node + 1;
 }
 
@@ -160,6 +148,7 @@ void State::apply(const RunCreated& event, Stamp stamp) {
   fresh->tenant = event.tenant;
   fresh->meta = event.meta;
   fresh->client_id = event.client_id;
+  fresh->salt = event.salt;
   fresh->parent = event.parent;
   fresh->total = event.total;
   fresh->job_count = event.job_count;
@@ -187,12 +176,13 @@ void State::apply(const RunChildDone& event, Stamp stamp) {
       run->callbacks_failed |= role_bit(callback_role(event.index));
     return;
   }
-  run->children[event.index] = static_cast<char>(event.outcome);
+  set_child(*run, event.index, event.outcome);
   count_child(*run, event.outcome);
   if (event.index >= run->next_child) run->next_child = event.index + 1;
   bool good = event.outcome == ChildState::Completed || event.outcome == ChildState::Skipped;
   if (good && !run->open_dependencies.empty())
     for (uint32_t next : run->dependents[event.index]) --run->open_dependencies[next];
+  if (event.outcome == ChildState::Started) run->reasons.erase(event.index);
   if (!event.reason.empty()) run->reasons[event.index] = event.reason;
 }
 
@@ -201,7 +191,7 @@ void State::apply(const RunCallbackFired& event, Stamp stamp) {
   if (run == nullptr) return;
   run->callbacks_fired |= role_bit(event.role);
   uint32_t index = callback_index(event.role, run->generation);
-  if (event.job != child_id(run->id, index)) run->ids[index] = event.job;
+  if (event.job != child_id(*run, index)) run->ids[index] = event.job;
 }
 
 void State::apply(const RunFinished& event, Stamp stamp) {
@@ -229,7 +219,7 @@ void State::apply(const RunRetried& event, Stamp stamp) {
       child = static_cast<char>(ChildState::Waiting);
   }
   for (uint32_t index : event.restart) {
-    run->children[index] = static_cast<char>(ChildState::Started);
+    set_child(*run, index, ChildState::Started);
     run->reasons.erase(index);
   }
   if (run->timeout_ms != 0) set_deadline(*run, stamp.time_ms + run->timeout_ms);

@@ -53,7 +53,8 @@ RunId Flow::create(const PlanNode& plan, const JobParent& parent, const std::str
   RunCreated event;
   event.run = !plan.id.is_nil()     ? plan.id
               : parent.run.is_nil() ? RunId(frame_.fresh_id())
-                                    : RunId(child_id(parent.run, parent.node));
+                                    : RunId(child_id(run(parent.run), parent.node));
+  if (!plan.id.is_nil()) event.salt = frame_.draw();
   event.kind = plan.run_kind;
   event.name = plan.name;
   event.parent = parent;
@@ -107,6 +108,7 @@ void Flow::begin(const RunId& id, const PlanNode& plan) {
     case RunKind::Map:
       advance_map(id);
       break;
+    case RunKind::Script:  // moved by its own code
     case RunKind::None:
       break;
   }
@@ -153,7 +155,7 @@ void Flow::start_child(const Run& in, uint32_t index, const PlanNode& node) {
   NewJob job;
   PAWL_CHECK(codec::decode(node.job, job));
   job.parent = parent;
-  if (job.id.is_nil()) job.id = JobId(child_id(in.id, index));
+  if (job.id.is_nil()) job.id = JobId(child_id(in, index));
   auto placed = place_job(frame_, job);
   if (!placed.ok())
     push({in.id, index, ChildState::Failed, {}, job.type, 0, placed.error().message});
@@ -165,7 +167,33 @@ void Flow::start_held(const RunId& id, uint32_t index) {
   start_child(run(id), index, node);
 }
 
+const Job* Flow::job_in(const Run& in, uint32_t index) const {
+  const Job* job = state_.find_job(JobId(child_of(state_, in, index)));
+  return job != nullptr && job->parent.run == in.id && job->parent.node == index ? job : nullptr;
+}
+
+const Run* Flow::run_in(const Run& in, uint32_t index) const {
+  const Run* nested = state_.find_run(RunId(child_of(state_, in, index)));
+  return nested != nullptr && nested->parent.run == in.id && nested->parent.node == index ? nested
+                                                                                          : nullptr;
+}
+
 // --- ends
+
+RunChildDone Flow::child_done(const Run& in, uint32_t index, ChildState outcome) const {
+  auto event = event_for<RunChildDone>(in);
+  event.index = index;
+  event.outcome = outcome;
+  if (!is_callback(index)) count_child(event, outcome);
+  return event;
+}
+
+// Told that a child could not start: it may have, since, when what stood in its way ended.
+bool Flow::has_begun_since(const Run& in, uint32_t index) const {
+  if (is_callback(index) || in.child(index) != ChildState::Started) return false;
+  const Job* job = job_in(in, index);
+  return job != nullptr ? !is_terminal(job->state) : run_in(in, index) != nullptr;
+}
 
 void Flow::take(const End& end) {
   const Run* in = state_.find_run(end.run);
@@ -174,11 +202,11 @@ void Flow::take(const End& end) {
   if (is_callback(end.index) && (callback_generation(end.index) != in->generation ||
                                  (in->callbacks_done & bit(callback_role(end.index))) != 0))
     return;
-  auto event = event_for<RunChildDone>(*in);
-  event.index = end.index;
-  event.outcome = end.outcome == ChildState::Cancelled && in->state == RunState::Running
-                      ? ChildState::Failed
-                      : end.outcome;
+  // A job that a forgotten run of the same id left behind is none of this one's.
+  if (!end.child.is_nil() && end.child != child_of(state_, *in, end.index)) return;
+  if (end.child.is_nil() && has_begun_since(*in, end.index)) return;
+  bool gave_up = end.outcome == ChildState::Cancelled && in->state == RunState::Running;
+  auto event = child_done(*in, end.index, gave_up ? ChildState::Failed : end.outcome);
   event.child = end.child;
   event.type = end.type;
   event.duration_ms = end.duration_ms;
@@ -202,6 +230,7 @@ void Flow::advance(const RunId& id, uint32_t index, ChildState outcome) {
       break;
     case RunKind::Group:
     case RunKind::Batch:
+    case RunKind::Script:  // moved by its own code
     case RunKind::None:
       break;
   }
@@ -215,14 +244,24 @@ void Flow::advance_chain(const Run& in, uint32_t index, ChildState outcome) {
   start_held(in.id, index + 1);
 }
 
+// Keeps as many at work as may be: those whose turn has never come and, after a retry, those that
+// wait for their second one.
 void Flow::advance_map(const RunId& id) {
+  size_t next = run(id).generation == 0 ? run(id).next_child : 0;
   while (true) {
     const Run& in = run(id);
-    uint32_t limit = in.concurrency == 0 ? in.total : in.concurrency;
-    if (in.next_child >= in.total || in.next_child - in.done() >= limit) return;
-    uint32_t before = in.next_child;
-    start_held(id, before);
-    if (run(id).next_child == before) return;  // it ended without starting; its end brings us back
+    if (in.at_work >= (in.concurrency == 0 ? in.total : in.concurrency)) return;
+    next = in.children.find(static_cast<char>(ChildState::Waiting), next);
+    if (next == std::string::npos) return;
+    auto index = static_cast<uint32_t>(next);
+    if (in.generation > 0 && job_in(in, index) != nullptr) {
+      frame_.emit(child_done(in, index, ChildState::Started));
+      restart_child(id, index);
+    } else {
+      start_held(id, index);
+    }
+    if (run(id).child(index) == ChildState::Waiting)
+      return;  // it ended without starting; its end brings us back
   }
 }
 
@@ -242,9 +281,7 @@ void Flow::advance_dag(const RunId& id, uint32_t index, ChildState outcome) {
       if (run(id).child(next) != ChildState::Waiting) continue;
       PlanNode node;
       PAWL_CHECK(state_.held_plan(run(id), next, node));
-      auto event = event_for<RunChildDone>(run(id));
-      event.index = next;
-      event.outcome = ChildState::Cancelled;
+      auto event = child_done(run(id), next, ChildState::Cancelled);
       event.type = type_name(node);
       event.reason = "a step it depends on did not complete";
       frame_.emit(event);
@@ -288,7 +325,7 @@ void Flow::fire(const Run& in, CallbackRole role) {
   PAWL_CHECK(codec::decode(node.job, job));
   uint32_t index = callback_index(role, in.generation);
   job.parent = {in.id, index};
-  if (job.id.is_nil() || in.generation > 0) job.id = JobId(child_id(in.id, index));
+  if (job.id.is_nil() || in.generation > 0) job.id = JobId(child_id(in, index));
   auto event = event_for<RunCallbackFired>(in);
   event.role = role;
   event.job = job.id;

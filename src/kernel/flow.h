@@ -13,7 +13,8 @@ namespace pawl {
 template <class Event>
 Event event_for(const Run& run) {
   Event event;
-  static_cast<RunStep&>(event) = {run.id, run.kind, run.name, run.tenant};
+  static_cast<RunStep&>(event) = {run.id,    run.kind,      run.name,   run.tenant,   run.client_id,
+                                  run.total, run.completed, run.failed, run.cancelled};
   return event;
 }
 
@@ -53,6 +54,12 @@ class Flow {
   void advance_chain(const Run& run, uint32_t index, ChildState outcome);
   void advance_dag(const RunId& id, uint32_t index, ChildState outcome);
   void advance_map(const RunId& id);
+  RunChildDone child_done(const Run& run, uint32_t index, ChildState outcome) const;
+  bool has_begun_since(const Run& run, uint32_t index) const;
+  // The job or nested run that fills the place; null also if its id, chosen by a client, is
+  // another's now.
+  const Job* job_in(const Run& run, uint32_t index) const;
+  const Run* run_in(const Run& run, uint32_t index) const;
   void end_if_complete(const RunId& id);
   void fire_outcome(const RunId& id, uint32_t wanted);
   void end_if_called_back(const RunId& id);

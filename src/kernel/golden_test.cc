@@ -159,6 +159,26 @@ void live_runs(RunWorld& world) {
   world.take();
 }
 
+// Runs whose ids are used twice, and maps that are retried in turns.
+void live_second_lives(RunWorld& world) {
+  PlanNode plan = batch({step(), chain({step(), step()})}, {kComplete, kFailure});
+  plan.id = RunId(Uuid::v7(kWorldStartMs, 5, 6, 0));
+  plan.client_id = "order-7";
+  world.start(plan);
+  world.start(map_over("[1,2,3,4,5]", 2));
+  world.fail();
+  for (int i = 0; i < 9; ++i) i % 3 == 0 ? world.pass("1") : world.fail();
+  world.retry("r3");
+  world.pass("2");
+  world.pass("3");
+  world.advance(1000);
+  world.forget();
+  world.revive("j1");
+  world.start(plan);
+  world.fetch(2);
+  world.ack("j1", "", 0, "4");
+}
+
 void write(const std::string& name, const World& world) {
   std::filesystem::create_directories(kFolder);
   std::ofstream journal(std::string(kFolder) + "/" + name + ".journal");
@@ -176,6 +196,12 @@ TEST(Golden, DISABLED_WriteRuns) {
   RunWorld world;
   live_runs(world);
   write("v2-runs", world);
+}
+
+TEST(Golden, DISABLED_WriteSecondLives) {
+  RunWorld world;
+  live_second_lives(world);
+  write("v3-second-lives", world);
 }
 
 }  // namespace

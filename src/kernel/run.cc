@@ -1,5 +1,7 @@
 #include "kernel/run.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 
 namespace pawl {
@@ -65,6 +67,7 @@ struct RunRow {
     visit(28, "timeout_ms", run.timeout_ms);
     visit(29, "client_id", run.client_id);
     visit(30, "ids", self.ids);
+    visit(31, "salt", run.salt);
   }
 };
 
@@ -82,6 +85,8 @@ bool decode_run(std::string_view bytes, Run& run) {
   if (!codec::decode(bytes, row)) return false;
   for (ReasonEntry& entry : row.reasons) run.reasons[entry.index] = std::move(entry.reason);
   for (const IdEntry& entry : row.ids) run.ids[entry.index] = entry.id;
+  run.at_work = static_cast<uint32_t>(
+      std::count(run.children.begin(), run.children.end(), static_cast<char>(ChildState::Started)));
   return run.children.size() == run.total;
 }
 
@@ -99,6 +104,8 @@ std::string_view kind_name(RunKind kind) {
       return "dag";
     case RunKind::Map:
       return "map";
+    case RunKind::Script:
+      return "dag";
   }
   return "";
 }
@@ -133,9 +140,10 @@ std::string_view role_name(CallbackRole role) {
   return "";
 }
 
-Uuid child_id(const RunId& run, uint32_t index) {
-  uint64_t a = mix64(run.hi ^ mix64(run.lo ^ mix64(index)));
-  return Uuid::v7(run.unix_ms(), a, mix64(a ^ run.lo), run.partition());
+Uuid child_id(const Run& run, uint32_t index) {
+  uint64_t low = run.id.lo ^ run.salt;
+  uint64_t a = mix64(run.id.hi ^ mix64(low ^ mix64(index)));
+  return Uuid::v7(run.id.unix_ms(), a, mix64(a ^ low), run.id.partition());
 }
 
 }  // namespace pawl

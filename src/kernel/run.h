@@ -1,8 +1,8 @@
 // Run: one composition of children (jobs or nested runs) and how far it has come.
 //
-// A child's id is derived from the run's id and the child's place, so a run of a hundred thousand
-// jobs holds one byte for each. Children that have not started are kept as rows of their own
-// (Space::RunChild) and read when their turn comes.
+// A child's id is derived from the run's id, its salt and the child's place, so a run of a hundred
+// thousand jobs holds one byte for each. Children that have not started are kept as rows of their
+// own (Space::RunChild) and read when their turn comes.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ struct Run : Resident {
   uint32_t callbacks_fired = 0;  // bit per CallbackRole, of this generation
   uint32_t callbacks_done = 0;
   uint32_t callbacks_failed = 0;
-  uint32_t next_child = 0;  // of a map: the first that has not started
+  uint32_t next_child = 0;  // of a map: the first that has never started
+  uint64_t salt = 0;
   int64_t created_ms = 0;
   int64_t started_ms = 0;
   int64_t finished_ms = 0;
@@ -52,6 +53,7 @@ struct Run : Resident {
       reasons;  // children that failed or were skipped without a job of their own
 
   // In memory only.
+  uint32_t at_work = 0;                  // children that are Started
   std::map<uint32_t, std::string> held;  // PlanNode, encoded, of children not yet on disk
   bool forgotten = false;
   bool has_row = false;
@@ -69,6 +71,26 @@ struct Run : Resident {
 
 std::string encode_run(const Run& run);
 bool decode_run(std::string_view bytes, Run& run);
+
+// Counts one more child, in a Run or in the RunStep of an event.
+template <class Counts>
+void count_child(Counts& counts, ChildState outcome) {
+  switch (outcome) {
+    case ChildState::Completed:
+    case ChildState::Skipped:
+      ++counts.completed;
+      return;
+    case ChildState::Failed:
+      ++counts.failed;
+      return;
+    case ChildState::Cancelled:
+      ++counts.cancelled;
+      return;
+    case ChildState::Waiting:
+    case ChildState::Started:
+      return;
+  }
+}
 
 std::string_view kind_name(RunKind kind);
 std::string_view state_name(RunState state);
@@ -88,7 +110,8 @@ inline uint32_t callback_generation(uint32_t index) { return (index & ~kCallback
 // The plan of a callback is held under the index of its role in generation 0.
 inline uint32_t held_callback(CallbackRole role) { return callback_index(role, 0); }
 
-// The id of the job or nested run that fills this place.
-Uuid child_id(const RunId& run, uint32_t index);
+// The id of the job or nested run that fills this place, unless a client chose it. A run whose own
+// id a client chose has a salt: a second run of that id must not meet what the first left behind.
+Uuid child_id(const Run& run, uint32_t index);
 
 }  // namespace pawl

@@ -268,6 +268,104 @@ TEST(RetryRun, AMemberThatWasDeletedFailsAgain) {
             "failed: 1 of 2 failed)");
 }
 
+// --- retry of a map
+
+TEST(RetryRun, AMapKeepsToItsConcurrency) {
+  RunWorld world;
+  world.start(map_over("[1,2,3,4]", 2));
+  for (int i = 0; i < 4; ++i) world.fail();
+  EXPECT_EQ(world.how("r1"), "failed 0+4-0/4");
+  world.restart_from_rows();
+  EXPECT_EQ(world.retry("r1"), "RunRetried(r1 0 1) | JobRevived(j1) | JobRevived(j2)");
+  world.restart_from_rows();
+  EXPECT_EQ(world.pass(),
+            "JobCompleted(j1) | RunChildDone(r1/0 done) | RunChildDone(r1/2 started) | "
+            "JobRevived(j3)");
+  EXPECT_EQ(world.fail(),
+            "JobFailed(j2 #1 discarded E) | RunChildDone(r1/1 failed) | RunChildDone(r1/3 started) "
+            "| JobRevived(j4)");
+  world.restart();
+  world.pass();
+  EXPECT_EQ(world.pass(),
+            "JobCompleted(j4) | RunChildDone(r1/3 done) | RunFinished(r1 failed: 1 of 4 failed)");
+  EXPECT_EQ(world.retry("r1"), "RunRetried(r1 1) | JobRevived(j2)");
+  world.pass();
+  EXPECT_EQ(world.how("r1"), "completed 4+0-0/4");
+}
+
+// Those that have not ended hold their room; a place whose turn comes again may find its job gone,
+// or done by hand.
+TEST(RetryRun, AMapTakesUpWhatItFinds) {
+  RunWorld world;
+  TestSpec dead = once();
+  dead.retry.on_exhaustion = OnExhaustion::DeadLetter;
+  PlanNode plan = map_over("[1,2,3,4]", 1);
+  plan.children[0] = codec::encoded(step({}, dead));
+  world.start(plan);
+  for (int i = 0; i < 4; ++i) world.fail();
+  world.drop_dead("j3");
+  world.revive("j4");
+  world.pass();
+  EXPECT_EQ(world.retry("r1"), "RunRetried(r1 0) | JobRevived(j1)");
+  EXPECT_EQ(world.pass(),
+            "JobCompleted(j1) | RunChildDone(r1/0 done) | RunChildDone(r1/1 started) | "
+            "JobRevived(j2)");
+  EXPECT_EQ(world.pass(), "JobCompleted(j2) | RunChildDone(r1/1 done) | JobCreated(j3 available)");
+  EXPECT_EQ(world.pass(),
+            "JobCompleted(j3) | RunChildDone(r1/2 done) | RunChildDone(r1/3 started) | "
+            "RunChildDone(r1/3 done) | RunFinished(r1 completed)");
+}
+
+TEST(RetryRun, OfAMapCountsWhatIsStillAtWork) {
+  RunWorld world;
+  PlanNode plan = map_over("[1,2,3,4]", 2);
+  plan.timeout_ms = 5;
+  world.start(plan);
+  world.fail();
+  world.take();
+  EXPECT_EQ(world.advance(5),
+            "RunFinished(r1 failed: it ran longer than its timeout_ms) | JobCancelled(j3 its "
+            "workflow timed out) | RunChildDone(r1/2 cancelled)");
+  EXPECT_EQ(world.retry("r1"), "RunRetried(r1 0) | JobRevived(j1)");
+  EXPECT_EQ(world.ack("j2"),
+            "JobCompleted(j2) | RunChildDone(r1/1 done) | RunChildDone(r1/2 started) | "
+            "JobRevived(j3)");
+  EXPECT_EQ(world.pass_all(), 3u);
+  EXPECT_EQ(world.how("r1"), "completed 4+0-0/4");
+}
+
+// --- retry after what operators did by hand
+
+TEST(RetryRun, TakesTheCompletedWorkOfARevivedMemberAsItIs) {
+  RunWorld world;
+  world.start(group({step(), step()}));
+  world.fail();
+  world.fail();
+  world.revive("j1");
+  EXPECT_EQ(world.pass("7"), "JobCompleted(j1 7)");
+  EXPECT_EQ(world.how("r1"), "failed 0+2-0/2");
+  EXPECT_EQ(world.retry("r1"), "RunRetried(r1 0 1) | JobRevived(j2) | RunChildDone(r1/0 done)");
+  world.pass();
+  EXPECT_EQ(world.how("r1"), "completed 2+0-0/2");
+}
+
+TEST(RetryRun, LeavesAnothersJobAloneThatHasTheIdOfADeletedMember) {
+  RunWorld world;
+  JobId id(Uuid::v7(kWorldStartMs, 9, 9, 0));
+  world.names.give(id, "mine");
+  TestSpec dead = once();
+  dead.retry.on_exhaustion = OnExhaustion::DeadLetter;
+  world.start(group({step({.id = id}, dead), step()}));
+  world.fail();
+  world.pass();
+  world.drop_dead("mine");
+  world.push(new_job({.id = id}));
+  EXPECT_EQ(world.retry("r1"),
+            "RunRetried(r1 0) | RunChildDone(r1/0 failed: a job with the id mine exists already) | "
+            "RunFinished(r1 failed: 1 of 2 failed)");
+  EXPECT_EQ(world.pass(), "JobCompleted(mine)");
+}
+
 // --- forgetting
 
 TEST(ForgetRuns, ARunGoesWithThoseInsideAndFreesItsJobs) {
@@ -307,6 +405,38 @@ TEST(ForgetRuns, ItsIdCanBeTakenAtOnce) {
     world.restart();
     EXPECT_EQ(world.how("r1"), "running 0+0-0/2");
     world.pass_all();
+    EXPECT_EQ(world.how("r1"), "completed 2+0-0/2");
+  }
+}
+
+// A member that an operator revived outlives its run; a second run of that id does not know it.
+TEST(ForgetRuns, WhatARunLeftBehindIsNoneOfTheNextOneOfItsId) {
+  for (bool good : {true, false}) {
+    RunWorld world;
+    TestSpec twice;
+    twice.retry.max_attempts = 2;
+    PlanNode plan = batch({step({}, twice), group({step()})}, {kComplete});
+    plan.id = RunId(Uuid::v7(kWorldStartMs, 5, 6, 0));
+    world.start(plan);
+    world.fail();
+    world.advance(1000);
+    world.pass();
+    EXPECT_EQ(world.fail(),
+              "JobFailed(j1 #2 discarded E) | RunChildDone(r1/0 failed) | RunCallbackFired(r1 "
+              "on_complete j3) | JobCreated(j3 available)");
+    world.pass();
+    world.revive("j1");
+    EXPECT_EQ(world.forget(), "RunForgotten(r1) | RunForgotten(r2)");
+    world.restart_from_rows();
+    EXPECT_EQ(world.start(plan),
+              "RunCreated(r1 batch of 2) | JobCreated(j4 available) | RunCreated(r3 group of 1 as "
+              "r1/1) | JobCreated(j5 available)");
+    world.restart_from_rows();
+    EXPECT_EQ(world.fetch(), "JobLeased(j1 w1 #1)");
+    EXPECT_EQ(good ? world.ack("j1") : world.nack("j1"),
+              good ? "JobCompleted(j1)" : "JobFailed(j1 #1 discarded E)");
+    EXPECT_EQ(world.how("r1"), "running 0+0-0/2");
+    EXPECT_EQ(world.pass_all(), 3u);
     EXPECT_EQ(world.how("r1"), "completed 2+0-0/2");
   }
 }

@@ -1,5 +1,7 @@
 #include "kernel/run_flow.h"
 
+#include <algorithm>
+
 #include "kernel/finish_job.h"
 #include "kernel/flow.h"
 #include "kernel/run_values.h"
@@ -19,6 +21,11 @@ Flow::End end_of(const Job& job) {
   end.type = type_of_spec(job.spec);
   end.duration_ms = job.started_ms == 0 ? 0 : job.finished_ms - job.started_ms;
   return end;
+}
+
+// False for what a forgotten run of the same id left behind.
+bool fills_its_place(const State& state, const Run& run, const Job& job) {
+  return child_of(state, run, job.parent.node) == job.id;
 }
 
 }  // namespace
@@ -52,12 +59,8 @@ void Flow::stop(const RunId& id, const std::string& reason) {
 // --- trying again
 
 void Flow::restart_child(const RunId& id, uint32_t index) {
-  Uuid child = child_of(state_, run(id), index);
-  auto is_here = [&](const JobParent& parent) { return parent.run == id && parent.node == index; };
-  // An id that a client chose may have been deleted here and given to another since.
-  if (const Run* nested = state_.find_run(RunId(child)); nested && is_here(nested->parent))
-    return retry(RunId(child));
-  if (const Job* job = state_.find_job(JobId(child)); job && is_here(job->parent)) {
+  if (const Run* nested = run_in(run(id), index)) return retry(RunId(nested->id));
+  if (const Job* job = job_in(run(id), index)) {
     // Revived by hand, it may have done its work since.
     if (job->state == JobState::Completed) return push(end_of(*job));
     if (is_terminal(job->state)) revive(frame_, *job);
@@ -68,17 +71,20 @@ void Flow::restart_child(const RunId& id, uint32_t index) {
   push({id, index, ChildState::Failed, {}, "", 0, "its job was deleted"});
 }
 
+// Of a map no more than it has room for; advance_map takes up the others.
 void Flow::retry(const RunId& id) {
   const Run& in = run(id);
   uint32_t wanted_callbacks = ~(in.callbacks_done & ~in.callbacks_failed);
+  uint32_t room =
+      in.concurrency == 0 ? in.total : in.concurrency - std::min(in.concurrency, in.at_work);
+  bool in_turn = in.kind != RunKind::Group && in.kind != RunKind::Batch;
   auto event = event_for<RunRetried>(in);
-  for (uint32_t i = 0; i < in.total; ++i) {
+  event.failed = event.cancelled = 0;
+  for (uint32_t i = 0; i < in.total && event.restart.size() < room; ++i) {
     ChildState child = in.child(i);
     if (child != ChildState::Failed && child != ChildState::Cancelled) continue;
-    Uuid who = child_of(state_, in, i);
-    bool has_begun =
-        state_.find_job(JobId(who)) != nullptr || state_.find_run(RunId(who)) != nullptr;
-    if (has_begun || child == ChildState::Failed) event.restart.push_back(i);
+    bool has_begun = job_in(in, i) != nullptr || run_in(in, i) != nullptr;
+    if (has_begun || child == ChildState::Failed || !in_turn) event.restart.push_back(i);
   }
   frame_.emit(event);
   for (uint32_t index : event.restart) restart_child(id, index);
@@ -107,6 +113,7 @@ void Flow::go_on(const RunId& id, uint32_t wanted_callbacks) {
       advance_map(id);
       break;
     case RunKind::Group:
+    case RunKind::Script:  // moved by its own code
     case RunKind::None:
       break;
   }
@@ -119,12 +126,12 @@ Result<RunId> create_run(Frame& frame, const PlanNode& given, const std::string&
   if (!given.id.is_nil() && frame.state().find_run(given.id) != nullptr)
     return Error{ErrorCode::Duplicate,
                  "a workflow with the id " + given.id.text() + " exists already"};
-  PAWL_TRY_DO(admit_run(frame.state(), given));
   Flow flow(frame);
   PlanNode plan = given;
   std::string problem;
   if (plan.run_kind == RunKind::Map && !flow.expand_map(plan, {}, problem))
     return Error{ErrorCode::InvalidContent, problem};
+  PAWL_TRY_DO(admit_run(frame.state(), plan));
   RunId id = flow.create(plan, {}, tenant);
   flow.drain();
   return id;
@@ -188,6 +195,7 @@ void job_began(Frame& frame, const JobId& id) {
   while (!run_id.is_nil()) {
     const Run* run = frame.state().find_run(run_id);
     if (run == nullptr || run->started_ms != 0) return;
+    if (run_id == job->parent.run && !fills_its_place(frame.state(), *run, *job)) return;
     frame.emit(event_for<RunStarted>(*run));
     run_id = run->parent.run;
   }
@@ -198,7 +206,7 @@ bool may_try_again(const State& state, const Job& job) {
   uint32_t index = job.parent.node;
   if (is_callback(index) && callback_role(index) == CallbackRole::OnCancel) return true;
   const Run* run = state.find_run(job.parent.run);
-  return run != nullptr && run->state == RunState::Running &&
+  return run != nullptr && run->state == RunState::Running && fills_its_place(state, *run, job) &&
          (!is_callback(index) || callback_generation(index) == run->generation);
 }
 

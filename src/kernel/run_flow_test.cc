@@ -395,6 +395,23 @@ TEST(Map, AnItemThatCannotStartMakesRoomForTheNext) {
   EXPECT_EQ(world.how("r1"), "failed 0+3-0/3");
 }
 
+// Each item replaces the one before it. What the map makes of that end comes after the replacement
+// is there, or it would fill the same place twice.
+TEST(Map, AnItemThatReplacesAnotherMakesRoomOnce) {
+  RunWorld world;
+  PlanNode plan = map_over("[1,2,3]", 2);
+  plan.children[0] = codec::encoded(
+      step({.unique = {
+                .key = std::string(16, 'k'), .states = 0x5e, .on_conflict = OnConflict::Replace}}));
+  EXPECT_EQ(world.start(plan),
+            "RunCreated(r1 map of 3) | JobCreated(j1 available) | JobCancelled(j1 replaced by a "
+            "newer unique job) | JobCreated(j2 available) | RunChildDone(r1/0 failed) | "
+            "JobCancelled(j2 replaced by a newer unique job) | JobCreated(j3 available) | "
+            "RunChildDone(r1/1 failed)");
+  EXPECT_EQ(world.pass(),
+            "JobCompleted(j3) | RunChildDone(r1/2 done) | RunFinished(r1 failed: 2 of 3 failed)");
+}
+
 TEST(When, AFalseConditionSkipsAndABrokenOneFails) {
   RunWorld world;
   world.start(chain({step(), when("results[0].go"), when("!results[0].go"), when("results[9].x")}));

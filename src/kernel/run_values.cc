@@ -1,6 +1,7 @@
 #include "kernel/run_values.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/value.h"
 #include "expr/cache.h"
@@ -102,11 +103,37 @@ Result<std::string> args_for_item(std::string_view args, const Value& item, size
   return filled.value.json();
 }
 
+// How many jobs a run starts with, by queue, if no condition holds any back.
+void count_starting(const State& state, const PlanNode& plan,
+                    std::map<std::string, uint64_t>& jobs) {
+  bool bounded = plan.run_kind == RunKind::Map && plan.concurrency != 0;
+  size_t most = plan.run_kind == RunKind::Chain ? 1
+                : bounded                       ? plan.concurrency
+                                                : plan.children.size();
+  for (size_t i = 0; i < std::min(most, plan.children.size()); ++i) {
+    PlanNode node;
+    PAWL_CHECK(codec::decode(plan.children[i], node));
+    if (!node.depends_on.empty()) continue;
+    if (node.kind == NodeKind::Run) {
+      if (node.run_kind == RunKind::Map) {
+        auto items = unfold_map(state, node, {});
+        if (!items.ok()) continue;  // it will not start
+        node.children = std::move(items).value();
+      }
+      count_starting(state, node, jobs);
+    } else {
+      NewJob job;
+      PAWL_CHECK(codec::decode(node.job, job));
+      ++jobs[job.queue];
+    }
+  }
+}
+
 }  // namespace
 
 Uuid child_of(const State&, const Run& run, uint32_t index) {
   auto at = run.ids.find(index);
-  return at != run.ids.end() ? at->second : child_id(run.id, index);
+  return at != run.ids.end() ? at->second : child_id(run, index);
 }
 
 void append_child_result(std::string& out, const State& state, const Run& run, uint32_t index) {
@@ -248,24 +275,19 @@ DagEdges dag_edges(const State& state, const Run& run) {
 }
 
 Status admit_run(const State& state, const PlanNode& plan) {
-  for (const std::string& child : plan.children) {
-    PlanNode node;
-    PAWL_CHECK(codec::decode(child, node));
-    if (node.kind == NodeKind::Run) {
-      PAWL_TRY_DO(admit_run(state, node));
-    } else {
-      NewJob job;
-      PAWL_CHECK(codec::decode(node.job, job));
-      const Queue* queue = state.find_queue(job.queue);
-      if (queue == nullptr && !state.has_room_for_queue())
-        return Error{ErrorCode::Overloaded, "the server has as many queues as it may hold"};
-      if (queue != nullptr && queue->settings.depth_max != 0 &&
-          queue->depth() >= queue->settings.depth_max)
-        return Error{ErrorCode::QueueFull, "queue '" + std::string(queue_of_scoped(job.queue)) +
-                                               "' holds its maximum of " +
-                                               std::to_string(queue->settings.depth_max) + " jobs"};
-    }
-    if (plan.run_kind == RunKind::Chain) break;  // later steps do not start now
+  std::map<std::string, uint64_t> starting;
+  count_starting(state, plan, starting);
+  for (const auto& [name, jobs] : starting) {
+    const Queue* queue = state.find_queue(name);
+    if (queue == nullptr && !state.has_room_for_queue())
+      return Error{ErrorCode::Overloaded, "the server has as many queues as it may hold"};
+    if (queue == nullptr || queue->settings.depth_max == 0) continue;
+    if (queue->depth() + jobs > queue->settings.depth_max)
+      return Error{ErrorCode::QueueFull,
+                   "queue '" + std::string(queue_of_scoped(name)) + "' holds at most " +
+                       std::to_string(queue->settings.depth_max) +
+                       " jobs: " + std::to_string(queue->depth()) +
+                       " wait, and the workflow starts with " + std::to_string(jobs)};
   }
   return ok_status();
 }

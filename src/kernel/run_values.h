@@ -44,7 +44,7 @@ struct DagEdges {
 };
 DagEdges dag_edges(const State& state, const Run& run);
 
-// Whether the queues of the jobs that start at once have room.
+// Whether the queues have room for the jobs that start at once, all of them together.
 Status admit_run(const State& state, const PlanNode& plan);
 
 }  // namespace pawl

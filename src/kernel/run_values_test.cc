@@ -100,7 +100,32 @@ TEST(AdmitRun, AFullQueueRefusesTheWholeRun) {
   world.push();
   world.configure("q", [](QueueSettings& settings) { settings.depth_max = 1; });
   EXPECT_EQ(world.start(chain({group({step()})})),
-            "rejected QUEUE_FULL: queue 'q' holds its maximum of 1 jobs");
+            "rejected QUEUE_FULL: queue 'q' holds at most 1 jobs: 1 wait, and the workflow starts "
+            "with 1");
+}
+
+// What one workflow starts with counts together; what it starts later does not count yet.
+TEST(AdmitRun, TheJobsOfTheRunItselfCount) {
+  auto starts = [](const PlanNode& plan) {
+    RunWorld world;
+    world.push();
+    world.configure("q", [](QueueSettings& settings) { settings.depth_max = 3; });
+    std::string story = world.start(plan);
+    size_t at = story.find("starts with ");
+    return at == std::string::npos ? "" : story.substr(at + 12);
+  };
+  PlanNode two = group({step(), step()});
+  EXPECT_EQ(starts(two), "");
+  EXPECT_EQ(starts(group({two, step()})), "3");
+  EXPECT_EQ(starts(chain({two, two, two})), "");
+  EXPECT_EQ(starts(chain({group({two, two}), step()})), "4");
+  EXPECT_EQ(starts(batch({step(), step({.queue = "other"}), step({.queue = "other"})})), "");
+  EXPECT_EQ(starts(dag({named("a"), named("b"), named("c", {0}), named("d", {1})})), "");
+  EXPECT_EQ(starts(dag({named("a"), named("b"), named("c")})), "3");
+  EXPECT_EQ(starts(map_over("[1,2,3]")), "3");
+  EXPECT_EQ(starts(map_over("[1,2,3]", 2)), "");
+  EXPECT_EQ(starts(group({map_over("[1,2]"), step()})), "3");
+  EXPECT_EQ(starts(chain({step(), map_over("[1,2,3,4]")})), "");
 }
 
 }  // namespace

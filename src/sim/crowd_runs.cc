@@ -117,6 +117,8 @@ void Crowd::create_run() {
   if (random_.percent(30)) {
     uint64_t a = random_.next();
     id = RunId(Uuid::v7(world_.now_ms(), a, random_.next(), 0));
+    // Most ids that were used before are still taken; some have been forgotten.
+    if (!runs_.empty() && random_.percent(30)) id = random_.pick(runs_);
   }
   send("create run " + plan.name, [&] {
     auto task = std::make_shared<RunTask>(world_.desk(), RunOp::Create, id);

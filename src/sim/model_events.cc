@@ -101,7 +101,7 @@ void JournalModel::happened(const JobLeased& event, const At& at) {
   job->worker = event.worker;
   job->lease_until_ms = event.lease_until_ms;
   job->deadline_ms = event.deadline_ms;
-  if (!job->birth.parent.run.is_nil()) runs_.job_leased(job->birth.parent);
+  if (!job->birth.parent.run.is_nil()) runs_.job_leased(job->birth.parent, event.job);
   int64_t deadline_ms = job->spec.timeout_ms == 0 ? 0 : at.time_ms + job->spec.timeout_ms;
   if (event.deadline_ms != deadline_ms) broken("time", at, event.job, "wrong deadline");
   note(*job, at);
@@ -129,7 +129,7 @@ void JournalModel::happened(const JobFailed& event, const At& at) {
   ModelJob* job = step(event, at, attempt_of(event.job));
   if (job == nullptr) return;
   bool exhausted =
-      job->attempt >= job->birth.max_attempts || !runs_.may_try_again(job->birth.parent);
+      job->attempt >= job->birth.max_attempts || !runs_.may_try_again(job->birth.parent, event.job);
   bool pointless = pointless_to_retry(*job, event.error);
   if (event.error.code == "timeout") {
     verdict_.reach(Probe::TimedOut);
@@ -169,7 +169,7 @@ void JournalModel::happened(const JobRequeued& event, const At& at) {
     verdict_.reach(Probe::Returned);
     check_lease_holds(*job, at);
   }
-  if (!runs_.may_try_again(job->birth.parent))
+  if (!runs_.may_try_again(job->birth.parent, event.job))
     broken("I5 transition", at, event.job, "waits again, though its run has ended");
   move(*job, JobState::Available, at);
   queues_[event.queue].ready.insert(job->place());

@@ -51,18 +51,24 @@ size_t RunModel::unfinished() const {
   }));
 }
 
-bool RunModel::may_try_again(const JobParent& parent) const {
+bool RunModel::is_in_place(const ModelRun& run, uint32_t index, const Uuid& child) const {
+  if (!is_callback(index)) return run.filled_by[index] == child;
+  return callback_generation(index) == run.generation &&
+         run.callback_jobs[static_cast<size_t>(callback_role(index))] == child;
+}
+
+bool RunModel::may_try_again(const JobParent& parent, const JobId& job) const {
   if (parent.run.is_nil()) return true;
   bool callback = is_callback(parent.node);
   if (callback && callback_role(parent.node) == CallbackRole::OnCancel) return true;
   const ModelRun* run = existing(parent.run);
-  if (run == nullptr || run->over()) return false;
-  return !callback || callback_generation(parent.node) == run->generation;
+  return run != nullptr && !run->over() && is_in_place(*run, parent.node, job);
 }
 
 bool RunModel::is_restarted(const JobParent& parent, const JobId& job) const {
   const ModelRun* run = existing(parent.run);
-  return run != nullptr && retried_.count(parent.run) != 0 && !is_callback(parent.node) &&
+  bool asked = retried_.count(parent.run) != 0 || taken_up_.count({parent.run, parent.node}) != 0;
+  return run != nullptr && asked && !is_callback(parent.node) &&
          run->children[parent.node] == ChildState::Started && run->filled_by[parent.node] == job;
 }
 
@@ -108,12 +114,16 @@ bool RunModel::may_start(const ModelRun& run, uint32_t index) const {
       return plan != run.plans.end() &&
              std::all_of(plan->second.depends_on.begin(), plan->second.depends_on.end(),
                          [&](uint32_t before) { return is_good(run.children[before]); });
-    case RunKind::Map:
-      if (run.children[index] == ChildState::Started) return true;  // again, by a retry
-      return run.birth.concurrency == 0 || run.count(ChildState::Started) < run.birth.concurrency;
+    case RunKind::Map: {
+      // What a retry starts again has its place already.
+      uint32_t others =
+          run.count(ChildState::Started) - (run.children[index] == ChildState::Started ? 1 : 0);
+      return run.birth.concurrency == 0 || others < run.birth.concurrency;
+    }
     case RunKind::Group:
     case RunKind::Batch:
       return true;
+    case RunKind::Script:  // moved by its own code
     case RunKind::None:
       return false;
   }
@@ -153,6 +163,11 @@ void RunModel::job_created(const JobCreated& event, const At& at) {
     broken("I4 callback", event.parent.run, "the job of a callback that was not called");
 }
 
+void RunModel::job_leased(const JobParent& parent, const JobId& job) {
+  const ModelRun* run = existing(parent.run);
+  if (run != nullptr && is_in_place(*run, parent.node, job)) leased_.insert(parent.run);
+}
+
 void RunModel::job_moved(const JobParent& parent) {
   if (existing(parent.run) != nullptr) touched_.insert(parent.run);
 }
@@ -163,6 +178,7 @@ void RunModel::happened(const RunCreated& event, const At& at) {
   if (!event.parent.run.is_nil()) take_place(event.parent, event.run, at);
   tell(event.run, "is created, kind " + std::to_string(static_cast<int>(event.kind)) + ", of " +
                       std::to_string(event.total));
+  if (find(event.run) != nullptr) verdict_.reach(Probe::RunIdReused);
   ModelRun& run = runs_[event.run] = {};
   touched_.insert(event.run);
   run.birth = event;
@@ -269,6 +285,24 @@ void RunModel::callback_done(ModelRun& run, const RunChildDone& event) {
   if (event.outcome != ChildState::Completed) run.failed |= bit(role);
 }
 
+// Of a map that was retried: what failed before is done again when another has made room.
+void RunModel::take_up_again(ModelRun& run, uint32_t index) {
+  verdict_.reach(Probe::MapSecondTurn);
+  bool waits = run.children[index] == ChildState::Waiting && !run.filled_by[index].is_nil();
+  if (run.over() || run.generation == 0 || run.birth.kind != RunKind::Map || !waits)
+    return broken("I5 run", run.birth.run, "a child was taken up again that did not wait for it");
+  if (!may_start(run, index)) broken("I4 advance", run.birth.run, "a child started too early");
+  run.children[index] = ChildState::Started;
+  taken_up_.insert({run.birth.run, index});
+}
+
+void RunModel::check_counts(const ModelRun& run, const RunStep& event) {
+  if (event.total != run.children.size() || event.completed != run.good() ||
+      event.failed != run.count(ChildState::Failed) ||
+      event.cancelled != run.count(ChildState::Cancelled))
+    broken("count", event.run, "an event is wrong about how far the run has come");
+}
+
 void RunModel::happened(const RunChildDone& event, const At& at) {
   ModelRun* run = step(event.run, at);
   if (run == nullptr) return;
@@ -277,6 +311,7 @@ void RunModel::happened(const RunChildDone& event, const At& at) {
   if (is_callback(event.index)) return callback_done(*run, event);
   if (event.index >= run->children.size())
     return broken("I5 run", event.run, "a child in a place that it does not have");
+  if (event.outcome == ChildState::Started) return take_up_again(*run, event.index);
   ChildState& state = run->children[event.index];
   if (!is_open(state)) return broken("I4 fan-in", event.run, "a child was counted twice");
   if (event.child.is_nil()) {
@@ -288,6 +323,7 @@ void RunModel::happened(const RunChildDone& event, const At& at) {
   }
   if (run->over()) verdict_.reach(Probe::CountedAfterTheEnd);
   state = event.outcome;
+  check_counts(*run, event);
 }
 
 // --- callbacks and the end
@@ -331,6 +367,7 @@ void RunModel::happened(const RunFinished& event, const At& at) {
   ModelRun* run = step(event.run, at);
   if (run == nullptr) return;
   tell(event.run, "ends as " + std::to_string(static_cast<int>(event.state)));
+  check_counts(*run, event);
   if (run->over()) return broken("I5 run", event.run, "ended twice");
   bool late = run->deadline_ms != 0 && run->deadline_ms <= at.time_ms;
   if (event.state == RunState::Running || event.state == RunState::None)
@@ -369,6 +406,12 @@ void RunModel::happened(const RunRetried& event, const At& at) {
   std::set<uint32_t> restart(event.restart.begin(), event.restart.end());
   bool nothing_else = run->bad() == 0 && run->all_done();
   run->spared = nothing_else ? run->done & ~run->failed : 0;
+  uint32_t room = UINT32_MAX;
+  if (run->birth.concurrency != 0)
+    room =
+        run->birth.concurrency - std::min(run->birth.concurrency, run->count(ChildState::Started));
+  if (restart.size() > room) broken("I4 advance", event.run, "a retry starts more than may work");
+  bool full = restart.size() == room;
   for (uint32_t i = 0; i < run->children.size(); ++i) {
     ChildState& state = run->children[i];
     bool again = restart.erase(i) != 0;
@@ -376,7 +419,7 @@ void RunModel::happened(const RunRetried& event, const At& at) {
       if (again) broken("I5 run", event.run, "what had not failed is done again");
       continue;
     }
-    if (state == ChildState::Failed && !again)
+    if (state == ChildState::Failed && !again && !full)
       broken("I5 run", event.run, "what had failed is not done again");
     state = again ? ChildState::Started : ChildState::Waiting;
   }

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "journal/events.h"
@@ -68,14 +69,14 @@ class RunModel {
   int64_t first_due_ms() const;  // 0: none
   size_t unfinished() const;
 
-  // Whether a job of this place may be tried again after a failure.
-  bool may_try_again(const JobParent& parent) const;
-  // Whether a retry in this frame asks for what fills this place.
+  // Whether this job of this place may be tried again after a failure.
+  bool may_try_again(const JobParent& parent, const JobId& job) const;
+  // Whether a retry asks in this frame for what fills this place.
   bool is_restarted(const JobParent& parent, const JobId& job) const;
 
   void job_created(const JobCreated& event, const At& at);
   void job_moved(const JobParent& parent);
-  void job_leased(const JobParent& parent) { leased_.insert(parent.run); }
+  void job_leased(const JobParent& parent, const JobId& job);
   void happened(const RunCreated& event, const At& at);
   void happened(const RunStarted& event, const At& at);
   void happened(const RunChildDone& event, const At& at);
@@ -93,6 +94,10 @@ class RunModel {
   ModelRun* step(const RunId& run, const At& at);
   void take_place(const JobParent& parent, const Uuid& child, const At& at);
   bool may_start(const ModelRun& run, uint32_t index) const;
+  // False for what a forgotten run of the same id left behind.
+  bool is_in_place(const ModelRun& run, uint32_t index, const Uuid& child) const;
+  void take_up_again(ModelRun& run, uint32_t index);
+  void check_counts(const ModelRun& run, const RunStep& event);
   bool is_alive(const Uuid& child) const;
   void callback_done(ModelRun& run, const RunChildDone& event);
   void check_outcome(const ModelRun& run, const RunChildDone& event);
@@ -115,7 +120,8 @@ class RunModel {
   std::set<RunId> touched_;
   std::set<RunId> leased_;
   std::set<RunId> retried_;
-  std::set<JobId> called_;  // callbacks fired, their jobs not yet created
+  std::set<std::pair<RunId, uint32_t>> taken_up_;  // places whose second turn has come
+  std::set<JobId> called_;                         // callbacks fired, their jobs not yet created
 };
 
 }  // namespace pawl::sim

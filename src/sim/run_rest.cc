@@ -25,6 +25,7 @@ void RunModel::frame_over(uint64_t sequence) {
   touched_.clear();
   leased_.clear();
   retried_.clear();
+  taken_up_.clear();
   called_.clear();
 }
 
@@ -84,9 +85,12 @@ void RunModel::check_running(const ModelRun& run) {
     case RunKind::Dag:
       return check_dag(run);
     case RunKind::Map:
+      if (run.birth.concurrency != 0 && at_work > run.birth.concurrency)
+        broken("I4 advance", id, "a map has more at work than its concurrency");
       if (waiting != 0 && (run.birth.concurrency == 0 || at_work < run.birth.concurrency))
         broken("I4 advance", id, "a map has room, and an item waits");
       return;
+    case RunKind::Script:  // moved by its own code
     case RunKind::None:
       return broken("I5 run", id, "is of no kind");
   }
