@@ -1,0 +1,373 @@
+#include "expr/datum.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "base/json_writer.h"
+
+namespace pawl::expr {
+namespace {
+
+constexpr size_t kLinearMax = 12;  // up to here a scan beats hashing
+constexpr size_t kNowhere = SIZE_MAX;
+constexpr uint64_t kNodeBytes = 48;  // what an allocation costs beside its content
+
+int order_of_kind(const Datum& value) {
+  switch (value.kind()) {
+    case Value::Kind::Null:
+      return 0;
+    case Value::Kind::Bool:
+      return value.as_bool() ? 2 : 1;
+    case Value::Kind::Int:
+    case Value::Kind::Double:
+      return 3;
+    case Value::Kind::String:
+      return 4;
+    case Value::Kind::Array:
+      return 5;
+    case Value::Kind::Object:
+      return 6;
+  }
+  return 0;
+}
+
+int sign(auto a, auto b) { return a < b ? -1 : b < a ? 1 : 0; }
+
+int compare_int_double(int64_t a, double b) {
+  if (b >= 9223372036854775808.0) return -1;
+  if (b < -9223372036854775808.0) return 1;
+  const double whole = std::floor(b);
+  const int by_whole = sign(a, static_cast<int64_t>(whole));
+  return by_whole != 0 ? by_whole : (b > whole ? -1 : 0);
+}
+
+int compare_numbers(const Datum& a, const Datum& b) {
+  if (a.is_int() && b.is_int()) return sign(a.as_int(), b.as_int());
+  const bool nan_a = a.is_double() && std::isnan(a.as_double());
+  const bool nan_b = b.is_double() && std::isnan(b.as_double());
+  if (nan_a || nan_b) return sign(nan_b, nan_a);
+  if (a.is_int()) return compare_int_double(a.as_int(), b.as_double());
+  if (b.is_int()) return -compare_int_double(b.as_int(), a.as_double());
+  return sign(a.as_double(), b.as_double());
+}
+
+int compare_objects(const Datum::Object& a, const Datum::Object& b, Budget& budget) {
+  const auto left = a.sorted();
+  const auto right = b.sorted();
+  if (!budget.spend_steps(left.size() + right.size())) return 0;
+  for (size_t i = 0; i < left.size() && i < right.size(); ++i) {
+    if (const int by_key = left[i]->key->compare(*right[i]->key); by_key != 0) return by_key;
+  }
+  if (left.size() != right.size()) return sign(left.size(), right.size());
+  for (size_t i = 0; i < left.size(); ++i) {
+    const int by_value = compare(left[i]->value, right[i]->value, budget);
+    if (by_value != 0) return by_value;
+  }
+  return 0;
+}
+
+void append_json(std::string& out, const Datum& value, Budget& budget) {
+  const size_t before = out.size();
+  switch (value.kind()) {
+    case Value::Kind::Null:
+      out += "null";
+      break;
+    case Value::Kind::Bool:
+      out += value.as_bool() ? "true" : "false";
+      break;
+    case Value::Kind::Int:
+    case Value::Kind::Double:
+      out += number_text(value);
+      break;
+    case Value::Kind::String:
+      if (!budget.spend_steps(1 + value.as_string().size() / 64)) return;
+      json::append_quoted(out, value.as_string());
+      break;
+    case Value::Kind::Array: {
+      out += '[';
+      const char* separator = "";
+      for (const Datum& element : value.as_array()) {
+        out += separator;
+        separator = ",";
+        append_json(out, element, budget);
+        if (budget.exceeded() != Budget::Exceeded::None) return;
+      }
+      out += ']';
+      if (!budget.spend_steps(1)) return;
+      return;
+    }
+    case Value::Kind::Object: {
+      out += '{';
+      const char* separator = "";
+      for (const Datum::Member& member : value.as_object().members()) {
+        out += separator;
+        separator = ",";
+        json::append_quoted(out, *member.key);
+        out += ':';
+        append_json(out, member.value, budget);
+        if (!budget.spend_bytes(member.key->size() + 4)) return;
+      }
+      out += '}';
+      if (!budget.spend_steps(1)) return;
+      return;
+    }
+  }
+  if (!budget.spend_bytes(out.size() - before) || !budget.spend_steps(1)) return;
+}
+
+}  // namespace
+
+size_t Datum::Object::locate(std::string_view key) const {
+  if (slots_.empty()) {
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (*members_[i].key == key) return i;
+    }
+    return kNowhere;
+  }
+  const size_t mask = slots_.size() - 1;
+  for (size_t at = std::hash<std::string_view>{}(key)&mask;; at = (at + 1) & mask) {
+    if (slots_[at] == 0) return kNowhere;
+    const size_t index = slots_[at] - 1;
+    if (*members_[index].key == key) return index;
+  }
+}
+
+void Datum::Object::reindex() {
+  slots_.clear();
+  if (members_.size() <= kLinearMax) return;
+  size_t size = 64;
+  while (size < members_.size() * 3) size *= 2;
+  slots_.resize(size);
+  for (size_t i = 0; i < members_.size(); ++i) {
+    size_t at = std::hash<std::string_view>{}(*members_[i].key) & (size - 1);
+    while (slots_[at] != 0) at = (at + 1) & (size - 1);
+    slots_[at] = static_cast<uint32_t>(i + 1);
+  }
+}
+
+const Datum* Datum::Object::find(std::string_view key) const {
+  const size_t index = locate(key);
+  return index == kNowhere ? nullptr : &members_[index].value;
+}
+
+void Datum::Object::set(Text key, Datum value) {
+  const size_t index = locate(*key);
+  if (index != kNowhere) {
+    members_[index].value = std::move(value);
+    return;
+  }
+  members_.push_back({std::move(key), std::move(value)});
+  if (members_.size() <= kLinearMax) return;
+  if (slots_.size() < members_.size() * 2) return reindex();
+  const size_t mask = slots_.size() - 1;
+  size_t at = std::hash<std::string_view>{}(*members_.back().key) & mask;
+  while (slots_[at] != 0) at = (at + 1) & mask;
+  slots_[at] = static_cast<uint32_t>(members_.size());
+}
+
+void Datum::Object::erase(std::string_view key) {
+  const size_t index = locate(key);
+  if (index == kNowhere) return;
+  members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(index));
+  reindex();
+}
+
+std::vector<const Datum::Member*> Datum::Object::sorted() const {
+  std::vector<const Member*> out;
+  out.reserve(members_.size());
+  for (const Member& member : members_) out.push_back(&member);
+  std::sort(out.begin(), out.end(),
+            [](const Member* a, const Member* b) { return *a->key < *b->key; });
+  return out;
+}
+
+uint32_t Datum::depth() const {
+  if (is_array()) return (*std::get_if<std::shared_ptr<const ArrayNode>>(&content_))->depth;
+  if (is_object()) return (*std::get_if<std::shared_ptr<const ObjectNode>>(&content_))->depth;
+  return 0;
+}
+
+Datum Datum::string(std::string text, Budget& budget) {
+  if (!budget.spend_bytes(text.size() + kNodeBytes) || !budget.spend_steps(text.size() / 64))
+    return {};
+  return Datum(Content(std::make_shared<const std::string>(std::move(text))));
+}
+
+Datum Datum::array(Array elements, Budget& budget) {
+  if (!budget.spend_bytes(elements.size() * sizeof(Datum) + kNodeBytes) ||
+      !budget.spend_steps(elements.size() / 8))
+    return {};
+  auto node = std::make_shared<ArrayNode>();
+  for (const Datum& element : elements) node->depth = std::max(node->depth, element.depth() + 1);
+  if (node->depth > kDatumDepthMax) {
+    (void)budget.allow_depth(UINT32_MAX);
+    return {};
+  }
+  node->elements = std::move(elements);
+  return Datum(Content(std::shared_ptr<const ArrayNode>(std::move(node))));
+}
+
+Datum Datum::object(Object members, Budget& budget) {
+  if (!budget.spend_bytes(members.size() * sizeof(Member) + kNodeBytes) ||
+      !budget.spend_steps(members.size() / 8))
+    return {};
+  auto node = std::make_shared<ObjectNode>();
+  for (const Member& member : members.members())
+    node->depth = std::max(node->depth, member.value.depth() + 1);
+  if (node->depth > kDatumDepthMax) {
+    (void)budget.allow_depth(UINT32_MAX);
+    return {};
+  }
+  node->members = std::move(members);
+  return Datum(Content(std::shared_ptr<const ObjectNode>(std::move(node))));
+}
+
+namespace {
+
+Datum copy_from(const Value& value, Budget& budget, uint32_t depth) {
+  if (depth > kDatumDepthMax) {
+    (void)budget.allow_depth(UINT32_MAX);
+    return {};
+  }
+  switch (value.kind()) {
+    case Value::Kind::Null:
+      return {};
+    case Value::Kind::Bool:
+      return Datum::boolean(value.as_bool());
+    case Value::Kind::Int:
+      return Datum::integer(value.as_int());
+    case Value::Kind::Double:
+      return Datum::real(value.as_double());
+    case Value::Kind::String:
+      return Datum::string(value.as_string(), budget);
+    case Value::Kind::Array: {
+      Datum::Array elements;
+      for (const Value& element : value.as_array()) {
+        elements.push_back(copy_from(element, budget, depth + 1));
+        if (budget.exceeded() != Budget::Exceeded::None) return {};
+      }
+      return Datum::array(std::move(elements), budget);
+    }
+    case Value::Kind::Object: {
+      Datum::Object members;
+      for (const Value::Member& member : value.as_object()) {
+        if (!budget.spend_bytes(member.key.size() + kNodeBytes)) return {};
+        members.set(std::make_shared<const std::string>(member.key),
+                    copy_from(member.value, budget, depth + 1));
+        if (budget.exceeded() != Budget::Exceeded::None) return {};
+      }
+      return Datum::object(std::move(members), budget);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Datum Datum::from(const Value& value, Budget& budget) { return copy_from(value, budget, 0); }
+
+Value Datum::to_value(Budget& budget) const {
+  if (!budget.spend_steps(1) || !budget.spend_bytes(sizeof(Value))) return {};
+  switch (kind()) {
+    case Kind::Null:
+      return {};
+    case Kind::Bool:
+      return Value(as_bool());
+    case Kind::Int:
+      return Value(as_int());
+    case Kind::Double:
+      // JSON has no word for these.
+      if (std::isnan(as_double())) return {};
+      if (std::isinf(as_double()))
+        return Value(std::copysign(std::numeric_limits<double>::max(), as_double()));
+      return Value(as_double());
+    case Kind::String:
+      if (!budget.spend_bytes(as_string().size())) return {};
+      return Value(as_string());
+    case Kind::Array: {
+      Value::Array elements;
+      for (const Datum& element : as_array()) {
+        elements.push_back(element.to_value(budget));
+        if (budget.exceeded() != Budget::Exceeded::None) return {};
+      }
+      return Value(std::move(elements));
+    }
+    case Kind::Object: {
+      Value::Object members;
+      for (const Member& member : as_object().members()) {
+        if (!budget.spend_bytes(member.key->size() + kNodeBytes)) return {};
+        members.set(*member.key, member.value.to_value(budget));
+        if (budget.exceeded() != Budget::Exceeded::None) return {};
+      }
+      return Value(std::move(members));
+    }
+  }
+  return {};
+}
+
+int compare(const Datum& a, const Datum& b, Budget& budget) {
+  if (!budget.spend_steps(1)) return 0;
+  const int by_kind = sign(order_of_kind(a), order_of_kind(b));
+  if (by_kind != 0) return by_kind;
+  if (a.is_number()) return compare_numbers(a, b);
+  if (a.is_string()) {
+    if (!budget.spend_steps(std::min(a.as_string().size(), b.as_string().size()) / 64)) return 0;
+    return a.as_string().compare(b.as_string());
+  }
+  if (a.is_object()) return compare_objects(a.as_object(), b.as_object(), budget);
+  if (!a.is_array()) return 0;
+  const Datum::Array& left = a.as_array();
+  const Datum::Array& right = b.as_array();
+  for (size_t i = 0; i < left.size() && i < right.size(); ++i) {
+    const int by_element = compare(left[i], right[i], budget);
+    if (by_element != 0 || budget.exceeded() != Budget::Exceeded::None) return by_element;
+  }
+  return sign(left.size(), right.size());
+}
+
+std::string_view type_name(const Datum& value) {
+  switch (value.kind()) {
+    case Value::Kind::Null:
+      return "null";
+    case Value::Kind::Bool:
+      return "boolean";
+    case Value::Kind::Int:
+    case Value::Kind::Double:
+      return "number";
+    case Value::Kind::String:
+      return "string";
+    case Value::Kind::Array:
+      return "array";
+    case Value::Kind::Object:
+      return "object";
+  }
+  return "null";
+}
+
+Datum number(double value) {
+  if (value == std::floor(value) && std::abs(value) < 9007199254740992.0 &&
+      !(value == 0 && std::signbit(value)))
+    return Datum::integer(static_cast<int64_t>(value));
+  return Datum::real(value);
+}
+
+std::string number_text(const Datum& number) {
+  char text[40];
+  if (number.is_int())
+    return std::string(text, std::to_chars(text, text + sizeof text, number.as_int()).ptr);
+  double value = number.as_double();
+  if (std::isnan(value)) return "null";
+  if (std::isinf(value)) value = std::copysign(std::numeric_limits<double>::max(), value);
+  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+std::string json_text(const Datum& value, Budget& budget) {
+  std::string out;
+  append_json(out, value, budget);
+  return out;
+}
+
+}  // namespace pawl::expr
