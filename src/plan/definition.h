@@ -49,6 +49,13 @@ struct ReadResult {
 // JSON if the text begins with '{', YAML otherwise. A file wrapper ({name, description,
 // input_schema, definition}) is understood too.
 ReadResult read_definition(std::string_view text, const ReadOptions& options = {});
+// A string is text, although a Value could be made of it.
+inline ReadResult read_definition(const std::string& text, const ReadOptions& options = {}) {
+  return read_definition(std::string_view(text), options);
+}
+inline ReadResult read_definition(const char* text, const ReadOptions& options = {}) {
+  return read_definition(std::string_view(text), options);
+}
 // The same of a value that was already read; faults have no lines.
 ReadResult read_definition(const Value& definition, const ReadOptions& options = {});
 // What `canonical` held, compiled again: for text that was accepted before. Corrupt if it was not.

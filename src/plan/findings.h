@@ -1,0 +1,85 @@
+// Findings: what is wrong with a definition, gathered while it is read, and the typed reading of
+// single fields, which is where most of it is found.
+//
+// Every reader reports and gives a usable value back, so that reading goes on and finds the rest.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/cursor.h"
+#include "plan/definition.h"
+
+namespace pawl::plan {
+
+template <class Choice>
+struct Named {
+  std::string_view name;
+  Choice value;
+};
+
+class Findings {
+ public:
+  // Beyond these a list of faults helps nobody.
+  static constexpr size_t kFaultsMax = 200;
+
+  explicit Findings(bool lenient) : lenient_(lenient) {}
+
+  void error(const Cursor& at, std::string_view code, std::string message, std::string hint = {});
+  void warning(const Cursor& at, std::string_view code, std::string message, std::string hint = {});
+  // What a lenient reader lets pass.
+  void complaint(const Cursor& at, std::string_view code, std::string message,
+                 std::string hint = {});
+  void add(std::vector<Fault> errors);
+
+  bool failed() const { return !errors_.empty(); }
+  // Nothing more will be listed: looking for hints is not worth the time.
+  bool full() const { return errors_.size() > kFaultsMax; }
+  std::vector<Fault> take_errors() { return std::move(errors_); }
+  std::vector<Fault> take_warnings() { return std::move(warnings_); }
+
+  // Complains about members that are not known. `elsewhere`: names that belong under `place`.
+  void only(const Cursor& object, std::span<const std::string_view> known, std::string_view what,
+            std::span<const std::string_view> elsewhere = {}, std::string_view place = {});
+  // The member that has one of these names; two at once are an error.
+  std::optional<Cursor> pick(const Cursor& object, std::initializer_list<std::string_view> names);
+
+  bool expect_object(const Cursor& at);
+  bool expect_array(const Cursor& at);
+  // Text, or "" after a fault.
+  std::string text(const Cursor& at);
+  // Milliseconds of "1h30m", "PT5S" or a number of seconds; 0 after a fault, and for empty text.
+  int64_t duration_ms(const Cursor& at);
+  // A whole number within the bounds, or `otherwise` after a fault.
+  int64_t whole(const Cursor& at, int64_t min, int64_t max, int64_t otherwise);
+
+  template <class Choice, size_t N>
+  std::optional<Choice> choice(const Cursor& at, const Named<Choice> (&table)[N]) {
+    const std::string given = text(at);
+    std::vector<std::string_view> names;
+    for (const Named<Choice>& entry : table) {
+      if (entry.name == given) return entry.value;
+      names.push_back(entry.name);
+    }
+    if (at.is_string()) refuse_choice(at, given, names);
+    return std::nullopt;
+  }
+
+ private:
+  void refuse_choice(const Cursor& at, std::string_view given,
+                     std::span<const std::string_view> names);
+  void keep(std::vector<Fault>& list, const Cursor& at, std::string_view code, std::string message,
+            std::string hint);
+
+  bool lenient_;
+  std::vector<Fault> errors_;
+  std::vector<Fault> warnings_;
+};
+
+std::string_view kind_name(const Value& value);  // "text", "a number", "a list", …
+
+}  // namespace pawl::plan
