@@ -74,8 +74,9 @@ struct HttpPolicy {
 
 struct ShellPolicy {
   bool enabled = false;
-  std::vector<std::string> allow;        // commands; empty = any, once enabled
-  std::vector<std::string> environment;  // names passed on from the server's environment
+  std::vector<std::string> allow;  // commands; empty = any, once enabled
+  // Names passed on from the server's environment; "*" = all. Never the server's own (PAWL_…).
+  std::vector<std::string> environment;
 };
 
 struct ActionPolicy {
@@ -112,8 +113,12 @@ class ActionRunner {
 const ActionInfo* find_action(std::string_view name);
 const std::vector<ActionInfo>& builtin_actions();
 
-// Checks parameters and turns scalars into strings where a string is declared. VALIDATION_ERROR
-// text in the error.
+// Checks parameters and turns scalars into strings where a string is declared, text back into a
+// number or a boolean where one is declared, and drops null for what is optional. VALIDATION_ERROR
+// text in the error. What is unknown is ignored unless the schema says additionalProperties: false.
 Status check_params(const ActionInfo& info, Value& params);
+
+// Names that the action does not know and will ignore: worth a warning when a definition is put.
+std::vector<std::string> unknown_params(const ActionInfo& info, const Value& params);
 
 }  // namespace pawl::actions

@@ -1,25 +1,45 @@
 #include "actions/http_client.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "actions/address_policy.h"
+#include "actions/http_redirect.h"
+#include "actions/http_url.h"
 #include "base/quote.h"
 
 namespace pawl::actions {
 namespace {
 
-constexpr size_t kUrlBytesMax = 8 * 1024;
 constexpr size_t kHeaderBytesMax = 64 * 1024;  // of the answer, all together
 constexpr long kConnectMsMax = 10'000;
+constexpr int64_t kTimeoutMsMax = int64_t{24} * 3600 * 1000;
 constexpr int kPollMs = 1000;
+
+// Marks that tell the Unavailables apart that a caller acts on.
+constexpr std::string_view kTimedOut = "timed_out";
+constexpr std::string_view kCancelled = "cancelled";
+
+Error marked(std::string message, std::string_view mark) {
+  return Error{ErrorCode::Unavailable,
+               std::move(message),
+               {Complaint{.path = "", .message = "", .code = std::string(mark)}}};
+}
+
+bool has_mark(const Error& error, std::string_view mark) {
+  return !error.complaints.empty() && error.complaints[0].code == mark;
+}
 
 bool is_token(const std::string& text) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
@@ -29,53 +49,91 @@ bool is_token(const std::string& text) {
   });
 }
 
-struct UrlParts {
-  explicit UrlParts(const std::string& url) : handle(curl_url()) {
-    good = curl_url_set(handle, CURLUPART_URL, url.c_str(), CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK;
-  }
-  UrlParts(const UrlParts&) = delete;
-  UrlParts& operator=(const UrlParts&) = delete;
-  ~UrlParts() { curl_url_cleanup(handle); }
-
-  std::string get(CURLUPart part) const {
-    char* text = nullptr;
-    if (!good || curl_url_get(handle, part, &text, 0) != CURLUE_OK) return "";
-    std::string copy = text;
-    curl_free(text);
-    return copy;
-  }
-
-  CURLU* handle;
-  bool good = false;
-};
-
 Status check_request(const HttpRequest& request) {
   PAWL_TRY_DO(check_url(request.url));
   if (!is_token(request.method))
     return Error{ErrorCode::InvalidRequest, quoted(request.method) + " is no HTTP method"};
-  for (const auto& [name, value] : request.headers)
-    if (!is_sendable_header(name, value))
-      return Error{ErrorCode::InvalidRequest, "header " + quoted(name) + " cannot be sent"};
+  for (const HeaderList* list : {&request.headers, &request.credentials})
+    for (const auto& [name, value] : *list)
+      if (!is_sendable_header(name, value))
+        return Error{ErrorCode::InvalidRequest, "header " + quoted(name) + " cannot be sent"};
   return ok_status();
 }
 
-// One request on its way.
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+// One request on its way, over all its hops.
 struct Transfer {
+  uint64_t number = 0;
   HttpRequest request;
   HttpClient::Done done;
   HttpResponse response;
+  SteadyTime deadline;
+  int hops = 0;
+  int port = 0;
+  bool any_address = false;  // at this hop
+  bool keep_private = false;
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
   size_t header_bytes = 0;
-  bool address_refused = false;
+  const char* refusal = nullptr;  // why an address was not connected to
   bool body_full = false;
   char error[CURL_ERROR_SIZE] = {};
 
-  ~Transfer() {
+  ~Transfer() { forget_hop(); }
+
+  void forget_hop() {
     curl_slist_free_all(headers);
+    headers = nullptr;
     if (easy != nullptr) curl_easy_cleanup(easy);
+    easy = nullptr;
+    response = {};
+    header_bytes = 0;
+    refusal = nullptr;
+    body_full = false;
+    error[0] = '\0';
   }
 };
+
+// A mapped IPv4 address as what it is: a rule for it must not be evaded by another spelling.
+std::string address_text(const sockaddr* address) {
+  char text[INET6_ADDRSTRLEN] = {};
+  if (address->sa_family == AF_INET) {
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text);
+  } else if (address->sa_family == AF_INET6) {
+    const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(&v6)) {
+      inet_ntop(AF_INET, v6.s6_addr + 12, text, sizeof text);
+    } else {
+      inet_ntop(AF_INET6, &v6, text, sizeof text);
+    }
+  }
+  return text;
+}
+
+// Names are judged before anything is sent: a denied host is not even looked up.
+Status judge_hop(Transfer& transfer) {
+  const HttpRequest& request = transfer.request;
+  PAWL_TRY(HttpUrl url, HttpUrl::parse(request.url));
+  transfer.port = url.port();
+  HostVerdict verdict = request.allow_private ? HostVerdict::Any : HostVerdict::PublicOnly;
+  if (request.judge) verdict = request.judge(url.host(), url.port());
+  if (verdict == HostVerdict::Denied)
+    return Error{ErrorCode::Forbidden, "requests to " + url.authority() + " are not allowed"};
+  transfer.any_address = verdict == HostVerdict::Any;
+  return ok_status();
+}
+
+// Null if it may.
+const char* why_not_connect(const Transfer& transfer, const sockaddr* address, socklen_t size) {
+  HostVerdict verdict = HostVerdict::PublicOnly;
+  if (transfer.request.judge)
+    verdict = transfer.request.judge(address_text(address), transfer.port);
+  if (verdict == HostVerdict::Denied) return "requests to the address are not allowed";
+  if (transfer.any_address || verdict == HostVerdict::Any || is_public_address(address, size))
+    return nullptr;
+  return "the address is private, and requests to private addresses are not allowed";
+}
 
 size_t on_body(char* bytes, size_t, size_t count, void* user) {
   Transfer& transfer = *static_cast<Transfer*>(user);
@@ -92,9 +150,16 @@ size_t on_header(char* bytes, size_t, size_t count, void* user) {
   if (transfer.header_bytes > kHeaderBytesMax) return 0;
   std::string_view line(bytes, count);
   while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
-  if (line.substr(0, 5) == "HTTP/") transfer.response.headers.clear();  // after a 100 Continue
+  if (line.substr(0, 5) == "HTTP/") {  // the first, or the one after a 100 Continue
+    transfer.response.headers.clear();
+    size_t code = line.find(' ');
+    size_t reason = code == std::string_view::npos ? code : line.find(' ', code + 1);
+    transfer.response.reason =
+        reason == std::string_view::npos ? "" : std::string(line.substr(reason + 1));
+    return count;
+  }
   size_t colon = line.find(':');
-  if (colon == std::string_view::npos || line.substr(0, 5) == "HTTP/") return count;
+  if (colon == std::string_view::npos) return count;
   std::string name(line.substr(0, colon));
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -106,10 +171,8 @@ size_t on_header(char* bytes, size_t, size_t count, void* user) {
 
 curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) {
   Transfer& transfer = *static_cast<Transfer*>(user);
-  if (!transfer.request.allow_private && !is_public_address(&address->addr, address->addrlen)) {
-    transfer.address_refused = true;
-    return CURL_SOCKET_BAD;
-  }
+  transfer.refusal = why_not_connect(transfer, &address->addr, address->addrlen);
+  if (transfer.refusal != nullptr) return CURL_SOCKET_BAD;
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -130,9 +193,12 @@ void set_up(Transfer& transfer) {
   set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy, CURLOPT_PROXY, "");
   set(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<int64_t>(1, request.timeout_ms)));
-  set(easy, CURLOPT_CONNECTTIMEOUT_MS,
-      std::min(kConnectMsMax, static_cast<long>(request.timeout_ms)));
+  long left_ms = static_cast<long>(std::max<int64_t>(
+      1, std::chrono::ceil<std::chrono::milliseconds>(transfer.deadline -
+                                                      std::chrono::steady_clock::now())
+             .count()));
+  set(easy, CURLOPT_TIMEOUT_MS, left_ms);
+  set(easy, CURLOPT_CONNECTTIMEOUT_MS, std::min(kConnectMsMax, left_ms));
   set(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
   set(easy, CURLOPT_OPENSOCKETDATA, &transfer);
   set(easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -141,7 +207,12 @@ void set_up(Transfer& transfer) {
   set(easy, CURLOPT_HEADERDATA, &transfer);
   // A kept connection is used again without asking for its address: one that was allowed to be
   // private must never serve a request that is not.
-  if (request.allow_private) set(easy, CURLOPT_FORBID_REUSE, 1L);
+  if (transfer.any_address && !transfer.keep_private) set(easy, CURLOPT_FORBID_REUSE, 1L);
+  if (!request.verify_tls) {
+    set(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+    set(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+  }
+  if (request.decompress) set(easy, CURLOPT_ACCEPT_ENCODING, "");
   if (request.method == "HEAD") {
     set(easy, CURLOPT_NOBODY, 1L);
   } else if (request.method != "GET" || !request.body.empty()) {
@@ -149,10 +220,11 @@ void set_up(Transfer& transfer) {
     set(easy, CURLOPT_POSTFIELDS, request.body.c_str());
   }
   set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
-  for (const auto& [name, value] : request.headers) {
-    std::string line = value.empty() ? name + ";" : name + ": " + value;
-    transfer.headers = curl_slist_append(transfer.headers, line.c_str());
-  }
+  for (const HeaderList* list : {&request.headers, &request.credentials})
+    for (const auto& [name, value] : *list) {
+      std::string line = value.empty() ? name + ";" : name + ": " + value;
+      transfer.headers = curl_slist_append(transfer.headers, line.c_str());
+    }
   transfer.headers = curl_slist_append(transfer.headers, "Expect:");
   set(easy, CURLOPT_HTTPHEADER, transfer.headers);
 }
@@ -168,9 +240,8 @@ Result<HttpResponse> outcome(Transfer& transfer, CURLcode code) {
   if (transfer.body_full)
     return Error{ErrorCode::TooLarge, "the answer is larger than " +
                                           std::to_string(transfer.request.max_bytes) + " bytes"};
-  if (transfer.address_refused)
-    return Error{ErrorCode::Forbidden,
-                 "the address is private, and requests to private addresses are not allowed"};
+  if (transfer.refusal != nullptr) return Error{ErrorCode::Forbidden, transfer.refusal};
+  if (code == CURLE_OPERATION_TIMEDOUT) return marked(transfer.error, kTimedOut);
   return Error{ErrorCode::Unavailable,
                transfer.error[0] != '\0' ? transfer.error : curl_easy_strerror(code)};
 }
@@ -197,6 +268,7 @@ class HttpClient::Worker {
   }
 
   void add(std::unique_ptr<Transfer> transfer) {
+    transfer->keep_private = config_.keep_private;
     {
       std::lock_guard lock(mutex_);
       if (waiting_.size() < config_.waiting_max) {
@@ -210,7 +282,19 @@ class HttpClient::Worker {
     curl_multi_wakeup(multi_);
   }
 
+  void cancel(uint64_t number) {
+    {
+      std::lock_guard lock(mutex_);
+      cancelled_.insert(number);
+    }
+    curl_multi_wakeup(multi_);
+  }
+
+  uint64_t next_number() { return ++last_number_; }
+
  private:
+  using Transfers = std::vector<std::unique_ptr<Transfer>>;
+
   void run() {
     while (start_waiting()) {
       int running = 0;
@@ -230,22 +314,52 @@ class HttpClient::Worker {
 
   // False when it is time to stop.
   bool start_waiting() {
-    std::vector<std::unique_ptr<Transfer>> starting;
+    Transfers starting, ending;
     {
       std::lock_guard lock(mutex_);
       if (stopping_) return false;
+      take_cancelled(ending);
       while (!waiting_.empty() && under_way_.size() + starting.size() < config_.in_flight_max) {
         starting.push_back(std::move(waiting_.front()));
         waiting_.pop_front();
       }
     }
-    for (auto& transfer : starting) {
-      set_up(*transfer);
-      CURL* easy = transfer->easy;
-      curl_multi_add_handle(multi_, easy);
-      under_way_.emplace(easy, std::move(transfer));
-    }
+    for (auto& transfer : ending) transfer->done(marked("the request was cancelled", kCancelled));
+    for (auto& transfer : starting) begin_hop(std::move(transfer));
     return true;
+  }
+
+  // Under mutex_. Numbers that are gone already are forgotten.
+  void take_cancelled(Transfers& ending) {
+    if (cancelled_.empty()) return;
+    for (auto at = under_way_.begin(); at != under_way_.end();) {
+      if (!cancelled_.contains(at->second->number)) {
+        ++at;
+        continue;
+      }
+      curl_multi_remove_handle(multi_, at->first);
+      ending.push_back(std::move(at->second));
+      at = under_way_.erase(at);
+    }
+    for (auto& transfer : waiting_)
+      if (cancelled_.contains(transfer->number)) ending.push_back(std::move(transfer));
+    std::erase(waiting_, nullptr);
+    cancelled_.clear();
+  }
+
+  void begin_hop(std::unique_ptr<Transfer> transfer) {
+    if (transfer->hops == 0)
+      transfer->deadline =
+          std::chrono::steady_clock::now() + std::chrono::milliseconds(std::clamp<int64_t>(
+                                                 transfer->request.timeout_ms, 1, kTimeoutMsMax));
+    if (Status allowed = judge_hop(*transfer); !allowed.ok()) {
+      transfer->done(std::move(allowed).error());
+      return;
+    }
+    set_up(*transfer);
+    CURL* easy = transfer->easy;
+    curl_multi_add_handle(multi_, easy);
+    under_way_.emplace(easy, std::move(transfer));
   }
 
   void finish_done() {
@@ -258,14 +372,37 @@ class HttpClient::Worker {
       std::unique_ptr<Transfer> transfer = std::move(at->second);
       under_way_.erase(at);
       curl_multi_remove_handle(multi_, easy);
-      transfer->done(outcome(*transfer, code));
+      finish_hop(std::move(transfer), code);
     }
+  }
+
+  void finish_hop(std::unique_ptr<Transfer> transfer, CURLcode code) {
+    Result<HttpResponse> result = outcome(*transfer, code);
+    const HttpRequest& request = transfer->request;
+    if (!result.ok() || !request.follow_redirects || !is_redirect(*result)) {
+      transfer->done(std::move(result));
+      return;
+    }
+    if (transfer->hops++ >= request.redirects_max) {
+      transfer->done(
+          Error{ErrorCode::Unsupported,
+                "stopped after " + std::to_string(request.redirects_max) + " redirects"});
+      return;
+    }
+    if (Status good = follow_redirect(transfer->request, *result); !good.ok()) {
+      transfer->done(std::move(good).error());
+      return;
+    }
+    transfer->forget_hop();
+    begin_hop(std::move(transfer));
   }
 
   HttpClientConfig config_;
   CURLM* multi_ = nullptr;
   std::mutex mutex_;
+  std::atomic<uint64_t> last_number_{0};
   std::deque<std::unique_ptr<Transfer>> waiting_;  // guarded by mutex_
+  std::set<uint64_t> cancelled_;                   // guarded by mutex_
   bool stopping_ = false;                          // guarded by mutex_
   std::map<CURL*, std::unique_ptr<Transfer>> under_way_;
   std::thread thread_;
@@ -276,31 +413,24 @@ HttpClient::HttpClient(const HttpClientConfig& config)
 
 HttpClient::~HttpClient() = default;
 
-void HttpClient::send(HttpRequest request, Done done) {
-  if (Status good = check_request(request); !good.ok()) return done(good.error());
+uint64_t HttpClient::send(HttpRequest request, Done done) {
+  uint64_t number = worker_->next_number();
+  if (Status good = check_request(request); !good.ok()) {
+    done(good.error());
+    return number;
+  }
   auto transfer = std::make_unique<Transfer>();
+  transfer->number = number;
   transfer->request = std::move(request);
   transfer->done = std::move(done);
   worker_->add(std::move(transfer));
+  return number;
 }
 
-Status check_url(const std::string& url) {
-  auto refuse = [&](const char* why) {
-    return Error{ErrorCode::InvalidRequest, "the URL " + std::string(why)};
-  };
-  if (url.size() > kUrlBytesMax) return refuse("is longer than 8 KiB");
-  for (char c : url)
-    if (static_cast<unsigned char>(c) <= ' ' || c == '\x7f')
-      return refuse("holds blanks or control characters");
-  UrlParts parts(url);
-  if (!parts.good) return refuse("is malformed");
-  std::string scheme = parts.get(CURLUPART_SCHEME);
-  if (scheme != "http" && scheme != "https") return refuse("must begin with http:// or https://");
-  if (parts.get(CURLUPART_HOST).empty()) return refuse("names no host");
-  if (!parts.get(CURLUPART_USER).empty() || !parts.get(CURLUPART_PASSWORD).empty())
-    return refuse("must not hold a user or password; use a header");
-  return ok_status();
-}
+void HttpClient::cancel(uint64_t number) { worker_->cancel(number); }
+
+bool timed_out(const Error& error) { return has_mark(error, kTimedOut); }
+bool was_cancelled(const Error& error) { return has_mark(error, kCancelled); }
 
 bool is_sendable_header(const std::string& name, const std::string& value) {
   return is_token(name) && std::all_of(value.begin(), value.end(), [](char c) {

@@ -1,14 +1,16 @@
 // HttpClient: outgoing HTTP for webhooks and HTTP actions. libcurl's multi interface on one thread.
 //
 // Every request is bounded in time, in body size and in number: past in_flight_max they wait, past
-// waiting_max they are refused. Redirects are not followed, proxies of the environment are not
-// used, only http and https are spoken. Unless allow_private is set, a connection is made to public
-// addresses only (address_policy.h); a refusal is Forbidden, whatever the name resolved to.
+// waiting_max they are refused. Proxies of the environment are not used, only http and https are
+// spoken, redirects are followed only when asked for (http_redirect.h). Unless a request may be
+// private, a connection is made to public addresses only (address_policy.h); a refusal is
+// Forbidden, whatever the name resolved to. Every hop of a redirect is judged anew.
 //
 // done is called exactly once, on the client's thread: be quick, do not block. The destructor ends
-// what is under way with Unavailable. Errors: InvalidRequest (the URL, the method or a header),
-// Forbidden (the address), TooLarge (the body), Unavailable (everything that went wrong on the way,
-// the message says what), Overloaded (too many wait).
+// what is under way with Unavailable. Errors: InvalidRequest (the URL, the method, a header or a
+// redirect to nowhere), Forbidden (the host or its address), TooLarge (the body), Unsupported (too
+// many redirects), Unavailable (everything that went wrong on the way, the message says what; see
+// timed_out and was_cancelled), Overloaded (too many wait).
 #pragma once
 
 #include <cstddef>
@@ -25,6 +27,12 @@ namespace pawl::actions {
 
 using HeaderList = std::vector<std::pair<std::string, std::string>>;
 
+enum class HostVerdict {
+  Denied,
+  PublicOnly,  // as long as it has a public address
+  Any,
+};
+
 struct HttpRequest {
   std::string method = "GET";
   std::string url = {};
@@ -34,10 +42,19 @@ struct HttpRequest {
   size_t max_bytes = 1 << 20;   // of the answer's body
   bool cut_body = false;        // a longer answer is cut there instead of failing with TooLarge
   bool allow_private = false;
+  // Decides instead of allow_private if there is one: asked for the URL's host and for the address
+  // that is about to be connected to, at every hop, on the client's thread.
+  std::function<HostVerdict(const std::string& host, int port)> judge = {};
+  HeaderList credentials = {};  // headers for the first origin only, dropped when a redirect leaves
+  bool follow_redirects = false;
+  int redirects_max = 10;
+  bool verify_tls = true;
+  bool decompress = false;  // ask for and undo compression; max_bytes counts what comes out
 };
 
 struct HttpResponse {
   int status = 0;
+  std::string reason = {};  // as sent; HTTP/2 has none
   HeaderList headers = {};  // names in lower case
   std::string body = {};
 };
@@ -46,6 +63,9 @@ struct HttpClientConfig {
   size_t in_flight_max = 64;
   size_t waiting_max = 10'000;
   size_t connections_kept_max = 64;
+  // Keep connections that may be private. Only for a caller whose requests to one host and port all
+  // have the same verdict: a kept connection is used again without asking for its address.
+  bool keep_private = false;
 };
 
 class HttpClient {
@@ -57,13 +77,20 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
   ~HttpClient();
 
-  // Any thread. A refusal that needs no network calls done before send returns.
-  void send(HttpRequest request, Done done);
+  // Any thread. A refusal that needs no network calls done before send returns. The number is for
+  // cancel(), unique while the client lives.
+  uint64_t send(HttpRequest request, Done done);
+  // Any thread. Its done is still called, unless it was called already.
+  void cancel(uint64_t number);
 
  private:
   class Worker;
   std::unique_ptr<Worker> worker_;
 };
+
+// Which Unavailable it was.
+bool timed_out(const Error& error);
+bool was_cancelled(const Error& error);
 
 // What send() refuses without trying: for checking an address when it is configured.
 Status check_url(const std::string& url);

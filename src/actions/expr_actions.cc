@@ -1,0 +1,50 @@
+#include "actions/pure_actions.h"
+#include "actions/value_text.h"
+#include "expr/budget.h"
+#include "expr/expr_lang.h"
+#include "expr/jq.h"
+
+namespace pawl::actions {
+namespace {
+
+ActionOutcome expression_failed(const Error& error) {
+  bool spent = error.code == ErrorCode::TooLarge;
+  return ActionOutcome::failure(spent ? "NON_RETRYABLE" : "VALIDATION_ERROR", error.message, false);
+}
+
+// Inputs by their own names, then data, then what every expression sees: what stands later wins.
+Value scope_of(const ActionRequest& request) {
+  Value::Object scope;
+  if (const Value* inputs = request.scope.find("inputs"); inputs != nullptr && inputs->is_object())
+    scope = inputs->as_object();
+  if (const Value* data = request.params.find("data")) scope.set("data", *data);
+  if (request.scope.is_object())
+    for (const auto& [name, value] : request.scope.as_object()) scope.set(name, value);
+  return scope;
+}
+
+}  // namespace
+
+ActionOutcome expr_eval(const ActionRequest& request) {
+  auto program = expr::ExprLang::compile(string_param(request.params, "expression"));
+  if (!program.ok()) return expression_failed(program.error());
+  expr::Budget budget;
+  auto result = (*program)->evaluate(scope_of(request), budget);
+  if (!result.ok()) return expression_failed(result.error());
+  return ActionOutcome::success(Value::Object{{"result", std::move(result).value()}});
+}
+
+ActionOutcome jq_eval(const ActionRequest& request) {
+  auto program = expr::JqProgram::compile(string_param(request.params, "expression"));
+  if (!program.ok()) return expression_failed(program.error());
+  expr::Budget budget;
+  // Without data the expression works on what expressions see.
+  const Value* data = request.params.find("data");
+  auto outputs = (*program)->run(data == nullptr ? request.scope : *data, budget, request.scope);
+  if (!outputs.ok()) return expression_failed(outputs.error());
+  Value first = outputs->empty() ? Value() : outputs->front();
+  return ActionOutcome::success(Value::Object{
+      {"result", std::move(first)}, {"results", Value::Array(std::move(outputs).value())}});
+}
+
+}  // namespace pawl::actions

@@ -1,0 +1,21 @@
+// Which hosts an HTTP action may reach: the operator's lists, then the kind of address.
+//
+// A rule is "host", "host:port" or "*.example.com" (any depth below, not example.com itself); an
+// IPv6 address stands in brackets when a port follows. Names are compared as DNS does, without case
+// and without a trailing dot. Pure; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "actions/action.h"
+#include "actions/http_client.h"
+
+namespace pawl::actions {
+
+bool host_matches(std::string_view rule, std::string_view host, int port);
+
+// A host on deny_hosts is denied, whatever else is said; one on allow_hosts may be private.
+HostVerdict judge_host(const HttpPolicy& policy, std::string_view host, int port);
+
+}  // namespace pawl::actions

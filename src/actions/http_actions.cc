@@ -1,0 +1,260 @@
+#include "actions/http_actions.h"
+
+#include <algorithm>
+
+#include "actions/host_policy.h"
+#include "actions/http_url.h"
+#include "actions/value_text.h"
+#include "base/quote.h"
+
+namespace pawl::actions {
+namespace {
+
+constexpr int64_t kTimeoutMs = 30'000;
+constexpr int kRedirectsMax = 50;
+
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+bool has_header(const HeaderList& headers, std::string_view name) {
+  return std::any_of(headers.begin(), headers.end(),
+                     [&](const auto& header) { return lower_case(header.first) == name; });
+}
+
+// {"a": 1, "b": ["x", "y"]} as a=1&b=x&b=y.
+std::string encoded_pairs(const Value::Object& object) {
+  std::string out;
+  auto add = [&](std::string_view key, const Value& value) {
+    if (!out.empty()) out.push_back('&');
+    out += percent_encoded(key) + "=" + percent_encoded(text_of(value));
+  };
+  for (const auto& [key, value] : object) {
+    if (!value.is_array()) {
+      add(key, value);
+      continue;
+    }
+    for (const Value& element : value.as_array()) add(key, element);
+  }
+  return out;
+}
+
+std::string with_query(std::string url, const Value* query) {
+  if (query == nullptr || query->is_null()) return url;
+  std::string pairs = query->is_object() ? encoded_pairs(query->as_object()) : text_of(*query);
+  if (!pairs.empty() && (pairs[0] == '?' || pairs[0] == '&')) pairs.erase(0, 1);
+  if (pairs.empty()) return url;
+  std::string fragment;
+  if (size_t hash = url.find('#'); hash != std::string::npos) {
+    fragment = url.substr(hash);
+    url.resize(hash);
+  }
+  char mark = url.find('?') == std::string::npos ? '?' : '&';
+  if (!url.empty() && (url.back() == '?' || url.back() == '&')) return url + pairs + fragment;
+  return url + mark + pairs + fragment;
+}
+
+struct Body {
+  std::string bytes;
+  std::string content_type;
+};
+
+Result<Body> body_of(const Value& params) {
+  const Value* body = params.find("body");
+  if (body == nullptr || body->is_null()) return Body{};
+  std::string encoding = string_param(params, "body_encoding", "json");
+  if (encoding == "json") return Body{body->json(), "application/json"};
+  if (encoding == "text") return Body{text_of(*body), "text/plain"};
+  if (encoding == "raw") return Body{text_of(*body), ""};
+  if (encoding != "form")
+    return Error{ErrorCode::InvalidContent, "body_encoding must be json, form, text or raw"};
+  if (body->is_object())
+    return Body{encoded_pairs(body->as_object()), "application/x-www-form-urlencoded"};
+  if (body->is_string()) return Body{body->as_string(), "application/x-www-form-urlencoded"};
+  return Error{ErrorCode::InvalidContent, "a form body must be an object or a string"};
+}
+
+Status add_credentials(const Value& params, HeaderList& credentials) {
+  const Value* auth = params.find("auth");
+  if (auth == nullptr || auth->is_null()) return ok_status();
+  std::string type = string_param(*auth, "type");
+  if (type == "bearer") {
+    credentials.emplace_back("Authorization", "Bearer " + string_param(*auth, "token"));
+  } else if (type == "basic") {
+    std::string pair = string_param(*auth, "username") + ":" + string_param(*auth, "password");
+    credentials.emplace_back("Authorization", "Basic " + base64(pair));
+  } else if (type == "api_key") {
+    std::string value = string_param(*auth, "header_value", string_param(*auth, "token"));
+    credentials.emplace_back(string_param(*auth, "header_name", "X-API-Key"), value);
+  } else if (!type.empty()) {
+    return Error{ErrorCode::InvalidContent, "auth.type must be bearer, basic or api_key"};
+  }
+  return ok_status();
+}
+
+void add_headers(const Value& params, HeaderList& headers) {
+  const Value* given = params.find("headers");
+  if (given == nullptr || !given->is_object()) return;
+  for (const auto& [name, value] : given->as_object()) headers.emplace_back(name, text_of(value));
+}
+
+std::string method_of(const ActionRequest& request) {
+  if (request.name == "http.get") return "GET";
+  if (request.name == "http.post") return "POST";
+  std::string method = string_param(request.params, "method", "GET");
+  for (char& c : method)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return method;
+}
+
+std::string_view standard_reason(int status) {
+  struct Known {
+    int status;
+    std::string_view reason;
+  };
+  static constexpr Known kKnown[] = {{200, "OK"},
+                                     {201, "Created"},
+                                     {202, "Accepted"},
+                                     {204, "No Content"},
+                                     {206, "Partial Content"},
+                                     {301, "Moved Permanently"},
+                                     {302, "Found"},
+                                     {303, "See Other"},
+                                     {304, "Not Modified"},
+                                     {307, "Temporary Redirect"},
+                                     {308, "Permanent Redirect"},
+                                     {400, "Bad Request"},
+                                     {401, "Unauthorized"},
+                                     {403, "Forbidden"},
+                                     {404, "Not Found"},
+                                     {405, "Method Not Allowed"},
+                                     {408, "Request Timeout"},
+                                     {409, "Conflict"},
+                                     {410, "Gone"},
+                                     {413, "Content Too Large"},
+                                     {415, "Unsupported Media Type"},
+                                     {422, "Unprocessable Content"},
+                                     {425, "Too Early"},
+                                     {429, "Too Many Requests"},
+                                     {500, "Internal Server Error"},
+                                     {502, "Bad Gateway"},
+                                     {503, "Service Unavailable"},
+                                     {504, "Gateway Timeout"}};
+  for (const Known& known : kKnown)
+    if (known.status == status) return known.reason;
+  return "";
+}
+
+// Content-Type, X-Request-Id: the case in which definitions name headers.
+std::string customary_case(std::string name) {
+  bool first = true;
+  for (char& c : name) {
+    if (first && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    first = c == '-';
+  }
+  return name;
+}
+
+Value body_value(const std::string& body, const std::string& content_type, bool& as_base64) {
+  if (body.empty()) return Value();
+  if (lower_case(content_type).find("application/json") != std::string::npos)
+    if (auto parsed = Value::parse(body); parsed.ok()) return std::move(parsed).value();
+  as_base64 = !is_utf8(body);
+  return as_base64 ? base64(body) : body;
+}
+
+Value output_of(HttpResponse response, int64_t duration_ms) {
+  Value::Object headers;
+  std::string content_type;
+  for (const auto& [name, value] : response.headers) {
+    std::string key = customary_case(name);
+    if (headers.contains(key)) continue;  // the first one counts
+    if (name == "content-type") content_type = repaired_utf8(value);
+    headers.set(key, repaired_utf8(value));
+  }
+  std::string reason = response.reason.empty() ? std::string(standard_reason(response.status))
+                                               : repaired_utf8(response.reason);
+  bool as_base64 = false;
+  Value body = body_value(response.body, content_type, as_base64);
+  Value::Object output{
+      {"status_code", Value(response.status)},
+      {"status", Value(std::to_string(response.status) + (reason.empty() ? "" : " " + reason))},
+      {"headers", Value(std::move(headers))},
+      {"body", std::move(body)},
+      {"content_type", Value(content_type)},
+      {"duration_ms", Value(duration_ms)}};
+  if (as_base64) output.set("body_encoding", "base64");
+  return output;
+}
+
+ActionOutcome failure_of(const Error& error) {
+  auto fail = [&](const char* code, bool retryable) {
+    return ActionOutcome::failure(code, error.message, retryable);
+  };
+  if (was_cancelled(error)) return fail("CANCELLED", false);
+  if (timed_out(error)) return fail("TIMEOUT_ERROR", true);
+  if (error.code == ErrorCode::Forbidden) return fail("PERMISSION_DENIED", false);
+  if (error.code == ErrorCode::InvalidRequest || error.code == ErrorCode::InvalidContent)
+    return fail("VALIDATION_ERROR", false);
+  if (error.code == ErrorCode::TooLarge || error.code == ErrorCode::Unsupported)
+    return fail("NON_RETRYABLE", false);
+  if (error.code == ErrorCode::Overloaded) return fail("ACTION_UNAVAILABLE", true);
+  return fail("EXECUTION_ERROR", true);
+}
+
+}  // namespace
+
+Result<HttpRequest> http_request_of(const ActionRequest& request, const ActionPolicy& policy) {
+  const Value& params = request.params;
+  PAWL_TRY(Body body, body_of(params));
+  PAWL_TRY(
+      int64_t timeout_ms,
+      duration_param(params, "timeout", request.timeout_ms > 0 ? request.timeout_ms : kTimeoutMs));
+  if (request.timeout_ms > 0) timeout_ms = std::min(timeout_ms, request.timeout_ms);
+
+  HttpRequest out;
+  out.method = method_of(request);
+  out.url = with_query(string_param(params, "url"), params.find("query"));
+  add_headers(params, out.headers);
+  PAWL_TRY_DO(add_credentials(params, out.credentials));
+  // What auth sets wins over a header of the same name, so that only one of them is sent.
+  for (const auto& [name, value] : out.credentials)
+    std::erase_if(out.headers, [&, wanted = lower_case(name)](const auto& header) {
+      return lower_case(header.first) == wanted;
+    });
+  if (!body.content_type.empty() && !has_header(out.headers, "content-type"))
+    out.headers.emplace_back("Content-Type", body.content_type);
+  if (!request.idempotency_key.empty() && !has_header(out.headers, "idempotency-key"))
+    out.headers.emplace_back("Idempotency-Key", request.idempotency_key);
+  if (!has_header(out.headers, "user-agent")) out.headers.emplace_back("User-Agent", "pawl");
+  out.decompress = !has_header(out.headers, "accept-encoding");
+  out.body = std::move(body.bytes);
+  out.timeout_ms = timeout_ms;
+  out.max_bytes = policy.output_bytes_max;
+  out.judge = [&policy](const std::string& host, int port) {
+    return judge_host(policy.http, host, port);
+  };
+  out.follow_redirects = bool_param(params, "follow_redirects", true);
+  out.redirects_max = static_cast<int>(
+      std::clamp<int64_t>(int_param(params, "max_redirects", 10), 0, kRedirectsMax));
+  out.verify_tls = !bool_param(params, "tls_skip_verify", false);
+  return out;
+}
+
+ActionOutcome http_outcome(const Value& params, Result<HttpResponse> result, int64_t duration_ms) {
+  if (!result.ok()) return failure_of(result.error());
+  int status = result->status;
+  Value output = output_of(std::move(result).value(), duration_ms);
+  if (status < 400 || !bool_param(params, "fail_on_error_status", false))
+    return ActionOutcome::success(std::move(output));
+  bool retryable = status >= 500 || status == 408 || status == 425 || status == 429;
+  auto outcome = ActionOutcome::failure(retryable ? "EXECUTION_ERROR" : "NON_RETRYABLE",
+                                        "the server answered " + output.find("status")->as_string(),
+                                        retryable);
+  outcome.details = std::move(output);
+  return outcome;
+}
+
+}  // namespace pawl::actions

@@ -1,0 +1,71 @@
+#include "actions/http_redirect.h"
+
+#include <algorithm>
+
+namespace pawl::actions {
+namespace {
+
+const std::string* find_header(const HeaderList& headers, std::string_view name) {
+  for (const auto& [key, value] : headers)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+template <class Predicate>
+void drop_headers(HeaderList& headers, Predicate predicate) {
+  headers.erase(std::remove_if(headers.begin(), headers.end(),
+                               [&](const auto& header) { return predicate(header.first); }),
+                headers.end());
+}
+
+}  // namespace
+
+bool is_redirect(const HttpResponse& response) {
+  switch (response.status) {
+    case 301:
+    case 302:
+    case 303:
+    case 307:
+    case 308:
+      return find_header(response.headers, "location") != nullptr;
+    default:
+      return false;
+  }
+}
+
+bool may_hold_credentials(const std::string& header_name) {
+  std::string name = lower_case(header_name);
+  if (name == "idempotency-key") return false;
+  for (std::string_view part : {"auth", "cookie", "token", "key", "secret", "passw", "signature"})
+    if (name.find(part) != std::string::npos) return true;
+  return false;
+}
+
+Status follow_redirect(HttpRequest& request, const HttpResponse& response) {
+  PAWL_TRY(HttpUrl from, HttpUrl::parse(request.url));
+  PAWL_TRY(HttpUrl to, from.follow(*find_header(response.headers, "location")));
+  bool repeats = response.status == 307 || response.status == 308;
+  if (!repeats && request.method != "GET" && request.method != "HEAD") {
+    request.method = "GET";
+    request.body.clear();
+    drop_headers(request.headers, [](const std::string& name) {
+      return lower_case(name).compare(0, 8, "content-") == 0;
+    });
+  }
+  if (!from.same_origin(to)) {
+    request.credentials.clear();
+    drop_headers(request.headers, may_hold_credentials);
+    drop_headers(request.headers,
+                 [](const std::string& name) { return lower_case(name) == "host"; });
+  }
+  request.url = to.text();
+  return ok_status();
+}
+
+}  // namespace pawl::actions

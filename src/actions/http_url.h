@@ -1,0 +1,48 @@
+// An HTTP address taken apart, by the same parser that will connect to it: what a rule looked at is
+// what is reached.
+//
+// Thread: one at a time.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace pawl::actions {
+
+class HttpUrl {
+ public:
+  // InvalidRequest for anything but an http or https address without a user or password.
+  static Result<HttpUrl> parse(const std::string& text);
+  HttpUrl(HttpUrl&& other) noexcept;
+  HttpUrl& operator=(HttpUrl&& other) noexcept;
+  ~HttpUrl();
+
+  // Where a Location header leads from here, under the rules of parse().
+  Result<HttpUrl> follow(const std::string& location) const;
+
+  std::string text() const;
+  std::string scheme() const;
+  // In lower case, as DNS would see it, without brackets and without a trailing dot.
+  std::string host() const;
+  int port() const;               // the scheme's own unless one is named
+  std::string authority() const;  // host:port, for people
+  bool same_origin(const HttpUrl& other) const;
+
+  CURLU* handle() const { return handle_; }
+
+ private:
+  explicit HttpUrl(CURLU* handle) : handle_(handle) {}
+  std::string get(CURLUPart part, unsigned flags = 0) const;
+  Status check() const;
+
+  CURLU* handle_;
+};
+
+// Fit for a query value or a form field: everything but letters, digits and "-._~" is encoded.
+std::string percent_encoded(std::string_view text);
+
+}  // namespace pawl::actions

@@ -1,0 +1,263 @@
+#include "actions/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "actions/file_handle.h"
+#include "base/quote.h"
+
+namespace pawl::actions {
+namespace {
+
+constexpr size_t kReadBytes = 64 * 1024;
+constexpr int kFirstFreeDescriptor = 3;  // below stand the child's own three
+
+struct Pipe {
+  FileHandle ours;
+  FileHandle theirs;
+};
+
+FileHandle above_standard(int fd) {
+  FileHandle low(fd);
+  return FileHandle(::fcntl(low.get(), F_DUPFD_CLOEXEC, kFirstFreeDescriptor));
+}
+
+Result<Pipe> make_pipe(bool ours_reads) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return Error{ErrorCode::Unavailable, "no pipe can be made: " + std::string(strerror(errno))};
+  FileHandle reads = above_standard(ends[0]);
+  FileHandle writes = above_standard(ends[1]);
+  if (!reads.is_open() || !writes.is_open())
+    return Error{ErrorCode::Unavailable, "no pipe can be made: too many open files"};
+  Pipe pipe;
+  pipe.ours = ours_reads ? std::move(reads) : std::move(writes);
+  pipe.theirs = ours_reads ? std::move(writes) : std::move(reads);
+  ::fcntl(pipe.ours.get(), F_SETFL, O_NONBLOCK);
+  return pipe;
+}
+
+// Writing to a process that no longer reads raises SIGPIPE, which would end the server: held back
+// on this thread, and thrown away before it is let through again.
+class PipeSignalHeld {
+ public:
+  PipeSignalHeld() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  PipeSignalHeld(const PipeSignalHeld&) = delete;
+  PipeSignalHeld& operator=(const PipeSignalHeld&) = delete;
+  ~PipeSignalHeld() {
+    if (sigismember(&before_, SIGPIPE) == 0) {
+      const timespec none{};
+      while (sigtimedwait(&pipe_, nullptr, &none) == SIGPIPE) {
+      }
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_;
+  sigset_t before_;
+};
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+Error spawn_error(int number, const std::string& program) {
+  std::string message = quoted(program) + ": " + std::generic_category().message(number);
+  switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+      return Error{ErrorCode::NotFound, message};
+    case EACCES:
+    case EPERM:
+      return Error{ErrorCode::Forbidden, message};
+    case E2BIG:
+    case ENOEXEC:
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+      return Error{ErrorCode::InvalidContent, message};
+    default:
+      return Error{ErrorCode::Unavailable, message};
+  }
+}
+
+class SpawnPlan {
+ public:
+  SpawnPlan() {
+    posix_spawn_file_actions_init(&files_);
+    posix_spawnattr_init(&attributes_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+  ~SpawnPlan() {
+    posix_spawn_file_actions_destroy(&files_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+
+  Result<pid_t> spawn(const ProcessSpec& spec, int input, int output, int errors) {
+    posix_spawn_file_actions_adddup2(&files_, input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files_, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files_, errors, STDERR_FILENO);
+    // Whatever the server holds open without close-on-exec stays the server's.
+    posix_spawn_file_actions_addclosefrom_np(&files_, kFirstFreeDescriptor);
+    if (!spec.directory.empty())
+      posix_spawn_file_actions_addchdir_np(&files_, spec.directory.c_str());
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    pid_t pid = 0;
+    int failed = ::posix_spawn(&pid, spec.program.c_str(), &files_, &attributes_,
+                               pointers(spec.arguments).data(), pointers(spec.environment).data());
+    if (failed != 0) return spawn_error(failed, spec.program);
+    return pid;
+  }
+
+ private:
+  posix_spawn_file_actions_t files_;
+  posix_spawnattr_t attributes_;
+};
+
+// The running process and what was said so far.
+class Watch {
+ public:
+  Watch(const ProcessSpec& spec, StopSignal& stop, pid_t pid, FileHandle input, FileHandle output,
+        FileHandle errors)
+      : spec_(spec), stop_(stop), pid_(pid) {
+    input_ = std::move(input);
+    output_ = std::move(output);
+    errors_ = std::move(errors);
+    process_ = FileHandle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (spec.kill_after_ms > 0)
+      kill_at_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(spec.kill_after_ms);
+    if (spec.input.empty()) input_.reset();
+  }
+
+  ProcessEnd run() {
+    bool running = true;
+    while (running) running = step();
+    // While the first process is not reaped its number, which is the group's, is not given away.
+    ::kill(-pid_, SIGKILL);
+    siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 && errno == EINTR) {
+    }
+    end_.exit_code = info.si_code == CLD_EXITED ? info.si_status : -1;
+    // What it wrote before it ended lies in the pipes.
+    if (end_.why == ProcessEnd::Why::Exited || end_.why == ProcessEnd::Why::KilledByTime) {
+      drain(output_, end_.output);
+      drain(errors_, end_.errors);
+    }
+    return std::move(end_);
+  }
+
+ private:
+  // False once it has exited or must be killed.
+  bool step() {
+    if (stop_.should_stop() || !process_.is_open()) return over(ProcessEnd::Why::Stopped);
+    if (std::chrono::steady_clock::now() >= kill_at_) return over(ProcessEnd::Why::KilledByTime);
+    pollfd polled[] = {{process_.get(), POLLIN, 0},
+                       {stop_.descriptor(), POLLIN, 0},
+                       {output_.get(), POLLIN, 0},
+                       {errors_.get(), POLLIN, 0},
+                       {input_.get(), POLLOUT, 0}};
+    if (::poll(polled, 5, wait_ms()) < 0 && errno != EINTR) return over(ProcessEnd::Why::Stopped);
+    if (polled[4].revents != 0) feed();
+    if (polled[2].revents != 0) drain(output_, end_.output);
+    if (polled[3].revents != 0) drain(errors_, end_.errors);
+    if (end_.why == ProcessEnd::Why::SaidTooMuch) return false;
+    return polled[0].revents == 0;
+  }
+
+  bool over(ProcessEnd::Why why) {
+    end_.why = why;
+    return false;
+  }
+
+  int wait_ms() const {
+    auto until = std::min(kill_at_, stop_.deadline());
+    if (until == StopSignal::Time::max()) return -1;
+    auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 3'600'000));
+  }
+
+  void feed() {
+    while (fed_ < spec_.input.size()) {
+      ssize_t count = ::write(input_.get(), spec_.input.data() + fed_, spec_.input.size() - fed_);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) return;
+      if (count < 0) break;  // it does not want the rest
+      fed_ += static_cast<size_t>(count);
+    }
+    input_.reset();
+  }
+
+  void drain(FileHandle& from, std::string& into) {
+    char buffer[kReadBytes];
+    while (from.is_open()) {
+      ssize_t count = ::read(from.get(), buffer, sizeof buffer);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) return;
+      if (count <= 0) {
+        from.reset();
+        return;
+      }
+      if (into.size() + static_cast<size_t>(count) > spec_.output_bytes_max) {
+        end_.why = ProcessEnd::Why::SaidTooMuch;
+        return;
+      }
+      into.append(buffer, static_cast<size_t>(count));
+      if (stop_.should_stop()) return;
+    }
+  }
+
+  const ProcessSpec& spec_;
+  StopSignal& stop_;
+  pid_t pid_;
+  FileHandle process_, input_, output_, errors_;
+  StopSignal::Time kill_at_ = StopSignal::Time::max();
+  size_t fed_ = 0;
+  ProcessEnd end_;
+};
+
+}  // namespace
+
+Result<ProcessEnd> run_process(const ProcessSpec& spec, StopSignal& stop) {
+  PipeSignalHeld held;
+  PAWL_TRY(Pipe input, make_pipe(false));
+  PAWL_TRY(Pipe output, make_pipe(true));
+  PAWL_TRY(Pipe errors, make_pipe(true));
+  if (stop.descriptor() < 0) return Error{ErrorCode::Unavailable, "too many open files"};
+  SpawnPlan plan;
+  PAWL_TRY(pid_t pid,
+           plan.spawn(spec, input.theirs.get(), output.theirs.get(), errors.theirs.get()));
+  input.theirs.reset();
+  output.theirs.reset();
+  errors.theirs.reset();
+  Watch watch(spec, stop, pid, std::move(input.ours), std::move(output.ours),
+              std::move(errors.ours));
+  return watch.run();
+}
+
+}  // namespace pawl::actions

@@ -1,0 +1,39 @@
+// Runs one program to its end: own process group, own environment, both outputs kept within bounds.
+//
+// However it ends, nothing of its group is left running: the group is killed when the time is up,
+// when it is stopped, when it says too much, and when its first process has exited. Only what left
+// the group on purpose (setsid) lives on, and is not waited for. Blocks; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actions/stop_signal.h"
+#include "base/result.h"
+
+namespace pawl::actions {
+
+struct ProcessSpec {
+  std::string program;                   // path of the file
+  std::vector<std::string> arguments;    // the program's name first
+  std::vector<std::string> environment;  // NAME=value, all of it
+  std::string directory;                 // "" = the server's
+  std::string input;                     // of its standard input
+  size_t output_bytes_max = 10u << 20;   // of each stream
+  int64_t kill_after_ms = 0;             // 0 = only the stop signal ends it
+};
+
+struct ProcessEnd {
+  enum class Why { Exited, KilledByTime, Stopped, SaidTooMuch };
+  Why why = Why::Exited;
+  int exit_code = 0;  // -1 if a signal ended it
+  std::string output;
+  std::string errors;
+};
+
+// NotFound (no such program or directory), Forbidden (not executable), InvalidContent (no program,
+// too long a command line), Unavailable (no process can be made now).
+Result<ProcessEnd> run_process(const ProcessSpec& spec, StopSignal& stop);
+
+}  // namespace pawl::actions

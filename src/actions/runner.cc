@@ -1,0 +1,278 @@
+// ActionRunner: starts actions where they belong (here, on a pool, on the HTTP client) and sees to
+// it that each is answered once.
+#include <sys/stat.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "actions/action.h"
+#include "actions/fs_actions.h"
+#include "actions/fs_error.h"
+#include "actions/http_actions.h"
+#include "actions/http_client.h"
+#include "actions/pure_actions.h"
+#include "actions/shell_action.h"
+#include "actions/stop_signal.h"
+#include "actions/work_pool.h"
+#include "base/quote.h"
+
+namespace pawl::actions {
+namespace {
+
+constexpr size_t kWaitingMax = 10'000;
+constexpr size_t kParsedHereBytesMax =
+    64 * 1024;  // a larger answer is not parsed on the HTTP thread
+
+ActionOutcome cancelled() {
+  return ActionOutcome::failure("CANCELLED", "the action was cancelled", false);
+}
+
+ActionOutcome overloaded() {
+  return ActionOutcome::failure("ACTION_UNAVAILABLE", "too many actions are waiting", true);
+}
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+// A run's directory comes into being when something first needs it.
+void make_directory(const std::string& path) {
+  if (path.empty() || path[0] != '/') return;
+  struct stat info;
+  if (::stat(path.c_str(), &info) == 0) return;
+  for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
+    ::mkdir(path.substr(0, at).c_str(), 0755);
+  ::mkdir(path.c_str(), 0755);
+}
+
+}  // namespace
+
+class ActionRunner::Impl {
+ public:
+  Impl(ActionPolicy policy, uint32_t threads)
+      : policy_(std::move(policy)),
+        quick_(std::make_unique<WorkPool>(threads, kWaitingMax)),
+        processes_(std::make_unique<WorkPool>(threads, kWaitingMax)),
+        http_(std::make_unique<HttpClient>(HttpClientConfig{.keep_private = true})) {}
+
+  ~Impl() {
+    std::map<uint64_t, std::shared_ptr<Task>> live;
+    {
+      std::lock_guard lock(mutex_);
+      live = tasks_;
+    }
+    for (auto& [handle, task] : live) task->stop.raise();
+    // In this order: an answer that HTTP still brings may ask the pool to parse it.
+    http_.reset();
+    quick_.reset();
+    processes_.reset();
+    for (auto& [handle, task] : live) finish(handle, cancelled());
+  }
+
+  uint64_t start(ActionRequest request, ActionDone done) {
+    auto task = std::make_shared<Task>(request.timeout_ms);
+    uint64_t handle = ++last_handle_;
+    task->handle = handle;
+    task->request = std::move(request);
+    task->done = std::move(done);
+    {
+      std::lock_guard lock(mutex_);
+      tasks_.emplace(handle, task);
+    }
+    dispatch(task);
+    return handle;
+  }
+
+  void cancel(uint64_t handle) {
+    std::shared_ptr<Task> task;
+    {
+      std::lock_guard lock(mutex_);
+      auto at = tasks_.find(handle);
+      if (at == tasks_.end()) return;
+      task = at->second;
+    }
+    task->stop.raise();
+    // Whoever moves it on from Waiting answers it.
+    Stage waiting = Stage::Waiting;
+    if (task->stage.compare_exchange_strong(waiting, Stage::Ended)) {
+      finish(handle, cancelled());
+      return;
+    }
+    if (uint64_t number = task->http_number) http_->cancel(number);
+  }
+
+  Status add(ActionInfo info, Callable callable) {
+    if (info.name.empty() || !callable)
+      return Error{ErrorCode::InvalidRequest, "an action needs a name and something to call"};
+    std::lock_guard lock(mutex_);
+    if (find_action(info.name) != nullptr || own_.contains(info.name))
+      return Error{ErrorCode::Conflict, "there is an action " + quoted(info.name) + " already"};
+    std::string name = info.name;
+    own_.emplace(std::move(name),
+                 std::make_shared<const Own>(Own{std::move(info), std::move(callable)}));
+    return ok_status();
+  }
+
+  Status remove(std::string_view name) {
+    std::lock_guard lock(mutex_);
+    auto at = own_.find(name);
+    if (at == own_.end())
+      return Error{ErrorCode::NotFound, "there is no own action " + quoted(std::string(name))};
+    own_.erase(at);
+    return ok_status();
+  }
+
+  std::vector<ActionInfo> list() const {
+    std::vector<ActionInfo> all = builtin_actions();
+    std::lock_guard lock(mutex_);
+    for (const auto& [name, own] : own_) all.push_back(own->info);
+    return all;
+  }
+
+ private:
+  struct Own {
+    ActionInfo info;
+    Callable callable;
+  };
+
+  enum class Stage : uint8_t { Starting, Waiting, Running, Ended };
+
+  struct Task {
+    explicit Task(int64_t timeout_ms) : stop(timeout_ms) {}
+    uint64_t handle = 0;
+    ActionRequest request;
+    ActionDone done;
+    StopSignal stop;
+    std::atomic<Stage> stage{Stage::Starting};
+    std::atomic<uint64_t> http_number{0};
+  };
+  using TaskPtr = std::shared_ptr<Task>;
+
+  std::shared_ptr<const Own> find_own(const std::string& name) const {
+    std::lock_guard lock(mutex_);
+    auto at = own_.find(name);
+    return at == own_.end() ? nullptr : at->second;
+  }
+
+  void dispatch(const TaskPtr& task) {
+    ActionRequest& request = task->request;
+    const ActionInfo* info = find_action(request.name);
+    std::shared_ptr<const Own> own = info == nullptr ? find_own(request.name) : nullptr;
+    if (own != nullptr) info = &own->info;
+    if (info == nullptr)
+      return fail(task, "NOT_FOUND", "there is no action " + quoted(request.name));
+    if (Status good = check_params(*info, request.params); !good.ok())
+      return fail(task, "VALIDATION_ERROR", good.error().message);
+    if (own != nullptr) return start_own(task, own);
+    if (PureAction pure = find_pure_action(request.name))
+      return finish(task->handle, pure(request));
+    if (info->by_engine)
+      return fail(task, "VALIDATION_ERROR", request.name + " is done by the engine itself");
+    if (starts_with(request.name, "http.")) return start_http(task);
+    if (request.name == "shell.exec")
+      return wait(*processes_, task, [this, task] {
+        make_directory(task->request.work_directory);
+        return run_shell_action(task->request, policy_, task->stop);
+      });
+    wait(*quick_, task, [this, task] {
+      make_directory(task->request.work_directory);
+      return run_fs_action(task->request, policy_, task->stop);
+    });
+  }
+
+  void start_own(const TaskPtr& task, const std::shared_ptr<const Own>& own) {
+    if (own->info.pure) return finish(task->handle, own->callable(task->request));
+    wait(*quick_, task, [task, own] {
+      ActionOutcome outcome = own->callable(task->request);
+      return task->stop.raised() ? cancelled() : outcome;
+    });
+  }
+
+  void wait(WorkPool& pool, const TaskPtr& task, std::function<ActionOutcome()> work) {
+    Stage starting = Stage::Starting;
+    task->stage.compare_exchange_strong(starting, Stage::Waiting);
+    bool added = pool.add([this, task, work = std::move(work)] {
+      Stage waiting = Stage::Waiting;
+      if (!task->stage.compare_exchange_strong(waiting, Stage::Running)) return;
+      Status in_time = keep_going(task->stop);
+      finish(task->handle, in_time.ok() ? work() : fs_outcome(in_time.error()));
+    });
+    if (!added) return finish(task->handle, overloaded());
+    // It may have been cancelled before it could be seen waiting.
+    if (task->stop.raised()) cancel(task->handle);
+  }
+
+  void start_http(const TaskPtr& task) {
+    auto request = http_request_of(task->request, policy_);
+    if (!request.ok()) return fail(task, "VALIDATION_ERROR", request.error().message);
+    auto started = std::chrono::steady_clock::now();
+    task->stage = Stage::Running;
+    uint64_t number =
+        http_->send(std::move(request).value(), [this, task, started](Result<HttpResponse> result) {
+          auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(
+              std::chrono::steady_clock::now() - started);
+          finish_http(task, std::move(result), duration.count());
+        });
+    task->http_number = number;
+    if (task->stop.raised()) http_->cancel(number);
+  }
+
+  void finish_http(const TaskPtr& task, Result<HttpResponse> result, int64_t duration_ms) {
+    if (task->stop.raised()) return finish(task->handle, cancelled());
+    auto shared = std::make_shared<Result<HttpResponse>>(std::move(result));
+    auto answer = [this, task, shared, duration_ms] {
+      finish(task->handle, http_outcome(task->request.params, std::move(*shared), duration_ms));
+    };
+    bool large = shared->ok() && (*shared)->body.size() > kParsedHereBytesMax;
+    if (!large || !quick_->add(answer)) answer();
+  }
+
+  void fail(const TaskPtr& task, const char* code, std::string message) {
+    finish(task->handle, ActionOutcome::failure(code, std::move(message), false));
+  }
+
+  // Only the first answer counts, and it is given outside the lock.
+  void finish(uint64_t handle, ActionOutcome outcome) {
+    TaskPtr task;
+    {
+      std::lock_guard lock(mutex_);
+      auto at = tasks_.find(handle);
+      if (at == tasks_.end()) return;
+      task = std::move(at->second);
+      tasks_.erase(at);
+    }
+    task->stage = Stage::Ended;
+    task->done(std::move(outcome));
+  }
+
+  const ActionPolicy policy_;
+  mutable std::mutex mutex_;
+  std::map<uint64_t, TaskPtr> tasks_;                                   // guarded by mutex_
+  std::map<std::string, std::shared_ptr<const Own>, std::less<>> own_;  // guarded by mutex_
+  std::atomic<uint64_t> last_handle_{0};
+  std::unique_ptr<WorkPool> quick_;      // files and own actions
+  std::unique_ptr<WorkPool> processes_;  // apart, so that slow commands do not hold up files
+  std::unique_ptr<HttpClient> http_;
+};
+
+ActionRunner::ActionRunner(ActionPolicy policy, uint32_t threads)
+    : impl_(std::make_unique<Impl>(std::move(policy), threads)) {}
+
+ActionRunner::~ActionRunner() = default;
+
+uint64_t ActionRunner::start(ActionRequest request, ActionDone done) {
+  return impl_->start(std::move(request), std::move(done));
+}
+
+void ActionRunner::cancel(uint64_t handle) { impl_->cancel(handle); }
+
+Status ActionRunner::add(ActionInfo info, Callable callable) {
+  return impl_->add(std::move(info), std::move(callable));
+}
+
+Status ActionRunner::remove(std::string_view name) { return impl_->remove(name); }
+
+std::vector<ActionInfo> ActionRunner::list() const { return impl_->list(); }
+
+}  // namespace pawl::actions

@@ -1,0 +1,30 @@
+// Values as text and bytes as values, the way actions hand them over. Pure; any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/value.h"
+
+namespace pawl::actions {
+
+// A string as it is, null as "", a whole double without its fraction, everything else as JSON.
+std::string text_of(const Value& value);
+// The same for what has an obvious text: nothing for null, arrays and objects.
+std::optional<std::string> scalar_text(const Value& value);
+
+bool is_utf8(std::string_view bytes);
+// What is no UTF-8 becomes U+FFFD.
+std::string repaired_utf8(std::string_view bytes);
+std::string base64(std::string_view bytes);
+
+// Members of a parameters object, with what counts when they are missing. Their kinds were checked
+// by check_params.
+std::string string_param(const Value& params, std::string_view name, std::string_view missing = "");
+bool bool_param(const Value& params, std::string_view name, bool missing);
+int64_t int_param(const Value& params, std::string_view name, int64_t missing);
+// "1h30m", or a number of seconds. InvalidContent if it is no duration or not positive.
+Result<int64_t> duration_param(const Value& params, std::string_view name, int64_t missing_ms);
+
+}  // namespace pawl::actions

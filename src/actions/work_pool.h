@@ -1,0 +1,36 @@
+// WorkPool: a few threads for work that may block, and a bounded line in front of them.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace pawl::actions {
+
+class WorkPool {
+ public:
+  WorkPool(uint32_t threads, size_t waiting_max);
+  // Waits for what runs; what still waits in line is thrown away unrun.
+  ~WorkPool();
+  WorkPool(const WorkPool&) = delete;
+  WorkPool& operator=(const WorkPool&) = delete;
+
+  // False if the line is full.
+  bool add(std::function<void()> work);
+
+ private:
+  void run();
+
+  size_t waiting_max_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;  // guarded by mutex_
+  bool stopping_ = false;                      // guarded by mutex_
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace pawl::actions
