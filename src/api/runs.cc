@@ -1,12 +1,14 @@
-// GET /v1/runs, /v1/runs/{id} and /v1/runs/{id}/explain: any kind of run, in the words of /v1; and
-// /v1/jobs/{id}/explain.
+// GET /v1/runs, /v1/runs/{id} and /v1/runs/{id}/explain, POST /v1/runs/{id}/cancel and …/retry: any
+// kind of run, in the words of /v1; and /v1/jobs/{id}/explain.
 #include "api/app.h"
+#include "api/body.h"
 #include "api/explain.h"
 #include "api/ojs/parse_workflow.h"
 #include "api/ojs/render_job.h"
 #include "api/ojs/render_workflow.h"
 #include "api/paging.h"
 #include "api/routes.h"
+#include "kernel/run_flow.h"
 #include "kernel/run_values.h"
 
 namespace pawl::api {
@@ -14,6 +16,7 @@ namespace {
 
 constexpr size_t kListScanMax = 5000;
 constexpr size_t kStepsShownUsual = 1000;
+constexpr size_t kReasonBytesMax = 1024;
 
 std::string_view status_of(const Run& run) {
   return run.state == RunState::Running ? "active" : state_name(run.state);
@@ -100,7 +103,10 @@ void render_step(json::Writer& w, const State& state, const Run& run, uint32_t i
       w.field("type", planned.type);
     }
   }
-  if (auto why = run.reasons.find(index); why != run.reasons.end()) w.field("reason", why->second);
+  // A reason of before a retry is no news of what has been done since.
+  auto why = run.reasons.find(index);
+  if (why != run.reasons.end() && child != ChildState::Started && child != ChildState::Completed)
+    w.field("reason", why->second);
   w.end_object();
 }
 
@@ -199,7 +205,67 @@ void list_runs(App& app, Call&& call) {
              });
 }
 
+// --- cancel, retry
+
+// {"reason": …}, or no body at all.
+Result<std::string> parse_reason(const Call& call) {
+  PAWL_TRY(json::Doc doc, parse_body(call, true));
+  Fields fields(doc.root());
+  std::string reason = fields.text("reason");
+  if (reason.size() > kReasonBytesMax)
+    fields.complain("reason", "must be at most " + std::to_string(kReasonBytesMax) + " bytes");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  return reason;
+}
+
+template <class Act>
+void change_run(App& app, Call&& call, Act act) {
+  auto reason = parse_reason(call);
+  if (!reason.ok()) return call.fail(reason.error());
+  std::string text = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call),
+             [text, tenant, act, reason = *reason](Frame& frame) -> Result<http::Response> {
+               PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
+               RunId id = run->id;
+               PAWL_TRY_DO(act(frame, id, reason));
+               const Run& changed = *frame.state().find_run(id);
+               return json_response(Surface::V1, 200,
+                                    run_body(frame.state(), changed, {0, kStepsShownUsual}));
+             });
+}
+
+void cancel(App& app, Call&& call) {
+  change_run(app, std::move(call), [](Frame& frame, const RunId& id, const std::string& reason) {
+    return cancel_run(frame, id, reason.empty() ? "cancelled by request" : reason);
+  });
+}
+
+void retry(App& app, Call&& call) {
+  change_run(app, std::move(call), [](Frame& frame, const RunId& id, const std::string&) {
+    return retry_run(frame, id);
+  });
+}
+
 // --- explain
+
+// How and when something came to its end; says nothing of what has none.
+struct Ended {
+  std::string_view status;
+  int64_t at_ms = 0;
+  std::string reason = {};
+  JobError error = {};
+};
+
+Ended end_of(const Run& run) { return {status_of(run), run.finished_ms, run.reason}; }
+
+Ended end_of(const Job& job) {
+  Ended ended{state_name(job.state), job.finished_ms};
+  if (job.expired) ended.reason = "it expired before a worker took it";
+  if (job.state == JobState::Discarded && job.extras && !job.extras->errors.empty())
+    ended.error = job.extras->errors.back();
+  return ended;
+}
 
 void render_wait(json::Writer& w, const Wait& wait) {
   w.begin_object();
@@ -217,11 +283,22 @@ void render_wait(json::Writer& w, const Wait& wait) {
   w.end_object();
 }
 
-std::string explanation_body(std::string_view id, std::string_view status,
+std::string explanation_body(std::string_view id, const Ended& ended, int64_t created_ms,
                              const Explanation& explanation) {
   std::string body;
   json::Writer w(body);
-  w.begin_object().field("id", id).field("status", status).key("waiting_for").begin_array();
+  w.begin_object().field("id", id).field("status", ended.status);
+  if (ended.at_ms != 0) {
+    w.key("ended").begin_object().field("status", ended.status).field_time("at", ended.at_ms);
+    w.field_int("after_ms", ended.at_ms - created_ms);
+    if (!ended.reason.empty()) w.field("reason", ended.reason);
+    if (!ended.error.code.empty()) {
+      w.key("error");
+      render_error(w, ended.error);
+    }
+    w.end_object();
+  }
+  w.key("waiting_for").begin_array();
   for (const Wait& wait : explanation.waits) render_wait(w, wait);
   w.end_array().field_int("waiting_total", static_cast<int64_t>(explanation.waits_total));
   w.key("next").begin_array();
@@ -240,8 +317,9 @@ void explain_run(App& app, Call&& call) {
   app.decide(std::move(call), [&app, text, tenant](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
     Explanation explanation = Explainer(frame.state(), app.workers(), frame.now_ms()).run(*run);
-    return json_response(Surface::V1, 200,
-                         explanation_body(workflow_id_text(*run), status_of(*run), explanation));
+    return json_response(
+        Surface::V1, 200,
+        explanation_body(workflow_id_text(*run), end_of(*run), run->created_ms, explanation));
   });
 }
 
@@ -251,8 +329,9 @@ void explain_job(App& app, Call&& call) {
   app.decide(std::move(call), [&app, text, tenant](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(const Job* job, visible_job(frame.state(), text, tenant));
     Explanation explanation = Explainer(frame.state(), app.workers(), frame.now_ms()).job(*job);
-    return json_response(Surface::V1, 200,
-                         explanation_body(job->id.text(), state_name(job->state), explanation));
+    return json_response(
+        Surface::V1, 200,
+        explanation_body(job->id.text(), end_of(*job), job->created_ms, explanation));
   });
 }
 
@@ -262,6 +341,8 @@ void add_run_routes(Router& router) {
   router.add({"GET", "/v1/runs", Scope::Read, Surface::V1, list_runs});
   router.add({"GET", "/v1/runs/{id}", Scope::Read, Surface::V1, get_run});
   router.add({"GET", "/v1/runs/{id}/explain", Scope::Read, Surface::V1, explain_run});
+  router.add({"POST", "/v1/runs/{id}/cancel", Scope::Write, Surface::V1, cancel});
+  router.add({"POST", "/v1/runs/{id}/retry", Scope::Operate, Surface::V1, retry});
   router.add({"GET", "/v1/jobs/{id}/explain", Scope::Read, Surface::V1, explain_job});
 }
 

@@ -173,6 +173,73 @@ TEST(Runs, GetAndList) {
   EXPECT_EQ(http::status_of(world.call("GET", "/v1/runs/" + id + "?cursor=x")), "400");
 }
 
+// --- what clients do to a run
+
+std::string status_word(ApiWorld& world, const std::string& id) {
+  return text_of(world.body("GET", "/v1/runs/" + id), "status");
+}
+
+TEST(CancelRun, SaysWhyAndWhen) {
+  ApiWorld world;
+  std::string id =
+      create(world, R"({"type":"chain","id":"order-7","steps":[{"type":"a.one","args":[]},)"
+                    R"({"type":"a.two","args":[]}]})");
+  std::string path = "/v1/runs/" + id;
+  EXPECT_EQ(http::status_of(world.call("POST", path + "/cancel", R"({"reason":7})")), "400");
+  EXPECT_EQ(http::status_of(world.call("POST", path + "/cancel",
+                                       R"({"reason":")" + std::string(1025, 'x') + "\"}")),
+            "400");
+  EXPECT_EQ(http::status_of(world.call("POST", path + "/cancel", "", "X-OJS-Tenant: acme\r\n")),
+            "404");
+  EXPECT_EQ(status_word(world, id), "active");
+  world.advance(1500);
+  std::string cancelled = world.body("POST", path + "/cancel", R"({"reason":"out of stock"})");
+  EXPECT_EQ(text_of(cancelled, "status"), "cancelled");
+  EXPECT_NE(cancelled.find(R"("reason":"out of stock")"), std::string::npos) << cancelled;
+  EXPECT_EQ(http::status_of(world.call("POST", path + "/cancel")), "409");
+  EXPECT_EQ(http::status_of(world.call("POST", path + "/retry")), "409");
+  EXPECT_EQ(http::status_of(world.call("POST", "/v1/runs/order-8/cancel")), "404");
+
+  std::string told = world.body("GET", path + "/explain");
+  EXPECT_EQ(told.substr(0, told.find("\"at\"")),
+            R"({"id":"order-7","status":"cancelled","ended":{"status":"cancelled",)");
+  EXPECT_NE(told.find(R"("after_ms":1500,"reason":"out of stock"},"waiting_for":[])"),
+            std::string::npos)
+      << told;
+}
+
+TEST(CancelRun, WithoutABodyIsByRequest) {
+  ApiWorld world;
+  std::string id = create(world, R"({"type":"group","jobs":[{"type":"a.x","args":[]}]})");
+  std::string cancelled = world.body("POST", "/v1/runs/" + id + "/cancel");
+  EXPECT_NE(cancelled.find(R"("reason":"cancelled by request")"), std::string::npos) << cancelled;
+}
+
+TEST(RetryRun, GoesOnFromWhatFailed) {
+  ApiWorld world;
+  std::string id = create(world, R"({"type":"chain","steps":[{"type":"a.one","args":[],)"
+                                 R"("options":{"retry":{"max_attempts":1}}}]})");
+  auto take = [&] {
+    return text_of(world.body("POST", "/ojs/v1/workers/fetch", R"({"queues":["default"]})"), "id");
+  };
+  std::string path = "/v1/runs/" + id;
+  EXPECT_EQ(http::status_of(world.call("POST", path + "/retry")), "409");
+  std::string job = take();
+  world.body("POST", "/ojs/v1/workers/nack",
+             R"({"job_id":")" + job + R"(","error":{"code":"boom","message":"no"}})");
+  std::string told = world.body("GET", path + "/explain");
+  EXPECT_NE(told.find(R"("reason":"step 0 failed")"), std::string::npos) << told;
+  told = world.body("GET", "/v1/jobs/" + job + "/explain");
+  EXPECT_NE(told.find(R"("ended":{"status":"discarded")"), std::string::npos) << told;
+  EXPECT_NE(told.find(R"("code":"boom")"), std::string::npos) << told;
+  EXPECT_EQ(text_of(world.body("POST", path + "/retry", R"({"reason":"again"})"), "status"),
+            "active");
+  told = world.body("GET", path + "/explain");
+  EXPECT_EQ(told.find("ended"), std::string::npos) << told;
+  world.body("POST", "/ojs/v1/jobs/" + take() + "/ack", "{}");
+  EXPECT_EQ(status_word(world, id), "completed");
+}
+
 // A workflow's events are those of the stream that name it, in order; nobody else's.
 TEST(WorkflowEvents, OfOneWorkflow) {
   ApiWorld world;

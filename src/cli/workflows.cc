@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/json_writer.h"
 #include "cli/command.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
@@ -149,6 +150,21 @@ void print_run(json::View root) {
   print_more(run);
 }
 
+int cancel_run(const Invocation& given) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object();
+  if (given.has("--reason")) w.field("reason", given.text("--reason"));
+  w.end_object();
+  return Session(given).show("POST", path_of("/v1/runs/", given.argument(0), "/cancel"), body,
+                             print_run);
+}
+
+int retry_run(const Invocation& given) {
+  return Session(given).show("POST", path_of("/v1/runs/", given.argument(0), "/retry"), "{}",
+                             print_run);
+}
+
 int get_run(const Invocation& given) {
   return Session(given).show("GET", path_of("/v1/runs/", given.argument(0)), "", print_run);
 }
@@ -177,6 +193,13 @@ int list_runs(const Invocation& given) {
 void print_explanation(json::View root) {
   std::string status = member(root, "status");
   print_pair("status", status, colour_of_state(status));
+  if (auto ended = root.find("ended"); ended && ended->is_object()) {
+    print_pair("ended_at", member(*ended, "at"));
+    print_pair("reason", member(*ended, "reason"));
+    if (auto error = ended->find("error"); error && error->is_object())
+      print_pair("error", member(*error, "message"), Colour::Red);
+    return;
+  }
   bool any = false;
   auto waits = root.find("waiting_for");
   if (waits)
@@ -301,8 +324,13 @@ std::vector<Command> run_commands() {
                            {"--after", "CURSOR", "go on where the last page ended"}}),
            "",
            events},
-          {"runs cancel", "cancel what has not begun", {kRunId}, remote_options({}), "", cancel},
-          {"runs retry", "go on from what failed", {kRunId}, remote_options({}), "", retry},
+          {"runs cancel",
+           "cancel what has not begun",
+           {kRunId},
+           remote_options({{"--reason", "TEXT", "why, for whoever asks later"}}),
+           "",
+           cancel_run},
+          {"runs retry", "go on from what failed", {kRunId}, remote_options({}), "", retry_run},
           {"jobs explain",
            "what a job waits for, and since when",
            {{"ID", "the job's id"}},

@@ -35,8 +35,10 @@ class Runs(test_cli.WithServer):
 
     def test_cancel_and_retry_say_when_they_cannot(self):
         run = self.create()
-        self.assertIn("cancelled", self.pawl("runs", "cancel", run).stdout)
-        self.assertIn("waits for nothing", self.pawl("runs", "explain", run).stdout)
+        self.assertIn("cancelled", self.pawl("runs", "cancel", run, "--reason", "no stock").stdout)
+        told = self.pawl("runs", "explain", run).stdout
+        self.assertRegex(told, r"ended_at +20")
+        self.assertRegex(told, r"reason +no stock")
         self.assertIn("conflict", self.pawl("workflows", "cancel", run, expect=REFUSED).stderr)
         self.assertIn("conflict", self.pawl("runs", "retry", run, expect=REFUSED).stderr)
         self.assertIn("workflow.cancelled", self.pawl("runs", "events", run).stdout)
@@ -44,6 +46,7 @@ class Runs(test_cli.WithServer):
     def test_refusals(self):
         self.pawl("runs", "get", "nobody", expect=REFUSED)
         self.pawl("runs", "explain", "nobody", expect=REFUSED)
+        self.pawl("runs", "cancel", "nobody", expect=REFUSED)
         self.pawl("runs", "events", "nobody", expect=REFUSED)
         self.pawl("workflows", "create", "/nowhere/flow.json", expect=USAGE)
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:

@@ -56,6 +56,7 @@ class Told {
     w.begin_object().key("workflow_id").uuid(step.run);
     w.field("workflow_type", kind_name(step.kind));
     if (!step.name.empty()) w.field("workflow_name", step.name);
+    if (!step.client_id.empty()) w.field("client_id", step.client_id);
     return w;
   }
 
@@ -182,20 +183,35 @@ void tell(const CronSkipped& event, Told& told) {
   w.end_object();
 }
 
+bool has_steps(RunKind kind) { return kind == RunKind::Chain || kind == RunKind::Dag; }
+
+// How far the workflow has come with this event, and the end of the data. Journals of before this
+// was told have no total.
+void end_with_counts(json::Writer& w, const RunStep& step) {
+  if (step.total != 0) {
+    w.field_int("total", step.total).field_int("completed", step.completed);
+    w.field_int("failed", step.failed);
+    w.field_int(has_steps(step.kind) ? "remaining_steps" : "remaining_jobs",
+                step.total - step.completed - step.failed - step.cancelled);
+  }
+  w.end_object();
+}
+
 void tell(const RunCreated& event, Told& told) {
-  json::Writer w =
-      told.run("workflow.created", RunStep{event.run, event.kind, event.name, event.tenant});
-  if (!event.client_id.empty()) w.field("client_id", event.client_id);
+  json::Writer w = told.run("workflow.created", RunStep{event.run, event.kind, event.name,
+                                                        event.tenant, event.client_id});
   if (!event.parent.run.is_nil())
     w.key("parent_workflow_id").uuid(event.parent.run).field_int("step_index", event.parent.node);
   w.field_int("total", event.total).field_int("job_count", event.job_count);
+  w.field_int(has_steps(event.kind) ? "remaining_steps" : "remaining_jobs", event.total);
   if (event.timeout_ms != 0) w.field_time("times_out_at", told.time_ms() + event.timeout_ms);
   w.end_object();
 }
 
-void tell(const RunStarted& event, Told& told) { told.run("workflow.started", event).end_object(); }
-
-bool has_steps(RunKind kind) { return kind == RunKind::Chain || kind == RunKind::Dag; }
+void tell(const RunStarted& event, Told& told) {
+  json::Writer w = told.run("workflow.started", event);
+  end_with_counts(w, event);
+}
 
 // Empty for what another event tells: a cancelled job, or the end of the whole workflow.
 std::string_view child_event_type(const RunChildDone& event) {
@@ -232,12 +248,13 @@ void tell(const RunChildDone& event, Told& told) {
   if (type != "workflow.step_skipped")
     w.field_int("duration_ms", std::max<int64_t>(0, event.duration_ms));
   if (!event.reason.empty()) w.field("reason", event.reason);
-  w.end_object();
+  end_with_counts(w, event);
 }
 
 void tell(const RunCallbackFired& event, Told& told) {
   json::Writer w = told.run("workflow.callback_fired", event);
-  w.field("callback", role_name(event.role)).key("job_id").uuid(event.job).end_object();
+  w.field("callback", role_name(event.role)).key("job_id").uuid(event.job);
+  end_with_counts(w, event);
 }
 
 void tell(const RunFinished& event, Told& told) {
@@ -253,7 +270,7 @@ void tell(const RunFinished& event, Told& told) {
         w.string(role_name(static_cast<CallbackRole>(role)));
     w.end_array();
   }
-  w.end_object();
+  end_with_counts(w, event);
 }
 
 void tell(const RunRetried& event, Told& told) {
@@ -262,7 +279,8 @@ void tell(const RunRetried& event, Told& told) {
   w.key("restarted_steps").begin_array();
   for (size_t i = 0; i < std::min(event.restart.size(), kRestartedShownMax); ++i)
     w.integer(event.restart[i]);
-  w.end_array().end_object();
+  w.end_array();
+  end_with_counts(w, event);
 }
 
 template <class Event>

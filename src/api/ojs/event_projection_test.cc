@@ -212,17 +212,18 @@ RunChildDone child(RunKind kind, ChildState outcome, std::string type = "a.b", U
 TEST(EventProjection, AWorkflowBegins) {
   RunCreated created{.run = kRun, .kind = RunKind::Batch, .total = 3, .job_count = 5};
   EXPECT_EQ(run_story(created),
-            R"(workflow.created run {…,"workflow_type":"batch","total":3,"job_count":5})");
+            R"(workflow.created run {…,"workflow_type":"batch","total":3,"job_count":5,)"
+            R"("remaining_jobs":3})");
   created.name = "order";
   created.client_id = "order-7";
   created.timeout_ms = 1000;
   created.parent = {RunId(kJob), 1};
-  EXPECT_EQ(
-      run_story(created),
-      R"(workflow.created run {…,"workflow_type":"batch","workflow_name":"order",)"
-      R"("client_id":"order-7","parent_workflow_id":)" +
-          kJobText +
-          R"(,"step_index":1,"total":3,"job_count":5,"times_out_at":"2026-02-02T02:40:01.000Z"})");
+  EXPECT_EQ(run_story(created),
+            R"(workflow.created run {…,"workflow_type":"batch","workflow_name":"order",)"
+            R"("client_id":"order-7","parent_workflow_id":)" +
+                kJobText +
+                R"(,"step_index":1,"total":3,"job_count":5,"remaining_jobs":3,)"
+                R"("times_out_at":"2026-02-02T02:40:01.000Z"})");
   EXPECT_EQ(run_story(run_step(RunStarted{})),
             R"(workflow.started run {…,"workflow_type":"chain","workflow_name":"order"})");
 }
@@ -291,6 +292,36 @@ TEST(EventProjection, CallbacksAndEndsOfWorkflows) {
   EXPECT_EQ(run_story(retried),
             R"(workflow.retried run {…,"workflow_type":"chain","workflow_name":"order",)"
             R"("restarted":2,"restarted_steps":[1,3]})");
+}
+
+// Journals of before the counts were told have none; every other event says them, and the client's
+// id.
+TEST(EventProjection, EveryWorkflowEventSaysHowFarItHasCome) {
+  auto far = [](auto event, RunKind kind) {
+    event = run_step(event, kind);
+    event.client_id = "order-7";
+    event.total = 9;
+    event.completed = 4;
+    event.failed = 2;
+    event.cancelled = 1;
+    std::string text = run_story(event);
+    EXPECT_NE(text.find(R"("workflow_name":"order","client_id":"order-7")"), std::string::npos);
+    return text.substr(text.find("\"total\""));
+  };
+  std::string steps = R"("total":9,"completed":4,"failed":2,"remaining_steps":2})";
+  std::string jobs = R"("total":9,"completed":4,"failed":2,"remaining_jobs":2})";
+  RunFinished finished;
+  finished.state = RunState::Failed;
+  for (RunKind kind : {RunKind::Chain, RunKind::Dag, RunKind::Group, RunKind::Batch}) {
+    std::string expected = kind == RunKind::Chain || kind == RunKind::Dag ? steps : jobs;
+    for (ChildState outcome : {ChildState::Completed, ChildState::Failed})
+      EXPECT_EQ(far(child(kind, outcome), kind), expected);
+    EXPECT_EQ(far(RunStarted{}, kind), expected);
+    EXPECT_EQ(far(RunCallbackFired{}, kind), expected);
+    EXPECT_EQ(far(finished, kind), expected);
+    EXPECT_EQ(far(RunRetried{}, kind), expected);
+  }
+  EXPECT_EQ(run_story(child(RunKind::Map, ChildState::Started)), "nothing");
 }
 
 TEST(EventFilter, OneWorkflow) {
