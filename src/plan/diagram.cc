@@ -1,0 +1,33 @@
+#include "plan/diagram.h"
+
+#include "base/quote.h"
+#include "plan/diagram_model.h"
+
+namespace pawl::plan {
+
+Result<DiagramFormat> parse_diagram_format(std::string_view name) {
+  if (name.empty() || name == "mermaid") return DiagramFormat::Mermaid;
+  if (name == "ascii" || name == "text") return DiagramFormat::Ascii;
+  if (name == "svg" || name == "image") return DiagramFormat::Svg;
+  return Error{ErrorCode::InvalidRequest,
+               "format must be ascii, mermaid or svg, not " + quoted(name)};
+}
+
+std::string_view diagram_content_type(DiagramFormat format) {
+  return format == DiagramFormat::Svg ? "image/svg+xml" : "text/plain; charset=utf-8";
+}
+
+std::string draw_diagram(const Script& script, DiagramFormat format, const StepStatuses* statuses) {
+  const Marks marks(statuses);
+  switch (format) {
+    case DiagramFormat::Ascii:
+      return draw_ascii(script, marks);
+    case DiagramFormat::Mermaid:
+      return draw_mermaid(script, marks);
+    case DiagramFormat::Svg:
+      return draw_svg(script, marks);
+  }
+  return {};
+}
+
+}  // namespace pawl::plan
