@@ -1,9 +1,9 @@
 // Cron entries: jobs pushed by the clock.
 #include "api/app.h"
 #include "api/body.h"
+#include "api/ojs/keyed_list.h"
 #include "api/ojs/parse_cron.h"
 #include "api/ojs/render_job.h"
-#include "api/paging.h"
 #include "api/routes.h"
 #include "kernel/cron_jobs.h"
 
@@ -11,6 +11,7 @@ namespace pawl::api {
 namespace {
 
 constexpr size_t kCronsMax = 10'000;
+constexpr size_t kListedUsual = 100;
 
 std::string no_such(std::string_view scoped) {
   return "cron '" + std::string(queue_of_scoped(scoped)) + "' not found";
@@ -56,27 +57,13 @@ void put(App& app, Call&& call) {
 }
 
 void list(App& app, Call&& call) {
-  auto page = parse_page(call, 100);
-  if (!page.ok()) return call.fail(page.error());
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [page = *page, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(PageWindow window, PageWindow::open(page));
-    std::string items;
-    json::Writer w(items);
-    w.begin_array();
-    frame.state().each_cron([&](const Cron& cron) {
-      if (!tenant.empty() && tenant_of_scoped(cron.spec.name) != tenant) return true;
-      if (window.takes(cron.spec.name)) render_cron(w, cron);
-      return true;
-    });
-    w.end_array();
-    std::string body;
-    json::Writer reply(body);
-    reply.begin_object().field_raw("crons", items).field_raw("cron_jobs", items);
-    write_pagination(reply, page, window.end());
-    reply.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+  answer_keyed_list(app, std::move(call), {"crons", "cron_jobs"}, kListedUsual,
+                    [](const Frame& frame, KeyedList& list) {
+                      frame.state().each_cron([&](const Cron& cron) {
+                        if (list.takes(cron.spec.name)) render_cron(list.writer(), cron);
+                        return true;
+                      });
+                    });
 }
 
 // Calls about one entry that exists. act changes it; the answer shows it as it is then.

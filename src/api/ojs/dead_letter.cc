@@ -2,31 +2,14 @@
 #include "api/app.h"
 #include "api/ojs/bulk_jobs.h"
 #include "api/ojs/event_projection.h"
+#include "api/ojs/job_page.h"
 #include "api/ojs/render_job.h"
-#include "api/paging.h"
 #include "api/routes.h"
 
 namespace pawl::api {
 namespace {
 
-constexpr size_t kScanMax = 20'000;
-
-struct DeadQuery {
-  JobFilter filter;
-  Page page;
-  JobId from;
-};
-
-Result<DeadQuery> parse_query(const Call& call) {
-  DeadQuery query;
-  PAWL_TRY(query.filter, filter_of_query(call));
-  PAWL_TRY(query.page, parse_page(call, 100));
-  if (query.page.cursor.empty()) return query;
-  auto from = JobId::parse(query.page.cursor);
-  if (!from) return Error{ErrorCode::InvalidRequest, "cursor is not one that this server gave"};
-  query.from = *from;
-  return query;
-}
+constexpr size_t kListedUsual = 100;
 
 uint64_t dead_count(const State& state, const JobFilter& filter) {
   uint64_t total = 0;
@@ -39,46 +22,21 @@ uint64_t dead_count(const State& state, const JobFilter& filter) {
   return total;
 }
 
-PageEnd write_dead(json::Writer& w, const State& state, const DeadQuery& query) {
-  size_t skipped = 0;
-  size_t taken = 0;
-  JobId next;
-  JobId go_on = state.each_dead(query.from, kScanMax, [&](const Job& job) {
-    if (!query.filter.matches(job)) return true;
-    if (skipped < query.page.offset) return ++skipped, true;
-    if (taken == query.page.limit) return next = job.id, false;
-    ++taken;
-    render_job(w, job);
-    return true;
-  });
-  if (next.is_nil()) next = go_on;
-  PageEnd end;
-  if (!next.is_nil()) end.next_cursor = next.text();
-  if (query.filter.counts_suffice() && query.filter.states == 0) {
+PageEnd write_dead(json::Writer& w, const State& state, const JobQuery& query) {
+  JobPage page(w, query);
+  PageEnd end = page.end(state.each_dead(query.from, kJobsScannedMax,
+                                         [&](const Job& job) { return page.offer(job); }));
+  if (query.filter.counts_suffice() && query.filter.states == 0)
     end.total = dead_count(state, query.filter);
-  } else if (next.is_nil() && query.from.is_nil()) {
-    end.total = skipped + taken;
-  }
   return end;
 }
 
-void list(App& app, Call&& call, std::string_view name) {
-  auto query = parse_query(call);
-  if (!query.ok()) return call.fail(query.error());
-  app.decide(std::move(call), [query = *query, name](Frame& frame) -> Result<http::Response> {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key(name).begin_array();
-    PageEnd end = write_dead(w, frame.state(), query);
-    w.end_array();
-    write_pagination(w, query.page, end);
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+void list_jobs(App& app, Call&& call) {
+  answer_job_list(app, std::move(call), "jobs", kListedUsual, write_dead);
 }
-
-void list_jobs(App& app, Call&& call) { list(app, std::move(call), "jobs"); }
-void list_for_admin(App& app, Call&& call) { list(app, std::move(call), "items"); }
+void list_for_admin(App& app, Call&& call) {
+  answer_job_list(app, std::move(call), "items", kListedUsual, write_dead);
+}
 
 // Only a discarded job can be dead; any other is not to be found here.
 Result<JobId> dead_job(const State& state, std::string_view id_text, std::string_view tenant) {
@@ -147,7 +105,7 @@ struct DeadStats {
   int64_t oldest_ms = 0;
   int64_t newest_ms = 0;
   uint64_t total = 0;
-  bool cut = false;  // types and times are of the first kScanMax jobs only
+  bool cut = false;  // types and times are of the first kJobsScannedMax jobs only
 };
 
 DeadStats gather(const State& state, const std::string& tenant) {
@@ -160,7 +118,7 @@ DeadStats gather(const State& state, const std::string& tenant) {
     stats.total += queue.dead;
     return true;
   });
-  JobId go_on = state.each_dead(JobId(), kScanMax, [&](const Job& job) {
+  JobId go_on = state.each_dead(JobId(), kJobsScannedMax, [&](const Job& job) {
     if (is_internal_queue(job.queue->name)) return true;
     if (!tenant.empty() && tenant_of_scoped(job.queue->name) != tenant) return true;
     ++stats.by_type[std::string(type_of_spec(job.spec))];

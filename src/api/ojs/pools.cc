@@ -3,8 +3,8 @@
 // queues.
 #include "api/app.h"
 #include "api/body.h"
+#include "api/ojs/keyed_list.h"
 #include "api/ojs/parse_job.h"
-#include "api/paging.h"
 #include "api/routes.h"
 #include "kernel/settings.h"
 
@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kPoolBytesMax = 64 * 1024;
 constexpr size_t kPoolsMax = 10'000;
+constexpr size_t kListedUsual = 50;
 
 std::string pool_key(const Call& call) { return scoped_queue(call.tenant, call.params[0]); }
 
@@ -83,24 +84,13 @@ void remove(App& app, Call&& call) {
 }
 
 void list(App& app, Call&& call) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [page = *page, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(PageWindow window, PageWindow::open(page));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("pools").begin_array();
-    frame.state().each_doc(DocKind::Pool, "", kPoolsMax, [&](const Doc& doc) {
-      if (!tenant.empty() && tenant_of_scoped(doc.key) != tenant) return true;
-      if (window.takes(doc.key)) w.raw(doc.value);
-      return true;
-    });
-    w.end_array();
-    write_pagination(w, page, window.end());
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+  answer_keyed_list(app, std::move(call), {"pools"}, kListedUsual,
+                    [](const Frame& frame, KeyedList& list) {
+                      frame.state().each_doc(DocKind::Pool, "", kPoolsMax, [&](const Doc& doc) {
+                        if (list.takes(doc.key)) list.writer().raw(doc.value);
+                        return true;
+                      });
+                    });
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Concurrency keys: what jobs that share one are allowed, and how much of it is taken.
 #include "api/app.h"
 #include "api/body.h"
+#include "api/ojs/keyed_list.h"
 #include "api/ojs/parse_job.h"
-#include "api/paging.h"
 #include "api/routes.h"
 #include "base/time.h"
 
@@ -10,6 +10,7 @@ namespace pawl::api {
 namespace {
 
 constexpr int64_t kLimitMost = 1'000'000;
+constexpr size_t kListedUsual = 50;
 
 void render_limit(json::Writer& w, const Limit& limit, int64_t now_ms) {
   const LimitSettings& settings = limit.settings;
@@ -35,24 +36,14 @@ void render_limit(json::Writer& w, const Limit& limit, int64_t now_ms) {
 }
 
 void list(App& app, Call&& call) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [page = *page, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(PageWindow window, PageWindow::open(page));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("items").begin_array();
-    frame.state().each_limit([&](const Limit& limit) {
-      if (!tenant.empty() && tenant_of_scoped(limit.key) != tenant) return true;
-      if (window.takes(limit.key)) render_limit(w, limit, frame.now_ms());
-      return true;
-    });
-    w.end_array();
-    write_pagination(w, page, window.end());
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+  answer_keyed_list(app, std::move(call), {"items"}, kListedUsual,
+                    [](const Frame& frame, KeyedList& list) {
+                      frame.state().each_limit([&](const Limit& limit) {
+                        if (list.takes(limit.key))
+                          render_limit(list.writer(), limit, frame.now_ms());
+                        return true;
+                      });
+                    });
 }
 
 Result<http::Response> limit_response(const Frame& frame, const std::string& key) {

@@ -7,8 +7,8 @@
 
 #include "api/app.h"
 #include "api/body.h"
+#include "api/ojs/keyed_list.h"
 #include "api/ojs/parse_job.h"
-#include "api/paging.h"
 #include "api/routes.h"
 #include "kernel/settings.h"
 
@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kSchemaBytesMax = 256 * 1024;
 constexpr size_t kVersionsMax = 1'000;   // of one type
 constexpr size_t kSchemasMax = 100'000;  // looked at by a list
+constexpr size_t kListedUsual = 50;
 
 struct StoredSchema {
   std::string type;
@@ -246,30 +247,16 @@ void list_versions(App& app, Call&& call) {
 }
 
 void list(App& app, Call&& call) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [page = *page, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(PageWindow window, PageWindow::open(page));
-    std::string items;
-    json::Writer w(items);
-    w.begin_array();
-    frame.state().each_doc(DocKind::Schema, "", kSchemasMax, [&](const Doc& doc) {
-      if (!tenant.empty() && tenant_of_scoped(doc.key) != tenant) return true;
-      if (!window.takes(doc.key)) return true;
-      w.begin_object();
-      write_members(w, decoded(doc));
-      w.end_object();
-      return true;
-    });
-    w.end_array();
-    std::string body;
-    json::Writer reply(body);
-    reply.begin_object().field_raw("schemas", items).field_raw("items", items);
-    write_pagination(reply, page, window.end());
-    reply.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+  answer_keyed_list(app, std::move(call), {"schemas", "items"}, kListedUsual,
+                    [](const Frame& frame, KeyedList& list) {
+                      frame.state().each_doc(DocKind::Schema, "", kSchemasMax, [&](const Doc& doc) {
+                        if (!list.takes(doc.key)) return true;
+                        list.writer().begin_object();
+                        write_members(list.writer(), decoded(doc));
+                        list.writer().end_object();
+                        return true;
+                      });
+                    });
 }
 
 }  // namespace

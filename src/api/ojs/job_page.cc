@@ -1,0 +1,54 @@
+#include "api/ojs/job_page.h"
+
+#include "api/ojs/render_job.h"
+
+namespace pawl::api {
+namespace {
+
+Result<JobQuery> parse_query(const Call& call, size_t limit_default) {
+  JobQuery query;
+  PAWL_TRY(query.filter, filter_of_query(call));
+  PAWL_TRY(query.page, parse_page(call, limit_default));
+  if (query.page.cursor.empty()) return query;
+  auto from = JobId::parse(query.page.cursor);
+  if (!from) return Error{ErrorCode::InvalidRequest, "cursor is not one that this server gave"};
+  query.from = *from;
+  return query;
+}
+
+}  // namespace
+
+bool JobPage::offer(const Job& job) {
+  if (!query_.filter.matches(job)) return true;
+  if (skipped_ < query_.page.offset) return ++skipped_, true;
+  if (taken_ == query_.page.limit) return next_ = job.id, false;
+  ++taken_;
+  render_job(w_, job);
+  return true;
+}
+
+PageEnd JobPage::end(const JobId& go_on) const {
+  const JobId& next = next_.is_nil() ? go_on : next_;
+  PageEnd end;
+  if (!next.is_nil()) end.next_cursor = next.text();
+  if (next.is_nil() && query_.from.is_nil()) end.total = skipped_ + taken_;
+  return end;
+}
+
+void answer_job_list(App& app, Call&& call, std::string_view name, size_t limit_default,
+                     PageEnd (*walk)(json::Writer&, const State&, const JobQuery&)) {
+  auto query = parse_query(call, limit_default);
+  if (!query.ok()) return call.fail(query.error());
+  app.decide(std::move(call), [query = *query, name, walk](Frame& frame) -> Result<http::Response> {
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key(name).begin_array();
+    PageEnd end = walk(w, frame.state(), query);
+    w.end_array();
+    write_pagination(w, query.page, end);
+    w.end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+}  // namespace pawl::api

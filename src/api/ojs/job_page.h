@@ -1,0 +1,43 @@
+// JobPage: how every list of jobs is asked for and answered: a filter, a page, and a cursor that is
+// the id of the next job.
+#pragma once
+
+#include <string_view>
+
+#include "api/app.h"
+#include "api/ojs/job_filter.h"
+#include "api/paging.h"
+
+namespace pawl::api {
+
+// One call looks at so many stored jobs at most; a page may then come back short, with a cursor.
+constexpr size_t kJobsScannedMax = 20'000;
+
+struct JobQuery {
+  JobFilter filter;
+  Page page;
+  JobId from;  // nil: from the start
+};
+
+class JobPage {
+ public:
+  JobPage(json::Writer& w, const JobQuery& query) : w_(w), query_(query) {}
+
+  // Writes the job if it matches and stands in the page. False: the page is full.
+  bool offer(const Job& job);
+  // go_on: where the walk stopped by itself, or nil. The total is known if everything was seen.
+  PageEnd end(const JobId& go_on) const;
+
+ private:
+  json::Writer& w_;
+  const JobQuery& query_;
+  size_t skipped_ = 0;
+  size_t taken_ = 0;
+  JobId next_;
+};
+
+// Answers {name: […], "pagination": …}. walk writes the page and tells its end.
+void answer_job_list(App& app, Call&& call, std::string_view name, size_t limit_default,
+                     PageEnd (*walk)(json::Writer&, const State&, const JobQuery&));
+
+}  // namespace pawl::api
