@@ -47,6 +47,7 @@ class DefinitionReader {
 
   ReadResult result() {
     ReadResult out;
+    if (checked_) findings_.warn(findings_.references().judge(script_));
     if (!findings_.failed()) {
       if (checked_) out.canonical = canonical_definition(script_).json();
       out.script = std::make_shared<const Script>(std::move(script_));

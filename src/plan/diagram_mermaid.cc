@@ -101,7 +101,7 @@ class Flowchart {
     for (const uint32_t place : script_.lists[script_.root].steps) {
       const Step& step = script_.steps[place];
       if (step.depends_on.empty() && !step.dormant) line("start --> " + entry(step));
-      if (step.dependents.empty()) line(exit(step) + " --> done");
+      if (step.dependents.empty() && !step.dormant) line(exit(step) + " --> done");
     }
     hook("on_complete", script_.on_complete);
     hook("on_error", script_.on_error);

@@ -141,6 +141,7 @@ class Measure {
     }
     const int64_t own = std::max(kWidthMin, static_cast<int64_t>(widest) * kLetter + 2 * kPad);
     size.width = box.sections.empty() ? own : std::max(own, x);
+    if (!box.sections.empty()) box.sections.back().list[0].width += size.width - x;
     size.height = box.sections.empty() ? kTitle + 6 : kTitle + kCaption + below + 3 * kPad;
     return box;
   }
@@ -303,9 +304,9 @@ class Page {
       if (step.depends_on.empty() && !step.dormant) {
         drawing_.arrow({{start.x, start.y + kRound}, {x, origin.y + box.at.y - 2}}, false);
       }
-      if (step.dependents.empty()) {
+      if (step.dependents.empty() && !step.dormant) {
         drawing_.arrow({{x, origin.y + box.at.y + box.height}, {done.x, done.y - kRound - 2}},
-                       step.dormant);
+                       false);
       }
     }
   }

@@ -90,10 +90,13 @@ void check_text(Findings& findings, const Cursor& at, const std::string& text) {
                      "close it with '}}'");
       return;
     }
-    if (is_blank(std::string_view(text).substr(from + kOpen.size(), end - from - kOpen.size()))) {
+    const std::string_view inner =
+        std::string_view(text).substr(from + kOpen.size(), end - from - kOpen.size());
+    if (is_blank(inner)) {
       findings.error(at, "template", "'${{ }}' says nothing");
       return;
     }
+    findings.references().note(at, inner, true);
     from = text.find(kOpen, end + kClose.size());
   }
   const std::string_view inner = expr::unwrap_template(text);
@@ -110,6 +113,7 @@ std::string read_expression(Findings& findings, const Cursor& at, bool checked) 
   const std::string text = findings.text(at);
   if (!checked || is_blank(text)) return is_blank(text) ? std::string() : text;
   const std::string cel = as_cel(text);
+  findings.references().note(at, cel, false);
   if (expr::has_template(cel)) {
     findings.error(at, "expression", "an expression cannot hold templates among other text",
                    "write the names without ${{ }}: inputs.x == 'a'");
@@ -138,6 +142,7 @@ Value read_over(Findings& findings, const Cursor& at, bool checked) {
                      "this is no CEL, so it will be run as jq: " + program.error().message);
     return text;
   }
+  findings.references().note(at, cel, false);
   return cel;
 }
 

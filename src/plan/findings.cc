@@ -72,8 +72,10 @@ void Findings::complaint(const Cursor& at, std::string_view code, std::string me
   keep(lenient_ ? warnings_ : errors_, at, code, std::move(message), std::move(hint));
 }
 
-void Findings::add(std::vector<Fault> errors) {
-  for (Fault& fault : errors) errors_.push_back(std::move(fault));
+void Findings::warn(std::vector<Fault> warnings) {
+  for (Fault& fault : warnings) {
+    if (warnings_.size() < kFaultsMax) warnings_.push_back(std::move(fault));
+  }
 }
 
 void Findings::only(const Cursor& object, std::span<const std::string_view> known,

@@ -13,6 +13,7 @@
 
 #include "plan/cursor.h"
 #include "plan/definition.h"
+#include "plan/references.h"
 
 namespace pawl::plan {
 
@@ -34,7 +35,9 @@ class Findings {
   // What a lenient reader lets pass.
   void complaint(const Cursor& at, std::string_view code, std::string message,
                  std::string hint = {});
-  void add(std::vector<Fault> errors);
+  void warn(std::vector<Fault> warnings);
+
+  References& references() { return references_; }
 
   bool failed() const { return !errors_.empty(); }
   // Nothing more will be listed: looking for hints is not worth the time.
@@ -78,6 +81,7 @@ class Findings {
   bool lenient_;
   std::vector<Fault> errors_;
   std::vector<Fault> warnings_;
+  References references_;
 };
 
 std::string_view kind_name(const Value& value);  // "text", "a number", "a list", …

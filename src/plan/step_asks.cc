@@ -94,6 +94,7 @@ void StepReader::read_inject(const Cursor& inject, Step& step) {
     const Cursor path = inject.member(i);
     step.inject.emplace_back(inject.value().as_object().at(i).key, findings_.text(path));
     templated(path);
+    if (checked_) findings_.references().note(path, step.inject.back().second, true);
   }
 }
 
