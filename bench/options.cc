@@ -50,6 +50,9 @@ const std::vector<Flag>& flags() {
       number_flag("--stored-jobs", "finished jobs of `stored` (5000000)", &Options::stored_jobs),
       number_flag("--queued-jobs", "jobs of `queued-memory` (500000)", &Options::queued_jobs),
       number_flag("--chains-in-flight", "chains at a time (200)", &Options::chains_in_flight),
+      number_flag("--batches", "workflow batches of `batches` (20)", &Options::batches),
+      number_flag("--resting-workflows", "chains of `at-rest` (1000000)",
+                  &Options::resting_workflows),
   };
   return all;
 }

@@ -21,6 +21,8 @@ struct Options {
   int64_t stored_jobs = 5'000'000;
   int64_t queued_jobs = 500'000;
   int64_t chains_in_flight = 200;
+  int64_t batches = 20;
+  int64_t resting_workflows = 1'000'000;
 };
 
 std::string usage_text();

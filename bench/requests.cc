@@ -66,6 +66,13 @@ std::string chain_request(int steps) {
                                                repeated(small_job(), steps)));
 }
 
+std::string chains_request(int chains, int steps) {
+  const std::string chain =
+      fmt::format(R"({{"type":"chain","steps":[{}]}})", repeated(small_job(), steps));
+  return post("/ojs/v1/workflows", fmt::format(R"({{"type":"group","name":"bench","jobs":[{}]}})",
+                                               repeated(chain, chains)));
+}
+
 std::string batch_workflow_request(int jobs) {
   return post(
       "/ojs/v1/workflows",

@@ -19,6 +19,7 @@ std::string get_request(std::string_view path);
 std::string push_request();
 std::string push_batch_request(int jobs);
 std::string chain_request(int steps);
+std::string chains_request(int chains, int steps);  // a group of them: many workflows at once
 std::string batch_workflow_request(int jobs);  // with an on_complete callback in kCallbackQueue
 std::string fetch_request(int count, int wait_ms);  // from kQueue and kCallbackQueue
 

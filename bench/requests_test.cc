@@ -24,6 +24,7 @@ TEST(Requests, AnnounceTheLengthOfTheirBody) {
   expect_length_agrees(push_request());
   expect_length_agrees(push_batch_request(100));
   expect_length_agrees(chain_request(10));
+  expect_length_agrees(chains_request(3, 2));
   expect_length_agrees(batch_workflow_request(3));
   expect_length_agrees(fetch_request(1000, 500));
   Template ack = ack_template();

@@ -12,6 +12,8 @@ std::span<const Workload> all_workloads() {
       {"rate", "a steady arrival rate, latency from due time to ack", run_rate},
       {"chains", "chains of 10 steps, ack and fetch in one call", run_chains},
       {"batches", "20 workflow batches of 1000 jobs with a callback", run_batches},
+      {"lone-chain", "one chain of 10 steps at a time, one worker", run_lone_chain},
+      {"at-rest", "RSS, disk and restart beside many workflows that wait", run_at_rest},
       {"idle", "CPU of a server with nothing to do", run_idle},
       {"queued-memory", "RSS per queued job", run_queued_memory},
       {"restart", "kill -9 with many queued jobs, time to serve again", run_restart},

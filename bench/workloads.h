@@ -37,6 +37,8 @@ Status run_lifecycle_bulk(Bench& bench);
 // workflows.cc
 Status run_chains(Bench& bench);
 Status run_batches(Bench& bench);
+Status run_lone_chain(Bench& bench);
+Status run_at_rest(Bench& bench);
 // latency.cc
 Status run_single(Bench& bench);
 Status run_rate(Bench& bench);

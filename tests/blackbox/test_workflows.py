@@ -1,5 +1,9 @@
 """Workflows over HTTP: what they answer, how data flows through nested ones, and that every callback is
 delivered once whatever happens to the server.
+
+The last is small by default. In full:
+    PAWL_WORKFLOW_BATCHES=200 PAWL_WORKFLOW_JOBS=1000 PAWL_WORKFLOW_WORKERS=32 PAWL_WORKFLOW_KILLS=10 \\
+    python3 -m unittest discover -s tests/blackbox -p test_workflows.py -k Crash
 """
 import os
 import random
@@ -12,7 +16,7 @@ from harness import PAWL, Client, Server, Worker, join_all, new_id, until
 BATCHES = int(os.environ.get("PAWL_WORKFLOW_BATCHES", "4"))
 BATCH_JOBS = int(os.environ.get("PAWL_WORKFLOW_JOBS", "200"))
 KILLS = int(os.environ.get("PAWL_WORKFLOW_KILLS", "3"))
-WORKERS = 8
+WORKERS = int(os.environ.get("PAWL_WORKFLOW_WORKERS", "8"))
 LEASE_MS = 2000  # a fetch whose reply was lost with the server is given to another worker after this
 
 
@@ -324,7 +328,7 @@ class Crash(unittest.TestCase):
             except Client.FAILURES:
                 return []
 
-        until(lambda: states() and "running" not in states(), "all batches to end", 120)
+        until(lambda: states() and "running" not in states(), "all batches to end", 120 + BATCHES * BATCH_JOBS / 200)
         join_all(workers)
         self.assertEqual(states(), ["completed"] * BATCHES)
         for number, workflow in batches.items():
