@@ -82,7 +82,7 @@ constexpr Planted kPlanted[] = {
     {"stale_ack_accepted", "I6 lease"},
     {"callback_twice", "I4 callback"},
     {"retry_counted", "I4 fan-in"},
-    {"cancelled_member_lost", "I4 fan-in"},
+    {"cancelled_member_lost", "I4 fan-in, I4 advance, count"},
     {"advance_before_commit", "I3 release, I6 lease"},
     {"frozen_clock", "I7 timers, liveness"},
 };
