@@ -26,7 +26,7 @@ struct Fault {
 };
 
 struct DefinitionLimits {
-  size_t bytes_max = 4u << 20;
+  size_t bytes_max = 4u << 20;  // YAML: a quarter of it at most
   uint32_t steps_max = 10'000;
   uint32_t depth_max = 16;  // lists within lists
 };

@@ -135,7 +135,12 @@ Source read_source(std::string_view text, const DefinitionLimits& limits) {
   if (begin == std::string_view::npos) {
     return unreadable("syntax", "there is no definition: the text is empty", 0);
   }
-  return text[begin] == '{' ? read_json(text) : read_yaml(text);
+  if (text[begin] == '{') return read_json(text);
+  if (text.size() > kYamlBytesMax) {
+    return unreadable("too_large", "YAML is read up to " + std::to_string(kYamlBytesMax) + " bytes",
+                      0, "write a definition of that size as JSON");
+  }
+  return read_yaml(text);
 }
 
 }  // namespace pawl::plan

@@ -29,6 +29,9 @@ struct Source {
 // Values within values: a list within a list costs four, and parameters nest on their own.
 inline constexpr uint32_t kValueDepthMax = 160;
 inline constexpr uint32_t kValuesMax = 1'000'000;
+// The YAML scanner looks ahead without bound inside of brackets: hostile text costs it hundreds of
+// times its size.
+inline constexpr size_t kYamlBytesMax = 1u << 20;
 
 Source read_source(std::string_view text, const DefinitionLimits& limits);
 

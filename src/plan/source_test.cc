@@ -58,6 +58,12 @@ TEST(Source, DepthIsBounded) {
   EXPECT_NE(read(json + "}").find("JSON"), std::string::npos);
 }
 
+TEST(Source, LargeTextMustBeJson) {
+  const std::string filler(2u << 20, ' ');
+  EXPECT_EQ(read("{\"a\": 1" + filler + "}"), R"({"a":1})");
+  EXPECT_EQ(read("a: 1" + filler), "line 0: YAML is read up to 1048576 bytes");
+}
+
 TEST(Source, AliasesCannotUnfoldWithoutBound) {
   std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {
