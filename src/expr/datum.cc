@@ -153,6 +153,11 @@ const Datum* Datum::Object::find(std::string_view key) const {
   return index == kNowhere ? nullptr : &members_[index].value;
 }
 
+Datum* Datum::Object::find(std::string_view key) {
+  const size_t index = locate(key);
+  return index == kNowhere ? nullptr : &members_[index].value;
+}
+
 void Datum::Object::set(Text key, Datum value) {
   const size_t index = locate(*key);
   if (index != kNowhere) {
@@ -223,6 +228,43 @@ Datum Datum::object(Object members, Budget& budget) {
   }
   node->members = std::move(members);
   return Datum(Content(std::shared_ptr<const ObjectNode>(std::move(node))));
+}
+
+Datum::Array& Datum::edit_array(Budget& budget) {
+  auto& node = *std::get_if<std::shared_ptr<const ArrayNode>>(&content_);
+  if (node.use_count() != 1) {
+    (void)(budget.spend_bytes(node->elements.size() * sizeof(Datum) + kNodeBytes) &&
+           budget.spend_steps(node->elements.size() / 8));
+    node = std::make_shared<ArrayNode>(*node);
+  }
+  return const_cast<ArrayNode&>(*node).elements;
+}
+
+Datum::Object& Datum::edit_object(Budget& budget) {
+  auto& node = *std::get_if<std::shared_ptr<const ObjectNode>>(&content_);
+  if (node.use_count() != 1) {
+    (void)(budget.spend_bytes(node->members.size() * sizeof(Member) + kNodeBytes) &&
+           budget.spend_steps(node->members.size() / 8));
+    node = std::make_shared<ObjectNode>(*node);
+  }
+  return const_cast<ObjectNode&>(*node).members;
+}
+
+void Datum::deepen(const Datum& part, Budget& budget) {
+  const uint32_t needed = part.depth() + 1;
+  if (needed <= depth()) return;
+  if (needed > kDatumDepthMax) {
+    (void)budget.allow_depth(UINT32_MAX);
+    *this = Datum();
+    return;
+  }
+  if (is_array()) {
+    const auto& node = *std::get_if<std::shared_ptr<const ArrayNode>>(&content_);
+    const_cast<ArrayNode&>(*node).depth = needed;
+  } else {
+    const auto& node = *std::get_if<std::shared_ptr<const ObjectNode>>(&content_);
+    const_cast<ObjectNode&>(*node).depth = needed;
+  }
 }
 
 namespace {

@@ -1,7 +1,7 @@
 // Datum: a JSON value that is cheap to copy, for languages that build and take apart whole
 // documents.
 //
-// Immutable and shared: a copy is a reference count. Building one pays the budget for its bytes;
+// Shared, and immutable while shared: a copy is a reference count. Building one pays the budget for its bytes;
 // once the budget is spent every result is null and meaningless, and the evaluation must end. Since
 // parts are shared, a small Datum can stand for a huge document: everything that walks one pays for
 // each part it visits. Nesting is bounded by kDatumDepthMax, so walks may recurse.
@@ -36,6 +36,7 @@ class Datum {
     const std::vector<Member>& members() const { return members_; }
     size_t size() const;
     const Datum* find(std::string_view key) const;
+    Datum* find(std::string_view key);
     // Sets or replaces; a replaced member keeps its place.
     void set(std::shared_ptr<const std::string> key, Datum value);
     void erase(std::string_view key);
@@ -87,6 +88,12 @@ class Datum {
   const Array& as_array() const;
   const Object& as_object() const;
   uint32_t depth() const;  // 0 for scalars
+
+  // The parts for changing: in place if nobody else holds them, else on a copy that is paid for.
+  // The caller pays for what it adds, and calls deepen() with every part it puts in.
+  Array& edit_array(Budget& budget);
+  Object& edit_object(Budget& budget);
+  void deepen(const Datum& part, Budget& budget);
 
  private:
   struct ArrayNode;
