@@ -1,0 +1,299 @@
+#include "actions/http_actions.h"
+
+#include "actions/action_test_world.h"
+#include "actions/host_policy.h"
+
+namespace pawl::actions {
+namespace {
+
+using Server = LoopbackServer;
+
+Server::Handler always(std::string answer) {
+  return [answer](const std::string&) { return answer; };
+}
+
+Server::Handler ok_handler() { return always(Server::answer("200 OK", "", "")); }
+
+std::string redirect_to(const std::string& url, const std::string& status = "302 Found") {
+  return Server::answer(status, "Location: " + url + "\r\n", "");
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+ActionPolicy open_policy() { return ActionPolicy::local(); }
+
+Value params(Value::Object members) { return members; }
+
+TEST(HttpActions, OutputHasTheWholeAnswer) {
+  Server server(always(Server::answer(
+      "200 OK", "content-type: application/json; charset=utf-8\r\nx-many: 1\r\nX-Many: 2\r\n",
+      R"({"a":[1,2.5]})")));
+  ActionRunner runner(open_policy());
+  ActionOutcome outcome = run(runner, "http.get", params({{"url", server.url("/x")}}));
+  ASSERT_TRUE(outcome.ok) << outcome.message;
+  EXPECT_GE(outcome.output.find("duration_ms")->as_int(), 0);
+  outcome.output.as_object().erase("duration_ms");
+  EXPECT_EQ(outcome.output.json(),
+            R"({"status_code":200,"status":"200 OK","headers":{"Content-Length":"13",)"
+            R"("Content-Type":"application/json; charset=utf-8","X-Many":"1"},)"
+            R"("body":{"a":[1,2.5]},"content_type":"application/json; charset=utf-8"})");
+}
+
+TEST(HttpActions, BodiesAreWhatTheyAre) {
+  ActionRunner runner(open_policy());
+  auto body = [&](const std::string& headers, const std::string& bytes) {
+    Server server(always(Server::answer("200 OK", headers, bytes)));
+    ActionOutcome outcome = run(runner, "http.get", params({{"url", server.url()}}));
+    const Value* encoding = outcome.output.find("body_encoding");
+    return outcome.output.find("body")->json() +
+           (encoding == nullptr ? "" : " " + encoding->as_string());
+  };
+  EXPECT_EQ(body("", ""), "null");
+  EXPECT_EQ(body("Content-Type: text/plain\r\n", "[1]"), R"("[1]")");
+  EXPECT_EQ(body("Content-Type: application/json\r\n", "{oops"), R"("{oops")");
+  EXPECT_EQ(body("Content-Type: image/png\r\n", "\xff\x01"), R"("/wE=" base64)");
+}
+
+TEST(HttpActions, SendsQueryHeadersAuthAndBody) {
+  Server server(ok_handler());
+  ActionRunner runner(open_policy());
+  auto sent = [&](const std::string& action, Value::Object members) {
+    ActionRequest request;
+    request.name = action;
+    request.params = std::move(members);
+    request.idempotency_key = "run/step/1";
+    EXPECT_TRUE(run(runner, std::move(request)).ok);
+    return server.requests().back();
+  };
+  std::string get = sent("http.get", {{"url", server.url("/p?a=1#frag")},
+                                      {"query", json(R"({"b":"x y&","c":[1,true]})")},
+                                      {"headers", json(R"({"X-N":5})")}});
+  EXPECT_TRUE(holds(get, "GET /p?a=1&b=x%20y%26&c=1&c=true HTTP/1.1\r\n")) << get;
+  EXPECT_TRUE(holds(get, "\r\nX-N: 5\r\n")) << get;
+  EXPECT_TRUE(holds(get, "\r\nIdempotency-Key: run/step/1\r\n")) << get;
+
+  std::string post = sent("http.post", {{"url", server.url()},
+                                        {"body", json(R"({"a":1})")},
+                                        {"headers", json(R"({"idempotency-key":"mine"})")},
+                                        {"auth", json(R"({"type":"bearer","token":"t"})")}});
+  EXPECT_TRUE(holds(post, "POST / HTTP/1.1\r\n") && holds(post, "\r\n\r\n{\"a\":1}")) << post;
+  EXPECT_TRUE(holds(post, "\r\nContent-Type: application/json\r\n")) << post;
+  EXPECT_TRUE(holds(post, "\r\nidempotency-key: mine\r\n")) << post;
+  EXPECT_FALSE(holds(post, "run/step/1")) << post;
+  EXPECT_TRUE(holds(post, "\r\nAuthorization: Bearer t\r\n")) << post;
+
+  std::string form =
+      sent("http.request", {{"url", server.url()},
+                            {"method", "put"},
+                            {"body_encoding", "form"},
+                            {"body", json(R"({"k":"ä b","n":2})")},
+                            {"auth", json(R"({"type":"basic","username":"u","password":"p"})")}});
+  EXPECT_TRUE(holds(form, "PUT / HTTP/1.1\r\n") && holds(form, "\r\n\r\nk=%C3%A4%20b&n=2")) << form;
+  EXPECT_TRUE(holds(form, "\r\nContent-Type: application/x-www-form-urlencoded\r\n")) << form;
+  EXPECT_TRUE(holds(form, "\r\nAuthorization: Basic dTpw\r\n")) << form;
+
+  std::string text =
+      sent("http.post",
+           {{"url", server.url()},
+            {"body_encoding", "text"},
+            {"body", 7},
+            {"auth", json(R"({"type":"api_key","header_name":"X-Secret","header_value":"v"})")}});
+  EXPECT_TRUE(holds(text, "\r\nContent-Type: text/plain\r\n") && holds(text, "\r\n\r\n7")) << text;
+  EXPECT_TRUE(holds(text, "\r\nX-Secret: v\r\n")) << text;
+}
+
+TEST(HttpActions, ErrorStatusFailsOnlyWhenAskedTo) {
+  ActionRunner runner(open_policy());
+  auto told = [&](const std::string& status, bool fail) {
+    Server server(always(Server::answer(status, "", "why")));
+    ActionOutcome outcome =
+        run(runner, "http.get", params({{"url", server.url()}, {"fail_on_error_status", fail}}));
+    if (outcome.ok) return std::string("ok");
+    EXPECT_EQ(outcome.details.find("body")->as_string(), "why");
+    return story(outcome);
+  };
+  EXPECT_EQ(told("404 Not Found", false), "ok");
+  EXPECT_EQ(told("200 OK", true), "ok");
+  EXPECT_EQ(told("404 Not Found", true), "NON_RETRYABLE");
+  EXPECT_EQ(told("408 Request Timeout", true), "EXECUTION_ERROR!");
+  EXPECT_EQ(told("425 Too Early", true), "EXECUTION_ERROR!");
+  EXPECT_EQ(told("429 Too Many Requests", true), "EXECUTION_ERROR!");
+  EXPECT_EQ(told("503 Service Unavailable", true), "EXECUTION_ERROR!");
+}
+
+TEST(HttpActions, PolicyDecidesWhoIsReached) {
+  Server server(ok_handler());
+  auto told = [&](HttpPolicy http, const std::string& url) {
+    ActionPolicy policy;
+    policy.http = std::move(http);
+    ActionRunner runner(policy);
+    ActionOutcome outcome = run(runner, "http.get", params({{"url", url}}));
+    return outcome.ok ? "ok" : story(outcome);
+  };
+  std::string by_name = "http://localhost:" + std::to_string(server.port()) + "/";
+  EXPECT_EQ(told({}, server.url()), "PERMISSION_DENIED");
+  EXPECT_EQ(told({}, by_name), "PERMISSION_DENIED");
+  EXPECT_EQ(told({.allow_hosts = {"127.0.0.1:1"}}, server.url()), "PERMISSION_DENIED");
+  EXPECT_TRUE(server.requests().empty());
+  EXPECT_EQ(told({.allow_hosts = {server.host()}}, server.url()), "ok");
+  EXPECT_EQ(told({.allow_hosts = {"LOCALHOST"}}, by_name), "ok");
+  EXPECT_EQ(told({.allow_private = true, .deny_hosts = {"127.0.0.1"}}, server.url()),
+            "PERMISSION_DENIED");
+  // Another name or spelling of a denied address is denied where it connects.
+  EXPECT_EQ(told({.allow_private = true, .deny_hosts = {"127.0.0.1", "::1"}}, by_name),
+            "PERMISSION_DENIED");
+  EXPECT_EQ(told({.allow_private = true, .deny_hosts = {"127.0.0.1"}},
+                 "http://2130706433:" + std::to_string(server.port()) + "/"),
+            "PERMISSION_DENIED");
+}
+
+TEST(HttpActions, RulesOfHosts) {
+  EXPECT_TRUE(host_matches("example.com", "EXAMPLE.com.", 443));
+  EXPECT_FALSE(host_matches("example.com", "a.example.com", 443));
+  EXPECT_TRUE(host_matches("*.example.com", "b.a.example.com", 443));
+  EXPECT_FALSE(host_matches("*.example.com", "example.com", 443));
+  EXPECT_FALSE(host_matches("*.example.com", "badexample.com", 443));
+  EXPECT_TRUE(host_matches("example.com:8080", "example.com", 8080));
+  EXPECT_FALSE(host_matches("example.com:8080", "example.com", 443));
+  EXPECT_TRUE(host_matches("::1", "::1", 80));
+  EXPECT_TRUE(host_matches("[::1]:80", "::1", 80));
+  EXPECT_FALSE(host_matches("[::1]:80", "::1", 81));
+  EXPECT_FALSE(host_matches("", "", 80));
+}
+
+// The way in is allowed, the way on is not: the second server must not hear of it.
+TEST(HttpActions, ARedirectIsJudgedLikeARequest) {
+  Server inner(ok_handler());
+  Server outer(always(redirect_to(inner.url("/secret"))));
+  ActionPolicy policy;
+  policy.http.allow_hosts = {outer.host()};
+  ActionRunner runner(policy);
+  EXPECT_EQ(story(run(runner, "http.get", params({{"url", outer.url()}}))), "PERMISSION_DENIED");
+  EXPECT_TRUE(inner.requests().empty());
+  for (const char* where : {"http://169.254.169.254/latest/meta-data/", "http://[::1]/"}) {
+    Server metadata(always(redirect_to(where)));
+    ActionPolicy other;
+    other.http.allow_hosts = {metadata.host()};
+    ActionRunner judge(other);
+    EXPECT_EQ(story(run(judge, "http.get", params({{"url", metadata.url()}}))),
+              "PERMISSION_DENIED");
+  }
+  for (const char* where : {"file:///etc/passwd", "http://user:pw@127.0.0.1/", "gopher://x/"}) {
+    Server astray(always(redirect_to(where)));
+    ActionRunner open(open_policy());
+    EXPECT_EQ(story(run(open, "http.get", params({{"url", astray.url()}}))), "VALIDATION_ERROR")
+        << where;
+  }
+}
+
+TEST(HttpActions, CredentialsStayWithTheirOrigin) {
+  Server other(ok_handler());
+  Server first([&](const std::string& request) {
+    if (holds(request, "GET /same ")) return redirect_to("/final");
+    if (holds(request, "GET /away ")) return redirect_to(other.url("/final"));
+    return Server::answer("200 OK", "", "");
+  });
+  ActionRunner runner(open_policy());
+  auto sent_on = [&](Server& server, const std::string& path, Value auth) {
+    EXPECT_TRUE(run(runner, "http.get",
+                    params({{"url", first.url(path)},
+                            {"headers", json(R"({"Cookie":"c","X-Auth-Token":"h","X-Plain":"p"})")},
+                            {"auth", std::move(auth)}}))
+                    .ok);
+    std::string request = server.requests().back();
+    EXPECT_TRUE(holds(request, "GET /final ")) << request;
+    EXPECT_TRUE(holds(request, "X-Plain: p")) << request;
+    return std::string(holds(request, "Cookie") ? "cookie " : "") +
+           (holds(request, "X-Auth-Token") ? "token " : "") +
+           (holds(request, "Authorization") ? "auth " : "") +
+           (holds(request, "X-Odd") ? "odd " : "");
+  };
+  Value bearer = json(R"({"type":"bearer","token":"t"})");
+  Value odd = json(R"({"type":"api_key","header_name":"X-Odd","header_value":"t"})");
+  EXPECT_EQ(sent_on(first, "/same", bearer), "cookie token auth ");
+  EXPECT_EQ(sent_on(other, "/away", bearer), "");
+  EXPECT_EQ(sent_on(first, "/same", odd), "cookie token odd ");
+  EXPECT_EQ(sent_on(other, "/away", odd), "");
+}
+
+TEST(HttpActions, RedirectsKeepOrChangeTheMethod) {
+  ActionRunner runner(open_policy());
+  auto second = [&](const std::string& status) {
+    Server server([&](const std::string& request) {
+      return holds(request, " /next ") ? Server::answer("200 OK", "", "")
+                                       : redirect_to("/next", status);
+    });
+    EXPECT_TRUE(run(runner, "http.post", params({{"url", server.url("/x")}, {"body", 1}})).ok);
+    std::string request = server.requests().back();
+    return request.substr(0, request.find(' ')) + (holds(request, "\r\n\r\n1") ? " body" : "") +
+           (holds(request, "Content-Type") ? " type" : "");
+  };
+  EXPECT_EQ(second("301 Moved"), "GET");
+  EXPECT_EQ(second("303 See Other"), "GET");
+  EXPECT_EQ(second("307 Temporary"), "POST body type");
+  EXPECT_EQ(second("308 Permanent"), "POST body type");
+}
+
+TEST(HttpActions, RedirectsEnd) {
+  Server loop([](const std::string&) { return redirect_to("/again"); });
+  ActionRunner runner(open_policy());
+  EXPECT_EQ(story(run(runner, "http.get", params({{"url", loop.url()}, {"max_redirects", 3}}))),
+            "NON_RETRYABLE");
+  EXPECT_EQ(loop.requests().size(), 4u);
+  ActionOutcome kept =
+      run(runner, "http.get", params({{"url", loop.url()}, {"follow_redirects", false}}));
+  EXPECT_EQ(kept.output.find("status_code")->as_int(), 302);
+}
+
+TEST(HttpActions, BoundsTheAnswerInSizeAndTime) {
+  Server large(always(Server::answer("200 OK", "", std::string(1001, 'x'))));
+  ActionPolicy policy = open_policy();
+  policy.output_bytes_max = 1000;
+  ActionRunner runner(policy);
+  EXPECT_EQ(story(run(runner, "http.get", params({{"url", large.url()}}))), "NON_RETRYABLE");
+  Server silent(always(""));
+  EXPECT_EQ(story(run(runner, "http.get", params({{"url", silent.url()}, {"timeout", "50ms"}}))),
+            "TIMEOUT_ERROR!");
+  ActionRequest request;
+  request.name = "http.get";
+  request.params = params({{"url", silent.url()}, {"timeout", "1h"}});
+  request.timeout_ms = 50;
+  EXPECT_EQ(story(run(runner, std::move(request))), "TIMEOUT_ERROR!");
+}
+
+TEST(HttpActions, RefusesWhatIsNoRequest) {
+  ActionRunner runner(open_policy());
+  auto told = [&](const std::string& text) {
+    return story(run(runner, "http.request", json(text)));
+  };
+  EXPECT_EQ(told(R"({})"), "VALIDATION_ERROR");
+  EXPECT_EQ(told(R"({"url":"ftp://a/"})"), "VALIDATION_ERROR");
+  EXPECT_EQ(told(R"({"url":"http://a/","method":"A B"})"), "VALIDATION_ERROR");
+  EXPECT_EQ(told(R"({"url":"http://a/","headers":{"X":"a\r\nY: b"}})"), "VALIDATION_ERROR");
+  EXPECT_EQ(told(R"({"url":"http://a/","auth":{"type":"bearer","token":"a\nb"}})"),
+            "VALIDATION_ERROR");
+  EXPECT_EQ(told(R"({"url":"http://a/","timeout":"soon"})"), "VALIDATION_ERROR");
+  EXPECT_EQ(told(R"({"url":"http://a/","body_encoding":"xml","body":1})"), "VALIDATION_ERROR");
+  // Nothing listens there: worth another try.
+  EXPECT_EQ(told(R"({"url":"http://127.0.0.1:1/"})"), "EXECUTION_ERROR!");
+}
+
+TEST(HttpActions, CancellingEndsARequestUnderWay) {
+  Server silent(always(""));
+  ActionRunner runner(open_policy());
+  std::promise<std::string> told;
+  ActionRequest request;
+  request.name = "http.get";
+  request.params = params({{"url", silent.url()}, {"timeout", "1h"}});
+  uint64_t handle = runner.start(std::move(request),
+                                 [&](ActionOutcome outcome) { told.set_value(story(outcome)); });
+  silent.wait_for_request();
+  runner.cancel(handle);
+  EXPECT_EQ(told.get_future().get(), "CANCELLED");
+  runner.cancel(handle);  // and it is not answered twice
+}
+
+}  // namespace
+}  // namespace pawl::actions

@@ -1,0 +1,215 @@
+#include "actions/shell_action.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "actions/action_test_world.h"
+
+namespace pawl::actions {
+namespace {
+
+class ShellAction : public ::testing::Test {
+ protected:
+  ShellAction() { policy_.shell.enabled = true; }
+
+  ActionOutcome act(Value params, StopSignal& stop, int64_t timeout_ms = 0) {
+    ActionRequest request;
+    request.name = "shell.exec";
+    request.params = std::move(params);
+    request.timeout_ms = timeout_ms;
+    request.work_directory = work_.path();
+    return run_shell_action(request, policy_, stop);
+  }
+  ActionOutcome act(Value params) {
+    StopSignal stop;
+    return act(std::move(params), stop);
+  }
+  ActionOutcome act(const char* params) { return act(json(params)); }
+  // A line of shell, and what it wrote.
+  std::string said(const std::string& line, Value::Object more = {}) {
+    more.set("command", line);
+    more.set("shell", true);
+    ActionOutcome outcome = act(Value(std::move(more)));
+    return outcome.ok ? outcome.output.find("stdout_raw")->as_string() : story(outcome);
+  }
+  void program(const std::string& name, const std::string& script) {
+    work_.write(name, "#!/bin/sh\n" + script + "\n");
+    ::chmod(work_.at(name).c_str(), 0755);
+  }
+  // The process whose number the file holds is gone.
+  bool is_gone(const std::string& file) {
+    pid_t pid = static_cast<pid_t>(std::stol(work_.read(file)));
+    while (::kill(pid, 0) == 0) {
+      std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+      std::string number, name, state;
+      stat >> number >> name >> state;
+      if (state == "Z" || state == "X" || state.empty()) return true;  // killed, not yet collected
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  void wait_for(const std::string& file) {
+    while (work_.read(file).find('\n') == std::string::npos) std::this_thread::yield();
+  }
+
+  TestDirectory work_;
+  ActionPolicy policy_;
+};
+
+TEST_F(ShellAction, OutputHasBothStreamsAndTheExitCode) {
+  ActionOutcome outcome = act(R"({"command":"sh","args":["-c","echo out; echo err >&2; exit 3"]})");
+  ASSERT_TRUE(outcome.ok) << outcome.message;
+  EXPECT_GE(outcome.output.find("duration_ms")->as_int(), 0);
+  outcome.output.as_object().erase("duration_ms");
+  EXPECT_EQ(
+      outcome.output.json(),
+      R"({"stdout":"out\n","stdout_raw":"out\n","stderr":"err\n","exit_code":3,"killed":false})");
+}
+
+TEST_F(ShellAction, StdoutThatIsJsonIsParsed) {
+  auto parsed = [&](const std::string& text) {
+    return act(Value::Object{{"command", "printf"}, {"args", Value::Array{"%s", text}}})
+        .output.find("stdout")
+        ->json();
+  };
+  EXPECT_EQ(parsed(R"( {"a": [1]}  )"), R"({"a":[1]})");
+  EXPECT_EQ(parsed("42\n"), "42");
+  EXPECT_EQ(parsed("4 2"), R"("4 2")");
+  EXPECT_EQ(parsed(""), R"("")");
+  Value binary = act(R"({"command":"printf","args":["\\377"]})").output;
+  EXPECT_EQ(binary.find("stdout")->as_string() + binary.find("stdout_encoding")->as_string(),
+            "/w==base64");
+}
+
+TEST_F(ShellAction, ArgumentsAreNotWordsOfAShell) {
+  EXPECT_EQ(act(R"({"command":"printf","args":["%s|","a b","$HOME;ls"]})")
+                .output.find("stdout_raw")
+                ->as_string(),
+            "a b|$HOME;ls|");
+  EXPECT_EQ(said("echo a | tr a b"), "b\n");
+}
+
+TEST_F(ShellAction, StdinAndDirectory) {
+  EXPECT_EQ(said("cat", {{"stdin", "over to you"}}), "over to you");
+  std::string large(1 << 20, 'x');
+  EXPECT_EQ(said("wc -c | tr -d ' '", {{"stdin", large}}), "1048576\n");
+  EXPECT_EQ(said("true", {{"stdin", large}}), "");  // nobody reads it: no harm
+  EXPECT_EQ(said("cat"), "");
+  EXPECT_EQ(said("pwd"), work_.path() + "\n");
+  std::filesystem::create_directory(work_.at("sub"));
+  EXPECT_EQ(said("pwd", {{"cwd", "sub"}}), work_.at("sub") + "\n");
+  EXPECT_EQ(said("pwd", {{"cwd", "none"}}), "NOT_FOUND");
+  EXPECT_EQ(said("pwd", {{"cwd", "/"}}), "PATH_DENIED");
+  std::filesystem::create_directory_symlink("/", work_.at("link"));
+  EXPECT_EQ(said("pwd", {{"cwd", "link"}}), "PATH_DENIED");
+}
+
+TEST_F(ShellAction, TheServersEnvironmentStaysTheServers) {
+  ::setenv("PAWL_VAULT_KEY", "hush-1", 1);
+  ::setenv("DATABASE_PASSWORD", "hush-2", 1);
+  ::setenv("PASSED_ON", "seen", 1);
+  policy_.shell.environment = {"PASSED_ON", "PAWL_VAULT_KEY"};
+  std::string all = said("env", {{"env", json(R"({"MINE":"yes","N":5})")}});
+  EXPECT_EQ(all.find("hush"), std::string::npos) << all;
+  EXPECT_NE(all.find("PASSED_ON=seen\n"), std::string::npos) << all;
+  EXPECT_NE(all.find("MINE=yes\n"), std::string::npos) << all;
+  EXPECT_NE(all.find("N=5\n"), std::string::npos) << all;
+  EXPECT_NE(all.find("PATH="), std::string::npos) << all;
+  policy_.shell.environment = {"*"};
+  all = said("env");
+  EXPECT_EQ(all.find("hush-1"), std::string::npos) << all;
+  EXPECT_NE(all.find("hush-2"), std::string::npos) << all;
+  ::unsetenv("PAWL_VAULT_KEY");
+  ::unsetenv("DATABASE_PASSWORD");
+  ::unsetenv("PASSED_ON");
+}
+
+TEST_F(ShellAction, TheServersDescriptorsStayTheServers) {
+  int held = ::open(work_.at("held").c_str(), O_RDWR | O_CREAT, 0600);  // not close-on-exec
+  EXPECT_EQ(said("ls /proc/self/fd | tr '\\n' ' '"), "0 1 2 3 ");  // 3 is ls reading the directory
+  ::close(held);
+}
+
+TEST_F(ShellAction, PolicyDecidesWhatRuns) {
+  policy_.shell.enabled = false;
+  EXPECT_EQ(story(act(R"({"command":"true"})")), "PERMISSION_DENIED");
+  policy_.shell.enabled = true;
+  program("printf", "echo impostor");
+  policy_.shell.allow = {"printf", "/bin/echo"};
+  EXPECT_TRUE(act(R"({"command":"printf","args":["x"]})").ok);
+  EXPECT_TRUE(act(R"({"command":"/bin/echo"})").ok);
+  EXPECT_TRUE(act(R"({"command":"echo"})").ok);  // the same file
+  EXPECT_EQ(story(act(R"({"command":"true"})")), "PERMISSION_DENIED");
+  EXPECT_EQ(story(act(R"({"command":"./printf"})")), "PERMISSION_DENIED");
+  EXPECT_EQ(story(act(Value::Object{{"command", work_.at("printf")}})), "PERMISSION_DENIED");
+  EXPECT_EQ(said("printf x"), "PERMISSION_DENIED");  // a shell is not on the list
+  ActionOutcome path = act(Value::Object{{"command", "printf"},
+                                         {"args", Value::Array{"x"}},
+                                         {"env", Value::Object{{"PATH", work_.path()}}}});
+  EXPECT_EQ(path.output.find("stdout")->as_string(), "x");
+  EXPECT_EQ(story(act(R"({"command":"printf","env":{"LD_PRELOAD":"/tmp/x.so"}})")),
+            "PERMISSION_DENIED");
+}
+
+TEST_F(ShellAction, WhatIsNoProgramFails) {
+  EXPECT_EQ(story(act(R"({"command":"no-such-program-here"})")), "NOT_FOUND");
+  EXPECT_EQ(story(act(R"({"command":"/no/such/program"})")), "NOT_FOUND");
+  work_.write("text", "x");
+  EXPECT_EQ(story(act(R"({"command":"./text"})")), "PERMISSION_DENIED");
+  EXPECT_EQ(story(act(Value::Object{{"command", "echo"},
+                                    {"args", Value::Array{std::string("a\0b", 3)}}})),
+            "VALIDATION_ERROR");
+  EXPECT_EQ(story(act(R"({"command":"true","env":{"A=B":"x"}})")), "VALIDATION_ERROR");
+  EXPECT_EQ(story(act(R"({"command":"true","timeout":"never"})")), "VALIDATION_ERROR");
+}
+
+TEST_F(ShellAction, TooMuchOutputIsAnErrorAndItsEnd) {
+  policy_.output_bytes_max = 1000;
+  EXPECT_EQ(said("echo $$ > pid; yes"), "NON_RETRYABLE");
+  EXPECT_TRUE(is_gone("pid"));
+  EXPECT_EQ(said("yes >&2"), "NON_RETRYABLE");
+  EXPECT_EQ(said("head -c 1000 /dev/zero | tr '\\0' x").size(), 1000u);
+}
+
+// The command's own time is a result; its children go with it.
+TEST_F(ShellAction, ItsTimeoutKillsTheWholeGroup) {
+  ActionOutcome outcome = act(
+      R"({"command":"echo early; sleep 600 & echo $! > child; wait","shell":true,"timeout":"300ms"})");
+  ASSERT_TRUE(outcome.ok) << outcome.message;
+  EXPECT_TRUE(outcome.output.find("killed")->as_bool());
+  EXPECT_EQ(outcome.output.find("exit_code")->as_int(), -1);
+  EXPECT_EQ(outcome.output.find("stdout")->as_string(), "early\n");
+  EXPECT_TRUE(is_gone("child"));
+}
+
+TEST_F(ShellAction, TheStepsTimeoutIsAFailure) {
+  StopSignal stop(100);
+  EXPECT_EQ(story(act(json(R"({"command":"sleep","args":["600"]})"), stop, 100)), "TIMEOUT_ERROR!");
+}
+
+TEST_F(ShellAction, CancellingKillsTheWholeGroup) {
+  StopSignal stop;
+  std::thread canceller([&] {
+    wait_for("child");
+    stop.raise();
+  });
+  EXPECT_EQ(
+      story(act(json(R"({"command":"sleep 600 & echo $! > child; wait","shell":true})"), stop)),
+      "CANCELLED");
+  canceller.join();
+  EXPECT_TRUE(is_gone("child"));
+}
+
+TEST_F(ShellAction, NothingOutlivesTheCommand) {
+  EXPECT_EQ(said("sleep 600 & echo $! > child; echo done"), "done\n");
+  EXPECT_TRUE(is_gone("child"));
+  // What left the group and holds the pipe is not waited for.
+  EXPECT_EQ(said("setsid sh -c 'echo $$ > away; exec sleep 600' & while ! [ -s away ]; do :; done; "
+                 "echo done"),
+            "done\n");
+  ::kill(static_cast<pid_t>(std::stol(work_.read("away"))), SIGKILL);
+}
+
+}  // namespace
+}  // namespace pawl::actions
