@@ -31,10 +31,10 @@ struct StoredAnswer {
 
 constexpr size_t kIdempotencyKeyMax = 255;
 
-// A request that is decided in one step.
+// A request that is decided in one step, and answered then or when what it waits for has come.
 class CallTask : public Task {
  public:
-  CallTask(App& app, Call&& call, App::Decide decide)
+  CallTask(App& app, Call&& call, App::DecideAndWait decide)
       : app_(app), call_(std::move(call)), decide_(std::move(decide)) {
     std::string_view key = call_.request.header("idempotency-key");
     if (key.empty() || call_.request.method == "GET" || call_.request.method == "HEAD") return;
@@ -45,15 +45,20 @@ class CallTask : public Task {
     body_hash_ = sha256_hex(call_.request.body);
   }
 
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    if (idempotency_.empty()) {
-      answer(decide_(frame));
-    } else if (const Doc* doc = frame.state().find_doc(DocKind::Idempotency, idempotency_)) {
+  std::optional<Parking> decide(Frame& frame, bool last_call) override {
+    const Doc* doc = waits_ || idempotency_.empty()
+                         ? nullptr
+                         : frame.state().find_doc(DocKind::Idempotency, idempotency_);
+    if (doc != nullptr) {
       repeat(*doc);
     } else {
-      auto result = decide_(frame);
-      if (result.ok() && result->status < 400) remember(frame, *result);
+      std::optional<Parking> wait;
+      auto result = decide_(frame, wait);
+      if (!waits_ && !idempotency_.empty() && result.ok() && result->status < 400)
+        remember(frame, *result);
       answer(std::move(result));
+      waits_ = wait.has_value();
+      if (wait && !last_call) return wait;
     }
     decide_ = nullptr;
     return std::nullopt;
@@ -92,7 +97,8 @@ class CallTask : public Task {
 
   App& app_;
   Call call_;
-  App::Decide decide_;
+  App::DecideAndWait decide_;
+  bool waits_ = false;
   http::Response response_;
   std::string idempotency_;
   std::string body_hash_;
@@ -197,6 +203,13 @@ void App::begin_drain() {
 }
 
 void App::decide(Call&& call, Decide decide) {
+  decide_and_wait(std::move(call),
+                  [decide = std::move(decide)](Frame& frame, std::optional<Parking>&) {
+                    return decide(frame);
+                  });
+}
+
+void App::decide_and_wait(Call&& call, DecideAndWait decide) {
   submit(std::make_shared<CallTask>(*this, std::move(call), std::move(decide)));
 }
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "actions/action.h"
+#include "actions/vault.h"
 #include "api/event_stream.h"
 #include "api/keys.h"
 #include "api/metrics.h"
@@ -33,7 +35,8 @@ struct AppConfig {
   int64_t fetch_wait_ms_max = 60'000;
   size_t result_bytes_max = 16u << 20;
   int64_t idempotency_ms = 24LL * 3600 * 1000;
-  bool webhooks_allow_private = false;  // deliver to loopback and private addresses too
+  std::vector<std::string> action_names;  // that definitions may use
+  bool webhooks_allow_private = false;    // deliver to loopback and private addresses too
 };
 
 class App {
@@ -50,6 +53,11 @@ class App {
   // Honours Idempotency-Key on calls that write.
   using Decide = std::function<Result<http::Response>(Frame&)>;
   void decide(Call&& call, Decide decide);
+  // The same for calls that may wait: as long as `wait` is set, it is called again when what that
+  // names has happened, and the last answer counts. The first one is what Idempotency-Key
+  // remembers.
+  using DecideAndWait = std::function<Result<http::Response>(Frame&, std::optional<Parking>& wait)>;
+  void decide_and_wait(Call&& call, DecideAndWait decide);
   void submit(TaskPtr task);
 
   // From the program's start to the end of serving.
@@ -68,6 +76,13 @@ class App {
     if (on_webhooks_change_) on_webhooks_change_();
   }
   void on_webhooks_change(std::function<void()> call) { on_webhooks_change_ = std::move(call); }
+  // What definitions' steps are done with. Null where this server runs none.
+  void use_actions(actions::ActionRunner* actions, const actions::Vault* vault) {
+    actions_ = actions;
+    vault_ = vault;
+  }
+  actions::ActionRunner* actions() { return actions_; }
+  const actions::Vault* vault() { return vault_; }
   EventHub& events() { return events_; }
   ReaderPool& readers() { return readers_; }
   const Router& router() const { return router_; }
@@ -90,6 +105,8 @@ class App {
   std::atomic<bool> draining_{false};
   int64_t started_ms_;
   std::function<void()> on_webhooks_change_;
+  actions::ActionRunner* actions_ = nullptr;
+  const actions::Vault* vault_ = nullptr;
   EventHub events_;
   ReaderPool readers_;
 };

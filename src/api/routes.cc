@@ -11,6 +11,7 @@ void add_all_routes(Router& router) {
   add_worker_routes(router);
   add_workflow_routes(router);
   add_run_routes(router);
+  add_run_change_routes(router);
   add_queue_routes(router);
   add_queue_config_routes(router);
   add_rate_limit_routes(router);
@@ -24,6 +25,11 @@ void add_all_routes(Router& router) {
   add_worker_state_routes(router);
   add_pool_routes(router);
   add_schema_routes(router);
+  add_definition_routes(router);
+  add_script_routes(router);
+  add_decision_routes(router);
+  add_secret_routes(router);
+  add_action_routes(router);
   add_key_routes(router);
   add_system_routes(router);
 }

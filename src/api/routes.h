@@ -14,6 +14,7 @@ void add_metrics_routes(Router& router);       // metrics_page.cc
 void add_status_page_routes(Router& router);   // status_page.cc
 void add_workflow_routes(Router& router);      // ojs/workflows.cc
 void add_run_routes(Router& router);           // runs.cc
+void add_run_change_routes(Router& router);    // run_changes.cc
 void add_worker_routes(Router& router);        // ojs/worker_calls.cc
 void add_queue_routes(Router& router);         // ojs/queues.cc
 void add_queue_config_routes(Router& router);  // ojs/queue_config.cc
@@ -28,6 +29,11 @@ void add_admin_stats_routes(Router& router);   // ojs/admin_stats.cc
 void add_worker_state_routes(Router& router);  // ojs/worker_states.cc
 void add_pool_routes(Router& router);          // ojs/pools.cc
 void add_schema_routes(Router& router);        // ojs/schemas.cc
+void add_definition_routes(Router& router);    // definitions.cc
+void add_script_routes(Router& router);        // script_calls.cc
+void add_decision_routes(Router& router);      // decisions.cc
+void add_secret_routes(Router& router);        // secrets.cc
+void add_action_routes(Router& router);        // action_list.cc
 void add_key_routes(Router& router);           // key_calls.cc
 void add_system_routes(Router& router);        // system.cc
 

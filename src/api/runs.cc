@@ -1,5 +1,7 @@
-// GET /v1/runs, /v1/runs/{id} and /v1/runs/{id}/explain, POST /v1/runs/{id}/cancel and …/retry: any
-// kind of run, in the words of /v1; and /v1/jobs/{id}/explain.
+// GET /v1/runs, /v1/runs/{id} and /v1/runs/{id}/explain: any kind of run, in the words of /v1; and
+// /v1/jobs/{id}/explain.
+#include "api/runs.h"
+
 #include "api/app.h"
 #include "api/body.h"
 #include "api/explain.h"
@@ -7,18 +9,19 @@
 #include "api/ojs/render_job.h"
 #include "api/ojs/render_workflow.h"
 #include "api/paging.h"
+#include "api/render_script.h"
 #include "api/routes.h"
 #include "kernel/run_flow.h"
 #include "kernel/run_values.h"
+#include "kernel/script_commands.h"
 
 namespace pawl::api {
 namespace {
 
 constexpr size_t kListScanMax = 5000;
-constexpr size_t kStepsShownUsual = 1000;
-constexpr size_t kReasonBytesMax = 1024;
 
 std::string_view status_of(const Run& run) {
+  if (run.script) return script_status_name(run.script->status);
   return run.state == RunState::Running ? "active" : state_name(run.state);
 }
 
@@ -110,12 +113,10 @@ void render_step(json::Writer& w, const State& state, const Run& run, uint32_t i
   w.end_object();
 }
 
-struct StepWindow {
-  uint32_t from = 0;
-  uint32_t count = 0;
-};
+}  // namespace
 
 std::string run_body(const State& state, const Run& run, const StepWindow& window) {
+  if (run.script) return script_run_body(state, run, {window.from, window.count});
   std::string body;
   json::Writer w(body);
   w.begin_object().key("run");
@@ -140,6 +141,8 @@ Result<const Run*> visible_run(const State& state, const std::string& text,
     return Error{ErrorCode::NotFound, "run " + text.substr(0, 128) + " not found"};
   return run;
 }
+
+namespace {
 
 void get_run(App& app, Call&& call) {
   auto page = parse_page(call, kStepsShownUsual);
@@ -176,7 +179,12 @@ struct RunFilter {
 void list_runs(App& app, Call&& call) {
   auto page = parse_page(call);
   if (!page.ok()) return call.fail(page.error());
-  RunFilter filter{call.query("status"), call.query("kind"), call.query("name"), call.tenant, {}};
+  std::string name = call.query("definition");
+  RunFilter filter{call.query("status"),
+                   call.query("kind"),
+                   name.empty() ? call.query("name") : name,
+                   call.tenant,
+                   {}};
   if (std::string parent = call.query("parent"); !parent.empty())
     filter.parent = workflow_id(parent);
   auto from = page->cursor.empty() ? std::optional<RunId>(RunId()) : RunId::parse(page->cursor);
@@ -193,7 +201,7 @@ void list_runs(App& app, Call&& call) {
                  if (!filter.takes(run)) return true;
                  if (found == limit) return beyond = run.id, false;
                  ++found;
-                 begin_run(w, run);
+                 run.script ? begin_script_run(w, frame.state(), run) : begin_run(w, run);
                  w.end_object();
                  return true;
                });
@@ -203,48 +211,6 @@ void list_runs(App& app, Call&& call) {
                w.end_object();
                return json_response(Surface::V1, 200, std::move(body));
              });
-}
-
-// --- cancel, retry
-
-// {"reason": …}, or no body at all.
-Result<std::string> parse_reason(const Call& call) {
-  PAWL_TRY(json::Doc doc, parse_body(call, true));
-  Fields fields(doc.root());
-  std::string reason = fields.text("reason");
-  if (reason.size() > kReasonBytesMax)
-    fields.complain("reason", "must be at most " + std::to_string(kReasonBytesMax) + " bytes");
-  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
-  return reason;
-}
-
-template <class Act>
-void change_run(App& app, Call&& call, Act act) {
-  auto reason = parse_reason(call);
-  if (!reason.ok()) return call.fail(reason.error());
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [text, tenant, act, reason = *reason](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
-               RunId id = run->id;
-               PAWL_TRY_DO(act(frame, id, reason));
-               const Run& changed = *frame.state().find_run(id);
-               return json_response(Surface::V1, 200,
-                                    run_body(frame.state(), changed, {0, kStepsShownUsual}));
-             });
-}
-
-void cancel(App& app, Call&& call) {
-  change_run(app, std::move(call), [](Frame& frame, const RunId& id, const std::string& reason) {
-    return cancel_run(frame, id, reason.empty() ? "cancelled by request" : reason);
-  });
-}
-
-void retry(App& app, Call&& call) {
-  change_run(app, std::move(call), [](Frame& frame, const RunId& id, const std::string&) {
-    return retry_run(frame, id);
-  });
 }
 
 // --- explain
@@ -341,8 +307,6 @@ void add_run_routes(Router& router) {
   router.add({"GET", "/v1/runs", Scope::Read, Surface::V1, list_runs});
   router.add({"GET", "/v1/runs/{id}", Scope::Read, Surface::V1, get_run});
   router.add({"GET", "/v1/runs/{id}/explain", Scope::Read, Surface::V1, explain_run});
-  router.add({"POST", "/v1/runs/{id}/cancel", Scope::Write, Surface::V1, cancel});
-  router.add({"POST", "/v1/runs/{id}/retry", Scope::Operate, Surface::V1, retry});
   router.add({"GET", "/v1/jobs/{id}/explain", Scope::Read, Surface::V1, explain_job});
 }
 

@@ -11,6 +11,8 @@ constexpr size_t kTimersPerFrame = 512;
 
 }  // namespace
 
+std::string parking_of(const RunId& run) { return "\x1e" + run.bytes(); }
+
 Core::Core(Store& store, const CoreConfig& config, Clock& clock, Random& random)
     : store_(store),
       config_(config),
@@ -39,6 +41,7 @@ Status Core::recover() {
   now_ms_ = std::max(now_ms_, tail.now_ms);
   tail_marker_ = tail.sequence;
   state_.take_ready_queues();
+  state_.recall_effects();
   state_.evict();
   return ok_status();
 }
@@ -72,6 +75,11 @@ void Core::run(TaskPtr task, bool last_call, uint64_t place) {
 // Jobs became available: parked fetches of those queues are tried again, longest waiting first,
 // until one stays empty-handed.
 void Core::wake_parked() {
+  for (const RunId& run : state_.take_moved_runs()) {
+    uint64_t place = 0;
+    while (TaskPtr task = parked_.take(parking_of(run), place))
+      this->run(std::move(task), false, place);
+  }
   for (Queue* queue : state_.take_ready_queues()) {
     while (state_.first_ready(*queue) != nullptr) {
       uint64_t place = 0;
@@ -135,6 +143,11 @@ SealedBatch Core::seal(bool idle) {
     record_.reset(sealed.batch.number + 1);
   }
   sealed.tasks = std::exchange(waiting_, {});
+  if (state_.has_effects()) {
+    std::vector<EffectNote> notes = state_.take_effects();
+    if (config_.effects)
+      sealed.effects = config_.effects->prepare(state_, std::move(notes), now_ms_);
+  }
   size_t rows = rows_wanted(idle);
   if (rows > 0 && state_.dirty_count() > 0) {
     std::vector<Row> collected;
@@ -163,6 +176,8 @@ void Core::committed(const SealedBatch& sealed) {
 void Core::release(SealedBatch& sealed) {
   for (TaskPtr& task : sealed.tasks) task->durable();
   sealed.tasks.clear();
+  if (sealed.effects) sealed.effects->release();
+  sealed.effects.reset();
 }
 
 void Core::refuse(SealedBatch& sealed, const Error& error) {

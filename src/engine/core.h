@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/effects.h"
 #include "engine/parking_lot.h"
 #include "engine/recovery.h"
 #include "engine/retention.h"
@@ -35,12 +36,14 @@ struct CoreConfig {
   size_t batch_bytes_max =
       8u << 20;  // an open batch past this wants committing before more is decided
   size_t parked_max = 20'000;
+  EffectSink* effects = nullptr;  // null: nothing that runs ask of the outside is ever done
 };
 
 // What is committed together, and who waits for it.
 struct SealedBatch {
   Batch batch;
   std::vector<TaskPtr> tasks;
+  std::unique_ptr<PreparedEffects> effects;
   bool has_rows = false;
   bool empty() const {
     return batch.number == 0 && batch.writes.empty() && batch.trim_journal_before == 0;
@@ -60,7 +63,9 @@ class Core {
   // When tick() has something to do next; 0 = nothing until a task comes.
   int64_t next_tick_ms() const;
 
-  bool wants_commit() const { return !record_.empty() || !waiting_.empty(); }
+  bool wants_commit() const {
+    return !record_.empty() || !waiting_.empty() || state_.has_effects();
+  }
   bool batch_full() const {
     return record_.size() > config_.batch_bytes_max || record_.event_count() > kEventsPerBatchMax;
   }

@@ -20,6 +20,9 @@ struct Parking {
   int64_t retry_at_ms = 0;  // try again then in any case (a rate limit ends); 0 = no such time
 };
 
+// The name under which a task waits for a run to end or to be suspended.
+std::string parking_of(const RunId& run);
+
 class Task {
  public:
   virtual ~Task() = default;

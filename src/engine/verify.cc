@@ -43,7 +43,7 @@ class Comparison {
     compare_queues();
     compare_limits();
     compare_crons();
-    for (int kind = 1; kind <= static_cast<int>(DocKind::Pool); ++kind)
+    for (int kind = 1; kind <= static_cast<int>(kLastDocKind); ++kind)
       compare_docs(static_cast<DocKind>(kind));
     report_.digest = live_.digest();
     if (whole()) report_.digest_replayed = replayed_.digest();

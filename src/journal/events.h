@@ -7,6 +7,7 @@
 
 #include "journal/job_events.h"
 #include "journal/run_events.h"
+#include "journal/script_events.h"
 #include "journal/settings_events.h"
 
 namespace pawl {

@@ -72,8 +72,17 @@ enum class DocKind : uint8_t {
   Schema = 2,
   Webhook = 3,
   Idempotency = 4,
-  Pool = 5
+  Pool = 5,
+  Definition = 6,  // name, unit separator, version → what was registered
+  Decision = 7,    // id → a question that a run asks, and its answer
+  Secret = 8,      // name → sealed value
+  Breaker = 9      // action and place → how often it failed in a row
 };
+constexpr DocKind kLastDocKind = DocKind::Breaker;
+// Kinds of which there may be very many: their documents leave memory once their row is durable.
+constexpr bool is_numerous(DocKind kind) {
+  return kind == DocKind::Idempotency || kind == DocKind::Decision;
+}
 
 struct DocPut {
   DocKind kind = DocKind::None;

@@ -41,6 +41,7 @@ Run* State::resident_run(const RunId& id) const {
   run->due_on_disk_ms = run->due_ms();
   Run& resident = runs_.insert(std::move(run));
   clean_runs_.push_newest(resident);
+  if (resident.script) load_script(resident);
   return &resident;
 }
 
@@ -127,6 +128,7 @@ void State::set_deadline(Run& run, int64_t deadline_ms) {
 // A job or nested run fills this place now.
 void State::child_started(const JobParent& parent, const Uuid& child, Stamp stamp) {
   if (parent.run.is_nil() || is_callback(parent.node)) return;
+  if (const Run* around = resident_run(parent.run); around == nullptr || around->script) return;
   Run* run = run_for(parent.run, stamp);
   if (run == nullptr) return;
   set_child(*run, parent.node, ChildState::Started);
@@ -248,6 +250,7 @@ void State::collect_run(Run& run, std::vector<Row>& out) {
       for (const auto& [index, plan] : run.held)
         out.push_back({Space::RunChild, child_row_key(run.id, index), plan});
     out.push_back({Space::Run, run.id.bytes(), encode_run(run)});
+    if (run.script) collect_scopes(run, out);
   } else if (run.has_row) {
     std::string prefix = run.id.bytes();
     for (const auto& [index, plan] : run.held)
@@ -258,6 +261,9 @@ void State::collect_run(Run& run, std::vector<Row>& out) {
                  return true;
                });
     out.push_back({Space::Run, run.id.bytes(), std::nullopt});
+    if (run.script) forget_scopes(run, out);
+  } else if (run.script) {
+    run.script->flushing.emplace_back();
   }
   run.has_row = !run.forgotten;
 }

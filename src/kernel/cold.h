@@ -25,10 +25,12 @@ enum class Space : uint8_t {
   Cron = 6,      // name → Cron
   Run = 7,       // id → Run
   RunChild = 8,  // run id, index → PlanNode: children that have not started, and callbacks
+  Scope = 9,     // run id, path → Scope: a list of steps of a definition's run
   Ready = 10,    // queue, order → nothing: jobs that wait for a worker
   Due = 11,      // time, kind, id → nothing: jobs and runs that a timer will move
   Unique = 12,   // unique key, id → nothing
   Dead = 13,     // id → nothing: the dead letter list
+  Busy = 14,  // run id → nothing: runs of definitions that have asked the outside for something
 };
 
 struct Row {

@@ -96,6 +96,7 @@ void State::rows_durable() {
     if (entity->kind == EntityKind::Run) {
       auto* run = static_cast<Run*>(entity);
       run->row_durable = run->has_row;
+      if (run->script) scopes_durable(*run);
       if (run->row_durable)
         run->held.clear();  // written with the first row: from now on they are read back
     }
@@ -110,8 +111,7 @@ void State::settle(Resident& entity) {
   if (entity.kind == EntityKind::Run) return settle_run(static_cast<Run&>(entity));
   if (entity.kind == EntityKind::Doc) {
     auto& doc = static_cast<Doc&>(entity);
-    if (doc.deleted || doc.doc_kind == DocKind::Idempotency)
-      docs_.erase(doc_key(doc.doc_kind, doc.key));
+    if (doc.deleted || is_numerous(doc.doc_kind)) docs_.erase(doc_key(doc.doc_kind, doc.key));
   } else if (entity.kind == EntityKind::Cron && static_cast<Cron&>(entity).deleted) {
     crons_.erase(static_cast<Cron&>(entity).spec.name);
   }
@@ -163,7 +163,7 @@ void State::evict() {
   if (docs_.size() > config_.docs_max)
     std::erase_if(docs_, [](const auto& entry) {
       const Doc& doc = *entry.second;
-      return doc.doc_kind == DocKind::Idempotency && doc.dirty_since == 0 && doc.in_flight == 0;
+      return is_numerous(doc.doc_kind) && doc.dirty_since == 0 && doc.in_flight == 0;
     });
 }
 

@@ -33,6 +33,7 @@ struct RunRow {
   Run* run;
   std::vector<ReasonEntry> reasons;
   std::vector<IdEntry> ids;
+  std::string script;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -67,6 +68,7 @@ struct RunRow {
     visit(28, "timeout_ms", run.timeout_ms);
     visit(29, "client_id", run.client_id);
     visit(30, "ids", self.ids);
+    visit(40, "script", self.script);
     visit(31, "salt", run.salt);
   }
 };
@@ -74,19 +76,24 @@ struct RunRow {
 }  // namespace
 
 std::string encode_run(const Run& run) {
-  RunRow row{const_cast<Run*>(&run), {}, {}};
+  RunRow row{const_cast<Run*>(&run), {}, {}, {}};
   for (const auto& [index, id] : run.ids) row.ids.push_back({index, id});
   for (const auto& [index, reason] : run.reasons) row.reasons.push_back({index, reason});
+  if (run.script) row.script = codec::encoded(*run.script);
   return codec::encoded(row);
 }
 
 bool decode_run(std::string_view bytes, Run& run) {
-  RunRow row{&run, {}, {}};
+  RunRow row{&run, {}, {}, {}};
   if (!codec::decode(bytes, row)) return false;
   for (ReasonEntry& entry : row.reasons) run.reasons[entry.index] = std::move(entry.reason);
   for (const IdEntry& entry : row.ids) run.ids[entry.index] = entry.id;
   run.at_work = static_cast<uint32_t>(
       std::count(run.children.begin(), run.children.end(), static_cast<char>(ChildState::Started)));
+  if (run.kind == RunKind::Script) {
+    run.script = std::make_unique<ScriptRun>();
+    if (!codec::decode(row.script, *run.script)) return false;
+  }
   return run.children.size() == run.total;
 }
 

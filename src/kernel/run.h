@@ -7,11 +7,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "journal/events.h"
 #include "kernel/plan.h"
 #include "kernel/resident.h"
+#include "kernel/script_run.h"
 
 namespace pawl {
 
@@ -51,6 +53,7 @@ struct Run : Resident {
   std::map<uint32_t, Uuid> ids;  // children whose id a client chose
   std::map<uint32_t, std::string>
       reasons;  // children that failed or were skipped without a job of their own
+  std::unique_ptr<ScriptRun> script;  // of a definition's run: everything about its steps
 
   // In memory only.
   uint32_t at_work = 0;                  // children that are Started

@@ -5,6 +5,7 @@
 #include "kernel/finish_job.h"
 #include "kernel/flow.h"
 #include "kernel/run_values.h"
+#include "kernel/script_commands.h"
 
 namespace pawl {
 
@@ -137,9 +138,25 @@ Result<RunId> create_run(Frame& frame, const PlanNode& given, const std::string&
   return id;
 }
 
+Status create_child_run(Frame& frame, const PlanNode& given, const JobParent& parent,
+                        const std::string& tenant) {
+  PAWL_TRY_DO(admit_run(frame.state(), given));
+  Flow flow(frame);
+  PlanNode plan = given;
+  plan.id = {};
+  plan.client_id.clear();
+  std::string problem;
+  if (plan.run_kind == RunKind::Map && !flow.expand_map(plan, {}, problem))
+    return Error{ErrorCode::InvalidContent, problem};
+  flow.create(plan, parent, tenant);
+  flow.drain();
+  return ok_status();
+}
+
 Status cancel_run(Frame& frame, const RunId& id, const std::string& reason) {
   const Run* run = frame.state().find_run(id);
   if (run == nullptr) return Error{ErrorCode::NotFound, "Workflow " + id.text() + " not found"};
+  if (run->script) return cancel_script(frame, id, reason, false);
   if (is_terminal(run->state))
     return Error{ErrorCode::Conflict, "Workflow " + id.text() + " is already in terminal state '" +
                                           std::string(state_name(run->state)) + "'"};
@@ -154,6 +171,10 @@ Status cancel_run(Frame& frame, const RunId& id, const std::string& reason) {
 Status retry_run(Frame& frame, const RunId& id) {
   const Run* run = frame.state().find_run(id);
   if (run == nullptr) return Error{ErrorCode::NotFound, "Workflow " + id.text() + " not found"};
+  if (run->script) {
+    PAWL_TRY_DO(retry_script(frame, id, "", "", false));
+    return ok_status();
+  }
   if (run->state == RunState::Running && run->generation > 0) return ok_status();
   if (!run->parent.run.is_nil())
     return Error{ErrorCode::Conflict, "Workflow " + id.text() + " is part of " +
@@ -172,6 +193,7 @@ void run_due(Frame& frame, const RunId& id) {
   const Run* run = frame.state().find_run(id);
   if (frame.state().cold_failed()) return;
   PAWL_CHECK(run != nullptr && run->state == RunState::Running);
+  if (run->script) return script_due(frame, id);
   bool cancels = run->on_timeout == RunTimeout::Cancel;
   Flow flow(frame);
   flow.finish(id, cancels ? RunState::Cancelled : RunState::Failed,

@@ -14,6 +14,9 @@ namespace pawl {
 
 // Creates and starts a run. InvalidContent if its own `over` cannot be evaluated.
 Result<RunId> create_run(Frame& frame, const PlanNode& plan, const std::string& tenant);
+// The same as a step of a definition's run: `parent` names the run and the step's effect.
+Status create_child_run(Frame& frame, const PlanNode& plan, const JobParent& parent,
+                        const std::string& tenant);
 Status cancel_run(Frame& frame, const RunId& run, const std::string& reason);
 // failed → running again from what failed. Asking twice is asking once.
 Status retry_run(Frame& frame, const RunId& run);

@@ -7,6 +7,7 @@
 #include "expr/cache.h"
 #include "expr/convert.h"
 #include "expr/template.h"
+#include "kernel/script_commands.h"
 
 namespace pawl {
 namespace {
@@ -290,6 +291,50 @@ Status admit_run(const State& state, const PlanNode& plan) {
                        " wait, and the workflow starts with " + std::to_string(jobs)};
   }
   return ok_status();
+}
+
+StepOutcome outcome_of(const State& state, const Uuid& child) {
+  StepOutcome outcome;
+  outcome.retryable = true;
+  if (const Job* job = state.find_job(JobId(child))) {
+    outcome.ok = job->state == JobState::Completed;
+    outcome.output = job->result;
+    if (outcome.ok) return outcome;
+    outcome.error = {"STEP_FAILED", "the job did not complete", "", ""};
+    if (job->state == JobState::Cancelled) {
+      outcome.error = {"CANCELLED", "the job was cancelled", "", ""};
+    } else if (job->expired) {
+      outcome.error = {"TIMEOUT_ERROR", "the job expired before a worker took it", "", ""};
+    } else if (job->extras && !job->extras->errors.empty()) {
+      const JobError& last = job->extras->errors.back();
+      outcome.error = {last.code.empty() ? "STEP_FAILED" : last.code, last.message, last.details,
+                       ""};
+      outcome.retryable = !last.final;
+    }
+    return outcome;
+  }
+  const Run* run = state.find_run(RunId(child));
+  if (run == nullptr) {
+    outcome.error = {"STEP_FAILED", "what it waited for was deleted", "", ""};
+    return outcome;
+  }
+  outcome.ok = run->state == RunState::Completed;
+  std::string results;
+  append_run_result(results, state, *run);
+  std::string text;
+  json::Writer w(text);
+  w.begin_object().key("workflow_id").uuid(run->id).field("state", state_name(run->state));
+  w.key("results").raw(results).end_object();
+  if (outcome.ok) {
+    outcome.output = text;
+  } else {
+    outcome.error = {run->state == RunState::Cancelled ? "CANCELLED" : "STEP_FAILED",
+                     "the " + std::string(kind_name(run->kind)) + " " +
+                         std::string(state_name(run->state)) +
+                         (run->reason.empty() ? "" : ": " + run->reason),
+                     text, ""};
+  }
+  return outcome;
 }
 
 }  // namespace pawl

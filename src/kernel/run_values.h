@@ -47,4 +47,8 @@ DagEdges dag_edges(const State& state, const Run& run);
 // Whether the queues have room for the jobs that start at once, all of them together.
 Status admit_run(const State& state, const PlanNode& plan);
 
+// How a job or run that fills a step of a definition ended, for the step.
+struct StepOutcome;
+StepOutcome outcome_of(const State& state, const Uuid& child);
+
 }  // namespace pawl

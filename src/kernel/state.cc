@@ -356,8 +356,14 @@ std::string State::digest() const {
   };
   each_job(JobId(), false, SIZE_MAX,
            [&](const Job& job) { return add(Space::Job, job.id.bytes(), encode_job(job)), true; });
-  each_run(RunId(), false, SIZE_MAX,
-           [&](const Run& run) { return add(Space::Run, run.id.bytes(), encode_run(run)), true; });
+  each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
+    add(Space::Run, run.id.bytes(), encode_run(run));
+    if (run.script)
+      each_scope(run, "", [&](const Scope& scope) {
+        return add(Space::Scope, run.id.bytes() + scope.path, codec::encoded(scope)), true;
+      });
+    return true;
+  });
   each_queue(
       [&](const Queue& queue) { return add(Space::Queue, queue.name, encode_queue(queue)), true; });
   each_limit([&](const Limit& limit) {
@@ -366,7 +372,7 @@ std::string State::digest() const {
   each_cron([&](const Cron& cron) {
     return add(Space::Cron, cron.spec.name, codec::encoded(cron)), true;
   });
-  for (int kind = 1; kind <= static_cast<int>(DocKind::Pool); ++kind)
+  for (int kind = 1; kind <= static_cast<int>(kLastDocKind); ++kind)
     each_doc(static_cast<DocKind>(kind), "", SIZE_MAX, [&](const Doc& doc) {
       return add(Space::Doc, doc_key(doc.doc_kind, doc.key), codec::encoded(doc)), true;
     });

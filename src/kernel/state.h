@@ -27,6 +27,7 @@
 #include "kernel/job.h"
 #include "kernel/queue.h"
 #include "kernel/run.h"
+#include "kernel/stored_definition.h"
 
 namespace pawl {
 
@@ -77,6 +78,16 @@ class State {
   // The plan of a child that has not started, or of a callback (held_callback()); false if there is
   // none.
   bool held_plan(const Run& run, uint32_t index, PlanNode& out) const;
+  // Of a definition's run. Null if that list was never entered, or that step is none of its.
+  const Scope* find_scope(const Run& run, std::string_view path) const;
+  const StepRecord* find_step(const Run& run, std::string_view step) const;
+  // Scopes whose path begins with prefix, in the order of their paths, closed ones too.
+  void each_scope(const Run& run, std::string_view prefix,
+                  FunctionRef<bool(const Scope&)> visit) const;
+  // What it follows; null if its definition's text is gone.
+  const plan::Script* plan_of(const Run& run) const;
+  // Canonical text, compiled and kept for a while; null if it cannot be.
+  const plan::Script* compiled_plan(const std::string& canonical) const;
   const Queue* find_queue(std::string_view scoped) const;
   const Limit* find_limit(std::string_view key) const;
   const Cron* find_cron(std::string_view name) const;
@@ -137,6 +148,23 @@ class State {
   void apply(const RunFinished& event, Stamp stamp);
   void apply(const RunRetried& event, Stamp stamp);
   void apply(const RunForgotten& event, Stamp stamp);
+  void apply(const ScriptCreated& event, Stamp stamp);
+  void apply(const ScriptMoved& event, Stamp stamp);
+  void apply(const ScriptPhased& event, Stamp stamp);
+  void apply(const ScriptPaused& event, Stamp stamp);
+  void apply(const ScopeOpened& event, Stamp stamp);
+  void apply(const ScopeClosed& event, Stamp stamp);
+  void apply(const StepStarted& event, Stamp stamp);
+  void apply(const StepSuspended& event, Stamp stamp);
+  void apply(const StepRetrying& event, Stamp stamp);
+  void apply(const StepEnded& event, Stamp stamp);
+  void apply(const StepNoted& event, Stamp stamp);
+  void apply(const VariableSet& event, Stamp stamp);
+  void apply(const SignalReceived& event, Stamp stamp);
+  void apply(const SignalTaken& event, Stamp stamp);
+  void apply(const StepsReset& event, Stamp stamp);
+  void apply(const ScriptExtended& event, Stamp stamp);
+  void apply(const ScriptYielded& event, Stamp stamp);
   // Decodes and applies one journaled event.
   Status fold(const journal::EventBytes& event);
 
@@ -155,6 +183,17 @@ class State {
 
   // Queues in which a job became available since the last call: for waking parked fetches.
   std::vector<Queue*> take_ready_queues();
+  // Runs of definitions that ended or were suspended since the last call: somebody may wait for it.
+  std::vector<RunId> take_moved_runs() { return std::exchange(moved_runs_, {}); }
+  // What runs of definitions asked of the outside since the last call: to be done once it is
+  // durable.
+  std::vector<EffectNote> take_effects() { return std::exchange(new_effects_, {}); }
+  bool has_effects() const { return !new_effects_.empty(); }
+  // After recovery: everything that was asked and not answered counts as asked now.
+  void recall_effects();
+  // The run no longer wants it. Changes no answer, so it is no event.
+  void note_cancelled_effect(const Run& run, uint32_t effect) const;
+
   // A fetch found a job of this queue held back by its concurrency key: when the key has room
   // again, the queue counts as ready. Changes no answer, so it is no event.
   void note_held_back(const Queue& queue, const Limit& limit) const;
@@ -164,11 +203,22 @@ class State {
   std::string digest() const;
 
  private:
+  static constexpr size_t kPlansKeptMax = 256;  // compiled definitions
+
   Status fold_one(const journal::EventBytes& event);
   Job* resident_job(const JobId& id) const;  // loads; includes forgotten ones
   Job* job_for(const JobStep& step, Stamp stamp);
   Run* resident_run(const RunId& id) const;
   Run* run_for(const RunId& id, Stamp stamp);
+  Run* script_for(const RunId& id, Stamp stamp);
+  StepRecord* step_for(const StepEvent& event, Stamp stamp, Run*& run);
+  Scope* resident_scope(const Run& run, std::string_view path) const;
+  void load_script(Run& run) const;
+  std::shared_ptr<const plan::Script> shared_plan(const std::string& canonical) const;
+  static void set_due(Run& run, const std::string& step, StepRecord& record, int64_t due_ms,
+                      DueKind kind);
+  static void drop_effect(ScriptRun& script, StepRecord& record);
+  void update_due(Run& run);
   void child_started(const JobParent& parent, const Uuid& child, Stamp stamp);
   void set_deadline(Run& run, int64_t deadline_ms);
   Queue& need_queue(std::string_view scoped) const;
@@ -182,6 +232,9 @@ class State {
   void settle_run(Run& run);
   void collect_job(Job& job, std::vector<Row>& out);
   void collect_run(Run& run, std::vector<Row>& out);
+  void collect_scopes(Run& run, std::vector<Row>& out);
+  void forget_scopes(Run& run, std::vector<Row>& out);
+  static void scopes_durable(Run& run);
   void collect_entity(Resident& entity, std::vector<Row>& out);
   void unplace(Job& job);
   void place(Job& job);
@@ -218,6 +271,9 @@ class State {
   mutable ResidentList clean_runs_;
   std::deque<std::vector<Resident*>> in_flight_;
   std::vector<Queue*> ready_queues_;
+  std::vector<RunId> moved_runs_;
+  mutable std::vector<EffectNote> new_effects_;
+  mutable std::map<std::string, std::shared_ptr<const plan::Script>, std::less<>> plans_;
   std::vector<Queue*> oversized_queues_;  // their window wants shrinking
 };
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "api/effect_dispatcher.h"
 #include "api/webhook_service.h"
 #include "base/log.h"
 #include "store/memory_store.h"
@@ -23,6 +24,22 @@ Result<std::unique_ptr<Store>> open_store(const ServeOptions& options) {
     return Error{ErrorCode::StoreFailed,
                  "cannot create " + options.data_dir + ": " + failed.message()};
   return open_sqlite(options.data_dir);
+}
+
+// Secrets are kept beside the store, under a key of their own; without a directory there are none.
+Result<std::optional<actions::Vault>> open_vault(const ServeOptions& options) {
+  if (options.store == "memory") return std::optional<actions::Vault>();
+  std::string file = options.data_dir + "/vault.key";
+  const char* passphrase = std::getenv("PAWL_VAULT_KEY");
+  PAWL_TRY(actions::Vault vault, passphrase == nullptr ? actions::Vault::open(file)
+                                                       : actions::Vault::open(file, passphrase));
+  return std::optional<actions::Vault>(std::move(vault));
+}
+
+std::string work_root(const ServeOptions& options) {
+  std::filesystem::path root = options.store == "memory" ? std::filesystem::temp_directory_path()
+                                                         : std::filesystem::path(options.data_dir);
+  return std::filesystem::absolute(root / "work").string();
 }
 
 Status split_listen(const std::string& listen, http::ServerConfig& http) {
@@ -102,14 +119,24 @@ int serve(const ServeOptions& given) {
   SystemClock clock;
   SystemRandom random;
   options.engine.around_release = [] { return std::make_shared<http::AnswerBatch>(); };
+  auto vault = open_vault(options);
+  if (!vault.ok()) return fail(vault.error());
+  actions::ActionRunner runner(options.actions, options.action_threads);
+  const actions::Vault* keeper = vault->has_value() ? &**vault : nullptr;
+  api::EffectDispatcher effects(runner, keeper, work_root(options), clock);
+  options.engine.core.effects = &effects;
   auto engine = Engine::start(**store, options.engine, clock, random);
   if (!engine.ok()) return fail(engine.error());
 
+  for (const actions::ActionInfo& info : runner.list())
+    options.app.action_names.push_back(info.name);
   options.app.store_name = options.store;
   options.app.data_dir = options.data_dir;
   api::App app(options.app, **engine, **store, clock);
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
+  app.use_actions(&runner, keeper);
   app.load();
+  effects.attach(**engine);
   if (app.keys().empty() && !options.no_auth && !is_loopback(options.http.host))
     return fail({ErrorCode::Forbidden,
                  "without an API key the server listens on loopback only; make one with 'pawl keys "
@@ -133,6 +160,7 @@ int serve(const ServeOptions& given) {
   app.begin_drain();
   (*server)->drain(std::chrono::milliseconds(options.drain_ms));
   webhooks.stop();
+  effects.stop();
   (*engine)->stop();
   std::optional<Error> failure = (*engine)->failed();
   return failure ? fail(*failure) : 0;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "actions/action.h"
 #include "api/app.h"
 #include "engine/engine.h"
 #include "http/server.h"
@@ -20,6 +21,8 @@ struct ServeOptions {
   bool log_json = false;
   bool access_log = false;
   int drain_ms = 10'000;
+  actions::ActionPolicy actions;
+  uint32_t action_threads = 8;
   EngineConfig engine;
   api::AppConfig app;
   http::ServerConfig http;

@@ -84,6 +84,9 @@ class RunModel {
   void happened(const RunFinished& event, const At& at);
   void happened(const RunRetried& event, const At& at);
   void happened(const RunForgotten& event, const At& at);
+  // Runs of definitions are no part of this model.
+  template <class Event>
+  void happened(const Event&, const At&) {}
   void frame_over(uint64_t sequence);
 
   void restarted() { ++life_; }  // the engine was

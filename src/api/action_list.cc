@@ -1,0 +1,29 @@
+// GET /v1/actions: what a step of a definition can do, with the schemas of what it takes and gives.
+#include "actions/action.h"
+#include "api/app.h"
+#include "api/routes.h"
+
+namespace pawl::api {
+namespace {
+
+void list(App& app, Call&& call) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().key("actions").begin_array();
+  for (const actions::ActionInfo& info :
+       app.actions() == nullptr ? actions::builtin_actions() : app.actions()->list()) {
+    w.begin_object().field("name", info.name).field("description", info.description);
+    w.field_raw("params_schema", info.params_schema.json());
+    w.field_raw("output_schema", info.output_schema.json()).end_object();
+  }
+  w.end_array().end_object();
+  call.answer(json_response(Surface::V1, 200, std::move(body)));
+}
+
+}  // namespace
+
+void add_action_routes(Router& router) {
+  router.add({"GET", "/v1/actions", Scope::Read, Surface::V1, list});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,112 @@
+// /v1/decisions: what runs of definitions ask people and agents, and their answers.
+#include "api/app.h"
+#include "api/body.h"
+#include "api/definition_faults.h"
+#include "api/paging.h"
+#include "api/routes.h"
+#include "kernel/script_commands.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kDecisionsScanMax = 100'000;
+
+void write_decision(json::Writer& w, const std::string& id, const StoredDecision& decision) {
+  w.begin_object().field("id", id).key("run_id").uuid(decision.run);
+  w.field("step_id", decision.step).field("status", decision.status);
+  w.field_raw("context", decision.context.empty() ? "{}" : decision.context);
+  if (!decision.target_agent.empty()) w.field("target_agent", decision.target_agent);
+  if (!decision.answer.empty()) w.field_raw("answer", decision.answer);
+  w.field_time("created_at", decision.created_ms);
+  if (decision.expires_ms != 0) w.field_time("expires_at", decision.expires_ms);
+  w.end_object();
+}
+
+void list(App& app, Call&& call) {
+  auto page = parse_page(call);
+  if (!page.ok()) return call.fail(page.error());
+  std::string status = call.query("status");
+  std::string run = call.query("run_id");
+  std::string agent = call.query("target_agent");
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [=, page = *page](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(PageWindow window, PageWindow::open(page));
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key("decisions").begin_array();
+    frame.state().each_doc(DocKind::Decision, "", kDecisionsScanMax, [&](const Doc& doc) {
+      StoredDecision decision;
+      if (!codec::decode(doc.value, decision)) return true;
+      bool wanted = (status.empty() || decision.status == status) &&
+                    (run.empty() || decision.run.text() == run) &&
+                    (agent.empty() || decision.target_agent == agent) &&
+                    (tenant.empty() || decision.tenant == tenant);
+      if (wanted && window.takes(doc.key)) write_decision(w, doc.key, decision);
+      return true;
+    });
+    w.end_array();
+    write_pagination(w, page, window.end());
+    w.end_object();
+    return json_response(Surface::V1, 200, std::move(body));
+  });
+}
+
+Result<StoredDecision> visible_decision(const State& state, const std::string& id,
+                                        const std::string& tenant) {
+  const Doc* doc = state.find_doc(DocKind::Decision, id);
+  StoredDecision decision;
+  if (doc == nullptr || !codec::decode(doc->value, decision) ||
+      (!tenant.empty() && decision.tenant != tenant))
+    return Error{ErrorCode::NotFound, "decision " + id.substr(0, 128) + " not found"};
+  return decision;
+}
+
+void get(App& app, Call&& call) {
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(StoredDecision decision, visible_decision(frame.state(), id, tenant));
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key("decision");
+    write_decision(w, id, decision);
+    w.end_object();
+    return json_response(Surface::V1, 200, std::move(body));
+  });
+}
+
+void resolve(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  refuse_unknown(call, fields, {"choice", "data", "reasoning", "agent_id", "resolved_by"});
+  DecisionAnswer answer;
+  answer.choice = fields.required_text("choice");
+  answer.data = fields.raw("data");
+  answer.reasoning = fields.text("reasoning");
+  answer.resolved_by = fields.text(fields.has("agent_id") ? "agent_id" : "resolved_by");
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [id, tenant, answer](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY_DO(visible_decision(frame.state(), id, tenant));
+    PAWL_TRY_DO(resolve_decision(frame, id, answer));
+    PAWL_TRY(StoredDecision decision, visible_decision(frame.state(), id, tenant));
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key("decision");
+    write_decision(w, id, decision);
+    w.end_object();
+    return json_response(Surface::V1, 200, std::move(body));
+  });
+}
+
+}  // namespace
+
+void add_decision_routes(Router& router) {
+  router.add({"GET", "/v1/decisions", Scope::Read, Surface::V1, list});
+  router.add({"GET", "/v1/decisions/{id}", Scope::Read, Surface::V1, get});
+  router.add({"POST", "/v1/decisions/{id}", Scope::Write, Surface::V1, resolve});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,294 @@
+// /v1/definitions: what can be run by name. A version never changes: the same text is the same
+// version, another text the next one; runs stay with the one they began with.
+#include "api/app.h"
+#include "api/body.h"
+#include "api/definition_faults.h"
+#include "api/paging.h"
+#include "api/routes.h"
+#include "expr/json_schema.h"
+#include "http/url.h"
+#include "kernel/script_commands.h"
+#include "kernel/settings.h"
+#include "plan/diagram.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kDefinitionsMax = 10'000;
+constexpr size_t kVersionsMax = 1'000;
+constexpr size_t kNameBytesMax = 255;
+constexpr size_t kRunsLookedAt = 20'000;
+
+bool is_name(std::string_view name) {
+  if (name.empty() || name.size() > kNameBytesMax) return false;
+  for (char c : name)
+    if (static_cast<unsigned char>(c) < 0x20 || c == '/' || c == 0x7f) return false;
+  return true;
+}
+
+void write_definition(json::Writer& w, const StoredDefinition& stored, bool whole) {
+  w.field("name", stored.name).field("version", stored.version);
+  if (!stored.description.empty()) w.field("description", stored.description);
+  w.field_time("created_at", stored.created_ms);
+  if (!whole) return;
+  w.field_raw("definition", stored.canonical);
+  if (!stored.input_schema.empty()) w.field_raw("input_schema", stored.input_schema);
+  if (!stored.output_schema.empty()) w.field_raw("output_schema", stored.output_schema);
+  if (!stored.triggers.empty()) w.field_raw("triggers", stored.triggers);
+}
+
+// All versions of a name, oldest first; removed ones too if wanted.
+std::vector<StoredDefinition> versions_of(const State& state, const std::string& name,
+                                          bool removed) {
+  std::vector<StoredDefinition> found;
+  std::string prefix = definition_key(name, "");
+  state.each_doc(DocKind::Definition, prefix, kVersionsMax * 2, [&](const Doc& doc) {
+    if (doc.key.compare(0, prefix.size(), prefix) != 0) return false;
+    StoredDefinition stored;
+    if (codec::decode(doc.value, stored) && (removed || !stored.removed))
+      found.push_back(std::move(stored));
+    return true;
+  });
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+  return found;
+}
+
+std::string put_body(const StoredDefinition& stored, const std::string& warnings) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object();
+  write_definition(w, stored, false);
+  w.field_raw("warnings", warnings).end_object();
+  return body;
+}
+
+Result<http::Response> put_decided(Frame& frame, StoredDefinition stored,
+                                   const std::string& warnings) {
+  std::vector<StoredDefinition> known = versions_of(frame.state(), stored.name, true);
+  auto same = [&](const StoredDefinition& other) {
+    return other.canonical == stored.canonical && other.input_schema == stored.input_schema &&
+           other.output_schema == stored.output_schema && !other.removed;
+  };
+  for (const StoredDefinition& other : known) {
+    bool this_version = !stored.version.empty() && other.version == stored.version;
+    bool newest = &other == &known.back();
+    if (same(other) && (this_version || (stored.version.empty() && newest)))
+      return json_response(Surface::V1, 201, put_body(other, warnings));
+    if (this_version)
+      return Error{ErrorCode::Conflict,
+                   "version '" + stored.version + "' of '" + stored.name +
+                       "' exists with another content; versions do not change"};
+  }
+  if (known.size() >= kVersionsMax)
+    return Error{ErrorCode::Conflict, "'" + stored.name + "' has as many versions as it may have"};
+  stored.number = known.empty() ? 1 : known.back().number + 1;
+  auto taken = [&](const std::string& version) {
+    for (const StoredDefinition& other : known)
+      if (other.version == version) return true;
+    return false;
+  };
+  for (uint32_t n = stored.number; stored.version.empty(); ++n)
+    if (std::string label = "v" + std::to_string(n); !taken(label)) stored.version = label;
+  stored.created_ms = frame.now_ms();
+  put_doc(frame, DocKind::Definition, definition_key(stored.name, stored.version),
+          codec::encoded(stored));
+  put_doc(frame, DocKind::Definition, stored.name, stored.version);
+  http::Response response = json_response(Surface::V1, 201, put_body(stored, warnings));
+  response.headers.emplace_back("Location", "/v1/definitions/" + http::percent_encode(stored.name));
+  return response;
+}
+
+Status check_schema(Fields& fields, std::string_view name) {
+  std::string text = fields.raw(name);
+  if (text.empty()) return ok_status();
+  PAWL_TRY(Value schema, Value::parse(text));
+  auto compiled = expr::JsonSchema::compile(schema);
+  if (!compiled.ok()) fields.complain(name, compiled.error().message);
+  return ok_status();
+}
+
+void put(App& app, Call&& call) {
+  auto doc = parse_definition_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  bool wrapped = fields.has("definition");
+  if (!wrapped && !fields.has("steps")) fields.complain("definition", "is required");
+  refuse_unknown(call, fields,
+                 {"name", "definition", "description", "version", "input_schema", "output_schema",
+                  "triggers", "agent_id", "category", "features", "tags"},
+                 wrapped);
+  std::string text(doc->root().raw());
+  if (auto inner = fields.find("definition"))
+    text = inner->is_string() ? inner->string() : std::string(inner->raw());
+  plan::ReadResult read = read_given(app, call, text);
+  StoredDefinition stored;
+  stored.name = fields.text("name");
+  if (stored.name.empty()) stored.name = fields.text("workflow_id");
+  if (stored.name.empty() && read.valid()) stored.name = read.script->name;
+  if (!is_name(stored.name))
+    fields.complain("name", "is required: up to 255 characters without '/' or control characters");
+  stored.version = fields.text("version");
+  if (stored.version.size() > 64) fields.complain("version", "must be at most 64 bytes");
+  stored.description = fields.text("description");
+  for (std::string_view name : {"input_schema", "output_schema"})
+    if (Status checked = check_schema(fields, name); !checked.ok())
+      return call.fail(checked.error());
+  stored.input_schema = fields.raw("input_schema");
+  stored.output_schema = fields.raw("output_schema");
+  stored.triggers = fields.raw("triggers");
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
+  if (!read.valid()) return call.fail(fault_error(read, wrapped ? "definition" : ""));
+  stored.canonical = read.canonical;
+  std::string warnings = faults_json(read.warnings);
+  app.decide(std::move(call), [stored, warnings](Frame& frame) -> Result<http::Response> {
+    return put_decided(frame, stored, warnings);
+  });
+}
+
+void validate(App& app, Call&& call) {
+  auto doc = parse_definition_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  auto given = fields.find("definition");
+  std::string text(given ? given->raw() : doc->root().raw());
+  if (given && given->is_string()) text = given->string();
+  plan::ReadResult read = read_given(app, call, text);
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().field_bool("valid", read.valid());
+  w.field_raw("errors", faults_json(read.errors)).field_raw("warnings", faults_json(read.warnings));
+  w.end_object();
+  call.answer(json_response(Surface::V1, 200, std::move(body)));
+}
+
+void get(App& app, Call&& call) {
+  std::string name = call.params[0];
+  std::string version = call.query("version");
+  app.decide(std::move(call), [name, version](Frame& frame) -> Result<http::Response> {
+    StoredDefinition stored;
+    if (find_definition(frame.state(), name, version, stored) == nullptr)
+      return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
+    std::string body;
+    json::Writer w(body);
+    w.begin_object();
+    write_definition(w, stored, true);
+    w.key("versions").begin_array();
+    for (const StoredDefinition& each : versions_of(frame.state(), name, false))
+      w.string(each.version);
+    w.end_array().end_object();
+    return json_response(Surface::V1, 200, std::move(body));
+  });
+}
+
+void list(App& app, Call&& call) {
+  auto page = parse_page(call);
+  if (!page.ok()) return call.fail(page.error());
+  app.decide(std::move(call), [page = *page](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(PageWindow window, PageWindow::open(page));
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key("definitions").begin_array();
+    frame.state().each_doc(DocKind::Definition, "", kDefinitionsMax * 4, [&](const Doc& doc) {
+      if (doc.key.find('\x1f') != doc.key.npos) return true;  // a version, not the name
+      StoredDefinition stored;
+      if (find_definition(frame.state(), doc.key, "", stored) == nullptr) return true;
+      if (!window.takes(doc.key)) return true;
+      w.begin_object();
+      write_definition(w, stored, false);
+      w.end_object();
+      return true;
+    });
+    w.end_array();
+    write_pagination(w, page, window.end());
+    w.end_object();
+    return json_response(Surface::V1, 200, std::move(body));
+  });
+}
+
+size_t live_runs(const State& state, const std::string& name, const std::string& version) {
+  size_t live = 0;
+  state.each_run(RunId(), true, kRunsLookedAt, [&](const Run& run) {
+    if (run.script && !is_terminal(run.state) && run.script->definition == name &&
+        (version.empty() || run.script->version == version))
+      ++live;
+    return true;
+  });
+  return live;
+}
+
+void remove(App& app, Call&& call) {
+  std::string name = call.params[0];
+  std::string version = call.query("version");
+  bool force = call.query("force") == "true";
+  app.decide(std::move(call), [name, version, force](Frame& frame) -> Result<http::Response> {
+    std::vector<StoredDefinition> known = versions_of(frame.state(), name, false);
+    if (!version.empty())
+      std::erase_if(known, [&](const auto& each) { return each.version != version; });
+    if (known.empty()) return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
+    size_t live = live_runs(frame.state(), name, version);
+    if (live > 0 && !force)
+      return Error{ErrorCode::Conflict,
+                   "Cannot unregister workflow with " + std::to_string(live) +
+                       " running instances (force=true removes it; they go on)"};
+    // The text stays: runs, finished ones too, are shown with it.
+    for (StoredDefinition& stored : known) {
+      stored.removed = true;
+      put_doc(frame, DocKind::Definition, definition_key(name, stored.version),
+              codec::encoded(stored));
+    }
+    std::vector<StoredDefinition> left = versions_of(frame.state(), name, false);
+    if (left.empty()) {
+      PAWL_TRY_DO(delete_doc(frame, DocKind::Definition, name));
+    } else {
+      put_doc(frame, DocKind::Definition, name, left.back().version);
+    }
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().field("name", name).key("removed").begin_array();
+    for (const StoredDefinition& stored : known) w.string(stored.version);
+    w.end_array().end_object();
+    return json_response(Surface::V1, 200, std::move(body));
+  });
+}
+
+void diagram(App& app, Call&& call) {
+  auto format = plan::parse_diagram_format(call.query("format"));
+  if (!format.ok()) return call.fail(format.error());
+  std::string name = call.params[0];
+  std::string version = call.query("version");
+  app.decide(std::move(call),
+             [name, version, format = *format](Frame& frame) -> Result<http::Response> {
+               StoredDefinition stored;
+               if (find_definition(frame.state(), name, version, stored) == nullptr)
+                 return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
+               const plan::Script* script = frame.state().compiled_plan(stored.canonical);
+               if (script == nullptr)
+                 return Error{ErrorCode::Internal, "the definition cannot be compiled"};
+               http::Response response;
+               response.status = 200;
+               response.content_type = std::string(plan::diagram_content_type(format));
+               response.body = plan::draw_diagram(*script, format);
+               return response;
+             });
+}
+
+void schema(App&, Call&& call) {
+  http::Response response = json_response(Surface::V1, 200, plan::definition_schema().json());
+  response.content_type = "application/schema+json";
+  call.answer(std::move(response));
+}
+
+}  // namespace
+
+void add_definition_routes(Router& router) {
+  router.add({"POST", "/v1/definitions", Scope::Write, Surface::V1, put});
+  router.add({"POST", "/v1/definitions/validate", Scope::Read, Surface::V1, validate});
+  router.add({"GET", "/v1/definitions", Scope::Read, Surface::V1, list});
+  router.add({"GET", "/v1/definitions/schema", Scope::Read, Surface::V1, schema});
+  router.add({"GET", "/v1/definitions/{name}", Scope::Read, Surface::V1, get});
+  router.add({"DELETE", "/v1/definitions/{name}", Scope::Write, Surface::V1, remove});
+  router.add({"GET", "/v1/definitions/{name}/diagram", Scope::Read, Surface::V1, diagram});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,380 @@
+#include "api/effect_dispatcher.h"
+
+#include <chrono>
+#include <filesystem>
+
+#include "api/ojs/parse_workflow.h"
+#include "base/log.h"
+#include "kernel/breakers.h"
+#include "kernel/push_jobs.h"
+#include "kernel/run_flow.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr std::chrono::milliseconds kBacklogPause{5};
+
+// The answers of one release, handed to the engine together.
+thread_local std::vector<TaskPtr>* gathering = nullptr;
+
+class Receipt : public Task {
+ public:
+  Receipt(const RunId& run, uint32_t effect, StepOutcome outcome)
+      : run_(run), effect_(effect), outcome_(std::move(outcome)) {}
+
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    effect_done(frame, run_, effect_, outcome_);
+    return std::nullopt;
+  }
+  void durable() override {}
+  void refuse(const Error&) override {}  // asked again after the restart
+
+ private:
+  RunId run_;
+  uint32_t effect_;
+  StepOutcome outcome_;
+};
+
+// Makes the job or the composition that fills a step's place.
+class Enqueue : public Task {
+ public:
+  Enqueue(EffectRequest request, int64_t now_ms) : request_(std::move(request)), now_ms_(now_ms) {}
+
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    const Run* run = frame.state().find_run(request_.run);
+    if (run == nullptr || !run->script || run->script->step_of_effect(request_.effect) == nullptr)
+      return std::nullopt;
+    Status made = make(frame, *run);
+    if (made.ok()) return std::nullopt;
+    StepOutcome outcome;
+    bool full = made.error().code == ErrorCode::QueueFull;
+    outcome.error = {full ? "QUEUE_FULL" : "VALIDATION_ERROR", made.error().message, "", ""};
+    outcome.retryable = full;
+    effect_done(frame, request_.run, request_.effect, outcome);
+    return std::nullopt;
+  }
+  void durable() override {}
+  void refuse(const Error&) override {}
+
+ private:
+  Status make(Frame& frame, const Run& run) {
+    JobParent parent{request_.run, request_.effect};
+    EnvelopeRules rules{.now_ms = now_ms_, .tenant = request_.tenant};
+    if (request_.kind == EffectKind::Composition) {
+      std::string body = request_.params.json();
+      PAWL_TRY(json::Doc doc, json::parse(body));
+      PAWL_TRY(PlanNode plan, parse_workflow(doc.root(), rules));
+      return create_child_run(frame, plan, parent, request_.tenant);
+    }
+    std::string body = envelope().json();
+    PAWL_TRY(json::Doc doc, json::parse(body));
+    PAWL_TRY(NewJob job, parse_job(doc.root(), rules));
+    job.parent = parent;
+    job.id = JobId(child_id(run, request_.effect));
+    PAWL_TRY_DO(place_job(frame, job));
+    return ok_status();
+  }
+
+  Value envelope() const {
+    Value::Object job;
+    if (request_.options.is_object()) job = request_.options.as_object();
+    job.set("type", request_.job_type);
+    job.set("queue", request_.queue.empty() ? "default" : request_.queue);
+    job.set("args", request_.params.is_array()  ? request_.params
+                    : request_.params.is_null() ? Value(Value::Array{})
+                                                : Value(Value::Array{request_.params}));
+    Value::Object meta;
+    if (const Value* given = job.find("meta"); given != nullptr && given->is_object())
+      meta = given->as_object();
+    meta.set("run_id", request_.run.text());
+    meta.set("step_id", request_.step);
+    meta.set("task_id", request_.run.text() + "-" + request_.step);
+    meta.set("idempotency_key",
+             request_.run.text() + "/" + request_.step + "/" + std::to_string(request_.attempt));
+    job.set("meta", std::move(meta));
+    return job;
+  }
+
+  EffectRequest request_;
+  int64_t now_ms_;
+};
+
+// Opens secrets as an expression asks for them.
+class VaultSecrets : public SecretSource {
+ public:
+  VaultSecrets(const State& state, const actions::Vault* vault) : state_(state), vault_(vault) {}
+
+  std::optional<std::string> find(std::string_view name) const override {
+    const Doc* doc = vault_ == nullptr ? nullptr : state_.find_doc(DocKind::Secret, name);
+    if (doc == nullptr) return std::nullopt;
+    auto opened = vault_->unseal(name, doc->value);
+    if (opened.ok()) return std::move(opened).value();
+    log::error("a secret cannot be opened", {{"name", std::string(name)}});
+    return std::nullopt;
+  }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    state_.each_doc(DocKind::Secret, "", SIZE_MAX,
+                    [&](const Doc& doc) { return names.push_back(doc.key), true; });
+    return names;
+  }
+
+ private:
+  const State& state_;
+  const actions::Vault* vault_;
+};
+
+void blot_out(Value& value, const std::vector<expr::Secret>& secrets) {
+  if (value.is_string()) {
+    value = Value(expr::redact(value.as_string(), secrets));
+  } else if (value.is_array()) {
+    for (Value& element : value.as_array()) blot_out(element, secrets);
+  } else if (value.is_object()) {
+    Value::Object clean;
+    for (Value::Member member : value.as_object()) {
+      blot_out(member.value, secrets);
+      clean.set(expr::redact(member.key, secrets), std::move(member.value));
+    }
+    value = std::move(clean);
+  }
+}
+
+StepOutcome outcome_of(const actions::ActionOutcome& done,
+                       const std::vector<expr::Secret>& secrets) {
+  StepOutcome outcome;
+  outcome.ok = done.ok;
+  Value output = done.output;
+  Value details = done.details;
+  if (!secrets.empty()) {
+    blot_out(output, secrets);
+    blot_out(details, secrets);
+  }
+  if (done.ok) {
+    outcome.output = output.json();
+    return outcome;
+  }
+  outcome.error.code = done.code;
+  outcome.error.message = secrets.empty() ? done.message : expr::redact(done.message, secrets);
+  if (!details.is_null()) outcome.error.details = details.json();
+  outcome.retryable = done.retryable;
+  return outcome;
+}
+
+}  // namespace
+
+struct EffectDispatcher::Work {
+  bool cancel = false;
+  EffectRequest request;
+  std::string breaker;
+  bool probe = false;
+  std::optional<StepOutcome> refusal;  // known before anything was tried
+};
+
+class EffectDispatcher::Prepared : public PreparedEffects {
+ public:
+  Prepared(EffectDispatcher& dispatcher, std::vector<Work> work)
+      : dispatcher_(dispatcher), work_(std::move(work)) {}
+
+  void release() override {
+    std::vector<TaskPtr> answers;
+    gathering = &answers;
+    for (Work& work : work_) dispatcher_.start(std::move(work));
+    gathering = nullptr;
+    for (TaskPtr& answer : answers) dispatcher_.submit(std::move(answer));
+  }
+
+ private:
+  EffectDispatcher& dispatcher_;
+  std::vector<Work> work_;
+};
+
+EffectDispatcher::EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault,
+                                   std::string work_root, Clock& clock)
+    : runner_(runner), vault_(vault), work_root_(std::move(work_root)), clock_(clock) {
+  backlog_thread_ = std::thread([this] { run_backlog(); });
+}
+
+EffectDispatcher::~EffectDispatcher() {
+  stop();
+  backlog_thread_.join();
+}
+
+void EffectDispatcher::attach(Engine& engine) {
+  {
+    std::lock_guard lock(mutex_);
+    engine_ = &engine;
+  }
+  wakes_.notify_all();
+}
+
+void EffectDispatcher::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    engine_ = nullptr;
+  }
+  wakes_.notify_all();
+}
+
+// --- on the engine thread
+
+std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
+                                                           std::vector<EffectNote> notes,
+                                                           int64_t now_ms) {
+  VaultSecrets secrets(state, vault_);
+  std::vector<Work> list;
+  for (const EffectNote& note : notes) {
+    Work work;
+    if (note.cancel) {
+      work.cancel = true;
+      work.request.run = note.run;
+      work.request.effect = note.effect;
+      list.push_back(std::move(work));
+      continue;
+    }
+    auto request = effect_request(state, note, secrets, now_ms);
+    if (!request.ok()) {
+      work.request.run = note.run;
+      work.request.effect = note.effect;
+      work.refusal = StepOutcome{};
+      work.refusal->error = {"INTERPOLATION_ERROR", request.error().message, "", ""};
+      list.push_back(std::move(work));
+      continue;
+    }
+    if (request->kind == EffectKind::Gone) continue;
+    work.request = std::move(request).value();
+    if (work.request.kind == EffectKind::Action) {
+      work.breaker = actions::breaker_key(work.request.action, work.request.params);
+      Breaker breaker = work.breaker.empty() ? Breaker{} : find_breaker(state, work.breaker);
+      work.probe = breaker.open_until_ms != 0;
+      if (breaker.open_until_ms > now_ms) {
+        work.refusal = StepOutcome{};
+        work.refusal->error = {"CIRCUIT_OPEN",
+                               "the circuit breaker of '" + work.breaker + "' is open after " +
+                                   std::to_string(breaker.failures) + " failures",
+                               "", ""};
+      }
+    }
+    list.push_back(std::move(work));
+  }
+  if (list.empty()) return nullptr;
+  return std::make_unique<Prepared>(*this, std::move(list));
+}
+
+// --- once it is durable
+
+void EffectDispatcher::start(Work&& work) {
+  Key key{work.request.run, work.request.effect};
+  if (work.cancel) {
+    uint64_t handle = 0;
+    {
+      std::lock_guard lock(mutex_);
+      auto at = handles_.find(key);
+      if (at == handles_.end()) return;
+      handle = at->second;
+    }
+    return runner_.cancel(handle);
+  }
+  if (work.refusal)
+    return submit(std::make_shared<Receipt>(key.first, key.second, std::move(*work.refusal)));
+  if (work.request.kind != EffectKind::Action)
+    return submit(std::make_shared<Enqueue>(std::move(work.request), clock_.now_ms()));
+  start_action(std::move(work));
+}
+
+void EffectDispatcher::start_action(Work&& given) {
+  auto work = std::make_shared<Work>(std::move(given));
+  Key key{work->request.run, work->request.effect};
+  if (work->probe) {
+    std::unique_lock lock(mutex_);
+    if (!probing_.insert(work->breaker).second) {
+      lock.unlock();
+      StepOutcome outcome;
+      outcome.error = {
+          "CIRCUIT_OPEN",
+          "the circuit breaker of '" + work->breaker + "' lets one attempt through at a time", "",
+          ""};
+      return submit(std::make_shared<Receipt>(key.first, key.second, std::move(outcome)));
+    }
+  }
+  actions::ActionRequest request;
+  request.name = work->request.action;
+  request.params = std::move(work->request.params);
+  request.scope = std::move(work->request.scope);
+  request.run_id = work->request.run.text();
+  request.step_id = work->request.step;
+  request.idempotency_key =
+      request.run_id + "/" + request.step_id + "/" + std::to_string(work->request.attempt);
+  request.timeout_ms = work->request.timeout_ms;
+  request.work_directory = work_directory(request.run_id, request.name);
+  // The action may be done before start() returns: a handle is only kept for one that is not.
+  auto done = std::make_shared<std::atomic<bool>>(false);
+  uint64_t handle =
+      runner_.start(std::move(request), [this, key, work, done](actions::ActionOutcome outcome) {
+        done->store(true);
+        answered(key, *work, outcome);
+      });
+  std::lock_guard lock(mutex_);
+  if (!done->load()) handles_[key] = handle;
+}
+
+void EffectDispatcher::answered(const Key& key, Work& work, const actions::ActionOutcome& outcome) {
+  {
+    std::lock_guard lock(mutex_);
+    handles_.erase(key);
+    if (work.probe) probing_.erase(work.breaker);
+  }
+  StepOutcome answer = outcome_of(outcome, work.request.secrets);
+  answer.breaker = work.breaker;
+  submit(std::make_shared<Receipt>(key.first, key.second, std::move(answer)));
+}
+
+void EffectDispatcher::submit(TaskPtr task) {
+  if (gathering != nullptr) return gathering->push_back(std::move(task));
+  Engine* engine = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopped_) return;
+    engine = backlog_.empty() ? engine_ : nullptr;
+  }
+  if (engine != nullptr && engine->submit(task).ok()) return;
+  {
+    std::lock_guard lock(mutex_);
+    backlog_.push_back(std::move(task));
+  }
+  wakes_.notify_one();
+}
+
+// Answers that found the engine full, or not there yet, wait here and go first.
+void EffectDispatcher::run_backlog() {
+  std::unique_lock lock(mutex_);
+  while (!stopped_) {
+    wakes_.wait(lock, [&] { return stopped_ || (engine_ != nullptr && !backlog_.empty()); });
+    if (stopped_) return;
+    Engine* engine = engine_;
+    TaskPtr task = backlog_.front();
+    lock.unlock();
+    Status taken = engine->submit(task);
+    lock.lock();
+    if (taken.ok()) {
+      backlog_.pop_front();
+    } else if (taken.error().code == ErrorCode::Overloaded) {
+      wakes_.wait_for(lock, kBacklogPause, [&] { return stopped_; });
+    } else {
+      backlog_.clear();  // the engine has stopped or failed: asked again after the restart
+    }
+  }
+}
+
+std::string EffectDispatcher::work_directory(const std::string& run, const std::string& action) {
+  bool needs = action.rfind("fs.", 0) == 0 || action.rfind("shell.", 0) == 0;
+  if (!needs || work_root_.empty()) return work_root_;
+  std::filesystem::path path = std::filesystem::path(work_root_) / run;
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed)
+    log::error("no work directory", {{"path", path.string()}, {"error", failed.message()}});
+  return path.string();
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,70 @@
+// EffectDispatcher: carries out what runs of definitions ask for, and brings the answers back.
+//
+// Actions go to the runner; jobs and compositions become Open Job Spec jobs whose parent is the
+// step. Parameters are filled in from the state as it was committed; secrets are opened here, live
+// in memory only, and are blotted out of every answer. An answer is submitted until the engine
+// takes it or stops: then the effect is asked for again after the restart, under the same
+// idempotency key.
+//
+// Threads: prepare() on the engine's, release on the committing one, answers from any.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "actions/action.h"
+#include "actions/vault.h"
+#include "engine/engine.h"
+#include "kernel/script_commands.h"
+
+namespace pawl::api {
+
+class EffectDispatcher : public EffectSink {
+ public:
+  // `work_root`: where runs get a directory each for their files; "" = the process's own.
+  EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault,
+                   std::string work_root, Clock& clock);
+  ~EffectDispatcher() override;
+
+  // What was asked for before the engine was there is done now.
+  void attach(Engine& engine);
+  // No answer is submitted any more. Call before the engine goes.
+  void stop();
+
+  std::unique_ptr<PreparedEffects> prepare(const State& state, std::vector<EffectNote> notes,
+                                           int64_t now_ms) override;
+
+ private:
+  class Prepared;
+  struct Work;
+  using Key = std::pair<RunId, uint32_t>;
+
+  void start(Work&& work);
+  void start_action(Work&& work);
+  void answered(const Key& key, Work& work, const actions::ActionOutcome& outcome);
+  void submit(TaskPtr task);
+  void run_backlog();
+  std::string work_directory(const std::string& run, const std::string& action);
+
+  actions::ActionRunner& runner_;
+  const actions::Vault* vault_;
+  std::string work_root_;
+  Clock& clock_;
+
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  Engine* engine_ = nullptr;         // guarded by mutex_
+  bool stopped_ = false;             // guarded by mutex_
+  std::map<Key, uint64_t> handles_;  // guarded by mutex_: what is under way
+  std::set<std::string> probing_;    // guarded by mutex_: breakers that let one attempt through
+  std::deque<TaskPtr> backlog_;      // guarded by mutex_: answers the engine had no room for
+  std::thread backlog_thread_;
+};
+
+}  // namespace pawl::api

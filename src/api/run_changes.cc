@@ -1,0 +1,89 @@
+// POST /v1/runs/{id}/cancel and …/retry: every kind of run.
+#include "api/app.h"
+#include "api/body.h"
+#include "api/definition_faults.h"
+#include "api/routes.h"
+#include "api/runs.h"
+#include "kernel/run_flow.h"
+#include "kernel/script_commands.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kReasonBytesMax = 1024;
+
+http::Response changed(const State& state, const RunId& id) {
+  return json_response(Surface::V1, 200, run_body(state, *state.find_run(id), {}));
+}
+
+void cancel(App& app, Call&& call) {
+  auto doc = parse_body(call, true);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  refuse_unknown(call, fields, {"reason", "rollback"});
+  std::string reason = fields.text("reason", "cancelled by request");
+  bool rollback = fields.boolean("rollback", false);
+  if (reason.size() > kReasonBytesMax)
+    fields.complain("reason", "must be at most " + std::to_string(kReasonBytesMax) + " bytes");
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
+  std::string text = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call),
+             [text, tenant, reason, rollback](Frame& frame) -> Result<http::Response> {
+               PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
+               RunId id = run->id;
+               if (rollback && !run->script)
+                 return Error{ErrorCode::InvalidRequest,
+                              "only runs of definitions have something to roll back"};
+               PAWL_TRY_DO(run->script ? cancel_script(frame, id, reason, rollback)
+                                       : cancel_run(frame, id, reason));
+               return changed(frame.state(), id);
+             });
+}
+
+http::Response preview_of(const RetryPlan& plan) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().key("again").begin_array();
+  for (const std::string& step : plan.again) w.string(step);
+  w.end_array().key("kept").begin_array();
+  for (const std::string& step : plan.kept) w.string(step);
+  w.end_array().end_object();
+  return json_response(Surface::V1, 200, std::move(body));
+}
+
+void retry(App& app, Call&& call) {
+  auto doc = parse_body(call, true);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  refuse_unknown(call, fields, {"from_step", "inputs", "preview", "reason"});
+  std::string from = fields.text("from_step");
+  std::string inputs = fields.raw("inputs");
+  bool preview = fields.boolean("preview", false);
+  if (!inputs.empty() && inputs[0] != '{') fields.complain("inputs", "must be an object");
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
+  std::string text = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [=](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
+    RunId id = run->id;
+    if (run->script) {
+      PAWL_TRY(RetryPlan plan, retry_script(frame, id, from, inputs, preview));
+      return preview ? preview_of(plan) : changed(frame.state(), id);
+    }
+    if (!from.empty() || !inputs.empty() || preview)
+      return Error{ErrorCode::InvalidRequest,
+                   "from_step, inputs and preview are for runs of definitions"};
+    PAWL_TRY_DO(retry_run(frame, id));
+    return changed(frame.state(), id);
+  });
+}
+
+}  // namespace
+
+void add_run_change_routes(Router& router) {
+  router.add({"POST", "/v1/runs/{id}/cancel", Scope::Write, Surface::V1, cancel});
+  router.add({"POST", "/v1/runs/{id}/retry", Scope::Write, Surface::V1, retry});
+}
+
+}  // namespace pawl::api

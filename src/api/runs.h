@@ -1,0 +1,23 @@
+// Runs of every kind in the words of /v1: shared by the calls that show them and those that change
+// them. Engine thread.
+#pragma once
+
+#include <string>
+
+#include "kernel/state.h"
+
+namespace pawl::api {
+
+constexpr uint32_t kStepsShownUsual = 1000;
+
+struct StepWindow {
+  uint32_t from = 0;
+  uint32_t count = kStepsShownUsual;
+};
+
+std::string run_body(const State& state, const Run& run, const StepWindow& window);
+// NotFound for a run of another tenant too.
+Result<const Run*> visible_run(const State& state, const std::string& text,
+                               const std::string& tenant);
+
+}  // namespace pawl::api

@@ -1,0 +1,250 @@
+// POST /v1/runs and what can be asked of a definition's run: signals, pause, resume, extend,
+// diagram.
+#include "api/app.h"
+#include "api/body.h"
+#include "api/definition_faults.h"
+#include "api/ojs/parse_workflow.h"
+#include "api/ojs/render_workflow.h"
+#include "api/render_script.h"
+#include "api/routes.h"
+#include "base/time.h"
+#include "http/url.h"
+#include "kernel/script_commands.h"
+#include "plan/diagram.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr int64_t kWaitMsMax = 60'000;
+constexpr size_t kIdBytesMax = 255;
+constexpr size_t kSignalNameMax = 255;
+
+Result<const Run*> visible_script(const State& state, const std::string& text,
+                                  const std::string& tenant) {
+  const Run* run = state.find_run(workflow_id(text));
+  if (run == nullptr || (!tenant.empty() && run->tenant != tenant))
+    return Error{ErrorCode::NotFound, "run " + text.substr(0, 128) + " not found"};
+  if (!run->script)
+    return Error{ErrorCode::Conflict, "run " + text.substr(0, 128) + " is a " +
+                                          std::string(kind_name(run->kind)) +
+                                          ", not a run of a definition"};
+  return run;
+}
+
+http::Response run_response(const State& state, const RunId& id, int status) {
+  const Run& run = *state.find_run(id);
+  http::Response response = json_response(Surface::V1, status, script_run_body(state, run, {}));
+  if (status == 201)
+    response.headers.emplace_back("Location",
+                                  "/v1/runs/" + http::percent_encode(workflow_id_text(run)));
+  return response;
+}
+
+// --- starting
+
+int64_t wait_of(Fields& fields) {
+  auto given = fields.find("wait");
+  if (!given) return 0;
+  int64_t wait_ms = -1;
+  if (given->is_string()) {
+    auto parsed = parse_duration_ms(given->string());
+    if (parsed.ok()) wait_ms = *parsed;
+  } else if (auto seconds = given->as_int()) {
+    wait_ms = *seconds * 1000;
+  }
+  if (wait_ms < 0) fields.complain("wait", "must be a duration such as \"10s\"");
+  return std::min(wait_ms, kWaitMsMax);
+}
+
+Result<StartScript> parse_start(App& app, Call& call, int64_t& wait_ms) {
+  PAWL_TRY(json::Doc doc, parse_definition_body(call));
+  Fields fields(doc.root());
+  refuse_unknown(call, fields,
+                 {"definition", "version", "inputs", "id", "agent_id", "priority", "wait", "params",
+                  "metadata", "name"});
+  StartScript command;
+  auto definition = fields.find("definition");
+  if (!definition) {
+    fields.complain("definition", "is required: a name, or a definition itself");
+  } else if (definition->is_string()) {
+    command.definition = definition->string();
+  } else if (definition->is_object()) {
+    plan::ReadResult read = read_given(app, call, std::string(definition->raw()));
+    if (!read.valid()) return fault_error(read, "definition");
+    command.source = read.canonical;
+    command.definition = fields.text("name", read.script->name);
+  } else {
+    fields.complain("definition", "must be a name or an object");
+  }
+  command.version = fields.text("version");
+  command.inputs = fields.raw(fields.has("inputs") ? "inputs" : "params");
+  if (!command.inputs.empty() && command.inputs[0] != '{')
+    fields.complain("inputs", "must be an object");
+  command.agent_id = fields.text("agent_id");
+  command.priority = static_cast<int32_t>(fields.integer("priority", 0, -1000, 1000));
+  command.meta = fields.raw("metadata");
+  wait_ms = wait_of(fields);
+  std::string id = fields.text("id");
+  if (id.size() > kIdBytesMax) fields.complain("id", "must be at most 255 bytes");
+  if (!id.empty()) {
+    command.id = workflow_id(id);
+    if (!RunId::parse(id)) command.client_id = id;
+  }
+  command.tenant = call.tenant;
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidContent);
+  return command;
+}
+
+void start(App& app, Call&& call) {
+  int64_t wait_ms = 0;
+  auto command = parse_start(app, call, wait_ms);
+  if (!command.ok()) return call.fail(command.error());
+  RunId begun;
+  int64_t until_ms = 0;
+  app.decide_and_wait(
+      std::move(call),
+      [command = std::move(command).value(), wait_ms, begun, until_ms](
+          Frame& frame, std::optional<Parking>& wait) mutable -> Result<http::Response> {
+        if (begun.is_nil()) {
+          PAWL_TRY(begun, start_script(frame, command));
+          until_ms = frame.now_ms() + wait_ms;
+        }
+        const Run* run = frame.state().find_run(begun);
+        if (run == nullptr) return Error{ErrorCode::NotFound, "the run was deleted meanwhile"};
+        bool settled = is_terminal(run->state) || run->script->status == ScriptStatus::Suspended;
+        if (!settled && frame.now_ms() < until_ms) wait = Parking{{parking_of(begun)}, until_ms, 0};
+        return run_response(frame.state(), begun, 201);
+      });
+}
+
+// --- steering
+
+template <class Act>  // Status act(Frame&, const RunId&)
+void change(App& app, Call&& call, Act act) {
+  std::string text = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [text, tenant, act](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(const Run* run, visible_script(frame.state(), text, tenant));
+    RunId id = run->id;
+    PAWL_TRY_DO(act(frame, id));
+    return run_response(frame.state(), id, 200);
+  });
+}
+
+void signal(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  refuse_unknown(call, fields,
+                 {"type", "signal_type", "step_id", "payload", "agent_id", "reasoning"});
+  ScriptSignal signal;
+  signal.type = fields.text(fields.has("type") ? "type" : "signal_type");
+  if (signal.type.empty() || signal.type.size() > kSignalNameMax)
+    fields.complain("type",
+                    "is required: decision, data, cancel, retry, skip, or a name of your own");
+  signal.step = fields.text("step_id");
+  signal.payload = fields.raw("payload");
+  signal.agent_id = fields.text("agent_id");
+  signal.reasoning = fields.text("reasoning");
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
+  change(app, std::move(call),
+         [signal](Frame& frame, const RunId& id) { return signal_script(frame, id, signal); });
+}
+
+void pause(App& app, Call&& call) {
+  auto doc = parse_body(call, true);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  refuse_unknown(call, fields, {"mode", "reason"});
+  std::string mode = fields.text("mode", "drain");
+  if (mode != "drain" && mode != "now") fields.complain("mode", "must be drain or now");
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
+  change(app, std::move(call), [now = mode == "now"](Frame& frame, const RunId& id) {
+    return pause_script(frame, id, now);
+  });
+}
+
+void resume(App& app, Call&& call) {
+  change(app, std::move(call),
+         [](Frame& frame, const RunId& id) { return resume_script(frame, id); });
+}
+
+// The run's text with the new steps behind the old ones, checked as a whole.
+Result<std::string> extended(App& app, const State& state, const Run& run, const Value& steps) {
+  std::string canonical = run.script->source;
+  if (canonical.empty()) {
+    const Doc* doc = state.find_doc(DocKind::Definition,
+                                    definition_key(run.script->definition, run.script->version));
+    StoredDefinition stored;
+    if (doc == nullptr || !codec::decode(doc->value, stored))
+      return Error{ErrorCode::Conflict, "the text of its definition is gone"};
+    canonical = stored.canonical;
+  }
+  PAWL_TRY(Value definition, Value::parse(canonical));
+  Value* list = definition.is_object() ? definition.as_object().find("steps") : nullptr;
+  if (list == nullptr || !list->is_array())
+    return Error{ErrorCode::Conflict, "its definition has no steps"};
+  for (const Value& step : steps.as_array()) list->as_array().push_back(step);
+  plan::ReadOptions options;
+  const std::vector<std::string>& known = app.config().action_names;
+  if (!known.empty()) options.actions = &known;
+  plan::ReadResult read = plan::read_definition(definition, options);
+  if (!read.valid()) return fault_error(read, "");
+  return read.canonical;
+}
+
+void extend(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  refuse_unknown(call, fields, {"steps", "reason", "agent_id"});
+  auto steps = Value::parse(fields.raw("steps", "null"));
+  if (!steps.ok() || !steps->is_array() || steps->as_array().empty())
+    fields.complain("steps", "is required: a list of steps");
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
+  std::string data(doc->root().raw());
+  std::string text = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call),
+             [&app, text, tenant, data,
+              steps = std::move(steps).value()](Frame& frame) -> Result<http::Response> {
+               PAWL_TRY(const Run* run, visible_script(frame.state(), text, tenant));
+               PAWL_TRY(std::string canonical, extended(app, frame.state(), *run, steps));
+               RunId id = run->id;
+               PAWL_TRY_DO(extend_script(frame, id, canonical, data));
+               return run_response(frame.state(), id, 200);
+             });
+}
+
+void diagram(App& app, Call&& call) {
+  auto format = plan::parse_diagram_format(call.query("format"));
+  if (!format.ok()) return call.fail(format.error());
+  std::string text = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call),
+             [text, tenant, format = *format](Frame& frame) -> Result<http::Response> {
+               PAWL_TRY(const Run* run, visible_script(frame.state(), text, tenant));
+               const plan::Script* script = frame.state().plan_of(*run);
+               if (script == nullptr)
+                 return Error{ErrorCode::NotFound, "the text of its definition is gone"};
+               plan::StepStatuses statuses = step_statuses(frame.state(), *run);
+               http::Response response;
+               response.status = 200;
+               response.content_type = std::string(plan::diagram_content_type(format));
+               response.body = plan::draw_diagram(*script, format, &statuses);
+               return response;
+             });
+}
+
+}  // namespace
+
+void add_script_routes(Router& router) {
+  router.add({"POST", "/v1/runs", Scope::Write, Surface::V1, start});
+  router.add({"POST", "/v1/runs/{id}/signals", Scope::Write, Surface::V1, signal});
+  router.add({"POST", "/v1/runs/{id}/pause", Scope::Operate, Surface::V1, pause});
+  router.add({"POST", "/v1/runs/{id}/resume", Scope::Operate, Surface::V1, resume});
+  router.add({"POST", "/v1/runs/{id}/extend", Scope::Write, Surface::V1, extend});
+  router.add({"GET", "/v1/runs/{id}/diagram", Scope::Read, Surface::V1, diagram});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,409 @@
+// What happens to runs of definitions: to the run, to its lists of steps (scopes), to its steps.
+//
+// A step is named by its full dotted path, which is what users see; the scope is everything before
+// the last dot. Times are the frame's. Texts called JSON are canonical JSON or empty.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/codec.h"
+#include "base/uuid.h"
+#include "journal/job_events.h"
+
+namespace pawl {
+
+enum class StepState : uint8_t {
+  Pending = 0,
+  Running = 1,
+  Completed = 2,
+  Failed = 3,
+  Skipped = 4,
+  Suspended = 5,  // a decision or a signal holds it
+  Retrying = 6,
+};
+
+// What the step's timer means.
+enum class DueKind : uint8_t {
+  None = 0,
+  Timeout = 1,   // the attempt has taken too long
+  Retry = 2,     // the next attempt begins
+  Wait = 3,      // a wait is over
+  Deadline = 4,  // nobody decided or signalled in time
+};
+
+struct StepError {
+  std::string code;
+  std::string message;
+  std::string details;  // JSON
+  std::string step;     // where it began
+
+  bool empty() const { return code.empty(); }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "code", self.code);
+    visit(2, "message", self.message);
+    visit(3, "details", self.details);
+    visit(4, "step", self.step);
+  }
+};
+
+struct ScriptCreated {
+  RunId run;
+  std::string definition;  // name; empty if it was given inline without one
+  std::string version;
+  std::string source;  // canonical text, if given inline
+  std::string inputs;  // JSON object
+  std::string agent_id;
+  std::string client_id;
+  JobParent parent;
+  std::string tenant;
+  std::string meta;  // JSON
+  int32_t priority = 0;
+  int64_t timeout_ms = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "definition", self.definition);
+    visit(3, "version", self.version);
+    visit(4, "source", self.source);
+    visit(5, "inputs", self.inputs);
+    visit(6, "agent_id", self.agent_id);
+    visit(7, "client_id", self.client_id);
+    visit(8, "parent", self.parent);
+    visit(9, "tenant", self.tenant);
+    visit(10, "meta", self.meta);
+    visit(11, "priority", self.priority);
+    visit(12, "timeout_ms", self.timeout_ms);
+  }
+};
+
+enum class ScriptStatus : uint8_t {
+  Pending = 0,  // waits for its turn among the runs of its definition
+  Active = 1,
+  Suspended = 2,
+  Completed = 3,
+  Failed = 4,
+  Cancelled = 5,
+};
+
+struct ScriptMoved {
+  RunId run;
+  std::string definition;
+  ScriptStatus from = ScriptStatus::Pending;
+  ScriptStatus to = ScriptStatus::Pending;
+  std::string reason;
+  StepError error;
+  std::string output;  // JSON
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "definition", self.definition);
+    visit(3, "from", self.from);
+    visit(4, "to", self.to);
+    visit(5, "reason", self.reason);
+    visit(6, "error", self.error);
+    visit(7, "output", self.output);
+  }
+};
+
+// The steps are done, one way or the other; hooks and compensation may follow before the run ends.
+enum class ScriptPhase : uint8_t { Steps = 0, Rollback = 1, Hooks = 2, Over = 3 };
+
+struct ScriptPhased {
+  RunId run;
+  ScriptPhase phase = ScriptPhase::Steps;
+  ScriptStatus outcome = ScriptStatus::Active;  // what the run will end as
+  std::string reason;
+  StepError error;
+  std::vector<std::string> compensate;  // of a rollback: steps to undo, in this order
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "phase", self.phase);
+    visit(3, "outcome", self.outcome);
+    visit(4, "reason", self.reason);
+    visit(5, "error", self.error);
+    visit(6, "compensate", self.compensate);
+  }
+};
+
+struct ScriptPaused {
+  RunId run;
+  bool paused = false;
+  std::string reason;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "paused", self.paused);
+    visit(3, "reason", self.reason);
+  }
+};
+
+struct ScopeOpened {
+  RunId run;
+  std::string scope;
+  std::string owner;  // the step around it
+  uint32_t list = 0;
+  uint32_t steps = 0;
+  uint32_t dormant = 0;  // how many of them wait to be called upon
+  bool iteration = false;
+  uint32_t index = 0;  // of the iteration or branch
+  std::string item;    // JSON
+  uint32_t owner_position = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "scope", self.scope);
+    visit(10, "owner_position", self.owner_position);
+    visit(3, "owner", self.owner);
+    visit(4, "list", self.list);
+    visit(5, "steps", self.steps);
+    visit(6, "dormant", self.dormant);
+    visit(7, "iteration", self.iteration);
+    visit(8, "index", self.index);
+    visit(9, "item", self.item);
+  }
+};
+
+struct ScopeClosed {
+  RunId run;
+  std::string scope;
+  bool failed = false;
+  StepError error;
+  bool iteration = false;
+  uint32_t index = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "scope", self.scope);
+    visit(3, "failed", self.failed);
+    visit(4, "error", self.error);
+    visit(5, "iteration", self.iteration);
+    visit(6, "index", self.index);
+  }
+};
+
+// What every step event says.
+struct StepEvent {
+  RunId run;
+  std::string step;
+  uint32_t position = 0;  // in its list
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "step", self.step);
+    visit(3, "position", self.position);
+  }
+};
+
+struct StepStarted : StepEvent {
+  std::string type;
+  uint32_t attempt = 0;
+  uint32_t effect = 0;  // what was asked of the outside; 0 = nothing
+  int64_t due_ms = 0;
+  DueKind due = DueKind::None;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    StepEvent::fields(self, visit);
+    visit(10, "type", self.type);
+    visit(11, "attempt", self.attempt);
+    visit(12, "effect", self.effect);
+    visit(13, "due_ms", self.due_ms);
+    visit(14, "due", self.due);
+  }
+};
+
+// It waits for a decision (an id) or a signal (a name).
+struct StepSuspended : StepEvent {
+  std::string decision;
+  std::string signal;
+  int64_t due_ms = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    StepEvent::fields(self, visit);
+    visit(10, "decision", self.decision);
+    visit(11, "signal", self.signal);
+    visit(12, "due_ms", self.due_ms);
+  }
+};
+
+struct StepRetrying : StepEvent {
+  uint32_t attempt = 0;  // the one that failed
+  uint32_t attempts_max = 0;
+  StepError error;
+  int64_t due_ms = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    StepEvent::fields(self, visit);
+    visit(10, "attempt", self.attempt);
+    visit(11, "attempts_max", self.attempts_max);
+    visit(12, "error", self.error);
+    visit(13, "due_ms", self.due_ms);
+  }
+};
+
+struct StepEnded : StepEvent {
+  StepState state = StepState::Pending;
+  std::string output;  // JSON
+  StepError error;
+  std::string reason;    // of a skip
+  bool handled = false;  // it failed, and a fallback takes over, or the error is ignored
+  bool dormant = false;  // it was called upon: nobody counted on its end
+  int64_t duration_ms = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    StepEvent::fields(self, visit);
+    visit(10, "state", self.state);
+    visit(11, "output", self.output);
+    visit(12, "error", self.error);
+    visit(13, "reason", self.reason);
+    visit(14, "handled", self.handled);
+    visit(15, "duration_ms", self.duration_ms);
+    visit(16, "dormant", self.dormant);
+  }
+};
+
+// Something worth telling about a step (or, with an empty step, about the run), under its public
+// name; and what the step has to remember of it.
+struct StepNoted : StepEvent {
+  std::string type;    // condition_evaluated, loop_completed, …
+  std::string data;    // JSON object
+  std::string choice;  // of a condition: the branch; of a race: the winner
+  std::string items;   // of a loop: JSON list
+  uint32_t count = 0;  // of a loop: items; of a parallel: branches
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    StepEvent::fields(self, visit);
+    visit(10, "type", self.type);
+    visit(11, "data", self.data);
+    visit(12, "choice", self.choice);
+    visit(13, "items", self.items);
+    visit(14, "count", self.count);
+  }
+};
+
+struct VariableSet {
+  RunId run;
+  std::string key;
+  std::string value;  // JSON
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "key", self.key);
+    visit(3, "value", self.value);
+  }
+};
+
+struct SignalReceived {
+  RunId run;
+  std::string type;
+  std::string step;
+  std::string payload;  // JSON
+  std::string agent_id;
+  std::string reasoning;
+  bool kept = false;  // nobody waits for it yet
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "type", self.type);
+    visit(3, "step", self.step);
+    visit(4, "payload", self.payload);
+    visit(5, "agent_id", self.agent_id);
+    visit(6, "reasoning", self.reasoning);
+    visit(7, "kept", self.kept);
+  }
+};
+
+// The oldest kept signal that fits was given to a wait.
+struct SignalTaken {
+  RunId run;
+  uint32_t place = 0;  // among the kept ones
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "place", self.place);
+  }
+};
+
+struct StepPlace {
+  std::string step;
+  uint32_t position = 0;
+  bool dormant = false;
+  bool resumed = false;  // it goes on with what it has: lists inside it were reopened
+  uint32_t next = 0;     // of a resumed loop: the iteration after those that stay; 0 = as it was
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "step", self.step);
+    visit(2, "position", self.position);
+    visit(3, "dormant", self.dormant);
+    visit(4, "resumed", self.resumed);
+    visit(5, "next", self.next);
+  }
+};
+
+// A retry: these steps are as if they had never begun, these lists were never entered.
+struct StepsReset {
+  RunId run;
+  std::vector<StepPlace> steps;
+  std::vector<std::string> reopened;  // scopes that go on
+  std::vector<std::string> dropped;   // scopes that vanish with all inside
+  std::string inputs;                 // JSON object, if they were edited
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "steps", self.steps);
+    visit(3, "reopened", self.reopened);
+    visit(4, "dropped", self.dropped);
+    visit(5, "inputs", self.inputs);
+  }
+};
+
+// It has more to do than one frame may hold, and goes on in the next.
+struct ScriptYielded {
+  RunId run;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+  }
+};
+
+// Steps were added to a live run: from now on it follows this text.
+struct ScriptExtended {
+  RunId run;
+  std::string source;
+  uint32_t steps = 0;    // in the root list, now
+  uint32_t dormant = 0;  // of the new ones
+  std::string data;      // JSON: what was asked for
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "source", self.source);
+    visit(3, "steps", self.steps);
+    visit(4, "dormant", self.dormant);
+    visit(5, "data", self.data);
+  }
+};
+
+}  // namespace pawl

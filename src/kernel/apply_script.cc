@@ -1,0 +1,602 @@
+// Runs of definitions in the state: what each event does to them, how their scopes are found, and
+// their rows.
+#include <algorithm>
+
+#include "kernel/keys.h"
+#include "kernel/state.h"
+#include "plan/definition.h"
+
+namespace pawl {
+namespace {
+
+std::string scope_row_key(const RunId& run, std::string_view path) {
+  return run.bytes().append(path);
+}
+
+enum class Mover : uint8_t { Nobody, Outside, Person };
+
+// Who moves this step on.
+Mover mover_of(const StepRecord& record) {
+  if (record.state == StepState::Suspended) return Mover::Person;
+  bool outside = record.effect != 0 || record.state == StepState::Retrying ||
+                 (record.state == StepState::Running && record.due == DueKind::Wait);
+  return outside ? Mover::Outside : Mover::Nobody;
+}
+
+void count(ScriptRun& script, Mover mover, uint32_t by) {
+  if (mover == Mover::Outside) script.busy += by;
+  if (mover == Mover::Person) script.held += by;
+}
+
+RunState run_state_of(ScriptStatus status) {
+  switch (status) {
+    case ScriptStatus::Completed:
+      return RunState::Completed;
+    case ScriptStatus::Failed:
+      return RunState::Failed;
+    case ScriptStatus::Cancelled:
+      return RunState::Cancelled;
+    case ScriptStatus::Pending:
+    case ScriptStatus::Active:
+    case ScriptStatus::Suspended:
+      return RunState::Running;
+  }
+  return RunState::Running;
+}
+
+}  // namespace
+
+// --- scopes
+
+Scope* State::resident_scope(const Run& run, std::string_view path) const {
+  ScriptRun& script = *run.script;
+  auto at = script.scopes.find(path);
+  if (at != script.scopes.end()) return at->second.gone ? nullptr : &at->second;
+  if (!run.row_durable) return nullptr;
+  auto row = cold_.get(Space::Scope, scope_row_key(run.id, path));
+  if (!row) return nullptr;
+  Scope scope;
+  PAWL_CHECK(codec::decode(*row, scope));
+  return &script.scopes.emplace(std::string(path), std::move(scope)).first->second;
+}
+
+const Scope* State::find_scope(const Run& run, std::string_view path) const {
+  return resident_scope(run, path);
+}
+
+const StepRecord* State::find_step(const Run& run, std::string_view step) const {
+  auto [scope_path, id] = split_step(step);
+  const Scope* scope = find_scope(run, scope_path);
+  return scope == nullptr ? nullptr : scope->find(id);
+}
+
+void State::each_scope(const Run& run, std::string_view prefix,
+                       FunctionRef<bool(const Scope&)> visit) const {
+  const auto& resident = run.script->scopes;
+  auto at = resident.lower_bound(prefix);
+  auto fits = [&](std::string_view path) { return path.substr(0, prefix.size()) == prefix; };
+  bool going = true;
+  auto offer_resident_before = [&](const std::string_view* path) {
+    while (going && at != resident.end() && fits(at->first) && (!path || at->first < *path)) {
+      if (!at->second.gone) going = visit(at->second);
+      ++at;
+    }
+    return going;
+  };
+  if (run.row_durable) {
+    std::string low = scope_row_key(run.id, prefix);
+    cold_.scan(Space::Scope, low, prefix_end(low), false, SIZE_MAX,
+               [&](std::string_view key, std::string_view value) {
+                 std::string_view path = key.substr(run.id.bytes().size());
+                 if (!offer_resident_before(&path)) return false;
+                 if (at != resident.end() && at->first == path) return true;  // offered in its turn
+                 Scope scope;
+                 PAWL_CHECK(codec::decode(value, scope));
+                 return going = visit(scope);
+               });
+  }
+  offer_resident_before(nullptr);
+}
+
+// What a run in memory needs of its scopes: the open ones, and when they are due.
+void State::load_script(Run& run) const {
+  ScriptRun& script = *run.script;
+  script.busy_on_disk = !script.effects.empty();
+  if (run.state != RunState::Running) return;
+  if (script.timeout_at_ms != 0) script.dues.emplace(script.timeout_at_ms, kTimeoutDue);
+  if (script.yielded_ms != 0) script.dues.emplace(script.yielded_ms, kYieldDue);
+  for (const std::string& path : script.live) {
+    const Scope* scope = resident_scope(run, path);
+    if (scope == nullptr) continue;
+    for (const StepRecord& record : scope->records)
+      if (record.due_ms != 0) script.dues.emplace(record.due_ms, join_path(path, record.id));
+  }
+}
+
+const plan::Script* State::plan_of(const Run& run) const {
+  ScriptRun& script = *run.script;
+  if (script.plan) return script.plan.get();
+  std::string source = script.source;
+  if (source.empty()) {
+    const Doc* doc =
+        find_doc(DocKind::Definition, definition_key(script.definition, script.version));
+    StoredDefinition stored;
+    if (doc == nullptr || !codec::decode(doc->value, stored)) return nullptr;
+    source = stored.canonical;
+  }
+  script.plan = shared_plan(source);
+  return script.plan.get();
+}
+
+const plan::Script* State::compiled_plan(const std::string& canonical) const {
+  return shared_plan(canonical).get();
+}
+
+std::shared_ptr<const plan::Script> State::shared_plan(const std::string& canonical) const {
+  auto cached = plans_.find(canonical);
+  if (cached != plans_.end()) return cached->second;
+  auto compiled = plan::compile_canonical(canonical);
+  if (!compiled.ok()) return nullptr;
+  if (plans_.size() >= kPlansKeptMax) plans_.clear();  // runs hold on to theirs
+  return plans_.emplace(canonical, std::move(compiled).value()).first->second;
+}
+
+// --- events
+
+Run* State::script_for(const RunId& id, Stamp stamp) {
+  Run* run = run_for(id, stamp);
+  PAWL_CHECK(run == nullptr || run->script != nullptr);
+  return run;
+}
+
+StepRecord* State::step_for(const StepEvent& event, Stamp stamp, Run*& run) {
+  run = script_for(event.run, stamp);
+  if (run == nullptr) return nullptr;
+  Scope* scope = resident_scope(*run, split_step(event.step).first);
+  PAWL_CHECK(scope != nullptr && event.position < scope->records.size());
+  scope->dirty = true;
+  StepRecord& record = scope->records[event.position];
+  if (record.id.empty()) record.id = split_step(event.step).second;
+  return &record;
+}
+
+void State::set_due(Run& run, const std::string& step, StepRecord& record, int64_t due_ms,
+                    DueKind kind) {
+  ScriptRun& script = *run.script;
+  if (record.due_ms != 0) script.dues.erase({record.due_ms, step});
+  record.due_ms = due_ms;
+  record.due = kind;
+  if (due_ms != 0) script.dues.emplace(due_ms, step);
+}
+
+void State::drop_effect(ScriptRun& script, StepRecord& record) {
+  if (record.effect == 0) return;
+  std::erase_if(script.effects,
+                [&](const OpenEffect& open) { return open.effect == record.effect; });
+  record.effect = 0;
+}
+
+// The run's one timer follows the earliest of its steps; a paused run has none.
+void State::update_due(Run& run) {
+  ScriptRun& script = *run.script;
+  int64_t due_ms = script.paused || script.dues.empty() ? 0 : script.dues.begin()->first;
+  if (run.deadline_ms != due_ms) set_deadline(run, due_ms);
+}
+
+void State::apply(const ScriptCreated& event, Stamp stamp) {
+  if (Run* known = resident_run(event.run)) {
+    if (!known->forgotten || known->version >= stamp.sequence) return;  // its row is newer
+    buried_runs_.emplace(known, runs_.take(known->id));
+  }
+  auto fresh = std::make_unique<Run>();
+  fresh->id = event.run;
+  fresh->kind = RunKind::Script;
+  fresh->state = RunState::Running;
+  fresh->name = event.definition;
+  fresh->tenant = event.tenant;
+  fresh->meta = event.meta;
+  fresh->client_id = event.client_id;
+  fresh->parent = event.parent;
+  fresh->created_ms = stamp.time_ms;
+  fresh->timeout_ms = event.timeout_ms;
+  auto script = std::make_unique<ScriptRun>();
+  script->definition = event.definition;
+  script->version = event.version;
+  script->source = event.source;
+  script->inputs = event.inputs;
+  script->agent_id = event.agent_id;
+  script->priority = event.priority;
+  fresh->script = std::move(script);
+  changed(runs_.insert(std::move(fresh)), stamp);
+}
+
+void State::apply(const ScriptMoved& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  ScriptRun& script = *run->script;
+  script.status = event.to;
+  script.reason = event.reason;
+  if (event.to == ScriptStatus::Active && run->started_ms == 0) {
+    run->started_ms = stamp.time_ms;
+    if (run->timeout_ms != 0) {
+      script.timeout_at_ms = stamp.time_ms + run->timeout_ms;
+      script.dues.emplace(script.timeout_at_ms, kTimeoutDue);
+    }
+  }
+  RunState state = run_state_of(event.to);
+  if (state != RunState::Running) {
+    script.error = event.error;
+    script.output = event.output;
+    script.dues.clear();
+    script.effects.clear();
+    script.live.clear();
+    script.timeout_at_ms = 0;
+    script.busy = script.held = 0;
+    script.phase = ScriptPhase::Over;
+    set_deadline(*run, 0);
+    run->finished_ms = stamp.time_ms;
+    run->reason = event.reason;
+  } else if (is_terminal(run->state)) {  // a retry
+    run->finished_ms = 0;
+    run->reason.clear();
+    script.error = {};
+    script.output.clear();
+    script.outcome = ScriptStatus::Active;
+    if (run->timeout_ms != 0) {
+      script.timeout_at_ms = stamp.time_ms + run->timeout_ms;
+      script.dues.emplace(script.timeout_at_ms, kTimeoutDue);
+    }
+  }
+  run->state = state;
+  update_due(*run);
+  if (event.to != ScriptStatus::Active && !folding_) moved_runs_.push_back(run->id);
+}
+
+void State::apply(const ScriptPhased& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  ScriptRun& script = *run->script;
+  script.phase = event.phase;
+  script.outcome = event.outcome;
+  script.reason = event.reason;
+  script.error = event.error;
+  if (event.phase == ScriptPhase::Rollback) {
+    for (const std::string& step : script.compensate)
+      if (std::find(event.compensate.begin(), event.compensate.end(), step) ==
+          event.compensate.end())
+        script.compensated.push_back(step);
+    script.compensate = event.compensate;
+  }
+  // What comes now has its own times: a run that has timed out still cleans up.
+  if (script.timeout_at_ms != 0 && event.phase != ScriptPhase::Steps) {
+    script.dues.erase({script.timeout_at_ms, kTimeoutDue});
+    script.timeout_at_ms = 0;
+  }
+  update_due(*run);
+}
+
+void State::apply(const ScriptPaused& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  ScriptRun& script = *run->script;
+  if (event.paused && !script.paused) script.paused_ms = stamp.time_ms;
+  if (!event.paused && script.paused && script.timeout_at_ms != 0) {
+    script.dues.erase({script.timeout_at_ms, kTimeoutDue});
+    script.timeout_at_ms += stamp.time_ms - script.paused_ms;
+    script.dues.emplace(script.timeout_at_ms, kTimeoutDue);
+  }
+  script.paused = event.paused;
+  if (event.reason == kTimeoutReason && script.timeout_at_ms != 0) {  // once is enough
+    script.dues.erase({script.timeout_at_ms, kTimeoutDue});
+    script.timeout_at_ms = 0;
+  }
+  update_due(*run);
+}
+
+void State::apply(const ScopeOpened& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  Scope scope;
+  scope.path = event.scope;
+  scope.owner = event.owner;
+  scope.owner_position = event.owner_position;
+  scope.list = event.list;
+  scope.iteration = event.iteration;
+  scope.index = event.index;
+  scope.item = event.item;
+  scope.unfinished = event.steps - event.dormant;
+  scope.records.resize(event.steps);
+  scope.dirty = true;
+  if (auto at = run->script->scopes.find(event.scope); at != run->script->scopes.end())
+    scope.in_flight = at->second.in_flight;
+  run->script->scopes.insert_or_assign(event.scope, std::move(scope));
+  run->script->live.push_back(event.scope);
+  if (event.owner.empty()) return;
+  Scope* outer = resident_scope(*run, split_step(event.owner).first);
+  PAWL_CHECK(outer != nullptr && event.owner_position < outer->records.size());
+  StepRecord& owner = outer->records[event.owner_position];
+  outer->dirty = true;
+  ++owner.open;
+  owner.next = std::max(owner.next, event.index + 1);
+}
+
+void State::apply(const ScopeClosed& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  Scope* scope = resident_scope(*run, event.scope);
+  PAWL_CHECK(scope != nullptr);
+  scope->closed = true;
+  scope->dirty = true;
+  std::erase(run->script->live, event.scope);
+  if (scope->owner.empty()) return;
+  Scope* outer = resident_scope(*run, split_step(scope->owner).first);
+  PAWL_CHECK(outer != nullptr && scope->owner_position < outer->records.size());
+  StepRecord& owner = outer->records[scope->owner_position];
+  outer->dirty = true;
+  --owner.open;
+  if (event.failed) owner.failed_scopes.push_back(event.scope);
+}
+
+void State::apply(const StepStarted& event, Stamp stamp) {
+  Run* run = nullptr;
+  StepRecord* record = step_for(event, stamp, run);
+  if (record == nullptr) return;
+  ScriptRun& script = *run->script;
+  count(script, mover_of(*record), UINT32_MAX);
+  drop_effect(script, *record);
+  if (record->started_ms == 0) record->started_ms = stamp.time_ms;
+  record->state = StepState::Running;
+  record->attempt = event.attempt;
+  record->choice.clear();
+  record->items.clear();
+  record->parsed_items.reset();
+  record->failed_scopes.clear();
+  record->count = record->next = record->open = 0;
+  record->effect = event.effect;
+  if (event.effect != 0) {
+    script.effects.push_back({event.effect, event.step});
+    script.next_effect = event.effect + 1;
+    if (!folding_) new_effects_.push_back({run->id, event.effect, false});
+  }
+  set_due(*run, event.step, *record, event.due_ms, event.due);
+  count(script, mover_of(*record), 1);
+  update_due(*run);
+}
+
+void State::apply(const StepSuspended& event, Stamp stamp) {
+  Run* run = nullptr;
+  StepRecord* record = step_for(event, stamp, run);
+  if (record == nullptr) return;
+  ScriptRun& script = *run->script;
+  count(script, mover_of(*record), UINT32_MAX);
+  record->state = StepState::Suspended;
+  record->decision = event.decision;
+  record->signal = event.signal;
+  set_due(*run, event.step, *record, event.due_ms,
+          event.due_ms == 0 ? DueKind::None : DueKind::Deadline);
+  count(script, mover_of(*record), 1);
+  update_due(*run);
+}
+
+void State::apply(const StepRetrying& event, Stamp stamp) {
+  Run* run = nullptr;
+  StepRecord* record = step_for(event, stamp, run);
+  if (record == nullptr) return;
+  ScriptRun& script = *run->script;
+  count(script, mover_of(*record), UINT32_MAX);
+  drop_effect(script, *record);
+  record->state = StepState::Retrying;
+  record->error = event.error;
+  set_due(*run, event.step, *record, event.due_ms, DueKind::Retry);
+  count(script, mover_of(*record), 1);
+  update_due(*run);
+}
+
+void State::apply(const StepEnded& event, Stamp stamp) {
+  Run* run = nullptr;
+  StepRecord* record = step_for(event, stamp, run);
+  if (record == nullptr) return;
+  ScriptRun& script = *run->script;
+  bool was_over = is_over(record->state);
+  count(script, mover_of(*record), UINT32_MAX);
+  drop_effect(script, *record);
+  record->state = event.state;
+  record->output = event.output;
+  record->parsed.reset();
+  record->error = event.error;
+  record->reason = event.reason;
+  record->handled = event.handled;
+  record->decision.clear();
+  record->finished_ms = stamp.time_ms;
+  record->done_sequence = stamp.sequence;
+  set_due(*run, event.step, *record, 0, DueKind::None);
+  update_due(*run);
+  Scope* scope = resident_scope(*run, split_step(event.step).first);
+  if (!was_over && !event.dormant) --scope->unfinished;
+  if (event.state == StepState::Failed && !event.handled && !scope->failed) {
+    scope->failed = true;
+    scope->error = event.error;
+  }
+}
+
+void State::apply(const StepNoted& event, Stamp stamp) {
+  if (event.step.empty()) return void(script_for(event.run, stamp));
+  Run* run = nullptr;
+  StepRecord* record = step_for(event, stamp, run);
+  if (record == nullptr) return;
+  if (!event.choice.empty()) record->choice = event.choice;
+  if (!event.items.empty()) record->items = event.items;
+  if (event.count != 0) record->count = event.count;
+}
+
+void State::apply(const VariableSet& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  for (Variable& variable : run->script->variables)
+    if (variable.key == event.key) return void(variable.value = event.value);
+  run->script->variables.push_back({event.key, event.value});
+}
+
+void State::apply(const SignalReceived& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr || !event.kept) return;
+  run->script->signals.push_back({event.type, event.step, event.payload, event.agent_id});
+}
+
+void State::apply(const SignalTaken& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  auto& signals = run->script->signals;
+  PAWL_CHECK(event.place < signals.size());
+  signals.erase(signals.begin() + event.place);
+}
+
+void State::apply(const StepsReset& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  ScriptRun& script = *run->script;
+  for (const std::string& path : event.dropped) {
+    Scope& scope = script.scopes[path];
+    scope.gone = scope.dirty = true;
+    std::erase(script.live, path);
+  }
+  for (const StepPlace& place : event.steps) {
+    Scope* scope = resident_scope(*run, split_step(place.step).first);
+    PAWL_CHECK(scope != nullptr && place.position < scope->records.size());
+    StepRecord& record = scope->records[place.position];
+    count(script, mover_of(record), UINT32_MAX);
+    drop_effect(script, record);
+    set_due(*run, place.step, record, 0, DueKind::None);
+    if (is_over(record.state) && !place.dormant) ++scope->unfinished;
+    if (place.resumed) {
+      record.state = StepState::Running;
+      record.error = {};
+      record.reason.clear();
+      record.handled = false;
+      record.finished_ms = 0;
+      record.open = 0;
+      record.failed_scopes.clear();
+      if (place.next != 0) record.next = place.next;
+    } else {
+      record = StepRecord{};
+    }
+    scope->dirty = true;
+  }
+  for (const std::string& path : event.reopened) {
+    Scope* scope = resident_scope(*run, path);
+    PAWL_CHECK(scope != nullptr);
+    scope->closed = scope->failed = false;
+    scope->error = {};
+    scope->dirty = true;
+    script.live.push_back(path);
+    if (scope->owner.empty()) continue;
+    Scope* outer = resident_scope(*run, split_step(scope->owner).first);
+    ++outer->records[scope->owner_position].open;
+  }
+  if (!event.inputs.empty()) {
+    script.inputs = event.inputs;
+    script.parsed_inputs.reset();
+  }
+  update_due(*run);
+}
+
+void State::apply(const ScriptExtended& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  ScriptRun& script = *run->script;
+  script.source = event.source;
+  script.plan.reset();
+  Scope* root = resident_scope(*run, "");
+  PAWL_CHECK(root != nullptr);
+  root->unfinished += event.steps - static_cast<uint32_t>(root->records.size()) - event.dormant;
+  root->records.resize(event.steps);
+  root->dirty = true;
+}
+
+void State::apply(const ScriptYielded& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  ScriptRun& script = *run->script;
+  if (script.yielded_ms != 0) script.dues.erase({script.yielded_ms, kYieldDue});
+  script.yielded_ms = script.yielded_ms == 0 ? stamp.time_ms : 0;  // asked for, or taken up again
+  if (script.yielded_ms != 0) script.dues.emplace(script.yielded_ms, kYieldDue);
+  update_due(*run);
+}
+
+// --- effects
+
+void State::note_cancelled_effect(const Run& run, uint32_t effect) const {
+  new_effects_.push_back({run.id, effect, true});
+}
+
+void State::recall_effects() {
+  std::vector<RunId> busy;
+  cold_.scan(Space::Busy, "", "", false, SIZE_MAX, [&](std::string_view key, std::string_view) {
+    busy.push_back(RunId(*Uuid::from_bytes(key)));
+    return true;
+  });
+  dirty_.each([&](const Resident* entity) {
+    if (entity->kind == EntityKind::Run) busy.push_back(static_cast<const Run*>(entity)->id);
+  });
+  std::sort(busy.begin(), busy.end());
+  busy.erase(std::unique(busy.begin(), busy.end()), busy.end());
+  new_effects_.clear();
+  for (const RunId& id : busy) {
+    const Run* run = find_run(id);
+    if (run == nullptr || !run->script) continue;
+    for (const OpenEffect& open : run->script->effects)
+      new_effects_.push_back({id, open.effect, false});
+  }
+}
+
+// --- rows
+
+void State::collect_scopes(Run& run, std::vector<Row>& out) {
+  ScriptRun& script = *run.script;
+  std::vector<std::string> flushed;
+  for (auto& [path, scope] : script.scopes) {
+    if (!scope.dirty) continue;
+    Row row{Space::Scope, scope_row_key(run.id, path), std::nullopt};
+    if (!scope.gone) row.value = codec::encoded(scope);
+    out.push_back(std::move(row));
+    scope.dirty = false;
+    ++scope.in_flight;
+    flushed.push_back(path);
+  }
+  script.flushing.push_back(std::move(flushed));
+  bool busy = !script.effects.empty();
+  if (busy != script.busy_on_disk) {
+    Row row{Space::Busy, run.id.bytes(), std::nullopt};
+    if (busy) row.value = "";
+    out.push_back(std::move(row));
+    script.busy_on_disk = busy;
+  }
+}
+
+void State::forget_scopes(Run& run, std::vector<Row>& out) {
+  std::string prefix = run.id.bytes();
+  for (const auto& [path, scope] : run.script->scopes)
+    out.push_back({Space::Scope, scope_row_key(run.id, path), std::nullopt});
+  cold_.scan(Space::Scope, prefix, prefix_end(prefix), false, SIZE_MAX,
+             [&](std::string_view key, std::string_view) {
+               out.push_back({Space::Scope, std::string(key), std::nullopt});
+               return true;
+             });
+  if (run.script->busy_on_disk) out.push_back({Space::Busy, run.id.bytes(), std::nullopt});
+  run.script->flushing.emplace_back();
+}
+
+void State::scopes_durable(Run& run) {
+  ScriptRun& script = *run.script;
+  PAWL_CHECK(!script.flushing.empty());
+  for (const std::string& path : script.flushing.front()) {
+    auto at = script.scopes.find(path);
+    if (at == script.scopes.end()) continue;
+    Scope& scope = at->second;
+    if (--scope.in_flight == 0 && !scope.dirty && (scope.closed || scope.gone))
+      script.scopes.erase(at);
+  }
+  script.flushing.pop_front();
+}
+
+}  // namespace pawl

@@ -1,0 +1,172 @@
+// Steps that the engine does itself: runs within runs, and the actions that change or tell
+// something about the run.
+#include "kernel/script_flow.h"
+
+namespace pawl {
+namespace {
+
+std::string text_of(const Value* value) {
+  if (value == nullptr || value->is_null()) return "";
+  return value->is_string() ? value->as_string() : value->json();
+}
+
+const Value* first_of(const Value& params, std::initializer_list<std::string_view> names) {
+  for (std::string_view name : names)
+    if (const Value* found = params.find(name)) return found;
+  return nullptr;
+}
+
+StepOutcome done(Value output) {
+  StepOutcome outcome;
+  outcome.ok = true;
+  outcome.output = output.json();
+  return outcome;
+}
+
+StepOutcome said(std::string_view key) {
+  Value::Object output;
+  output.set(key, true);
+  return done(std::move(output));
+}
+
+// Parameters that are not named by the action are data.
+Value data_of(const Value& params, std::initializer_list<std::string_view> named) {
+  Value::Object data;
+  if (const Value* given = params.find("data"); given != nullptr && given->is_object())
+    data = given->as_object();
+  else if (given != nullptr)
+    data.set("data", *given);
+  for (const Value::Member& member : params.as_object()) {
+    bool known = member.key == "data";
+    for (std::string_view name : named) known = known || member.key == name;
+    if (!known) data.set(member.key, member.value);
+  }
+  return data;
+}
+
+}  // namespace
+
+bool ScriptFlow::is_engine_action(std::string_view name) const {
+  return name == "workflow.run" || name == "workflow.emit" || name == "workflow.context" ||
+         name == "workflow.fail" || name == "workflow.log" || name == "workflow.notify";
+}
+
+void ScriptFlow::begin_subworkflow(const At& at, uint32_t effect) {
+  const plan::Step& step = *at.step;
+  StartScript command;
+  command.id = RunId(child_id(run(), effect));
+  command.parent = {id_, effect};
+  command.tenant = run().tenant;
+  command.agent_id = script().agent_id;
+  Value tree = Value::Object{
+      {"definition", step.definition}, {"version", step.version}, {"inputs", step.params}};
+  auto filled = fill_template(scope_for(at, tree.json()), tree, plan().text_mode);
+  if (!filled.ok())
+    return fail(at, step_error("INTERPOLATION_ERROR", filled.error().message), false);
+  command.definition = text_of(filled->value.find("definition"));
+  command.version = text_of(filled->value.find("version"));
+  if (const Value* inputs = filled->value.find("inputs"); inputs && inputs->is_object())
+    command.inputs = inputs->json();
+  auto begun = start_script(frame_, command);
+  if (!begun.ok())
+    fail(at,
+         step_error(begun.error().code == ErrorCode::NotFound ? "NOT_FOUND" : "VALIDATION_ERROR",
+                    begun.error().message),
+         false);
+}
+
+void ScriptFlow::run_engine_action(const At& at, uint32_t attempt) {
+  bool child = at.step->action == "workflow.run";
+  StepStarted event = started(at, attempt, child);
+  frame_.emit(event);
+  Value tree = at.step->params.is_null() ? Value(Value::Object{}) : at.step->params;
+  auto filled = fill_template(scope_for(at, tree.json()), tree, plan().text_mode);
+  if (!filled.ok())
+    return fail(at, step_error("INTERPOLATION_ERROR", filled.error().message), false);
+  if (!filled->value.is_object())
+    return fail(at, step_error("VALIDATION_ERROR", "params must be an object"), false);
+  const Value& params = filled->value;
+  if (child) {
+    StartScript command;
+    command.id = RunId(child_id(run(), event.effect));
+    command.parent = {id_, event.effect};
+    command.tenant = run().tenant;
+    command.agent_id = script().agent_id;
+    command.definition = text_of(first_of(params, {"template_name", "definition", "name"}));
+    command.version = text_of(params.find("version"));
+    if (const Value* inputs = first_of(params, {"params", "inputs"}); inputs && inputs->is_object())
+      command.inputs = inputs->json();
+    auto begun = start_script(frame_, command);
+    if (!begun.ok())
+      fail(at,
+           step_error(begun.error().code == ErrorCode::NotFound ? "NOT_FOUND" : "VALIDATION_ERROR",
+                      begun.error().message),
+           false);
+    return;
+  }
+  StepOutcome outcome = engine_action(at, params);
+  if (!outcome.ok) return fail(at, outcome.error, outcome.retryable);
+  complete(at, outcome.output);
+}
+
+StepOutcome ScriptFlow::engine_action(const At& at, const Value& params) {
+  const std::string& action = at.step->action;
+  if (action == "workflow.fail") {
+    std::string reason = text_of(first_of(params, {"reason", "message"}));
+    return failed_outcome("NON_RETRYABLE", reason.empty() ? "workflow.fail" : reason, false);
+  }
+  if (action == "workflow.context") return change_context(params);
+  if (action == "workflow.emit") {
+    std::string type = text_of(first_of(params, {"event_type", "event", "signal"}));
+    if (type.empty())
+      return failed_outcome("VALIDATION_ERROR", "workflow.emit needs event_type", false);
+    Value::Object data;
+    data.set("event_type", type);
+    const Value* payload = first_of(params, {"payload", "data"});
+    data.set("payload", payload == nullptr ? Value() : *payload);
+    note(at, "workflow_event", data);
+    return said("emitted");
+  }
+  std::string message = text_of(params.find("message"));
+  if (message.empty()) return failed_outcome("VALIDATION_ERROR", action + " needs message", false);
+  Value::Object data;
+  data.set("message", message);
+  bool log = action == "workflow.log";
+  if (log) {
+    std::string level = text_of(params.find("level"));
+    data.set("level", level.empty() ? "info" : level);
+  }
+  data.set("data", data_of(params, {"message", "level"}));
+  note(at, log ? "workflow_log" : "workflow_notification", data);
+  return said(log ? "logged" : "notified");
+}
+
+StepOutcome ScriptFlow::change_context(const Value& params) {
+  std::string what = text_of(params.find("action"));
+  if (what == "read" || what.empty()) {
+    Value::Object output;
+    output.set("workflow_id", id_.text());
+    Value::Object variables;
+    for (const Variable& variable : script().variables) {
+      auto value = Value::parse(variable.value);
+      variables.set(variable.key, value.ok() ? std::move(value).value() : Value());
+    }
+    output.set("data", std::move(variables));
+    output.set("agent_id", script().agent_id);
+    return done(std::move(output));
+  }
+  if (what != "update")
+    return failed_outcome("VALIDATION_ERROR", "action must be read or update", false);
+  if (const Value* data = params.find("data"); data != nullptr && data->is_object())
+    for (const Value::Member& member : data->as_object())
+      frame_.emit(VariableSet{id_, member.key, member.value.json()});
+  for (std::string_view key : {"agent_notes", "intent"})
+    if (const Value* value = params.find(key))
+      frame_.emit(VariableSet{id_, std::string(key), value->json()});
+  Value::Object output;
+  output.set("updated", true);
+  output.set("workflow_id", id_.text());
+  return done(std::move(output));
+}
+
+}  // namespace pawl

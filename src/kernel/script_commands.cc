@@ -1,0 +1,269 @@
+#include "kernel/script_commands.h"
+
+#include "expr/json_schema.h"
+#include "kernel/breakers.h"
+#include "kernel/run_flow.h"
+#include "kernel/script_flow.h"
+
+namespace pawl {
+namespace {
+
+constexpr size_t kSchemasKeptMax = 256;
+constexpr uint32_t kNestedRunsMax = 32;
+
+Error no_such_run(const RunId& id) {
+  return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
+}
+
+Result<std::shared_ptr<const expr::JsonSchema>> compiled_schema(const std::string& text) {
+  static std::map<std::string, std::shared_ptr<const expr::JsonSchema>> cache;  // of pure results
+  auto at = cache.find(text);
+  if (at != cache.end()) return at->second;
+  PAWL_TRY(Value schema, Value::parse(text));
+  PAWL_TRY(auto compiled, expr::JsonSchema::compile(schema));
+  if (cache.size() >= kSchemasKeptMax) cache.clear();
+  return cache.emplace(text, std::move(compiled)).first->second;
+}
+
+// The inputs with the definition's defaults, checked against its schema.
+Result<std::string> full_inputs(const plan::Script& plan, const std::string& schema_text,
+                                const std::string& given) {
+  Value inputs = Value::Object{};
+  if (!given.empty()) {
+    PAWL_TRY(inputs, Value::parse(given));
+  }
+  if (!inputs.is_object()) return Error{ErrorCode::InvalidContent, "inputs must be an object"};
+  if (plan.inputs.is_object())
+    for (const Value::Member& member : plan.inputs.as_object())
+      if (!inputs.as_object().contains(member.key))
+        inputs.as_object().set(member.key, member.value);
+  if (schema_text.empty() || schema_text == "null") return inputs.json();
+  PAWL_TRY(auto schema, compiled_schema(schema_text));
+  schema->fill_defaults(inputs);
+  std::vector<expr::SchemaFault> faults = schema->check(inputs);
+  if (faults.empty()) return inputs.json();
+  std::string message = "the inputs do not fit the definition's schema";
+  for (const expr::SchemaFault& fault : faults)
+    message += "; inputs" + (fault.path.empty() ? "" : "." + fault.path) + ": " + fault.message;
+  return Error{ErrorCode::InvalidContent, message};
+}
+
+// The run, if it is one of a definition and not over.
+Status check_live(const State& state, const RunId& id, std::string_view verb) {
+  const Run* run = state.find_run(id);
+  if (run == nullptr || !run->script) return no_such_run(id);
+  if (is_terminal(run->state))
+    return Error{ErrorCode::Conflict, "Run " + id.text() + " is " +
+                                          std::string(script_status_name(run->script->status)) +
+                                          " and cannot be " + std::string(verb)};
+  return ok_status();
+}
+
+}  // namespace
+
+const Doc* find_definition(const State& state, std::string_view name, std::string_view version,
+                           StoredDefinition& stored) {
+  std::string wanted(version);
+  if (wanted.empty()) {
+    const Doc* newest = state.find_doc(DocKind::Definition, name);
+    if (newest == nullptr) return nullptr;
+    wanted = newest->value;
+  }
+  const Doc* doc = state.find_doc(DocKind::Definition, definition_key(name, wanted));
+  if (doc == nullptr || !codec::decode(doc->value, stored) || stored.removed) return nullptr;
+  return doc;
+}
+
+Result<RunId> start_script(Frame& frame, const StartScript& command) {
+  const State& state = frame.state();
+  if (!command.id.is_nil() && state.find_run(command.id) != nullptr)
+    return Error{ErrorCode::Duplicate,
+                 "a run with the id " + command.id.text() + " exists already"};
+  ScriptCreated event;
+  event.run = command.id.is_nil() ? RunId(frame.fresh_id()) : command.id;
+  event.definition = command.definition;
+  std::string canonical = command.source;
+  std::string schema;
+  if (command.source.empty()) {
+    StoredDefinition stored;
+    if (find_definition(state, command.definition, command.version, stored) == nullptr)
+      return Error{ErrorCode::NotFound,
+                   "definition '" + command.definition + "'" +
+                       (command.version.empty() ? "" : " version '" + command.version + "'") +
+                       " not found"};
+    event.version = stored.version;
+    schema = stored.input_schema;
+    canonical = stored.canonical;
+  } else {
+    event.source = command.source;
+    event.version = command.version;
+  }
+  uint32_t depth = 0;
+  for (const Run* around = state.find_run(command.parent.run); around != nullptr;
+       around = state.find_run(around->parent.run))
+    if (++depth > kNestedRunsMax)
+      return Error{ErrorCode::InvalidContent,
+                   "runs are nested more than " + std::to_string(kNestedRunsMax) + " deep"};
+  const plan::Script* plan = state.compiled_plan(canonical);
+  if (plan == nullptr) return Error{ErrorCode::InvalidContent, "the definition cannot be compiled"};
+  if (schema.empty() && plan->input_schema.is_object()) schema = plan->input_schema.json();
+  PAWL_TRY(event.inputs, full_inputs(*plan, schema, command.inputs));
+  event.agent_id = command.agent_id;
+  event.client_id = command.client_id;
+  event.parent = command.parent;
+  event.tenant = command.tenant;
+  event.meta = command.meta;
+  event.priority = command.priority != 0 ? command.priority : plan->priority;
+  event.timeout_ms = plan->timeout_ms;
+  if (event.definition.empty()) event.definition = plan->name;
+  frame.emit(event);
+  ScriptFlow(frame, event.run).begin();
+  return event.run;
+}
+
+void ScriptFlow::begin() {
+  ScriptMoved event;
+  event.run = id_;
+  event.definition = script().definition;
+  event.from = script().status;
+  event.to = ScriptStatus::Active;
+  frame_.emit(event);
+  open_scope(nullptr, "", plan().root, false, 0, "");
+  drain();
+}
+
+// --- answers of the outside
+
+void ScriptFlow::effect_done(uint32_t effect, const StepOutcome& outcome) {
+  const std::string* path = script().step_of_effect(effect);
+  At at;
+  if (path == nullptr || !find(*path, at) || record(at).effect != effect) return;
+  if (outcome.ok) {
+    complete(at, outcome.output.empty() ? "null" : outcome.output);
+  } else {
+    fail(at, outcome.error, outcome.retryable);
+  }
+  drain();
+}
+
+void effect_done(Frame& frame, const RunId& id, uint32_t effect, const StepOutcome& outcome) {
+  const Run* run = frame.state().find_run(id);
+  if (run == nullptr || !run->script || is_terminal(run->state)) return;
+  if (run->script->step_of_effect(effect) == nullptr) return;
+  if (!outcome.breaker.empty()) note_breaker(frame, *run, effect, outcome);
+  ScriptFlow(frame, id).effect_done(effect, outcome);
+}
+
+void script_child_ended(Frame& frame, const RunId& run, uint32_t effect,
+                        const StepOutcome& outcome) {
+  effect_done(frame, run, effect, outcome);
+}
+
+void script_due(Frame& frame, const RunId& run) { ScriptFlow(frame, run).due(); }
+
+// --- pausing, resuming, cancelling
+
+Status pause_script(Frame& frame, const RunId& id, bool now) {
+  PAWL_TRY_DO(check_live(frame.state(), id, "paused"));
+  if (frame.state().find_run(id)->script->paused && !now) return ok_status();
+  ScriptFlow(frame, id).pause(now);
+  return ok_status();
+}
+
+void ScriptFlow::pause(bool now) {
+  ScriptPaused event;
+  event.run = id_;
+  event.paused = true;
+  event.reason = "paused";
+  if (!script().paused) frame_.emit(event);
+  if (now) {
+    // What is at work is stopped and begins again after the pause.
+    StepsReset reset;
+    reset.run = id_;
+    std::vector<uint32_t> stopped;
+    for (const OpenEffect& open : std::vector<OpenEffect>(script().effects)) {
+      At at;
+      if (!find(open.step, at)) continue;
+      stopped.push_back(open.effect);
+      reset.steps.push_back({at.path, at.position, at.step->dormant, false, 0});
+    }
+    frame_.emit(reset);
+    for (uint32_t effect : stopped) stop_effect(effect);
+  }
+  drain();
+}
+
+Status resume_script(Frame& frame, const RunId& id) {
+  PAWL_TRY_DO(check_live(frame.state(), id, "resumed"));
+  if (!frame.state().find_run(id)->script->paused) return ok_status();
+  ScriptFlow(frame, id).resume();
+  return ok_status();
+}
+
+void ScriptFlow::resume() {
+  ScriptPaused event;
+  event.run = id_;
+  frame_.emit(event);
+  look_at_everything();
+  drain();
+}
+
+Status cancel_script(Frame& frame, const RunId& id, const std::string& reason, bool rollback) {
+  PAWL_TRY_DO(check_live(frame.state(), id, "cancelled"));
+  ScriptFlow(frame, id).cancel(reason, rollback);
+  return ok_status();
+}
+
+void ScriptFlow::cancel(const std::string& reason, bool rollback) {
+  if (script().paused) {
+    ScriptPaused event;
+    event.run = id_;
+    frame_.emit(event);
+  }
+  if (script().status == ScriptStatus::Pending) {
+    ScriptPhased event;
+    event.run = id_;
+    event.phase = ScriptPhase::Hooks;
+    event.outcome = ScriptStatus::Cancelled;
+    event.reason = reason;
+    frame_.emit(event);
+    return finish();
+  }
+  abort(ScriptStatus::Cancelled, {}, reason, rollback);
+  drain();
+}
+
+// --- more of it, while it runs
+
+Status extend_script(Frame& frame, const RunId& id, const std::string& canonical,
+                     const std::string& data) {
+  PAWL_TRY_DO(check_live(frame.state(), id, "extended"));
+  return ScriptFlow(frame, id).extend(canonical, data);
+}
+
+Status ScriptFlow::extend(const std::string& canonical, const std::string& data) {
+  const Scope* root = scope("");
+  if (root == nullptr || root->closed)
+    return Error{ErrorCode::Conflict, "its steps are over: nothing can be added"};
+  const plan::Script* next = state_.compiled_plan(canonical);
+  if (next == nullptr) return Error{ErrorCode::InvalidContent, "the definition cannot be compiled"};
+  const plan::List& list = next->lists[next->root];
+  if (list.steps.size() < root->records.size())
+    return Error{ErrorCode::InvalidContent, "steps can be added, not removed"};
+  for (uint32_t i = 0; i < root->records.size(); ++i)
+    if (next->at(next->root, i).id != plan().at(root->list, i).id)
+      return Error{ErrorCode::InvalidContent, "the steps there are must stay as they are"};
+  ScriptExtended event;
+  event.run = id_;
+  event.source = canonical;
+  event.data = data;
+  event.steps = static_cast<uint32_t>(list.steps.size());
+  for (size_t i = root->records.size(); i < list.steps.size(); ++i)
+    event.dormant += next->steps[list.steps[i]].dormant ? 1 : 0;
+  frame_.emit(event);
+  look(LookKind::List, "");
+  drain();
+  return ok_status();
+}
+
+}  // namespace pawl

@@ -1,0 +1,130 @@
+// What can be asked of runs of definitions, and what the outside reports back.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernel/frame.h"
+#include "kernel/script_scope.h"
+
+namespace pawl {
+
+struct StartScript {
+  RunId id;  // nil: made here
+  std::string client_id;
+  std::string definition;
+  std::string version;  // "" = the newest
+  std::string source;   // canonical text of an inline definition
+  std::string inputs;   // JSON object or ""
+  std::string agent_id;
+  JobParent parent;
+  std::string tenant;
+  std::string meta;
+  int32_t priority = 0;
+};
+// NotFound: the definition; InvalidContent: the inputs do not fit its schema; Duplicate: the id.
+Result<RunId> start_script(Frame& frame, const StartScript& command);
+
+struct StepOutcome {
+  bool ok = false;
+  std::string output;  // JSON
+  StepError error;
+  bool retryable = false;
+  std::string breaker;  // what the attempt counts for; "" = nothing
+};
+// The answer to an effect. One that nobody waits for any more changes nothing (I3).
+void effect_done(Frame& frame, const RunId& run, uint32_t effect, const StepOutcome& outcome);
+
+// The newest version that is not removed, or the one named. Null if there is none.
+const Doc* find_definition(const State& state, std::string_view name, std::string_view version,
+                           StoredDefinition& stored);
+
+Status pause_script(Frame& frame, const RunId& run, bool now);
+Status resume_script(Frame& frame, const RunId& run);
+Status cancel_script(Frame& frame, const RunId& run, const std::string& reason, bool rollback);
+
+struct ScriptSignal {
+  std::string type;
+  std::string step;
+  std::string payload;  // JSON
+  std::string agent_id;
+  std::string reasoning;
+};
+Status signal_script(Frame& frame, const RunId& run, const ScriptSignal& signal);
+
+struct DecisionAnswer {
+  std::string choice;
+  std::string data;  // JSON
+  std::string reasoning;
+  std::string resolved_by;
+};
+Status resolve_decision(Frame& frame, const std::string& decision, const DecisionAnswer& answer);
+
+// What a retry runs again, and what it keeps.
+struct RetryPlan {
+  std::vector<std::string> again;
+  std::vector<std::string> kept;
+};
+// From what failed, or from a step and everything behind it. With `preview`, nothing happens.
+Result<RetryPlan> retry_script(Frame& frame, const RunId& run, const std::string& from_step,
+                               const std::string& inputs, bool preview);
+// Adds steps to the root list of a live run. `canonical`: its whole new text.
+Status extend_script(Frame& frame, const RunId& run, const std::string& canonical,
+                     const std::string& data);
+
+// A timer of the run has come.
+void script_due(Frame& frame, const RunId& run);
+// A job or run that fills a step's place has come to its end.
+void script_child_ended(Frame& frame, const RunId& run, uint32_t effect,
+                        const StepOutcome& outcome);
+
+// --- what the outside is to do
+
+enum class EffectKind : uint8_t { Gone, Action, Job, Composition };
+struct EffectRequest {
+  EffectKind kind = EffectKind::Gone;  // Gone: nobody waits for it, or it was begun before
+  RunId run;
+  uint32_t effect = 0;
+  std::string step;
+  uint32_t attempt = 0;
+  std::string action;
+  Value params;
+  Value scope;  // for actions that evaluate expressions themselves
+  std::vector<expr::Secret> secrets;
+  int64_t timeout_ms = 0;
+  std::string job_type;
+  std::string queue;
+  Value options;
+  std::string tenant;
+};
+// The error is a failed outcome (INTERPOLATION_ERROR) to be reported like any other.
+Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
+                                     const SecretSource& secrets, int64_t now_ms);
+
+// A question that waits for an answer, or has one.
+struct StoredDecision {
+  RunId run;
+  std::string step;
+  std::string status;   // pending, resolved, timed_out, cancelled
+  std::string context;  // JSON: prompt, data, options
+  std::string target_agent;
+  std::string answer;  // JSON
+  int64_t created_ms = 0;
+  int64_t expires_ms = 0;
+  std::string tenant;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "step", self.step);
+    visit(3, "status", self.status);
+    visit(4, "context", self.context);
+    visit(5, "target_agent", self.target_agent);
+    visit(6, "answer", self.answer);
+    visit(7, "created_ms", self.created_ms);
+    visit(8, "expires_ms", self.expires_ms);
+    visit(9, "tenant", self.tenant);
+  }
+};
+
+}  // namespace pawl

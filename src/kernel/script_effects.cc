@@ -1,0 +1,95 @@
+// What the outside is asked to do, put together after the frame that asked for it: parameters are
+// filled in here and never journaled, so a secret stands in no history.
+#include "kernel/script_commands.h"
+
+namespace pawl {
+namespace {
+
+class NoSecrets : public SecretSource {
+ public:
+  std::optional<std::string> find(std::string_view) const override { return std::nullopt; }
+  std::vector<std::string> names() const override { return {}; }
+};
+
+const Scope* scope_around(const State& state, const Run& run, const Scope& scope) {
+  return scope.owner.empty() ? nullptr : state.find_scope(run, split_step(scope.owner).first);
+}
+
+// Inside a compensation: which step is being undone.
+void add_compensating(const State& state, const Run& run, const Scope& scope, ScriptScope& names) {
+  if (run.script->phase != ScriptPhase::Rollback) return;
+  for (const Scope* at = &scope; at != nullptr; at = scope_around(state, run, *at)) {
+    if (at->path != join_path(at->owner, plan::kCompensateName)) continue;
+    const StepRecord* undone = state.find_step(run, at->owner);
+    if (undone != nullptr) names.with_compensating(at->owner, undone->output);
+    return;
+  }
+}
+
+}  // namespace
+
+Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
+                                     const SecretSource& secrets, int64_t now_ms) {
+  EffectRequest request;
+  request.run = note.run;
+  request.effect = note.effect;
+  const Run* run = state.find_run(note.run);
+  if (run == nullptr || !run->script || is_terminal(run->state)) return request;
+  const std::string* path = run->script->step_of_effect(note.effect);
+  if (path == nullptr) return request;
+  Uuid child = child_id(*run, note.effect);
+  if (state.find_job(JobId(child)) != nullptr || state.find_run(RunId(child)) != nullptr)
+    return request;
+  auto [around, id] = split_step(*path);
+  const Scope* scope = state.find_scope(*run, around);
+  const plan::Script* plan = state.plan_of(*run);
+  if (scope == nullptr || plan == nullptr) return request;
+  uint32_t position = plan->find(scope->list, id);
+  const plan::Step& step = plan->at(scope->list, position);
+  const StepRecord& record = scope->records[position];
+  request.step = *path;
+  request.attempt = record.attempt;
+  request.tenant = run->tenant;
+  request.action = step.action;
+  if (record.due == DueKind::Timeout)
+    request.timeout_ms = std::max<int64_t>(record.due_ms - now_ms, 1);
+
+  Value tree = step.params;
+  bool action = step.type == plan::StepType::Action;
+  if (step.type == plan::StepType::Job) {
+    tree = Value::Object{{"type", step.job_type},
+                         {"queue", step.queue},
+                         {"args", step.params},
+                         {"options", step.options_body}};
+  }
+  std::string text = tree.json();
+  bool whole_scope = step.action == "expr.eval" || step.action == "jq";
+  if (whole_scope) text += " steps ";  // such an expression may name any step
+  ScriptScope names(state, *run, around, text, record.started_ms);
+  static const NoSecrets none;
+  names.with_secrets(action ? secrets : none);
+  if (run->script->phase != ScriptPhase::Steps) names.with_error(run->script->error);
+  add_compensating(state, *run, *scope, names);
+  PAWL_TRY(auto filled, fill_template(names, tree, plan->text_mode));
+  if (whole_scope) request.scope = names.all();
+  request.secrets = std::move(filled.secrets);
+  if (action) {
+    request.kind = EffectKind::Action;
+    request.params = std::move(filled.value);
+    return request;
+  }
+  if (step.type == plan::StepType::Composition) {
+    request.kind = EffectKind::Composition;
+    request.params = std::move(filled.value);
+    return request;
+  }
+  request.kind = EffectKind::Job;
+  const Value::Object& job = filled.value.as_object();
+  request.job_type = job.find("type")->is_string() ? job.find("type")->as_string() : "";
+  request.queue = job.find("queue")->is_string() ? job.find("queue")->as_string() : "";
+  request.params = *job.find("args");
+  request.options = *job.find("options");
+  return request;
+}
+
+}  // namespace pawl

@@ -1,0 +1,316 @@
+#include "kernel/script_flow.h"
+
+#include <algorithm>
+
+namespace pawl {
+namespace {
+
+constexpr uint64_t kEventsPerFrameMax = 20'000;
+
+bool succeeded(const StepRecord& record) { return record.state == StepState::Completed; }
+
+}  // namespace
+
+StepError step_error(std::string code, std::string message, std::string step) {
+  return {std::move(code), std::move(message), "", std::move(step)};
+}
+
+StepOutcome failed_outcome(std::string code, std::string message, bool retryable) {
+  StepOutcome outcome;
+  outcome.error = step_error(std::move(code), std::move(message));
+  outcome.retryable = retryable;
+  return outcome;
+}
+
+// --- finding
+
+ScriptFlow::At ScriptFlow::at(std::string_view scope_path, uint32_t position) const {
+  At at;
+  at.scope = scope_path;
+  at.position = position;
+  at.step = &plan().at(scope(scope_path)->list, position);
+  at.path = join_path(scope_path, at.step->id);
+  return at;
+}
+
+bool ScriptFlow::find(std::string_view path, At& out) const {
+  auto [around, id] = split_step(path);
+  const Scope* in = scope(around);
+  if (in == nullptr) return false;
+  uint32_t position = plan().find(in->list, id);
+  if (position >= in->records.size()) return false;
+  out = at(around, position);
+  return true;
+}
+
+ScriptScope ScriptFlow::scope_for(const At& at, std::string_view text) const {
+  ScriptScope scope(state_, run(), at.scope, text, frame_.now_ms());
+  if (script().phase != ScriptPhase::Steps) scope.with_error(script().error);
+  return scope;
+}
+
+// --- the queue
+
+void ScriptFlow::drain() {
+  while (!looks_.empty()) {
+    if (frame_.emitted() > kEventsPerFrameMax) {
+      looks_.clear();
+      if (script().yielded_ms == 0 && !is_terminal(run().state)) frame_.emit(ScriptYielded{id_});
+      return;
+    }
+    Look next = std::move(looks_.front());
+    looks_.pop_front();
+    if (state_.cold_failed()) return;
+    if (is_terminal(run().state)) continue;
+    look_at(next);
+  }
+  settle_status();
+}
+
+void ScriptFlow::look_at(const Look& look) {
+  if (look.kind == LookKind::List) return start_ready(look.path);
+  At at;
+  if (!find(look.path, at)) return;
+  if (look.kind == LookKind::Ended) return after_end(at);
+  around(at);
+}
+
+void ScriptFlow::look_at_everything() {
+  for (const std::string& path : script().live) {
+    look(LookKind::List, path);
+    if (const Scope* in = scope(path); in != nullptr && !in->owner.empty())
+      look(LookKind::Around, in->owner);
+    for (uint32_t i = 0; i < scope(path)->records.size(); ++i)
+      if (scope(path)->records[i].state == StepState::Running)
+        look(LookKind::Around, at(path, i).path);
+  }
+}
+
+// A run that only people, signals or a pause hold is suspended.
+void ScriptFlow::settle_status() {
+  if (is_terminal(run().state) || script().status == ScriptStatus::Pending) return;
+  bool held =
+      script().busy == 0 && script().yielded_ms == 0 && (script().held > 0 || script().paused);
+  ScriptStatus wanted = held ? ScriptStatus::Suspended : ScriptStatus::Active;
+  if (wanted == script().status) return;
+  ScriptMoved event;
+  event.run = id_;
+  event.definition = script().definition;
+  event.from = script().status;
+  event.to = wanted;
+  event.reason = !held ? "" : script().paused ? "paused" : "waiting";
+  frame_.emit(event);
+}
+
+// --- lists
+
+void ScriptFlow::open_scope(const At* owner, const std::string& path, uint32_t list, bool iteration,
+                            uint32_t index, const std::string& item) {
+  ScopeOpened event;
+  event.run = id_;
+  event.scope = path;
+  if (owner != nullptr) {
+    event.owner = owner->path;
+    event.owner_position = owner->position;
+  }
+  event.list = list;
+  const plan::List& steps = plan().lists[list];
+  event.steps = static_cast<uint32_t>(steps.steps.size());
+  for (uint32_t place : steps.steps) event.dormant += plan().steps[place].dormant ? 1 : 0;
+  event.iteration = iteration;
+  event.index = index;
+  event.item = item;
+  frame_.emit(event);
+  look(LookKind::List, path);
+}
+
+void ScriptFlow::start_ready(const std::string& path) {
+  const Scope* in = scope(path);
+  if (in == nullptr || in->closed) return;
+  for (uint32_t i = 0; i < in->records.size(); ++i) try_start(path, i);
+  close_if_done(path);
+}
+
+// A step has ended: whoever waited for it may go on.
+void ScriptFlow::after_end(const At& at) {
+  const Scope* in = scope(at.scope);
+  if (in->closed) return;
+  if (in->failed || at.step->dormant) return start_ready(at.scope);
+  for (uint32_t dependent : at.step->dependents) try_start(at.scope, dependent);
+  close_if_done(at.scope);
+}
+
+ScriptFlow::Ready ScriptFlow::readiness(const Scope& in, const plan::Step& step) const {
+  bool all_over = true;
+  bool any_failed = false;
+  bool any_skipped = false;
+  bool any_success = false;
+  for (uint32_t position : step.depends_on) {
+    const StepRecord& own = in.records[position];
+    const plan::Step& dependency = plan().at(in.list, position);
+    if (dependency.dormant && own.state == StepState::Pending) {
+      // Called upon or not: that is known once every step that could do so is over.
+      for (uint32_t i = 0; i < in.records.size(); ++i)
+        if (plan().at(in.list, i).fallback == position && !is_over(in.records[i].state))
+          all_over = false;
+      continue;
+    }
+    const StepRecord& record = effective_record(in, plan(), own, position);
+    if (!is_over(record.state)) {
+      all_over = false;
+    } else if (succeeded(record)) {
+      any_success = true;
+    } else if (record.state == StepState::Failed) {
+      any_failed = true;
+    } else {
+      any_skipped = true;
+    }
+  }
+  switch (step.trigger) {
+    case plan::Trigger::OneSuccess:
+      if (any_success || step.depends_on.empty()) return Ready::Run;
+      return all_over ? Ready::Skip : Ready::Wait;
+    case plan::Trigger::AllDone:
+      return all_over ? Ready::Run : Ready::Wait;
+    case plan::Trigger::AllSuccess:
+      if (any_failed || any_skipped) return Ready::Skip;
+      break;
+    case plan::Trigger::NoneFailed:
+      if (any_failed) return Ready::Skip;
+      break;
+  }
+  if (in.failed) return Ready::Skip;  // nothing new begins in a list that has failed
+  return all_over ? Ready::Run : Ready::Wait;
+}
+
+void ScriptFlow::try_start(const std::string& path, uint32_t position) {
+  const Scope& in = *scope(path);
+  if (in.records[position].state != StepState::Pending || script().paused) return;
+  const plan::Step& step = plan().at(in.list, position);
+  if (step.dormant) return;
+  Ready ready = readiness(in, step);
+  if (ready == Ready::Wait) return;
+  At here = at(path, position);
+  if (ready == Ready::Skip) return skip_step(here, "upstream_failed");
+  start_step(here);
+}
+
+void ScriptFlow::close_if_done(const std::string& path) {
+  const Scope& in = *scope(path);
+  if (in.closed || in.unfinished > 0) return;
+  for (uint32_t i = 0; i < in.records.size(); ++i) {
+    StepState state = in.records[i].state;
+    if (state != StepState::Pending && !is_over(state)) return;  // a fallback at work
+  }
+  ScopeClosed event;
+  event.run = id_;
+  event.scope = path;
+  event.failed = in.failed;
+  event.error = in.error;
+  event.iteration = in.iteration;
+  event.index = in.index;
+  std::string owner = in.owner;
+  frame_.emit(event);
+  if (!owner.empty() && script().phase == ScriptPhase::Rollback &&
+      path == join_path(owner, plan::kCompensateName))
+    return compensation_closed(path);
+  if (!owner.empty()) return look(LookKind::Around, owner);
+  if (script().phase == ScriptPhase::Hooks) return finish();
+  const Scope& root = *scope(path);
+  steps_over(root.failed ? ScriptStatus::Failed : ScriptStatus::Completed, root.error, "",
+             root.failed && plan().on_failure == plan::OnError::Rollback);
+}
+
+// The output of the last step that has one to give.
+std::string ScriptFlow::last_output(const Scope& in) const {
+  for (size_t i = in.records.size(); i-- > 0;) {
+    auto position = static_cast<uint32_t>(i);
+    if (plan().at(in.list, position).dormant) continue;
+    const StepRecord& record = effective_record(in, plan(), in.records[i], position);
+    if (record.state == StepState::Completed) return record.output.empty() ? "null" : record.output;
+  }
+  return "null";
+}
+
+// --- steps
+
+void ScriptFlow::start_step(const At& at) {
+  if (!at.step->condition.empty()) {
+    auto holds = test_expression(scope_for(at, at.step->condition), at.step->condition);
+    if (!holds.ok()) {
+      frame_.emit(started(at, 1, false));
+      return fail(at,
+                  step_error("EXPRESSION_ERROR",
+                             "its condition cannot be evaluated: " + holds.error().message),
+                  false);
+    }
+    if (!*holds) return skip_step(at, "condition");
+  }
+  begin_attempt(at, 1);
+}
+
+StepStarted ScriptFlow::started(const At& at, uint32_t attempt, bool asks_outside) const {
+  auto event = event_for<StepStarted>(at);
+  event.type = at.step->type_name;
+  event.attempt = attempt;
+  if (asks_outside) event.effect = script().next_effect;
+  if (at.step->timeout_ms != 0) {
+    event.due_ms = frame_.now_ms() + at.step->timeout_ms;
+    event.due = DueKind::Timeout;
+  }
+  return event;
+}
+
+void ScriptFlow::begin_attempt(const At& at, uint32_t attempt) {
+  switch (at.step->type) {
+    case plan::StepType::Action:
+      if (is_engine_action(at.step->action)) return run_engine_action(at, attempt);
+      return frame_.emit(started(at, attempt, true));
+    case plan::StepType::Job:
+    case plan::StepType::Composition:
+      return frame_.emit(started(at, attempt, true));
+    case plan::StepType::Subworkflow: {
+      StepStarted event = started(at, attempt, true);
+      frame_.emit(event);
+      return begin_subworkflow(at, event.effect);
+    }
+    case plan::StepType::Wait:
+      if (attempt > 1) drop_scopes_of(at.path);
+      return begin_wait(at);
+    case plan::StepType::Decision:
+      frame_.emit(started(at, attempt, false));
+      return begin_decision(at);
+    case plan::StepType::Condition:
+    case plan::StepType::Test:
+    case plan::StepType::Loop:
+    case plan::StepType::Parallel:
+    case plan::StepType::Sequence:
+      if (attempt > 1) drop_scopes_of(at.path);
+      frame_.emit(started(at, attempt, false));
+      return begin_composite(at);
+  }
+}
+
+void ScriptFlow::begin_composite(const At& at) {
+  switch (at.step->type) {
+    case plan::StepType::Condition:
+      return begin_condition(at);
+    case plan::StepType::Test:
+      return begin_test(at);
+    case plan::StepType::Loop:
+      return begin_loop(at);
+    case plan::StepType::Parallel:
+      return begin_parallel(at);
+    case plan::StepType::Sequence:
+      return begin_sequence(at);
+    case plan::StepType::Action:
+    case plan::StepType::Job:
+    case plan::StepType::Composition:
+    case plan::StepType::Subworkflow:
+    case plan::StepType::Wait:
+    case plan::StepType::Decision:
+      return;
+  }
+}
+
+}  // namespace pawl

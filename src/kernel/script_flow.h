@@ -1,0 +1,170 @@
+// ScriptFlow: how the run of a definition moves. One frame's work on one run: what an input brings
+// about is worked off as a queue of places to look at, never by recursion, since one end may start
+// thousands of steps.
+//
+// Every look reads the state and does what is due there, so looking twice does no harm: a frame may
+// stop anywhere (ScriptYielded) and a later one looks again at everything that is open. Private to
+// script_*.cc; commands stand in script_commands.h.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "kernel/frame.h"
+#include "kernel/script_commands.h"
+#include "kernel/script_scope.h"
+
+namespace pawl {
+
+class ScriptFlow {
+ public:
+  ScriptFlow(Frame& frame, const RunId& id) : frame_(frame), state_(frame.state()), id_(id) {}
+
+  // --- inputs (script_commands.cc, script_signals.cc, script_retry.cc)
+  void begin();
+  void effect_done(uint32_t effect, const StepOutcome& outcome);
+  void due();
+  void pause(bool now);
+  void resume();
+  void cancel(const std::string& reason, bool rollback);
+  Status signal(const ScriptSignal& signal);
+  Status resolve(const std::string& step, const DecisionAnswer& answer);
+  Result<RetryPlan> retry(const std::string& from_step, const std::string& inputs, bool preview);
+  Status extend(const std::string& canonical, const std::string& data);
+
+  // Works off everything that follows, then says whether the run is suspended.
+  void drain();
+
+ private:
+  // A step of an open list: where it stands, what it is, how far it is.
+  struct At {
+    std::string path;
+    std::string scope;
+    uint32_t position = 0;
+    const plan::Step* step = nullptr;
+  };
+  enum class LookKind : uint8_t { List, Ended, Around };
+  struct Look {
+    LookKind kind = LookKind::List;
+    std::string path;  // List: a scope. Ended: a step. Around: a step whose inner list has closed
+  };
+  enum class Ready : uint8_t { Wait, Run, Skip };
+
+  const Run& run() const { return *state_.find_run(id_); }
+  const ScriptRun& script() const { return *run().script; }
+  const plan::Script& plan() const { return *state_.plan_of(run()); }
+  const Scope* scope(std::string_view path) const { return state_.find_scope(run(), path); }
+  bool find(std::string_view path, At& at) const;
+  At at(std::string_view scope_path, uint32_t position) const;
+  const StepRecord& record(const At& at) const { return scope(at.scope)->records[at.position]; }
+  template <class Event>
+  Event event_for(const At& at) const {
+    Event event;
+    event.run = id_;
+    event.step = at.path;
+    event.position = at.position;
+    return event;
+  }
+  ScriptScope scope_for(const At& at, std::string_view text) const;
+
+  // --- lists (script_flow.cc)
+  void look(LookKind kind, std::string path) { looks_.push_back({kind, std::move(path)}); }
+  void look_at(const Look& look);
+  void look_at_everything();
+  void open_scope(const At* owner, const std::string& path, uint32_t list, bool iteration,
+                  uint32_t index, const std::string& item);
+  void start_ready(const std::string& path);
+  void after_end(const At& at);
+  void try_start(const std::string& path, uint32_t position);
+  Ready readiness(const Scope& in, const plan::Step& step) const;
+  void close_if_done(const std::string& path);
+  void start_step(const At& at);
+  void begin_attempt(const At& at, uint32_t attempt);
+  void begin_composite(const At& at);
+  StepStarted started(const At& at, uint32_t attempt, bool asks_outside) const;
+  std::string last_output(const Scope& in) const;
+  void settle_status();
+
+  // --- ends (script_ends.cc)
+  void complete(const At& at, const std::string& output);
+  void skip_step(const At& at, const std::string& reason);
+  void fail(const At& at, StepError error, bool retryable);
+  void fail_for_good(const At& at, const StepError& error);
+  void stop_step(const At& at, const std::string& reason);
+  void stop_scope(const std::string& path, const std::string& reason);
+  void stop_effect(uint32_t effect);
+  void drop_scopes_of(const std::string& step);
+  void abort(ScriptStatus outcome, const StepError& error, const std::string& reason,
+             bool rollback);
+  void steps_over(ScriptStatus outcome, const StepError& error, const std::string& reason,
+                  bool rollback);
+  bool start_rollback();
+  void next_compensation();
+  void compensation_closed(const std::string& path);
+  void run_hook_or_finish();
+  void finish();
+  Result<std::string> outputs() const;
+  void note(const At& at, const std::string& type, const Value& data);
+  void note_run(const std::string& type, const Value& data);
+
+  // --- composites (script_composites.cc)
+  void begin_condition(const At& at);
+  void begin_test(const At& at);
+  void begin_loop(const At& at);
+  void begin_parallel(const At& at);
+  void begin_sequence(const At& at);
+  void around(const At& at);
+  void around_branch(const At& at);
+  void around_loop(const At& at);
+  void around_parallel(const At& at);
+  void finish_loop(const At& at);
+  bool open_iteration(const At& at);
+  bool loop_goes_on(const At& at, bool& failed);
+  Result<Value> loop_items(const At& at) const;
+
+  // --- waits (script_waits.cc)
+  void begin_wait(const At& at);
+  void begin_decision(const At& at);
+  void step_due(const At& at);
+  void pause_for_timeout();
+  void deadline_passed(const At& at);
+  void decided(const At& at, const DecisionAnswer& answer, const std::string& status);
+  void close_decision(const StepRecord& record, const std::string& status,
+                      const std::string& answer);
+  bool take_kept_signal(const At& at, const std::string& name);
+  void signal_arrived(const At& at, const std::string& type, const std::string& payload);
+  void wait_over(const At& at, Value output);
+
+  // --- signals (script_signals.cc)
+  std::string full_path(const std::string& step) const;
+  void deliver(const ScriptSignal& signal, SignalReceived& event);
+  Status decide_by_signal(const ScriptSignal& signal, const SignalReceived& event);
+  Status retry_by_signal(const ScriptSignal& signal, const SignalReceived& event);
+  Status skip_and_retry(const At& at, const SignalReceived& event);
+  Status may_resolve(const std::string& step, const DecisionAnswer& answer) const;
+
+  // --- retries (script_retry.cc)
+  struct Reset;
+  void reset_incomplete(const std::string& path, Reset& reset) const;
+  void reset_from(const At& at, Reset& reset) const;
+  void go_on(const Reset& reset, const std::string& inputs);
+  void retry_rollback(bool leave_out);
+
+  // --- children and actions of the engine (script_children.cc)
+  void begin_subworkflow(const At& at, uint32_t effect);
+  bool is_engine_action(std::string_view name) const;
+  void run_engine_action(const At& at, uint32_t attempt);
+  StepOutcome engine_action(const At& at, const Value& params);
+  StepOutcome change_context(const Value& params);
+
+  Frame& frame_;
+  const State& state_;
+  RunId id_;
+  std::deque<Look> looks_;
+};
+
+StepError step_error(std::string code, std::string message, std::string step = "");
+StepOutcome failed_outcome(std::string code, std::string message, bool retryable);
+
+}  // namespace pawl

@@ -1,0 +1,278 @@
+// Retrying a run: what is done again, what is kept.
+//
+// Nothing that completed runs again unless it is asked for (from_step, and everything behind it) or
+// was undone by a rollback. Lists that had failed are opened again and go on where they stood.
+#include <algorithm>
+#include <set>
+
+#include "kernel/script_flow.h"
+
+namespace pawl {
+
+struct ScriptFlow::Reset {
+  StepsReset event;
+  std::set<std::string> again;    // steps that begin anew
+  std::set<std::string> resumed;  // steps around them
+  std::set<std::string> reopened;
+  std::set<std::string> dropped;
+};
+
+namespace {
+
+// Skipped because something else failed, not because nobody wanted it.
+bool was_cut_off(const StepRecord& record) {
+  return record.state == StepState::Skipped &&
+         (record.reason == "upstream_failed" || record.reason == "run_failed" ||
+          record.reason == "cancelled" || record.reason == "step_failed");
+}
+
+bool failed_openly(const StepRecord& record) {
+  return record.state == StepState::Failed && !record.handled;
+}
+
+bool is_incomplete(const Scope& in) {
+  for (const StepRecord& record : in.records)
+    if (failed_openly(record) || was_cut_off(record)) return true;
+  return false;
+}
+
+}  // namespace
+
+// What failed or was cut off in this list, and in the lists inside it.
+void ScriptFlow::reset_incomplete(const std::string& path, Reset& reset) const {
+  const Scope in = *scope(path);
+  for (uint32_t i = 0; i < in.records.size(); ++i) {
+    const StepRecord& record = in.records[i];
+    At here = at(path, i);
+    bool undone = std::find(script().compensated.begin(), script().compensated.end(), here.path) !=
+                  script().compensated.end();
+    if (!failed_openly(record) && !was_cut_off(record) && !undone) continue;
+    std::vector<std::string> inner;
+    std::vector<std::string> all_inner;
+    state_.each_scope(run(), here.path + ".", [&](const Scope& each) {
+      all_inner.push_back(each.path);
+      if (each.owner == here.path && is_incomplete(each) &&
+          split_step(each.path).second != plan::kCompensateName)
+        inner.push_back(each.path);
+      return true;
+    });
+    bool goes_on = failed_openly(record) && !inner.empty() &&
+                   !(here.step->type == plan::StepType::Parallel &&
+                     here.step->parallel_mode == plan::ParallelMode::Race);
+    if (goes_on) {
+      reset.resumed.insert(here.path);
+      for (const std::string& each : inner) {
+        reset.reopened.insert(each);
+        reset_incomplete(each, reset);
+      }
+    } else {
+      reset.again.insert(here.path);
+      reset.dropped.insert(all_inner.begin(), all_inner.end());
+    }
+  }
+}
+
+// This step, everything behind it, and the same for every step around it.
+void ScriptFlow::reset_from(const At& from, Reset& reset) const {
+  const Scope in = *scope(from.scope);
+  std::vector<bool> behind(in.records.size(), false);
+  std::vector<uint32_t> queue{from.position};
+  behind[from.position] = true;
+  while (!queue.empty()) {
+    uint32_t position = queue.back();
+    queue.pop_back();
+    for (uint32_t next : plan().at(in.list, position).dependents) {
+      if (behind[next]) continue;
+      behind[next] = true;
+      queue.push_back(next);
+    }
+  }
+  for (uint32_t i = 0; i < in.records.size(); ++i) {
+    std::string path = at(from.scope, i).path;
+    if (!behind[i] || (in.records[i].state == StepState::Pending && in.records[i].id.empty()))
+      continue;
+    if (reset.resumed.count(path) != 0 && path == from.path) continue;
+    reset.again.insert(path);
+    reset.resumed.erase(path);
+    state_.each_scope(run(), path + ".", [&](const Scope& each) {
+      reset.dropped.insert(each.path);
+      reset.reopened.erase(each.path);
+      return true;
+    });
+  }
+  reset.reopened.insert(from.scope);
+  if (in.owner.empty()) return;
+  At owner;
+  if (!find(in.owner, owner)) return;
+  reset.resumed.insert(owner.path);
+  if (in.iteration)  // later iterations begin anew
+    state_.each_scope(run(), owner.path + ".iter_", [&](const Scope& each) {
+      std::string top = owner.path + "." + std::string(split_step(each.path).second);
+      if (each.owner == owner.path && each.index > in.index) {
+        state_.each_scope(run(), each.path, [&](const Scope& below) {
+          if (below.path == each.path ||
+              below.path.compare(0, each.path.size() + 1, each.path + ".") == 0)
+            reset.dropped.insert(below.path);
+          return true;
+        });
+      }
+      return true;
+    });
+  reset_from(owner, reset);
+  reset.again.erase(owner.path);
+}
+
+Result<RetryPlan> ScriptFlow::retry(const std::string& from_step, const std::string& inputs,
+                                    bool preview) {
+  Reset reset;
+  reset.event.run = id_;
+  if (scope("") == nullptr)
+    return Error{ErrorCode::Conflict, "Run " + id_.text() + " never began; start it anew"};
+  if (script().error.code == "ROLLBACK_FAILED" && from_step.empty()) {
+    RetryPlan plan;
+    plan.again = script().compensate;
+    if (!preview) retry_rollback(false);
+    return plan;
+  }
+  reset.reopened.insert("");
+  reset_incomplete("", reset);
+  if (!from_step.empty()) {
+    At from;
+    if (!find(from_step, from))
+      return Error{ErrorCode::InvalidContent,
+                   "from_step: this run has no step '" + from_step + "'"};
+    reset_from(from, reset);
+  } else if (reset.again.empty()) {
+    if (script().status == ScriptStatus::Completed)
+      return Error{ErrorCode::Conflict, "the run completed; name a step to retry from"};
+  }
+  RetryPlan plan;
+  plan.again.assign(reset.again.begin(), reset.again.end());
+  state_.each_scope(run(), "", [&](const Scope& in) {
+    if (reset.dropped.count(in.path) != 0) return true;
+    for (const StepRecord& record : in.records) {
+      std::string path = join_path(in.path, record.id);
+      if (record.state == StepState::Completed && reset.again.count(path) == 0 &&
+          reset.resumed.count(path) == 0)
+        plan.kept.push_back(path);
+    }
+    return true;
+  });
+  if (preview) return plan;
+  go_on(reset, inputs);
+  drain();
+  return plan;
+}
+
+void ScriptFlow::go_on(const Reset& reset, const std::string& inputs) {
+  StepsReset event = reset.event;
+  event.inputs = inputs;
+  for (std::string hook : {"on_complete", "on_error"})
+    if (const Scope* in = scope(hook); in != nullptr && in->owner.empty())
+      event.dropped.push_back(hook);
+  event.dropped.insert(event.dropped.end(), reset.dropped.begin(), reset.dropped.end());
+  for (const std::string& path : reset.again) {
+    At at;
+    auto [around, id] = split_step(path);
+    if (reset.dropped.count(std::string(around)) != 0 || !find(path, at)) continue;
+    event.steps.push_back({path, at.position, at.step->dormant, false, 0});
+  }
+  for (const std::string& path : reset.resumed) {
+    At at;
+    if (!find(path, at)) continue;
+    uint32_t next = 0;
+    if (at.step->type == plan::StepType::Loop) {
+      state_.each_scope(run(), path + ".iter_", [&](const Scope& each) {
+        if (each.owner == path && reset.dropped.count(each.path) == 0)
+          next = std::max(next, each.index + 1);
+        return true;
+      });
+    }
+    event.steps.push_back({path, at.position, at.step->dormant, true, next});
+  }
+  event.reopened.assign(reset.reopened.begin(), reset.reopened.end());
+  frame_.emit(event);
+  ScriptMoved moved;
+  moved.run = id_;
+  moved.definition = script().definition;
+  moved.from = script().status;
+  moved.to = ScriptStatus::Active;
+  moved.reason = "retry";
+  frame_.emit(moved);
+  ScriptPhased phased;
+  phased.run = id_;
+  phased.outcome = ScriptStatus::Active;
+  frame_.emit(phased);
+  look_at_everything();
+}
+
+// The compensation that failed is tried again, or left out.
+void ScriptFlow::retry_rollback(bool leave_out) {
+  ScriptMoved moved;
+  moved.run = id_;
+  moved.definition = script().definition;
+  moved.from = script().status;
+  moved.to = ScriptStatus::Active;
+  moved.reason = "retry";
+  StepError error = script().error;
+  std::vector<std::string> rest = script().compensate;
+  if (leave_out && !rest.empty()) rest.erase(rest.begin());
+  frame_.emit(moved);
+  if (!script().compensate.empty()) drop_scopes_of(script().compensate.front());
+  ScriptPhased phased;
+  phased.run = id_;
+  phased.phase = ScriptPhase::Rollback;
+  phased.outcome = ScriptStatus::Failed;
+  phased.error = error;
+  phased.compensate = rest;
+  frame_.emit(phased);
+  next_compensation();
+  drain();
+}
+
+Status ScriptFlow::skip_and_retry(const At& at, const SignalReceived& event) {
+  if (script().error.code == "ROLLBACK_FAILED") {
+    frame_.emit(event);
+    retry_rollback(true);
+    return ok_status();
+  }
+  if (!failed_openly(record(at)))
+    return Error{ErrorCode::Conflict, "step '" + at.path + "' is " +
+                                          std::string(step_state_name(record(at).state)) +
+                                          "; only a failed step of a failed run can be skipped"};
+  Reset reset;
+  reset.event.run = id_;
+  reset.reopened.insert("");
+  reset_incomplete("", reset);
+  reset.again.insert(at.path);
+  reset.resumed.erase(at.path);
+  state_.each_scope(run(), at.path + ".", [&](const Scope& each) {
+    reset.reopened.erase(each.path);
+    reset.dropped.insert(each.path);
+    return true;
+  });
+  frame_.emit(event);
+  go_on(reset, "");
+  looks_.clear();
+  skip_step(at, "skipped_by_signal");
+  look_at_everything();
+  drain();
+  return ok_status();
+}
+
+Result<RetryPlan> retry_script(Frame& frame, const RunId& id, const std::string& from_step,
+                               const std::string& inputs, bool preview) {
+  const Run* run = frame.state().find_run(id);
+  if (run == nullptr || !run->script)
+    return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
+  if (!is_terminal(run->state))
+    return Error{ErrorCode::Conflict, "Run " + id.text() + " is " +
+                                          std::string(script_status_name(run->script->status)) +
+                                          "; only a finished one can be retried"};
+  if (!run->parent.run.is_nil())
+    return Error{ErrorCode::Conflict,
+                 "Run " + id.text() + " is part of " + run->parent.run.text() + "; retry that one"};
+  return ScriptFlow(frame, id).retry(from_step, inputs, preview);
+}
+
+}  // namespace pawl

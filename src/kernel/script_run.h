@@ -1,0 +1,247 @@
+// ScriptRun: how far the run of a definition has come.
+//
+// The unit in memory and on disk is the scope: one list of steps that was entered (the root, a
+// branch, an iteration), with a record per step. A closed scope leaves memory once its row is
+// durable, so a loop of a hundred thousand iterations costs memory for those at work only; its
+// records are read back when an expression or a reader asks for them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/value.h"
+#include "journal/script_events.h"
+#include "plan/script.h"
+
+namespace pawl {
+
+struct StepRecord {
+  std::string id;  // local; empty until something happens to it
+  StepState state = StepState::Pending;
+  uint32_t attempt = 0;
+  uint32_t effect = 0;  // asked of the outside and not answered yet
+  std::string output;   // JSON
+  StepError error;      // of its failure, of the last failed attempt, or ignored
+  bool handled = false;
+  std::string reason;
+  int64_t started_ms = 0;
+  int64_t finished_ms = 0;
+  int64_t due_ms = 0;
+  DueKind due = DueKind::None;
+  uint64_t done_sequence = 0;  // order of ends, for undoing
+  std::string decision;
+  std::string signal;
+  std::string choice;
+  std::string items;
+  uint32_t count = 0;
+  uint32_t next = 0;  // the first iteration or branch not entered
+  uint32_t open = 0;  // scopes of it that are at work
+  std::vector<std::string> failed_scopes;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "state", self.state);
+    visit(2, "attempt", self.attempt);
+    visit(3, "effect", self.effect);
+    visit(4, "output", self.output);
+    visit(5, "error", self.error);
+    visit(6, "handled", self.handled);
+    visit(7, "reason", self.reason);
+    visit(8, "started_ms", self.started_ms);
+    visit(9, "finished_ms", self.finished_ms);
+    visit(10, "due_ms", self.due_ms);
+    visit(11, "due", self.due);
+    visit(12, "done_sequence", self.done_sequence);
+    visit(13, "decision", self.decision);
+    visit(14, "signal", self.signal);
+    visit(15, "choice", self.choice);
+    visit(16, "items", self.items);
+    visit(17, "count", self.count);
+    visit(18, "next", self.next);
+    visit(19, "open", self.open);
+    visit(20, "failed_scopes", self.failed_scopes);
+    visit(21, "id", self.id);
+  }
+
+  // In memory only: the output, parsed when an expression first asked for it.
+  mutable std::shared_ptr<const Value> parsed;
+  mutable std::shared_ptr<const Value> parsed_items;
+};
+
+inline bool is_over(StepState state) {
+  return state == StepState::Completed || state == StepState::Failed || state == StepState::Skipped;
+}
+std::string_view step_state_name(StepState state);
+std::string_view script_status_name(ScriptStatus status);
+
+struct Scope {
+  std::string path;   // "" is the root
+  std::string owner;  // the step around it; "" of the root and the hooks
+  uint32_t owner_position = 0;
+  uint32_t list = 0;
+  bool iteration = false;
+  uint32_t index = 0;
+  std::string item;  // JSON
+  bool closed = false;
+  bool failed = false;
+  StepError error;
+  uint32_t unfinished = 0;  // steps that are not over, dormant ones not counted
+  std::vector<StepRecord> records;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "path", self.path);
+    visit(2, "owner", self.owner);
+    visit(3, "list", self.list);
+    visit(4, "iteration", self.iteration);
+    visit(5, "index", self.index);
+    visit(6, "item", self.item);
+    visit(7, "closed", self.closed);
+    visit(8, "failed", self.failed);
+    visit(9, "error", self.error);
+    visit(10, "unfinished", self.unfinished);
+    visit(11, "records", self.records);
+    visit(12, "owner_position", self.owner_position);
+  }
+
+  const StepRecord* find(std::string_view id) const {
+    for (const StepRecord& record : records)
+      if (record.id == id) return &record;
+    return nullptr;
+  }
+
+  // In memory only.
+  bool dirty = false;
+  uint32_t in_flight = 0;  // flushes written but not yet durable
+  bool gone = false;       // undone by a retry; stays until its row is removed
+};
+
+struct KeptSignal {
+  std::string type;
+  std::string step;
+  std::string payload;
+  std::string agent_id;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "type", self.type);
+    visit(2, "step", self.step);
+    visit(3, "payload", self.payload);
+    visit(4, "agent_id", self.agent_id);
+  }
+};
+
+struct Variable {
+  std::string key;
+  std::string value;  // JSON
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "key", self.key);
+    visit(2, "value", self.value);
+  }
+};
+
+// A request that was sent to the outside and has not come back: which step waits for it.
+struct OpenEffect {
+  uint32_t effect = 0;
+  std::string step;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "effect", self.effect);
+    visit(2, "step", self.step);
+  }
+};
+
+struct ScriptRun {
+  std::string definition;
+  std::string version;
+  std::string source;  // canonical text if it is not a registered one
+  std::string inputs;
+  std::string agent_id;
+  int32_t priority = 0;
+  ScriptStatus status = ScriptStatus::Pending;
+  ScriptPhase phase = ScriptPhase::Steps;
+  ScriptStatus outcome = ScriptStatus::Active;  // decided, while hooks or compensation still run
+  std::string reason;
+  StepError error;
+  std::string output;
+  bool paused = false;
+  int64_t paused_ms = 0;
+  int64_t timeout_at_ms = 0;  // 0 = none
+  int64_t yielded_ms = 0;     // there is more to do, since then
+  uint32_t next_effect = 1;
+  uint32_t busy = 0;              // steps that the outside or a clock will move
+  uint32_t held = 0;              // steps that a person or a signal must move
+  std::vector<std::string> live;  // paths of open scopes
+  std::vector<OpenEffect> effects;
+  std::vector<KeptSignal> signals;
+  std::vector<Variable> variables;
+  std::vector<std::string> compensate;  // still to undo, in this order
+  std::vector<std::string> compensated;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "definition", self.definition);
+    visit(2, "version", self.version);
+    visit(3, "source", self.source);
+    visit(4, "inputs", self.inputs);
+    visit(5, "agent_id", self.agent_id);
+    visit(6, "priority", self.priority);
+    visit(7, "status", self.status);
+    visit(8, "phase", self.phase);
+    visit(9, "outcome", self.outcome);
+    visit(10, "reason", self.reason);
+    visit(11, "error", self.error);
+    visit(12, "output", self.output);
+    visit(13, "paused", self.paused);
+    visit(14, "paused_ms", self.paused_ms);
+    visit(15, "timeout_at_ms", self.timeout_at_ms);
+    visit(16, "next_effect", self.next_effect);
+    visit(17, "busy", self.busy);
+    visit(18, "held", self.held);
+    visit(19, "live", self.live);
+    visit(20, "effects", self.effects);
+    visit(21, "signals", self.signals);
+    visit(22, "variables", self.variables);
+    visit(23, "compensate", self.compensate);
+    visit(24, "compensated", self.compensated);
+    visit(26, "yielded_ms", self.yielded_ms);
+  }
+
+  // In memory only.
+  std::map<std::string, Scope, std::less<>> scopes;
+  std::deque<std::vector<std::string>> flushing;  // scopes of each flush that is not yet durable
+  std::set<std::pair<int64_t, std::string>> dues;
+  std::shared_ptr<const plan::Script> plan;
+  std::shared_ptr<const Value> parsed_inputs;
+  bool busy_on_disk = false;
+
+  const std::string* step_of_effect(uint32_t effect) const;
+};
+
+// Names among the run's timers that are no steps.
+inline constexpr const char* kTimeoutDue = "";
+inline constexpr const char* kYieldDue = "+";
+inline constexpr const char* kTimeoutReason = "timeout";
+
+// Something for the outside to do, or to stop doing, once the frame that asked for it is durable.
+struct EffectNote {
+  RunId run;
+  uint32_t effect = 0;
+  bool cancel = false;
+};
+
+// "a.true.b" → "a.true", "b"; "a" → "", "a".
+std::pair<std::string_view, std::string_view> split_step(std::string_view step);
+std::string join_path(std::string_view scope, std::string_view name);
+
+}  // namespace pawl

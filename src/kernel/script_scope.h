@@ -1,0 +1,83 @@
+// ScriptScope: what an expression in a definition sees: steps, inputs, workflow, context, the loop
+// around it, the error or the compensated step where there is one.
+//
+// Names of steps resolve from the innermost list outwards; every step can also be named by its full
+// dotted id. Only steps that the expression's text can mean are looked up (a run may have a hundred
+// thousand); if that fails, everything visible is, so that the message lists what there is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expr/activation.h"
+#include "expr/template.h"
+#include "kernel/state.h"
+
+namespace pawl {
+
+// Resolves ${{ secrets.NAME }}. Only what leaves the process may see them, never the journal.
+class SecretSource {
+ public:
+  virtual ~SecretSource() = default;
+  virtual std::optional<std::string> find(std::string_view name) const = 0;
+  virtual std::vector<std::string> names() const = 0;
+};
+
+class ScriptScope : public expr::Activation {
+ public:
+  // `scope`: the list in which the expression stands. `text`: the expression, or all of them.
+  ScriptScope(const State& state, const Run& run, std::string_view scope, std::string_view text,
+              int64_t now_ms);
+  // The body of a loop that just ended its iteration, for its condition.
+  ScriptScope& inside(std::string_view iteration_scope);
+  ScriptScope& with_secrets(const SecretSource& secrets);
+  ScriptScope& with_error(const StepError& error);
+  ScriptScope& with_compensating(std::string_view step, std::string_view output);
+  ScriptScope& with_iteration(uint32_t index);
+
+  expr::Val find(std::string_view name) const override;
+  std::vector<std::string> names() const override;
+
+  // The whole of it as one object, for expr.eval.
+  Value all() const;
+
+ private:
+  const Value& steps() const;
+  const Value& results() const;
+  void add_visible(Value::Object& into, bool as_results) const;
+  void add_dotted(Value::Object& into, bool as_results) const;
+  bool mentions(std::string_view id) const;
+  const Value& loop() const;
+  const Value& context() const;
+  const Value& workflow() const;
+  const Value& inputs() const;
+  const Value& secrets() const;
+
+  const State& state_;
+  const Run& run_;
+  std::string scope_;
+  std::string_view text_;
+  bool everything_ = false;
+  int64_t now_ms_;
+  const SecretSource* secret_source_ = nullptr;
+  std::optional<uint32_t> iteration_;
+  mutable std::optional<Value> steps_, results_, loop_, context_, workflow_, secrets_;
+  Value error_, compensating_;
+  mutable std::shared_ptr<const Value> inputs_;
+};
+
+// The output of a step as expressions see it: of its fallback, if that took over.
+const StepRecord& effective_record(const Scope& scope, const plan::Script& plan,
+                                   const StepRecord& record, uint32_t position);
+
+expr::ProgramCache& script_programs();
+
+// A guard, a condition, the test of a loop.
+Result<bool> test_expression(const ScriptScope& scope, std::string_view text);
+Result<Value> evaluate_expression(const ScriptScope& scope, std::string_view text);
+Result<expr::Interpolated> fill_template(const ScriptScope& scope, const Value& tree,
+                                         bool text_mode);
+
+}  // namespace pawl
