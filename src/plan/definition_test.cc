@@ -114,6 +114,8 @@ TEST(Definition, RefusesWhatATypeOfStepLacks) {
       {"type: loop, config: {mode: while, body: [{id: b, action: x}]}", "steps[0] required"},
       {"type: loop, config: {mode: sometimes, over: [1], body: [{id: b, action: x}]}",
        "steps[0].config.mode value"},
+      {"type: loop, config: {over: '.items[', body: [{id: b, action: x}]}",
+       "steps[0].config.over expression"},
       {"type: loop, config: {over: 5, body: [{id: b, action: x}]}", "steps[0].config.over type"},
       {"type: loop, config: {over: [1], max_iter: -1, body: [{id: b, action: x}]}",
        "steps[0].config.max_iter value"},
@@ -229,7 +231,7 @@ TEST(Definition, Warnings) {
   EXPECT_EQ(
       complaints(result.warnings),
       "steps[0].retry.max value; steps[1].config.timeout value; steps[2].condition unreachable; "
-      "steps[5].config.over expression; steps[3].condition unknown_step; "
+      "steps[3].condition unknown_step; "
       "steps[4].params.v unknown_step");
 }
 
@@ -347,6 +349,14 @@ TEST(Definition, TheDecisionOfTheSecondDialectIsThreeThings) {
     EXPECT_EQ(first_step(result).type, type) << fields;
     EXPECT_EQ(first_step(result).condition, "") << fields;
   }
+}
+
+TEST(Definition, ABranchMayBeEmpty) {
+  const ReadResult result = read_definition(
+      with_step("type: condition, config: {expression: inputs.a, branches: {'x': , 'y': []}}"));
+  ASSERT_EQ(complaints(result.errors), "");
+  ASSERT_EQ(first_step(result).branches.size(), 2u);
+  EXPECT_TRUE(result.script->lists[first_step(result).branches[0].list].steps.empty());
 }
 
 TEST(Definition, AnAgentsTaskIsAJob) {

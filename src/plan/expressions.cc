@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "expr/jq.h"
 #include "expr/program.h"
 #include "expr/template.h"
 
@@ -138,8 +139,11 @@ Value read_over(Findings& findings, const Cursor& at, bool checked) {
   if (!checked) return text;
   std::string cel = as_cel(text);
   if (const auto program = compile(cel); !program.ok()) {
-    findings.warning(at, "expression",
-                     "this is no CEL, so it will be run as jq: " + program.error().message);
+    if (const auto jq = expr::JqProgram::compile(text); !jq.ok()) {
+      findings.error(
+          at, "expression",
+          "neither CEL (" + program.error().message + ") nor jq (" + jq.error().message + ")");
+    }
     return text;
   }
   findings.references().note(at, cel, false);

@@ -69,6 +69,7 @@ std::string made_id(std::string_view made, size_t index) {
 uint32_t StepReader::read_list(const Cursor& at, Role role, uint32_t owner, std::string_view made) {
   const auto list = static_cast<uint32_t>(script_.lists.size());
   script_.lists.push_back({{}, owner});
+  if (at.value().is_null()) return list;  // a branch with nothing in it
   if (!at.is_array() && !at.is_object()) {
     findings_.error(at, "type",
                     "must be a list of steps, not " + std::string(kind_name(at.value())));
