@@ -94,8 +94,12 @@ class ActionRunner {
   ActionRunner(const ActionRunner&) = delete;
   ActionRunner& operator=(const ActionRunner&) = delete;
 
-  // A handle for cancel(), unique while the runner lives.
+  // A handle for cancel(), unique while the runner lives. Past 10,000 that wait for a thread the
+  // answer is ACTION_UNAVAILABLE.
   uint64_t start(ActionRequest request, ActionDone done);
+  // What still waits is answered before cancel() returns; a process is killed with its group and
+  // answered when it is gone; an own action cannot be interrupted and is answered when it returns.
+  // Nothing happens for a handle that was answered.
   void cancel(uint64_t handle);
 
   // Own actions, beside the built-in ones: for the embedded library. Conflict if the name is taken.
