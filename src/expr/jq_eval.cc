@@ -166,15 +166,7 @@ bool Machine::dispatch(const Node& node, const Env& env, Item& in, Emit out) {
         return eval(node.args[holds.truthy() ? 1 : 2].get(), env, in, out);
       });
     case Op::Bind:
-      return values(*node.args[0], env, in.value, [&](Datum value) {
-        bool downstream = false;
-        return bind(node, env, in.value, std::move(value), downstream, [&](Env bound) {
-          return eval(node.args[1].get(), bound, in, [&](Item item) {
-            downstream = !out(std::move(item));
-            return !downstream;
-          });
-        });
-      });
+      return bound(node, env, in, out);
     case Op::RecurseDefault:
       return loop(node, env, in, out);
     case Op::Index:
@@ -185,27 +177,14 @@ bool Machine::dispatch(const Node& node, const Env& env, Item& in, Emit out) {
       return iterate(node, env, in, out);
     case Op::String:
       return string(node, env, in, out, node.args.size() - 1, "");
-    case Op::Format: {
-      std::string text;
-      if (!format_value(*this, node.text, in.value, text)) return false;
-      return out(fresh(in, Datum::string(std::move(text), budget)));
-    }
-    case Op::Array: {
-      Datum::Array elements;
-      if (!node.args.empty() && !collect(*node.args[0], env, in.value, elements)) return false;
-      return out(fresh(in, Datum::array(std::move(elements), budget)));
-    }
+    case Op::Format:
+      return format(node, in, out);
+    case Op::Array:
+      return array(node, env, in, out);
     case Op::Object:
       return object(node, env, in, out, 0, {});
     case Op::Negate:
-      return values(*node.args[0], env, in.value, [&](Datum value) {
-        if (!value.is_number()) return raise(described(value, budget) + " cannot be negated");
-        Datum result;
-        std::string error;
-        if (!arithmetic(Op::Subtract, Datum::integer(0), value, result, budget, error))
-          return raise(std::move(error));
-        return out(fresh(in, std::move(result)));
-      });
+      return negate(node, env, in, out);
     case Op::Add:
     case Op::Subtract:
     case Op::Multiply:
@@ -255,6 +234,41 @@ bool Machine::dispatch(const Node& node, const Env& env, Item& in, Emit out) {
   }
   PAWL_CHECK(false);  // eval() has handled these
   return false;
+}
+
+bool Machine::bound(const Node& node, const Env& env, Item& in, Emit out) {
+  return values(*node.args[0], env, in.value, [&](Datum value) {
+    bool downstream = false;
+    return bind(node, env, in.value, std::move(value), downstream, [&](Env names) {
+      return eval(node.args[1].get(), names, in, [&](Item item) {
+        downstream = !out(std::move(item));
+        return !downstream;
+      });
+    });
+  });
+}
+
+bool Machine::negate(const Node& node, const Env& env, Item& in, Emit out) {
+  return values(*node.args[0], env, in.value, [&](Datum value) {
+    if (!value.is_number()) return raise(described(value, budget) + " cannot be negated");
+    Datum result;
+    std::string error;
+    if (!arithmetic(Op::Subtract, Datum::integer(0), value, result, budget, error))
+      return raise(std::move(error));
+    return out(fresh(in, std::move(result)));
+  });
+}
+
+bool Machine::format(const Node& node, const Item& in, Emit out) {
+  std::string text;
+  if (!format_value(*this, node.text, in.value, text)) return false;
+  return out(fresh(in, Datum::string(std::move(text), budget)));
+}
+
+bool Machine::array(const Node& node, const Env& env, const Item& in, Emit out) {
+  Datum::Array elements;
+  if (!node.args.empty() && !collect(*node.args[0], env, in.value, elements)) return false;
+  return out(fresh(in, Datum::array(std::move(elements), budget)));
 }
 
 bool Machine::index(const Node& node, const Env& env, Item& in, Emit out) {

@@ -102,6 +102,10 @@ class Machine {
   bool until_stopped(const Node& node, const Env& env, Item in,
                      FunctionRef<bool(Item, bool&)> each);
 
+  bool bound(const Node& node, const Env& env, Item& in, Emit out);
+  bool negate(const Node& node, const Env& env, Item& in, Emit out);
+  bool format(const Node& node, const Item& in, Emit out);
+  bool array(const Node& node, const Env& env, const Item& in, Emit out);
   bool index(const Node& node, const Env& env, Item& in, Emit out);
   bool slice(const Node& node, const Env& env, Item& in, Emit out);
   bool iterate(const Node& node, const Env& env, Item& in, Emit out);

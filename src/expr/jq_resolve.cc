@@ -84,6 +84,7 @@ class Resolver {
   void patterns(Node& node);
   void pattern(Node& node, Pattern& pattern);
   bool is_single(const Node& node) const;
+  bool is_single_call(const Node& node) const;
 
   std::string_view source_;
   const Globals& globals_;
@@ -173,6 +174,34 @@ void Resolver::patterns(Node& node) {
   for (const std::string& name : node.variables) names_.push_back({Name::Kind::Variable, name});
 }
 
+bool Resolver::is_single_call(const Node& node) const {
+  switch (node.target) {
+    case Target::Native:
+      return singles(node);
+    case Target::Value:
+      return true;
+    case Target::Function:
+    case Target::Global:
+      return node.global->single &&
+             std::all_of(node.args.begin(), node.args.end(), [&](const NodePtr& arg) {
+               const size_t i = static_cast<size_t>(&arg - node.args.data());
+               return arg->single || !node.global->params[i].value;
+             });
+    case Target::Special:
+      return node.special == Special::Empty || node.special == Special::First ||
+             node.special == Special::Last || node.special == Special::IsEmpty ||
+             node.special == Special::Any || node.special == Special::All ||
+             node.special == Special::AddOf || node.special == Special::SortBy ||
+             node.special == Special::GroupBy || node.special == Special::UniqueBy ||
+             node.special == Special::MinBy || node.special == Special::MaxBy ||
+             (node.special == Special::GetPath && singles(node));
+    case Target::None:
+    case Target::Closure:
+      return false;
+  }
+  return false;
+}
+
 bool Resolver::is_single(const Node& node) const {
   switch (node.op) {
     case Op::Iterate:
@@ -196,31 +225,7 @@ bool Resolver::is_single(const Node& node) const {
       return node.patterns.size() == 1 && node.patterns[0].kind == Pattern::Kind::Variable &&
              singles(node);
     case Op::Call:
-      switch (node.target) {
-        case Target::Native:
-          return singles(node);
-        case Target::Value:
-          return true;
-        case Target::Function:
-        case Target::Global:
-          return node.global->single &&
-                 std::all_of(node.args.begin(), node.args.end(), [&](const NodePtr& arg) {
-                   const size_t i = static_cast<size_t>(&arg - node.args.data());
-                   return arg->single || !node.global->params[i].value;
-                 });
-        case Target::Special:
-          return node.special == Special::Empty || node.special == Special::First ||
-                 node.special == Special::Last || node.special == Special::IsEmpty ||
-                 node.special == Special::Any || node.special == Special::All ||
-                 node.special == Special::AddOf || node.special == Special::SortBy ||
-                 node.special == Special::GroupBy || node.special == Special::UniqueBy ||
-                 node.special == Special::MinBy || node.special == Special::MaxBy ||
-                 (node.special == Special::GetPath && singles(node));
-        case Target::None:
-        case Target::Closure:
-          return false;
-      }
-      return false;
+      return is_single_call(node);
     case Op::Identity:
     case Op::Literal:
     case Op::Index:

@@ -164,6 +164,10 @@ TEST(Jq, Strings) {
        R"("1,\"a\"\"b&\"," "1\ta\"b&\t" "<a&quot;b&amp;>" "a%22b%26" "WzEsImFcImImIixudWxsXQ==" "[1,\"a\\\"b&\",null]" "LMYSYITBLQRGEJRCFRXHK3DMLU======")"},
       {"todate, (todate|fromdate), (gmtime|mktime), strftime(\"%A %d %B %Y %j\")", "1425599621",
        R"("2015-03-05T23:53:41Z" 1425599621 1425599621 "Thursday 05 March 2015 064")"},
+      {"strftime(\"%c|%D %R %I%p %u %s%%\"), (try strftime(\"%Q\") catch \"no\")", "1425599621",
+       R"("Thu Mar  5 23:53:41 2015|03/05/15 23:53 11PM 4 1425599621%" "no")"},
+      {"(strptime(\"%A, %d %b %Y %T\") | mktime), (try strptime(\"%Y\") catch \"no\")",
+       R"("Thursday, 05 Mar 2015 23:53:41")", R"(1425599621 "no")"},
       {"[.[] | tonumber? // \"bad\"], (.[1] | ascii_downcase)", R"(["12","X","1.5"])",
        R"([12,"bad",1.5] "x")"},
   });

@@ -68,110 +68,83 @@ std::string padded(int64_t value, size_t width, char with = '0') {
   return text.size() < width ? std::string(width - text.size(), with) + text : text;
 }
 
-bool print_part(const CivilTime& civil, char letter, std::string& out) {
+// What a letter stands for as a number; false if it is none.
+bool print_number(const CivilTime& civil, char letter, std::string& out) {
+  const int64_t days = days_from_civil(civil.year, civil.month, civil.day);
+  const int64_t weekday = weekday_from_days(days);
+  struct Field {
+    char letter;
+    size_t width;
+    char with;
+    int64_t value;
+  };
+  const Field fields[] = {
+      {'Y', 4, '0', civil.year},
+      {'y', 2, '0', civil.year % 100},
+      {'m', 2, '0', civil.month},
+      {'d', 2, '0', civil.day},
+      {'e', 2, ' ', civil.day},
+      {'H', 2, '0', civil.hour},
+      {'I', 2, '0', civil.hour % 12 == 0 ? 12 : civil.hour % 12},
+      {'M', 2, '0', civil.minute},
+      {'S', 2, '0', civil.second},
+      {'j', 3, '0', days - days_from_civil(civil.year, 1, 1) + 1},
+      {'u', 1, '0', (weekday + 6) % 7 + 1},
+      {'w', 1, '0', weekday},
+      {'s', 1, '0', seconds_from_civil(civil)},
+  };
+  for (const Field& field : fields) {
+    if (field.letter != letter) continue;
+    out += padded(field.value, field.width, field.with);
+    return true;
+  }
+  return false;
+}
+
+std::string_view part_name(const CivilTime& civil, char letter) {
   const int64_t days = days_from_civil(civil.year, civil.month, civil.day);
   const std::string_view weekday = kDays[weekday_from_days(days)];
   const std::string_view month = kMonths[civil.month - 1];
-  const auto all = [&](std::string_view letters) {
-    for (const char c : letters) {
-      if (c < 'A' || c == ':') {
-        out += c;
+  const std::pair<char, std::string_view> names[] = {
+      {'A', weekday},
+      {'a', weekday.substr(0, 3)},
+      {'B', month},
+      {'b', month.substr(0, 3)},
+      {'h', month.substr(0, 3)},
+      {'p', civil.hour < 12 ? "AM" : "PM"},
+      {'Z', "UTC"},
+      {'z', "+0000"},
+      {'n', "\n"},
+      {'t', "\t"},
+      {'%', "%"},
+  };
+  for (const auto& [known, name] : names) {
+    if (known == letter) return name;
+  }
+  return "";
+}
+
+bool print_part(const CivilTime& civil, char letter, std::string& out) {
+  constexpr std::pair<char, std::string_view> kShort[] = {{'T', "%H:%M:%S"},
+                                                          {'R', "%H:%M"},
+                                                          {'F', "%Y-%m-%d"},
+                                                          {'D', "%m/%d/%y"},
+                                                          {'c', "%a %b %e %H:%M:%S %Y"}};
+  for (const auto& [known, format] : kShort) {
+    if (known != letter) continue;
+    for (size_t i = 0; i < format.size(); ++i) {
+      if (format[i] != '%') {
+        out += format[i];
       } else {
-        print_part(civil, c, out);
+        print_part(civil, format[++i], out);
       }
     }
-  };
-  const int32_t hour12 = civil.hour % 12 == 0 ? 12 : civil.hour % 12;
-  switch (letter) {
-    case 'Y':
-      out += padded(civil.year, 4);
-      break;
-    case 'y':
-      out += padded(civil.year % 100, 2);
-      break;
-    case 'm':
-      out += padded(civil.month, 2);
-      break;
-    case 'd':
-      out += padded(civil.day, 2);
-      break;
-    case 'e':
-      out += padded(civil.day, 2, ' ');
-      break;
-    case 'H':
-      out += padded(civil.hour, 2);
-      break;
-    case 'I':
-      out += padded(hour12, 2);
-      break;
-    case 'M':
-      out += padded(civil.minute, 2);
-      break;
-    case 'S':
-      out += padded(civil.second, 2);
-      break;
-    case 'j':
-      out += padded(days - days_from_civil(civil.year, 1, 1) + 1, 3);
-      break;
-    case 'p':
-      out += civil.hour < 12 ? "AM" : "PM";
-      break;
-    case 'A':
-      out += weekday;
-      break;
-    case 'a':
-      out += weekday.substr(0, 3);
-      break;
-    case 'B':
-      out += month;
-      break;
-    case 'b':
-    case 'h':
-      out += month.substr(0, 3);
-      break;
-    case 'u':
-      out += std::to_string((weekday_from_days(days) + 6) % 7 + 1);
-      break;
-    case 'w':
-      out += std::to_string(weekday_from_days(days));
-      break;
-    case 's':
-      out += std::to_string(seconds_from_civil(civil));
-      break;
-    case 'Z':
-      out += "UTC";
-      break;
-    case 'z':
-      out += "+0000";
-      break;
-    case 'T':
-      all("H:M:S");
-      break;
-    case 'R':
-      all("H:M");
-      break;
-    case 'F':
-      all("Y-m-d");
-      break;
-    case 'D':
-      all("m/d/y");
-      break;
-    case 'c':
-      all("a b e T Y");
-      break;
-    case 'n':
-      out += '\n';
-      break;
-    case 't':
-      out += '\t';
-      break;
-    case '%':
-      out += '%';
-      break;
-    default:
-      return false;
+    return true;
   }
-  return true;
+  if (print_number(civil, letter, out)) return true;
+  const std::string_view name = part_name(civil, letter);
+  out += name;
+  return !name.empty();
 }
 
 bool strftime(Machine& m, const Datum& in, Arguments args, Datum& out) {
