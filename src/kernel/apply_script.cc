@@ -206,6 +206,7 @@ void State::apply(const ScriptCreated& event, Stamp stamp) {
   script->inputs = event.inputs;
   script->agent_id = event.agent_id;
   script->priority = event.priority;
+  script->created_sequence = stamp.sequence;
   fresh->script = std::move(script);
   changed(runs_.insert(std::move(fresh)), stamp);
 }
@@ -266,6 +267,8 @@ void State::apply(const ScriptPhased& event, Stamp stamp) {
           event.compensate.end())
         script.compensated.push_back(step);
     script.compensate = event.compensate;
+  } else if (event.phase == ScriptPhase::Steps) {
+    script.compensate.clear();  // whatever was left to undo stands again
   }
   // What comes now has its own times: a run that has timed out still cleans up.
   if (script.timeout_at_ms != 0 && event.phase != ScriptPhase::Steps) {
@@ -459,8 +462,11 @@ void State::apply(const StepsReset& event, Stamp stamp) {
     Scope& scope = script.scopes[path];
     scope.gone = scope.dirty = true;
     std::erase(script.live, path);
+    std::erase_if(script.compensated,
+                  [&](const std::string& step) { return split_step(step).first == path; });
   }
   for (const StepPlace& place : event.steps) {
+    std::erase(script.compensated, place.step);
     Scope* scope = resident_scope(*run, split_step(place.step).first);
     PAWL_CHECK(scope != nullptr && place.position < scope->records.size());
     StepRecord& record = scope->records[place.position];

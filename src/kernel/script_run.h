@@ -176,8 +176,9 @@ struct ScriptRun {
   std::string output;
   bool paused = false;
   int64_t paused_ms = 0;
-  int64_t timeout_at_ms = 0;  // 0 = none
-  int64_t yielded_ms = 0;     // there is more to do, since then
+  int64_t timeout_at_ms = 0;      // 0 = none
+  int64_t yielded_ms = 0;         // there is more to do, since then
+  uint64_t created_sequence = 0;  // where its history begins
   uint32_t next_effect = 1;
   uint32_t busy = 0;              // steps that the outside or a clock will move
   uint32_t held = 0;              // steps that a person or a signal must move
@@ -215,6 +216,7 @@ struct ScriptRun {
     visit(23, "compensate", self.compensate);
     visit(24, "compensated", self.compensated);
     visit(26, "yielded_ms", self.yielded_ms);
+    visit(27, "created_sequence", self.created_sequence);
   }
 
   // In memory only.

@@ -146,6 +146,39 @@ std::vector<Setting> bounds() {
   };
 }
 
+// What steps of definitions may touch. Everything dangerous is off until it is named.
+std::vector<Setting> permissions() {
+#define PAWL_ADD_TO(place)                                 \
+  [](ServeOptions& o, const std::string& text) -> Status { \
+    if (text.empty()) return takes("a name", text);        \
+    o.place.push_back(text);                               \
+    return ok_status();                                    \
+  }
+  return {
+      {"actions.http.allow_private", "", "HTTP actions may reach loopback and private addresses",
+       PAWL_INTO(boolean(text), actions.http.allow_private, bool)},
+      {"actions.http.allow_hosts", "HOST", "a private host that HTTP actions may reach; repeatable",
+       PAWL_ADD_TO(actions.http.allow_hosts), true},
+      {"actions.http.deny_hosts", "HOST", "a host that HTTP actions may not reach; repeatable",
+       PAWL_ADD_TO(actions.http.deny_hosts), true},
+      {"actions.fs.writable", "DIR", "a directory that file actions may change; repeatable",
+       PAWL_ADD_TO(actions.fs.writable), true},
+      {"actions.fs.read_only", "DIR", "a directory that file actions may read; repeatable",
+       PAWL_ADD_TO(actions.fs.read_only), true},
+      {"actions.fs.deny", "DIR", "a directory that file actions may not touch; repeatable",
+       PAWL_ADD_TO(actions.fs.deny), true},
+      {"actions.shell.enabled", "", "shell.exec may run commands",
+       PAWL_INTO(boolean(text), actions.shell.enabled, bool)},
+      {"actions.shell.allow", "COMMAND", "the only commands it may run; repeatable",
+       PAWL_ADD_TO(actions.shell.allow), true},
+      {"actions.shell.environment", "NAME", "a variable that commands inherit; repeatable",
+       PAWL_ADD_TO(actions.shell.environment), true},
+      {"actions.threads", "N", "threads that file and shell actions share (8)",
+       PAWL_INTO(number(text, 1, 256), action_threads, uint32_t)},
+  };
+#undef PAWL_ADD_TO
+}
+
 #undef PAWL_INTO
 #undef PAWL_TEXT_INTO
 
@@ -168,6 +201,7 @@ const std::vector<Setting>& settings() {
   static const std::vector<Setting> all = [] {
     std::vector<Setting> list = basics();
     for (Setting& one : bounds()) list.push_back(std::move(one));
+    for (Setting& one : permissions()) list.push_back(std::move(one));
     return list;
   }();
   return all;

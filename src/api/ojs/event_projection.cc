@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "api/ojs/render_job.h"
+#include "api/script_projection.h"
 #include "kernel/job.h"
 #include "kernel/queue.h"
 #include "kernel/run.h"
@@ -339,6 +340,7 @@ std::optional<EventPosition> EventPosition::parse(std::string_view text) {
 std::string OjsEvent::id() const { return std::string(kIdPrefix) + event_uuid(*this).text(); }
 
 void project(const journal::EventBytes& event, std::vector<OjsEvent>& out) {
+  project_script(event, out);
   switch (event.type) {
 #define PAWL_EVENT(number, name) \
   case EventType::name:          \
@@ -400,6 +402,8 @@ bool matches_event_type(std::string_view pattern, std::string_view type) {
 }
 
 bool EventFilter::wants(const OjsEvent& event) const {
+  if (!run.empty() && event.subject != run) return false;
+  if (event.of_definition && !definitions) return false;
   if (!tenant.empty() && event.tenant != tenant) return false;
   if (queues.empty() ? is_internal_queue(event.queue)
                      : event.queue.empty() || !contains(queues, queue_of_scoped(event.queue)))

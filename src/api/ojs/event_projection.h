@@ -41,8 +41,10 @@ struct OjsEvent {
   std::string queue;      // scoped; empty if no queue is concerned
   std::string tenant;
   std::string job_type;
-  std::string subject;  // the job's or workflow's id, the queue's or the cron's name
-  std::string data;     // JSON object text
+  std::string subject;         // the job's or workflow's id, the queue's or the cron's name
+  std::string data;            // JSON object text
+  std::string step = {};       // of a definition's run: the step's full id
+  bool of_definition = false;  // in the words of the definition language, not of OJS
 
   std::string id() const;  // "evt_" and a UUIDv7 made of time and position
 };
@@ -66,6 +68,8 @@ struct EventFilter {
   std::vector<std::string> job_types;
   std::string tenant;         // only what belongs to it; empty = everyone's
   std::string workflow = {};  // only events of the workflow with this UUID
+  std::string run = {};       // only events about the run with this UUID, of whatever kind it is
+  bool definitions = true;    // also what happens to runs of definitions
 
   bool wants(const OjsEvent& event) const;
 };

@@ -1,5 +1,5 @@
 // GET /ojs/v1/events and /v1/events: what happened, as a list with a cursor or as a stream; and
-// /ojs/v1/workflows/{id}/events: the same of one workflow.
+// /ojs/v1/workflows/{id}/events, /v1/runs/{id}/events: the same of one workflow or run.
 #include <charconv>
 
 #include "api/app.h"
@@ -8,6 +8,7 @@
 #include "api/ojs/parse_workflow.h"
 #include "api/reader_pool.h"
 #include "api/routes.h"
+#include "api/script_projection.h"
 #include "api/waiting_task.h"
 #include "base/quote.h"
 
@@ -63,6 +64,7 @@ Result<std::optional<EventPosition>> parse_after(const Call& call, const Store& 
 Result<EventsQuery> parse_query(const Call& call, const Store& store) {
   EventsQuery query;
   query.filter.tenant = call.tenant;
+  query.filter.definitions = call.surface() == Surface::V1;
   PAWL_TRY(query.filter.types, comma_list(call, "types", "type"));
   PAWL_TRY(query.filter.queues, comma_list(call, "queues", "queue"));
   PAWL_TRY(query.filter.job_types, comma_list(call, "job_types", "job_type"));
@@ -83,8 +85,11 @@ http::Response render_page(Surface surface, const EventPage& page) {
   std::string body;
   json::Writer w(body);
   w.begin_object().key("events").begin_array();
-  for (const OjsEvent& event : page.events) render_event(w, event);
+  for (const OjsEvent& event : page.events)
+    surface == Surface::V1&& event.of_definition ? render_run_event(w, event)
+                                                 : render_event(w, event);
   w.end_array().field("cursor", page.next.text()).field_bool("has_more", page.more);
+  if (page.more) w.field("next_cursor", page.next.text());
   if (page.gap) w.field_bool("gap", true);
   w.end_object();
   return json_response(surface, 200, std::move(body));
@@ -136,9 +141,11 @@ class FindWorkflow : public WaitingTask {
   std::optional<Parking> decide(Frame& frame, bool) override {
     const Run* run = frame.state().find_run(id_);
     found = run != nullptr && (tenant_.empty() || run->tenant == tenant_);
+    if (found && run->script) created_sequence = run->script->created_sequence;
     return std::nullopt;
   }
   bool found = false;
+  uint64_t created_sequence = 0;
 
  private:
   RunId id_;
@@ -151,16 +158,22 @@ void workflow_events(App& app, Call&& call) {
   auto query = parse_query(call, app.store());
   if (!query.ok()) return call.fail(query.error());
   RunId id = workflow_id(call.params[0]);
-  query->filter.workflow = id.text();
+  bool any_kind = call.surface() == Surface::V1;
+  (any_kind ? query->filter.run : query->filter.workflow) = id.text();
   auto shared = std::make_shared<Call>(std::move(call));
-  std::function<void()> work = [&app, shared, id, query = std::move(query).value()] {
+  std::function<void()> work = [&app, shared, id, any_kind,
+                                query = std::move(query).value()]() mutable {
     auto look = std::make_shared<FindWorkflow>(id, query.filter.tenant);
     if (Status ran = WaitingTask::run(app.engine(), look); !ran.ok())
       return shared->fail(ran.error());
     if (!look->found)
       return shared->fail(
           {ErrorCode::NotFound, "Workflow " + shared->params[0].substr(0, 128) + " not found"});
-    if (!wants_stream(*shared)) return answer_page(app, *shared, query);
+    if (any_kind) query.filter.tenant.clear();  // it was found to be the caller's
+    if (!query.after && look->created_sequence > 0)
+      query.after = EventPosition{look->created_sequence - 1, EventPosition::kAllParts};
+    bool streams = any_kind ? shared->query("stream") == "true" : wants_stream(*shared);
+    if (!streams) return answer_page(app, *shared, query);
     stream_events(app, std::move(*shared), query);
   };
   if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());
@@ -171,6 +184,7 @@ void workflow_events(App& app, Call&& call) {
 void add_event_routes(Router& router) {
   router.add({"GET", "/ojs/v1/events", Scope::Read, Surface::Ojs, events});
   router.add({"GET", "/v1/events", Scope::Read, Surface::V1, events});
+  router.add({"GET", "/v1/runs/{id}/events", Scope::Read, Surface::V1, workflow_events});
   router.add({"GET", "/ojs/v1/workflows/{id}/events", Scope::Read, Surface::Ojs, workflow_events});
 }
 
