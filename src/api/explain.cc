@@ -24,7 +24,11 @@ std::string step_id_of(const State& state, const Run& run, uint32_t index) {
 }
 
 Explanation Explainer::run(const Run& run) {
-  if (!is_terminal(run.state)) add_run(run, "", 0);
+  if (run.script && !is_terminal(run.state)) {
+    add_script(run, "", 0);
+  } else if (!is_terminal(run.state)) {
+    add_run(run, "", 0);
+  }
   return std::move(out_);
 }
 

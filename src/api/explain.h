@@ -59,6 +59,12 @@ class Explainer {
   void add_callbacks(const Run& run, const std::string& prefix);
   void add_next(const Run& run, uint32_t index, const std::string& prefix);
   void add_job(const Job& job, const std::string& step_id);
+  // Of definitions (explain_script.cc).
+  void add_script(const Run& run, const std::string& prefix, size_t depth);
+  void add_step(const Run& run, const plan::Step& step, const StepRecord& record,
+                const std::string& id, size_t depth);
+  void add_next_step(const plan::Script& plan, const pawl::Scope& scope, const plan::Step& step,
+                     const std::string& id);
   void explain_available(const Job& job, Wait& wait);
   bool held_by_limit(const Job& job, Wait& wait) const;
   int64_t jobs_ahead(const Job& job);

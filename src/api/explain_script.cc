@@ -1,0 +1,121 @@
+// Explain, for runs of definitions: every step that is neither over nor untouched says what holds
+// it.
+#include "api/explain.h"
+#include "base/time.h"
+#include "kernel/script_commands.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kNestedRunsMax = 32;
+
+std::string at(int64_t when_ms) { return format_rfc3339_ms(when_ms); }
+
+// A step whose lists say what it waits for.
+bool speaks_through_its_lists(const plan::Step& step, const StepRecord& record) {
+  bool holds_lists = step.type == plan::StepType::Condition || step.type == plan::StepType::Loop ||
+                     step.type == plan::StepType::Parallel || step.type == plan::StepType::Sequence;
+  return holds_lists && record.open > 0;
+}
+
+void say_suspended(const StepRecord& record, Wait& wait) {
+  wait.until_ms = record.due_ms;
+  if (!record.decision.empty()) {
+    wait.reason = "decision";
+    wait.detail =
+        "waits for decision " + record.decision + "; answer it at /v1/decisions/" + record.decision;
+  } else {
+    wait.reason = "signal";
+    wait.detail = "waits for the signal '" + record.signal + "'";
+  }
+  if (record.due_ms != 0) wait.detail += ", until " + at(record.due_ms);
+}
+
+void say_running(const plan::Step& step, const StepRecord& record, Wait& wait) {
+  if (record.due == DueKind::Wait) {
+    wait.reason = "timer";
+    wait.until_ms = record.due_ms;
+    wait.detail = "waits until " + at(record.due_ms);
+    return;
+  }
+  wait.reason = "action";
+  wait.detail = step.action.empty() ? "is at work" : "'" + step.action + "' is at work";
+  wait.detail += ", attempt " + std::to_string(record.attempt);
+  if (record.due == DueKind::Timeout) {
+    wait.until_ms = record.due_ms;
+    wait.detail += ", given up at " + at(record.due_ms);
+  }
+}
+
+}  // namespace
+
+void Explainer::add_script(const Run& run, const std::string& prefix, size_t depth) {
+  const plan::Script* plan = state_.plan_of(run);
+  const ScriptRun& script = *run.script;
+  if (plan == nullptr || depth > kNestedRunsMax) return;
+  if (script.paused || script.status == ScriptStatus::Pending) {
+    ++out_.waits_total;
+    Wait wait;
+    wait.step_id = prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1);
+    wait.reason = script.paused ? "paused" : "turn";
+    wait.since_ms = script.paused ? script.paused_ms : run.created_ms;
+    wait.detail = script.paused ? "is paused; POST /v1/runs/" + run.id.text() + "/resume goes on"
+                                : "waits for its turn: as many runs as may are at work";
+    if (!full()) out_.waits.push_back(std::move(wait));
+  }
+  for (const std::string& path : script.live) {
+    const pawl::Scope* scope = state_.find_scope(run, path);
+    for (uint32_t i = 0; scope != nullptr && i < scope->records.size(); ++i) {
+      const StepRecord& record = scope->records[i];
+      const plan::Step& step = plan->at(scope->list, i);
+      std::string id = prefix + join_path(path, step.id);
+      if (record.state == StepState::Pending) {
+        if (!step.dormant) add_next_step(*plan, *scope, step, id);
+      } else if (!is_over(record.state) && !speaks_through_its_lists(step, record)) {
+        add_step(run, step, record, id, depth);
+      }
+    }
+  }
+}
+
+void Explainer::add_next_step(const plan::Script& plan, const pawl::Scope& scope,
+                              const plan::Step& step, const std::string& id) {
+  if (++out_.next_total > kWaitsShownMax) return;
+  NextStep next;
+  next.step_id = id;
+  next.type = step.type_name;
+  for (uint32_t position : step.depends_on)
+    if (!is_over(scope.records[position].state))
+      next.after += (next.after.empty() ? "" : ", ") + plan.at(scope.list, position).id;
+  out_.next.push_back(std::move(next));
+}
+
+void Explainer::add_step(const Run& run, const plan::Step& step, const StepRecord& record,
+                         const std::string& id, size_t depth) {
+  if (record.effect != 0) {
+    Uuid child = child_id(run, record.effect);
+    if (const Job* job = state_.find_job(JobId(child))) return add_job(*job, id);
+    if (const Run* nested = state_.find_run(RunId(child)))
+      return nested->script ? add_script(*nested, id + ".", depth + 1)
+                            : add_run(*nested, id + ".", 0);
+  }
+  ++out_.waits_total;
+  if (full()) return;
+  Wait wait;
+  wait.step_id = id;
+  wait.since_ms = record.started_ms;
+  if (record.state == StepState::Suspended) {
+    say_suspended(record, wait);
+  } else if (record.state == StepState::Retrying) {
+    wait.reason = "retry";
+    wait.until_ms = record.due_ms;
+    wait.detail = "attempt " + std::to_string(record.attempt) + " failed (" + record.error.code +
+                  ": " + record.error.message.substr(0, 200) + "); the next one is at " +
+                  at(record.due_ms);
+  } else {
+    say_running(step, record, wait);
+  }
+  out_.waits.push_back(std::move(wait));
+}
+
+}  // namespace pawl::api
