@@ -17,6 +17,7 @@ struct Parameter {
   std::string name;  // "ID"
   std::string help;
   bool required = true;
+  bool repeated = false;  // the last one may be given any number of times
 };
 
 struct Option {

@@ -1,6 +1,5 @@
-// Commands that work on a data directory themselves, without a server: keys, backup, restore,
-// verify. Each takes the directory's lock, so none of them ever works beside a server that runs on
-// it.
+// Commands that work here, without a server. Those on a data directory (keys, backup, restore,
+// verify) take its lock, so none of them ever works beside a server that runs on it.
 #pragma once
 
 #include <vector>
@@ -9,7 +8,9 @@
 
 namespace pawl {
 
-std::vector<cli::Command> key_commands();     // local_keys.cc: over HTTP, or with --data here
-std::vector<cli::Command> backup_commands();  // local_backup.cc: backup, restore, verify
+std::vector<cli::Command> key_commands();         // local_keys.cc: over HTTP, or with --data here
+std::vector<cli::Command> backup_commands();      // local_backup.cc: backup, restore, verify
+std::vector<cli::Command> run_file_commands();    // run_command.cc: run
+std::vector<cli::Command> definition_commands();  // local_definitions.cc: validate, graph, eval
 
 }  // namespace pawl

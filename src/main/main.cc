@@ -16,6 +16,7 @@ struct Reading {
   std::map<std::string, std::vector<std::string>> values;
   std::map<std::string, bool> flags;
   std::vector<std::string> arguments;
+  std::vector<std::string> more;  // of a repeated parameter
 };
 
 void describe(CLI::App& app, const Command& command, Reading& reading) {
@@ -39,6 +40,12 @@ void describe(CLI::App& app, const Command& command, Reading& reading) {
   reading.arguments.resize(command.parameters.size());
   for (size_t i = 0; i < command.parameters.size(); ++i) {
     const cli::Parameter& parameter = command.parameters[i];
+    if (parameter.repeated) {
+      app.add_option(parameter.name, reading.more, parameter.help)
+          ->required(parameter.required)
+          ->type_name("");
+      continue;
+    }
     app.add_option(parameter.name, reading.arguments[i], parameter.help)
         ->required(parameter.required)
         ->type_name("");
@@ -48,6 +55,10 @@ void describe(CLI::App& app, const Command& command, Reading& reading) {
 Invocation invocation_of(const CLI::App& app, const Command& command, const Reading& reading) {
   Invocation given;
   given.arguments = command.passes_on ? app.remaining() : reading.arguments;
+  if (!command.parameters.empty() && command.parameters.back().repeated) {
+    given.arguments.pop_back();
+    given.arguments.insert(given.arguments.end(), reading.more.begin(), reading.more.end());
+  }
   for (const cli::Option& option : command.options) {
     if (app.count(option.name) == 0) continue;
     given.options[option.name] =

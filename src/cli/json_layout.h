@@ -1,0 +1,14 @@
+// JSON laid out for people: what fits on a line stays on one, the rest is indented by two.
+#pragma once
+
+#include <string>
+
+#include "base/value.h"
+
+namespace pawl::cli {
+
+std::string laid_out(const Value& value);
+// The text as it is if it is no JSON.
+std::string laid_out(std::string_view json);
+
+}  // namespace pawl::cli

@@ -1,0 +1,59 @@
+// LocalEngine: a whole engine inside this process, without a server and without a disk: memory
+// store, effects, actions. What it ran is gone with it.
+//
+// By default actions have the user's own rights and the user's directory, since the definition is
+// the user's own file. Confined, they have what a server's default policy gives, and a directory of
+// their own that is removed at the end.
+//
+// Thread: decide() and the end from the one that made it; listeners are called on the engine's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actions/action.h"
+#include "actions/vault.h"
+#include "api/effect_dispatcher.h"
+#include "engine/engine.h"
+
+namespace pawl {
+
+struct LocalOptions {
+  bool confined = false;
+  std::vector<std::pair<std::string, std::string>> secrets = {};  // name, value
+};
+
+class LocalEngine {
+ public:
+  static Result<std::unique_ptr<LocalEngine>> start(const LocalOptions& options);
+  ~LocalEngine();
+  LocalEngine(const LocalEngine&) = delete;
+  LocalEngine& operator=(const LocalEngine&) = delete;
+
+  // Waits until what was decided is committed; the outcome is the decision's own.
+  Status decide(const std::function<Status(Frame&)>& decide);
+  void listen(RecordListener listener) { engine_->listen(std::move(listener)); }
+  std::optional<Error> failed() const { return engine_->failed(); }
+
+ private:
+  LocalEngine() = default;
+  Status keep_secrets(const std::vector<std::pair<std::string, std::string>>& secrets);
+  Status make_directory();
+
+  SystemClock clock_;
+  SystemRandom random_;
+  std::string directory_;  // of its own, removed at the end; "" = none was needed
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<actions::Vault> vault_;
+  std::unique_ptr<actions::ActionRunner> runner_;
+  std::unique_ptr<api::EffectDispatcher> effects_;
+  std::unique_ptr<Engine> engine_;
+};
+
+// PAWL_SECRET_NAME=value of an environment, as {NAME, value}.
+std::vector<std::pair<std::string, std::string>> secrets_of(const char* const* environment);
+
+}  // namespace pawl

@@ -1,0 +1,91 @@
+// RunWatch: follows one run on a LocalEngine to its end: shows how far it is, answers what it asks,
+// and gives up when nobody can.
+//
+// Everything that is shown goes to stderr, so that stdout holds the result alone. Ctrl-C cancels
+// the run and waits for that; a second one leaves at once. One at a time in a process: it holds the
+// signals.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "main/local_engine.h"
+#include "main/run_answers.h"
+#include "main/run_progress.h"
+
+namespace pawl {
+
+enum class Show : uint8_t { Nothing, Lines, Picture };
+
+struct WatchSettings {
+  Answers answers;
+  Show show = Show::Lines;
+  bool may_ask = false;    // somebody sits at stdin
+  int64_t timeout_ms = 0;  // 0 = as long as it takes
+};
+
+// How it ended.
+struct Watched {
+  enum Kind : uint8_t {
+    Ended,
+    Unanswered,
+    WrongAnswer,
+    Interrupted,
+    TimedOut,
+    Broken
+  } kind = Ended;
+  int signal = 0;  // of Interrupted
+};
+
+class RunWatch {
+ public:
+  // Before the run starts: it listens from here on. `script` must outlive it.
+  RunWatch(LocalEngine& engine, const RunId& run, const plan::Script& script,
+           WatchSettings settings);
+  ~RunWatch();
+  RunWatch(const RunWatch&) = delete;
+  RunWatch& operator=(const RunWatch&) = delete;
+
+  Watched follow();
+
+ private:
+  struct Inbox;  // shared with the engine's thread
+
+  bool turn();  // false: it is over, outcome_ says how
+  void wait_for_news();
+  void take_news();
+  void take_signals(const std::string& bytes);
+  void cancel(const std::string& reason);
+  void refuse_jobs();
+  bool answer_questions();
+  bool answer(const OpenQuestion& open);
+  Result<Question> question_of(const OpenQuestion& open);
+  Status resolve(const OpenQuestion& open, const std::string& choice);
+  void ask(const OpenQuestion& open, const Question& question);
+  void read_typed();
+  bool hopeless();
+  void show();
+  void erase();
+  void say(const std::string& text);
+
+  LocalEngine& engine_;
+  RunId run_;
+  WatchSettings settings_;
+  RunProgress progress_;
+  SystemClock clock_;
+  std::shared_ptr<Inbox> inbox_;
+  Watched outcome_;
+  int64_t deadline_ms_ = 0;  // 0 = none
+  bool cancelled_ = false;
+  unsigned tick_ = 0;
+  size_t rows_drawn_ = 0;
+  std::set<std::string> answered_;  // decisions whose end may not have been heard of yet
+  OpenQuestion asked_;              // while its decision is not empty: an answer is being typed
+  std::string typed_;
+};
+
+}  // namespace pawl
