@@ -51,6 +51,8 @@ const std::vector<Flag>& flags() {
       number_flag("--queued-jobs", "jobs of `queued-memory` (500000)", &Options::queued_jobs),
       number_flag("--chains-in-flight", "chains at a time (200)", &Options::chains_in_flight),
       number_flag("--batches", "workflow batches of `batches` (20)", &Options::batches),
+      number_flag("--waiting-runs", "runs of `waiting-definitions` (100000)",
+                  &Options::waiting_runs),
       number_flag("--resting-workflows", "chains of `at-rest` (1000000)",
                   &Options::resting_workflows),
   };

@@ -23,6 +23,7 @@ struct Options {
   int64_t chains_in_flight = 200;
   int64_t batches = 20;
   int64_t resting_workflows = 1'000'000;
+  int64_t waiting_runs = 100'000;
 };
 
 std::string usage_text();

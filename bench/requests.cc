@@ -24,6 +24,14 @@ std::string post(std::string_view path, std::string_view body) {
   return head(path, body.size()).append(body);
 }
 
+std::string post_json(std::string_view path, std::string_view body) {
+  return fmt::format(
+             "POST {} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+             "Content-Length: {}\r\n\r\n",
+             path, body.size())
+      .append(body);
+}
+
 std::string job(std::string_view type, std::string_view queue, std::string_view args) {
   return fmt::format(R"({{"type":"{}","args":[{}],"options":{{"queue":"{}"}}}})", type, args,
                      queue);
@@ -132,6 +140,36 @@ std::string_view bulk_ack(const std::vector<std::string>& ids, std::string& buff
   }
   buffer.append(close);
   return buffer;
+}
+
+// --- runs of definitions
+
+std::string definition_request(int steps, bool parallel) {
+  std::string list;
+  for (int i = 0; i < steps; ++i) {
+    list += fmt::format(R"({}{{"id":"s{}","action":"crypto.uuid")", i == 0 ? "" : ",", i);
+    if (i > 0 && !parallel) list += fmt::format(R"(,"depends_on":["s{}"])", i - 1);
+    list += '}';
+  }
+  return post_json("/v1/definitions",
+                   fmt::format(R"({{"name":"bench","definition":{{"steps":[{}]}}}})", list));
+}
+
+std::string waiting_definition_request() {
+  return post_json("/v1/definitions", R"({"name":"bench","definition":{"steps":[
+      {"id":"pause","type":"wait","config":{"duration":"1h"}},
+      {"id":"ask","type":"reasoning","config":{"prompt_context":"go on?","options":[{"id":"yes"},{"id":"no"}]}}]}})");
+}
+
+std::string run_request(std::string_view wait) {
+  return post_json("/v1/runs", fmt::format(R"({{"definition":"bench","wait":"{}"}})", wait));
+}
+
+std::string loop_run_request(int iterations) {
+  return post_json("/v1/runs", fmt::format(R"({{"wait":"60s","definition":{{"steps":[
+      {{"id":"l","type":"loop","config":{{"mode":"while","condition":"iter.index < {}","max_iter":{},
+        "body":[{{"id":"b","action":"crypto.uuid"}}]}}}}]}}}})",
+                                           iterations, iterations));
 }
 
 }  // namespace pawl::bench

@@ -45,4 +45,10 @@ Template numbered_push_template();  // args: ["0000000042"], the hole is the dig
 // `ids` in one ack; the buffer is reused.
 std::string_view bulk_ack(const std::vector<std::string>& ids, std::string& buffer);
 
+// Runs of definitions. The definition is called "bench".
+std::string definition_request(int steps, bool parallel);
+std::string waiting_definition_request();
+std::string run_request(std::string_view wait);
+std::string loop_run_request(int iterations);
+
 }  // namespace pawl::bench

@@ -39,6 +39,12 @@ Status run_chains(Bench& bench);
 Status run_batches(Bench& bench);
 Status run_lone_chain(Bench& bench);
 Status run_at_rest(Bench& bench);
+// definitions.cc
+Status run_definition_steps(Bench& bench);
+Status run_definition_fan_out(Bench& bench);
+Status run_lone_definition(Bench& bench);
+Status run_waiting_definitions(Bench& bench);
+Status run_long_loop(Bench& bench);
 // latency.cc
 Status run_single(Bench& bench);
 Status run_rate(Bench& bench);
