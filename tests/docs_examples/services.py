@@ -19,6 +19,9 @@ class Services(http.server.ThreadingHTTPServer):
     def url(self):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
+    def handle_error(self, request, client_address):
+        """A client that went away, as one does that is killed, is no news."""
+
     def close(self):
         self.over.set()
         self.shutdown()

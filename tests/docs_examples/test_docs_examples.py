@@ -152,6 +152,11 @@ class Documents(unittest.TestCase):
                                "--url", f"http://127.0.0.1:{SERVER.port}", page], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_the_picture_is_of_the_example(self):
+        example = next(example for example in ALL if example.where.startswith("README.md"))
+        drawn = subprocess.run([PAWL, "graph", "--format", "svg", "/dev/stdin"], input=example.text, capture_output=True, text=True)
+        self.assertEqual(drawn.stdout.strip(), examples.read("docs/img/expense.svg").strip(), drawn.stderr)
+
     @unittest.skipUnless(shutil.which("jq"), "the guides use jq")
     def test_guides_print_what_they_show(self):
         for path in GUIDES:
