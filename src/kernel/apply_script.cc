@@ -350,6 +350,7 @@ void State::apply(const StepStarted& event, Stamp stamp) {
   if (record->started_ms == 0) record->started_ms = stamp.time_ms;
   record->state = StepState::Running;
   record->attempt = event.attempt;
+  if (event.attempt == 1) record->round = script.rounds;
   record->choice.clear();
   record->items.clear();
   record->parsed_items.reset();
@@ -465,6 +466,7 @@ void State::apply(const StepsReset& event, Stamp stamp) {
     std::erase_if(script.compensated,
                   [&](const std::string& step) { return split_step(step).first == path; });
   }
+  if (!event.dropped.empty() || !event.reopened.empty()) ++script.rounds;
   for (const StepPlace& place : event.steps) {
     std::erase(script.compensated, place.step);
     Scope* scope = resident_scope(*run, split_step(place.step).first);
@@ -485,6 +487,7 @@ void State::apply(const StepsReset& event, Stamp stamp) {
       if (place.next != 0) record.next = place.next;
     } else {
       record = StepRecord{};
+      record.attempt = place.next;
     }
     scope->dirty = true;
   }
@@ -524,7 +527,8 @@ void State::apply(const ScriptYielded& event, Stamp stamp) {
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
   if (script.yielded_ms != 0) script.dues.erase({script.yielded_ms, kYieldDue});
-  script.yielded_ms = script.yielded_ms == 0 ? stamp.time_ms : 0;  // asked for, or taken up again
+  // Asked for, or taken up again: not before the next millisecond, so never in the same frame.
+  script.yielded_ms = script.yielded_ms == 0 ? stamp.time_ms + 1 : 0;
   if (script.yielded_ms != 0) script.dues.emplace(script.yielded_ms, kYieldDue);
   update_due(*run);
 }

@@ -46,6 +46,18 @@ Value data_of(const Value& params, std::initializer_list<std::string_view> named
 
 }  // namespace
 
+// What the end of a run means for the step whose place it fills.
+StepOutcome outcome_of_script(const ScriptRun& script) {
+  StepOutcome outcome;
+  outcome.ok = script.status == ScriptStatus::Completed;
+  outcome.output = script.output;
+  outcome.error = script.error;
+  if (!outcome.ok && outcome.error.empty())
+    outcome.error = step_error("CANCELLED", "the subworkflow was cancelled");
+  outcome.retryable = !outcome.ok;
+  return outcome;
+}
+
 bool ScriptFlow::is_engine_action(std::string_view name) const {
   return name == "workflow.run" || name == "workflow.emit" || name == "workflow.context" ||
          name == "workflow.fail" || name == "workflow.log" || name == "workflow.notify";
@@ -67,12 +79,25 @@ void ScriptFlow::begin_subworkflow(const At& at, uint32_t effect) {
   command.version = text_of(filled->value.find("version"));
   if (const Value* inputs = filled->value.find("inputs"); inputs && inputs->is_object())
     command.inputs = inputs->json();
+  start_child(at, std::move(command));
+}
+
+// A child that is over at once is answered for here: reported from within, the stack would grow as
+// deep as a loop is long.
+void ScriptFlow::start_child(const At& at, StartScript command) {
+  command.end_is_seen = true;
   auto begun = start_script(frame_, command);
   if (!begun.ok())
-    fail(at,
-         step_error(begun.error().code == ErrorCode::NotFound ? "NOT_FOUND" : "VALIDATION_ERROR",
-                    begun.error().message),
-         false);
+    return fail(
+        at,
+        step_error(begun.error().code == ErrorCode::NotFound ? "NOT_FOUND" : "VALIDATION_ERROR",
+                   begun.error().message),
+        false);
+  const Run* child = state_.find_run(*begun);
+  if (child == nullptr || !is_terminal(child->state)) return;
+  StepOutcome outcome = outcome_of_script(*child->script);
+  if (outcome.ok) return complete(at, outcome.output);
+  fail(at, outcome.error, outcome.retryable);
 }
 
 void ScriptFlow::run_engine_action(const At& at, uint32_t attempt) {
@@ -96,13 +121,7 @@ void ScriptFlow::run_engine_action(const At& at, uint32_t attempt) {
     command.version = text_of(params.find("version"));
     if (const Value* inputs = first_of(params, {"params", "inputs"}); inputs && inputs->is_object())
       command.inputs = inputs->json();
-    auto begun = start_script(frame_, command);
-    if (!begun.ok())
-      fail(at,
-           step_error(begun.error().code == ErrorCode::NotFound ? "NOT_FOUND" : "VALIDATION_ERROR",
-                      begun.error().message),
-           false);
-    return;
+    return start_child(at, std::move(command));
   }
   StepOutcome outcome = engine_action(at, params);
   if (!outcome.ok) return fail(at, outcome.error, outcome.retryable);
@@ -157,7 +176,13 @@ StepOutcome ScriptFlow::change_context(const Value& params) {
   }
   if (what != "update")
     return failed_outcome("VALIDATION_ERROR", "action must be read or update", false);
-  if (const Value* data = params.find("data"); data != nullptr && data->is_object())
+  const Value* data = params.find("data");
+  if (data != nullptr && data->is_object() &&
+      script().variables.size() + data->as_object().size() > kVariablesMax)
+    return failed_outcome("VALIDATION_ERROR",
+                          "a run holds " + std::to_string(kVariablesMax) + " variables at most",
+                          false);
+  if (data != nullptr && data->is_object())
     for (const Value::Member& member : data->as_object())
       frame_.emit(VariableSet{id_, member.key, member.value.json()});
   for (std::string_view key : {"agent_notes", "intent"})

@@ -117,11 +117,12 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
   event.timeout_ms = plan->timeout_ms;
   if (event.definition.empty()) event.definition = plan->name;
   frame.emit(event);
-  ScriptFlow(frame, event.run).begin();
+  ScriptFlow(frame, event.run).begin(command.end_is_seen);
   return event.run;
 }
 
-void ScriptFlow::begin() {
+void ScriptFlow::begin(bool end_is_seen) {
+  end_is_seen_ = end_is_seen;
   ScriptMoved event;
   event.run = id_;
   event.definition = script().definition;
@@ -185,7 +186,8 @@ void ScriptFlow::pause(bool now) {
       At at;
       if (!find(open.step, at)) continue;
       stopped.push_back(open.effect);
-      reset.steps.push_back({at.path, at.position, at.step->dormant, false, 0});
+      uint32_t before = record(at).attempt - 1;
+      reset.steps.push_back({at.path, at.position, at.step->dormant, false, before});
     }
     frame_.emit(reset);
     for (uint32_t effect : stopped) stop_effect(effect);

@@ -21,6 +21,7 @@ struct StartScript {
   std::string tenant;
   std::string meta;
   int32_t priority = 0;
+  bool end_is_seen = false;  // the caller looks whether it is over at once
 };
 // NotFound: the definition; InvalidContent: the inputs do not fit its schema; Duplicate: the id.
 Result<RunId> start_script(Frame& frame, const StartScript& command);
@@ -87,6 +88,7 @@ struct EffectRequest {
   uint32_t effect = 0;
   std::string step;
   uint32_t attempt = 0;
+  uint32_t round = 0;  // above 0: the step is done again, its attempts count from 1 once more
   std::string action;
   Value params;
   Value scope;  // for actions that evaluate expressions themselves

@@ -49,6 +49,7 @@ Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
   const StepRecord& record = scope->records[position];
   request.step = *path;
   request.attempt = record.attempt;
+  request.round = record.round;
   request.tenant = run->tenant;
   request.action = step.action;
   if (record.due == DueKind::Timeout)

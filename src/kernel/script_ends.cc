@@ -113,8 +113,22 @@ void ScriptFlow::fail(const At& at, StepError error, bool retryable) {
   frame_.emit(event);
 }
 
-void ScriptFlow::fail_for_good(const At& at, const StepError& error) {
+// What the step's own answer to its failure means where it stands.
+plan::OnError ScriptFlow::strategy_for(const At& at) const {
   plan::OnError strategy = at.step->on_error;
+  bool ends_run = strategy == plan::OnError::Fail || strategy == plan::OnError::Rollback;
+  // How the run ends is decided before hooks and compensation: they can only fail themselves.
+  if (ends_run && script().phase != ScriptPhase::Steps) return plan::OnError::Propagate;
+  if (strategy != plan::OnError::Fallback) return strategy;
+  const Scope& in = *scope(at.scope);
+  uint32_t place = at.step->fallback;
+  const StepRecord& takes_over = effective_record(in, plan(), in.records[place], place);
+  bool nobody = takes_over.state == StepState::Failed || &takes_over == &in.records[at.position];
+  return nobody ? plan::OnError::Propagate : strategy;
+}
+
+void ScriptFlow::fail_for_good(const At& at, const StepError& error) {
+  plan::OnError strategy = strategy_for(at);
   if (strategy != plan::OnError::Propagate) {
     Value::Object data;
     data.set("strategy", std::string(strategy_name(strategy)));
@@ -138,7 +152,8 @@ void ScriptFlow::fail_for_good(const At& at, const StepError& error) {
   if (strategy == plan::OnError::Ignore) event.output = "null";
   frame_.emit(event);
   if (strategy == plan::OnError::Fail)
-    return abort(ScriptStatus::Failed, error, "a step failed", false);
+    return abort(ScriptStatus::Failed, error, "a step failed",
+                 plan().on_failure == plan::OnError::Rollback);
   if (strategy == plan::OnError::Rollback)
     return abort(ScriptStatus::Failed, error, "a step failed", true);
   if (strategy == plan::OnError::Fallback) {
@@ -148,7 +163,6 @@ void ScriptFlow::fail_for_good(const At& at, const StepError& error) {
     data.set("fallback_step", fallback.path);
     data.set("original_error", error_json(error));
     note(at, "step_fallback", data);
-    if (record(fallback).state == StepState::Pending) start_step(fallback);
   }
   look(LookKind::Ended, at.path);
 }
@@ -209,6 +223,18 @@ void ScriptFlow::drop_scopes_of(const std::string& step) {
   StepsReset event;
   event.run = id_;
   state_.each_scope(run(), step + ".", [&](const Scope& inner) {
+    event.dropped.push_back(inner.path);
+    return true;
+  });
+  if (!event.dropped.empty()) frame_.emit(event);
+}
+
+// A list, with all inside.
+void ScriptFlow::drop_scope(const std::string& path) {
+  StepsReset event;
+  event.run = id_;
+  if (scope(path) != nullptr) event.dropped.push_back(path);
+  state_.each_scope(run(), path + ".", [&](const Scope& inner) {
     event.dropped.push_back(inner.path);
     return true;
   });
@@ -354,13 +380,8 @@ Result<std::string> ScriptFlow::outputs() const {
     for (const plan::Output& output : plan().outputs) {
       std::string text = output.value.is_string() ? output.value.as_string() : output.value.json();
       ScriptScope names(state_, run(), "", text, frame_.now_ms());
-      if (output.value.is_string() && !expr::has_template(text)) {
-        PAWL_TRY(Value value, evaluate_expression(names, text));
-        object.set(output.name, std::move(value));
-      } else {
-        PAWL_TRY(auto filled, fill_template(names, output.value, plan().text_mode));
-        object.set(output.name, std::move(filled.value));
-      }
+      PAWL_TRY(auto filled, fill_template(names, output.value, plan().text_mode));
+      object.set(output.name, std::move(filled.value));
     }
     return Value(std::move(object)).json();
   }
@@ -396,15 +417,8 @@ void ScriptFlow::finish() {
   frame_.emit(event);
   looks_.clear();
   JobParent parent = run().parent;
-  if (parent.run.is_nil()) return;
-  StepOutcome outcome;
-  outcome.ok = event.to == ScriptStatus::Completed;
-  outcome.output = event.output;
-  outcome.error = event.error;
-  if (!outcome.ok && outcome.error.empty())
-    outcome.error = step_error("CANCELLED", "the subworkflow was cancelled");
-  outcome.retryable = !outcome.ok;
-  script_child_ended(frame_, parent.run, parent.node, outcome);
+  if (parent.run.is_nil() || end_is_seen_) return;
+  script_child_ended(frame_, parent.run, parent.node, outcome_of_script(script()));
 }
 
 }  // namespace pawl

@@ -1,6 +1,7 @@
 #include "kernel/script_flow.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace pawl {
 namespace {
@@ -89,8 +90,10 @@ void ScriptFlow::look_at_everything() {
 // A run that only people, signals or a pause hold is suspended.
 void ScriptFlow::settle_status() {
   if (is_terminal(run().state) || script().status == ScriptStatus::Pending) return;
-  bool held =
-      script().busy == 0 && script().yielded_ms == 0 && (script().held > 0 || script().paused);
+  // Clocks stand still while it is paused: then only what was sent out can still move it.
+  bool moves =
+      script().yielded_ms != 0 || (script().paused ? !script().effects.empty() : script().busy > 0);
+  bool held = !moves && (script().held > 0 || script().paused);
   ScriptStatus wanted = held ? ScriptStatus::Suspended : ScriptStatus::Active;
   if (wanted == script().status) return;
   ScriptMoved event;
@@ -127,7 +130,9 @@ void ScriptFlow::open_scope(const At* owner, const std::string& path, uint32_t l
 void ScriptFlow::start_ready(const std::string& path) {
   const Scope* in = scope(path);
   if (in == nullptr || in->closed) return;
-  for (uint32_t i = 0; i < in->records.size(); ++i) try_start(path, i);
+  std::vector<uint32_t> all(in->records.size());
+  std::iota(all.begin(), all.end(), 0);
+  try_start(path, all);
   close_if_done(path);
 }
 
@@ -135,9 +140,32 @@ void ScriptFlow::start_ready(const std::string& path) {
 void ScriptFlow::after_end(const At& at) {
   const Scope* in = scope(at.scope);
   if (in->closed) return;
-  if (in->failed || at.step->dormant) return start_ready(at.scope);
-  for (uint32_t dependent : at.step->dependents) try_start(at.scope, dependent);
+  if (in->failed || at.step->dormant || at.step->fallback != plan::kNoStep)
+    return start_ready(at.scope);
+  try_start(at.scope, at.step->dependents);
   close_if_done(at.scope);
+}
+
+// A step that failed has this one take over.
+bool ScriptFlow::called_upon(const Scope& in, uint32_t position) const {
+  for (uint32_t i = 0; i < in.records.size(); ++i)
+    if (in.records[i].state == StepState::Failed && in.records[i].handled &&
+        plan().at(in.list, i).fallback == position)
+      return true;
+  return false;
+}
+
+// Called upon or not: that is known once every step that could do so is over, or is itself a
+// fallback that nobody will call.
+bool ScriptFlow::may_be_called(const Scope& in, uint32_t position, size_t depth) const {
+  if (called_upon(in, position)) return true;
+  for (uint32_t i = 0; i < in.records.size() && depth > 0; ++i) {
+    const plan::Step& caller = plan().at(in.list, i);
+    if (caller.fallback != position || is_over(in.records[i].state)) continue;
+    bool asleep = caller.dormant && in.records[i].state == StepState::Pending;
+    if (!asleep || may_be_called(in, i, depth - 1)) return true;
+  }
+  return false;
 }
 
 ScriptFlow::Ready ScriptFlow::readiness(const Scope& in, const plan::Step& step) const {
@@ -149,10 +177,7 @@ ScriptFlow::Ready ScriptFlow::readiness(const Scope& in, const plan::Step& step)
     const StepRecord& own = in.records[position];
     const plan::Step& dependency = plan().at(in.list, position);
     if (dependency.dormant && own.state == StepState::Pending) {
-      // Called upon or not: that is known once every step that could do so is over.
-      for (uint32_t i = 0; i < in.records.size(); ++i)
-        if (plan().at(in.list, i).fallback == position && !is_over(in.records[i].state))
-          all_over = false;
+      if (may_be_called(in, position, in.records.size())) all_over = false;
       continue;
     }
     const StepRecord& record = effective_record(in, plan(), own, position);
@@ -183,16 +208,29 @@ ScriptFlow::Ready ScriptFlow::readiness(const Scope& in, const plan::Step& step)
   return all_over ? Ready::Run : Ready::Wait;
 }
 
-void ScriptFlow::try_start(const std::string& path, uint32_t position) {
-  const Scope& in = *scope(path);
-  if (in.records[position].state != StepState::Pending || script().paused) return;
-  const plan::Step& step = plan().at(in.list, position);
-  if (step.dormant) return;
-  Ready ready = readiness(in, step);
-  if (ready == Ready::Wait) return;
-  At here = at(path, position);
-  if (ready == Ready::Skip) return skip_step(here, "upstream_failed");
-  start_step(here);
+// Which of these may begin is asked of all before the first does: one that fails at once must not
+// keep others from beginning that were as ready as itself.
+void ScriptFlow::try_start(const std::string& path, const std::vector<uint32_t>& positions) {
+  std::vector<std::pair<uint32_t, Ready>> ready;
+  for (uint32_t position : positions) {
+    const Scope& in = *scope(path);
+    if (in.records[position].state != StepState::Pending || script().paused) continue;
+    const plan::Step& step = plan().at(in.list, position);
+    bool asleep = step.dormant && !called_upon(in, position);
+    Ready now = asleep ? Ready::Wait : step.dormant ? Ready::Run : readiness(in, step);
+    if (now != Ready::Wait) ready.emplace_back(position, now);
+  }
+  for (auto [position, now] : ready) {
+    const Scope* in = scope(path);
+    if (in == nullptr || in->closed || is_terminal(run().state)) return;
+    if (in->records[position].state != StepState::Pending) continue;
+    At here = at(path, position);
+    if (now == Ready::Skip) {
+      skip_step(here, "upstream_failed");
+    } else {
+      start_step(here);
+    }
+  }
 }
 
 void ScriptFlow::close_if_done(const std::string& path) {
@@ -200,7 +238,8 @@ void ScriptFlow::close_if_done(const std::string& path) {
   if (in.closed || in.unfinished > 0) return;
   for (uint32_t i = 0; i < in.records.size(); ++i) {
     StepState state = in.records[i].state;
-    if (state != StepState::Pending && !is_over(state)) return;  // a fallback at work
+    if (is_over(state)) continue;
+    if (state != StepState::Pending || called_upon(in, i)) return;  // a fallback at work
   }
   ScopeClosed event;
   event.run = id_;
@@ -246,7 +285,7 @@ void ScriptFlow::start_step(const At& at) {
     }
     if (!*holds) return skip_step(at, "condition");
   }
-  begin_attempt(at, 1);
+  begin_attempt(at, record(at).attempt + 1);
 }
 
 StepStarted ScriptFlow::started(const At& at, uint32_t attempt, bool asks_outside) const {

@@ -17,12 +17,14 @@
 
 namespace pawl {
 
+constexpr size_t kVariablesMax = 1'000;  // of one run
+
 class ScriptFlow {
  public:
   ScriptFlow(Frame& frame, const RunId& id) : frame_(frame), state_(frame.state()), id_(id) {}
 
   // --- inputs (script_commands.cc, script_signals.cc, script_retry.cc)
-  void begin();
+  void begin(bool end_is_seen);
   void effect_done(uint32_t effect, const StepOutcome& outcome);
   void due();
   void pause(bool now);
@@ -76,8 +78,10 @@ class ScriptFlow {
                   uint32_t index, const std::string& item);
   void start_ready(const std::string& path);
   void after_end(const At& at);
-  void try_start(const std::string& path, uint32_t position);
+  void try_start(const std::string& path, const std::vector<uint32_t>& positions);
   Ready readiness(const Scope& in, const plan::Step& step) const;
+  bool called_upon(const Scope& in, uint32_t position) const;
+  bool may_be_called(const Scope& in, uint32_t position, size_t depth) const;
   void close_if_done(const std::string& path);
   void start_step(const At& at);
   void begin_attempt(const At& at, uint32_t attempt);
@@ -91,10 +95,12 @@ class ScriptFlow {
   void skip_step(const At& at, const std::string& reason);
   void fail(const At& at, StepError error, bool retryable);
   void fail_for_good(const At& at, const StepError& error);
+  plan::OnError strategy_for(const At& at) const;
   void stop_step(const At& at, const std::string& reason);
   void stop_scope(const std::string& path, const std::string& reason);
   void stop_effect(uint32_t effect);
   void drop_scopes_of(const std::string& step);
+  void drop_scope(const std::string& path);
   void abort(ScriptStatus outcome, const StepError& error, const std::string& reason,
              bool rollback);
   void steps_over(ScriptStatus outcome, const StepError& error, const std::string& reason,
@@ -148,11 +154,15 @@ class ScriptFlow {
   struct Reset;
   void reset_incomplete(const std::string& path, Reset& reset) const;
   void reset_from(const At& at, Reset& reset) const;
+  static void prune(Reset& reset);
+  bool is_of_the_steps(const At& at) const;
   void go_on(const Reset& reset, const std::string& inputs);
+  void come_back();
   void retry_rollback(bool leave_out);
 
   // --- children and actions of the engine (script_children.cc)
   void begin_subworkflow(const At& at, uint32_t effect);
+  void start_child(const At& at, StartScript command);
   bool is_engine_action(std::string_view name) const;
   void run_engine_action(const At& at, uint32_t attempt);
   StepOutcome engine_action(const At& at, const Value& params);
@@ -162,9 +172,11 @@ class ScriptFlow {
   const State& state_;
   RunId id_;
   std::deque<Look> looks_;
+  bool end_is_seen_ = false;  // by whoever began it: no need to report it
 };
 
 StepError step_error(std::string code, std::string message, std::string step = "");
+StepOutcome outcome_of_script(const ScriptRun& script);
 StepOutcome failed_outcome(std::string code, std::string message, bool retryable);
 
 }  // namespace pawl

@@ -36,6 +36,31 @@ bool is_incomplete(const Scope& in) {
   return false;
 }
 
+bool is_race(const plan::Step& step) {
+  return step.type == plan::StepType::Parallel && step.parallel_mode == plan::ParallelMode::Race;
+}
+
+bool is_below(std::string_view path, std::string_view top) {
+  return path.size() > top.size() && path[top.size()] == '.' && path.substr(0, top.size()) == top;
+}
+
+bool any_below(const std::vector<std::string>& paths, std::string_view top) {
+  return std::any_of(paths.begin(), paths.end(),
+                     [&](const std::string& path) { return is_below(path, top); });
+}
+
+// What the rollback that failed was about.
+StepError cause_of(const StepError& error) {
+  auto details = Value::parse(error.details.empty() ? "null" : error.details);
+  const Value* cause = details.ok() ? details->find("cause") : nullptr;
+  if (cause == nullptr || !cause->is_object()) return error;
+  auto text = [&](std::string_view key) {
+    const Value* value = cause->find(key);
+    return value != nullptr && value->is_string() ? value->as_string() : std::string();
+  };
+  return step_error(text("code"), text("message"), text("step_id"));
+}
+
 }  // namespace
 
 // What failed or was cut off in this list, and in the lists inside it.
@@ -44,21 +69,22 @@ void ScriptFlow::reset_incomplete(const std::string& path, Reset& reset) const {
   for (uint32_t i = 0; i < in.records.size(); ++i) {
     const StepRecord& record = in.records[i];
     At here = at(path, i);
-    bool undone = std::find(script().compensated.begin(), script().compensated.end(), here.path) !=
-                  script().compensated.end();
-    if (!failed_openly(record) && !was_cut_off(record) && !undone) continue;
+    const std::vector<std::string>& compensated = script().compensated;
+    bool undone = std::find(compensated.begin(), compensated.end(), here.path) != compensated.end();
+    bool undone_inside = any_below(compensated, here.path);
+    if (!failed_openly(record) && !was_cut_off(record) && !undone && !undone_inside) continue;
     std::vector<std::string> inner;
     std::vector<std::string> all_inner;
+    bool entered = false;
     state_.each_scope(run(), here.path + ".", [&](const Scope& each) {
       all_inner.push_back(each.path);
-      if (each.owner == here.path && is_incomplete(each) &&
-          split_step(each.path).second != plan::kCompensateName)
-        inner.push_back(each.path);
+      if (each.owner != here.path || each.list == here.step->compensate) return true;
+      entered = true;
+      if (is_incomplete(each) || any_below(compensated, each.path)) inner.push_back(each.path);
       return true;
     });
-    bool goes_on = failed_openly(record) && !inner.empty() &&
-                   !(here.step->type == plan::StepType::Parallel &&
-                     here.step->parallel_mode == plan::ParallelMode::Race);
+    bool goes_on =
+        !undone && !is_race(*here.step) && (failed_openly(record) ? !inner.empty() : entered);
     if (goes_on) {
       reset.resumed.insert(here.path);
       for (const std::string& each : inner) {
@@ -105,21 +131,41 @@ void ScriptFlow::reset_from(const At& from, Reset& reset) const {
   At owner;
   if (!find(in.owner, owner)) return;
   reset.resumed.insert(owner.path);
-  if (in.iteration)  // later iterations begin anew
+  if (is_race(*owner.step)) return reset_from(owner, reset);  // it is run for again
+  if (in.iteration)                                           // later iterations begin anew
     state_.each_scope(run(), owner.path + ".iter_", [&](const Scope& each) {
-      std::string top = owner.path + "." + std::string(split_step(each.path).second);
-      if (each.owner == owner.path && each.index > in.index) {
-        state_.each_scope(run(), each.path, [&](const Scope& below) {
-          if (below.path == each.path ||
-              below.path.compare(0, each.path.size() + 1, each.path + ".") == 0)
-            reset.dropped.insert(below.path);
-          return true;
-        });
-      }
+      if (each.owner != owner.path || each.index <= in.index) return true;
+      state_.each_scope(run(), each.path, [&](const Scope& below) {
+        if (below.path == each.path || is_below(below.path, each.path))
+          reset.dropped.insert(below.path);
+        return true;
+      });
       return true;
     });
   reset_from(owner, reset);
   reset.again.erase(owner.path);
+}
+
+// What stands inside a list that vanishes need not be said.
+void ScriptFlow::prune(Reset& reset) {
+  auto inside = [&](const std::string& step) {
+    return reset.dropped.count(std::string(split_step(step).first)) != 0;
+  };
+  std::erase_if(reset.again, inside);
+  std::erase_if(reset.resumed, inside);
+  std::erase_if(reset.reopened,
+                [&](const std::string& path) { return reset.dropped.count(path) != 0; });
+}
+
+// Not one of a hook or of a compensation.
+bool ScriptFlow::is_of_the_steps(const At& at) const {
+  const Scope* in = scope(at.scope);
+  At owner;
+  while (in != nullptr && !in->owner.empty()) {
+    if (!find(in->owner, owner) || owner.step->compensate == in->list) return false;
+    in = scope(owner.scope);
+  }
+  return in != nullptr && in->path.empty();
 }
 
 Result<RetryPlan> ScriptFlow::retry(const std::string& from_step, const std::string& inputs,
@@ -138,7 +184,7 @@ Result<RetryPlan> ScriptFlow::retry(const std::string& from_step, const std::str
   reset_incomplete("", reset);
   if (!from_step.empty()) {
     At from;
-    if (!find(from_step, from))
+    if (!find(from_step, from) || !is_of_the_steps(from))
       return Error{ErrorCode::InvalidContent,
                    "from_step: this run has no step '" + from_step + "'"};
     reset_from(from, reset);
@@ -146,6 +192,7 @@ Result<RetryPlan> ScriptFlow::retry(const std::string& from_step, const std::str
     if (script().status == ScriptStatus::Completed)
       return Error{ErrorCode::Conflict, "the run completed; name a step to retry from"};
   }
+  prune(reset);
   RetryPlan plan;
   plan.again.assign(reset.again.begin(), reset.again.end());
   state_.each_scope(run(), "", [&](const Scope& in) {
@@ -173,8 +220,7 @@ void ScriptFlow::go_on(const Reset& reset, const std::string& inputs) {
   event.dropped.insert(event.dropped.end(), reset.dropped.begin(), reset.dropped.end());
   for (const std::string& path : reset.again) {
     At at;
-    auto [around, id] = split_step(path);
-    if (reset.dropped.count(std::string(around)) != 0 || !find(path, at)) continue;
+    if (!find(path, at)) continue;
     event.steps.push_back({path, at.position, at.step->dormant, false, 0});
   }
   for (const std::string& path : reset.resumed) {
@@ -192,13 +238,7 @@ void ScriptFlow::go_on(const Reset& reset, const std::string& inputs) {
   }
   event.reopened.assign(reset.reopened.begin(), reset.reopened.end());
   frame_.emit(event);
-  ScriptMoved moved;
-  moved.run = id_;
-  moved.definition = script().definition;
-  moved.from = script().status;
-  moved.to = ScriptStatus::Active;
-  moved.reason = "retry";
-  frame_.emit(moved);
+  come_back();
   ScriptPhased phased;
   phased.run = id_;
   phased.outcome = ScriptStatus::Active;
@@ -206,24 +246,34 @@ void ScriptFlow::go_on(const Reset& reset, const std::string& inputs) {
   look_at_everything();
 }
 
-// The compensation that failed is tried again, or left out.
-void ScriptFlow::retry_rollback(bool leave_out) {
+// The run is at work again, whatever it ended as.
+void ScriptFlow::come_back() {
+  ScriptPaused paused;
+  paused.run = id_;
+  if (script().paused) frame_.emit(paused);
   ScriptMoved moved;
   moved.run = id_;
   moved.definition = script().definition;
   moved.from = script().status;
   moved.to = ScriptStatus::Active;
   moved.reason = "retry";
-  StepError error = script().error;
-  std::vector<std::string> rest = script().compensate;
-  if (leave_out && !rest.empty()) rest.erase(rest.begin());
   frame_.emit(moved);
-  if (!script().compensate.empty()) drop_scopes_of(script().compensate.front());
+}
+
+// The compensation that failed is tried again, or left out.
+void ScriptFlow::retry_rollback(bool leave_out) {
+  StepError cause = cause_of(script().error);
+  std::vector<std::string> rest = script().compensate;
+  std::string failed = rest.empty() ? "" : rest.front();
+  if (leave_out && !rest.empty()) rest.erase(rest.begin());
+  come_back();
+  if (!failed.empty()) drop_scope(join_path(failed, plan::kCompensateName));
   ScriptPhased phased;
   phased.run = id_;
-  phased.phase = ScriptPhase::Rollback;
   phased.outcome = ScriptStatus::Failed;
-  phased.error = error;
+  if (leave_out) frame_.emit(phased);  // a step that is left out does not count as undone
+  phased.phase = ScriptPhase::Rollback;
+  phased.error = cause;
   phased.compensate = rest;
   frame_.emit(phased);
   next_compensation();
@@ -251,6 +301,9 @@ Status ScriptFlow::skip_and_retry(const At& at, const SignalReceived& event) {
     reset.dropped.insert(each.path);
     return true;
   });
+  prune(reset);
+  if (reset.again.count(at.path) == 0)
+    return Error{ErrorCode::Conflict, "step '" + at.path + "' lost a race that is run again"};
   frame_.emit(event);
   go_on(reset, "");
   looks_.clear();

@@ -44,6 +44,7 @@ struct StepRecord {
   uint32_t next = 0;  // the first iteration or branch not entered
   uint32_t open = 0;  // scopes of it that are at work
   std::vector<std::string> failed_scopes;
+  uint32_t round = 0;  // of the run's, in which its first attempt began
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -68,6 +69,7 @@ struct StepRecord {
     visit(19, "open", self.open);
     visit(20, "failed_scopes", self.failed_scopes);
     visit(21, "id", self.id);
+    visit(22, "round", self.round);
   }
 
   // In memory only: the output, parsed when an expression first asked for it.
@@ -180,6 +182,7 @@ struct ScriptRun {
   int64_t yielded_ms = 0;         // there is more to do, since then
   uint64_t created_sequence = 0;  // where its history begins
   uint32_t next_effect = 1;
+  uint32_t rounds = 0;            // how often steps were reset to be done again
   uint32_t busy = 0;              // steps that the outside or a clock will move
   uint32_t held = 0;              // steps that a person or a signal must move
   std::vector<std::string> live;  // paths of open scopes
@@ -217,6 +220,7 @@ struct ScriptRun {
     visit(24, "compensated", self.compensated);
     visit(26, "yielded_ms", self.yielded_ms);
     visit(27, "created_sequence", self.created_sequence);
+    visit(28, "rounds", self.rounds);
   }
 
   // In memory only.

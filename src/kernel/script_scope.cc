@@ -63,10 +63,13 @@ expr::ProgramCache& script_programs() {
 
 const StepRecord& effective_record(const Scope& scope, const plan::Script& plan,
                                    const StepRecord& record, uint32_t position) {
-  const plan::Step& step = plan.at(scope.list, position);
-  if (record.state == StepState::Failed && record.handled && step.fallback < scope.records.size())
-    return scope.records[step.fallback];
-  return record;
+  const StepRecord* now = &record;
+  for (size_t i = 0; i < scope.records.size(); ++i) {  // a fallback may have one of its own
+    position = plan.at(scope.list, position).fallback;
+    if (now->state != StepState::Failed || !now->handled || position >= scope.records.size()) break;
+    now = &scope.records[position];
+  }
+  return *now;
 }
 
 ScriptScope::ScriptScope(const State& state, const Run& run, std::string_view scope,

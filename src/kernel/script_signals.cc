@@ -5,7 +5,6 @@ namespace pawl {
 namespace {
 
 constexpr size_t kSignalsKeptMax = 1'000;
-constexpr size_t kVariablesMax = 1'000;
 
 }  // namespace
 

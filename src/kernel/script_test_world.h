@@ -1,0 +1,332 @@
+// ScriptWorld: a World with runs of definitions in it. What they ask of the outside is kept here,
+// by step, until the test answers. A restless world forgets its memory after everything that
+// happens, so each story is also a story of crashes. Test code.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernel/run_test_world.h"
+#include "kernel/script_commands.h"
+#include "plan/definition.h"
+
+namespace pawl {
+
+class TestSecrets : public SecretSource {
+ public:
+  std::optional<std::string> find(std::string_view name) const override {
+    if (name == "TOKEN") return "hunter2";
+    return std::nullopt;
+  }
+  std::vector<std::string> names() const override { return {"TOKEN"}; }
+};
+
+class ScriptWorld : public World {
+ public:
+  explicit ScriptWorld(bool restless = false, const StateConfig& config = {})
+      : World(config), restless_(restless) {}
+
+  // --- starting
+  std::string define(const std::string& name, std::string_view text, const std::string& version) {
+    StoredDefinition stored;
+    stored.name = name;
+    stored.version = version;
+    stored.canonical = canonical(text);
+    return act([&](Frame& f) {
+      put_doc(f, DocKind::Definition, definition_key(name, version), codec::encoded(stored));
+      put_doc(f, DocKind::Definition, name, version);
+      return ok_status();
+    });
+  }
+  // Starts an inline definition and makes it the run that everything else is about; how it stands.
+  std::string begin(std::string_view text, const std::string& inputs = "") {
+    StartScript command;
+    command.source = canonical(text);
+    command.inputs = inputs;
+    return start(command);
+  }
+  std::string start(const StartScript& command) {
+    return act([&](Frame& f) -> Status {
+      PAWL_TRY(run_, start_script(f, command));
+      return ok_status();
+    });
+  }
+  // To look at another one, for instance a child.
+  void look_at(const RunId& run) { run_ = run; }
+  const RunId& run_id() const { return run_; }
+
+  // --- answers of the outside; how the run stands then
+  std::string done(const std::string& step, const std::string& output = "null") {
+    StepOutcome outcome;
+    outcome.ok = true;
+    outcome.output = output;
+    return answer(step, outcome);
+  }
+  std::string fail(const std::string& step, const std::string& code = "EXECUTION_ERROR",
+                   bool retryable = true) {
+    StepOutcome outcome;
+    outcome.error = {code, "it broke", "", ""};
+    outcome.retryable = retryable;
+    return answer(step, outcome);
+  }
+  std::string answer(const std::string& step, const StepOutcome& outcome) {
+    uint32_t effect = effect_of(step);
+    if (effect == 0) return "nobody asked for " + step;
+    return answer_effect(effect, outcome);
+  }
+  std::string answer_effect(uint32_t effect, const StepOutcome& outcome) {
+    return act([&](Frame& f) {
+      effect_done(f, run_, effect, outcome);
+      return ok_status();
+    });
+  }
+  std::string wait(int64_t ms) {
+    advance(ms);
+    return settle();
+  }
+
+  // --- people
+  std::string signal(const std::string& type, const std::string& step = "",
+                     const std::string& payload = "", const std::string& agent = "") {
+    return act([&](Frame& f) { return signal_script(f, run_, {type, step, payload, agent, ""}); });
+  }
+  std::string decide(const std::string& step, const std::string& choice,
+                     const std::string& agent = "") {
+    const StepRecord* record = state().find_step(run(), step);
+    std::string id = record == nullptr ? "" : record->decision;
+    return act([&](Frame& f) { return resolve_decision(f, id, {choice, "", "because", agent}); });
+  }
+  std::string pause(bool now = false) {
+    return act([&](Frame& f) { return pause_script(f, run_, now); });
+  }
+  std::string resume() {
+    return act([&](Frame& f) { return resume_script(f, run_); });
+  }
+  std::string cancel(bool rollback = false) {
+    return act([&](Frame& f) { return cancel_script(f, run_, "asked", rollback); });
+  }
+  std::string retry(const std::string& from = "", const std::string& inputs = "") {
+    return act([&](Frame& f) -> Status {
+      PAWL_TRY_DO(retry_script(f, run_, from, inputs, false));
+      return ok_status();
+    });
+  }
+  std::string extend(std::string_view text) {
+    std::string whole = canonical(text);
+    return act([&](Frame& f) { return extend_script(f, run_, whole, "{}"); });
+  }
+  // "again a b; kept c", and nothing happens.
+  std::string preview(const std::string& from = "") {
+    std::string line;
+    std::string story = frame([&](Frame& f) -> std::string {
+      auto plan = retry_script(f, run_, from, "", true);
+      if (!plan.ok()) return refused(plan);
+      line = "again";
+      for (const std::string& step : plan->again) line += " " + step;
+      line += "; kept";
+      for (const std::string& step : plan->kept) line += " " + step;
+      return "";
+    });
+    return story == "nothing" ? line : story;
+  }
+
+  // --- reading
+  const Run& run() const {
+    const Run* found = state().find_run(run_);
+    PAWL_CHECK(found != nullptr && found->script);
+    return *found;
+  }
+  const ScriptRun& script() const { return *run().script; }
+  // "active", "suspended waiting", "failed EXECUTION_ERROR at a".
+  std::string how() const {
+    std::string line(script_status_name(script().status));
+    if (script().status == ScriptStatus::Suspended) line += " " + script().reason;
+    if (!script().error.empty() && is_terminal(run().state)) {
+      line += " " + script().error.code;
+      if (!script().error.step.empty()) line += " at " + script().error.step;
+    }
+    return line;
+  }
+  // Every step of every list that was entered: "a=completed b=skipped(condition)".
+  std::string steps() const {
+    std::string line;
+    state().each_scope(run(), "", [&](const Scope& in) {
+      for (uint32_t i = 0; i < in.records.size(); ++i) {
+        const StepRecord& record = in.records[i];
+        line += (line.empty() ? "" : " ") +
+                join_path(in.path, state().plan_of(run())->at(in.list, i).id) + "=" +
+                std::string(step_state_name(record.state));
+        if (record.state == StepState::Skipped) line += "(" + record.reason + ")";
+      }
+      return true;
+    });
+    return line;
+  }
+  std::string step(const std::string& path) const {
+    const StepRecord* record = state().find_step(run(), path);
+    if (record == nullptr) return "none";
+    std::string line(step_state_name(record->state));
+    if (record->state == StepState::Skipped) line += "(" + record->reason + ")";
+    if (record->state == StepState::Failed) line += "(" + record->error.code + ")";
+    return line;
+  }
+  std::string output() const { return script().output; }
+  std::string output(const std::string& path) const {
+    const StepRecord* record = state().find_step(run(), path);
+    return record == nullptr ? "none" : record->output;
+  }
+  // Steps whose actions are asked for and not answered, in the order of asking.
+  std::string asked() const {
+    std::string line;
+    for (const OpenEffect& open : script().effects) line += (line.empty() ? "" : " ") + open.step;
+    return line;
+  }
+  Result<EffectRequest> request(const std::string& step) const {
+    return effect_request(state(), {run_, effect_of(step), false}, TestSecrets(), now_ms);
+  }
+  // What an action is given: its parameters, or why there are none.
+  std::string params(const std::string& step) const {
+    auto made = request(step);
+    if (!made.ok()) return made.error().message;
+    return made->kind == EffectKind::Gone ? "gone" : made->params.json();
+  }
+  // The data of all notes of this kind in the run's history, one after another.
+  std::vector<std::string> notes(const std::string& type) const {
+    std::vector<std::string> found;
+    each_event([&](const journal::EventBytes& event) {
+      StepNoted noted;
+      if (event.type == EventType::StepNoted && codec::decode(event.bytes, noted) &&
+          noted.run == run_ && noted.type == type)
+        found.push_back(noted.data);
+    });
+    return found;
+  }
+  // How often attempts of this step began.
+  size_t attempts(const std::string& step) const {
+    size_t count = 0;
+    each_event([&](const journal::EventBytes& event) {
+      StepStarted started;
+      if (event.type == EventType::StepStarted && codec::decode(event.bytes, started) &&
+          started.run == run_ && started.step == step)
+        ++count;
+    });
+    return count;
+  }
+  // Cancellations of effects that the outside was told since the last call, by number.
+  std::vector<uint32_t> take_cancelled() { return std::exchange(cancelled_, {}); }
+  uint32_t effect_of(const std::string& step) const {
+    for (const OpenEffect& open : script().effects)
+      if (open.step == step) return open.effect;
+    return 0;
+  }
+  template <class Visit>
+  void each_event(Visit&& visit) const {
+    for (uint64_t number = 1; number <= journal().size(); ++number)
+      for (const auto& event : journal::read_record(number, journal()[number - 1]).value())
+        visit(event);
+  }
+
+  // What has been told and not taken back must be what the state waits for (I3), before and after
+  // a restart; and what a restart finds must be what there was (I2).
+  void check() {
+    take_notes(mutable_state());
+    EXPECT_EQ(told_, unanswered()) << how();
+    std::string digest = state().digest();
+    MapCold nothing;
+    State folded(nothing, StateConfig{});
+    EXPECT_TRUE(fold(folded, 1).ok());
+    EXPECT_EQ(folded.digest(), digest) << "fold from genesis";
+    MapCold disk;
+    disk.rows = cold.rows;
+    EXPECT_EQ(recovered(disk)->digest(), digest) << "recovery";
+  }
+  // Forgets everything in memory; what was asked and not answered is asked again.
+  void crash() {
+    restart();
+    mutable_state().recall_effects();
+    told_.clear();
+    take_notes(mutable_state());
+    EXPECT_EQ(told_, unanswered()) << how();
+  }
+
+  template <class Decide>
+  std::string act(Decide&& decide) {
+    std::string refusal;
+    frame([&](Frame& f) -> std::string {
+      refusal = refused(decide(f));
+      return "";
+    });
+    std::string now = settle();
+    return refusal.empty() ? now : refusal;
+  }
+
+ private:
+  using Told = std::map<std::pair<RunId, uint32_t>, std::string>;
+
+  static std::string canonical(std::string_view text) {
+    plan::ReadResult read = plan::read_definition(text);
+    for (const plan::Fault& fault : read.errors)
+      ADD_FAILURE() << fault.path << ": " << fault.message << "\n" << text;
+    PAWL_CHECK(read.valid());
+    return read.canonical;
+  }
+  State& mutable_state() { return const_cast<State&>(state()); }
+  std::string settle() {
+    check();
+    if (restless_) {
+      ++moves_;
+      if (moves_ % 3 != 0) collect(SIZE_MAX);
+      if (moves_ % 3 != 1) commit_rows();
+      if (moves_ % 3 == 1) evict();
+      crash();
+      check();
+    }
+    return run_.is_nil() ? "" : how();
+  }
+  void take_notes(State& state) {
+    for (const EffectNote& note : state.take_effects()) {
+      if (note.cancel) {
+        cancelled_.push_back(note.effect);
+      } else {
+        told_[{note.run, note.effect}] = "asked";
+      }
+    }
+    Told open = unanswered();
+    std::erase_if(told_, [&](const auto& entry) { return open.count(entry.first) == 0; });
+  }
+  Told unanswered() const {
+    Told open;
+    state().each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
+      if (run.script)
+        for (const OpenEffect& effect : run.script->effects)
+          open[{run.id, effect.effect}] = "asked";
+      return true;
+    });
+    return open;
+  }
+
+  bool restless_;
+  uint64_t moves_ = 0;
+  RunId run_;
+  Told told_;
+  std::vector<uint32_t> cancelled_;
+};
+
+// Every story is told twice: in memory, and with a crash after everything that happens.
+class ScriptStory : public testing::TestWithParam<bool> {
+ protected:
+  ScriptWorld world{GetParam()};
+};
+
+#define PAWL_TELL_TWICE(suite)                                                  \
+  INSTANTIATE_TEST_SUITE_P(Told, suite, testing::Bool(), [](const auto& told) { \
+    return std::string(told.param ? "WithCrashes" : "InMemory");                \
+  })
+
+}  // namespace pawl
