@@ -17,7 +17,7 @@ import examples  # noqa: E402
 from harness import DEADLINE_S, PAWL, Server, Worker, join_all, until  # noqa: E402
 from services import Services  # noqa: E402
 
-GUIDES = ("docs/guide/definitions.md",)
+GUIDES = ("docs/guide/definitions.md", "docs/guide/jobs.md", "docs/guide/workflows.md")
 FLAGS = ("--actions-http-allow-private",)
 ALL = list(examples.examples())
 
