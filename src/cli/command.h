@@ -75,6 +75,11 @@ std::vector<Command> worker_commands();
 std::vector<Command> event_commands();
 std::vector<Command> workflow_commands();
 std::vector<Command> run_commands();
+std::vector<Command> server_definition_commands();
+std::vector<Command> decision_commands();
+std::vector<Command> schedule_commands();
+std::vector<Command> secret_commands();
+std::vector<Command> action_commands();
 std::vector<Command> demo_commands();
 
 }  // namespace pawl::cli

@@ -19,13 +19,6 @@ bool is_over(std::string_view state) {
   return state == "completed" || state == "cancelled" || state == "discarded";
 }
 
-void print_pair(std::string_view name, const std::string& value, Colour colour = Colour::None) {
-  if (value.empty()) return;
-  std::string line(name);
-  line.resize(std::max<size_t>(line.size(), 12), ' ');
-  print_text(line + " " + painted(printable(value), colour, colours_on(stdout)) + "\n");
-}
-
 void print_job(json::View root) {
   json::View job = root.find("job").value_or(root);
   std::string state = member(job, "state");

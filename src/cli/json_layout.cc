@@ -46,7 +46,7 @@ std::string laid_out(const Value& value) {
   return out;
 }
 
-std::string laid_out(std::string_view json) {
+std::string laid_out_json(std::string_view json) {
   auto value = Value::parse(json);
   return value.ok() ? laid_out(*value) : std::string(json);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/value.h"
 
@@ -9,6 +10,6 @@ namespace pawl::cli {
 
 std::string laid_out(const Value& value);
 // The text as it is if it is no JSON.
-std::string laid_out(std::string_view json);
+std::string laid_out_json(std::string_view json);
 
 }  // namespace pawl::cli

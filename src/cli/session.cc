@@ -19,6 +19,18 @@ std::string from(const Invocation& given, const std::string& option, const char*
   return given.text(option, set != nullptr && *set != '\0' ? set : fallback);
 }
 
+// Each thing that is wrong with what was sent, when it is more than the message says.
+void print_complaints(json::View error) {
+  auto details = error.find("details");
+  auto list = details ? details->find("validation_errors") : std::nullopt;
+  if (!list || !list->is_array() || list->size() < 2) return;
+  list->each_element([](json::View one) {
+    std::string path = member(one, "path");
+    std::fprintf(stderr, "      %s%s\n", path.empty() ? "" : (printable(path) + ": ").c_str(),
+                 printable(member(one, "message")).c_str());
+  });
+}
+
 }  // namespace
 
 std::vector<Option> remote_options(std::vector<Option> own) {
@@ -88,6 +100,7 @@ int Session::refuse(const HttpReply& reply) {
   std::string code = error ? member(*error, "code") : "";
   if (message.empty()) message = "the server answered " + std::to_string(reply.status);
   complain(printable(message) + (code.empty() ? "" : " (" + printable(code) + ")"));
+  if (error) print_complaints(*error);
   if (reply.status == 401)
     std::fputs("      Give a key with --key or PAWL_API_KEY; 'pawl keys create' makes one.\n",
                stderr);
@@ -116,6 +129,17 @@ std::optional<Answer> Session::ask(std::string_view method, std::string_view pat
   }
   answer.doc = std::move(doc).value();
   return answer;
+}
+
+std::optional<std::string> Session::fetch_text(std::string_view path) {
+  auto reply = call("GET", path);
+  if (!reply.ok()) {
+    fail(reply.error());
+    return std::nullopt;
+  }
+  if (reply->status / 100 == 2) return std::move(reply->body);
+  refuse(*reply);
+  return std::nullopt;
 }
 
 int Session::show(std::string_view method, std::string_view path, std::string_view body,
@@ -155,6 +179,50 @@ std::string query_of(const std::vector<std::pair<std::string, std::string>>& pai
     if (!value.empty())
       query += (query.empty() ? "?" : "&") + name + "=" + http::percent_encode(value);
   return query;
+}
+
+void print_pair(std::string_view name, const std::string& value, Colour colour) {
+  if (value.empty()) return;
+  std::string line(name);
+  line.resize(std::max<size_t>(line.size(), 12), ' ');
+  print_text(line + " " + painted(printable(value), colour, colours_on(stdout)) + "\n");
+}
+
+void print_more(json::View root) {
+  if (std::string next = member(root, "next_cursor"); !next.empty())
+    print_text("more: --cursor " + printable(next) + "\n");
+}
+
+void print_explanation(json::View root) {
+  std::string status = member(root, "status");
+  print_pair("status", status, colour_of_state(status));
+  if (auto ended = root.find("ended"); ended && ended->is_object()) {
+    print_pair("ended_at", member(*ended, "at"));
+    print_pair("reason", member(*ended, "reason"));
+    if (auto error = ended->find("error"); error && error->is_object())
+      print_pair("error", member(*error, "message"), Colour::Red);
+    return;
+  }
+  bool any = false;
+  auto waits = root.find("waiting_for");
+  if (waits)
+    waits->each_element([&](json::View wait) {
+      any = true;
+      std::string step = member(wait, "step_id");
+      print_text((step.empty() ? "" : printable(step) + ": ") + printable(member(wait, "detail")) +
+                 " (since " + printable(member(wait, "since")) + ")\n");
+    });
+  if (!any) print_text("waits for nothing\n");
+  int64_t more =
+      member_int(root, "waiting_total") - static_cast<int64_t>(waits ? waits->size() : 0);
+  if (more > 0) print_text("… and " + std::to_string(more) + " more\n");
+  if (auto next = root.find("next"))
+    next->each_element([&](json::View step) {
+      std::string after = member(step, "after");
+      print_text("next: " + printable(member(step, "step_id")) + " " +
+                 printable(member(step, "type")) +
+                 (after.empty() ? "" : ", after " + printable(after)) + "\n");
+    });
 }
 
 void print_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/http_client.h"
+#include "cli/terminal.h"
 
 namespace pawl::cli {
 
@@ -40,6 +41,8 @@ class Session {
   // Asks and prints: the JSON as it came with --json, else what `print` makes of it.
   int show(std::string_view method, std::string_view path, std::string_view body,
            const std::function<void(json::View)>& print);
+  // A reply that is no JSON: a picture. Nothing after saying why, as ask().
+  std::optional<std::string> fetch_text(std::string_view path);
   // As ask(), but the caller judges: no complaint about a reply that came.
   Result<HttpReply> call(std::string_view method, std::string_view path,
                          std::string_view body = {});
@@ -74,6 +77,12 @@ Result<int64_t> parse_span(std::string_view text);
 // "?a=b&c=d" of the pairs that are not empty.
 std::string query_of(const std::vector<std::pair<std::string, std::string>>& pairs);
 void print_text(std::string_view text);  // to stdout, as it is
+// "name         value", or nothing at all for an empty value.
+void print_pair(std::string_view name, const std::string& value, Colour colour = Colour::None);
+// How to get the next page, if there is one.
+void print_more(json::View root);
+// What an explain call tells, of a run or a job.
+void print_explanation(json::View root);
 // A reply's "jobs" as a table, and how to get the next page.
 void print_jobs(json::View root, std::string_view none);
 

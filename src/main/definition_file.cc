@@ -1,11 +1,7 @@
 #include "main/definition_file.h"
 
-#include <cstdio>
-#include <fstream>
-#include <iterator>
-
 #include "actions/action.h"
-#include "base/quote.h"
+#include "cli/given_inputs.h"
 #include "cli/terminal.h"
 #include "plan/source.h"
 
@@ -28,29 +24,8 @@ std::string fault_text(const std::string& file, const plan::Fault& fault, bool e
 
 }  // namespace
 
-Result<std::string> read_whole_file(const std::string& path) {
-  std::string text;
-  std::ifstream file;
-  if (path != "-") {
-    file.open(path, std::ios::binary);
-    if (!file) return Error{ErrorCode::InvalidRequest, "cannot read " + path};
-  }
-  char piece[1 << 16];
-  while (text.size() <= kFileBytesMax) {
-    size_t got = 0;
-    if (path == "-") {
-      got = std::fread(piece, 1, sizeof piece, stdin);
-    } else {
-      file.read(piece, sizeof piece);
-      got = static_cast<size_t>(file.gcount());
-    }
-    if (got == 0) break;
-    text.append(piece, got);
-  }
-  if (file.bad()) return Error{ErrorCode::InvalidRequest, "cannot read " + path};  // a directory
-  if (text.size() > kFileBytesMax)
-    return Error{ErrorCode::TooLarge, path + " is larger than a definition may be"};
-  return text;
+Result<std::string> read_definition_file(const std::string& path) {
+  return cli::read_whole_file(path, kFileBytesMax);
 }
 
 plan::ReadResult read_definition_text(const std::string& text, bool lenient) {
@@ -70,7 +45,7 @@ std::string fault_lines(const std::string& file, const plan::ReadResult& read, b
 }
 
 Result<Value> read_data_file(const std::string& path) {
-  PAWL_TRY(std::string text, read_whole_file(path));
+  PAWL_TRY(std::string text, read_definition_file(path));
   size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) {
     auto value = Value::parse(text);
@@ -91,16 +66,7 @@ Result<Value> gather_inputs(const std::string& file, const std::vector<std::stri
   }
   if (!inputs.is_object())
     return Error{ErrorCode::InvalidRequest, file + " must hold an object: name to value"};
-  for (const std::string& pair : pairs) {
-    size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return Error{ErrorCode::InvalidRequest, "--input takes NAME=VALUE, not " + quoted(pair)};
-    std::string text = pair.substr(equals + 1);
-    auto value = Value::parse(text);
-    inputs.as_object().set(pair.substr(0, equals),
-                           value.ok() ? std::move(value).value() : Value(text));
-  }
-  return inputs;
+  return cli::with_pairs(std::move(inputs), pairs);
 }
 
 }  // namespace pawl

@@ -10,7 +10,7 @@
 namespace pawl {
 
 // The whole file. InvalidRequest: it cannot be read; TooLarge: it is past any definition.
-Result<std::string> read_whole_file(const std::string& path);
+Result<std::string> read_definition_file(const std::string& path);
 
 // As a server without further actions would read it.
 plan::ReadResult read_definition_text(const std::string& text, bool lenient);
@@ -21,8 +21,7 @@ std::string fault_lines(const std::string& file, const plan::ReadResult& read, b
 // JSON or YAML. InvalidRequest names the file, the line and what is wrong.
 Result<Value> read_data_file(const std::string& path);
 
-// The --input pairs over the --inputs file, as one object. A value that is JSON is that, any other
-// is text.
+// The --input pairs over the --inputs file, as one object.
 Result<Value> gather_inputs(const std::string& file, const std::vector<std::string>& pairs);
 
 }  // namespace pawl

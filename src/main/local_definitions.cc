@@ -50,7 +50,7 @@ int validate(const Invocation& given) {
   json::Writer w(body);
   w.begin_object().key("files").begin_array();
   for (const std::string& file : given.arguments) {
-    auto text = read_whole_file(file);
+    auto text = read_definition_file(file);
     if (!text.ok()) return usage(text.error().message);
     plan::ReadResult read = read_definition_text(*text, given.has("--lenient"));
     if (!read.valid()) code = cli::kRefused;
@@ -96,16 +96,14 @@ bool looks_like_file(const std::string& name) {
 // A run of a server, with the status of its steps.
 int graph_of_run(const Invocation& given, const std::string& format, std::string& picture) {
   cli::Session session(given);
-  auto reply = session.call("GET", cli::path_of("/v1/runs/", given.argument(0), "/diagram") +
-                                       cli::query_of({{"format", format}}));
-  if (!reply.ok()) return session.fail(reply.error());
-  if (reply->status != 200) {
-    int code = session.refuse(*reply);
-    if (reply->status == 404) std::fputs("      There is no file of that name either.\n", stderr);
-    return code;
+  auto text = session.fetch_text(cli::path_of("/v1/runs/", given.argument(0), "/diagram") +
+                                 cli::query_of({{"format", format}}));
+  if (text) {
+    picture = std::move(*text);
+    return cli::kDone;
   }
-  picture = std::move(reply->body);
-  return cli::kDone;
+  std::fputs("      There is no file of that name either.\n", stderr);
+  return session.exit_code();
 }
 
 int graph(const Invocation& given) {
@@ -115,7 +113,7 @@ int graph(const Invocation& given) {
   std::string file = given.argument(0);
   std::string picture;
   if (is_file(file) || looks_like_file(file)) {
-    auto text = read_whole_file(file);
+    auto text = read_definition_file(file);
     if (!text.ok()) return usage(text.error().message);
     plan::ReadResult read = read_definition_text(*text, true);
     if (!read.valid()) {

@@ -65,7 +65,7 @@ Result<std::vector<NamedSignal>> parse_signals(const std::vector<std::string>& t
 
 // The definition in a file; nothing after telling everything that is wrong with it.
 Result<plan::ReadResult> read_one(const std::string& file, bool lenient) {
-  PAWL_TRY(std::string text, read_whole_file(file));
+  PAWL_TRY(std::string text, read_definition_file(file));
   plan::ReadResult read = read_definition_text(text, lenient);
   std::fputs(fault_lines(file, read, cli::colours_on(stderr)).c_str(), stderr);
   if (!read.valid()) return Error{ErrorCode::InvalidContent, file + " is no valid definition"};

@@ -274,29 +274,46 @@ void RunWatch::read_typed() {
     return;
   }
   typed_.append(bytes, static_cast<size_t>(got));
-  size_t end = typed_.find('\n');
-  if (end == std::string::npos) {
-    if (typed_.size() > kTypedBytesMax) typed_.clear();
-    return;
+  for (size_t end = 0; (end = typed_.find('\n')) != std::string::npos;) {
+    std::string line = typed_.substr(0, end);
+    typed_.erase(0, end + 1);
+    if (take_line(line)) return;
   }
-  std::string line = typed_.substr(0, end);
-  typed_.erase(0, end + 1);
+  if (typed_.size() > kTypedBytesMax) typed_.clear();
+}
+
+// True once nothing is asked any more.
+bool RunWatch::take_line(const std::string& line) {
   auto question = question_of(asked_);
-  if (!question.ok()) return;
+  if (!question.ok()) return true;
   auto choice = choice_of(*question, line);
   Status done = choice.ok() ? resolve(asked_, *choice) : Status(choice.error());
   if (done.ok()) {
     asked_ = {};
-    return;
+    return true;
   }
   std::fprintf(stderr, "  %s; again: ", cli::printable(done.error().message).c_str());
   std::fflush(stderr);
+  return false;
+}
+
+// What was heard may be older than what has been decided since.
+bool RunWatch::still_suspended() {
+  bool all = true;
+  Status asked = engine_.decide([&](Frame& frame) {
+    for (const auto& [path, open] : progress_.questions()) {
+      const Run* run = frame.state().find_run(open.run);
+      all = all && run != nullptr && run->script && run->script->status == ScriptStatus::Suspended;
+    }
+    return ok_status();
+  });
+  return asked.ok() && all;
 }
 
 // Only somebody outside could move it, and nobody is there. A deadline that is near is waited for:
 // the definition says what happens then.
 bool RunWatch::hopeless() {
-  if (!progress_.stuck()) return false;
+  if (!progress_.stuck() || !still_suspended()) return false;
   int64_t soon = clock_.now_ms() + kDeadlineWorthWaitingMs;
   for (const auto& [path, open] : progress_.questions())
     if ((open.due_ms != 0 && open.due_ms <= soon) || answered_.count(open.decision) != 0)

@@ -67,6 +67,8 @@ class RunWatch {
   Status resolve(const OpenQuestion& open, const std::string& choice);
   void ask(const OpenQuestion& open, const Question& question);
   void read_typed();
+  bool take_line(const std::string& line);
+  bool still_suspended();
   bool hopeless();
   void show();
   void erase();

@@ -1,0 +1,110 @@
+// pawl secrets …: values that definitions may use and nobody can read back.
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/json_writer.h"
+#include "cli/command.h"
+#include "cli/given_inputs.h"
+#include "cli/session.h"
+#include "cli/terminal.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr size_t kSecretBytesMax = 64 * 1024;
+
+// Nothing of what is typed is shown; the terminal is as it was afterwards.
+class NoEcho {
+ public:
+  NoEcho() : on_(::tcgetattr(STDIN_FILENO, &before_) == 0) {
+    if (!on_) return;
+    termios silent = before_;
+    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent);
+  }
+  ~NoEcho() {
+    if (!on_) return;
+    ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+    std::fputs("\n", stderr);
+  }
+  NoEcho(const NoEcho&) = delete;
+  NoEcho& operator=(const NoEcho&) = delete;
+
+ private:
+  termios before_{};
+  bool on_;
+};
+
+// The line end that echo or a text file adds is none of the secret.
+Result<std::string> read_value(const Invocation& given) {
+  if (given.has("--value")) return given.text("--value");
+  std::string value;
+  if (::isatty(STDIN_FILENO) == 1) {
+    std::fprintf(stderr, "value of %s (not shown): ", printable(given.argument(0)).c_str());
+    NoEcho silent;
+    for (int c = 0; (c = std::getchar()) != EOF && c != '\n' && value.size() <= kSecretBytesMax;)
+      value.push_back(static_cast<char>(c));
+  } else {
+    PAWL_TRY(value, read_whole_file("-", kSecretBytesMax + 2));
+    if (!value.empty() && value.back() == '\n') value.pop_back();
+    if (!value.empty() && value.back() == '\r') value.pop_back();
+  }
+  if (value.empty()) return Error{ErrorCode::InvalidRequest, "a secret has a value"};
+  return value;
+}
+
+int set(const Invocation& given) {
+  Session session(given);
+  auto value = read_value(given);
+  if (!value.ok()) return session.fail(value.error());
+  std::string body;
+  json::Writer(body).begin_object().field("value", *value).end_object();
+  return session.show("PUT", path_of("/v1/secrets/", given.argument(0)), body,
+                      [&](json::View) { print_text(printable(given.argument(0)) + " is kept\n"); });
+}
+
+int list(const Invocation& given) {
+  std::string query =
+      query_of({{"limit", given.text("--limit", "100")}, {"cursor", given.text("--cursor")}});
+  return Session(given).show("GET", "/v1/secrets" + query, "", [](json::View root) {
+    Table table({"NAME", "UPDATED"});
+    if (auto all = root.find("secrets"))
+      all->each_element([&](json::View one) {
+        table.add({member(one, "name"), member(one, "updated_at")});
+      });
+    print_text(table.empty() ? "no secrets\n" : table.text(colours_on(stdout)));
+    print_more(root);
+  });
+}
+
+int remove(const Invocation& given) {
+  return Session(given).show(
+      "DELETE", path_of("/v1/secrets/", given.argument(0)), "",
+      [&](json::View) { print_text(printable(given.argument(0)) + " is forgotten\n"); });
+}
+
+const Parameter kName{"NAME", "letters, digits, '_' and '-'"};
+
+}  // namespace
+
+std::vector<Command> secret_commands() {
+  return {{"secrets set",
+           "keep a secret, or change it",
+           {kName},
+           remote_options({{"--value", "TEXT",
+                            "instead of standard input; others may see it in "
+                            "the list of processes"}}),
+           "Definitions use it as ${{ secrets.NAME }}.\n\nExample:\n  pawl secrets set API_TOKEN < "
+           "token.txt",
+           set},
+          {"secrets list",
+           "names of what is kept",
+           {},
+           remote_options({{"--limit", "N", "at most this many"},
+                           {"--cursor", "CURSOR", "go on where the last page ended"}}),
+           "",
+           list},
+          {"secrets delete", "forget a secret", {kName}, remote_options({}), "", remove}};
+}
+
+}  // namespace pawl::cli
