@@ -14,7 +14,7 @@ export PORT DATA FUZZ_SECONDS JOBS
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
-run: ## build, start the server on ./pawl-data and take a first job through it (PORT=8080 DATA=./pawl-data)
+run: ## build, start the server on ./pawl-data and take a first job and a first definition through it (PORT=8080 DATA=./pawl-data)
 	@tools/setup build test
 	@tools/build build
 	@tools/run

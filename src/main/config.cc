@@ -122,7 +122,19 @@ Status apply_file(ServeOptions& options, const std::string& path) {
 
 // A list replaces what a weaker source said about it, as a single value does.
 void forget_weaker(ServeOptions& options, const Setting& setting) {
-  if (setting.name == "api_key") options.api_keys.clear();
+  actions::ActionPolicy& actions = options.actions;
+  const std::pair<const char*, std::vector<std::string>&> lists[] = {
+      {"api_key", options.api_keys},
+      {"actions.http.allow_hosts", actions.http.allow_hosts},
+      {"actions.http.deny_hosts", actions.http.deny_hosts},
+      {"actions.fs.writable", actions.fs.writable},
+      {"actions.fs.read_only", actions.fs.read_only},
+      {"actions.fs.deny", actions.fs.deny},
+      {"actions.shell.allow", actions.shell.allow},
+      {"actions.shell.environment", actions.shell.environment}};
+  for (const auto& [name, list] : lists)
+    if (setting.name == name) return list.clear();
+  PAWL_CHECK(!setting.repeated);  // a list that would only ever grow
 }
 
 Status check_whole(const ServeOptions& options) {

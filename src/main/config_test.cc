@@ -71,6 +71,15 @@ TEST(Config, AStrongerListReplacesAWeakerOne) {
                                  environment({{"PAWL_API_KEY", "five"}}));
   ASSERT_TRUE(from_flags.ok());
   EXPECT_EQ(from_flags->api_keys, (std::vector<std::string>{"three", "four"}));
+  // Every list, whichever it is: loading a repeated setting that config.cc does not know of aborts.
+  TempFile weak("actions: {shell: {allow: [ls, rm]}, fs: {deny: [/a]}}\n");
+  std::map<std::string, std::vector<std::string>> flags;
+  for (const Setting& setting : settings())
+    if (setting.repeated) flags[setting.flag()] = {"x"};
+  auto all = load_options(weak.path(), flags, environment({}));
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->actions.shell.allow, std::vector<std::string>{"x"});
+  EXPECT_EQ(all->actions.fs.deny, std::vector<std::string>{"x"});
 }
 
 // Each row of the table changes something: a setting that nothing reads is worse than none.
@@ -84,7 +93,11 @@ TEST(Config, EverySettingReachesItsPlace) {
       "12\n"
       "memory:\n  resident_jobs: 1000\nlimits:\n  body_bytes: 2MiB\n  result_bytes: 64KiB\n  "
       "batch_jobs: 13\n"
-      "  connections: 14\n  parked_fetches: 15\nwebhooks:\n  allow_private: true\n";
+      "  connections: 14\n  parked_fetches: 15\nwebhooks:\n  allow_private: true\n"
+      "actions:\n  threads: 16\n  http:\n    allow_private: true\n    allow_hosts: [a, b]\n    "
+      "deny_hosts: [c]\n"
+      "  fs:\n    writable: [/w]\n    read_only: [/r]\n    deny: [/d]\n"
+      "  shell:\n    enabled: true\n    allow: [ls]\n    environment: [HOME]\n";
   Status done = apply_yaml(o, text, "pawl.yaml");
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_EQ(o.listen + " " + o.data_dir + " " + o.store, "0.0.0.0:1 d memory");
@@ -105,8 +118,17 @@ TEST(Config, EverySettingReachesItsPlace) {
   EXPECT_EQ(o.http.connections_max, 14u);
   EXPECT_EQ(o.engine.core.parked_max, 15u);
   EXPECT_TRUE(o.app.webhooks_allow_private);
+  EXPECT_EQ(o.action_threads, 16u);
+  EXPECT_TRUE(o.actions.http.allow_private && o.actions.shell.enabled);
+  EXPECT_EQ(o.actions.http.allow_hosts, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(o.actions.http.deny_hosts, std::vector<std::string>{"c"});
+  EXPECT_EQ(o.actions.fs.writable, std::vector<std::string>{"/w"});
+  EXPECT_EQ(o.actions.fs.read_only, std::vector<std::string>{"/r"});
+  EXPECT_EQ(o.actions.fs.deny, std::vector<std::string>{"/d"});
+  EXPECT_EQ(o.actions.shell.allow, std::vector<std::string>{"ls"});
+  EXPECT_EQ(o.actions.shell.environment, std::vector<std::string>{"HOME"});
   for (const Setting& setting : settings()) {
-    std::string last = setting.name.substr(setting.name.find('.') + 1);
+    std::string last = setting.name.substr(setting.name.rfind('.') + 1);
     EXPECT_NE(text.find(last + ":"), std::string::npos) << setting.name << " is not tried here";
   }
 }
