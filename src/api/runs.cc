@@ -11,6 +11,7 @@
 #include "api/paging.h"
 #include "api/render_script.h"
 #include "api/routes.h"
+#include "base/time.h"
 #include "kernel/run_flow.h"
 #include "kernel/run_values.h"
 #include "kernel/script_commands.h"
@@ -168,8 +169,15 @@ struct RunFilter {
   std::string name;
   std::string tenant;
   std::optional<RunId> parent;
+  std::string text = {};  // somewhere in its id or name
+  int64_t since_ms = 0;   // created then or later
+  int64_t until_ms = INT64_MAX;
 
   bool takes(const Run& run) const {
+    if (run.created_ms < since_ms || run.created_ms > until_ms) return false;
+    if (!text.empty() && run.name.find(text) == std::string::npos &&
+        workflow_id_text(run).find(text) == std::string::npos)
+      return false;
     return (status.empty() || status_of(run) == status) &&
            (kind.empty() || kind_name(run.kind) == kind) && (name.empty() || run.name == name) &&
            (tenant.empty() || run.tenant == tenant) && run.parent.run == parent.value_or(RunId());
@@ -187,6 +195,16 @@ void list_runs(App& app, Call&& call) {
                    {}};
   if (std::string parent = call.query("parent"); !parent.empty())
     filter.parent = workflow_id(parent);
+  filter.text = call.query("text");
+  for (auto [member, bound] : {std::pair{"since", &filter.since_ms}, {"until", &filter.until_ms}}) {
+    std::string text = call.query(member);
+    if (text.empty()) continue;
+    auto when = parse_rfc3339(text);
+    if (!when.ok())
+      return call.fail(
+          {ErrorCode::InvalidRequest, std::string(member) + ": " + when.error().message});
+    *bound = *when;
+  }
   auto from = page->cursor.empty() ? std::optional<RunId>(RunId()) : RunId::parse(page->cursor);
   if (!from)
     return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});

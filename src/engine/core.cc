@@ -128,8 +128,10 @@ size_t Core::rows_wanted(bool idle) const {
   if (idle) return config_.rows_per_batch_max;
   size_t dirty = state_.dirty_count();
   if (tail_bytes_ > config_.tail_bytes_max) return config_.rows_per_batch_max;
-  return dirty > config_.dirty_max ? std::min(dirty - config_.dirty_max, config_.rows_per_batch_max)
-                                   : 0;
+  if (dirty <= config_.dirty_max) return 0;
+  // At least as many as came in since, or the backlog grows for as long as the load lasts.
+  size_t came = dirty - std::min(dirty, dirty_before_);
+  return std::min(dirty - config_.dirty_max, std::max(came, config_.rows_per_batch_max));
 }
 
 SealedBatch Core::seal(bool idle) {
@@ -149,6 +151,7 @@ SealedBatch Core::seal(bool idle) {
       sealed.effects = config_.effects->prepare(state_, std::move(notes), now_ms_);
   }
   size_t rows = rows_wanted(idle);
+  dirty_before_ = state_.dirty_count() - std::min(state_.dirty_count(), rows);
   if (rows > 0 && state_.dirty_count() > 0) {
     std::vector<Row> collected;
     state_.collect_rows(rows, collected);

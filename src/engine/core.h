@@ -109,6 +109,7 @@ class Core {
       tail_;  // records that rows do not cover yet, with their sizes
   size_t tail_bytes_ = 0;
   uint64_t tail_marker_ = 0;  // as last written
+  size_t dirty_before_ = 0;   // entities that waited for their row when the last batch was sealed
   int64_t now_ms_ = 0;
   Recovery recovery_;
 };

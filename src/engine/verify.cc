@@ -132,6 +132,11 @@ class Comparison {
     for (uint32_t i = 0; i < run->total; ++i) add(i);
     for (size_t role = 0; role < kCallbackRoles; ++role)
       add(held_callback(static_cast<CallbackRole>(role)));
+    if (run->script)
+      state.each_scope(*run, "", [&](const Scope& scope) {
+        all.bytes += scope.path + "=" + codec::encoded(scope);
+        return true;
+      });
     return all;
   }
   template <class Entity>

@@ -51,12 +51,18 @@ std::vector<IndexRow> rows_of(const StoredJob& stored) {
   return rows;
 }
 
-// The rows that a run's row calls for: its timer, and the plans of steps that start one by one.
+// The rows that a run's row calls for: its timer, and the plans of steps that start one by one; of
+// a definition's run its open lists, and that it has asked the outside for something.
 std::vector<IndexRow> rows_of(const Run& run) {
   std::vector<IndexRow> rows;
   if (run.due_ms() != 0)
     rows.push_back(
         {Space::Due, "timer entry", due_row_key({run.due_ms(), TimerKind::Run, run.id})});
+  if (run.script) {
+    for (const std::string& path : run.script->live)
+      rows.push_back({Space::Scope, "list of steps", run.id.bytes() + path});
+    if (!run.script->effects.empty()) rows.push_back({Space::Busy, "busy entry", run.id.bytes()});
+  }
   if (run.kind == RunKind::Group || run.kind == RunKind::Batch) return rows;
   for (uint32_t i = 0; i < run.total; ++i) {
     std::string key = run.id.bytes();
@@ -116,13 +122,13 @@ Status check_owner(Store& store, Space space, const char* kind, std::string_view
   return ok_status();
 }
 
-// A plan belongs to a run that is there.
-Status check_plan(Store& store, std::string_view key, VerifyReport& report) {
+// A row whose key begins with a run's id belongs to a run that is there.
+Status check_belongs(Store& store, const char* kind, std::string_view key, VerifyReport& report) {
   ++report.index_entries;
-  auto id = key.size() == 16 + 4 ? Uuid::from_bytes(key.substr(0, 16)) : std::nullopt;
-  if (!id) return differ(report, "plan", to_hex(key), 1, 0), ok_status();
+  auto id = key.size() >= 16 ? Uuid::from_bytes(key.substr(0, 16)) : std::nullopt;
+  if (!id) return differ(report, kind, to_hex(key), 1, 0), ok_status();
   PAWL_TRY(auto row, store.get(static_cast<uint8_t>(Space::Run), id->bytes()));
-  if (!row) differ(report, "plan", "of run " + id->text(), 1, 0);
+  if (!row) differ(report, kind, "of run " + id->text(), 1, 0);
   return ok_status();
 }
 
@@ -136,9 +142,13 @@ Status check_runs(Store& store, VerifyReport& report) {
         }
         return ok_status();
       }));
-  return each_row(store, Space::RunChild, [&](std::string_view key, std::string_view) {
-    return check_plan(store, key, report);
-  });
+  for (auto [space, kind] : {std::pair{Space::RunChild, "plan"},
+                             {Space::Scope, "list of steps"},
+                             {Space::Busy, "busy entry"}})
+    PAWL_TRY_DO(each_row(store, space, [&, kind = kind](std::string_view key, std::string_view) {
+      return check_belongs(store, kind, key, report);
+    }));
+  return ok_status();
 }
 
 }  // namespace
