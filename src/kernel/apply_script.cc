@@ -1,5 +1,4 @@
-// Runs of definitions in the state: what each event does to them, how their scopes are found, and
-// their rows.
+// Runs of definitions in the state: what each event does to them.
 #include <algorithm>
 
 #include "kernel/keys.h"
@@ -8,10 +7,6 @@
 
 namespace pawl {
 namespace {
-
-std::string scope_row_key(const RunId& run, std::string_view path) {
-  return run.bytes().append(path);
-}
 
 enum class Mover : uint8_t { Nobody, Outside, Person };
 
@@ -45,101 +40,6 @@ RunState run_state_of(ScriptStatus status) {
 }
 
 }  // namespace
-
-// --- scopes
-
-Scope* State::resident_scope(const Run& run, std::string_view path) const {
-  ScriptRun& script = *run.script;
-  auto at = script.scopes.find(path);
-  if (at != script.scopes.end()) return at->second.gone ? nullptr : &at->second;
-  if (!run.row_durable) return nullptr;
-  auto row = cold_.get(Space::Scope, scope_row_key(run.id, path));
-  if (!row) return nullptr;
-  Scope scope;
-  PAWL_CHECK(codec::decode(*row, scope));
-  return &script.scopes.emplace(std::string(path), std::move(scope)).first->second;
-}
-
-const Scope* State::find_scope(const Run& run, std::string_view path) const {
-  return resident_scope(run, path);
-}
-
-const StepRecord* State::find_step(const Run& run, std::string_view step) const {
-  auto [scope_path, id] = split_step(step);
-  const Scope* scope = find_scope(run, scope_path);
-  return scope == nullptr ? nullptr : scope->find(id);
-}
-
-void State::each_scope(const Run& run, std::string_view prefix,
-                       FunctionRef<bool(const Scope&)> visit) const {
-  const auto& resident = run.script->scopes;
-  auto at = resident.lower_bound(prefix);
-  auto fits = [&](std::string_view path) { return path.substr(0, prefix.size()) == prefix; };
-  bool going = true;
-  auto offer_resident_before = [&](const std::string_view* path) {
-    while (going && at != resident.end() && fits(at->first) && (!path || at->first < *path)) {
-      if (!at->second.gone) going = visit(at->second);
-      ++at;
-    }
-    return going;
-  };
-  if (run.row_durable) {
-    std::string low = scope_row_key(run.id, prefix);
-    cold_.scan(Space::Scope, low, prefix_end(low), false, SIZE_MAX,
-               [&](std::string_view key, std::string_view value) {
-                 std::string_view path = key.substr(run.id.bytes().size());
-                 if (!offer_resident_before(&path)) return false;
-                 if (at != resident.end() && at->first == path) return true;  // offered in its turn
-                 Scope scope;
-                 PAWL_CHECK(codec::decode(value, scope));
-                 return going = visit(scope);
-               });
-  }
-  offer_resident_before(nullptr);
-}
-
-// What a run in memory needs of its scopes: the open ones, and when they are due.
-void State::load_script(Run& run) const {
-  ScriptRun& script = *run.script;
-  script.busy_on_disk = !script.effects.empty();
-  if (run.state != RunState::Running) return;
-  if (script.timeout_at_ms != 0) script.dues.emplace(script.timeout_at_ms, kTimeoutDue);
-  if (script.yielded_ms != 0) script.dues.emplace(script.yielded_ms, kYieldDue);
-  for (const std::string& path : script.live) {
-    const Scope* scope = resident_scope(run, path);
-    if (scope == nullptr) continue;
-    for (const StepRecord& record : scope->records)
-      if (record.due_ms != 0) script.dues.emplace(record.due_ms, join_path(path, record.id));
-  }
-}
-
-const plan::Script* State::plan_of(const Run& run) const {
-  ScriptRun& script = *run.script;
-  if (script.plan) return script.plan.get();
-  std::string source = script.source;
-  if (source.empty()) {
-    const Doc* doc =
-        find_doc(DocKind::Definition, definition_key(script.definition, script.version));
-    StoredDefinition stored;
-    if (doc == nullptr || !codec::decode(doc->value, stored)) return nullptr;
-    source = stored.canonical;
-  }
-  script.plan = shared_plan(source);
-  return script.plan.get();
-}
-
-const plan::Script* State::compiled_plan(const std::string& canonical) const {
-  return shared_plan(canonical).get();
-}
-
-std::shared_ptr<const plan::Script> State::shared_plan(const std::string& canonical) const {
-  auto cached = plans_.find(canonical);
-  if (cached != plans_.end()) return cached->second;
-  auto compiled = plan::compile_canonical(canonical);
-  if (!compiled.ok()) return nullptr;
-  if (plans_.size() >= kPlansKeptMax) plans_.clear();  // runs hold on to theirs
-  return plans_.emplace(canonical, std::move(compiled).value()).first->second;
-}
 
 // --- events
 
@@ -212,6 +112,7 @@ void State::apply(const ScriptCreated& event, Stamp stamp) {
 }
 
 void State::apply(const ScriptMoved& event, Stamp stamp) {
+  count_run(event, stamp);
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
@@ -531,82 +432,6 @@ void State::apply(const ScriptYielded& event, Stamp stamp) {
   script.yielded_ms = script.yielded_ms == 0 ? stamp.time_ms + 1 : 0;
   if (script.yielded_ms != 0) script.dues.emplace(script.yielded_ms, kYieldDue);
   update_due(*run);
-}
-
-// --- effects
-
-void State::note_cancelled_effect(const Run& run, uint32_t effect) const {
-  new_effects_.push_back({run.id, effect, true});
-}
-
-void State::recall_effects() {
-  std::vector<RunId> busy;
-  cold_.scan(Space::Busy, "", "", false, SIZE_MAX, [&](std::string_view key, std::string_view) {
-    busy.push_back(RunId(*Uuid::from_bytes(key)));
-    return true;
-  });
-  dirty_.each([&](const Resident* entity) {
-    if (entity->kind == EntityKind::Run) busy.push_back(static_cast<const Run*>(entity)->id);
-  });
-  std::sort(busy.begin(), busy.end());
-  busy.erase(std::unique(busy.begin(), busy.end()), busy.end());
-  new_effects_.clear();
-  for (const RunId& id : busy) {
-    const Run* run = find_run(id);
-    if (run == nullptr || !run->script) continue;
-    for (const OpenEffect& open : run->script->effects)
-      new_effects_.push_back({id, open.effect, false});
-  }
-}
-
-// --- rows
-
-void State::collect_scopes(Run& run, std::vector<Row>& out) {
-  ScriptRun& script = *run.script;
-  std::vector<std::string> flushed;
-  for (auto& [path, scope] : script.scopes) {
-    if (!scope.dirty) continue;
-    Row row{Space::Scope, scope_row_key(run.id, path), std::nullopt};
-    if (!scope.gone) row.value = codec::encoded(scope);
-    out.push_back(std::move(row));
-    scope.dirty = false;
-    ++scope.in_flight;
-    flushed.push_back(path);
-  }
-  script.flushing.push_back(std::move(flushed));
-  bool busy = !script.effects.empty();
-  if (busy != script.busy_on_disk) {
-    Row row{Space::Busy, run.id.bytes(), std::nullopt};
-    if (busy) row.value = "";
-    out.push_back(std::move(row));
-    script.busy_on_disk = busy;
-  }
-}
-
-void State::forget_scopes(Run& run, std::vector<Row>& out) {
-  std::string prefix = run.id.bytes();
-  for (const auto& [path, scope] : run.script->scopes)
-    out.push_back({Space::Scope, scope_row_key(run.id, path), std::nullopt});
-  cold_.scan(Space::Scope, prefix, prefix_end(prefix), false, SIZE_MAX,
-             [&](std::string_view key, std::string_view) {
-               out.push_back({Space::Scope, std::string(key), std::nullopt});
-               return true;
-             });
-  if (run.script->busy_on_disk) out.push_back({Space::Busy, run.id.bytes(), std::nullopt});
-  run.script->flushing.emplace_back();
-}
-
-void State::scopes_durable(Run& run) {
-  ScriptRun& script = *run.script;
-  PAWL_CHECK(!script.flushing.empty());
-  for (const std::string& path : script.flushing.front()) {
-    auto at = script.scopes.find(path);
-    if (at == script.scopes.end()) continue;
-    Scope& scope = at->second;
-    if (--scope.in_flight == 0 && !scope.dirty && (scope.closed || scope.gone))
-      script.scopes.erase(at);
-  }
-  script.flushing.pop_front();
 }
 
 }  // namespace pawl
