@@ -119,6 +119,7 @@ int diagram(const Invocation& given) {
       query_of({{"format", given.text("--format", "ascii")}, {"version", given.text("--version")}});
   auto picture = session.fetch_text(definition_path(given, "/diagram") + query);
   if (!picture) return session.exit_code();
+  if (session.json()) *picture = diagram_json(given.text("--format", "ascii"), *picture);
   if (picture->empty() || picture->back() != '\n') *picture += '\n';
   if (!given.has("--output")) {
     print_text(*picture);

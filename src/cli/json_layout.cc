@@ -51,4 +51,10 @@ std::string laid_out_json(std::string_view json) {
   return value.ok() ? laid_out(*value) : std::string(json);
 }
 
+std::string diagram_json(std::string_view format, std::string_view picture) {
+  std::string body;
+  json::Writer(body).begin_object().field("format", format).field("diagram", picture).end_object();
+  return body;
+}
+
 }  // namespace pawl::cli

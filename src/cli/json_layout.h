@@ -11,5 +11,7 @@ namespace pawl::cli {
 std::string laid_out(const Value& value);
 // The text as it is if it is no JSON.
 std::string laid_out_json(std::string_view json);
+// {"format", "diagram"}: a picture for a program.
+std::string diagram_json(std::string_view format, std::string_view picture);
 
 }  // namespace pawl::cli

@@ -124,6 +124,7 @@ int graph(const Invocation& given) {
   } else if (int code = graph_of_run(given, format_name, picture); code != cli::kDone) {
     return code;
   }
+  if (given.has("--json")) picture = cli::diagram_json(format_name, picture);
   if (picture.empty() || picture.back() != '\n') picture += '\n';
   Status written = write_out(given.text("--output"), picture);
   if (written.ok()) return cli::kDone;

@@ -299,32 +299,50 @@ std::string RunProgress::row_of(const Node& node, size_t depth, const Picture& p
   return row;
 }
 
-void RunProgress::draw_node(const std::string& path, size_t depth, size_t depth_max,
+std::string RunProgress::inside_text(const Node& node) const {
+  size_t over = node.folded;
+  for (const std::string& child : node.children) over += is_over(nodes_.at(child).state) ? 1 : 0;
+  size_t at_work = node.folded + node.children.size() - over;
+  return "  " + std::to_string(over) + " over" +
+         (at_work == 0 ? "" : ", " + std::to_string(at_work) + " at work");
+}
+
+void RunProgress::draw_node(const std::string& path, size_t depth, const Detail& detail,
                             const Picture& picture, std::vector<std::string>& rows) const {
   const Node& node = nodes_.at(path);
   rows.push_back(row_of(node, depth, picture));
-  if (depth >= depth_max) return;
-  if (node.folded != 0)
-    rows.push_back(std::string(2 * depth + 2, ' ') + "… " + std::to_string(node.folded) +
-                   " more, over");
-  for (const std::string& child : node.children)
-    draw_node(child, depth + 1, depth_max, picture, rows);
+  if (depth >= detail.depth_max) {
+    if (!node.children.empty() && node.note.empty()) rows.back() += inside_text(node);
+    return;
+  }
+  size_t hidden = node.folded;
+  size_t counted_at = rows.size();
+  for (const std::string& child : node.children) {
+    StepState state = nodes_.at(child).state;
+    if (detail.live_only && is_over(state) && state != StepState::Failed) {
+      ++hidden;
+    } else {
+      draw_node(child, depth + 1, detail, picture, rows);
+    }
+  }
+  if (hidden != 0)
+    rows.insert(rows.begin() + static_cast<ptrdiff_t>(counted_at),
+                std::string(2 * depth + 2, ' ') + "… " + std::to_string(hidden) + " more, over");
 }
 
-std::vector<std::string> RunProgress::rows_to_depth(size_t depth_max,
-                                                    const Picture& picture) const {
+std::vector<std::string> RunProgress::rows_with(const Detail& detail,
+                                                const Picture& picture) const {
   std::vector<std::string> rows;
-  for (const std::string& path : roots_) draw_node(path, 0, depth_max, picture, rows);
+  for (const std::string& path : roots_) draw_node(path, 0, detail, picture, rows);
   return rows;
 }
 
-// As deep as there is room for; of what is still too long, the last rows, where the work is.
+// Everything if there is room for it, else what is not over, as deep as there is room for; of what
+// is still too long, the rows where the work is.
 std::vector<std::string> RunProgress::draw(const Picture& picture) const {
-  std::vector<std::string> rows;
-  for (size_t depth = kDepthMax;; --depth) {
-    rows = rows_to_depth(depth, picture);
-    if (rows.size() <= picture.rows_max || depth == 0) break;
-  }
+  std::vector<std::string> rows = rows_with({kDepthMax, false}, picture);
+  for (size_t depth = kDepthMax + 1; rows.size() > picture.rows_max && depth-- > 0;)
+    rows = rows_with({depth, true}, picture);
   if (rows.size() <= picture.rows_max || picture.rows_max < 2) return rows;
   size_t hidden = rows.size() - picture.rows_max + 1;
   size_t first = 0;  // the first that is not over

@@ -85,10 +85,15 @@ class RunProgress {
   Node& node_at(const std::string& path);
   void forget(const std::string& path);
   void fold(Node& parent);
-  void draw_node(const std::string& path, size_t depth, size_t depth_max, const Picture& picture,
-                 std::vector<std::string>& rows) const;
+  struct Detail {
+    size_t depth_max;
+    bool live_only;  // what is over is counted, unless it failed
+  };
+  void draw_node(const std::string& path, size_t depth, const Detail& detail,
+                 const Picture& picture, std::vector<std::string>& rows) const;
+  std::string inside_text(const Node& node) const;
   std::string row_of(const Node& node, size_t depth, const Picture& picture) const;
-  std::vector<std::string> rows_to_depth(size_t depth_max, const Picture& picture) const;
+  std::vector<std::string> rows_with(const Detail& detail, const Picture& picture) const;
 
   RunId run_;
   ScriptStatus status_ = ScriptStatus::Pending;

@@ -132,8 +132,14 @@ TEST_F(Progress, ManyIterationsAreFoldedAndThePictureFits) {
     take(1, started(step, "action"), ended(step, StepState::Completed));
   }
   EXPECT_NE(picture(1, 200).find("… 4900 more, over"), std::string::npos);
+  take(1, started("each.iter_5000.note", "action"));
   std::vector<std::string> rows = progress_.draw({1, 10, 100, 0, false});
-  EXPECT_EQ(rows.size(), 3u);  // too many to show: the steps alone
+  ASSERT_EQ(rows.size(), 5u);  // too many to show: what is at work
+  EXPECT_EQ(rows[2], "  … 5000 more, over");
+  EXPECT_EQ(rows[3].rfind("  ⠋ iter_5000.note", 0), 0u) << rows[3];
+  rows = progress_.draw({1, 4, 100, 0, false});  // the steps alone
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_NE(rows[1].find("5000 over, 1 at work"), std::string::npos) << rows[1];
   rows = progress_.draw({1, 2, 100, 0, false});
   EXPECT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[1], "… 2 more steps");

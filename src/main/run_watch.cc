@@ -124,7 +124,9 @@ bool RunWatch::turn() {
   }
   refuse_jobs();
   if (!answer_questions()) return false;
-  if (settings_.show == Show::Picture && asked_.decision.empty()) show();
+  bool drawn_lately =
+      clock_.now_ms() - shown_ms_ < kFrameMs / 2;  // news may come thousands a second
+  if (settings_.show == Show::Picture && asked_.decision.empty() && !drawn_lately) show();
   return true;
 }
 
@@ -341,7 +343,8 @@ bool RunWatch::hopeless() {
 
 void RunWatch::show() {
   auto [rows, columns] = terminal_size();
-  Picture picture{clock_.now_ms(), rows - 2, columns, tick_, cli::colours_on(stderr)};
+  shown_ms_ = clock_.now_ms();
+  Picture picture{shown_ms_, rows - 2, columns, tick_, cli::colours_on(stderr)};
   std::vector<std::string> lines = progress_.draw(picture);
   std::string out;
   if (rows_drawn_ != 0) out += "\x1b[" + std::to_string(rows_drawn_) + "A";

@@ -85,6 +85,7 @@ class RunWatch {
   bool cancelled_ = false;
   unsigned tick_ = 0;
   size_t rows_drawn_ = 0;
+  int64_t shown_ms_ = 0;
   std::set<std::string> answered_;  // decisions whose end may not have been heard of yet
   OpenQuestion asked_;              // while its decision is not empty: an answer is being typed
   std::string typed_;

@@ -303,6 +303,7 @@ class ValidateGraphEval(Here):
     def test_graph(self):
         self.assertIn("+- each-word: for each of inputs.words", self.pawl("graph", HELLO).stdout)
         self.assertIn("flowchart", self.pawl("graph", HELLO, "--format", "mermaid").stdout)
+        self.assertEqual(json.loads(self.pawl("graph", HELLO, "--json").stdout)["format"], "ascii")
         self.pawl("graph", HELLO, "--format", "svg", "--output", "hello.svg")
         with open(os.path.join(self.place, "hello.svg"), encoding="utf-8") as file:
             self.assertIn("<svg", file.read())
@@ -340,7 +341,7 @@ class OnAServer(test_cli.WithServer):
         self.assertIn("each-word", self.pawl("definitions", "get", "hello").stdout)
         self.assertIn("+- each-word", self.pawl("definitions", "diagram", "hello").stdout)
         self.assertIn("flowchart", self.pawl("definitions", "diagram", "hello", "--format", "mermaid").stdout)
-        self.assertIn("<svg", self.pawl("definitions", "diagram", "hello", "--format", "svg").stdout)
+        self.assertIn("<svg", self.json("definitions", "diagram", "hello", "--format", "svg")["diagram"])
         self.put("name: gone\nsteps: [{id: a, action: workflow.log, params: {message: m}}]\n")
         self.assertEqual(self.pawl("definitions", "delete", "gone").stdout, "removed gone v1\n")
         self.pawl("definitions", "get", "gone", expect=REFUSED)
