@@ -17,6 +17,13 @@ constexpr std::chrono::milliseconds kBacklogPause{5};
 // The answers of one release, handed to the engine together.
 thread_local std::vector<TaskPtr>* gathering = nullptr;
 
+// The same for one attempt however often it is asked for, another for every other: a service that
+// remembers what it answered must not give a retried run its old failure back.
+std::string idempotency_key(const EffectRequest& request) {
+  std::string key = request.run.text() + "/" + request.step + "/" + std::to_string(request.attempt);
+  return request.round == 0 ? key : key + "-" + std::to_string(request.round);
+}
+
 class Receipt : public Task {
  public:
   Receipt(const RunId& run, uint32_t effect, StepOutcome outcome)
@@ -89,8 +96,7 @@ class Enqueue : public Task {
     meta.set("run_id", request_.run.text());
     meta.set("step_id", request_.step);
     meta.set("task_id", request_.run.text() + "-" + request_.step);
-    meta.set("idempotency_key",
-             request_.run.text() + "/" + request_.step + "/" + std::to_string(request_.attempt));
+    meta.set("idempotency_key", idempotency_key(request_));
     job.set("meta", std::move(meta));
     return job;
   }
@@ -303,8 +309,7 @@ void EffectDispatcher::start_action(Work&& given) {
   request.scope = std::move(work->request.scope);
   request.run_id = work->request.run.text();
   request.step_id = work->request.step;
-  request.idempotency_key =
-      request.run_id + "/" + request.step_id + "/" + std::to_string(work->request.attempt);
+  request.idempotency_key = idempotency_key(work->request);
   request.timeout_ms = work->request.timeout_ms;
   request.work_directory = work_directory(request.run_id, request.name);
   // The action may be done before start() returns: a handle is only kept for one that is not.
