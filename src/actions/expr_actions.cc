@@ -12,12 +12,17 @@ ActionOutcome expression_failed(const Error& error) {
   return ActionOutcome::failure(spent ? "NON_RETRYABLE" : "VALIDATION_ERROR", error.message, false);
 }
 
-// Inputs by their own names, then data, then what every expression sees: what stands later wins.
+// Inputs by their own names, then the members of data and data itself, then what every expression
+// sees: what stands later wins.
 Value scope_of(const ActionRequest& request) {
   Value::Object scope;
   if (const Value* inputs = request.scope.find("inputs"); inputs != nullptr && inputs->is_object())
     scope = inputs->as_object();
-  if (const Value* data = request.params.find("data")) scope.set("data", *data);
+  if (const Value* data = request.params.find("data")) {
+    if (data->is_object())
+      for (const auto& [name, value] : data->as_object()) scope.set(name, value);
+    scope.set("data", *data);
+  }
   if (request.scope.is_object())
     for (const auto& [name, value] : request.scope.as_object()) scope.set(name, value);
   return scope;

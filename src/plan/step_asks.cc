@@ -16,7 +16,9 @@ constexpr std::string_view kAgentQueue = "agents";
 constexpr size_t kOptionsMax = 1000;
 
 constexpr Named<OnTimeout> kWaitTimeouts[] = {{"fail", OnTimeout::Fail},
-                                              {"continue", OnTimeout::Continue}};
+                                              {"continue", OnTimeout::Continue},
+                                              {"suspend", OnTimeout::Suspend},
+                                              {"cancel", OnTimeout::Cancel}};
 
 bool is_template(const Cursor& at) {
   return at.is_string() && expr::has_template(at.value().as_string());
