@@ -154,6 +154,9 @@ int list(const Invocation& given) {
                                 {"name", given.text("--name")},
                                 {"definition", given.text("--definition")},
                                 {"parent", given.text("--parent")},
+                                {"text", given.text("--text")},
+                                {"since", given.text("--since")},
+                                {"until", given.text("--until")},
                                 {"limit", given.text("--limit", "50")},
                                 {"cursor", given.text("--cursor")}});
   return Session(given).show("GET", "/v1/runs" + query, "", [](json::View root) {
@@ -326,6 +329,9 @@ std::vector<Command> looking_commands() {
                            {"--name", "NAME", "only workflows of this name"},
                            {"--definition", "NAME", "only runs of this definition"},
                            {"--parent", "ID", "only what this run started"},
+                           {"--text", "TEXT", "only where this stands in the name or the id"},
+                           {"--since", "TIME", "only what began then or later, RFC 3339"},
+                           {"--until", "TIME", "only what began then or before"},
                            kLimit,
                            kCursor}),
            "",

@@ -33,10 +33,7 @@ std::string what_of(json::View schedule) {
 }
 
 std::string state_of(json::View schedule) {
-  std::string status = member(schedule, "status");
-  if (!status.empty()) return status;
-  bool paused = member(schedule, "paused") == "true" || member(schedule, "enabled") == "false";
-  return paused ? "paused" : "active";
+  return member(schedule, "paused") == "true" ? "paused" : "active";
 }
 
 void print_schedule(json::View root) {
@@ -45,20 +42,17 @@ void print_schedule(json::View root) {
   print_pair("starts", what_of(schedule));
   print_pair("when", when_of(schedule));
   print_pair("state", state_of(schedule), colour_of_state(state_of(schedule)));
-  for (const char* name : {"timezone", "overlap", "jitter", "inputs", "next_run_at", "last_run_at"})
+  for (const char* name : {"timezone", "overlap", "jitter", "inputs", "next_at", "last_at",
+                           "last_run_id", "last_job_id", "last_status", "last_error", "source"})
     print_pair(name, member(schedule, name));
 }
 
 void print_triggered(json::View root) {
-  for (const char* name : {"run", "job"})
-    if (auto one = root.find(name); one && one->is_object())
-      return print_text("started " + std::string(name) + " " + printable(member(*one, "id")) +
-                        "\n");
   std::string run = member(root, "run_id");
   std::string job = member(root, "job_id");
   print_text(!run.empty()   ? "started run " + printable(run) + "\n"
              : !job.empty() ? "started job " + printable(job) + "\n"
-                            : "triggered\n");
+                            : "nothing was started\n");
 }
 
 // Exactly one of what, exactly one of when.
@@ -116,7 +110,7 @@ int list(const Invocation& given) {
     if (auto all = root.find("schedules"))
       all->each_element([&](json::View one) {
         table.add({member(one, "name"), what_of(one), when_of(one), member(one, "timezone"),
-                   state_of(one), member(one, "next_run_at")});
+                   state_of(one), member(one, "next_at")});
       });
     print_text(table.empty() ? "nothing is scheduled\n" : table.text(colours_on(stdout)));
     print_more(root);
