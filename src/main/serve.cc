@@ -121,20 +121,22 @@ int serve(const ServeOptions& given) {
   options.engine.around_release = [] { return std::make_shared<http::AnswerBatch>(); };
   auto vault = open_vault(options);
   if (!vault.ok()) return fail(vault.error());
-  actions::ActionRunner runner(options.actions, options.action_threads);
+  auto runner = std::make_unique<actions::ActionRunner>(options.actions, options.action_threads);
   const actions::Vault* keeper = vault->has_value() ? &**vault : nullptr;
-  api::EffectDispatcher effects(runner, keeper, work_root(options), clock);
+  api::EffectDispatcher effects(*runner, keeper, work_root(options), clock);
+  // An action that is still at work answers to the dispatcher: it must be over before that goes.
+  std::shared_ptr<void> actions_end(nullptr, [&runner](void*) { runner.reset(); });
   options.engine.core.effects = &effects;
   auto engine = Engine::start(**store, options.engine, clock, random);
   if (!engine.ok()) return fail(engine.error());
 
-  for (const actions::ActionInfo& info : runner.list())
+  for (const actions::ActionInfo& info : runner->list())
     options.app.action_names.push_back(info.name);
   options.app.store_name = options.store;
   options.app.data_dir = options.data_dir;
   api::App app(options.app, **engine, **store, clock);
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
-  app.use_actions(&runner, keeper);
+  app.use_actions(runner.get(), keeper);
   app.load();
   effects.attach(**engine);
   if (app.keys().empty() && !options.no_auth && !is_loopback(options.http.host))
