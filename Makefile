@@ -49,7 +49,8 @@ sanitize: ## unit tests under ASan+UBSan (build-asan) and TSan (build-tsan)
 ci: ## what the gate runs: tests, conformance when it is at hand, fuzzing
 	@.ci/run
 
-install: build ## binary, service file and shell completions under PREFIX=/usr/local
+install: build ## binary, library, service file and shell completions under PREFIX=/usr/local
+	cmake --install build --prefix $(PREFIX) --component library
 	install -Dm755 build/pawl $(DESTDIR)$(PREFIX)/bin/pawl
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/pawl.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/pawl.service

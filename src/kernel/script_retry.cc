@@ -130,8 +130,8 @@ void ScriptFlow::reset_from(const At& from, Reset& reset) const {
   if (in.owner.empty()) return;
   At owner;
   if (!find(in.owner, owner)) return;
-  reset.resumed.insert(owner.path);
   if (is_race(*owner.step)) return reset_from(owner, reset);  // it is run for again
+  reset.resumed.insert(owner.path);
   if (in.iteration)                                           // later iterations begin anew
     state_.each_scope(run(), owner.path + ".iter_", [&](const Scope& each) {
       if (each.owner != owner.path || each.index <= in.index) return true;

@@ -54,6 +54,7 @@ class ScriptWorld : public World {
   std::string start(const StartScript& command) {
     return act([&](Frame& f) -> Status {
       PAWL_TRY(run_, start_script(f, command));
+      names.of(run_);
       return ok_status();
     });
   }

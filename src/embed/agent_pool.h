@@ -1,0 +1,74 @@
+// AgentPool: agents inside of the process, as workers of the engine's queues.
+//
+// One thread leases tasks and keeps the leases alive; each agent has threads of its own that take
+// the oldest task they can do. A task whose type no agent knows is held until one comes: agents may
+// be added in any order. What fails is not tried again by the queue (definition_text.h sees to
+// that): the step's own retry policy decides. A crash leaves leases that run out after kLeaseMs;
+// then the task is given out again.
+//
+// Threads: start() once; finish() and then, after the engine has stopped, join(); the rest by any.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "embed/runtime.h"
+#include "pawl/calls.h"
+
+namespace pawl::embed {
+
+class AgentPool {
+ public:
+  static constexpr int64_t kLeaseMs = 30'000;
+
+  AgentPool(Runtime& runtime, bool one_at_a_time);
+  ~AgentPool();
+
+  Status add(Agent agent);
+  // Waits for what it is at, so not for the agent itself to call. False if there is none.
+  bool remove(const std::string& id);
+
+  void start();
+  // Waits for what is at work, gives the rest back, and takes nothing more.
+  void finish();
+  void join();
+
+ private:
+  struct Held;
+  struct Member;
+  using HeldPtr = std::shared_ptr<Held>;
+
+  void run_fetcher();
+  uint32_t idle_threads() const;  // with the mutex held
+  uint32_t wait_for_idle(std::vector<std::string>& queues);
+  std::optional<Parking> fetch(Frame& frame, bool last_call, const std::vector<std::string>& queues,
+                               uint32_t count, std::vector<HeldPtr>& out);
+  void look_after(Frame& frame);
+  void run_member(Member& member);
+  HeldPtr take_for(const Member& member);
+  void execute(const Member& member, Held& held);
+  void give_back_waiting();
+  static void end_threads(Member& member);
+
+  Runtime& runtime_;
+  const bool one_at_a_time_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::unique_ptr<Member>> members_;  // guarded by mutex_
+  std::deque<HeldPtr> waiting_;                             // guarded by mutex_
+  std::set<HeldPtr> working_;                               // guarded by mutex_
+  std::atomic<bool> finishing_{false};
+  int64_t renewed_ms_ = 0;  // of the engine's thread
+  std::thread fetcher_;
+};
+
+}  // namespace pawl::embed

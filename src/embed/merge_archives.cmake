@@ -1,0 +1,13 @@
+# -DAR= -DSTRIP= -DOUT= -DARCHIVES=a;b;…: one archive of several, without debug information.
+set(script "CREATE ${OUT}.new\n")
+foreach(archive ${ARCHIVES})
+  string(APPEND script "ADDLIB ${archive}\n")
+endforeach()
+string(APPEND script "SAVE\nEND\n")
+file(WRITE ${OUT}.mri ${script})
+execute_process(COMMAND ${AR} -M INPUT_FILE ${OUT}.mri RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "the archives cannot be merged: ${failed}")
+endif()
+execute_process(COMMAND ${STRIP} --strip-debug ${OUT}.new COMMAND_ERROR_IS_FATAL ANY)
+file(RENAME ${OUT}.new ${OUT})

@@ -1,0 +1,79 @@
+// tests/golden/v4-scripts: what runs of definitions leave in a journal. See golden_test.cc.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/hash.h"
+#include "kernel/script_test_world.h"
+
+namespace pawl {
+namespace {
+
+constexpr const char* kLife =
+    "timeout: 1h\n"
+    "on_complete: {id: cheer, action: x}\n"
+    "on_error: {id: tell, action: x}\n"
+    "steps:\n"
+    "- {id: a, action: x, retry: {max: 1, delay: 1s}, compensate: {action: undo}}\n"
+    "- {id: l, type: loop, depends_on: [a], config: {over: [1, 2], body: [{id: b, action: x}]}}\n"
+    "- {id: p, type: parallel, depends_on: [a], config: {mode: race, branches: [{id: q, type: "
+    "reasoning, config: {prompt_context: p, options: [y, n]}}, {id: w, type: wait, config: "
+    "{signal: go}}]}}\n"
+    "- {id: f, action: x, depends_on: [l, p], on_error: {strategy: fallback_step, fallback_step: "
+    "g}}\n"
+    "- {id: g, action: x}\n"
+    "- {id: z, action: x, depends_on: [f], on_failure: rollback}\n";
+
+// One life after another, until every event of a run has happened.
+void live_scripts(ScriptWorld& world) {
+  world.begin(kLife, R"({"n":1})");
+  world.fail("a");
+  world.wait(1000);
+  world.done("a", R"({"id":7})");
+  world.signal("data", "", R"({"k":1})");
+  world.done("l.iter_0.b", "1");
+  world.pause(true);
+  world.resume();
+  world.signal("early");
+  world.done("l.iter_1.b", "2");
+  world.decide("p.branch_0.q", "y");
+  world.fail("f");
+  world.done("g");
+  world.fail("z");
+  world.done("a.compensate.undo");
+  world.done("on_error.tell");
+  world.retry();
+  world.done("a");
+  world.done("z");
+  world.done("on_complete.cheer");
+
+  world.begin(
+      "steps: [{id: a, action: x}, {id: w, type: wait, depends_on: [a], config: {signal: go}}]");
+  world.signal("go");
+  world.extend(
+      "steps: [{id: a, action: x}, {id: w, type: wait, depends_on: [a], config: {signal: go}}, "
+      "{id: "
+      "n, action: workflow.context, params: {action: update, data: {v: 2}}}]");
+  world.done("a");
+
+  std::string items = "[0";
+  for (int i = 1; i < 3000; ++i) items += ",0";
+  world.begin(
+      "steps:\n- {id: l, type: loop, config: {over: inputs.items, body: [{id: b, action: "
+      "workflow.log, params: {message: m}}]}}",
+      R"({"items":)" + items + "]}");
+  world.cancel();
+}
+
+TEST(Golden, DISABLED_WriteScripts) {
+  ScriptWorld world;
+  live_scripts(world);
+  const std::string name = "tests/golden/v4-scripts";
+  std::ofstream journal(name + ".journal");
+  for (const std::string& record : world.journal()) journal << to_hex(record) << "\n";
+  std::ofstream(name + ".digest") << world.state().digest() << "\n";
+}
+
+}  // namespace
+}  // namespace pawl

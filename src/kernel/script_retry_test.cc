@@ -1,0 +1,151 @@
+// Retrying runs of definitions: what is done again, what is kept.
+#include <gtest/gtest.h>
+
+#include "kernel/script_test_world.h"
+
+namespace pawl {
+namespace {
+
+class ScriptRetry : public ScriptStory {};
+PAWL_TELL_TWICE(ScriptRetry);
+
+TEST_P(ScriptRetry, GoesOnFromWhatFailed) {
+  world.begin(
+      "on_error: {id: tell, action: x}\n"
+      "steps: [{id: a, action: x}, {id: b, action: x, depends_on: [a], params: {v: "
+      "'${{inputs.v}}'}}, {id: c, action: x, depends_on: [b]}]",
+      R"({"v":1})");
+  world.done("a", "1");
+  EXPECT_EQ(world.fail("b"), "active");
+  world.done("on_error.tell");
+  EXPECT_EQ(world.preview(), "again b c; kept a on_error.tell");
+  EXPECT_EQ(world.retry("", R"({"v":2})"), "active");
+  EXPECT_EQ(world.asked(), "b");
+  EXPECT_EQ(world.params("b"), R"({"v":2})");
+  world.done("b");
+  EXPECT_EQ(world.done("c", "3"), "completed");
+  EXPECT_EQ(world.attempts("a"), 1u);
+  EXPECT_EQ(world.retry(), "rejected conflict: the run completed; name a step to retry from");
+  EXPECT_EQ(world.retry("nobody").substr(0, 8), "rejected");
+  EXPECT_EQ(world.preview("b"), "again b c; kept a");
+  EXPECT_EQ(world.retry("b"), "active");
+  EXPECT_EQ(world.asked(), "b");
+  EXPECT_EQ(world.retry().substr(0, 8), "rejected");  // it is at work
+}
+
+TEST_P(ScriptRetry, ALoopGoesOnWithTheIterationThatFailed) {
+  world.begin(
+      "steps:\n- {id: l, type: loop, config: {over: [1, 2, 3], body: [{id: a, action: x}, {id: b, "
+      "action: x}]}}\n- {id: z, action: x, depends_on: [l]}");
+  world.done("l.iter_0.a", "1");
+  world.done("l.iter_0.b", "2");
+  world.done("l.iter_1.a", "3");
+  EXPECT_EQ(world.fail("l.iter_1.b"), "failed EXECUTION_ERROR at l.iter_1.b");
+  EXPECT_EQ(world.preview(), "again l.iter_1.b z; kept l.iter_0.a l.iter_0.b l.iter_1.a");
+  EXPECT_EQ(world.retry(), "active");
+  EXPECT_EQ(world.asked(), "l.iter_1.b");
+  world.done("l.iter_1.b", "4");
+  world.done("l.iter_2.a", "5");
+  world.done("l.iter_2.b", "6");
+  EXPECT_EQ(world.output("l"), R"({"iterations":3,"results":[2,4,6]})");
+  EXPECT_EQ(world.done("z"), "completed");
+
+  // From a step of the first iteration: it, and the iterations after it.
+  EXPECT_EQ(world.retry("l.iter_0.b"), "active");
+  EXPECT_EQ(world.asked(), "l.iter_0.b");
+  world.done("l.iter_0.b", "20");
+  EXPECT_EQ(world.asked(), "l.iter_1.a");
+  EXPECT_EQ(world.fail("l.iter_1.a"), "failed EXECUTION_ERROR at l.iter_1.a");
+  // From before what failed: the failed iteration vanishes.
+  EXPECT_EQ(world.retry("l.iter_0.a"), "active");
+  EXPECT_EQ(world.asked(), "l.iter_0.a");
+  for (const char* step :
+       {"l.iter_0.a", "l.iter_0.b", "l.iter_1.a", "l.iter_1.b", "l.iter_2.a", "l.iter_2.b", "z"})
+    world.done(step, "7");
+  EXPECT_EQ(world.how(), "completed");
+  EXPECT_EQ(world.output("l"), R"({"iterations":3,"results":[7,7,7]})");
+}
+
+TEST_P(ScriptRetry, BranchesThatWereDoneStayDone) {
+  world.begin(
+      "steps:\n"
+      "- {id: p, type: parallel, config: {branches: [{id: a, action: x}, [{id: b, action: x}, {id: "
+      "c, action: x}]]}}\n");
+  world.done("p.branch_0.a", "1");
+  world.done("p.branch_1.b", "2");
+  world.fail("p.branch_1.c");
+  EXPECT_EQ(world.retry(), "active");
+  EXPECT_EQ(world.asked(), "p.branch_1.c");
+  EXPECT_EQ(world.done("p.branch_1.c", "3"), "completed");
+  EXPECT_EQ(world.output("p"), R"({"mode":"all","branches":[1,3]})");
+}
+
+// What was cut off in the middle goes on there: completed sub-steps are not done twice.
+TEST_P(ScriptRetry, ACancelledRunGoesOnInTheMiddle) {
+  world.begin(
+      "steps:\n"
+      "- {id: l, type: loop, config: {over: [1, 2], body: [{id: c, type: condition, config: "
+      "{expression: 'true', branches: {'true': [{id: a, action: x}, {id: b, action: x}]}}}]}}\n");
+  world.done("l.iter_0.c.true.a");
+  world.done("l.iter_0.c.true.b", "1");
+  world.done("l.iter_1.c.true.a");
+  EXPECT_EQ(world.cancel(), "cancelled");
+  EXPECT_EQ(world.retry(), "active");
+  EXPECT_EQ(world.asked(), "l.iter_1.c.true.b");
+  EXPECT_EQ(world.done("l.iter_1.c.true.b", "2"), "completed");
+  EXPECT_EQ(
+      world.output("l"),
+      R"({"iterations":2,"results":[{"branch":"true","output":1},{"branch":"true","output":2}]})");
+}
+
+TEST_P(ScriptRetry, ARaceIsRunAgainAsAWhole) {
+  world.begin(
+      "steps:\n"
+      "- {id: p, type: parallel, config: {mode: race, branches: [{id: a, action: x}, {id: b, "
+      "action: x}]}}\n"
+      "- {id: z, action: x, depends_on: [p]}\n");
+  world.done("p.branch_1.b", "1");
+  EXPECT_EQ(world.fail("z"), "failed EXECUTION_ERROR at z");
+  EXPECT_EQ(world.retry("p.branch_1.b"), "active");
+  EXPECT_EQ(world.asked(), "p.branch_0.a p.branch_1.b");
+  world.done("p.branch_0.a", "2");
+  EXPECT_EQ(world.output("p"), R"({"mode":"race","winner":0,"output":2})");
+}
+
+TEST_P(ScriptRetry, AFailedStepCanBeSkippedInstead) {
+  world.begin(
+      "steps:\n"
+      "- {id: s, type: sequence, config: {steps: [{id: a, action: x}, {id: b, action: x}]}}\n");
+  world.fail("s.seq.a");
+  EXPECT_EQ(world.signal("skip", "s.seq.b").substr(0, 8), "rejected");
+  EXPECT_EQ(world.signal("skip", "s.seq.a"), "active");
+  EXPECT_EQ(world.asked(), "s.seq.b");
+  EXPECT_EQ(world.done("s.seq.b"), "completed");
+}
+
+TEST_P(ScriptRetry, AFallbackThatFailedIsTriedAgain) {
+  world.begin(
+      "steps: [{id: a, action: x, on_error: {strategy: fallback_step, fallback_step: f}}, {id: f, "
+      "action: x}]");
+  world.fail("a");
+  EXPECT_EQ(world.fail("f"), "failed EXECUTION_ERROR at f");
+  EXPECT_EQ(world.retry(), "active");
+  EXPECT_EQ(world.asked(), "f");
+  EXPECT_EQ(world.done("f", "1"), "completed");
+}
+
+TEST_P(ScriptRetry, HooksAndCompensationAreNoPlaceToStartFrom) {
+  world.begin(
+      "on_error: {id: tell, action: x}\nsteps: [{id: a, action: x, compensate: {action: undo}}, "
+      "{id: "
+      "b, action: x, depends_on: [a], on_failure: rollback}]");
+  world.done("a");
+  world.fail("b");
+  world.done("a.compensate.undo");
+  EXPECT_EQ(world.done("on_error.tell"), "failed ROLLED_BACK at b");
+  EXPECT_EQ(world.retry("on_error.tell").substr(0, 8), "rejected");
+  EXPECT_EQ(world.retry("a.compensate.undo").substr(0, 8), "rejected");
+}
+
+}  // namespace
+}  // namespace pawl
