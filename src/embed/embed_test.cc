@@ -287,7 +287,8 @@ TEST_F(EmbedTest, HistoryIsNewestFirstAndPaged) {
   engine.register_workflow(one_step("other", "own.a"));
   std::vector<std::string> ids;
   for (int i = 0; i < 3; ++i) {
-    ids.push_back(engine.execute_workflow("w"));
+    ids.push_back(engine.execute_workflow(
+        "w", "{}", i == 1 ? ExecuteOptions{.instance_id = "a-name"} : ExecuteOptions{}));
     engine.wait(ids.back(), kLong);
   }
   engine.wait(engine.execute_workflow("other"), kLong);

@@ -18,6 +18,7 @@ namespace {
 constexpr int64_t kWaitMsMax = int64_t{366} * 24 * 3600 * 1000;
 constexpr size_t kStepsShownMax = 100'000;
 constexpr size_t kHistoryMax = 10'000;
+constexpr size_t kRunsPerLook = 10'000;
 constexpr size_t kDecisionsMax = 10'000;
 constexpr size_t kSignalNameMax = 255;
 
@@ -204,24 +205,41 @@ Status Host::retry(const std::string& instance, const std::string& from_step) {
   });
 }
 
+// Ids do not tell what is newer: programs may choose them. So everything is looked at, in pieces
+// that the engine's other work fits between.
 Result<std::string> Host::history(const std::string& workflow, size_t limit,
                                   const std::string& before) {
   PAWL_TRY_DO(start());
+  uint64_t end = UINT64_MAX;
+  if (!before.empty()) {
+    PAWL_TRY_DO(parts_->runtime.decide([&](Frame& frame) -> Status {
+      PAWL_TRY(const Run* last, find_instance(frame.state(), before));
+      end = last->script->created_sequence;
+      return ok_status();
+    }));
+  }
+  std::vector<std::pair<uint64_t, RunId>> found;
+  RunId from;
+  for (bool more = true; more;) {
+    PAWL_TRY_DO(parts_->runtime.decide([&](Frame& frame) {
+      from = frame.state().each_run(from, false, kRunsPerLook, [&](const Run& run) {
+        if (run.script && run.script->definition == workflow && run.script->created_sequence < end)
+          found.emplace_back(run.script->created_sequence, run.id);
+        return true;
+      });
+      more = !from.is_nil();
+      return ok_status();
+    }));
+  }
+  std::sort(found.rbegin(), found.rend());
+  found.resize(std::min(found.size(), std::clamp<size_t>(limit, 1, kHistoryMax)));
   std::string text;
   json::Writer w(text);
   w.begin_array();
-  size_t count = 0;
-  PAWL_TRY_DO(parts_->runtime.decide([&](Frame& frame) -> Status {
-    RunId from;
-    if (!before.empty()) {
-      PAWL_TRY(const Run* last, find_instance(frame.state(), before));
-      from = last->id;
-    }
-    frame.state().each_run(from, true, SIZE_MAX, [&](const Run& run) {
-      if (!run.script || run.script->definition != workflow || run.id == from) return true;
-      w.raw(api::pace_state(frame.state(), run).json());
-      return ++count < std::clamp<size_t>(limit, 1, kHistoryMax);
-    });
+  PAWL_TRY_DO(parts_->runtime.decide([&](Frame& frame) {
+    for (const auto& [sequence, id] : found)
+      if (const Run* run = frame.state().find_run(id); run != nullptr && run->script)
+        w.raw(api::pace_state(frame.state(), *run).json());
     return ok_status();
   }));
   w.end_array();
