@@ -132,6 +132,9 @@ steps:
             R"({"a":{"step_id":"a","success":true,"result":[1],"error":null},)"
             R"("never":{"step_id":"never","success":true,"result":"skipped","error":null}})");
   EXPECT_EQ(text.substr(0, 20), "{\n  \"instance_id\": \"");
+  // It holds what the instance was given: nobody else's to read, like the log beside it.
+  EXPECT_EQ(std::filesystem::status(directory_ + "/data/" + id + ".json").permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   for (const auto& entry : std::filesystem::directory_iterator(directory_ + "/data"))
     EXPECT_NE(entry.path().extension(), ".tmp");
 }

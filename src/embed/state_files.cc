@@ -63,7 +63,7 @@ bool write_whole(int file, std::string_view bytes) {
 
 bool replace_file(const std::string& path, std::string_view content) {
   std::string beside = path + ".tmp";
-  int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return false;
   bool done = write_whole(file, content) && ::fsync(file) == 0;
   int error = errno;
