@@ -8,6 +8,7 @@
 #include "api/ojs/parse_workflow.h"
 #include "api/ojs/render_job.h"
 #include "api/ojs/render_workflow.h"
+#include "api/pace_state.h"
 #include "api/paging.h"
 #include "api/render_script.h"
 #include "api/routes.h"
@@ -157,8 +158,11 @@ void get_run(App& app, Call&& call) {
   }
   std::string text = call.params[0];
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant, window](Frame& frame) -> Result<http::Response> {
+  bool pace = call.query("format") == "pace";
+  app.decide(std::move(call), [text, tenant, window, pace](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
+    if (pace && run->script)
+      return json_response(Surface::V1, 200, pace_state(frame.state(), *run).json());
     return json_response(Surface::V1, 200, run_body(frame.state(), *run, window));
   });
 }
