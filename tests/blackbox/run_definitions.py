@@ -6,7 +6,7 @@ every finished run is held against its text (definition_oracle). Then it is run 
 is killed in the middle: the outcome must be the same, what was seen completed must stay so, and no
 action may run again once its end was visible.
 
---kills N    kills per definition (default 2); --all-kills: at every request and many moments
+--kills N    kills per definition (default 3); --all-kills: at every request and many moments of every variant
 --only NAME  one definition; -v: one line per run
 Its last line counts: N passed, N failed.
 """
@@ -190,18 +190,22 @@ class Runner:
         self.register_children(canonical["definition"])
         workers = [Worker(self.server, self.work, queues=sorted(queues_of(world.definition)), count=4)]
         try:
-            base = None
-            for number, variant in enumerate(world.variants()[:self.args.variants]):
-                said = ", ".join(f"{k}={v!r}" for k, v in variant.items()
-                                 if v != world.knobs[k][0]) or "as is"
-                run = self.variant(world, name, f"{name} ({said})", variant)
-                base = run if number == 0 else base
-            if base is not None:
-                self.crashes(world, name, base)
+            played = []
+            for variant in world.variants()[:self.args.variants]:
+                run = self.variant(world, name, f"{name} ({self.said(world, variant)})", variant)
+                if run is not None:
+                    played.append((variant, run))
+            if played:
+                self.crashes(world, name, played)
         finally:
             join_all(workers)
             world.close()
         return None
+
+    @staticmethod
+    def said(world, variant):
+        """A variant by what is not as usual in it."""
+        return ", ".join(f"{k}={v!r}" for k, v in variant.items() if v != world.knobs[k][0]) or "as is"
 
     def register_children(self, definition):
         """Definitions that this one runs by name: two versions of something small."""
@@ -257,18 +261,26 @@ class Runner:
 
     # --- crashes
 
-    def crashes(self, world, name, base):
-        variant = world.variants()[0]
-        took_s = max(0.01, self.duration(base))
-        requests = sum(1 for r in world.stand_in.seen() if r.key and r.key.startswith(base["id"]))
-        points = [("after", self.rng.uniform(0, took_s * 1.1)) for _ in range(self.args.kills)]
-        points += [("request", self.rng.randrange(requests))] if requests and self.args.kills else []
+    def crashes(self, world, name, played):
         if self.args.all_kills:
-            points = [("after", took_s * i / 25) for i in range(26)]
-            points += [(when, i) for i in range(requests) for when in ("request", "reply")]
-        for kind, at in points:
-            shown = f"{at * 1000:.1f} ms" if kind == "after" else f"{kind} {at}"
-            self.crash(world, name, f"{name} (killed: {shown})", variant, base, (kind, at))
+            for variant, base in played:
+                took_s, requests = self.extent(world, base)
+                points = [("after", took_s * i / 25) for i in range(26)]
+                points += [(when, i) for i in range(requests) for when in ("request", "reply")]
+                for point in points:
+                    self.crash(world, name, variant, base, point)
+            return
+        for number in range(self.args.kills):
+            variant, base = self.rng.choice(played)
+            took_s, requests = self.extent(world, base)
+            at_request = requests and number % 2 == 1
+            self.crash(world, name, variant, base, ("request", self.rng.randrange(requests)) if at_request
+                       else ("after", self.rng.uniform(0, took_s * 1.1)))
+
+    def extent(self, world, base):
+        """How long a run took, and how many requests it made."""
+        requests = sum(1 for r in world.stand_in.seen() if r.key and r.key.startswith(base["id"]))
+        return max(0.01, self.duration(base)), requests
 
     @staticmethod
     def duration(run):
@@ -276,7 +288,9 @@ class Runner:
             return int(text[11:13]) * 3_600_000 + int(text[14:16]) * 60_000 + int(text[17:19]) * 1000 + int(text[20:23])
         return (ms(run["completed_at"]) - ms(run["created_at"])) / 1000
 
-    def crash(self, world, name, what, variant, base, point):
+    def crash(self, world, name, variant, base, point):
+        moment = f"after {point[1] * 1000:.1f} ms" if point[0] == "after" else f"at {point[0]} {point[1]}"
+        what = f"{name} ({self.said(world, variant)}; killed {moment})"
         play = self.play(world, name, variant)
         now = threading.Event()
         self.watch_requests(world, play, point, now)
@@ -353,7 +367,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directories", nargs="+")
     parser.add_argument("--only", action="append")
-    parser.add_argument("--kills", type=int, default=2)
+    parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--all-kills", action="store_true")
     parser.add_argument("--variants", type=int, default=40)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
