@@ -5,11 +5,14 @@
 #include "api/definition_faults.h"
 #include "api/paging.h"
 #include "api/routes.h"
+#include "api/schedule_body.h"
+#include "api/schedules.h"
 #include "expr/json_schema.h"
 #include "http/url.h"
 #include "kernel/script_commands.h"
 #include "kernel/settings.h"
 #include "plan/diagram.h"
+#include "plan/source.h"
 
 namespace pawl::api {
 namespace {
@@ -63,8 +66,15 @@ std::string put_body(const StoredDefinition& stored, const std::string& warnings
   return body;
 }
 
-Result<http::Response> put_decided(Frame& frame, StoredDefinition stored,
-                                   const std::string& warnings) {
+// What the call brings along beside the definition itself.
+struct Along {
+  std::string warnings;
+  std::string tenant;
+  std::vector<CronSpec> triggers;
+};
+
+Result<http::Response> put_decided(Frame& frame, StoredDefinition stored, const Along& along) {
+  const std::string& warnings = along.warnings;
   std::vector<StoredDefinition> known = versions_of(frame.state(), stored.name, true);
   auto same = [&](const StoredDefinition& other) {
     return other.canonical == stored.canonical && other.input_schema == stored.input_schema &&
@@ -73,8 +83,10 @@ Result<http::Response> put_decided(Frame& frame, StoredDefinition stored,
   for (const StoredDefinition& other : known) {
     bool this_version = !stored.version.empty() && other.version == stored.version;
     bool newest = &other == &known.back();
-    if (same(other) && (this_version || (stored.version.empty() && newest)))
+    if (same(other) && (this_version || (stored.version.empty() && newest))) {
+      if (newest) PAWL_TRY_DO(put_triggers(frame, stored.name, along.tenant, along.triggers));
       return json_response(Surface::V1, 201, put_body(other, warnings));
+    }
     if (this_version)
       return Error{ErrorCode::Conflict,
                    "version '" + stored.version + "' of '" + stored.name +
@@ -91,12 +103,26 @@ Result<http::Response> put_decided(Frame& frame, StoredDefinition stored,
   for (uint32_t n = stored.number; stored.version.empty(); ++n)
     if (std::string label = "v" + std::to_string(n); !taken(label)) stored.version = label;
   stored.created_ms = frame.now_ms();
+  PAWL_TRY_DO(put_triggers(frame, stored.name, along.tenant, along.triggers));
   put_doc(frame, DocKind::Definition, definition_key(stored.name, stored.version),
           codec::encoded(stored));
   put_doc(frame, DocKind::Definition, stored.name, stored.version);
   http::Response response = json_response(Surface::V1, 201, put_body(stored, warnings));
   response.headers.emplace_back("Location", "/v1/definitions/" + http::percent_encode(stored.name));
   return response;
+}
+
+// Beside the definition, or in it, JSON or YAML.
+std::string triggers_of(const Fields& fields) {
+  auto inner = fields.find("definition");
+  if (fields.has("triggers") || !inner) return fields.raw("triggers");
+  if (inner->is_string()) {
+    plan::Source source = plan::read_source(inner->string(), {});
+    const Value* found = source.value.find("triggers");
+    return found == nullptr ? "" : found->json();
+  }
+  auto found = inner->is_object() ? inner->find("triggers") : std::nullopt;
+  return found ? std::string(found->raw()) : "";
 }
 
 Status check_schema(Fields& fields, std::string_view name) {
@@ -136,24 +162,30 @@ void put(App& app, Call&& call) {
       return call.fail(checked.error());
   stored.input_schema = fields.raw("input_schema");
   stored.output_schema = fields.raw("output_schema");
-  stored.triggers = fields.raw("triggers");
-  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
+  stored.triggers = triggers_of(fields);
   if (!read.valid()) return call.fail(fault_error(read, wrapped ? "definition" : ""));
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   stored.canonical = read.canonical;
-  std::string warnings = faults_json(read.warnings);
-  app.decide(std::move(call), [stored, warnings](Frame& frame) -> Result<http::Response> {
-    return put_decided(frame, stored, warnings);
+  auto triggers = parse_triggers(stored.triggers, stored.name, call.tenant);
+  if (!triggers.ok()) return call.fail(triggers.error());
+  Along along{faults_json(read.warnings), call.tenant, std::move(triggers).value()};
+  app.decide(std::move(call), [stored, along = std::move(along)](Frame& frame) {
+    return put_decided(frame, stored, along);
   });
 }
 
 void validate(App& app, Call&& call) {
+  // As it was written, so that faults have their lines.
+  std::string yaml = call.request.header("content-type").find("yaml") != std::string_view::npos
+                         ? std::string(call.request.body)
+                         : "";
   auto doc = parse_definition_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
   auto given = fields.find("definition");
   std::string text(given ? given->raw() : doc->root().raw());
   if (given && given->is_string()) text = given->string();
-  plan::ReadResult read = read_given(app, call, text);
+  plan::ReadResult read = read_given(app, call, yaml.empty() || given ? text : yaml);
   std::string body;
   json::Writer w(body);
   w.begin_object().field_bool("valid", read.valid());
@@ -221,35 +253,39 @@ void remove(App& app, Call&& call) {
   std::string name = call.params[0];
   std::string version = call.query("version");
   bool force = call.query("force") == "true";
-  app.decide(std::move(call), [name, version, force](Frame& frame) -> Result<http::Response> {
-    std::vector<StoredDefinition> known = versions_of(frame.state(), name, false);
-    if (!version.empty())
-      std::erase_if(known, [&](const auto& each) { return each.version != version; });
-    if (known.empty()) return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
-    size_t live = live_runs(frame.state(), name, version);
-    if (live > 0 && !force)
-      return Error{ErrorCode::Conflict,
-                   "Cannot unregister workflow with " + std::to_string(live) +
-                       " running instances (force=true removes it; they go on)"};
-    // The text stays: runs, finished ones too, are shown with it.
-    for (StoredDefinition& stored : known) {
-      stored.removed = true;
-      put_doc(frame, DocKind::Definition, definition_key(name, stored.version),
-              codec::encoded(stored));
-    }
-    std::vector<StoredDefinition> left = versions_of(frame.state(), name, false);
-    if (left.empty()) {
-      PAWL_TRY_DO(delete_doc(frame, DocKind::Definition, name));
-    } else {
-      put_doc(frame, DocKind::Definition, name, left.back().version);
-    }
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field("name", name).key("removed").begin_array();
-    for (const StoredDefinition& stored : known) w.string(stored.version);
-    w.end_array().end_object();
-    return json_response(Surface::V1, 200, std::move(body));
-  });
+  std::string tenant = call.tenant;
+  app.decide(std::move(call),
+             [name, version, force, tenant](Frame& frame) -> Result<http::Response> {
+               std::vector<StoredDefinition> known = versions_of(frame.state(), name, false);
+               if (!version.empty())
+                 std::erase_if(known, [&](const auto& each) { return each.version != version; });
+               if (known.empty())
+                 return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
+               size_t live = live_runs(frame.state(), name, version);
+               if (live > 0 && !force)
+                 return Error{ErrorCode::Conflict,
+                              "Cannot unregister workflow with " + std::to_string(live) +
+                                  " running instances (force=true removes it; they go on)"};
+               // The text stays: runs, finished ones too, are shown with it.
+               for (StoredDefinition& stored : known) {
+                 stored.removed = true;
+                 put_doc(frame, DocKind::Definition, definition_key(name, stored.version),
+                         codec::encoded(stored));
+               }
+               std::vector<StoredDefinition> left = versions_of(frame.state(), name, false);
+               if (left.empty()) {
+                 PAWL_TRY_DO(delete_doc(frame, DocKind::Definition, name));
+                 PAWL_TRY_DO(put_triggers(frame, name, tenant, {}));
+               } else {
+                 put_doc(frame, DocKind::Definition, name, left.back().version);
+               }
+               std::string body;
+               json::Writer w(body);
+               w.begin_object().field("name", name).key("removed").begin_array();
+               for (const StoredDefinition& stored : known) w.string(stored.version);
+               w.end_array().end_object();
+               return json_response(Surface::V1, 200, std::move(body));
+             });
 }
 
 void diagram(App& app, Call&& call) {

@@ -2,12 +2,14 @@
 // it.
 #include "api/explain.h"
 #include "base/time.h"
+#include "kernel/script_admission.h"
 #include "kernel/script_commands.h"
 
 namespace pawl::api {
 namespace {
 
 constexpr size_t kNestedRunsMax = 32;
+constexpr uint64_t kTurnsCounted = 1'000;
 
 std::string at(int64_t when_ms) { return format_rfc3339_ms(when_ms); }
 
@@ -16,6 +18,15 @@ bool speaks_through_its_lists(const plan::Step& step, const StepRecord& record) 
   bool holds_lists = step.type == plan::StepType::Condition || step.type == plan::StepType::Loop ||
                      step.type == plan::StepType::Parallel || step.type == plan::StepType::Sequence;
   return holds_lists && record.open > 0;
+}
+
+std::string say_turn(const State& state, const Run& run) {
+  TurnStanding standing = standing_of(state, run, kTurnsCounted);
+  return "waiting for its turn, " + std::string(standing.more_ahead ? "more than " : "") +
+         std::to_string(standing.ahead) + " ahead: " + std::to_string(standing.active) +
+         " of the " + std::to_string(standing.limit) + " runs that " +
+         (standing.of_server ? "the server" : "'" + run.script->definition + "'") +
+         " may have are at work";
 }
 
 void say_suspended(const StepRecord& record, Wait& wait) {
@@ -60,7 +71,7 @@ void Explainer::add_script(const Run& run, const std::string& prefix, size_t dep
     wait.reason = script.paused ? "paused" : "turn";
     wait.since_ms = script.paused ? script.paused_ms : run.created_ms;
     wait.detail = script.paused ? "is paused; POST /v1/runs/" + run.id.text() + "/resume goes on"
-                                : "waits for its turn: as many runs as may are at work";
+                                : say_turn(state_, run);
     if (!full()) out_.waits.push_back(std::move(wait));
   }
   for (const std::string& path : script.live) {

@@ -25,6 +25,7 @@ void add_all_routes(Router& router) {
   add_worker_state_routes(router);
   add_pool_routes(router);
   add_schema_routes(router);
+  add_schedule_routes(router);
   add_definition_routes(router);
   add_script_routes(router);
   add_decision_routes(router);

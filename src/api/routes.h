@@ -29,6 +29,7 @@ void add_admin_stats_routes(Router& router);   // ojs/admin_stats.cc
 void add_worker_state_routes(Router& router);  // ojs/worker_states.cc
 void add_pool_routes(Router& router);          // ojs/pools.cc
 void add_schema_routes(Router& router);        // ojs/schemas.cc
+void add_schedule_routes(Router& router);      // schedules.cc
 void add_definition_routes(Router& router);    // definitions.cc
 void add_script_routes(Router& router);        // script_calls.cc
 void add_decision_routes(Router& router);      // decisions.cc

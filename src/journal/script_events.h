@@ -97,7 +97,8 @@ struct ScriptMoved {
   ScriptStatus to = ScriptStatus::Pending;
   std::string reason;
   StepError error;
-  std::string output;  // JSON
+  std::string output;   // JSON
+  bool nested = false;  // part of another run: it has no place of its own on the server
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -108,6 +109,7 @@ struct ScriptMoved {
     visit(5, "reason", self.reason);
     visit(6, "error", self.error);
     visit(7, "output", self.output);
+    visit(8, "nested", self.nested);
   }
 };
 
@@ -348,7 +350,9 @@ struct StepPlace {
   uint32_t position = 0;
   bool dormant = false;
   bool resumed = false;  // it goes on with what it has: lists inside it were reopened
-  uint32_t next = 0;     // of a resumed loop: the iteration after those that stay; 0 = as it was
+  // Of a resumed loop: the iteration after those that stay; 0 = as it was. Of a step that was
+  // stopped in the middle: its attempts before that one.
+  uint32_t next = 0;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {

@@ -76,12 +76,20 @@ enum class DocKind : uint8_t {
   Definition = 6,  // name, unit separator, version → what was registered
   Decision = 7,    // id → a question that a run asks, and its answer
   Secret = 8,      // name → sealed value
-  Breaker = 9      // action and place → how often it failed in a row
+  Breaker = 9,     // action and place → how often it failed in a row
+  RunCount = 10,   // a gate → how many runs behind it are at work; kept by ScriptMoved
+  RunGate = 11,    // a gate → how many runs wait there, see kernel/script_admission.h
+  RunTurn = 12     // gate, rank → a run that waits there
 };
-constexpr DocKind kLastDocKind = DocKind::Breaker;
+constexpr DocKind kLastDocKind = DocKind::RunTurn;
 // Kinds of which there may be very many: their documents leave memory once their row is durable.
 constexpr bool is_numerous(DocKind kind) {
-  return kind == DocKind::Idempotency || kind == DocKind::Decision;
+  return kind == DocKind::Idempotency || kind == DocKind::Decision || kind == DocKind::RunTurn;
+}
+
+// Kinds of which all documents are in memory: one that is not there does not exist.
+constexpr bool is_kept_whole(DocKind kind) {
+  return kind == DocKind::RunCount || kind == DocKind::RunGate;
 }
 
 struct DocPut {
@@ -110,7 +118,21 @@ struct DocDeleted {
   }
 };
 
-enum class CronOverlap : uint8_t { Skip = 0, Allow = 1, CancelPrevious = 2, Enqueue = 3 };
+// Queue: one firing at most waits for the end of the last one.
+enum class CronOverlap : uint8_t {
+  Skip = 0,
+  Allow = 1,
+  CancelPrevious = 2,
+  Enqueue = 3,
+  Queue = 4
+};
+
+// Whose entry it is: which door shows and changes it.
+enum class CronSource : uint8_t {
+  Cron = 0,      // an entry of the Open Job Spec
+  Schedule = 1,  // a schedule that somebody made
+  Trigger = 2,   // a schedule that a definition brought along
+};
 
 struct CronSpec {
   std::string name;
@@ -121,6 +143,13 @@ struct CronSpec {
   std::string job;          // JobTemplate, encoded: see kernel/job.h
   std::string description;  // JSON text of what the caller sent beside, or empty
   int64_t created_ms = 0;
+  CronSource source = CronSource::Cron;
+  std::string definition = {};  // what is run, instead of the job
+  std::string version = {};     // "" = the newest at the time
+  std::string inputs = {};      // JSON object or ""
+  int64_t every_ms = 0;         // instead of the expression
+  int64_t at_ms = 0;            // likewise: once
+  int64_t jitter_ms = 0;        // it comes up to that much late
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -132,17 +161,26 @@ struct CronSpec {
     visit(6, "job", self.job);
     visit(7, "description", self.description);
     visit(8, "created_ms", self.created_ms);
+    visit(9, "source", self.source);
+    visit(10, "definition", self.definition);
+    visit(11, "version", self.version);
+    visit(12, "inputs", self.inputs);
+    visit(13, "every_ms", self.every_ms);
+    visit(14, "at_ms", self.at_ms);
+    visit(15, "jitter_ms", self.jitter_ms);
   }
 };
 
 struct CronPut {
   CronSpec cron;
   int64_t next_ms = 0;
+  int64_t planned_ms = 0;  // the same without jitter; 0 = no jitter
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit(1, "cron", self.cron);
     visit(2, "next_ms", self.next_ms);
+    visit(3, "planned_ms", self.planned_ms);
   }
 };
 
@@ -157,9 +195,12 @@ struct CronDeleted {
 
 struct CronFired {
   std::string name;
-  JobId job;
+  JobId job;  // nil if it is a run
   int64_t due_ms = 0;
   int64_t next_ms = 0;
+  RunId run = {};          // nil if it is a job
+  int64_t planned_ms = 0;  // of next_ms, as in CronPut
+  bool waited = false;     // it is the firing that waited for the end of the last one
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -167,7 +208,17 @@ struct CronFired {
     visit(2, "job", self.job);
     visit(3, "due_ms", self.due_ms);
     visit(4, "next_ms", self.next_ms);
+    visit(5, "run", self.run);
+    visit(6, "planned_ms", self.planned_ms);
+    visit(7, "waited", self.waited);
   }
+};
+
+// Why a firing started nothing.
+enum class CronMiss : uint8_t {
+  Skipped = 0,  // the last one is still at work
+  Waits = 1,    // likewise, and it starts when that one ends
+  Failed = 2,   // it could not be started
 };
 
 struct CronSkipped {
@@ -175,6 +226,9 @@ struct CronSkipped {
   std::string reason;
   int64_t due_ms = 0;
   int64_t next_ms = 0;
+  CronMiss miss = CronMiss::Skipped;
+  int64_t planned_ms = 0;  // of next_ms, as in CronPut
+  bool waited = false;     // as in CronFired
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -182,6 +236,9 @@ struct CronSkipped {
     visit(2, "reason", self.reason);
     visit(3, "due_ms", self.due_ms);
     visit(4, "next_ms", self.next_ms);
+    visit(5, "miss", self.miss);
+    visit(6, "planned_ms", self.planned_ms);
+    visit(7, "waited", self.waited);
   }
 };
 

@@ -28,6 +28,7 @@ void use_rate(int64_t& window_ms, uint32_t& used, int64_t period_ms, int64_t now
 
 void State::changed(Resident& entity, Stamp stamp) {
   entity.version = stamp.sequence;
+  if (!awaited_.empty()) note_awaited(entity);
   if (entity.dirty_since != 0) return;
   if (entity.in_flight == 0 && entity.before != nullptr) {
     if (entity.kind == EntityKind::Job) clean_jobs_.remove(entity);
@@ -35,6 +36,15 @@ void State::changed(Resident& entity, Stamp stamp) {
   }
   entity.dirty_since = stamp.sequence;
   dirty_.push_newest(entity);
+}
+
+// Whatever happens to what a cron waits for may be its end.
+void State::note_awaited(const Resident& entity) {
+  Uuid id;
+  if (entity.kind == EntityKind::Job) id = static_cast<const Job&>(entity).id;
+  if (entity.kind == EntityKind::Run) id = static_cast<const Run&>(entity).id;
+  for (auto at = awaited_.lower_bound({id, ""}); at != awaited_.end() && at->first == id; ++at)
+    cron_looks_.insert(at->second);
 }
 
 void State::place(Job& job) {

@@ -117,7 +117,9 @@ void State::apply(const ScriptMoved& event, Stamp stamp) {
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
   script.status = event.to;
-  script.reason = event.reason;
+  // While it rolls back or runs its hooks, why it does so is not forgotten for being held up.
+  if (script.phase == ScriptPhase::Steps || run_state_of(event.to) != RunState::Running)
+    script.reason = event.reason;
   if (event.to == ScriptStatus::Active && run->started_ms == 0) {
     run->started_ms = stamp.time_ms;
     if (run->timeout_ms != 0) {

@@ -32,6 +32,7 @@ void State::apply(const DocPut& event, Stamp stamp) {
   doc->expires_ms = event.expires_ms;
   doc->put_ms = stamp.time_ms;
   doc->deleted = false;
+  if (event.kind == DocKind::RunGate) gate_changed(*doc);
 }
 
 void State::apply(const DocDeleted& event, Stamp stamp) {
@@ -40,13 +41,26 @@ void State::apply(const DocDeleted& event, Stamp stamp) {
   changed(*doc, stamp);
   doc->deleted = true;
   doc->value.clear();
+  if (event.kind == DocKind::RunGate) gate_changed(*doc);
 }
 
-void State::schedule_cron(Cron& cron, int64_t next_ms) {
+void State::schedule_cron(Cron& cron, int64_t next_ms, int64_t planned_ms) {
   cron_timers_.erase({cron.next_ms, cron.spec.name});
   cron.next_ms = next_ms;
+  cron.planned_ms = planned_ms;
   if (next_ms != 0 && !cron.spec.paused && !cron.deleted)
     cron_timers_.emplace(next_ms, cron.spec.name);
+}
+
+// What the cron's last firing started.
+void State::await_last(Cron& cron, int64_t waiting_ms) {
+  Uuid last = cron.last_run.is_nil() ? Uuid(cron.last_job) : Uuid(cron.last_run);
+  awaited_.erase({last, cron.spec.name});
+  cron_looks_.erase(cron.spec.name);
+  cron.waiting_ms = waiting_ms;
+  if (waiting_ms == 0) return;
+  awaited_.emplace(last, cron.spec.name);
+  if (folding_) cron_looks_.insert(cron.spec.name);  // its end may be on disk already
 }
 
 Cron* State::cron_for(std::string_view name, Stamp stamp) {
@@ -64,34 +78,50 @@ Cron* State::cron_for(std::string_view name, Stamp stamp) {
 void State::apply(const CronPut& event, Stamp stamp) {
   Cron* cron = cron_for(event.cron.name, stamp);
   if (cron == nullptr) return;
-  schedule_cron(*cron, 0);
+  schedule_cron(*cron, 0, 0);
+  await_last(*cron, 0);
   if (cron->deleted) {  // a new one under an old name
-    cron->last_ms = 0;
+    cron->last_ms = cron->last_error_ms = 0;
     cron->last_job = JobId();
+    cron->last_run = RunId();
+    cron->last_error.clear();
   }
   cron->spec = event.cron;
   cron->deleted = false;
-  schedule_cron(*cron, event.next_ms);
+  schedule_cron(*cron, event.next_ms, event.planned_ms);
 }
 
 void State::apply(const CronDeleted& event, Stamp stamp) {
   Cron* cron = cron_for(event.name, stamp);
   if (cron == nullptr) return;
-  schedule_cron(*cron, 0);
+  schedule_cron(*cron, 0, 0);
+  await_last(*cron, 0);
   cron->deleted = true;
 }
 
 void State::apply(const CronFired& event, Stamp stamp) {
   Cron* cron = cron_for(event.name, stamp);
   if (cron == nullptr) return;
-  schedule_cron(*cron, event.next_ms);
+  schedule_cron(*cron, event.next_ms, event.planned_ms);
+  int64_t still_waiting_ms = event.waited ? 0 : cron->waiting_ms;
+  await_last(*cron, 0);
   cron->last_ms = stamp.time_ms;
   cron->last_job = event.job;
+  cron->last_run = event.run;
+  cron->last_error.clear();
+  cron->last_error_ms = 0;
+  await_last(*cron, still_waiting_ms);
 }
 
 void State::apply(const CronSkipped& event, Stamp stamp) {
   Cron* cron = cron_for(event.name, stamp);
-  if (cron != nullptr) schedule_cron(*cron, event.next_ms);
+  if (cron == nullptr) return;
+  schedule_cron(*cron, event.next_ms, event.planned_ms);
+  if (event.waited) await_last(*cron, 0);
+  if (event.miss == CronMiss::Waits) await_last(*cron, event.due_ms);
+  if (event.miss != CronMiss::Failed) return;
+  cron->last_error = event.reason;
+  cron->last_error_ms = stamp.time_ms;
 }
 
 Status State::fold(const journal::EventBytes& event) {

@@ -142,5 +142,113 @@ TEST(Cron, ADeletedCronLeavesNothingToItsSuccessor) {
   }
 }
 
+// --- intervals, single times, jitter, waiting
+
+CronSpec spec_of(const std::string& name) {
+  CronSpec spec;
+  spec.name = name;
+  spec.timezone = "UTC";
+  spec.source = CronSource::Schedule;
+  spec.job = codec::encoded(new_job());
+  return spec;
+}
+
+std::string put_spec(World& world, const CronSpec& spec) {
+  return world.frame([&](Frame& f) { return world.refused(put_cron(f, spec)); });
+}
+
+TEST(CronEvery, KeepsItsRhythmThroughADowntime) {
+  World world;
+  CronSpec spec = spec_of("c");
+  spec.every_ms = kMinute;
+  spec.overlap = CronOverlap::Allow;
+  EXPECT_EQ(put_spec(world, spec), "CronPut(c +60000)");
+  EXPECT_EQ(world.advance(kMinute),
+            "JobCreated(j1 available) | CronFired(c j1 due +0 next +60000)");
+  EXPECT_EQ(world.advance(10 * kMinute + 1000),
+            "JobCreated(j2 available) | CronFired(c j2 due -541000 next +59000)");
+}
+
+TEST(CronAt, ComesOnceAndIsRefusedTooLate) {
+  World world;
+  CronSpec spec = spec_of("c");
+  spec.at_ms = world.now_ms + 1000;
+  EXPECT_EQ(put_spec(world, spec), "CronPut(c +1000)");
+  EXPECT_EQ(world.advance(5000), "JobCreated(j1 available) | CronFired(c j1 due -4000 next)");
+  EXPECT_EQ(world.advance(1LL << 40), "nothing");
+  EXPECT_EQ(put_spec(world, spec), "rejected validation_error: the time has passed already");
+}
+
+TEST(CronAt, ATimeThatPassedDuringAPauseComesAfterIt) {
+  World world;
+  CronSpec spec = spec_of("c");
+  spec.at_ms = world.now_ms + 1000;
+  put_spec(world, spec);
+  auto pause = [&](bool paused) {
+    return world.frame([&](Frame& f) { return world.refused(pause_cron(f, "c", paused)); });
+  };
+  pause(true);
+  EXPECT_EQ(world.advance(5000), "nothing");
+  pause(false);
+  EXPECT_EQ(world.advance(0), "JobCreated(j1 available) | CronFired(c j1 due -4000 next)");
+}
+
+TEST(CronJitter, IsBoundedAndAlwaysTheSame) {
+  std::string stories[2];
+  for (std::string& story : stories) {
+    World world;
+    CronSpec spec = spec_of("c");
+    spec.every_ms = kMinute;
+    spec.jitter_ms = 10'000;
+    spec.overlap = CronOverlap::Allow;
+    int64_t begun_ms = world.now_ms;
+    put_spec(world, spec);
+    for (int i = 1; i <= 20; ++i) {
+      int64_t next_ms = world.state().find_cron("c")->next_ms;
+      EXPECT_GE(next_ms, begun_ms + i * kMinute);
+      EXPECT_LE(next_ms, begun_ms + i * kMinute + 10'000);
+      story += world.advance(next_ms - world.now_ms) + "\n";
+    }
+  }
+  EXPECT_EQ(stories[0], stories[1]);
+}
+
+// One firing at most waits, it starts when the last one ends, and a crash in between loses nothing.
+TEST(CronQueue, OneFiringWaitsForTheEndOfTheLast) {
+  for (bool flushed : {false, true}) {
+    World world;
+    CronSpec spec = spec_of("c");
+    spec.every_ms = kMinute;
+    spec.overlap = CronOverlap::Queue;
+    put_spec(world, spec);
+    world.advance(kMinute);
+    EXPECT_EQ(world.advance(kMinute),
+              "CronSkipped(c 'the previous run has not finished' due +0 next +60000)");
+    EXPECT_EQ(world.advance(kMinute),
+              "CronSkipped(c 'the previous run has not finished' due +0 next +60000)");
+    world.fetch();
+    EXPECT_EQ(world.advance(0), "nothing");
+    if (flushed) world.collect(100), world.commit_rows(), world.evict();
+    world.ack("j1");
+    world.restart();
+    EXPECT_EQ(world.advance(0),
+              "JobCreated(j2 available) | CronFired(c j2 due -60000 next +60000)");
+    EXPECT_EQ(world.advance(0), "nothing");
+    EXPECT_EQ(world.state().find_cron("c")->waiting_ms, 0);
+  }
+}
+
+TEST(CronStart, WhatCannotStartIsSaidUntilSomethingDoes) {
+  World world;
+  CronSpec spec = spec_of("c");
+  spec.job.clear();
+  spec.definition = "nobody";
+  spec.every_ms = kMinute;
+  put_spec(world, spec);
+  EXPECT_EQ(world.advance(kMinute),
+            "CronSkipped(c 'definition 'nobody' not found' due +0 next +60000)");
+  EXPECT_EQ(world.state().find_cron("c")->last_error, "definition 'nobody' not found");
+}
+
 }  // namespace
 }  // namespace pawl

@@ -38,6 +38,11 @@ struct Cron : Resident {
   int64_t next_ms = 0;  // 0 = never again
   int64_t last_ms = 0;
   JobId last_job;
+  int64_t planned_ms = 0;  // next_ms without jitter; 0 = the same
+  RunId last_run;
+  int64_t waiting_ms = 0;  // a firing due then starts when the last one ends; 0 = none waits
+  std::string last_error;  // why the last firing could not start; "" if it did
+  int64_t last_error_ms = 0;
   bool deleted = false;
 
   template <class Self, class Visitor>
@@ -47,6 +52,11 @@ struct Cron : Resident {
     visit(3, "next_ms", self.next_ms);
     visit(4, "last_ms", self.last_ms);
     visit(5, "last_job", self.last_job);
+    visit(6, "planned_ms", self.planned_ms);
+    visit(7, "last_run", self.last_run);
+    visit(8, "waiting_ms", self.waiting_ms);
+    visit(9, "last_error", self.last_error);
+    visit(10, "last_error_ms", self.last_error_ms);
   }
 };
 

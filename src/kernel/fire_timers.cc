@@ -3,6 +3,7 @@
 #include "kernel/cron_jobs.h"
 #include "kernel/finish_job.h"
 #include "kernel/run_flow.h"
+#include "kernel/script_admission.h"
 
 namespace pawl {
 namespace {
@@ -22,28 +23,35 @@ void job_due(Frame& frame, const Job& job) {
   frame.emit(event);
 }
 
+void timer_due(Frame& frame, const TimerKey& timer) {
+  if (timer.kind == TimerKind::Run) return run_due(frame, RunId(timer.id));
+  const Job* job = frame.state().find_job(JobId(timer.id));
+  if (frame.state().cold_failed()) return;
+  PAWL_CHECK(job != nullptr);
+  job_due(frame, *job);
+}
+
 }  // namespace
 
 bool fire_timers(Frame& frame, size_t max) {
+  const State& state = frame.state();
   for (size_t i = 0; i < max; ++i) {
-    const TimerKey* timer = frame.state().first_timer();
+    const TimerKey* timer = state.first_timer();
+    const Cron* cron = state.first_cron();
     if (timer != nullptr && timer->due_ms <= frame.now_ms()) {
-      if (timer->kind == TimerKind::Run) {
-        run_due(frame, RunId(timer->id));
-        if (frame.state().cold_failed()) return false;
-        continue;
-      }
-      const Job* job = frame.state().find_job(JobId(timer->id));
-      if (frame.state().cold_failed()) return false;
-      PAWL_CHECK(job != nullptr);
-      job_due(frame, *job);
-      continue;
+      timer_due(frame, *timer);
+    } else if (cron != nullptr && cron->next_ms <= frame.now_ms()) {
+      cron_due(frame, *cron);
+    } else if (const Cron* waiting = state.cron_to_look_at()) {
+      waiting_cron_due(frame, *waiting);
+    } else if (const std::string* gate = state.gate_to_look_at()) {
+      admit_next(frame, std::string(*gate));
+    } else {
+      return false;
     }
-    const Cron* cron = frame.state().first_cron();
-    if (cron == nullptr || cron->next_ms > frame.now_ms()) return false;
-    cron_due(frame, *cron);
+    if (state.cold_failed()) return false;
   }
-  int64_t next = frame.state().next_due_ms();
+  int64_t next = state.next_due_ms();
   return next != 0 && next <= frame.now_ms();
 }
 

@@ -87,12 +87,16 @@ void ScriptFlow::begin_subworkflow(const At& at, uint32_t effect) {
 void ScriptFlow::start_child(const At& at, StartScript command) {
   command.end_is_seen = true;
   auto begun = start_script(frame_, command);
-  if (!begun.ok())
-    return fail(
-        at,
-        step_error(begun.error().code == ErrorCode::NotFound ? "NOT_FOUND" : "VALIDATION_ERROR",
-                   begun.error().message),
-        false);
+  if (!begun.ok()) {
+    ErrorCode code = begun.error().code;
+    bool full = code == ErrorCode::RateLimited;  // later there may be room
+    return fail(at,
+                step_error(full                          ? "LIMIT_REACHED"
+                           : code == ErrorCode::NotFound ? "NOT_FOUND"
+                                                         : "VALIDATION_ERROR",
+                           begun.error().message),
+                full);
+  }
   const Run* child = state_.find_run(*begun);
   if (child == nullptr || !is_terminal(child->state)) return;
   StepOutcome outcome = outcome_of_script(*child->script);

@@ -3,6 +3,7 @@
 #include "expr/json_schema.h"
 #include "kernel/breakers.h"
 #include "kernel/run_flow.h"
+#include "kernel/script_admission.h"
 #include "kernel/script_flow.h"
 
 namespace pawl {
@@ -116,8 +117,13 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
   event.priority = command.priority != 0 ? command.priority : plan->priority;
   event.timeout_ms = plan->timeout_ms;
   if (event.definition.empty()) event.definition = plan->name;
+  PAWL_TRY(std::string gate, gate_before(state, *plan, event.definition, event.parent.run));
   frame.emit(event);
-  ScriptFlow(frame, event.run).begin(command.end_is_seen);
+  if (gate.empty()) {
+    ScriptFlow(frame, event.run).begin(command.end_is_seen);
+  } else {
+    wait_at_gate(frame, event.run, gate);
+  }
   return event.run;
 }
 
@@ -128,6 +134,7 @@ void ScriptFlow::begin(bool end_is_seen) {
   event.definition = script().definition;
   event.from = script().status;
   event.to = ScriptStatus::Active;
+  event.nested = is_nested();
   frame_.emit(event);
   open_scope(nullptr, "", plan().root, false, 0, "");
   drain();

@@ -4,6 +4,7 @@
 #include "base/backoff.h"
 #include "kernel/finish_job.h"
 #include "kernel/run_flow.h"
+#include "kernel/script_admission.h"
 #include "kernel/script_flow.h"
 
 namespace pawl {
@@ -24,6 +25,16 @@ BackoffStrategy strategy_of(plan::Backoff backoff) {
       return BackoffStrategy::Exponential;
   }
   return BackoffStrategy::Constant;
+}
+
+// `retry` without a policy is tried again as the server says.
+plan::RetryPolicy as_set(plan::RetryPolicy policy, const ScriptDefaults& defaults) {
+  if (!policy.by_default) return policy;
+  if (defaults.retry_attempts != 0) policy.max = defaults.retry_attempts - 1;
+  if (defaults.retry_delay_ms >= 0) policy.delay_ms = defaults.retry_delay_ms;
+  if (defaults.retry_multiplier_milli != 0)
+    policy.multiplier_milli = defaults.retry_multiplier_milli;
+  return policy;
 }
 
 std::string_view strategy_name(plan::OnError strategy) {
@@ -98,12 +109,13 @@ void ScriptFlow::fail(const At& at, StepError error, bool retryable) {
   for (const std::string& path : std::vector<std::string>(script().live))
     if (const Scope* inner = scope(path); inner != nullptr && inner->owner == at.path)
       stop_scope(path, "step_failed");
-  plan::RetryPolicy policy = at.step->retry;
+  plan::RetryPolicy policy = as_set(at.step->retry, state_.script_defaults());
   bool undoing = script().phase == ScriptPhase::Rollback;
   if (undoing && policy.max == 0)
     policy = {kCompensationRetries, plan::Backoff::Exponential, kCompensationDelayMs, 0};
   if (!retryable || now.attempt > policy.max) return fail_for_good(at, error);
-  BackoffPolicy backoff{strategy_of(policy.backoff), policy.delay_ms, policy.multiplier,
+  BackoffPolicy backoff{strategy_of(policy.backoff), policy.delay_ms,
+                        policy.multiplier_milli / 1000.0,
                         policy.max_delay_ms == 0 ? kLongestDelayMs : policy.max_delay_ms, false};
   auto event = event_for<StepRetrying>(at);
   event.attempt = now.attempt;
@@ -397,11 +409,13 @@ Result<std::string> ScriptFlow::outputs() const {
 }
 
 void ScriptFlow::finish() {
+  if (script().status == ScriptStatus::Pending) leave_gate(frame_, id_);
   ScriptMoved event;
   event.run = id_;
   event.definition = script().definition;
   event.from = script().status;
   event.to = script().outcome;
+  event.nested = is_nested();
   event.error = script().error;
   event.reason = script().reason;
   if (event.to == ScriptStatus::Completed) {

@@ -53,7 +53,7 @@ ScriptScope ScriptFlow::scope_for(const At& at, std::string_view text) const {
 // --- the queue
 
 void ScriptFlow::drain() {
-  while (!looks_.empty()) {
+  while (!looks_.empty() || look_for_another()) {
     if (frame_.emitted() > kEventsPerFrameMax) {
       looks_.clear();
       if (script().yielded_ms == 0 && !is_terminal(run().state)) frame_.emit(ScriptYielded{id_});
@@ -87,6 +87,20 @@ void ScriptFlow::look_at_everything() {
   }
 }
 
+// Whether the server lets a run have a further step at work.
+bool ScriptFlow::may_start_another() const {
+  return state_.script_defaults().parallel_steps || script().busy == 0;
+}
+
+// One step at a time: when none is at work, any list may hold the next one.
+bool ScriptFlow::look_for_another() {
+  if (state_.script_defaults().parallel_steps || script().busy > 0) return false;
+  if (is_terminal(run().state) || looked_after_ == frame_.emitted()) return false;
+  looked_after_ = frame_.emitted();
+  for (const std::string& path : script().live) look(LookKind::List, path);
+  return !looks_.empty();
+}
+
 // A run that only people, signals or a pause hold is suspended.
 void ScriptFlow::settle_status() {
   if (is_terminal(run().state) || script().status == ScriptStatus::Pending) return;
@@ -101,6 +115,7 @@ void ScriptFlow::settle_status() {
   event.definition = script().definition;
   event.from = script().status;
   event.to = wanted;
+  event.nested = is_nested();
   event.reason = !held ? "" : script().paused ? "paused" : "waiting";
   frame_.emit(event);
 }
@@ -227,7 +242,7 @@ void ScriptFlow::try_start(const std::string& path, const std::vector<uint32_t>&
     At here = at(path, position);
     if (now == Ready::Skip) {
       skip_step(here, "upstream_failed");
-    } else {
+    } else if (may_start_another()) {
       start_step(here);
     }
   }
@@ -293,8 +308,14 @@ StepStarted ScriptFlow::started(const At& at, uint32_t attempt, bool asks_outsid
   event.type = at.step->type_name;
   event.attempt = attempt;
   if (asks_outside) event.effect = script().next_effect;
-  if (at.step->timeout_ms != 0) {
-    event.due_ms = frame_.now_ms() + at.step->timeout_ms;
+  // Only what the outside works on: a wait or a person may take as long as they like.
+  bool bounded = at.step->type == plan::StepType::Job ||
+                 (at.step->type == plan::StepType::Action && !is_engine_action(at.step->action));
+  int64_t timeout_ms = at.step->timeout_ms != 0  ? at.step->timeout_ms
+                       : bounded && asks_outside ? state_.script_defaults().step_timeout_ms
+                                                 : 0;
+  if (timeout_ms != 0) {
+    event.due_ms = frame_.now_ms() + timeout_ms;
     event.due = DueKind::Timeout;
   }
   return event;

@@ -35,7 +35,7 @@ class ScriptFlow {
   Result<RetryPlan> retry(const std::string& from_step, const std::string& inputs, bool preview);
   Status extend(const std::string& canonical, const std::string& data);
 
-  // Works off everything that follows, then says whether the run is suspended.
+  // Works off everything that follows, then says whether the run is suspended or at work.
   void drain();
 
  private:
@@ -55,6 +55,7 @@ class ScriptFlow {
 
   const Run& run() const { return *state_.find_run(id_); }
   const ScriptRun& script() const { return *run().script; }
+  bool is_nested() const { return !run().parent.run.is_nil(); }
   const plan::Script& plan() const { return *state_.plan_of(run()); }
   const Scope* scope(std::string_view path) const { return state_.find_scope(run(), path); }
   bool find(std::string_view path, At& at) const;
@@ -89,6 +90,8 @@ class ScriptFlow {
   StepStarted started(const At& at, uint32_t attempt, bool asks_outside) const;
   std::string last_output(const Scope& in) const;
   void settle_status();
+  bool may_start_another() const;
+  bool look_for_another();
 
   // --- ends (script_ends.cc)
   void complete(const At& at, const std::string& output);
@@ -172,7 +175,8 @@ class ScriptFlow {
   const State& state_;
   RunId id_;
   std::deque<Look> looks_;
-  bool end_is_seen_ = false;  // by whoever began it: no need to report it
+  uint64_t looked_after_ = UINT64_MAX;  // events of the frame when another was last looked for
+  bool end_is_seen_ = false;            // by whoever began it: no need to report it
 };
 
 StepError step_error(std::string code, std::string message, std::string step = "");

@@ -256,6 +256,7 @@ void ScriptFlow::come_back() {
   moved.definition = script().definition;
   moved.from = script().status;
   moved.to = ScriptStatus::Active;
+  moved.nested = is_nested();
   moved.reason = "retry";
   frame_.emit(moved);
 }

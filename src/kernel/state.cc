@@ -46,11 +46,33 @@ Status State::load() {
                if (!codec::decode(value, *cron)) bad = bad_row("cron", key);
                if (cron->next_ms != 0 && !cron->spec.paused)
                  cron_timers_.emplace(cron->next_ms, key);
+               if (cron->waiting_ms != 0) {
+                 awaited_.emplace(
+                     cron->last_run.is_nil() ? Uuid(cron->last_job) : Uuid(cron->last_run), key);
+                 cron_looks_.emplace(key);
+               }
                crons_.emplace(key, std::move(cron));
                return !bad;
              });
   if (bad) return *bad;
+  load_docs(DocKind::RunCount);
+  load_docs(DocKind::RunGate);
   return ok_status();
+}
+
+// All of a kind that is_kept_whole().
+void State::load_docs(DocKind kind) {
+  std::string low = doc_key(kind, "");
+  cold_.scan(Space::Doc, low, prefix_end(low), false, SIZE_MAX,
+             [&](std::string_view key, std::string_view value) {
+               auto doc = std::make_unique<Doc>();
+               PAWL_CHECK(codec::decode(value, *doc));
+               doc->doc_kind = kind;
+               doc->key = key.substr(1);
+               if (kind == DocKind::RunGate) gate_looks_.insert(doc->key);
+               docs_.emplace(key, std::move(doc));
+               return true;
+             });
 }
 
 // --- jobs
@@ -219,6 +241,7 @@ Doc* State::resident_doc(DocKind kind, std::string_view key) const {
   std::string row_key = doc_key(kind, key);
   auto at = docs_.find(row_key);
   if (at != docs_.end()) return at->second.get();
+  if (is_kept_whole(kind)) return nullptr;
   auto row = cold_.get(Space::Doc, row_key);
   if (!row) return nullptr;
   auto doc = std::make_unique<Doc>();
@@ -231,6 +254,24 @@ Doc* State::resident_doc(DocKind kind, std::string_view key) const {
 const Doc* State::find_doc(DocKind kind, std::string_view key) const {
   const Doc* doc = resident_doc(kind, key);
   return doc != nullptr && !doc->deleted ? doc : nullptr;
+}
+
+const Doc* State::first_doc(DocKind kind, std::string_view from, std::string_view prefix) const {
+  std::string low = doc_key(kind, std::max(from, prefix));
+  std::string high = prefix_end(doc_key(kind, prefix));
+  auto in_memory = docs_.lower_bound(low);
+  while (in_memory != docs_.end() && in_memory->first < high && in_memory->second->deleted)
+    ++in_memory;
+  bool found = in_memory != docs_.end() && in_memory->first < high;
+  std::string key = found ? in_memory->second->key : "";
+  cold_.scan(Space::Doc, low, found ? in_memory->first : high, false, SIZE_MAX,
+             [&](std::string_view row_key, std::string_view) {
+               if (docs_.count(row_key) != 0) return true;  // memory knows better
+               found = true;
+               key = row_key.substr(1);
+               return false;
+             });
+  return found ? find_doc(kind, key) : nullptr;
 }
 
 void State::each_queue(FunctionRef<bool(const Queue&)> visit) const {
@@ -329,7 +370,12 @@ const Cron* State::first_cron() const {
   return cron_timers_.empty() ? nullptr : find_cron(cron_timers_.begin()->second);
 }
 
+const Cron* State::cron_to_look_at() const {
+  return cron_looks_.empty() ? nullptr : find_cron(*cron_looks_.begin());
+}
+
 int64_t State::next_due_ms() const {
+  if (!cron_looks_.empty() || !gate_looks_.empty()) return 1;  // at once
   const TimerKey* timer = first_timer();
   int64_t due = timer == nullptr ? 0 : timer->due_ms;
   if (!cron_timers_.empty() && (due == 0 || cron_timers_.begin()->first < due))

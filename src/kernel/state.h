@@ -31,6 +31,17 @@
 
 namespace pawl {
 
+// What the operator sets for runs of definitions.
+struct ScriptDefaults {
+  uint64_t max_concurrent = 0;          // runs at work on the whole server; 0 = no bound
+  bool reject_at_limit = false;         // refuse what would have to wait for the server
+  bool parallel_steps = true;           // false: a run has one step at work at a time
+  int64_t step_timeout_ms = 0;          // of an action's or job's attempt that names none; 0 = none
+  uint32_t retry_attempts = 0;          // of `retry` without a policy, the first included; 0 = the
+  int64_t retry_delay_ms = -1;          //   language's own, likewise the delay and
+  uint32_t retry_multiplier_milli = 0;  //   what it is multiplied with, in thousandths
+};
+
 struct StateConfig {
   size_t resident_jobs_max = 100'000;
   size_t resident_runs_max = 20'000;
@@ -39,6 +50,7 @@ struct StateConfig {
   size_t queues_max = 100'000;
   size_t limits_max = 100'000;
   size_t docs_max = 100'000;  // of the kinds that stay in memory
+  ScriptDefaults scripts;
 };
 
 struct Stamp {
@@ -92,6 +104,9 @@ class State {
   const Limit* find_limit(std::string_view key) const;
   const Cron* find_cron(std::string_view name) const;
   const Doc* find_doc(DocKind kind, std::string_view key) const;
+  // The first one whose key is not before `from` and begins with `prefix`; null if there is none.
+  const Doc* first_doc(DocKind kind, std::string_view from, std::string_view prefix) const;
+  const ScriptDefaults& script_defaults() const { return config_.scripts; }
   bool cold_failed() const { return cold_.failed(); }
   bool has_room_for_queue() const { return queues_.size() < config_.queues_max; }
   bool has_room_for_limit() const { return limits_.size() < config_.limits_max; }
@@ -100,7 +115,16 @@ class State {
   const ReadyKey* next_ready(const Queue& queue, const ReadyKey& after) const;
   const TimerKey* first_timer() const;
   const Cron* first_cron() const;  // the one that fires first
-  int64_t next_due_ms() const;     // 0 = nothing will ever be due
+  // A cron of which a firing waits, and something happened to what it waits for; null if there is
+  // none. Whoever looks and finds it still at work says so: that changes no answer and is no event.
+  const Cron* cron_to_look_at() const;
+  void cron_still_waits(const Cron& cron) const { cron_looks_.erase(cron.spec.name); }
+  // A gate at which something happened (script_admission.h), likewise.
+  const std::string* gate_to_look_at() const {
+    return gate_looks_.empty() ? nullptr : &*gate_looks_.begin();
+  }
+  void gate_looked_at(const std::string& gate) const { gate_looks_.erase(std::string(gate)); }
+  int64_t next_due_ms() const;  // 0 = nothing will ever be due
   // Jobs with this unique key, in id order.
   void each_unique(std::string_view unique_key, FunctionRef<bool(const Job&)> visit) const;
 
@@ -227,6 +251,7 @@ class State {
   Limit* limit_for(std::string_view key, Stamp stamp);
   Queue* count_move(const JobStep& step, JobState to, Stamp stamp);
   void changed(Resident& entity, Stamp stamp);
+  void note_awaited(const Resident& entity);
   void settle(Resident& entity);
   void settle_job(Job& job);
   void settle_run(Run& run);
@@ -240,8 +265,13 @@ class State {
   void place(Job& job);
   void wake(Queue& queue);
   Doc* resident_doc(DocKind kind, std::string_view key) const;
+  void load_docs(DocKind kind);
+  void count_run(const ScriptMoved& event, Stamp stamp);
+  void count_at_gate(const std::string& gate, bool one_more, Stamp stamp);
+  void gate_changed(const Doc& gate);
   Cron* cron_for(std::string_view name, Stamp stamp);
-  void schedule_cron(Cron& cron, int64_t next_ms);
+  void schedule_cron(Cron& cron, int64_t next_ms, int64_t planned_ms);
+  void await_last(Cron& cron, int64_t waiting_ms);
   template <class Emit>
   bool read_ready(const Queue& queue, const std::optional<ReadyKey>& after, size_t limit,
                   Emit&& emit) const;
@@ -266,6 +296,9 @@ class State {
       unique_in_memory_;  // unique key → jobs whose entry is not on disk
   mutable SpillIndex<TimerKey> timers_;
   std::set<std::pair<int64_t, std::string>> cron_timers_;
+  std::set<std::pair<Uuid, std::string>> awaited_;  // job or run → cron of which a firing waits
+  mutable std::set<std::string> cron_looks_;
+  mutable std::set<std::string> gate_looks_;
   ResidentList dirty_;
   mutable ResidentList clean_jobs_;
   mutable ResidentList clean_runs_;

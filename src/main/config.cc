@@ -43,10 +43,11 @@ const OldKey kOldKeys[] = {
        if (text == "true") return ok_status();
        return Error{ErrorCode::InvalidRequest, "can only be true: metrics are always kept"};
      }},
-    {"max_concurrent", [](ServeOptions&, const std::string&) -> Status { return not_available(); }},
+    {"max_concurrent",
+     [](ServeOptions& o, const std::string& text) {
+       return apply_as("workflow.max_concurrent", o, text);
+     }},
     {"state_backend", [](ServeOptions&, const std::string&) -> Status { return not_available(); }},
-    {"execution", [](ServeOptions&, const std::string&) -> Status { return not_available(); }},
-    {"retry", [](ServeOptions&, const std::string&) -> Status { return not_available(); }},
 };
 
 const OldKey* find_old(std::string_view name) {
@@ -56,6 +57,14 @@ const OldKey* find_old(std::string_view name) {
     if (name == old.name ||
         (name.substr(0, name.find('.')) == old.name && name.find('.') != std::string_view::npos))
       return &old;
+  return nullptr;
+}
+
+// Also below `workflow:`, where the older format has some of today's settings.
+const Setting* find_named(std::string_view name) {
+  if (const Setting* setting = find_setting(name)) return setting;
+  for (std::string_view group : {"workflow.execution.", "workflow.retry."})
+    if (name.substr(0, group.size()) == group) return find_setting(name.substr(name.find('.') + 1));
   return nullptr;
 }
 
@@ -81,7 +90,7 @@ class YamlReader {
   Status take(const YAML::Node& key, const YAML::Node& value, const std::string& name, int depth) {
     if (!seen_.insert(name).second) return at(key, name + " is set twice");
     if (value.IsMap()) return read(value, name, depth + 1);
-    const Setting* setting = find_setting(name);
+    const Setting* setting = find_named(name);
     if (setting != nullptr && setting->repeated && value.IsSequence()) {
       for (const YAML::Node& one : value) PAWL_TRY_DO(apply(one, name, setting->apply));
       return ok_status();

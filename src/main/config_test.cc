@@ -97,7 +97,10 @@ TEST(Config, EverySettingReachesItsPlace) {
       "actions:\n  threads: 16\n  http:\n    allow_private: true\n    allow_hosts: [a, b]\n    "
       "deny_hosts: [c]\n"
       "  fs:\n    writable: [/w]\n    read_only: [/r]\n    deny: [/d]\n"
-      "  shell:\n    enabled: true\n    allow: [ls]\n    environment: [HOME]\n";
+      "  shell:\n    enabled: true\n    allow: [ls]\n    environment: [HOME]\n"
+      "workflow:\n  max_concurrent: 17\n  on_limit: reject\nexecution:\n  parallel_steps: false\n"
+      "  step_timeout: 5m\nretry:\n  default_max_attempts: 4\n  default_backoff: 1.5\n"
+      "  default_initial_delay: 250ms\n";
   Status done = apply_yaml(o, text, "pawl.yaml");
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_EQ(o.listen + " " + o.data_dir + " " + o.store, "0.0.0.0:1 d memory");
@@ -127,6 +130,13 @@ TEST(Config, EverySettingReachesItsPlace) {
   EXPECT_EQ(o.actions.fs.deny, std::vector<std::string>{"/d"});
   EXPECT_EQ(o.actions.shell.allow, std::vector<std::string>{"ls"});
   EXPECT_EQ(o.actions.shell.environment, std::vector<std::string>{"HOME"});
+  const ScriptDefaults& scripts = o.engine.core.state.scripts;
+  EXPECT_EQ(scripts.max_concurrent, 17u);
+  EXPECT_TRUE(scripts.reject_at_limit && !scripts.parallel_steps);
+  EXPECT_EQ(scripts.step_timeout_ms, 300'000);
+  EXPECT_EQ(scripts.retry_attempts, 4u);
+  EXPECT_EQ(scripts.retry_multiplier_milli, 1500u);
+  EXPECT_EQ(scripts.retry_delay_ms, 250);
   for (const Setting& setting : settings()) {
     std::string last = setting.name.substr(setting.name.rfind('.') + 1);
     EXPECT_NE(text.find(last + ":"), std::string::npos) << setting.name << " is not tried here";
@@ -169,18 +179,34 @@ TEST(Config, OlderKeysAreHonouredOrRefused) {
   EXPECT_EQ(options.store + " " + options.data_dir, "memory ./d");
   EXPECT_TRUE(options.access_log);
   EXPECT_EQ(yaml_error("persistence: true\ndata_dir: x\n"), "ok");
-  EXPECT_EQ(yaml_error("workflow:\n  max_concurrent: 10\n"),
-            "pawl.yaml:2: workflow.max_concurrent is not available in this version");
-  EXPECT_EQ(yaml_error("workflow:\n  execution:\n    step_timeout: 300\n"),
-            "pawl.yaml:3: workflow.execution.step_timeout is not available in this version");
-  EXPECT_EQ(yaml_error("retry:\n  default_backoff: 2.0\n"),
-            "pawl.yaml:2: retry.default_backoff is not available in this version");
+  EXPECT_EQ(yaml_error("retry:\n  default_backoff: 0.5\n"),
+            "pawl.yaml:2: retry.default_backoff takes a factor from 1 to 1000, not \"0.5\"");
   EXPECT_EQ(yaml_error("state_backend: json\n"),
             "pawl.yaml:1: state_backend is not available in this version");
   EXPECT_EQ(yaml_error("monitoring:\n  track_metrics: false\n"),
             "pawl.yaml:2: monitoring.track_metrics can only be true: metrics are always kept");
   EXPECT_EQ(yaml_error("workflow:\n  colour: red\n"),
             "pawl.yaml:2: unknown setting \"workflow.colour\"");
+}
+
+// The block of an older configuration, as it stands there; seconds are plain numbers.
+TEST(Config, HowRunsAreRunCanBeSaidInTheOlderWords) {
+  ServeOptions options;
+  Status done = apply_yaml(options,
+                           "workflow:\n  max_concurrent: 10\n  execution:\n    parallel_steps: "
+                           "false\n    step_timeout: 300\n  retry:\n    default_max_attempts: "
+                           "3\n    default_backoff: 1.5\n    default_initial_delay: 1.0\n",
+                           "f");
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  const ScriptDefaults& scripts = options.engine.core.state.scripts;
+  EXPECT_EQ(scripts.max_concurrent, 10u);
+  EXPECT_FALSE(scripts.parallel_steps);
+  EXPECT_EQ(scripts.step_timeout_ms, 300'000);
+  EXPECT_EQ(scripts.retry_attempts, 3u);
+  EXPECT_EQ(scripts.retry_multiplier_milli, 1500u);
+  EXPECT_EQ(scripts.retry_delay_ms, 1000);
+  EXPECT_EQ(yaml_error("workflow.on_limit: sometimes\n"),
+            "pawl.yaml:1: workflow.on_limit takes queue or reject, not \"sometimes\"");
 }
 
 TEST(Config, ValuesOutOfBoundsAreRefused) {

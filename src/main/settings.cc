@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 
 #include "base/quote.h"
 #include "base/time.h"
@@ -60,6 +61,21 @@ Result<bool> boolean(const std::string& text) {
   if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
   if (text == "false" || text == "0" || text == "no" || text == "off") return false;
   return takes("true or false", text);
+}
+
+// A number alone means seconds.
+Result<int64_t> seconds(const std::string& text, int64_t least_ms = 0) {
+  bool plain = !text.empty() && text.find_first_not_of("0123456789.") == text.npos;
+  return duration(plain ? text + "s" : text, least_ms);
+}
+
+// "2.0" → 2000.
+Result<uint32_t> factor_milli(const std::string& text) {
+  char* end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value >= 1.0 && value <= 1000.0))
+    return takes("a factor from 1 to 1000", text);
+  return static_cast<uint32_t>(value * 1000.0 + 0.5);
 }
 
 // The rows differ in where the value goes; these give them one shape.
@@ -179,6 +195,35 @@ std::vector<Setting> permissions() {
 #undef PAWL_ADD_TO
 }
 
+// How runs of definitions are run, where they do not say it themselves.
+std::vector<Setting> workflows() {
+#define PAWL_SCRIPTS(field) engine.core.state.scripts.field
+  return {
+      {"workflow.max_concurrent", "N", "runs of definitions at work at once; 0 = no bound (0)",
+       PAWL_INTO(number(text, 0, 1'000'000'000), PAWL_SCRIPTS(max_concurrent), uint64_t)},
+      {"workflow.on_limit", "HOW", "a run beyond that waits or is refused (queue)",
+       [](ServeOptions& o, const std::string& text) -> Status {
+         if (text != "queue" && text != "reject") return takes("queue or reject", text);
+         o.PAWL_SCRIPTS(reject_at_limit) = text == "reject";
+         return ok_status();
+       },
+       false, "queue reject"},
+      {"execution.parallel_steps", "BOOL", "a run may have several steps at work (true)",
+       PAWL_INTO(boolean(text), PAWL_SCRIPTS(parallel_steps), bool), false, "true false"},
+      {"execution.step_timeout", "DURATION",
+       "of an action's or job's attempt that names none; 0 = none (0)",
+       PAWL_INTO(seconds(text), PAWL_SCRIPTS(step_timeout_ms), int64_t)},
+      {"retry.default_max_attempts", "N",
+       "attempts of `retry` without a policy, the first included",
+       PAWL_INTO(number(text, 1, 1001), PAWL_SCRIPTS(retry_attempts), uint32_t)},
+      {"retry.default_backoff", "FACTOR", "what its delay is multiplied with each time (2.0)",
+       PAWL_INTO(factor_milli(text), PAWL_SCRIPTS(retry_multiplier_milli), uint32_t)},
+      {"retry.default_initial_delay", "DURATION", "its first delay (1s)",
+       PAWL_INTO(seconds(text), PAWL_SCRIPTS(retry_delay_ms), int64_t)},
+  };
+#undef PAWL_SCRIPTS
+}
+
 #undef PAWL_INTO
 #undef PAWL_TEXT_INTO
 
@@ -201,6 +246,7 @@ const std::vector<Setting>& settings() {
   static const std::vector<Setting> all = [] {
     std::vector<Setting> list = basics();
     for (Setting& one : bounds()) list.push_back(std::move(one));
+    for (Setting& one : workflows()) list.push_back(std::move(one));
     for (Setting& one : permissions()) list.push_back(std::move(one));
     return list;
   }();

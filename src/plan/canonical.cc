@@ -123,13 +123,16 @@ class Printer {
     set_text(out, "condition", step.condition);
     if (step.trigger != Trigger::NoneFailed) out.set("trigger", Value(name_of(step.trigger)));
     set_duration(out, "timeout", step.timeout_ms);
-    if (compensation || !(step.retry == RetryPolicy())) {
+    if (step.retry.by_default) {
+      const bool failure = step.retry.max == kUsualRetriesOnFailure;
+      out.set(failure ? "on_failure" : "on_error", Value("retry"));
+    } else if (compensation || !(step.retry == RetryPolicy())) {
       Value::Object retry;
       retry.set("max", Value(static_cast<int64_t>(step.retry.max)));
       retry.set("backoff", Value(name_of(step.retry.backoff)));
       retry.set("delay", Value(duration_text(step.retry.delay_ms)));
       retry.set("max_delay", Value(duration_text(step.retry.max_delay_ms)));
-      retry.set("multiplier", Value(step.retry.multiplier));
+      retry.set("multiplier", Value(step.retry.multiplier_milli / 1000.0));
       out.set("retry", Value(std::move(retry)));
     }
     if (step.on_error == OnError::Propagate) return;

@@ -34,12 +34,17 @@ enum class Trigger : uint8_t { NoneFailed, AllSuccess, AllDone, OneSuccess };
 
 enum class Backoff : uint8_t { None, Constant, Linear, Exponential };
 
+// Of `on_failure: retry` and `on_error: retry` without a policy.
+constexpr uint32_t kUsualRetriesOnFailure = 2;
+constexpr uint32_t kUsualRetriesOnError = 3;
+
 struct RetryPolicy {
   uint32_t max = 0;  // further attempts after the first
   Backoff backoff = Backoff::None;
   int64_t delay_ms = 0;
-  int64_t max_delay_ms = 0;  // 0 = no bound of its own
-  double multiplier = 2.0;   // of Exponential
+  int64_t max_delay_ms = 0;          // 0 = no bound of its own
+  uint32_t multiplier_milli = 2000;  // of Exponential, in thousandths
+  bool by_default = false;  // `retry` was asked for without saying how: a server may say it
 
   bool operator==(const RetryPolicy&) const = default;
 };

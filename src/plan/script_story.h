@@ -18,9 +18,10 @@ inline std::string story(const Step& step) {
   for (const uint32_t by : step.dependents) out << ' ' << by;
   out << '|' << step.dormant << '|' << int(step.trigger) << '|' << step.condition << '|'
       << step.timeout_ms << "|retry " << step.retry.max << ' ' << int(step.retry.backoff) << ' '
-      << step.retry.delay_ms << ' ' << step.retry.max_delay_ms << ' ' << step.retry.multiplier
-      << '|' << int(step.on_error) << '|' << step.fallback << '|' << step.compensate << '|'
-      << step.action << '|' << step.params.json() << '|' << step.expression << "|branches";
+      << step.retry.delay_ms << ' ' << step.retry.max_delay_ms << ' ' << step.retry.multiplier_milli
+      << (step.retry.by_default ? " by default" : "") << '|' << int(step.on_error) << '|'
+      << step.fallback << '|' << step.compensate << '|' << step.action << '|' << step.params.json()
+      << '|' << step.expression << "|branches";
   for (const Branch& branch : step.branches) out << ' ' << branch.key << '=' << branch.list;
   out << '|' << step.otherwise << '|' << int(step.loop_mode) << '|' << step.over.json() << '|'
       << step.body << '|' << step.max_iterations << '|' << step.concurrency << '|'

@@ -40,6 +40,12 @@ constexpr Named<Strategy> kOnFailures[] = {{"fail", Strategy::Fail},
 
 RetryPolicy exponential(uint32_t max) { return {max, Backoff::Exponential, 1000, 60'000, 2.0}; }
 
+RetryPolicy usual(uint32_t max) {
+  RetryPolicy policy = exponential(max);
+  policy.by_default = true;
+  return policy;
+}
+
 OnError on_error_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::Ignore:
@@ -234,7 +240,7 @@ void StepReader::read_retry(const Cursor& at, bool second_dialect, Step& step) {
     const bool number = multiplier->value().is_number();
     const auto given = number ? multiplier->value().as_double() : 0.0;
     if (number && given >= 1.0 && given <= kMultiplierMax) {
-      policy.multiplier = given;
+      policy.multiplier_milli = static_cast<uint32_t>(given * 1000.0 + 0.5);
     } else {
       findings_.error(*multiplier, number ? "value" : "type",
                       "must be a number between 1 and 1000");
@@ -255,7 +261,7 @@ void StepReader::read_on_error(const Cursor& at, Step& step, Draft& draft) {
     const auto strategy = findings_.choice(*on_failure, kOnFailures);
     if (strategy) step.on_error = on_error_of(*strategy);
     // Three attempts in all, as the second dialect has it.
-    if (strategy == Strategy::Retry && !has_retry) step.retry = exponential(2);
+    if (strategy == Strategy::Retry && !has_retry) step.retry = usual(kUsualRetriesOnFailure);
   }
   if (!on_error) return;
   std::optional<Cursor> name = *on_error;
@@ -270,7 +276,7 @@ void StepReader::read_on_error(const Cursor& at, Step& step, Draft& draft) {
   const std::optional<Strategy> strategy = findings_.choice(*name, kStrategies);
   if (!strategy) return;
   step.on_error = on_error_of(*strategy);
-  if (strategy == Strategy::Retry && !has_retry) step.retry = exponential(3);
+  if (strategy == Strategy::Retry && !has_retry) step.retry = usual(kUsualRetriesOnError);
   if (strategy != Strategy::Fallback) {
     if (fallback && !(fallback->value() == Value(""))) {
       findings_.warning(*fallback, "no_effect",

@@ -13,6 +13,12 @@ namespace {
 constexpr size_t kCronsMax = 10'000;
 constexpr size_t kListedUsual = 100;
 
+// Schedules of the other surface are none of this one's.
+const Cron* find_entry(const State& state, const std::string& scoped) {
+  const Cron* cron = state.find_cron(scoped);
+  return cron != nullptr && cron->spec.source == CronSource::Cron ? cron : nullptr;
+}
+
 std::string no_such(std::string_view scoped) {
   return "cron '" + std::string(queue_of_scoped(scoped)) + "' not found";
 }
@@ -60,7 +66,8 @@ void list(App& app, Call&& call) {
   answer_keyed_list(app, std::move(call), {"crons", "cron_jobs"}, kListedUsual,
                     [](const Frame& frame, KeyedList& list) {
                       frame.state().each_cron([&](const Cron& cron) {
-                        if (list.takes(cron.spec.name)) render_cron(list.writer(), cron);
+                        if (cron.spec.source == CronSource::Cron && list.takes(cron.spec.name))
+                          render_cron(list.writer(), cron);
                         return true;
                       });
                     });
@@ -70,7 +77,7 @@ void list(App& app, Call&& call) {
 void one(App& app, Call&& call, Status (*act)(Frame&, const Cron&)) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
   app.decide(std::move(call), [scoped, act](Frame& frame) -> Result<http::Response> {
-    const Cron* cron = frame.state().find_cron(scoped);
+    const Cron* cron = find_entry(frame.state(), scoped);
     if (cron == nullptr) return Error{ErrorCode::NotFound, no_such(scoped)};
     if (act != nullptr) PAWL_TRY_DO(act(frame, *cron));
     return json_response(Surface::Ojs, 200, body_of(*frame.state().find_cron(scoped)));
@@ -97,7 +104,7 @@ void resume(App& app, Call&& call) {
 void remove(App& app, Call&& call) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
   app.decide(std::move(call), [scoped](Frame& frame) -> Result<http::Response> {
-    const Cron* cron = frame.state().find_cron(scoped);
+    const Cron* cron = find_entry(frame.state(), scoped);
     if (cron == nullptr) return Error{ErrorCode::NotFound, no_such(scoped)};
     std::string body;
     json::Writer w(body);
@@ -112,7 +119,7 @@ void remove(App& app, Call&& call) {
 void trigger(App& app, Call&& call) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
   app.decide(std::move(call), [scoped](Frame& frame) -> Result<http::Response> {
-    if (frame.state().find_cron(scoped) == nullptr)
+    if (find_entry(frame.state(), scoped) == nullptr)
       return Error{ErrorCode::NotFound, no_such(scoped)};
     PAWL_TRY(JobId id, trigger_cron(frame, scoped));
     std::string body;

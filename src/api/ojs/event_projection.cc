@@ -5,6 +5,7 @@
 
 #include "api/ojs/render_job.h"
 #include "api/script_projection.h"
+#include "kernel/cron_jobs.h"
 #include "kernel/job.h"
 #include "kernel/queue.h"
 #include "kernel/run.h"
@@ -166,7 +167,13 @@ OjsEvent& cron_event(std::string_view type, const std::string& scoped, Told& tol
   return made;
 }
 
+// Runs and jobs that a schedule of the other surface starts speak for themselves.
+bool is_schedule(const std::string& scoped) {
+  return queue_of_scoped(scoped).substr(0, 1) == std::string_view(&kScheduleMark, 1);
+}
+
 void tell(const CronFired& event, Told& told) {
+  if (is_schedule(event.name)) return;
   OjsEvent& made = cron_event("cron.triggered", event.name, told);
   json::Writer w(made.data);
   w.begin_object().field("cron_name", made.subject).key("job_id").uuid(event.job);
@@ -176,6 +183,7 @@ void tell(const CronFired& event, Told& told) {
 }
 
 void tell(const CronSkipped& event, Told& told) {
+  if (is_schedule(event.name)) return;
   OjsEvent& made = cron_event("cron.skipped", event.name, told);
   json::Writer w(made.data);
   w.begin_object().field("cron_name", made.subject).field("reason", event.reason);

@@ -12,6 +12,36 @@ namespace {
 
 constexpr size_t kDescriptionBytesMax = 4096;
 
+Status refuse_fixed_members(json::View envelope, const std::string& path) {
+  auto options = envelope.find("options");
+  for (std::string_view name : {"delay_until", "scheduled_at", "expires_at"}) {
+    bool inside = options && options->find(name) && !options->find(name)->is_null();
+    auto beside = envelope.find(name);
+    if (inside || (beside && !beside->is_null()))
+      return Error{ErrorCode::InvalidContent,
+                   std::string(name) + " cannot stand in a cron's job: it is pushed when it is due",
+                   {{path + ".options." + std::string(name), "is not allowed here"}}};
+  }
+  if (auto id = envelope.find("id"); id && !id->is_null())
+    return Error{ErrorCode::InvalidContent,
+                 "id cannot stand in a cron's job: every run is a job of its own",
+                 {{path + ".id", "is not allowed here"}}};
+  return ok_status();
+}
+
+}  // namespace
+
+Result<std::string> parse_job_template(const std::string& text, const std::string& path,
+                                       std::string_view cron_name, std::string_view tenant) {
+  PAWL_TRY(json::Doc doc, json::parse(text));
+  if (doc.root().is_object()) PAWL_TRY_DO(refuse_fixed_members(doc.root(), path));
+  EnvelopeRules rules{.now_ms = 0, .tenant = tenant, .cron_name = cron_name};
+  PAWL_TRY(NewJob job, parse_job(doc.root(), rules, path));
+  return codec::encoded(job);
+}
+
+namespace {
+
 constexpr std::pair<std::string_view, CronOverlap> kOverlaps[] = {
     {"skip", CronOverlap::Skip},
     {"allow", CronOverlap::Allow},
@@ -50,33 +80,11 @@ bool is_printable(std::string_view text) {
   return true;
 }
 
-Status refuse_fixed_members(json::View envelope, const std::string& path) {
-  auto options = envelope.find("options");
-  for (std::string_view name : {"delay_until", "scheduled_at", "expires_at"}) {
-    bool inside = options && options->find(name) && !options->find(name)->is_null();
-    auto beside = envelope.find(name);
-    if (inside || (beside && !beside->is_null()))
-      return Error{ErrorCode::InvalidContent,
-                   std::string(name) + " cannot stand in a cron's job: it is pushed when it is due",
-                   {{path + ".options." + std::string(name), "is not allowed here"}}};
-  }
-  if (auto id = envelope.find("id"); id && !id->is_null())
-    return Error{ErrorCode::InvalidContent,
-                 "id cannot stand in a cron's job: every run is a job of its own",
-                 {{path + ".id", "is not allowed here"}}};
-  return ok_status();
-}
-
 Result<std::string> parse_template(Fields& fields, const std::string& name,
                                    std::string_view tenant) {
   auto given = fields.find("job_template");
   std::string text = given ? std::string(given->raw()) : envelope_of(fields.object());
-  std::string path = given ? "$.job_template" : "$";
-  PAWL_TRY(json::Doc doc, json::parse(text));
-  if (doc.root().is_object()) PAWL_TRY_DO(refuse_fixed_members(doc.root(), path));
-  EnvelopeRules rules{.now_ms = 0, .tenant = tenant, .cron_name = name};
-  PAWL_TRY(NewJob job, parse_job(doc.root(), rules, path));
-  return codec::encoded(job);
+  return parse_job_template(text, given ? "$.job_template" : "$", name, tenant);
 }
 
 Status check_schedule(const CronSpec& cron) {
@@ -131,9 +139,7 @@ Result<CronSpec> parse_cron(const json::Doc& doc, std::string_view name_of_path,
   return cron;
 }
 
-namespace {
-
-void render_template(json::Writer& w, const CronSpec& cron) {
+void render_job_template(json::Writer& w, const CronSpec& cron) {
   NewJob job;
   JobSpecView spec;
   PAWL_CHECK(codec::decode(cron.job, job) && codec::decode(job.spec, spec));
@@ -143,8 +149,6 @@ void render_template(json::Writer& w, const CronSpec& cron) {
   if (!spec.extra.empty()) w.raw(spec.extra);
 }
 
-}  // namespace
-
 void render_cron(json::Writer& w, const Cron& cron) {
   const CronSpec& spec = cron.spec;
   w.begin_object().field("name", queue_of_scoped(spec.name));
@@ -153,9 +157,9 @@ void render_cron(json::Writer& w, const Cron& cron) {
   w.field("timezone", spec.timezone).field("overlap_policy", overlap_name(spec.overlap));
   w.field_bool("enabled", !spec.paused).field("status", spec.paused ? "paused" : "active");
   w.key("job_template").begin_object();
-  render_template(w, spec);
+  render_job_template(w, spec);
   w.end_object();
-  render_template(w, spec);
+  render_job_template(w, spec);
   if (!spec.description.empty()) w.field_raw("description", spec.description);
   if (!spec.paused && cron.next_ms != 0) w.field_time("next_run_at", cron.next_ms);
   if (cron.last_ms != 0) w.field_time("last_run_at", cron.last_ms);

@@ -18,6 +18,12 @@ constexpr size_t kCronNameBytesMax = 255;
 Result<CronSpec> parse_cron(const json::Doc& doc, std::string_view name_of_path,
                             std::string_view tenant);
 
+// A job's envelope → CronSpec::job, with the same refusals. path: where it stands in the request.
+Result<std::string> parse_job_template(const std::string& text, const std::string& path,
+                                       std::string_view cron_name, std::string_view tenant);
+// The members of that envelope.
+void render_job_template(json::Writer& w, const CronSpec& cron);
+
 // The entry as one object, in both spellings.
 void render_cron(json::Writer& w, const Cron& cron);
 

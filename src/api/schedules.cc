@@ -1,0 +1,192 @@
+// /v1/schedules: runs of definitions, and jobs, started by the clock.
+#include "api/schedules.h"
+
+#include "api/app.h"
+#include "api/body.h"
+#include "api/definition_faults.h"
+#include "api/paging.h"
+#include "api/routes.h"
+#include "api/schedule_body.h"
+#include "base/quote.h"
+#include "http/url.h"
+#include "kernel/cron_jobs.h"
+#include "kernel/script_commands.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kSchedulesMax = 10'000;
+
+Error no_such(std::string_view key) {
+  return {ErrorCode::NotFound, "schedule " + quoted(schedule_name(key)) + " not found"};
+}
+
+std::string body_of(const State& state, const Cron& cron) {
+  std::string body;
+  json::Writer w(body);
+  render_schedule(w, state, cron);
+  return body;
+}
+
+bool has_room(const State& state, size_t more) {
+  size_t count = 0;
+  state.each_cron([&](const Cron&) { return ++count < kSchedulesMax; });
+  return count + more <= kSchedulesMax;
+}
+
+Result<http::Response> put_decided(Frame& frame, const CronSpec& spec) {
+  const State& state = frame.state();
+  StoredDefinition stored;
+  if (!spec.definition.empty() &&
+      find_definition(state, spec.definition, spec.version, stored) == nullptr)
+    return Error{ErrorCode::InvalidContent,
+                 "definition " + quoted(spec.definition) +
+                     (spec.version.empty() ? "" : " version " + quoted(spec.version)) +
+                     " not found",
+                 {{"$.definition", "is not known"}}};
+  const Cron* existing = state.find_cron(spec.name);
+  if (existing != nullptr && existing->spec.source == CronSource::Trigger)
+    return Error{ErrorCode::Conflict, "schedule " + quoted(schedule_name(spec.name)) +
+                                          " belongs to its definition; change its triggers"};
+  if (existing == nullptr && !has_room(state, 1))
+    return Error{ErrorCode::Overloaded, "the server has as many schedules as it may hold"};
+  PAWL_TRY(bool created, put_cron(frame, spec));
+  http::Response response =
+      json_response(Surface::V1, created ? 201 : 200, body_of(state, *state.find_cron(spec.name)));
+  if (created)
+    response.headers.emplace_back(
+        "Location", "/v1/schedules/" + http::percent_encode(schedule_name(spec.name)));
+  return response;
+}
+
+void put(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  refuse_unknown(call, fields,
+                 {"name", "definition", "job", "version", "inputs", "cron", "every", "at",
+                  "timezone", "overlap", "jitter", "paused", "description"});
+  auto spec = parse_schedule(fields, call.tenant);
+  if (!spec.ok()) return call.fail(spec.error());
+  app.decide(std::move(call), [spec = *spec](Frame& frame) { return put_decided(frame, spec); });
+}
+
+void list(App& app, Call&& call) {
+  auto page = parse_page(call);
+  if (!page.ok()) return call.fail(page.error());
+  std::string tenant = call.tenant;
+  std::string definition = call.query("definition");
+  app.decide(std::move(call),
+             [page = *page, tenant, definition](Frame& frame) -> Result<http::Response> {
+               PAWL_TRY(PageWindow window, PageWindow::open(page));
+               std::string body;
+               json::Writer w(body);
+               w.begin_object().key("schedules").begin_array();
+               frame.state().each_cron([&](const Cron& cron) {
+                 const CronSpec& spec = cron.spec;
+                 bool wanted = spec.source != CronSource::Cron &&
+                               (tenant.empty() || tenant_of_scoped(spec.name) == tenant) &&
+                               (definition.empty() || spec.definition == definition);
+                 if (wanted && window.takes(spec.name)) render_schedule(w, frame.state(), cron);
+                 return true;
+               });
+               w.end_array();
+               write_pagination(w, page, window.end());
+               w.end_object();
+               return json_response(Surface::V1, 200, std::move(body));
+             });
+}
+
+// Calls about one that exists. act changes it; the answer shows it as it is then.
+template <class Act>  // Status act(Frame&, const std::string& key)
+void one(App& app, Call&& call, Act act) {
+  std::string key = schedule_key(call.tenant, call.params[0]);
+  app.decide(std::move(call), [key, act](Frame& frame) -> Result<http::Response> {
+    if (frame.state().find_cron(key) == nullptr) return no_such(key);
+    PAWL_TRY_DO(act(frame, key));
+    return json_response(Surface::V1, 200, body_of(frame.state(), *frame.state().find_cron(key)));
+  });
+}
+
+void get(App& app, Call&& call) {
+  one(app, std::move(call), [](Frame&, const std::string&) { return ok_status(); });
+}
+void pause(App& app, Call&& call) {
+  one(app, std::move(call),
+      [](Frame& f, const std::string& key) { return pause_cron(f, key, true); });
+}
+void resume(App& app, Call&& call) {
+  one(app, std::move(call),
+      [](Frame& f, const std::string& key) { return pause_cron(f, key, false); });
+}
+
+void remove(App& app, Call&& call) {
+  std::string key = schedule_key(call.tenant, call.params[0]);
+  app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
+    if (!delete_cron(frame, key).ok()) return no_such(key);
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().field("name", schedule_name(key)).field_bool("deleted", true).end_object();
+    return json_response(Surface::V1, 200, std::move(body));
+  });
+}
+
+void trigger(App& app, Call&& call) {
+  std::string key = schedule_key(call.tenant, call.params[0]);
+  app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
+    if (frame.state().find_cron(key) == nullptr) return no_such(key);
+    PAWL_TRY(CronStarted begun, start_cron(frame, key));
+    std::string body;
+    json::Writer w(body);
+    w.begin_object();
+    if (!begun.run.is_nil()) w.key("run_id").uuid(begun.run);
+    if (!begun.job.is_nil()) w.key("job_id").uuid(begun.job);
+    w.key("schedule");
+    render_schedule(w, frame.state(), *frame.state().find_cron(key));
+    w.end_object();
+    return json_response(Surface::V1, 201, std::move(body));
+  });
+}
+
+}  // namespace
+
+Status put_triggers(Frame& frame, const std::string& definition, const std::string& tenant,
+                    const std::vector<CronSpec>& triggers) {
+  const State& state = frame.state();
+  for (const CronSpec& spec : triggers) {
+    const Cron* existing = state.find_cron(spec.name);
+    if (existing != nullptr && existing->spec.source != CronSource::Trigger)
+      return Error{ErrorCode::Conflict, "a schedule named " + quoted(schedule_name(spec.name)) +
+                                            " is there already and is none of this definition"};
+    if (spec.at_ms != 0 && spec.at_ms <= frame.now_ms() && existing == nullptr)
+      return Error{ErrorCode::InvalidContent,
+                   "triggers: " + spec.expression + " has passed already"};
+  }
+  if (!triggers.empty() && !has_room(state, triggers.size()))
+    return Error{ErrorCode::Overloaded, "the server has as many schedules as it may hold"};
+  for (CronSpec spec : triggers) {
+    const Cron* existing = state.find_cron(spec.name);
+    if (existing != nullptr) spec.paused = spec.paused || existing->spec.paused;
+    (void)put_cron(frame, std::move(spec));  // a single time that has passed stays as it is
+  }
+  for (size_t i = triggers.size(); i < kTriggersMax; ++i) {
+    std::string key = schedule_key(tenant, trigger_name(definition, i));
+    const Cron* cron = state.find_cron(key);
+    if (cron == nullptr) break;
+    if (cron->spec.source == CronSource::Trigger) (void)delete_cron(frame, key);
+  }
+  return ok_status();
+}
+
+void add_schedule_routes(Router& router) {
+  constexpr Surface kV1 = Surface::V1;
+  router.add({"GET", "/v1/schedules", Scope::Read, kV1, list});
+  router.add({"POST", "/v1/schedules", Scope::Write, kV1, put});
+  router.add({"GET", "/v1/schedules/{name}", Scope::Read, kV1, get});
+  router.add({"DELETE", "/v1/schedules/{name}", Scope::Write, kV1, remove});
+  router.add({"POST", "/v1/schedules/{name}/pause", Scope::Operate, kV1, pause});
+  router.add({"POST", "/v1/schedules/{name}/resume", Scope::Operate, kV1, resume});
+  router.add({"POST", "/v1/schedules/{name}/trigger", Scope::Write, kV1, trigger});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,46 @@
+// How many runs of definitions are at work: follows every ScriptMoved.
+#include "kernel/script_admission.h"
+
+namespace pawl {
+
+void State::count_run(const ScriptMoved& event, Stamp stamp) {
+  bool was = event.from == ScriptStatus::Active;
+  bool is = event.to == ScriptStatus::Active;
+  if (was == is) return;
+  count_at_gate(definition_gate(event.definition), is, stamp);
+  if (!event.nested) count_at_gate(server_gate(), is, stamp);
+}
+
+// A count of zero has no row. Its events may then be folded again from any place before it became
+// zero: taking away from nothing is nothing, and every such path ends at zero where this one did.
+void State::count_at_gate(const std::string& gate, bool one_more, Stamp stamp) {
+  Doc* doc = resident_doc(DocKind::RunCount, gate);
+  if (doc == nullptr) {
+    if (!one_more) return;
+    auto fresh = std::make_unique<Doc>();
+    fresh->doc_kind = DocKind::RunCount;
+    fresh->key = gate;
+    doc = docs_.emplace(doc_key(DocKind::RunCount, gate), std::move(fresh)).first->second.get();
+  }
+  if (doc->version >= stamp.sequence) return;
+  RunCount count;
+  if (!doc->deleted) (void)codec::decode(doc->value, count);
+  if (!one_more && count.active == 0) return;
+  count.active += one_more ? 1 : UINT64_MAX;
+  changed(*doc, stamp);
+  doc->deleted = count.active == 0;
+  doc->value = doc->deleted ? "" : codec::encoded(count);
+  doc->put_ms = stamp.time_ms;
+  if (!one_more && find_doc(DocKind::RunGate, gate) != nullptr) gate_looks_.insert(gate);
+}
+
+// A gate at which runs wait is worth a look when it was put, whatever changed.
+void State::gate_changed(const Doc& gate) {
+  if (gate.deleted) {
+    gate_looks_.erase(gate.key);
+  } else {
+    gate_looks_.insert(gate.key);
+  }
+}
+
+}  // namespace pawl
