@@ -129,7 +129,7 @@ class World:
             if "enum" in part:
                 self.knobs["input:" + prefix + name] = list(part["enum"])
             elif part.get("type") == "boolean":
-                self._knob("input:" + prefix + name, True, False)
+                self.knobs["input:" + prefix + name] = [True, False]
             elif part.get("type") == "object":
                 self._knobs_of_schema(part, prefix + name + ".")
 
