@@ -38,7 +38,7 @@ constexpr Named<Strategy> kOnFailures[] = {{"fail", Strategy::Fail},
                                            {"skip", Strategy::Skip},
                                            {"rollback", Strategy::Rollback}};
 
-RetryPolicy exponential(uint32_t max) { return {max, Backoff::Exponential, 1000, 60'000, 2.0}; }
+RetryPolicy exponential(uint32_t max) { return {max, Backoff::Exponential, 1000, 60'000, 2000}; }
 
 RetryPolicy usual(uint32_t max) {
   RetryPolicy policy = exponential(max);
