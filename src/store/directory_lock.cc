@@ -8,11 +8,16 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 namespace pawl {
 namespace {
+
+constexpr int kTriesMax = 100;
+constexpr useconds_t kPauseUs = 20'000;
 
 Error failed(const std::string& path, std::string_view doing, int code) {
   return Error{ErrorCode::StoreFailed,
@@ -43,6 +48,21 @@ std::string holder(int fd) {
   return pid.empty() ? "unknown" : pid;
 }
 
+// A process that was killed may leave the lock to a child of its own that has not yet become
+// another program; that passes within moments. One that lives keeps it.
+bool lock_or_outlive(int fd) {
+  for (int tries = 0;; ++tries) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK || tries == kTriesMax) return false;
+    const pid_t pid = static_cast<pid_t>(std::strtol(holder(fd).c_str(), nullptr, 10));
+    if (pid <= 0 || pid == ::getpid() || ::kill(pid, 0) == 0 || errno != ESRCH) {
+      errno = EWOULDBLOCK;
+      return false;
+    }
+    ::usleep(kPauseUs);
+  }
+}
+
 }  // namespace
 
 Result<DirectoryLock> DirectoryLock::acquire(const std::string& directory) {
@@ -51,7 +71,7 @@ Result<DirectoryLock> DirectoryLock::acquire(const std::string& directory) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return failed(path, "opening", errno);
   DirectoryLock lock(fd);
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+  if (!lock_or_outlive(fd)) {
     if (errno != EWOULDBLOCK) return failed(path, "locking", errno);
     return Error{ErrorCode::Unavailable,
                  fmt::format("data directory {} is in use by process {}", directory, holder(fd))};
