@@ -83,7 +83,7 @@ Status run_waiting_definitions(Bench& bench) {
   plan.produce_max = bench.options.waiting_runs;
   PAWL_TRY(const MeasuredFlow filled, measure_flow(*server.process, "waiting-definitions", plan));
   bench.report.add(filled.row);
-  std::this_thread::sleep_for(kSettle);
+  std::this_thread::sleep_for(5 * kSettle);  // until rows are written and memory is given back
   PAWL_TRY(const ProcessStat full, process_stat(server.process->pid()));
   bench.report.add(Figure{"waiting-definitions.rss_mib_added",
                           static_cast<double>(full.rss_bytes - empty.rss_bytes) / (1 << 20),

@@ -275,7 +275,7 @@ void State::settle_run(Run& run) {
   }
   if (run.due_ms() != 0) timers_.settled({run.due_ms(), TimerKind::Run, run.id});
   // Nothing will move it soon: a hundred thousand runs that wait are to cost disk, not memory.
-  if (run.script && run.script->busy == 0) return runs_.erase(run.id);
+  if (run.script && run.script->effects.empty()) return runs_.erase(run.id);
   clean_runs_.push_newest(run);
 }
 

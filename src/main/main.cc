@@ -106,6 +106,12 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace pawl
 
+// Memory that a burst needed goes back to the system within seconds, also on a server that is idle
+// then.
+extern "C" {
+const char* malloc_conf = "background_thread:true,dirty_decay_ms:2000,muzzy_decay_ms:0";
+}
+
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   return pawl::run(argc, argv);
