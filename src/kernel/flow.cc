@@ -199,8 +199,7 @@ bool Flow::has_begun_since(const Run& in, uint32_t index) const {
 void Flow::take(const End& end) {
   const Run* in = state_.find_run(end.run);
   if (in == nullptr) return;
-  if (in->script)
-    return script_child_ended(frame_, end.run, end.index, outcome_of(state_, end.child));
+  if (in->script) return effect_done(frame_, end.run, end.index, outcome_of(state_, end.child));
   if (!is_callback(end.index) && is_over(in->child(end.index))) return;  // I4: a child ends once
   if (is_callback(end.index) && (callback_generation(end.index) != in->generation ||
                                  (in->callbacks_done & bit(callback_role(end.index))) != 0))

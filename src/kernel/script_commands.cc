@@ -17,7 +17,8 @@ Error no_such_run(const RunId& id) {
 }
 
 Result<std::shared_ptr<const expr::JsonSchema>> compiled_schema(const std::string& text) {
-  static std::map<std::string, std::shared_ptr<const expr::JsonSchema>> cache;  // of pure results
+  // Of pure results. Each engine has its thread, and a process may hold several engines.
+  thread_local std::map<std::string, std::shared_ptr<const expr::JsonSchema>> cache;
   auto at = cache.find(text);
   if (at != cache.end()) return at->second;
   PAWL_TRY(Value schema, Value::parse(text));
@@ -160,11 +161,6 @@ void effect_done(Frame& frame, const RunId& id, uint32_t effect, const StepOutco
   if (run->script->step_of_effect(effect) == nullptr) return;
   if (!outcome.breaker.empty()) note_breaker(frame, *run, effect, outcome);
   ScriptFlow(frame, id).effect_done(effect, outcome);
-}
-
-void script_child_ended(Frame& frame, const RunId& run, uint32_t effect,
-                        const StepOutcome& outcome) {
-  effect_done(frame, run, effect, outcome);
 }
 
 void script_due(Frame& frame, const RunId& run) { ScriptFlow(frame, run).due(); }

@@ -33,7 +33,8 @@ struct StepOutcome {
   bool retryable = false;
   std::string breaker;  // what the attempt counts for; "" = nothing
 };
-// The answer to an effect. One that nobody waits for any more changes nothing (I3).
+// The answer to an effect: of an action, or the end of a job or run that fills the step's place.
+// One that nobody waits for any more changes nothing (I3).
 void effect_done(Frame& frame, const RunId& run, uint32_t effect, const StepOutcome& outcome);
 
 // The newest version that is not removed, or the one named. Null if there is none.
@@ -75,9 +76,6 @@ Status extend_script(Frame& frame, const RunId& run, const std::string& canonica
 
 // A timer of the run has come.
 void script_due(Frame& frame, const RunId& run);
-// A job or run that fills a step's place has come to its end.
-void script_child_ended(Frame& frame, const RunId& run, uint32_t effect,
-                        const StepOutcome& outcome);
 
 // --- what the outside is to do
 

@@ -38,11 +38,6 @@ std::string_view mode_name(plan::ParallelMode mode) {
   return mode == plan::ParallelMode::Race ? "race" : "all";
 }
 
-Value parsed(std::string_view text) {
-  auto value = Value::parse(text.empty() ? "null" : text);
-  return value.ok() ? std::move(value).value() : Value();
-}
-
 }  // namespace
 
 void ScriptFlow::around(const At& at) {
@@ -135,7 +130,7 @@ void ScriptFlow::around_branch(const At& at) {
   if (!condition) return complete(at, last);
   Value::Object output;
   output.set("branch", key);
-  output.set("output", parsed(last));
+  output.set("output", stored_value(last));
   complete(at, Value(std::move(output)).json());
 }
 
@@ -229,7 +224,8 @@ bool ScriptFlow::open_iteration(const At& at) {
   std::string item = "null";
   if (at.step->loop_mode == plan::LoopMode::ForEach) {
     const StepRecord& now = record(at);
-    if (!now.parsed_items) now.parsed_items = std::make_shared<const Value>(parsed(now.items));
+    if (!now.parsed_items)
+      now.parsed_items = std::make_shared<const Value>(stored_value(now.items));
     item = now.parsed_items->as_array()[next].json();
   }
   open_scope(&at, join_path(at.path, plan::iteration_name(next)), at.step->body, true, next, item);
@@ -307,7 +303,7 @@ void ScriptFlow::around_parallel(const At& at) {
     Value::Object output;
     output.set("mode", "race");
     output.set("winner", static_cast<int64_t>(winner));
-    output.set("output", parsed(last_output(*branch(winner))));
+    output.set("output", stored_value(last_output(*branch(winner))));
     return complete(at, Value(std::move(output)).json());
   }
   if (record(at).open > 0) return;
@@ -319,7 +315,7 @@ void ScriptFlow::around_parallel(const At& at) {
                 true);
   }
   Value::Array outputs;
-  for (uint32_t i = 0; i < branches; ++i) outputs.push_back(parsed(last_output(*branch(i))));
+  for (uint32_t i = 0; i < branches; ++i) outputs.push_back(stored_value(last_output(*branch(i))));
   Value::Object data;
   data.set("mode", "all");
   data.set("branches", static_cast<int64_t>(branches));

@@ -432,7 +432,7 @@ void ScriptFlow::finish() {
   looks_.clear();
   JobParent parent = run().parent;
   if (parent.run.is_nil() || end_is_seen_) return;
-  script_child_ended(frame_, parent.run, parent.node, outcome_of_script(script()));
+  pawl::effect_done(frame_, parent.run, parent.node, outcome_of_script(script()));
 }
 
 }  // namespace pawl

@@ -8,14 +8,8 @@
 namespace pawl {
 namespace {
 
-Value parse_or_null(std::string_view text) {
-  if (text.empty()) return Value();
-  auto parsed = Value::parse(text);
-  return parsed.ok() ? std::move(parsed).value() : Value();
-}
-
 std::shared_ptr<const Value> parsed_output(const StepRecord& record) {
-  if (!record.parsed) record.parsed = std::make_shared<const Value>(parse_or_null(record.output));
+  if (!record.parsed) record.parsed = std::make_shared<const Value>(stored_value(record.output));
   return record.parsed;
 }
 
@@ -24,7 +18,7 @@ Value error_value(const StepError& error) {
   object.set("code", error.code);
   object.set("message", error.message);
   if (!error.step.empty()) object.set("step_id", error.step);
-  if (!error.details.empty()) object.set("details", parse_or_null(error.details));
+  if (!error.details.empty()) object.set("details", stored_value(error.details));
   return object;
 }
 
@@ -55,6 +49,12 @@ bool means_any_step(std::string_view text, std::string_view name) {
 }
 
 }  // namespace
+
+Value stored_value(std::string_view json) {
+  if (json.empty()) return Value();
+  auto parsed = Value::parse(json);
+  return parsed.ok() ? std::move(parsed).value() : Value();
+}
 
 expr::ProgramCache& script_programs() {
   static expr::ProgramCache cache;  // of compiled texts: what it holds changes no result
@@ -96,7 +96,7 @@ ScriptScope& ScriptScope::with_error(const StepError& error) {
 ScriptScope& ScriptScope::with_compensating(std::string_view step, std::string_view output) {
   Value::Object object;
   object.set("step", step);
-  object.set("output", parse_or_null(output));
+  object.set("output", stored_value(output));
   compensating_ = std::move(object);
   return *this;
 }
@@ -195,7 +195,7 @@ const Value& ScriptScope::loop() const {
     if (scope == nullptr) break;
     if (scope->iteration) {
       Value::Object object;
-      object.set("item", parse_or_null(scope->item));
+      object.set("item", stored_value(scope->item));
       object.set("index", static_cast<int64_t>(iteration_.value_or(scope->index)));
       loop_ = std::move(object);
       return *loop_;
@@ -217,7 +217,7 @@ const Value& ScriptScope::context() const {
     Value::Object object;
     if (!run_.script->agent_id.empty()) object.set("agent_id", run_.script->agent_id);
     for (const Variable& variable : run_.script->variables)
-      object.set(variable.key, parse_or_null(variable.value));
+      object.set(variable.key, stored_value(variable.value));
     context_ = std::move(object);
   }
   return *context_;
@@ -240,7 +240,7 @@ const Value& ScriptScope::workflow() const {
 const Value& ScriptScope::inputs() const {
   ScriptRun& script = *run_.script;
   if (!script.parsed_inputs) {
-    Value value = parse_or_null(script.inputs);
+    Value value = stored_value(script.inputs);
     if (!value.is_object()) value = Value::Object{};
     script.parsed_inputs = std::make_shared<const Value>(std::move(value));
   }

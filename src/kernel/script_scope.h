@@ -72,6 +72,9 @@ class ScriptScope : public expr::Activation {
 const StepRecord& effective_record(const Scope& scope, const plan::Script& plan,
                                    const StepRecord& record, uint32_t position);
 
+// JSON of our own making; "" is null.
+Value stored_value(std::string_view json);
+
 expr::ProgramCache& script_programs();
 
 // A guard, a condition, the test of a loop.

@@ -6,11 +6,6 @@
 namespace pawl {
 namespace {
 
-Value parsed(std::string_view text) {
-  auto value = Value::parse(text.empty() ? "null" : text);
-  return value.ok() ? std::move(value).value() : Value();
-}
-
 int64_t earlier(int64_t a, int64_t b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
 
 bool fits(const KeptSignal& signal, const std::string& name, const std::string& path,
@@ -200,7 +195,7 @@ bool ScriptFlow::take_kept_signal(const At& at, const std::string& name) {
 void ScriptFlow::signal_arrived(const At& at, const std::string& type, const std::string& payload) {
   Value::Object output;
   output.set("signal", type);
-  output.set("payload", parsed(payload));
+  output.set("payload", stored_value(payload));
   wait_over(at, std::move(output));
 }
 
@@ -232,7 +227,7 @@ void ScriptFlow::begin_decision(const At& at) {
   if (step.has_fallback_choice) context.set("fallback", step.fallback_choice);
   if (!step.target_agent.empty()) context.set("target_agent", step.target_agent);
   for (const Variable& variable : script().variables)
-    if (variable.key == "intent") context.set("workflow_intent", parsed(variable.value));
+    if (variable.key == "intent") context.set("workflow_intent", stored_value(variable.value));
 
   StoredDecision decision;
   decision.run = id_;
@@ -271,7 +266,7 @@ void ScriptFlow::decided(const At& at, const DecisionAnswer& answer, const std::
   Value::Object output;
   output.set("choice", answer.choice);
   output.set("reasoning", answer.reasoning);
-  output.set("data", parsed(answer.data));
+  output.set("data", stored_value(answer.data));
   output.set("resolved_by", answer.resolved_by);
   output.set("resolved_at", format_rfc3339_ms(frame_.now_ms()));
   std::string text = Value(output).json();
