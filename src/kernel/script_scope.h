@@ -3,7 +3,7 @@
 //
 // Names of steps resolve from the innermost list outwards; every step can also be named by its full
 // dotted id. Only steps that the expression's text can mean are looked up (a run may have a hundred
-// thousand); if that fails, everything visible is, so that the message lists what there is.
+// thousand), so the message about an unknown name lists those, not all there are.
 #pragma once
 
 #include <optional>
