@@ -14,6 +14,7 @@ class SimRandom : public Random {
  public:
   explicit SimRandom(uint64_t seed) : state_(mix64(seed)) {}
 
+  void restart(uint64_t seed) { state_ = mix64(seed); }
   uint64_t next() override { return mix64(state_ += kStride); }
   uint64_t below(uint64_t bound) {
     PAWL_CHECK(bound > 0);

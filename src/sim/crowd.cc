@@ -19,13 +19,13 @@ Crowd::Crowd(World& world, SimRandom& random, Verdict& verdict)
 }
 
 void Crowd::send(const std::string& story, const std::function<std::shared_ptr<SimTask>()>& make) {
-  uint64_t luck = calm_ ? 100 : random_.below(100);
-  if (luck < 3) {
+  const FaultMix& mix = world_.mix();
+  if (random_.percent(mix.request_lost)) {
     verdict_.reach(Probe::RequestLost);
     return verdict_.tell(story + " (request lost)");
   }
-  bool twice = luck < 7;
-  bool reply_lost = luck >= 7 && luck < 12;
+  bool twice = random_.percent(mix.request_doubled);
+  bool reply_lost = random_.percent(mix.reply_lost);
   if (twice) verdict_.reach(Probe::RequestDuplicated);
   if (reply_lost) verdict_.reach(Probe::ReplyLost);
   verdict_.tell(story + (twice ? " (sent twice)" : reply_lost ? " (reply lost)" : ""));
@@ -33,8 +33,24 @@ void Crowd::send(const std::string& story, const std::function<std::shared_ptr<S
     std::shared_ptr<SimTask> task = make();
     task->wants_mark = random_.percent(50);
     task->reply_is_lost = reply_lost;
-    world_.submit(task);
+    if (random_.percent(mix.request_late)) {
+      verdict_.reach(Probe::RequestLate);
+      verdict_.tell("it is still on its way");
+      on_the_way_.emplace_back(story, std::move(task));
+    } else {
+      world_.submit(task);
+    }
   }
+}
+
+// In any order: what was sent first may arrive last, and after a crash of who should answer.
+void Crowd::deliver_late() {
+  if (on_the_way_.empty()) return;
+  std::swap(on_the_way_[random_.below(on_the_way_.size())], on_the_way_.back());
+  auto [story, task] = std::move(on_the_way_.back());
+  on_the_way_.pop_back();
+  verdict_.tell(story + " (arrives late)");
+  world_.submit(task);
 }
 
 void Crowd::learn(const JobId& job) {
@@ -212,6 +228,7 @@ void Crowd::document() {
 }
 
 void Crowd::client_acts() {
+  if (random_.percent(10)) return deliver_late();
   uint64_t what = random_.below(100);
   if (what < 30) return push();
   if (what < 38) return create_run();

@@ -62,10 +62,12 @@ class Crowd {
   void finish(Worker& worker);
   void finish_one(Worker& worker, Held& held, bool late);
   void heartbeat(Worker& worker);
+  void lie(const Worker& worker);
   void call(std::string story, std::function<void(Frame&)> kernel_call);
 
   // Sends what `make` makes; the network may lose the request, send it twice or lose the reply.
   void send(const std::string& story, const std::function<std::shared_ptr<SimTask>()>& make);
+  void deliver_late();
   std::shared_ptr<JobTask> job_task(JobOp op, LeaseClaim claim);
   void learn(const JobId& job);
   void activate_all();
@@ -78,6 +80,7 @@ class Crowd {
   std::vector<JobId> known_;
   std::vector<RunId> runs_;
   std::vector<JobId> client_ids_;
+  std::vector<std::pair<std::string, std::shared_ptr<SimTask>>> on_the_way_;
   uint64_t pushed_ = 0;
   uint64_t serial_ = 0;
   bool calm_ = false;

@@ -15,7 +15,7 @@ void Crowd::fetch(Worker& worker) {
   if (random_.percent(50)) task->visibility_ms = random_.between(1, 20'000);
   if (!calm_ && random_.percent(40)) task->wait_ms = random_.between(1, 30'000);
   task->wants_mark = random_.percent(50);
-  task->reply_is_lost = !calm_ && random_.percent(5);
+  task->reply_is_lost = random_.percent(world_.mix().reply_lost);
   if (task->reply_is_lost) verdict_.reach(Probe::ReplyLost);
   task->on_reply = [&worker, raw = task.get(), this] {
     for (const Lease& lease : raw->leases) {
@@ -53,7 +53,7 @@ void Crowd::finish_one(Worker& worker, Held& held, bool late) {
          auto task = job_task(op, claim);
          task->error = error;
          task->sent_before = again;
-         if (late && world_.plants_stale_ack()) task->sent = {claim.job, "", 0};
+         if (late && world_.plants().stale_ack_accepted) task->sent = {claim.job, "", 0};
          return task;
        });
 }
@@ -79,30 +79,49 @@ void Crowd::heartbeat(Worker& worker) {
   });
 }
 
+// About a job that it may not hold: under another's name, with an attempt that never was.
+void Crowd::lie(const Worker& worker) {
+  constexpr JobOp kLies[] = {JobOp::Ack, JobOp::Nack, JobOp::Return, JobOp::Heartbeat};
+  LeaseClaim claim;
+  claim.job = draw_known_job();
+  claim.worker = random_.percent(50) ? worker.name : "nobody";
+  claim.attempt = random_.percent(50) ? static_cast<uint32_t>(random_.below(4)) : ~0u;
+  JobOp op = kLies[random_.below(std::size(kLies))];
+  verdict_.reach(Probe::WorkerLied);
+  send(worker.name + " lies: " + std::string(op_name(op)) + " " + short_name(claim.job) + " as " +
+           claim.worker + ", attempt " + std::to_string(claim.attempt),
+       [&] { return job_task(op, claim); });
+}
+
 void Crowd::worker_acts() {
   Worker& worker = workers_[random_.below(workers_.size())];
-  uint64_t what = random_.below(100);
-  if (what < 35) return fetch(worker);
-  if (what < 80) return finish(worker);
-  if (what < 90) return heartbeat(worker);
-  if (what < 93) {
+  const FaultMix& mix = world_.mix();
+  if (random_.percent(mix.worker_lies)) return lie(worker);
+  if (random_.percent(mix.worker_dies)) {
     verdict_.reach(Probe::WorkerDied);
     verdict_.tell(worker.name + " dies, holding " + std::to_string(worker.held.size()));
     worker.held.clear();
     worker.stalled.clear();
     return;
   }
-  if (worker.held.empty()) return fetch(worker);
-  verdict_.reach(Probe::WorkerStalled);
-  verdict_.tell(worker.name + " stalls, holding " + std::to_string(worker.held.size()));
-  worker.stalled.insert(worker.stalled.end(), worker.held.begin(), worker.held.end());
-  worker.held.clear();
+  if (!worker.held.empty() && random_.percent(mix.worker_stalls)) {
+    verdict_.reach(Probe::WorkerStalled);
+    verdict_.tell(worker.name + " stalls, holding " + std::to_string(worker.held.size()));
+    worker.stalled.insert(worker.stalled.end(), worker.held.begin(), worker.held.end());
+    worker.held.clear();
+    return;
+  }
+  uint64_t what = random_.below(100);
+  if (what < 40) return fetch(worker);
+  if (what < 90) return finish(worker);
+  heartbeat(worker);
 }
 
 // --- the end
 
 void Crowd::open_all_gates() {
   calm_ = true;
+  while (!on_the_way_.empty()) deliver_late();
   for (const auto& [name, cron] : std::map(world_.model().crons())) {
     std::string cron_name = name;
     call("delete cron " + name, [=](Frame& frame) { (void)delete_cron(frame, cron_name).ok(); });

@@ -10,7 +10,7 @@ bool is(uint8_t space, Space wanted) { return space == static_cast<uint8_t>(want
 
 }  // namespace
 
-Result<std::unique_ptr<SimStore>> SimStore::open(SimDisk& disk, const StorePlants& plants,
+Result<std::unique_ptr<SimStore>> SimStore::open(SimDisk& disk, const Plants& plants,
                                                  Verdict& verdict) {
   disk.disk->fault = [&disk](uint64_t) { return disk.next_fault; };
   PAWL_TRY(std::unique_ptr<Store> store, open_memory(disk.disk));

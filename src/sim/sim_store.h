@@ -7,19 +7,11 @@
 #include <memory>
 #include <string>
 
+#include "sim/plants.h"
 #include "sim/verdict.h"
 #include "store/memory_store.h"
 
 namespace pawl::sim {
-
-// Planted bugs below the engine, each of which a checker must find.
-struct StorePlants {
-  bool drop_last_batch = false;  // the latest commit was only said to be durable
-  bool skip_event = false;       // recovery misses one event
-  bool lose_due_rows = false;    // a timer's row is not written
-  bool lose_ready_rows = false;  // a waiting job's row is not written
-  bool torn_batch = false;       // a failed commit leaves its rows without its record
-};
 
 // What outlives a crash.
 struct SimDisk {
@@ -31,7 +23,7 @@ struct SimDisk {
 
 class SimStore : public Store {
  public:
-  static Result<std::unique_ptr<SimStore>> open(SimDisk& disk, const StorePlants& plants,
+  static Result<std::unique_ptr<SimStore>> open(SimDisk& disk, const Plants& plants,
                                                 Verdict& verdict);
   ~SimStore() override;
 
@@ -56,14 +48,14 @@ class SimStore : public Store {
   void watch_reads(bool watch) { watching_ = watch; }
 
  private:
-  SimStore(SimDisk& disk, std::unique_ptr<Store> store, const StorePlants& plants, Verdict& verdict)
+  SimStore(SimDisk& disk, std::unique_ptr<Store> store, const Plants& plants, Verdict& verdict)
       : disk_(disk), store_(std::move(store)), plants_(plants), verdict_(verdict) {}
   bool read_fails();
   Status write_held();
 
   SimDisk& disk_;
   std::unique_ptr<Store> store_;
-  StorePlants plants_;
+  Plants plants_;
   Verdict& verdict_;
   bool watching_ = false;
   std::optional<Batch> held_;  // planted: said to be durable, and not

@@ -2,6 +2,7 @@
 // are entered.
 #include <gtest/gtest.h>
 
+#include "sim/plants.h"
 #include "sim/simulation.h"
 
 namespace pawl::sim {
@@ -52,49 +53,19 @@ TEST(Simulation, AnUnknownPlantIsRefused) {
   EXPECT_EQ(report.what, "no such plant: daisy");
 }
 
-struct Planted {
-  const char* plant;
-  const char* checkers;  // those that may find it first
-};
-
-class PlantedBug : public testing::TestWithParam<Planted> {};
+class PlantedBug : public testing::TestWithParam<PlantInfo> {};
 
 TEST_P(PlantedBug, IsFound) {
   for (uint64_t seed = 1; seed <= kSeedsPerPlant; ++seed) {
-    SimReport report = run_simulation({.seed = seed, .plant = GetParam().plant});
+    SimReport report = run_simulation({.seed = seed, .plant = std::string(GetParam().name)});
     if (report.ok) continue;
-    EXPECT_NE(std::string(GetParam().checkers).find(report.checker), std::string::npos)
-        << story(seed, report);
+    EXPECT_NE(GetParam().checkers.find(report.checker), std::string::npos) << story(seed, report);
     return;
   }
-  FAIL() << GetParam().plant << " was not found in " << kSeedsPerPlant << " seeds";
+  FAIL() << GetParam().name << " was not found in " << kSeedsPerPlant << " seeds";
 }
-
-constexpr Planted kPlanted[] = {
-    {"drop_last_batch", "I1 acknowledged, I1 state"},
-    {"skip_event", "I1 acknowledged, I1 state, I2 replay, count, cron, index"},
-    {"lose_due_rows", "index, I7 timers, liveness"},
-    {"lose_ready_rows", "index, model fetch, order, liveness"},
-    {"torn_batch", "I1 state, count, I2 replay"},
-    {"release_before_commit", "I3 release"},
-    {"ignore_failed_commit", "I3 release"},
-    {"fetch_reply_twice", "I6 lease"},
-    {"stale_ack_accepted", "I6 lease"},
-    {"callback_twice", "I4 callback"},
-    {"retry_counted", "I4 fan-in"},
-    {"cancelled_member_lost", "I4 fan-in, I4 advance, count"},
-    {"advance_before_commit", "I3 release, I6 lease"},
-    {"frozen_clock", "I7 timers, liveness"},
-};
-INSTANTIATE_TEST_SUITE_P(Simulation, PlantedBug, testing::ValuesIn(kPlanted),
-                         [](const auto& planted) { return std::string(planted.param.plant); });
-
-// A plant that no test knows proves nothing.
-TEST(Simulation, EveryPlantIsTested) {
-  std::vector<std::string_view> tested;
-  for (const Planted& planted : kPlanted) tested.emplace_back(planted.plant);
-  EXPECT_EQ(tested, plants());
-}
+INSTANTIATE_TEST_SUITE_P(Simulation, PlantedBug, testing::ValuesIn(all_plants()),
+                         [](const auto& plant) { return std::string(plant.param.name); });
 
 }  // namespace
 }  // namespace pawl::sim

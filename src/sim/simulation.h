@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,9 @@ struct SimOptions {
   uint64_t seed = 1;
   size_t steps = 300;
   bool trace = false;      // print the story as it happens
-  std::string plant = {};  // a bug to plant, one of plants(); empty: none
+  std::string plant = {};  // a bug to plant, a name of plants.def; empty: none
+  // Of these steps only, whose draws are what they were among the others: for shrinking a story.
+  std::optional<std::vector<uint32_t>> only = {};
 };
 
 struct SimReport {
@@ -24,14 +27,13 @@ struct SimReport {
   std::string what;        // how
   std::string last_lines;  // the end of the story
   uint64_t trace_hash = 0;
+  uint32_t steps_done = 0;  // up to the one that broke it
   uint64_t jobs = 0;
+  uint64_t runs = 0;
   uint64_t events = 0;
   uint64_t crashes = 0;
   ProbeCounts probes{};
 };
-
-// Bugs that can be planted to test the checkers.
-const std::vector<std::string_view>& plants();
 
 // An unknown plant is refused as a failed report.
 SimReport run_simulation(const SimOptions& options);

@@ -32,11 +32,12 @@ CoreConfig World::draw_config(SimRandom& random) {
   return config;
 }
 
-World::World(SimRandom& random, Verdict& verdict, const WorldPlants& plants)
+World::World(SimRandom& random, Verdict& verdict, const Plants& plants, const FaultMix& mix)
     : random_(random),
       core_random_(random.next()),
       verdict_(verdict),
       plants_(plants),
+      mix_(mix),
       config_(draw_config(random)),
       clock_(kStartMs),
       model_(verdict),
@@ -224,7 +225,7 @@ void World::crash() {
 bool World::try_open() {
   core_.reset();
   store_.reset();
-  auto store = SimStore::open(disk_, plants_.store, verdict_);
+  auto store = SimStore::open(disk_, plants_, verdict_);
   PAWL_CHECK(store.ok());
   store_ = std::move(*store);
   auto core = Core::open(*store_, config_, clock_, core_random_);
@@ -240,7 +241,7 @@ bool World::try_open() {
 void World::reopen() {
   fetches_.clear();
   if (verdict_.failed()) return;
-  for (int i = 0; !calm_ && i < 2 && random_.percent(25); ++i) {
+  for (int i = 0; i < 2 && random_.percent(mix_.recovery_fails); ++i) {
     disk_.reads_until_fault = 1 + random_.below(20);
     bool opened = try_open();
     disk_.reads_until_fault = 0;

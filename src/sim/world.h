@@ -11,28 +11,20 @@
 #include "engine/core.h"
 #include "sim/audit.h"
 #include "sim/chance.h"
+#include "sim/fault_mix.h"
+#include "sim/plants.h"
 #include "sim/sim_store.h"
-#include "sim/simulation.h"
 #include "sim/tasks.h"
 
 namespace pawl::sim {
 
-struct WorldPlants {
-  StorePlants store;
-  bool release_before_commit = false;
-  bool ignore_failed_commit = false;
-  bool fetch_reply_twice = false;
-  bool stale_ack_accepted = false;
-  bool frozen_clock = false;
-  bool callback_twice = false;
-  bool retry_counted = false;
-  bool cancelled_member_lost = false;
-  bool advance_before_commit = false;
-};
-
 class World {
  public:
-  World(SimRandom& random, Verdict& verdict, const WorldPlants& plants);
+  World(SimRandom& random, Verdict& verdict, const Plants& plants, const FaultMix& mix);
+
+  // What the engine draws by chance depends on the seed and the step alone, so that a story with
+  // some of its steps left out stays much the same.
+  void begin_step(uint64_t step_seed) { core_random_.restart(step_seed); }
 
   // --- what the crowd does
   void submit(const std::shared_ptr<SimTask>& task);
@@ -50,7 +42,7 @@ class World {
   // Compares all there is with the journal. `thorough` also walks the indexes, and restarts.
   void audit(bool thorough);
   // From now on nothing fails any more.
-  void calm_down() { calm_ = true; }
+  void calm_down() { mix_ = FaultMix::none(); }
 
   Desk& desk() { return desk_; }
   const JournalModel& model() const { return model_; }
@@ -58,7 +50,8 @@ class World {
   bool in_flight() const { return in_flight_.has_value(); }
   bool is_durable() const { return in_flight_ && in_flight_->durable; }
   bool wants_commit() const { return core_->wants_commit(); }
-  bool plants_stale_ack() const { return plants_.stale_ack_accepted; }
+  const Plants& plants() const { return plants_; }
+  const FaultMix& mix() const { return mix_; }
   uint64_t crashes() const { return crashes_; }
   uint64_t life() const { return life_; }  // changes with every restart
 
@@ -84,7 +77,8 @@ class World {
   SimRandom& random_;
   SimRandom core_random_;
   Verdict& verdict_;
-  WorldPlants plants_;
+  const Plants plants_;
+  FaultMix mix_;
   CoreConfig config_;
   SimClock clock_;
   SimDisk disk_;
@@ -96,7 +90,6 @@ class World {
   std::unique_ptr<Core> core_;
   std::optional<InFlight> in_flight_;
   std::vector<std::weak_ptr<FetchTask>> fetches_;  // not yet answered
-  bool calm_ = false;
   uint64_t crashes_ = 0;
   uint64_t life_ = 0;
 };

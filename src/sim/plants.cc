@@ -1,0 +1,14 @@
+#include "sim/plants.h"
+
+namespace pawl::sim {
+
+std::span<const PlantInfo> all_plants() {
+  static constexpr PlantInfo kPlants[] = {
+#define PAWL_PLANT(name, what, checkers) {#name, what, checkers, &Plants::name},
+#include "sim/plants.def"
+#undef PAWL_PLANT
+  };
+  return kPlants;
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,24 @@
+// The planted bugs of plants.def, one flag each. Whatever part of the simulator holds a bug asks
+// its flag; the engine itself knows nothing of them.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace pawl::sim {
+
+struct Plants {
+#define PAWL_PLANT(name, what, checkers) bool name = false;
+#include "sim/plants.def"
+#undef PAWL_PLANT
+};
+
+struct PlantInfo {
+  std::string_view name;
+  std::string_view what;
+  std::string_view checkers;  // those that may find it first
+  bool Plants::*flag;
+};
+std::span<const PlantInfo> all_plants();
+
+}  // namespace pawl::sim
