@@ -8,7 +8,7 @@
 namespace pawl::sim {
 
 struct Plants {
-#define PAWL_PLANT(name, what, checkers) bool name = false;
+#define PAWL_PLANT(name, what, checkers, ...) bool name = false;
 #include "sim/plants.def"
 #undef PAWL_PLANT
 };
@@ -18,6 +18,7 @@ struct PlantInfo {
   std::string_view what;
   std::string_view checkers;  // those that may find it first
   bool Plants::*flag;
+  std::string_view store = {};  // the one it lives in; empty: any
 };
 std::span<const PlantInfo> all_plants();
 
