@@ -30,7 +30,7 @@ int wait_for_readers(void*, int tries) {
 Checkpointer::Checkpointer(Connection connection, uint64_t frame_bytes, CheckpointLimits limits)
     : connection_(std::move(connection)), frame_bytes_(frame_bytes), limits_(limits) {
   PAWL_CHECK(limits.start_bytes <= limits.max_bytes);  // or a commit would wait for a thread asleep
-  thread_ = std::thread([this] { run(); });
+  if (!limits.in_commit) thread_ = std::thread([this] { run(); });
 }
 
 Checkpointer::~Checkpointer() {
@@ -39,7 +39,7 @@ Checkpointer::~Checkpointer() {
     stop_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 Status Checkpointer::begin_commit() {
@@ -60,7 +60,14 @@ void Checkpointer::end_commit(std::optional<uint64_t> wal_bytes) {
     if (wal_bytes) wal_bytes_ = *wal_bytes;
     wake = gate_closed_ || wal_bytes_ >= limits_.start_bytes;
   }
+  if (wake && limits_.in_commit) return run_here();
   if (wake) changed_.notify_all();
+}
+
+void Checkpointer::run_here() {
+  if (passive_rounds()) finish();
+  std::lock_guard lock(mutex_);
+  pinned_ = wal_bytes_ >= limits_.max_bytes;  // by a reader, which only ends after this commit
 }
 
 uint64_t Checkpointer::wal_bytes() const {

@@ -32,11 +32,11 @@ struct Writer {
 
 class SqliteStore : public Store {
  public:
-  SqliteStore(DirectoryLock lock, std::string path, SqliteOptions options)
+  SqliteStore(std::optional<DirectoryLock> lock, std::string path, SqliteOptions options)
       : lock_(std::move(lock)),
         path_(std::move(path)),
         options_(std::move(options)),
-        vfs_(options_.fault),
+        vfs_(options_.fault, options_.base_vfs.empty() ? "unix" : options_.base_vfs),
         readers_(path_, vfs_.name(), options_.readers_kept) {}
 
   ~SqliteStore() override {
@@ -77,7 +77,7 @@ class SqliteStore : public Store {
 
   // Members die in reverse order: readers, then the writer, which is the last connection and so
   // moves the log into the database, then the VFS they used, then the lock.
-  const DirectoryLock lock_;
+  const std::optional<DirectoryLock> lock_;
   const std::string path_;
   const SqliteOptions options_;
   SqliteVfs vfs_;
@@ -104,12 +104,13 @@ Status SqliteStore::open() {
 
 Status SqliteStore::open_writer() {
   // SQLite would create it readable for all; the log takes over the database's mode.
-  const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) {
+  const bool real = options_.base_vfs.empty();
+  const int fd = real ? ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+  if (real && fd < 0) {
     return Error{ErrorCode::StoreFailed,
                  fmt::format("opening {}: {}", path_, std::generic_category().message(errno))};
   }
-  ::close(fd);
+  if (real) ::close(fd);
   PAWL_TRY(writer_.connection,
            Connection::open(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs_.name()));
   Connection& db = writer_.connection;
@@ -297,7 +298,11 @@ StoreStats SqliteStore::stats() const {
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& directory, SqliteOptions options) {
-  PAWL_TRY(DirectoryLock lock, DirectoryLock::acquire(directory));
+  std::optional<DirectoryLock> lock;
+  if (options.base_vfs.empty()) {
+    PAWL_TRY(DirectoryLock taken, DirectoryLock::acquire(directory));
+    lock.emplace(std::move(taken));
+  }
   auto store =
       std::make_unique<SqliteStore>(std::move(lock), directory + "/pawl.db", std::move(options));
   PAWL_TRY_DO(store->open());

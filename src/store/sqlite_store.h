@@ -24,6 +24,9 @@ struct SqliteOptions {
   uint64_t page_bytes = 8192;                 // of a new database; an existing one keeps its own
   uint64_t cache_bytes = uint64_t{64} << 20;  // of the writer
   size_t readers_kept = 8;
+  // A VFS that the caller has registered, in place of the disk. Nothing outside of it is touched:
+  // no directory is made, and no lock file taken.
+  std::string base_vfs = {};
   DiskFault fault;  // tests only
 };
 

@@ -163,16 +163,16 @@ std::string next_name() {
   return "pawl-" + std::to_string(++count);
 }
 
-sqlite3_vfs* unix_vfs() {
-  sqlite3_vfs* base = sqlite3_vfs_find("unix");
+sqlite3_vfs* find_vfs(const std::string& name) {
+  sqlite3_vfs* base = sqlite3_vfs_find(name.c_str());
   PAWL_CHECK(base != nullptr && base->iVersion >= 2);
   return base;
 }
 
 }  // namespace
 
-SqliteVfs::SqliteVfs(DiskFault fault)
-    : name_(next_name()), fault_(std::move(fault)), base_(unix_vfs()), vfs_{} {
+SqliteVfs::SqliteVfs(DiskFault fault, const std::string& base)
+    : name_(next_name()), fault_(std::move(fault)), base_(find_vfs(base)), vfs_{} {
   vfs_.iVersion = 2;
   vfs_.szOsFile = static_cast<int>(sizeof(ShimFile)) + base_->szOsFile;
   vfs_.mxPathname = base_->mxPathname;

@@ -1,4 +1,4 @@
-// SqliteVfs: a thin layer over SQLite's own unix VFS that counts and times every sync, and can make
+// SqliteVfs: a thin layer over SQLite's own unix VFS (or another, a simulated disk) that counts and times every sync, and can make
 // a chosen write, truncate or sync fail. One per store, so that counters and faults are the store's
 // own.
 //
@@ -34,7 +34,8 @@ class SqliteVfs {
  public:
   static constexpr size_t kSyncWindow = 1024;
 
-  explicit SqliteVfs(DiskFault fault);
+  // `base` names a registered VFS, which must outlive this one.
+  explicit SqliteVfs(DiskFault fault, const std::string& base = "unix");
   ~SqliteVfs();
   SqliteVfs(const SqliteVfs&) = delete;
   SqliteVfs& operator=(const SqliteVfs&) = delete;
