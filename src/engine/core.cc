@@ -100,6 +100,16 @@ void Core::decide(TaskPtr task) {
   wake_parked();
 }
 
+bool Core::look(Task& task) {
+  advance_clock();
+  {
+    Frame frame(state_, record_, now_ms_, random_.next());
+    (void)task.decide(frame, true);
+  }
+  state_.evict();
+  return record_.empty() && !cold_.failed();
+}
+
 bool Core::tick() {
   advance_clock();
   fire_due();

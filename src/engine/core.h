@@ -75,6 +75,10 @@ class Core {
   void committed(const SealedBatch& sealed);
   static void release(SealedBatch& sealed);
   static void refuse(SealedBatch& sealed, const Error& error);
+  // Decides a task that only reads, without letting anything fall due: for a core that cannot be
+  // committed. False if it could not be read for it, or if the task emitted after all: then the
+  // core must be thrown away.
+  bool look(Task& task);
   std::vector<TaskPtr> take_parked() { return parked_.take_all(); }
 
   const State& state() const { return state_; }

@@ -16,19 +16,22 @@ constexpr size_t kInPlaceTasksMax =
 Result<std::unique_ptr<Engine>> Engine::start(Store& store, const EngineConfig& config,
                                               Clock& clock, Random& random) {
   PAWL_TRY(std::unique_ptr<Core> core, Core::open(store, config.core, clock, random));
-  std::unique_ptr<Engine> engine(new Engine(config, std::move(core), store, clock));
+  std::unique_ptr<Engine> engine(new Engine(config, std::move(core), store, clock, random));
   engine->committer_ = std::thread([raw = engine.get()] { raw->run_committer(); });
   engine->thread_ = std::thread([raw = engine.get()] { raw->run(); });
   return engine;
 }
 
-Engine::Engine(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock)
+Engine::Engine(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock,
+               Random& random)
     : config_(config),
       core_(std::move(core)),
       store_(store),
       clock_(clock),
-      recovery_(core_->recovery()) {
-  stats_.journal_head = core_->journal_head();
+      random_(random),
+      recovery_(core_->recovery()),
+      published_(core_->journal_head()) {
+  stats_.journal_head = published_;
 }
 
 Engine::~Engine() { stop(); }
@@ -36,7 +39,7 @@ Engine::~Engine() { stop(); }
 Status Engine::submit(TaskPtr task) {
   {
     std::lock_guard lock(mutex_);
-    if (failure_) return *failure_;
+    if (failure_ && !task->only_reads()) return *failure_;
     if (stopping_) return Error{ErrorCode::Unavailable, "the server is stopping"};
     if (inputs_.size() >= config_.inputs_max)
       return Error{ErrorCode::Overloaded, "too many requests are waiting; try again shortly"};
@@ -51,24 +54,31 @@ void Engine::submit(std::vector<TaskPtr>& tasks) {
   if (tasks.empty()) return;
   std::optional<Error> refusal;
   bool wake = false;
-  size_t taken = 0;
+  auto refused = tasks.begin();
   {
     std::lock_guard lock(mutex_);
-    if (failure_) {
-      refusal = failure_;
-    } else if (stopping_) {
+    if (stopping_) {
       refusal = Error{ErrorCode::Unavailable, "the server is stopping"};
     } else {
-      taken =
-          std::min(tasks.size(), config_.inputs_max - std::min(inputs_.size(), config_.inputs_max));
-      inputs_.insert(inputs_.end(), tasks.begin(), tasks.begin() + static_cast<ptrdiff_t>(taken));
-      if (taken < tasks.size())
+      refused = failure_
+                    ? std::stable_partition(tasks.begin(), tasks.end(),
+                                            [](const TaskPtr& task) { return task->only_reads(); })
+                    : tasks.end();
+      auto room =
+          static_cast<ptrdiff_t>(config_.inputs_max - std::min(inputs_.size(), config_.inputs_max));
+      bool full = refused - tasks.begin() > room;
+      if (full) refused = tasks.begin() + room;
+      inputs_.insert(inputs_.end(), tasks.begin(), refused);
+      if (failure_) {
+        refusal = failure_;
+      } else if (full) {
         refusal = Error{ErrorCode::Overloaded, "too many requests are waiting; try again shortly"};
+      }
       wake = engine_waits_;
     }
   }
   if (wake) engine_wakes_.notify_one();
-  for (size_t i = taken; i < tasks.size(); ++i) tasks[i]->refuse(*refusal);
+  for (auto task = refused; task != tasks.end(); ++task) (*task)->refuse(*refusal);
   tasks.clear();
 }
 
@@ -117,15 +127,11 @@ void Engine::unlisten(uint64_t id) {
 
 void Engine::run() {
   while (wait_for_work()) {
-    if (!failed()) {
-      decide_inputs();
-      if (core_->next_tick_ms() <= clock_.now_ms()) core_->tick();
-      if (core_->cold_failed()) fail(core_->cold_error());
-      commit_if_wanted(false);
-      note_stats();
-    }
-    if (auto error = failed()) fail(*error);
+    if (down_) endure();
+    if (!down_) work();
+    if (!down_ && failed()) go_down();
   }
+  if (down_) return;
   answer_parked();
   while (!failed() && (core_->wants_commit() || core_->has_dirty() || committing_)) {
     finish_commit();
@@ -139,19 +145,26 @@ void Engine::run() {
   }
 }
 
+void Engine::work() {
+  decide_inputs();
+  if (core_->next_tick_ms() <= clock_.now_ms()) core_->tick();
+  if (core_->cold_failed()) note_failure(core_->cold_error());
+  commit_if_wanted(false);
+  note_stats();
+}
+
 // Sleeps until there are inputs, a commit has ended, or something is due; false when it is time to
 // end.
 bool Engine::wait_for_work() {
   bool work_left = next_ < deciding_.size();
-  bool flush_wanted = !committing_ && core_->has_dirty();
+  bool flush_wanted = !down_ && !committing_ && core_->has_dirty();
   std::unique_lock lock(mutex_);
   if (failure_) flush_wanted = false;
   auto ready = [&] { return !inputs_.empty() || commit_done_ || stopping_; };
   if (!work_left && !ready()) {
-    int64_t wait_ms =
-        std::clamp<int64_t>(core_->next_tick_ms() - clock_.now_ms(), 0, kLongestWaitMs);
+    int64_t wait_ms = down_ ? retry_in_ms() : core_->next_tick_ms() - clock_.now_ms();
+    wait_ms = std::clamp<int64_t>(wait_ms, 0, kLongestWaitMs);
     if (flush_wanted) wait_ms = std::min(wait_ms, kIdleBeforeFlushMs);
-    if (failure_) wait_ms = kLongestWaitMs;  // what is due will never be done
     engine_waits_ = true;
     bool woken = engine_wakes_.wait_for(lock, std::chrono::milliseconds(wait_ms), ready);
     engine_waits_ = false;
@@ -228,16 +241,9 @@ void Engine::answer_parked() {
   }
 }
 
-// Everything that waits is refused: what was submitted, what was decided, what is parked.
-void Engine::fail(const Error& error) {
-  {
-    std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = error;
-  }
-  while (next_ < deciding_.size()) deciding_[next_++]->refuse(error);
-  SealedBatch open = core_->seal(false);
-  Core::refuse(open, error);
-  answer_parked();
+void Engine::note_failure(const Error& error) {
+  std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = error;
 }
 
 void Engine::note_stats() {
@@ -255,10 +261,7 @@ void Engine::commit_now(SealedBatch& sealed) {
   Status status = store_.commit(sealed.batch);
   size_t tasks = sealed.tasks.size();
   if (!status.ok()) {
-    {
-      std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = status.error();
-    }
+    note_failure(status.error());
     Core::refuse(sealed, status.error());
     return;
   }
@@ -266,17 +269,19 @@ void Engine::commit_now(SealedBatch& sealed) {
     std::shared_ptr<void> together = config_.around_release ? config_.around_release() : nullptr;
     Core::release(sealed);
   }
-  publish(sealed);
+  if (sealed.batch.number != 0) {
+    published_ = sealed.batch.number;
+    if (listener_count_ != 0)
+      publish(published_, std::make_shared<const std::string>(std::move(sealed.batch.journal)));
+  }
   std::lock_guard lock(mutex_);
   ++stats_.batches;
   stats_.tasks += tasks;
 }
 
-void Engine::publish(SealedBatch& sealed) {
-  if (listener_count_ == 0 || sealed.batch.number == 0) return;
-  auto record = std::make_shared<const std::string>(std::move(sealed.batch.journal));
+void Engine::publish(uint64_t number, const std::shared_ptr<const std::string>& record) {
   std::lock_guard lock(listeners_mutex_);
-  for (auto& [id, listener] : listeners_) listener(sealed.batch.number, record);
+  for (auto& [id, listener] : listeners_) listener(number, record);
 }
 
 void Engine::run_committer() {

@@ -5,13 +5,19 @@
 // else waits (that saves a hand-over, which an idle server's only request would feel). Only then
 // are the tasks of the batch answered (D3).
 //
-// When the store fails, every waiting and later task is refused with the store's error and failed()
-// tells; the process must be restarted, since the memory is ahead of the disk.
+// When the store fails, the memory is ahead of the disk, so it is thrown away. Every task that
+// waits or comes is refused with the store's error, parked ones too, and failed() tells; tasks that
+// only read are answered from what is durable, as long as the disk can be read. The engine asks the
+// store to reopen, after a pause that grows from kRetryMsMin to kRetryMsMax; once it does, the
+// state is recovered as after a restart: effects are asked for again, listeners get the records
+// that were there after all, and tasks are taken again. A damaged store (Corrupt) is not tried
+// again.
 //
 // Threads: submit(), failed(), stats() and listeners' (un)subscribing from any; the rest from the
 // one that starts and stops it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -32,6 +38,7 @@ struct EngineConfig {
 };
 
 struct EngineStats {
+  uint64_t outages = 0;  // of the store
   uint64_t batches = 0;
   uint64_t tasks = 0;
   uint64_t journal_head = 0;
@@ -48,6 +55,9 @@ using RecordListener =
 
 class Engine {
  public:
+  static constexpr int64_t kRetryMsMin = 200;
+  static constexpr int64_t kRetryMsMax = 2'000;
+
   static Result<std::unique_ptr<Engine>> start(Store& store, const EngineConfig& config,
                                                Clock& clock, Random& random);
   ~Engine();
@@ -61,6 +71,7 @@ class Engine {
   // refused.
   void stop();
 
+  // Why tasks are refused now, if they are.
   std::optional<Error> failed() const;
   EngineStats stats() const;
   Recovery recovery() const { return recovery_; }
@@ -69,23 +80,34 @@ class Engine {
   void unlisten(uint64_t id);
 
  private:
-  Engine(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock);
+  Engine(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock,
+         Random& random);
   void run();
   void run_committer();
   bool wait_for_work();
+  void work();
   void decide_inputs();
   void commit_if_wanted(bool idle);
   void commit_now(SealedBatch& sealed);
   void finish_commit();
-  void fail(const Error& error);
+  void note_failure(const Error& error);
+  void go_down();
+  void endure();
+  void look(const TaskPtr& task);
+  int64_t retry_in_ms() const;
+  void come_back();
+  Status reopen();
+  void open_to_read();
+  Status publish_found();
   void answer_parked();
-  void publish(SealedBatch& sealed);
+  void publish(uint64_t number, const std::shared_ptr<const std::string>& record);
   void note_stats();
 
   EngineConfig config_;
   std::unique_ptr<Core> core_;
   Store& store_;
   Clock& clock_;
+  Random& random_;
   Recovery recovery_;
 
   mutable std::mutex mutex_;
@@ -104,6 +126,13 @@ class Engine {
   size_t next_ = 0;                // engine thread: in deciding_
   bool committing_ = false;        // engine thread
   SealedBatch in_flight_;
+  uint64_t published_ = 0;  // the newest record that listeners were told; of who commits
+
+  // Engine thread. While down, core_ holds what is durable, or is null if that cannot be read.
+  bool down_ = false;
+  std::chrono::steady_clock::time_point down_since_;
+  std::chrono::steady_clock::time_point retry_at_;
+  std::chrono::milliseconds retry_pause_{0};
 
   std::mutex listeners_mutex_;
   std::vector<std::pair<uint64_t, RecordListener>> listeners_;

@@ -35,8 +35,13 @@ class Task {
   // Everything that decide() saw is durable: answer now. Any thread.
   virtual void durable() = 0;
 
-  // The store failed, or the engine is stopping: nothing of this task counts. Any thread.
+  // The engine is stopping, or the store failed: then nothing of this task counts, unless its batch
+  // turns out to be there when the store is back. Any thread.
   virtual void refuse(const Error& error) = 0;
+
+  // True promises that decide() emits nothing: such a task is answered also while the store takes
+  // no commits, from what is durable. Any thread.
+  virtual bool only_reads() const { return false; }
 
   // The client has gone: a parked task must not lease jobs for nobody. Any thread.
   void abandon() { abandoned_.store(true, std::memory_order_release); }

@@ -19,8 +19,8 @@ enum class CommitFault : uint8_t {
 };
 
 // Owned by the test. Set `fault` before the store is opened or between commits of the committing
-// thread; it is asked once per commit that would write, with that commit's number (1, 2, … over the
-// disk's life).
+// thread; it is asked once per commit that would write, and per reopen(), with that commit's number
+// (1, 2, … over the disk's life).
 class MemoryDisk {
  public:
   std::function<CommitFault(uint64_t commit_no)> fault;

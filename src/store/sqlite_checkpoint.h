@@ -12,9 +12,9 @@
 // backup) can pin it; then commits go on and the log grows until the reader is done, looked after
 // every few milliseconds.
 //
-// A failed write or sync of the database file is final, as for a commit: after a failed sync the
-// kernel may have dropped the pages, so a second checkpoint that succeeds would prove nothing.
-// begin_commit() reports it; the log still holds every batch and the next open starts from there.
+// A failed write or sync of the database file ends it, as for a commit: begin_commit() reports it
+// from then on. The log still holds every batch that no successful sync has moved; whoever reopens
+// the store moves all of these again, since the kernel may have dropped the pages of a failed sync.
 #pragma once
 
 #include <condition_variable>

@@ -24,7 +24,7 @@ Error sqlite_error(int code, std::string_view doing, std::string_view detail) {
   }
   if (primary == SQLITE_FULL) {
     return Error{ErrorCode::StoreFailed,
-                 fmt::format("{}: the disk is full; free some space and restart", doing)};
+                 fmt::format("{}: the disk is full; free some space", doing)};
   }
   return Error{ErrorCode::StoreFailed, fmt::format("{}: {} (sqlite code {})", doing, detail, code)};
 }

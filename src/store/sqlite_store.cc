@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -62,14 +64,18 @@ class SqliteStore : public Store {
     return backup_sqlite(source, path, progress);
   }
   StoreStats stats() const override;
+  Status reopen() override;
 
  private:
-  Status open_writer();
+  Status create_file();
+  Result<Writer> open_writer();
   Status open_checkpointer();
   Status write(const Batch& batch);
   Status write_rows(const Batch& batch);
   Result<uint64_t> trim(const Batch& batch, uint64_t last);
   Status fail(Error error);
+  Status check_room() const;
+  Status prove_disk();
   Status check(int code, std::string_view doing) {
     if (code == SQLITE_OK) return ok_status();
     return writer_.connection.error(code, doing);
@@ -87,6 +93,7 @@ class SqliteStore : public Store {
       wal_bytes_;  // after this commit, if it wrote; set by the writer's wal hook
   bool failed_ = false;
   std::string failure_;
+  mutable std::mutex checkpointer_mutex_;  // held to replace it, and by others to look at it
   std::unique_ptr<Checkpointer> checkpointer_;
   ReaderPool readers_;
   std::atomic<uint64_t> first_{0};
@@ -96,14 +103,16 @@ class SqliteStore : public Store {
 };
 
 Status SqliteStore::open() {
-  PAWL_TRY_DO(open_writer());
+  PAWL_TRY_DO(create_file());
+  PAWL_TRY(writer_, open_writer());
   PAWL_TRY(first_, writer_.connection.query_number("SELECT min(number) FROM journal"));
   PAWL_TRY(last_, writer_.connection.query_number("SELECT max(number) FROM journal"));
   return open_checkpointer();
 }
 
-Status SqliteStore::open_writer() {
-  // SQLite would create it readable for all; the log takes over the database's mode.
+// SQLite would create it readable for all; the log takes over the database's mode. Only before
+// there is a connection: closing a descriptor drops the locks that the process holds on the file.
+Status SqliteStore::create_file() {
   const bool real = options_.base_vfs.empty();
   const int fd = real ? ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
   if (real && fd < 0) {
@@ -111,9 +120,14 @@ Status SqliteStore::open_writer() {
                  fmt::format("opening {}: {}", path_, std::generic_category().message(errno))};
   }
   if (real) ::close(fd);
-  PAWL_TRY(writer_.connection,
+  return ok_status();
+}
+
+Result<Writer> SqliteStore::open_writer() {
+  Writer writer;
+  PAWL_TRY(writer.connection,
            Connection::open(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs_.name()));
-  Connection& db = writer_.connection;
+  Connection& db = writer.connection;
   sqlite3_busy_timeout(db.handle(), 1000);  // a visitor with the sqlite3 shell may hold a lock
   PAWL_TRY_DO(prepare_schema(db, options_.page_bytes));
   // Debian builds SQLite with secure_delete: freed pages would be overwritten with zeros, and
@@ -131,24 +145,26 @@ Status SqliteStore::open_writer() {
   };
   sqlite3_wal_hook(db.handle(), note_frames, this);
 
-  PAWL_TRY(writer_.begin, db.prepare("BEGIN IMMEDIATE"));
-  PAWL_TRY(writer_.commit, db.prepare("COMMIT"));
-  PAWL_TRY(writer_.rollback, db.prepare("ROLLBACK"));
-  PAWL_TRY(writer_.put, db.prepare("INSERT OR REPLACE INTO kv(space, key, value)"
-                                   " VALUES (?1, ?2, ?3)"));
-  PAWL_TRY(writer_.remove, db.prepare("DELETE FROM kv WHERE space = ?1 AND key = ?2"));
-  PAWL_TRY(writer_.append, db.prepare("INSERT INTO journal(number, record) VALUES (?1, ?2)"));
-  PAWL_TRY(writer_.record_bytes, db.prepare("SELECT length(record) FROM journal"
-                                            " WHERE number = ?1"));
-  PAWL_TRY(writer_.trim, db.prepare("DELETE FROM journal WHERE number < ?1"));
-  return ok_status();
+  PAWL_TRY(writer.begin, db.prepare("BEGIN IMMEDIATE"));
+  PAWL_TRY(writer.commit, db.prepare("COMMIT"));
+  PAWL_TRY(writer.rollback, db.prepare("ROLLBACK"));
+  PAWL_TRY(writer.put, db.prepare("INSERT OR REPLACE INTO kv(space, key, value)"
+                                  " VALUES (?1, ?2, ?3)"));
+  PAWL_TRY(writer.remove, db.prepare("DELETE FROM kv WHERE space = ?1 AND key = ?2"));
+  PAWL_TRY(writer.append, db.prepare("INSERT INTO journal(number, record) VALUES (?1, ?2)"));
+  PAWL_TRY(writer.record_bytes, db.prepare("SELECT length(record) FROM journal"
+                                           " WHERE number = ?1"));
+  PAWL_TRY(writer.trim, db.prepare("DELETE FROM journal WHERE number < ?1"));
+  return writer;
 }
 
 Status SqliteStore::open_checkpointer() {
   PAWL_TRY(Connection connection, Connection::open(path_, SQLITE_OPEN_READWRITE, vfs_.name()));
   PAWL_TRY_DO(connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0"));
-  checkpointer_ =
+  auto checkpointer =
       std::make_unique<Checkpointer>(std::move(connection), frame_bytes_, options_.checkpoint);
+  std::lock_guard lock(checkpointer_mutex_);
+  checkpointer_ = std::move(checkpointer);
   return ok_status();
 }
 
@@ -177,6 +193,56 @@ Status SqliteStore::fail(Error error) {
   failed_ = true;
   failure_ = error.message;
   return error;
+}
+
+// The new writer is there before the old one goes, so the log's index stays: frames of the failed
+// batch, which may be in the file, are not in it and are never looked at again.
+Status SqliteStore::reopen() {
+  failed_ = true;
+  PAWL_TRY_DO(check_room());
+  PAWL_TRY(Writer fresh, open_writer());
+  sqlite3_db_config(fresh.connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  {
+    std::unique_ptr<Checkpointer> old;
+    std::lock_guard lock(checkpointer_mutex_);
+    old.swap(checkpointer_);
+  }
+  writer_ = std::move(fresh);
+  PAWL_TRY_DO(prove_disk());
+  PAWL_TRY(first_, writer_.connection.query_number("SELECT min(number) FROM journal"));
+  PAWL_TRY(last_, writer_.connection.query_number("SELECT max(number) FROM journal"));
+  PAWL_TRY_DO(open_checkpointer());
+  sqlite3_db_config(writer_.connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  failed_ = false;
+  return ok_status();
+}
+
+// Or the next commits would fail again at once.
+Status SqliteStore::check_room() const {
+  if (!options_.base_vfs.empty()) return ok_status();  // such a disk says so itself
+  struct statvfs disk {};
+  if (::statvfs(path_.c_str(), &disk) != 0) {
+    return Error{ErrorCode::StoreFailed, fmt::format("looking at the disk of {}: {}", path_,
+                                                     std::generic_category().message(errno))};
+  }
+  const uint64_t free_bytes = uint64_t{disk.f_bavail} * disk.f_frsize;
+  if (free_bytes >= options_.reserve_bytes) return ok_status();
+  return Error{ErrorCode::StoreFailed,
+               fmt::format("the disk is full: {} KiB are free, work goes on when it is {} KiB",
+                           free_bytes >> 10, options_.reserve_bytes >> 10)};
+}
+
+// What a failed sync may have lost is written again: every frame that no successful sync moved into
+// the database is moved now. The log then starts anew, under another salt once it was written to,
+// so that frames of the failed batch cannot be taken for its continuation after a power cut.
+Status SqliteStore::prove_disk() {
+  sqlite3* db = writer_.connection.handle();
+  const int code =
+      sqlite3_wal_checkpoint_v2(db, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  PAWL_TRY_DO(check(code, "moving the log into the database"));
+  return writer_.connection.execute(
+      "INSERT OR REPLACE INTO meta(name, value) SELECT 'reopened', "
+      "1 + ifnull((SELECT value FROM meta WHERE name = 'reopened'), 0)");
 }
 
 Status SqliteStore::write(const Batch& batch) {
@@ -282,6 +348,11 @@ Status SqliteStore::read_journal(uint64_t from, size_t limit,
 }
 
 StoreStats SqliteStore::stats() const {
+  uint64_t wal_bytes = 0;
+  {
+    std::lock_guard lock(checkpointer_mutex_);
+    if (checkpointer_) wal_bytes = checkpointer_->wal_bytes();
+  }
   const SyncStats syncs = vfs_.sync_stats();
   struct stat file {};
   const bool found = ::stat(path_.c_str(), &file) == 0;
@@ -289,7 +360,7 @@ StoreStats SqliteStore::stats() const {
                     .fsyncs = syncs.count,
                     .journal_bytes = journal_bytes_,
                     .file_bytes = found ? static_cast<uint64_t>(file.st_size) : 0,
-                    .wal_bytes = checkpointer_->wal_bytes(),
+                    .wal_bytes = wal_bytes,
                     .sync_ns_total = syncs.ns_total,
                     .sync_ns_p50 = syncs.ns_p50,
                     .sync_ns_p99 = syncs.ns_p99};

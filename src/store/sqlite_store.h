@@ -27,7 +27,9 @@ struct SqliteOptions {
   // A VFS that the caller has registered, in place of the disk. Nothing outside of it is touched:
   // no directory is made, and no lock file taken.
   std::string base_vfs = {};
-  DiskFault fault;  // tests only
+  uint64_t reserve_bytes = uint64_t{8}
+                           << 20;  // that must be free before a full disk is tried again
+  DiskFault fault;                 // tests only
 };
 
 // Creates `directory` and the database if needed. Unavailable (naming the pid) while another store

@@ -6,6 +6,10 @@
 
 namespace pawl {
 
+Status Store::reopen() {
+  return Error{ErrorCode::StoreFailed, "this store cannot be reopened in place"};
+}
+
 Status check_batch(const Batch& batch, uint64_t last) {
   if (batch.number == 0) {
     if (!batch.journal.empty()) {

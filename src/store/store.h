@@ -5,9 +5,9 @@
 // commit() is atomic and ordered. After a crash a prefix of the committed batches is there, and
 // every batch that returned ok lies in that prefix (I1). A failed write or sync is final: what
 // reached the disk is unknown, so the store refuses every later commit with StoreFailed until it is
-// reopened; a retry could write twice. The failed batch itself may or may not be there after
-// reopening. A batch that breaks the contract (journal number, sizes) is refused before anything is
-// written and fails nothing else.
+// reopened (reopen(), or a new store); a retry could write twice. The failed batch itself may or
+// may not be there after reopening. Reads go on after a failure. A batch that breaks the contract
+// (journal number, sizes) is refused before anything is written and fails nothing else.
 //
 // Threads: commit() by one thread at a time; everything else by any thread, also during a commit. A
 // read sees every batch whose commit() returned before it began, and never a part of a batch.
@@ -98,6 +98,13 @@ class Store {
                         FunctionRef<void(uint64_t done, uint64_t total)> progress) = 0;
 
   virtual StoreStats stats() const = 0;
+
+  // After a failed commit: makes the store take commits again, in place. Ok means that everything
+  // that is there now is durable, that the disk was written and synced to prove it, and that there
+  // is room for more than a few batches; the failed batch is there whole or not at all, for good,
+  // and journal_last() tells which. StoreFailed: the disk still refuses, ask again later. Corrupt
+  // is final. By the committing thread; reads go on meanwhile.
+  virtual Status reopen();
 };
 
 // The part of the contract that needs no disk: refuses a batch whose number is not `last` + 1 or

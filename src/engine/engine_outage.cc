@@ -1,0 +1,115 @@
+// What the engine does from a failed commit until the store takes commits again. Engine thread.
+#include <algorithm>
+
+#include "base/log.h"
+#include "engine/engine.h"
+
+namespace pawl {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+int64_t ms_between(SteadyClock::time_point from, SteadyClock::time_point to) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(to - from).count();
+}
+
+}  // namespace
+
+// Everything that waits is refused: what was submitted, what was decided, what is parked.
+void Engine::go_down() {
+  finish_commit();
+  Error error = *failed();
+  down_ = true;
+  down_since_ = SteadyClock::now();
+  retry_pause_ = std::chrono::milliseconds(kRetryMsMin);
+  retry_at_ = error.code == ErrorCode::Corrupt ? SteadyClock::time_point::max()
+                                               : down_since_ + retry_pause_;
+  log::error("the store failed; new work is refused until it is back",
+             {{"code", wire_code(error.code)}, {"error", error.message}});
+  SealedBatch open = core_->seal(false);
+  Core::refuse(open, error);
+  answer_parked();
+  open_to_read();
+  {
+    std::lock_guard lock(mutex_);
+    ++stats_.outages;
+    stats_.parked = 0;
+    stats_.dirty = 0;
+  }
+  endure();
+}
+
+void Engine::endure() {
+  while (next_ < deciding_.size()) {
+    TaskPtr task = std::move(deciding_[next_++]);
+    if (task->only_reads()) {
+      look(task);
+    } else {
+      task->refuse(*failed());
+    }
+  }
+  if (SteadyClock::now() >= retry_at_) come_back();
+}
+
+void Engine::look(const TaskPtr& task) {
+  if (task->abandoned()) return;
+  if (core_ == nullptr) return task->refuse(*failed());
+  if (core_->look(*task)) return task->durable();
+  task->refuse(*failed());
+  open_to_read();
+}
+
+int64_t Engine::retry_in_ms() const {
+  auto now = SteadyClock::now();
+  return retry_at_ <= now ? 0 : std::min(ms_between(now, retry_at_), kRetryMsMax) + 1;
+}
+
+// The memory is ahead of the disk; this is as far as the disk goes.
+void Engine::open_to_read() {
+  core_ = nullptr;
+  auto core = Core::open(store_, config_.core, clock_, random_);
+  if (core.ok()) core_ = std::move(core).value();
+}
+
+void Engine::come_back() {
+  Status back = reopen();
+  if (!back.ok()) {
+    {
+      std::lock_guard lock(mutex_);
+      failure_ = back.error();
+    }
+    bool final = back.error().code == ErrorCode::Corrupt;
+    if (final)
+      log::error("the store is damaged and not tried again", {{"error", back.error().message}});
+    retry_pause_ = std::min(retry_pause_ * 2, std::chrono::milliseconds(kRetryMsMax));
+    retry_at_ = final ? SteadyClock::time_point::max() : SteadyClock::now() + retry_pause_;
+    if (core_ == nullptr) open_to_read();
+    return;
+  }
+  down_ = false;
+  {
+    std::lock_guard lock(mutex_);
+    failure_.reset();
+  }
+  log::info("the store is back; work goes on",
+            {{"after_ms", std::to_string(ms_between(down_since_, SteadyClock::now()))}});
+}
+
+Status Engine::reopen() {
+  PAWL_TRY_DO(store_.reopen());
+  core_ = nullptr;
+  PAWL_TRY(core_, Core::open(store_, config_.core, clock_, random_));
+  return publish_found();
+}
+
+// A batch whose commit failed may be there after all: whoever follows the journal must hear of it.
+Status Engine::publish_found() {
+  return store_.read_journal(published_ + 1, SIZE_MAX,
+                             [&](uint64_t number, std::string_view record) {
+                               published_ = number;
+                               publish(number, std::make_shared<const std::string>(record));
+                               return true;
+                             });
+}
+
+}  // namespace pawl
