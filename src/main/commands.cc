@@ -92,44 +92,31 @@ int run_bench(const Invocation& given) {
 }
 
 #ifdef PAWL_WITH_SIM
-// Numbers as 12 or 0x51f3.
-bool read_number(const Invocation& given, const std::string& name, uint64_t& value) {
-  if (!given.has(name)) return true;
-  std::string text = given.text(name);
-  char* end = nullptr;
-  errno = 0;
-  value = std::strtoull(text.c_str(), &end, 0);
-  if (errno == 0 && !text.empty() && *end == '\0' && text[0] != '-') return true;
-  usage(name + " takes a number, not " + pawl::quoted(text));
-  return false;
-}
-
 int run_sim(const Invocation& given) {
   sim::SimCommand command;
-  uint64_t steps = command.steps;
-  if (!read_number(given, "--seed", command.seed) ||
-      !read_number(given, "--count", command.count) || !read_number(given, "--steps", steps))
-    return cli::kUsage;
-  command.steps = steps;
-  command.trace = given.has("--trace");
-  command.probes = given.has("--probes");
-  command.plant = given.text("--plant");
+  for (const sim::SimFlag& flag : sim::sim_flags()) {
+    std::string name(flag.name);
+    if (!given.has(name)) continue;
+    Status set = sim::set_flag(command, name, given.text(name));
+    if (!set.ok()) return usage(set.error().message);
+  }
   return sim::sim_command(command);
 }
 
 Command sim_command() {
-  return {"sim",
-          "the same engine in a simulated world full of faults",
-          {},
-          {{"--seed", "N", "the first world (1)"},
-           {"--count", "N", "how many, counted on from the seed (1)"},
-           {"--steps", "N", "length of each (300)"},
-           {"--trace", "", "tell everything that happens"},
-           {"--probes", "", "also print how often each rare path was entered"},
-           {"--plant", "BUG", "break the engine on purpose, to see that it is found"}},
-          "The same seed gives the same world, to the byte. Exit 1 if a promise was broken.\n\n"
-          "Examples:\n  pawl sim --seed 1 --trace\n  pawl sim --count 1000",
-          run_sim};
+  Command command;
+  command.path = "sim";
+  command.summary = "the same engine in a simulated world full of faults";
+  for (const sim::SimFlag& flag : sim::sim_flags())
+    command.options.push_back(
+        {std::string(flag.name), std::string(flag.value), std::string(flag.help)});
+  command.details =
+      "The same seed gives the same world, to the byte. Exit 1 if a promise was broken: then the\n"
+      "shortest story that breaks it is told.\n\n"
+      "Examples:\n  pawl sim --seed 1 --trace\n  pawl sim --count 1000\n"
+      "  pawl sim --swarm --minutes 10 --save failures\n  pawl sim --plants";
+  command.run = run_sim;
+  return command;
 }
 #endif
 

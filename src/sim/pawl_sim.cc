@@ -1,33 +1,23 @@
-// pawl_sim [--seed N] [--count K] [--steps S] [--plant NAME] [--trace] [--probes]
+// The simulator without the rest of Pawl: builds in a fraction of the time.
 #include <cstdio>
-#include <cstdlib>
-#include <string_view>
 
 #include "sim/sim_main.h"
 
 int main(int argc, char** argv) {
-  pawl::sim::SimCommand command;
+  using namespace pawl::sim;
+  SimCommand command;
   for (int i = 1; i < argc; ++i) {
-    std::string_view flag = argv[i];
-    bool has_value = i + 1 < argc;
-    if (flag == "--trace") {
-      command.trace = true;
-    } else if (flag == "--probes") {
-      command.probes = true;
-    } else if (flag == "--seed" && has_value) {
-      command.seed = std::strtoull(argv[++i], nullptr, 0);
-    } else if (flag == "--count" && has_value) {
-      command.count = std::strtoull(argv[++i], nullptr, 0);
-    } else if (flag == "--steps" && has_value) {
-      command.steps = std::strtoull(argv[++i], nullptr, 0);
-    } else if (flag == "--plant" && has_value) {
-      command.plant = argv[++i];
-    } else {
-      std::fprintf(stderr,
-                   "usage: pawl_sim [--seed N] [--count K] [--steps S] [--plant NAME] "
-                   "[--trace] [--probes]\n");
+    std::string name = argv[i];
+    std::string value;
+    for (const SimFlag& flag : sim_flags())
+      if (flag.name == name && !flag.value.empty() && i + 1 < argc) value = argv[++i];
+    if (pawl::Status set = set_flag(command, name, value); !set.ok()) {
+      std::fprintf(stderr, "%s\nflags:\n", set.error().message.c_str());
+      for (const SimFlag& flag : sim_flags())
+        std::fprintf(stderr, "  %-11s %-5s %s\n", std::string(flag.name).c_str(),
+                     std::string(flag.value).c_str(), std::string(flag.help).c_str());
       return 2;
     }
   }
-  return pawl::sim::sim_command(command);
+  return sim_command(command);
 }

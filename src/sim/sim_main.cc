@@ -1,69 +1,170 @@
 #include "sim/sim_main.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
-#include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <sstream>
 
-#include "sim/simulation.h"
+#include "sim/case_file.h"
+#include "sim/plant_report.h"
+#include "sim/story.h"
+#include "sim/swarm.h"
 
 namespace pawl::sim {
 namespace {
 
-// A PAWL_CHECK ends the process: at least the seed must be known then.
-volatile std::sig_atomic_t seed_high = 0;
-volatile std::sig_atomic_t seed_low = 0;
+constexpr uint64_t kSeedsPerPlant = 200;
 
-void tell_seed(int) {
-  auto high = static_cast<uint64_t>(static_cast<uint32_t>(seed_high));
-  auto low = static_cast<uint64_t>(static_cast<uint32_t>(seed_low));
-  std::fprintf(stderr, "sim: aborted in seed %" PRIu64 "\n", high << 32 | low);
-  std::signal(SIGABRT, SIG_DFL);
+// Numbers as 12 or 0x51f3.
+bool number(const std::string& text, uint64_t& value) {
+  char* end = nullptr;
+  errno = 0;
+  value = std::strtoull(text.c_str(), &end, 0);
+  return errno == 0 && !text.empty() && *end == '\0' && text[0] != '-';
 }
 
-void remember_seed(uint64_t seed) {
-  seed_high = static_cast<std::sig_atomic_t>(static_cast<uint32_t>(seed >> 32));
-  seed_low = static_cast<std::sig_atomic_t>(static_cast<uint32_t>(seed));
+bool step_list(const std::string& text, SimOptions& options) {
+  options.only.emplace();
+  std::istringstream parts(text);
+  std::string part;
+  while (std::getline(parts, part, ',')) {
+    uint64_t step = 0;
+    if (!number(part, step) || step > UINT32_MAX) return false;
+    options.only->push_back(static_cast<uint32_t>(step));
+  }
+  return true;
 }
 
-void print_failure(uint64_t seed, const SimCommand& command, const SimReport& report) {
-  std::printf("seed %" PRIu64 " broke %s: %s\n%s", seed, report.checker.c_str(),
-              report.what.c_str(), report.last_lines.c_str());
-  std::printf("again: pawl sim --seed %" PRIu64 " --steps %zu --trace%s%s\n", seed, command.steps,
-              command.plant.empty() ? "" : " --plant ", command.plant.c_str());
+unsigned processes_of(const SimCommand& command) {
+  if (command.processes != 0)
+    return static_cast<unsigned>(std::min<uint64_t>(command.processes, 256));
+  if (!command.swarm) return 1;
+  return static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+void print_totals(const SwarmTotals& totals, double seconds) {
+  std::printf("%" PRIu64 " seeds (%.0f/s, %.0f s), %" PRIu64 " workflows, %" PRIu64
+              " jobs, %" PRIu64 " events, %" PRIu64 " crashes, %" PRIu64
+              " failures, trace %016" PRIx64 "\n",
+              totals.seeds, static_cast<double>(totals.seeds) / seconds, seconds, totals.runs,
+              totals.jobs, totals.events, totals.crashes, totals.failures, totals.hashes);
+}
+
+void print_probes(const ProbeCounts& probes) {
+  for (size_t p = 0; p < kProbeCount; ++p)
+    std::printf("  %-30s %" PRIu64 "\n", std::string(probe_name(static_cast<Probe>(p))).c_str(),
+                probes[p]);
+}
+
+int run_one_aloud(const SimOptions& options) {
+  SimReport report = run_simulation(options);
+  if (!report.ok) print_story(options, report);
+  return report.ok ? 0 : 1;
+}
+
+int run_many(const SimCommand& command) {
+  SwarmPlan plan;
+  plan.first = command.first;
+  plan.processes = processes_of(command);
+  plan.save_to = command.save_to;
+  if (command.swarm) {
+    plan.seconds_max = static_cast<int64_t>(std::min<uint64_t>(command.minutes, 1u << 20) * 60);
+  } else {
+    plan.count_max = command.count;
+  }
+  auto start = std::chrono::steady_clock::now();
+  SwarmTotals totals = run_swarm(plan);
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  print_totals(totals, seconds.count());
+  if (command.probes) print_probes(totals.probes);
+  return totals.failures == 0 ? 0 : 1;
 }
 
 }  // namespace
 
-int sim_command(const SimCommand& command) {
-  std::signal(SIGABRT, tell_seed);
-  auto start = std::chrono::steady_clock::now();
-  ProbeCounts probes{};
-  uint64_t jobs = 0, events = 0, crashes = 0, failures = 0, hash = 0;
-  for (uint64_t i = 0; i < command.count && failures == 0; ++i) {
-    remember_seed(command.seed + i);
-    SimReport report =
-        run_simulation({command.seed + i, command.steps, command.trace, command.plant});
-    jobs += report.jobs;
-    events += report.events;
-    crashes += report.crashes;
-    hash = hash * 31 + report.trace_hash;
-    for (size_t p = 0; p < kProbeCount; ++p) probes[p] += report.probes[p];
-    if (report.ok) continue;
-    ++failures;
-    print_failure(command.seed + i, command, report);
+std::span<const SimFlag> sim_flags() {
+  using Command = SimCommand;
+  using Text = const std::string&;
+  static const SimFlag kFlags[] = {
+      {"--seed", "N", "the first world (1)",
+       [](Command& c, Text text) { return number(text, c.first.seed); }},
+      {"--count", "N", "how many, counted on from the seed (1)",
+       [](Command& c, Text text) { return number(text, c.count); }},
+      {"--steps", "N", "length of each (300)",
+       [](Command& c, Text text) {
+         uint64_t steps = 0;
+         bool fits = number(text, steps) && steps <= UINT32_MAX;
+         c.first.steps = steps;
+         return fits;
+       }},
+      {"--store", "NAME", "what is below the engine: memory or sqlite (the seed draws it)",
+       [](Command& c, Text text) {
+         c.first.store = text;
+         return true;
+       }},
+      {"--trace", "", "tell everything that happens",
+       [](Command& c, Text) { return c.first.trace = true; }},
+      {"--only", "LIST", "these steps alone, as 3,17,29",
+       [](Command& c, Text text) { return step_list(text, c.first); }},
+      {"--case", "FILE", "the story of a case file",
+       [](Command& c, Text text) {
+         c.case_file = text;
+         return true;
+       }},
+      {"--probes", "", "also print how often each rare path was entered",
+       [](Command& c, Text) { return c.probes = true; }},
+      {"--plant", "BUG", "break the engine on purpose, to see that it is found",
+       [](Command& c, Text text) {
+         c.first.plant = text;
+         return true;
+       }},
+      {"--plants", "", "look for every bug that can be planted, and tell which checker finds it",
+       [](Command& c, Text) { return c.plants = true; }},
+      {"--swarm", "", "worlds until the time is up, on all cores",
+       [](Command& c, Text) { return c.swarm = true; }},
+      {"--minutes", "N", "how long a swarm lasts (10)",
+       [](Command& c, Text text) { return number(text, c.minutes); }},
+      {"--processes", "N", "how many worlds at once",
+       [](Command& c, Text text) { return number(text, c.processes); }},
+      {"--save", "DIR", "keep what breaks a promise there, as case files",
+       [](Command& c, Text text) {
+         c.save_to = text;
+         return true;
+       }},
+  };
+  return kFlags;
+}
+
+Status set_flag(SimCommand& command, std::string_view name, const std::string& value) {
+  for (const SimFlag& flag : sim_flags()) {
+    if (flag.name != name) continue;
+    if (flag.set(command, value)) return ok_status();
+    return Error{
+        ErrorCode::InvalidRequest,
+        std::string(name) + " takes " + std::string(flag.value) + ", not \"" + value + "\""};
   }
-  std::signal(SIGABRT, SIG_DFL);
-  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  std::printf("%" PRIu64 " seeds (%.0f/s), %" PRIu64 " jobs, %" PRIu64 " events, %" PRIu64
-              " crashes, %" PRIu64 " failures, trace %016" PRIx64 "\n",
-              command.count, static_cast<double>(command.count) / seconds.count(), jobs, events,
-              crashes, failures, hash);
-  if (command.probes)
-    for (size_t p = 0; p < kProbeCount; ++p)
-      std::printf("  %-30s %" PRIu64 "\n", std::string(probe_name(static_cast<Probe>(p))).c_str(),
-                  probes[p]);
-  return failures == 0 ? 0 : 1;
+  return Error{ErrorCode::InvalidRequest, "no such flag: " + std::string(name)};
+}
+
+int sim_command(const SimCommand& command) {
+  if (command.plants) return print_plant_report(kSeedsPerPlant) == 0 ? 0 : 1;
+  SimOptions options = command.first;
+  if (!command.case_file.empty()) {
+    Result<SimOptions> read = read_case_file(command.case_file);
+    if (!read.ok()) {
+      std::fprintf(stderr, "%s\n", read.error().message.c_str());
+      return 2;
+    }
+    options = *read;
+    options.trace = true;
+  }
+  if (options.trace && (command.count == 1 || !command.case_file.empty()))
+    return run_one_aloud(options);
+  return run_many(command);
 }
 
 }  // namespace pawl::sim

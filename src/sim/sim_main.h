@@ -1,22 +1,40 @@
-// The simulator as a command: runs seeds, prints what they reached, tells the story of the first
-// that breaks a promise.
+// The simulator as a command, in `pawl sim` and in a small program of its own.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "sim/simulation.h"
 
 namespace pawl::sim {
 
 struct SimCommand {
-  uint64_t seed = 1;
+  SimOptions first;
   uint64_t count = 1;
-  size_t steps = 300;
-  bool trace = false;
   bool probes = false;  // also print how often each rare path was entered
-  std::string plant = {};
+  bool swarm = false;   // seeds until the time is up, on all cores
+  bool plants = false;  // find every planted bug instead
+  uint64_t minutes = 10;
+  uint64_t processes = 0;  // 0: one, or with `swarm` one for each core
+  std::string save_to;
+  std::string case_file;
 };
 
-// Exit code: 0 if every seed held, 1 if one broke a promise. Prints to stdout.
+struct SimFlag {
+  std::string_view name;   // "--seed"
+  std::string_view value;  // "N"; empty: it takes none
+  std::string_view help;
+  bool (*set)(SimCommand& command, const std::string& value);
+};
+std::span<const SimFlag> sim_flags();
+// InvalidRequest for a flag it does not know or a value that does not fit.
+Status set_flag(SimCommand& command, std::string_view name, const std::string& value);
+
+// Exit code: 0 if every promise held, 1 if one broke, 2 if the command makes no sense. Prints to
+// stdout.
 int sim_command(const SimCommand& command);
 
 }  // namespace pawl::sim

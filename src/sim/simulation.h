@@ -17,6 +17,7 @@ struct SimOptions {
   size_t steps = 300;
   bool trace = false;      // print the story as it happens
   std::string plant = {};  // a bug to plant, a name of plants.def; empty: none
+  std::string store = {};  // what is below the engine; empty: the seed draws it
   // Of these steps only, whose draws are what they were among the others: for shrinking a story.
   std::optional<std::vector<uint32_t>> only = {};
 };

@@ -41,7 +41,7 @@ class Verdict {
   std::string last_lines() const;
 
  private:
-  static constexpr size_t kLinesKept = 40;
+  static constexpr size_t kLinesKept = 120;
 
   bool print_;
   uint64_t hash_ = 0;
