@@ -306,6 +306,24 @@ TEST_P(StoreConformance, AFailureIsStickyUntilReopenedAndReadsGoOn) {
   EXPECT_EQ(append(2, "two"), "ok");
 }
 
+TEST_P(StoreConformance, ReopenedInPlaceItTakesCommitsAgain) {
+  EXPECT_EQ(append(1, "one"), "ok");
+  backing->disk_fails = true;
+  EXPECT_EQ(append(2, "lost"), "store_failed");
+  EXPECT_EQ(outcome(store->reopen()), "store_failed") << "the disk still fails";
+  EXPECT_EQ(append(2, "two"), "store_failed");
+  EXPECT_EQ(journal(0), "1:one");
+  backing->disk_fails = false;
+  EXPECT_EQ(outcome(store->reopen()), "ok");
+  EXPECT_EQ(store->journal_last(), 1u);
+  EXPECT_EQ(append(2, "two"), "ok");
+  EXPECT_EQ(append(3, "three"), "ok");
+  EXPECT_EQ(outcome(store->reopen()), "ok") << "also one that has not failed";
+  EXPECT_EQ(append(4, "four"), "ok");
+  reopen();
+  EXPECT_EQ(journal(0), "1:one 2:two 3:three 4:four");
+}
+
 TEST_P(StoreConformance, ASecondStoreOnTheSameDiskIsRefused) {
   const auto second = backing->open();
   ASSERT_FALSE(second.ok());

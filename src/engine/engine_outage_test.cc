@@ -1,0 +1,223 @@
+// The store fails under a running engine, and comes back.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "engine/engine_world.h"
+
+namespace pawl {
+namespace {
+
+std::unique_ptr<Backing> memory() { return std::make_unique<MemoryBacking>(); }
+std::unique_ptr<Backing> sqlite() { return std::make_unique<SqliteBacking>(); }
+
+// Counts jobs, and promises to do no more.
+class CountTask : public TestTask {
+ public:
+  CountTask()
+      : TestTask([](Frame& frame, bool, std::string& found) -> std::optional<Parking> {
+          uint64_t count = 0;
+          frame.state().each_job(JobId(), false, SIZE_MAX,
+                                 [&](const Job&) { return ++count, true; });
+          found = std::to_string(count) + " jobs";
+          return std::nullopt;
+        }) {}
+  bool only_reads() const override { return true; }
+};
+
+// Pushes until one is taken.
+void push_until_taken(EngineWorld& world) {
+  while (world.submit(push_task())->wait() != "ok pushed") std::this_thread::yield();
+}
+
+TEST(EngineOutage, WorkGoesOnByItselfWhenTheDiskIsBack) {
+  for (auto make : {&memory, &sqlite}) {
+    EngineWorld world(make());
+    EXPECT_EQ(world.submit(push_task())->wait(), "ok pushed");
+    for (uint64_t outage = 1; outage <= 3; ++outage) {
+      world.backing->disk_fails = true;
+      EXPECT_EQ(world.submit(push_task())->wait(), "refused store_failed");
+      EXPECT_EQ(world.submit(push_task())->wait(), "refused store_failed");
+      EXPECT_TRUE(world.engine->failed().has_value());
+      world.backing->disk_fails = false;
+      push_until_taken(world);
+      EXPECT_FALSE(world.engine->failed().has_value());
+      EXPECT_EQ(world.engine->stats().outages, outage);
+    }
+    auto fetch = world.submit(fetch_task({"other"}, 60'000));
+    auto push = push_task(new_job({.queue = "other"}));
+    EXPECT_EQ(world.submit(push)->wait(), "ok pushed");
+    EXPECT_EQ(fetch->wait().substr(0, 2), "ok") << "parking works again";
+    world.restart();
+    EXPECT_EQ(world.jobs_stored(), 5u);
+  }
+}
+
+// What was acknowledged is there, whatever thread pushed it and whenever the disk failed.
+TEST(EngineOutage, NothingAcknowledgedIsLostWhileThreadsPush) {
+  for (auto make : {&memory, &sqlite}) {
+    EngineWorld world(make());
+    std::atomic<bool> stop = false;
+    std::atomic<uint64_t> acknowledged = 0;
+    std::vector<std::thread> pushers;
+    for (int i = 0; i < 3; ++i)
+      pushers.emplace_back([&] {
+        while (!stop)
+          if (world.submit(push_task())->wait() == "ok pushed") ++acknowledged;
+      });
+    for (int outage = 0; outage < 3; ++outage) {
+      uint64_t before = acknowledged;
+      while (acknowledged < before + 20) std::this_thread::yield();
+      world.backing->disk_fails = true;
+      while (!world.engine->failed()) std::this_thread::yield();
+      world.backing->disk_fails = false;
+      while (world.engine->failed()) std::this_thread::yield();
+    }
+    stop = true;
+    for (std::thread& pusher : pushers) pusher.join();
+    EXPECT_EQ(world.engine->stats().outages, 3u);
+    world.restart();
+    EXPECT_EQ(world.jobs_stored(), acknowledged);
+  }
+}
+
+TEST(EngineOutage, ReadsAreAnsweredFromWhatIsDurable) {
+  for (auto make : {&memory, &sqlite}) {
+    EngineWorld world(make());
+    world.submit(push_task())->wait();
+    world.submit(push_task())->wait();
+    world.backing->disk_fails = true;
+    EXPECT_EQ(world.submit(push_task())->wait(), "refused store_failed");
+    EXPECT_EQ(world.submit(std::make_shared<CountTask>())->wait(), "ok 2 jobs");
+    auto count = std::make_shared<CountTask>();
+    auto push = push_task();
+    std::vector<TaskPtr> list = {push, count};
+    world.engine->submit(list);
+    EXPECT_EQ(push->wait() + ", " + count->wait(), "refused store_failed, ok 2 jobs");
+  }
+}
+
+// A task that breaks its promise must not leave the memory ahead of the disk.
+TEST(EngineOutage, AReadThatEmitsIsRefusedAndUndone) {
+  struct Liar : TestTask {
+    Liar()
+        : TestTask([](Frame& frame, bool, std::string&) -> std::optional<Parking> {
+            return (void)push_jobs(frame, {new_job()}).ok(), std::nullopt;
+          }) {}
+    bool only_reads() const override { return true; }
+  };
+  EngineWorld world;
+  world.submit(push_task())->wait();
+  world.backing->disk_fails = true;
+  world.submit(push_task())->wait();
+  auto liar = std::make_shared<Liar>();
+  ASSERT_TRUE(world.engine->submit(liar).ok());
+  EXPECT_EQ(liar->wait(), "refused store_failed");
+  EXPECT_EQ(world.submit(std::make_shared<CountTask>())->wait(), "ok 1 jobs");
+}
+
+// A batch may be on disk although its commit failed. Whoever follows the journal hears of it, once.
+TEST(EngineOutage, ABatchThatIsThereAfterAllIsPublishedOnce) {
+  auto backing = std::make_unique<MemoryBacking>();
+  std::atomic<int> mode = 0;  // 1: the next commit fails after it was written; 2: all fail
+  std::atomic<int> retries = 0;
+  backing->disk->fault = [&](uint64_t) {
+    int now = mode;
+    if (now == 1) mode = 2;
+    if (now == 2) ++retries;
+    return now == 0 ? CommitFault::Ok : now == 1 ? CommitFault::FailAfter : CommitFault::FailBefore;
+  };
+  EngineWorld world(std::move(backing));
+  std::mutex mutex;
+  std::map<uint64_t, int> heard;
+  std::vector<std::string> records;
+  world.engine->listen([&](uint64_t number, const std::shared_ptr<const std::string>& record) {
+    std::lock_guard lock(mutex);
+    ++heard[number];
+    records.push_back(*record);
+  });
+  EXPECT_EQ(world.submit(push_task())->wait(), "ok pushed");
+  mode = 1;
+  EXPECT_EQ(world.submit(push_task())->wait(), "refused store_failed");
+  while (retries < 2) std::this_thread::yield();
+  mode = 0;
+  push_until_taken(world);
+  world.engine->stop();
+  std::vector<std::string> stored;
+  ASSERT_TRUE(world.store
+                  ->read_journal(1, SIZE_MAX,
+                                 [&](uint64_t, std::string_view record) {
+                                   return stored.emplace_back(record), true;
+                                 })
+                  .ok());
+  EXPECT_EQ(records, stored);
+  EXPECT_EQ(heard, (std::map<uint64_t, int>{{1, 1}, {2, 1}, {3, 1}}));
+  EXPECT_EQ(world.jobs_stored(), 3u);
+}
+
+TEST(EngineOutage, StoppingWhileTheStoreFailsEndsAtOnce) {
+  EngineWorld world;
+  auto parked = world.submit(fetch_task({"other"}, 3'600'000));
+  world.backing->disk_fails = true;
+  world.submit(push_task())->wait();
+  world.engine->stop();
+  EXPECT_EQ(parked->outcome(), "refused store_failed");
+  EXPECT_EQ(world.submit(push_task())->outcome(), "refused store_failed");
+  EXPECT_EQ(world.submit(std::make_shared<CountTask>())->outcome(), "refused unavailable");
+}
+
+// Damage is no outage: trying again could only make it worse.
+TEST(EngineOutage, ADamagedStoreIsNotTriedAgain) {
+  struct Damaged : Store {
+    explicit Damaged(Store& inner) : inner_(inner) {}
+    Status commit(const Batch& batch) override {
+      if (broken) return Error{ErrorCode::Corrupt, "a page is damaged"};
+      return inner_.commit(batch);
+    }
+    Result<std::optional<std::string>> get(uint8_t space, std::string_view key) override {
+      return inner_.get(space, key);
+    }
+    Status scan(uint8_t space, std::string_view from, std::string_view to, bool reverse,
+                size_t limit,
+                FunctionRef<bool(std::string_view, std::string_view)> visit) override {
+      return inner_.scan(space, from, to, reverse, limit, visit);
+    }
+    Status read_journal(uint64_t from, size_t limit,
+                        FunctionRef<bool(uint64_t, std::string_view)> visit) override {
+      return inner_.read_journal(from, limit, visit);
+    }
+    uint64_t journal_first() const override { return inner_.journal_first(); }
+    uint64_t journal_last() const override { return inner_.journal_last(); }
+    Status backup(const std::string& path, FunctionRef<void(uint64_t, uint64_t)> p) override {
+      return inner_.backup(path, p);
+    }
+    StoreStats stats() const override { return inner_.stats(); }
+    Status reopen() override { return ++reopened, ok_status(); }
+
+    std::atomic<bool> broken{false};
+    std::atomic<int> reopened{0};
+    Store& inner_;
+  };
+  MemoryBacking backing;
+  auto inner = std::move(backing.open()).value();
+  Damaged store(*inner);
+  TestClock clock;
+  TestRandom random;
+  auto engine = std::move(Engine::start(store, {}, clock, random)).value();
+  store.broken = true;
+  auto push = push_task();
+  ASSERT_TRUE(engine->submit(push).ok());
+  EXPECT_EQ(push->wait(), "refused corrupt");
+  const auto start = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - start <
+         std::chrono::milliseconds(2 * Engine::kRetryMsMin)) {
+    auto count = std::make_shared<CountTask>();
+    ASSERT_TRUE(engine->submit(count).ok());
+    EXPECT_EQ(count->wait(), "ok 0 jobs");
+  }
+  EXPECT_EQ(store.reopened, 0);
+  EXPECT_EQ(engine->submit(push_task()).error().code, ErrorCode::Corrupt);
+}
+
+}  // namespace
+}  // namespace pawl
