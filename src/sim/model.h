@@ -181,6 +181,9 @@ class JournalModel {
 // Keys that begin so are pushed with the standard states only: at most one unfinished job has one.
 constexpr char kStrictUniqueMark = 'S';
 
+// The document whose deletion stands where a planted bug has swallowed an event: it says nothing.
+constexpr std::string_view kSwallowed = "never there";
+
 std::string short_name(const JobId& id);
 
 }  // namespace pawl::sim

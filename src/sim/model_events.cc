@@ -280,6 +280,7 @@ void JournalModel::happened(const DocPut& event, const At&) {
 }
 
 void JournalModel::happened(const DocDeleted& event, const At& at) {
+  if (event.key == kSwallowed) return;
   auto found = documents_.find(event.key);
   if (found == documents_.end()) return broken("document", at, JobId(), "deleted, but not there");
   if (found->second != 0 && found->second <= at.time_ms) verdict_.reach(Probe::DocumentForgotten);

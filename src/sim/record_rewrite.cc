@@ -6,21 +6,6 @@
 #include "base/hash.h"
 
 namespace pawl::sim {
-namespace {
-
-template <class Event>
-LooseEvent loose(const Event& event) {
-  return {event_type<Event>(), codec::encoded(event)};
-}
-
-// The event, if it is one of this type.
-template <class Event>
-bool read(const LooseEvent& from, Event& event) {
-  return from.type == event_type<Event>() && codec::decode(from.bytes, event);
-}
-
-}  // namespace
-
 std::string rewrite_record(uint64_t number, std::string_view record,
                            FunctionRef<void(std::vector<LooseEvent>&)> change) {
   auto events = journal::read_record(number, record);
@@ -54,8 +39,7 @@ std::string without_last_event(uint64_t number, std::string_view record) {
   size_t left = events.ok() ? events->size() : 0;
   return rewrite_record(number, record, [&](std::vector<LooseEvent>& frame) {
     left -= frame.size();
-    // The deletion of a document that is not there changes nothing.
-    if (left == 0) frame.back() = loose(DocDeleted{DocKind::Pool, "never there"});
+    if (left == 0) frame.back() = nothing_happened();
   });
 }
 

@@ -8,14 +8,10 @@
 
 #include "base/function_ref.h"
 #include "journal/record.h"
+#include "sim/loose_event.h"
 #include "sim/model.h"
 
 namespace pawl::sim {
-
-struct LooseEvent {
-  EventType type;
-  std::string bytes;
-};
 
 // `change` sees the events of one frame after the other.
 std::string rewrite_record(uint64_t number, std::string_view record,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/job_plants.h"
 #include "sim/record_rewrite.h"
 
 namespace pawl::sim {
@@ -81,6 +82,7 @@ void World::spoil(Batch& batch) const {
     batch.journal = with_retries_counted(batch.number, batch.journal, model_);
   if (plants_.cancelled_member_lost)
     batch.journal = without_cancelled_members(batch.number, batch.journal);
+  batch.journal = spoil_jobs(plants_, batch.number, std::move(batch.journal));
 }
 
 void World::advance(int64_t by_ms) {
@@ -91,6 +93,7 @@ void World::advance(int64_t by_ms) {
 }
 
 void World::tick() {
+  if (plants_.never_ticks) return;
   store_->watch_reads(true);
   int ticks = 1;
   while (core_->tick() && ticks < kTicksMax) ++ticks;
