@@ -1,4 +1,4 @@
-// GET /v1/runs, /v1/runs/{id} and /v1/runs/{id}/explain: any kind of run, in the words of /v1; and
+// GET /v1/runs, /v1/runs/{id} (?at: past_run.h) and /v1/runs/{id}/explain: any kind of run, in the words of /v1; and
 // /v1/jobs/{id}/explain.
 #include "api/runs.h"
 
@@ -10,6 +10,7 @@
 #include "api/ojs/render_workflow.h"
 #include "api/pace_state.h"
 #include "api/paging.h"
+#include "api/past_run.h"
 #include "api/render_script.h"
 #include "api/routes.h"
 #include "base/time.h"
@@ -156,6 +157,7 @@ void get_run(App& app, Call&& call) {
     if (*end != '\0')
       return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
   }
+  if (!call.query("at").empty()) return answer_past_run(app, std::move(call), window);
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   bool pace = call.query("format") == "pace";

@@ -52,6 +52,9 @@ void print_decisions(json::View run) {
 void print_run(json::View root) {
   json::View run = root.find("run").value_or(root);
   std::string status = member(run, "status");
+  if (auto at = root.find("at"); at && at->is_object())
+    print_text("as it was at " + printable(member(*at, "time")) + ", position " +
+               printable(member(*at, "seq")) + "\n");
   print_pair("id", member(run, "id"));
   print_pair("kind", member(run, "kind"));
   print_pair("name", member(run, "name"));
@@ -143,8 +146,9 @@ int start(const Invocation& given) {
 // --- looking
 
 int get(const Invocation& given) {
-  std::string query =
-      query_of({{"limit", given.text("--limit")}, {"cursor", given.text("--cursor")}});
+  std::string query = query_of({{"at", given.text("--at")},
+                                {"limit", given.text("--limit")},
+                                {"cursor", given.text("--cursor")}});
   return Session(given).show("GET", run_path(given) + query, "", print_run);
 }
 
@@ -317,6 +321,11 @@ int signal(const Invocation& given) {
 const Parameter kRunId{"ID", "the run's id"};
 const Option kLimit{"--limit", "N", "at most this many"};
 const Option kCursor{"--cursor", "CURSOR", "go on where the last page ended"};
+const Option kAt{"--at", "POSITION", "as it was then: a seq of its events, or a time (RFC 3339)"};
+const char* const kAtDetails =
+    "The past is read from the journal, as far back as it is kept.\n\n"
+    "Examples:\n  pawl runs show 0197f5a2-… --at 1048583\n"
+    "  pawl runs show 0197f5a2-… --at 2026-01-31T09:30:00Z";
 const Option kAgent{"--agent", "NAME", "on whose behalf"};
 
 std::vector<Command> looking_commands() {
@@ -339,8 +348,14 @@ std::vector<Command> looking_commands() {
           {"runs get",
            "show a run and its steps",
            {kRunId},
-           remote_options({kLimit, kCursor}),
-           "",
+           remote_options({kAt, kLimit, kCursor}),
+           kAtDetails,
+           get},
+          {"runs show",
+           "the same as runs get",
+           {kRunId},
+           remote_options({kAt, kLimit, kCursor}),
+           kAtDetails,
            get},
           {"runs explain",
            "what a run waits for, and since when",

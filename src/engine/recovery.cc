@@ -17,6 +17,13 @@ Write tail_write(const TailRow& tail) {
   return {static_cast<uint8_t>(Space::Meta), std::string(kTailKey), codec::encoded(tail)};
 }
 
+Result<TailRow> read_tail(Store& store) {
+  TailRow tail;
+  PAWL_TRY(auto row, store.get(static_cast<uint8_t>(Space::Meta), kTailKey));
+  if (row && !codec::decode(*row, tail)) return corrupt("the tail marker cannot be read");
+  return tail;
+}
+
 Result<Recovery> fold_journal(Store& store, State& state, uint64_t from, OnRecord on_record) {
   Recovery recovery;
   std::optional<Error> bad;
@@ -47,9 +54,7 @@ Result<Recovery> fold_journal(Store& store, State& state, uint64_t from, OnRecor
 Result<TailRow> recover(Store& store, StoreCold& cold, State& state, Recovery& recovery,
                         OnRecord on_record) {
   PAWL_TRY_DO(state.load());
-  TailRow tail;
-  auto row = cold.get(Space::Meta, kTailKey);
-  if (row && !codec::decode(*row, tail)) return corrupt("the tail marker cannot be read");
+  PAWL_TRY(TailRow tail, read_tail(store));
   uint64_t first = store.journal_first();
   uint64_t last = store.journal_last();
   uint64_t from = tail.sequence == 0 ? first : journal::record_of(tail.sequence);

@@ -25,6 +25,8 @@ struct TailRow {
   }
 };
 Write tail_write(const TailRow& tail);
+// All zero in a store that was never written to.
+Result<TailRow> read_tail(Store& store);
 
 struct Recovery {
   uint64_t records = 0;  // folded

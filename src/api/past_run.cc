@@ -1,0 +1,86 @@
+#include "api/past_run.h"
+
+#include <charconv>
+#include <variant>
+
+#include "api/body.h"
+#include "api/ojs/parse_workflow.h"
+#include "api/pace_state.h"
+#include "api/waiting_task.h"
+#include "base/time.h"
+#include "engine/retrospect.h"
+
+namespace pawl::api {
+namespace {
+
+struct Position {
+  uint64_t sequence = 0;  // 0: a time
+  int64_t time_ms = 0;
+};
+
+Result<Position> parse_position(const std::string& text) {
+  Position position;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position.sequence);
+  if (error == std::errc() && end == text.data() + text.size() && position.sequence > 0)
+    return position;
+  position.sequence = 0;
+  auto time = parse_rfc3339(text);
+  if (!time.ok())
+    return Error{ErrorCode::InvalidRequest,
+                 "at: neither a position in the journal nor a time like 2026-01-31T09:30:00Z"};
+  position.time_ms = *time;
+  return position;
+}
+
+// Where to begin looking; a run that is gone by now may have been there then.
+class FindBeginning : public WaitingTask {
+ public:
+  explicit FindBeginning(const RunId& id) : id_(id) {}
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    if (const Run* run = frame.state().find_run(id_)) created_ms = run->created_ms;
+    return std::nullopt;
+  }
+  int64_t created_ms = 0;
+
+ private:
+  RunId id_;
+};
+
+Result<http::Response> render(App& app, const Call& call, const RunId& id, const Position& position,
+                              const StepWindow& window) {
+  auto look = std::make_shared<FindBeginning>(id);
+  PAWL_TRY_DO(WaitingTask::run(app.engine(), look));
+  Store& store = app.store();
+  PAWL_TRY(auto past, position.sequence != 0
+                          ? Retrospect::at_sequence(store, id, look->created_ms, position.sequence)
+                          : Retrospect::at_time(store, id, look->created_ms, position.time_ms));
+  const Run& run = past->run();
+  if (!call.tenant.empty() && run.tenant != call.tenant)
+    return Error{ErrorCode::NotFound, "run " + call.params[0].substr(0, 128) + " not found"};
+  if (call.query("format") == "pace" && run.script)
+    return json_response(Surface::V1, 200, pace_state(past->state(), run).json());
+  std::string body = run_body(past->state(), run, window);
+  PAWL_CHECK(!body.empty() && body.back() == '}');
+  body.pop_back();
+  std::string at;
+  json::Writer w(at);
+  w.begin_object().field_int("seq", static_cast<int64_t>(past->moment().sequence));
+  w.field_time("time", past->moment().time_ms).end_object();
+  return json_response(Surface::V1, 200, body + ",\"at\":" + at + "}");
+}
+
+}  // namespace
+
+void answer_past_run(App& app, Call&& call, const StepWindow& window) {
+  auto position = parse_position(call.query("at"));
+  if (!position.ok()) return call.fail(position.error());
+  RunId id = workflow_id(call.params[0]);
+  auto shared = std::make_shared<Call>(std::move(call));
+  std::function<void()> work = [&app, shared, id, window, position = *position] {
+    auto response = render(app, *shared, id, position, window);
+    response.ok() ? shared->answer(std::move(*response)) : shared->fail(response.error());
+  };
+  if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());
+}
+
+}  // namespace pawl::api
