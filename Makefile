@@ -1,12 +1,13 @@
 # Two commands: `make run` starts a server, `make test` proves the tree. Both set themselves up.
 .DEFAULT_GOAL := help
-.PHONY: help run build test bench lint fuzz sanitize ci install clean
+.PHONY: help run build test bench lint sim fuzz sanitize ci install clean
 MAKEFLAGS += --no-print-directory
 
 PORT ?= 8080
 DATA ?= ./pawl-data
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+SIM_MINUTES ?= 30
 BENCH ?= all
 JOBS ?= $(shell nproc)
 export PORT DATA FUZZ_SECONDS JOBS
@@ -37,6 +38,12 @@ lint: ## formatting, clang-tidy on what changed (LINT_ALL=1: on everything), hou
 	@tools/setup build test lint
 	@tools/build build
 	@tools/lint
+
+sim: ## simulated worlds full of faults on all cores, for SIM_MINUTES=30; what breaks a promise goes to build/stories
+	@tools/setup build test
+	@tools/build build
+	@build/pawl sim --plants
+	@build/pawl sim --swarm --minutes $(SIM_MINUTES) --seed $$(date +%s%N) --save build/stories --probes
 
 fuzz: ## run every fuzzer, FUZZ_SECONDS=60 in all
 	@tools/setup build fuzz
