@@ -1,0 +1,41 @@
+// Matchers: what was wanted against what there is, and where they differ.
+//
+// A value matches its equal. An object with one member whose name begins with $ is a matcher:
+//   {$any: true}        anything that is there
+//   {$cel: "value > 3"} an expression over value
+//   {$contains: x}      text that holds x; a list with an element that matches x; an object with
+//                       these members and perhaps more
+//   {$matches: regex}   text in which the expression (RE2) is found
+// Pure; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/value.h"
+#include "plan/findings.h"
+
+namespace pawl::rehearse {
+
+struct Difference {
+  std::string path;  // outputs.items[2].sku
+  std::string wanted;
+  std::string got;
+
+  bool operator==(const Difference&) const = default;
+};
+
+enum class Members : uint8_t { All, AtLeast };  // of objects: no others, or others too
+
+// `got` null: there is nothing. At most kDifferencesMax are told.
+inline constexpr size_t kDifferencesMax = 20;
+void compare(const std::string& path, const Value& wanted, const Value* got, Members members,
+             std::vector<Difference>& into);
+
+// Unknown or broken matchers anywhere inside are faults of the test file.
+void check_matchers(plan::Findings& findings, const plan::Cursor& at);
+
+// JSON on one line, cut where it gets long.
+std::string shown(const Value& value);
+
+}  // namespace pawl::rehearse

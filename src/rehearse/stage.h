@@ -1,0 +1,99 @@
+// Stage: the world of a rehearsal. It takes what the run asks of the outside and answers from
+// mocks, on the virtual clock; pure actions are done for real.
+//
+// It behaves as the real dispatcher does where a run could tell: parameters are checked, circuit
+// breakers open and close, secrets are filled in and blotted out of answers, what was not answered
+// when the engine died is asked again. Thread: one; release is called by whoever drives the core.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "actions/action.h"
+#include "engine/effects.h"
+#include "kernel/script_commands.h"
+#include "rehearse/dice.h"
+#include "rehearse/mock_book.h"
+#include "rehearse/story.h"
+#include "rehearse/test_file.h"
+#include "rehearse/twice.h"
+
+namespace pawl::rehearse {
+
+// One thing that was asked of the outside. Asked again after a crash, it is the same call.
+struct Call {
+  std::string step;    // full path
+  std::string action;  // as written
+  std::string job_type;
+  Value params;
+  uint32_t attempt = 1;
+  int64_t at_ms = 0;        // since the start, the first time
+  uint32_t executions = 0;  // how often it was done
+  int64_t timeout_ms = 0;   // that the first had; 0 = none
+  Twice twice = Twice::Harmless;
+};
+
+using RealAction = std::function<actions::ActionOutcome(const actions::ActionRequest&)>;
+
+class Stage : public EffectSink {
+ public:
+  struct Reply {
+    RunId run;
+    uint32_t effect = 0;
+    StepOutcome outcome;
+    std::string step;
+  };
+
+  // `faults`: null where answers come once and in time. `real` may be empty.
+  Stage(const Case& given, const Story& story, VirtualClock& clock, uint64_t seed, Dice* faults,
+        RealAction real);
+
+  std::unique_ptr<PreparedEffects> prepare(const State& state, std::vector<EffectNote> notes,
+                                           int64_t now_ms) override;
+
+  int64_t next_ms() const { return replies_.empty() ? 0 : replies_.begin()->first; }  // 0 = none
+  std::vector<Reply> take_due();
+  // The engine has died: answers on their way find nobody.
+  void forget_replies();
+
+  const std::vector<Call>& calls() const { return calls_; }
+  // What keeps the rehearsal from going on: no mock for something that touches the world.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  struct Work;
+  class Prepared;
+  using Key = std::pair<RunId, uint32_t>;
+
+  void begin(Work& work);
+  void answer_from_mock(Work& work, Call& call, const Answer& answer);
+  bool answer_for_real(Work& work, const Call& call);
+  void reply(const Work& work, const StepOutcome& outcome, int64_t in_ms);
+  int64_t delay_of(const Work& work, const Call& call, const Answer& answer);
+  Call& call_of(const Work& work);
+  std::string missing_mock(const Call& call, bool mentioned) const;
+  actions::ActionOutcome do_pure(const actions::ActionRequest& request);
+
+  const Case& case_;
+  const Story& story_;
+  VirtualClock& clock_;
+  Dice ids_;
+  Dice* faults_;
+  RealAction real_;
+  MockBook mocks_;
+  std::multimap<int64_t, Reply> replies_;  // by the time they arrive
+  std::vector<Call> calls_;
+  std::map<Key, size_t> known_;
+  std::set<std::string> probing_;
+  std::string problem_;
+};
+
+// `fetch: {result: {status_code: 200, body: null}}`, with what the action is documented to give.
+std::string sample_mock(std::string_view key, std::string_view action);
+
+}  // namespace pawl::rehearse

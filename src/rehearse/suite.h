@@ -1,0 +1,56 @@
+// Suite: a case, run once as written and then, if asked, through crashes; and the verdict.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rehearse/judge.h"
+#include "rehearse/rehearsal.h"
+#include "rehearse/test_file.h"
+
+namespace pawl::rehearse {
+
+struct SuiteOptions {
+  uint64_t seeds = 0;  // rehearsals with faults; 0 = none
+  uint64_t first_seed = 1;
+  bool strict = false;  // a step that is unsafe to do twice, and was, fails the case
+  RealAction real = {};
+};
+
+// How calls of a step fared when the engine died around them.
+struct StepTwice {
+  std::string step;  // with * for the number of an iteration
+  std::string action;
+  Twice twice = Twice::Harmless;
+  bool key = false;      // the other side is given an idempotency key
+  uint64_t calls = 0;    // over all seeds
+  uint64_t doubled = 0;  // of these, made more than once
+};
+
+struct SeedFailure {
+  uint64_t seed = 0;
+  Rehearsed run;
+  std::vector<Difference> differences;
+};
+
+struct CaseResult {
+  std::string name;
+  uint32_t line = 0;
+  bool passed = false;
+  Rehearsed run;  // as written
+  std::vector<Difference> differences;
+  uint64_t seeds_run = 0;
+  uint64_t crashes = 0;
+  std::vector<SeedFailure> failed_seeds;  // the first kSeedFailuresMax
+  uint64_t failed_seeds_total = 0;
+  std::vector<StepTwice> twice;  // of every step that asked something of the outside
+  bool unsafe = false;           // one of them was done twice and must not be
+  int64_t real_us = 0;           // what it took; set by whoever has a clock
+};
+
+inline constexpr size_t kSeedFailuresMax = 3;
+
+CaseResult run_case(const TestFile& file, const Case& given, const SuiteOptions& options);
+
+}  // namespace pawl::rehearse
