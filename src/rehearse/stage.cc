@@ -162,6 +162,8 @@ Call& Stage::call_of(const Work& work) {
     call.attempt = request.attempt;
     call.at_ms = clock_.now_ms() - case_.starts_at_ms;
     call.timeout_ms = request.timeout_ms;
+    // What a stand-in stands for the engine does itself, in one commit.
+    if (!is_stand_in(request.action)) call.twice = twice_of(call.action, call.params, {});
     calls_.push_back(std::move(call));
   }
   return calls_[at->second];
@@ -202,9 +204,7 @@ void Stage::begin(Work& work) {
 }
 
 void Stage::answer_from_mock(Work& work, Call& call, const Answer& answer) {
-  call.twice = is_stand_in(work.request.action) && !answer.unsafe
-                   ? Twice::Harmless  // the engine does it in one commit
-                   : twice_of(call.action, call.params, answer.unsafe);
+  if (answer.unsafe) call.twice = twice_of(call.action, call.params, answer.unsafe);
   if (answer.hangs) return;
   actions::ActionOutcome done;
   done.ok = !answer.fails;

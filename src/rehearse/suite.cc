@@ -24,6 +24,8 @@ class TwiceBook {
  public:
   void add(const Rehearsed& run) {
     for (const Call& call : run.calls) {
+      const actions::ActionInfo* info = actions::find_action(call.action);
+      if (info != nullptr && info->pure) continue;
       StepTwice& entry = steps_[without_numbers(call.step)];
       entry.action = call.job_type.empty() ? call.action : "job " + call.job_type;
       entry.twice = std::max(entry.twice, call.twice);

@@ -44,7 +44,7 @@ struct CaseResult {
   uint64_t crashes = 0;
   std::vector<SeedFailure> failed_seeds;  // the first kSeedFailuresMax
   uint64_t failed_seeds_total = 0;
-  std::vector<StepTwice> twice;  // of every step that asked something of the outside
+  std::vector<StepTwice> twice;  // of every step that touches the world
   bool unsafe = false;           // one of them was done twice and must not be
   int64_t real_us = 0;           // what it took; set by whoever has a clock
 };

@@ -296,7 +296,7 @@ class ValidateGraphEval(Here):
 
     def test_every_example_is_valid(self):
         examples = os.path.join(ROOT, "examples")
-        files = [os.path.join(examples, name) for name in sorted(os.listdir(examples)) if name.endswith(".yaml")]
+        files = [os.path.join(examples, name) for name in sorted(os.listdir(examples)) if name.endswith(".yaml") and not name.endswith("_test.yaml")]
         self.assertGreaterEqual(len(files), 4)
         self.assertEqual(self.pawl("validate", *files).stderr, "")
 
