@@ -1,6 +1,6 @@
 # Two commands: `make run` starts a server, `make test` proves the tree. Both set themselves up.
 .DEFAULT_GOAL := help
-.PHONY: help run build test bench lint sim fuzz sanitize ci install clean
+.PHONY: help run build test bench campaigns lint sim fuzz sanitize ci install clean
 MAKEFLAGS += --no-print-directory
 
 PORT ?= 8080
@@ -9,6 +9,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 SIM_MINUTES ?= 30
 BENCH ?= all
+CAMPAIGNS ?= all
 JOBS ?= $(shell nproc)
 export PORT DATA FUZZ_SECONDS JOBS
 
@@ -33,6 +34,11 @@ bench: ## build and run the load generator (BENCH=all, or names of workloads and
 	@tools/setup build test
 	@tools/build build
 	@build/pawl_bench $(BENCH)
+
+campaigns: ## the real binary killed, cut off, starved and stopped, in full (CAMPAIGNS=all, or names such as kill9:20)
+	@tools/setup build test
+	@tools/build build
+	@python3 tests/campaigns/run.py $(CAMPAIGNS) --pawl build/pawl
 
 lint: ## formatting, clang-tidy on what changed (LINT_ALL=1: on everything), house rules
 	@tools/setup build test lint

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Campaigns against the real server binary.
+
+    python3 tests/campaigns/run.py NAME... [--cycles N] [--seed N] [--pawl build/pawl] [--layer FILE]
+    python3 tests/campaigns/run.py all
+
+Each prints one line of counts; the exit code is 1 if any of them found a violation. NAME may be written
+NAME:CYCLES.
+"""
+import argparse
+import os
+import random
+import sys
+import time
+import traceback
+
+# name → cycles by default
+CAMPAIGNS = {"kill9": 200, "powercut": 50, "enospc": 5, "eio": 30, "sigstop": 30, "two_servers": 10, "upgrade": 1,
+             "connections": 1, "memory": 1}
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", metavar="NAME", help=", ".join([*CAMPAIGNS, "all"]))
+    parser.add_argument("--cycles", type=int)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--pawl", default=os.environ.get("PAWL", "build/pawl"))
+    parser.add_argument("--layer", help="disk_layer.c, built (beside the binary by default)")
+    return parser.parse_args()
+
+
+def wanted(names):
+    for name in CAMPAIGNS if names == ["all"] else names:
+        name, _, cycles = name.partition(":")
+        if name not in CAMPAIGNS:
+            raise SystemExit(f"no campaign '{name}'; there are {', '.join(CAMPAIGNS)}")
+        yield name, int(cycles) if cycles else None
+
+
+def main():
+    args = parse()
+    chosen = list(wanted(args.names))
+    os.environ["PAWL"] = os.path.abspath(args.pawl)
+    layer = args.layer or os.path.join(os.path.dirname(os.path.abspath(args.pawl)), "tests", "libdisk_layer.so")
+    os.environ.setdefault("PAWL_DISK_LAYER", os.path.abspath(layer))
+    import crash_campaigns  # after PAWL is set, which the harness reads
+    import crowd_campaigns
+    import disk_campaigns
+    import process_campaigns
+    failed = []
+    for name, cycles in chosen:
+        module = next(m for m in (crash_campaigns, disk_campaigns, process_campaigns, crowd_campaigns)
+                      if hasattr(m, name) and getattr(m, name).__module__ == m.__name__)
+        begin = time.monotonic()
+        try:
+            violations = getattr(module, name)(cycles or args.cycles or CAMPAIGNS[name], args.seed)
+        except Exception:  # one campaign that breaks must not hide the others
+            traceback.print_exc()
+            violations = 1
+        if violations:
+            failed.append(name)
+            print(f"{name}: FAILED after {time.monotonic() - begin:.0f} s, seed {args.seed}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
