@@ -65,6 +65,9 @@ class CallTask : public Task {
   }
   void durable() override { call_.answer(std::move(response_)); }
   void refuse(const Error& error) override { call_.fail(error); }
+  bool only_reads() const override {
+    return call_.request.method == "GET" || call_.request.method == "HEAD";
+  }
 
  private:
   void answer(Result<http::Response> result) {

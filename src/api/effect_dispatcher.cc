@@ -13,6 +13,7 @@ namespace pawl::api {
 namespace {
 
 constexpr std::chrono::milliseconds kBacklogPause{5};
+constexpr std::chrono::milliseconds kOutagePause{100};
 
 // The answers of one release, handed to the engine together.
 thread_local std::vector<TaskPtr>* gathering = nullptr;
@@ -24,33 +25,54 @@ std::string idempotency_key(const EffectRequest& request) {
   return request.round == 0 ? key : key + "-" + std::to_string(request.round);
 }
 
-class Receipt : public Task {
+}  // namespace
+
+// What ends an effect's being under way. Refused, it is submitted again: the action was done, and
+// must not be done twice because its answer met a failing disk.
+class EffectDispatcher::Answer : public Task, public std::enable_shared_from_this<Answer> {
  public:
-  Receipt(const RunId& run, uint32_t effect, StepOutcome outcome)
-      : run_(run), effect_(effect), outcome_(std::move(outcome)) {}
+  Answer(EffectDispatcher& dispatcher, const RunId& run, uint32_t effect)
+      : dispatcher_(dispatcher), run_(run), effect_(effect) {}
+
+  void durable() final { dispatcher_.settled({run_, effect_}); }
+  void refuse(const Error& error) final { dispatcher_.refused(shared_from_this(), error); }
+
+ protected:
+  EffectDispatcher& dispatcher_;
+  const RunId run_;
+  const uint32_t effect_;
+};
+
+class EffectDispatcher::Receipt : public Answer {
+ public:
+  Receipt(EffectDispatcher& dispatcher, const Key& key, StepOutcome outcome)
+      : Answer(dispatcher, key.first, key.second), outcome_(std::move(outcome)) {}
 
   std::optional<Parking> decide(Frame& frame, bool) override {
     effect_done(frame, run_, effect_, outcome_);
     return std::nullopt;
   }
-  void durable() override {}
-  void refuse(const Error&) override {}  // asked again after the restart
 
  private:
-  RunId run_;
-  uint32_t effect_;
   StepOutcome outcome_;
 };
 
 // Makes the job or the composition that fills a step's place.
-class Enqueue : public Task {
+class EffectDispatcher::Enqueue : public Answer {
  public:
-  Enqueue(EffectRequest request, int64_t now_ms) : request_(std::move(request)), now_ms_(now_ms) {}
+  Enqueue(EffectDispatcher& dispatcher, EffectRequest request, int64_t now_ms)
+      : Answer(dispatcher, request.run, request.effect),
+        request_(std::move(request)),
+        now_ms_(now_ms) {}
 
   std::optional<Parking> decide(Frame& frame, bool) override {
     const Run* run = frame.state().find_run(request_.run);
     if (run == nullptr || !run->script || run->script->step_of_effect(request_.effect) == nullptr)
       return std::nullopt;
+    Uuid child = child_id(*run, request_.effect);
+    if (frame.state().find_job(JobId(child)) != nullptr ||
+        frame.state().find_run(RunId(child)) != nullptr)
+      return std::nullopt;  // it was refused, and was there after all
     Status made = make(frame, *run);
     if (made.ok()) return std::nullopt;
     StepOutcome outcome;
@@ -60,8 +82,6 @@ class Enqueue : public Task {
     effect_done(frame, request_.run, request_.effect, outcome);
     return std::nullopt;
   }
-  void durable() override {}
-  void refuse(const Error&) override {}
 
  private:
   Status make(Frame& frame, const Run& run) {
@@ -104,6 +124,8 @@ class Enqueue : public Task {
   EffectRequest request_;
   int64_t now_ms_;
 };
+
+namespace {
 
 // Opens secrets as an expression asks for them.
 class VaultSecrets : public SecretSource {
@@ -281,10 +303,14 @@ void EffectDispatcher::start(Work&& work) {
     }
     return runner_.cancel(handle);
   }
-  if (work.refusal)
-    return submit(std::make_shared<Receipt>(key.first, key.second, std::move(*work.refusal)));
+  {
+    // Everything open is asked for again when the store has failed and is back.
+    std::lock_guard lock(mutex_);
+    if (!under_way_.insert(key).second) return;
+  }
+  if (work.refusal) return submit(std::make_shared<Receipt>(*this, key, std::move(*work.refusal)));
   if (work.request.kind != EffectKind::Action)
-    return submit(std::make_shared<Enqueue>(std::move(work.request), clock_.now_ms()));
+    return submit(std::make_shared<Enqueue>(*this, std::move(work.request), clock_.now_ms()));
   start_action(std::move(work));
 }
 
@@ -300,7 +326,7 @@ void EffectDispatcher::start_action(Work&& given) {
           "CIRCUIT_OPEN",
           "the circuit breaker of '" + work->breaker + "' lets one attempt through at a time", "",
           ""};
-      return submit(std::make_shared<Receipt>(key.first, key.second, std::move(outcome)));
+      return submit(std::make_shared<Receipt>(*this, key, std::move(outcome)));
     }
   }
   actions::ActionRequest request;
@@ -331,7 +357,7 @@ void EffectDispatcher::answered(const Key& key, Work& work, const actions::Actio
   }
   StepOutcome answer = outcome_of(outcome, work.request.secrets);
   answer.breaker = work.breaker;
-  submit(std::make_shared<Receipt>(key.first, key.second, std::move(answer)));
+  submit(std::make_shared<Receipt>(*this, key, std::move(answer)));
 }
 
 void EffectDispatcher::submit(TaskPtr task) {
@@ -350,7 +376,21 @@ void EffectDispatcher::submit(TaskPtr task) {
   wakes_.notify_one();
 }
 
-// Answers that found the engine full, or not there yet, wait here and go first.
+void EffectDispatcher::settled(const Key& key) {
+  std::lock_guard lock(mutex_);
+  under_way_.erase(key);
+}
+
+void EffectDispatcher::refused(TaskPtr answer, const Error& error) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopped_ || error.code != ErrorCode::StoreFailed) return;
+    backlog_.push_back(std::move(answer));
+  }
+  wakes_.notify_one();
+}
+
+// Answers that found the engine full, failing, or not there yet, wait here and go first.
 void EffectDispatcher::run_backlog() {
   std::unique_lock lock(mutex_);
   while (!stopped_) {
@@ -365,8 +405,10 @@ void EffectDispatcher::run_backlog() {
       backlog_.pop_front();
     } else if (taken.error().code == ErrorCode::Overloaded) {
       wakes_.wait_for(lock, kBacklogPause, [&] { return stopped_; });
+    } else if (taken.error().code == ErrorCode::StoreFailed) {
+      wakes_.wait_for(lock, kOutagePause, [&] { return stopped_; });
     } else {
-      backlog_.clear();  // the engine has stopped or failed: asked again after the restart
+      backlog_.clear();  // the engine has stopped: asked again after the restart
     }
   }
 }

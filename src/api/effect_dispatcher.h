@@ -2,9 +2,10 @@
 //
 // Actions go to the runner; jobs and compositions become Open Job Spec jobs whose parent is the
 // step. Parameters are filled in from the state as it was committed; secrets are opened here, live
-// in memory only, and are blotted out of every answer. An answer is submitted until the engine
-// takes it or stops: then the effect is asked for again after the restart, under the same
-// idempotency key.
+// in memory only, and are blotted out of every answer. An answer is submitted until it is durable
+// or the engine stops: then the effect is asked for again after the restart, under the same
+// idempotency key. What is asked for again before that, since the store failed and is back, is
+// still under way and not begun a second time.
 //
 // Threads: prepare() on the engine's, release on the committing one, answers from any.
 #pragma once
@@ -42,6 +43,9 @@ class EffectDispatcher : public EffectSink {
 
  private:
   class Prepared;
+  class Answer;
+  class Receipt;
+  class Enqueue;
   struct Work;
   using Key = std::pair<RunId, uint32_t>;
 
@@ -49,6 +53,8 @@ class EffectDispatcher : public EffectSink {
   void start_action(Work&& work);
   void answered(const Key& key, Work& work, const actions::ActionOutcome& outcome);
   void submit(TaskPtr task);
+  void settled(const Key& key);
+  void refused(TaskPtr answer, const Error& error);
   void run_backlog();
   std::string work_directory(const std::string& run, const std::string& action);
 
@@ -61,7 +67,8 @@ class EffectDispatcher : public EffectSink {
   std::condition_variable wakes_;
   Engine* engine_ = nullptr;         // guarded by mutex_
   bool stopped_ = false;             // guarded by mutex_
-  std::map<Key, uint64_t> handles_;  // guarded by mutex_: what is under way
+  std::set<Key> under_way_;          // guarded by mutex_: begun, its answer not durable yet
+  std::map<Key, uint64_t> handles_;  // guarded by mutex_: of actions at work
   std::set<std::string> probing_;    // guarded by mutex_: breakers that let one attempt through
   std::deque<TaskPtr> backlog_;      // guarded by mutex_: answers the engine had no room for
   std::thread backlog_thread_;

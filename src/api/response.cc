@@ -35,8 +35,8 @@ std::string_view hint(ErrorCode code) {
     case ErrorCode::RateLimited:
     case ErrorCode::Overloaded:
     case ErrorCode::Unavailable:
-      return "Try again after the time in Retry-After.";
     case ErrorCode::StoreFailed:
+      return "Try again after the time in Retry-After.";
     case ErrorCode::Internal:
     case ErrorCode::Corrupt:
       return "See the server's log.";

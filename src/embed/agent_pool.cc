@@ -1,6 +1,7 @@
 #include "embed/agent_pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 
 #include "api/ojs/render_workflow.h"
@@ -16,6 +17,7 @@ namespace {
 constexpr const char* kWorker = "embedded-agents";
 constexpr int64_t kLookMs = 500;  // how often leases are looked at
 constexpr int64_t kRenewMs = AgentPool::kLeaseMs / 3;
+constexpr std::chrono::milliseconds kOutagePause{200};
 constexpr size_t kHeldMax = 10'000;
 constexpr size_t kAgentsMax = 100;
 constexpr uint32_t kConcurrencyMax = 256;
@@ -239,6 +241,13 @@ void AgentPool::look_after(Frame& frame) {
   }
 }
 
+// The engine comes back by itself when its disk does. False when it is time to end.
+bool AgentPool::wait_out_outage() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, kOutagePause, [&] { return finishing_.load(); });
+  return !finishing_;
+}
+
 void AgentPool::run_fetcher() {
   while (!finishing_) {
     std::vector<std::string> queues;
@@ -247,6 +256,10 @@ void AgentPool::run_fetcher() {
     Status decided = runtime_.decide_or_park([&](Frame& frame, bool last_call) {
       return fetch(frame, last_call, queues, count, fetched);
     });
+    if (!decided.ok() && decided.error().code == ErrorCode::StoreFailed) {
+      wait_out_outage();
+      continue;
+    }
     if (!decided.ok()) return;  // the engine has stopped: leases run out by themselves
     {
       std::lock_guard lock(mutex_);
@@ -305,14 +318,17 @@ void AgentPool::execute(const Member& member, Held& held) {
       result = AgentResult::fail("the result is no JSON: " + value.error().message);
     }
   }
-  Status told = runtime_.decide([&](Frame& frame) {
+  auto tell = [&](Frame& frame) {
     if (result.success) return ack_job(frame, held.claim, output);
     NackJob command{held.claim, {}, false};
     command.error.code = kAgentErrorCode;
     command.error.type = kAgentErrorCode;
     command.error.message = result.error;
     return nack_job(frame, command);
-  });
+  };
+  Status told = runtime_.decide(tell);
+  while (!told.ok() && told.error().code == ErrorCode::StoreFailed && wait_out_outage())
+    told = runtime_.decide(tell);
   if (!told.ok())
     log::warning("an agent's answer came too late",
                  {{"task", held.task.task_id}, {"error", told.error().message}});

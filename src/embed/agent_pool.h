@@ -47,6 +47,7 @@ class AgentPool {
   using HeldPtr = std::shared_ptr<Held>;
 
   void run_fetcher();
+  bool wait_out_outage();
   uint32_t idle_threads() const;  // with the mutex held
   uint32_t wait_for_idle(std::vector<std::string>& queues);
   std::optional<Parking> fetch(Frame& frame, bool last_call, const std::vector<std::string>& queues,
