@@ -146,7 +146,13 @@ TEST(Tls, RefusesOldVersionsAndPlainText) {
   EXPECT_TRUE(TlsClient((*server)->port(), TLS1_2_VERSION).connected());
   LoopbackClient plain((*server)->port());
   plain.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-  EXPECT_EQ(plain.read_to_end().find("200 OK"), std::string::npos);
+  const std::string told = plain.read_to_end();
+  EXPECT_EQ(status_of(told), "400");
+  EXPECT_EQ(body_of(told).size(), std::stoul(told.substr(told.find("Length: ") + 8)));
+  EXPECT_NE(told.find("https_required"), std::string::npos);
+  LoopbackClient garbage((*server)->port());
+  garbage.send(std::string(5000, '\x17'));
+  EXPECT_EQ(garbage.read_to_end().find("HTTP/"), std::string::npos);
   EXPECT_EQ((*server)->stats().requests, 0U);
 }
 

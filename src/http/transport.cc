@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string_view>
 
 #include "http/out_queue.h"
 
@@ -41,7 +42,24 @@ IoOutcome Transport::handshake() {
   ERR_clear_error();
   const IoOutcome outcome = tls_outcome(SSL_do_handshake(tls_));
   if (outcome.kind == Kind::Done) handshaking_ = false;
+  if (outcome.kind == Kind::Failed && ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST) {
+    answer_plain_http();
+  }
   return outcome;
+}
+
+// As far as it goes at once. What the client sent is read first: closing over it would reset the
+// connection and destroy the answer.
+void Transport::answer_plain_http() {
+  constexpr std::string_view kAnswer =
+      "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 89\r\n"
+      "Connection: close\r\n\r\n"
+      R"({"error":{"code":"https_required","message":"this port speaks HTTPS; ask with https://"}})";
+  std::array<char, 16 * 1024> unread;
+  while (::recv(fd_, unread.data(), unread.size(), 0) > 0) {
+  }
+  if (::send(fd_, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL) < 0) return;
+  ::shutdown(fd_, SHUT_WR);
 }
 
 IoOutcome Transport::read(std::span<char> into) {

@@ -29,7 +29,7 @@ class Transport {
   bool tls() const { return tls_ != nullptr; }
   bool handshaking() const { return handshaking_; }
 
-  IoOutcome handshake();
+  IoOutcome handshake();  // a client that speaks plain HTTP is told so
   IoOutcome read(std::span<char> into);
   IoOutcome write(const OutQueue& queue);  // the caller consumes what was written
 
@@ -38,6 +38,7 @@ class Transport {
 
  private:
   IoOutcome tls_outcome(int returned);
+  void answer_plain_http();
   IoOutcome write_plain(const OutQueue& queue);
   IoOutcome write_tls(const OutQueue& queue);
 
