@@ -57,8 +57,8 @@ HttpUrl::~HttpUrl() {
 
 std::string HttpUrl::get(CURLUPart part, unsigned flags) const {
   char* text = nullptr;
-  if (curl_url_get(handle_, part, &text, flags) != CURLUE_OK) return "";
-  std::string copy = text;
+  bool got = curl_url_get(handle_, part, &text, flags) == CURLUE_OK;
+  std::string copy = got ? text : "";  // libcurl may leave a part behind that it could not encode
   curl_free(text);
   return copy;
 }

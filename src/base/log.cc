@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -15,15 +16,27 @@ namespace {
 std::atomic<bool> as_json{false};
 constexpr std::string_view kNames[] = {"info", "warning", "error"};
 
+// Nothing that would end the line or steer the operator's terminal.
+bool is_printable(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
+}
+
 bool is_plain(std::string_view text) {
-  return !text.empty() && text.find_first_of(" \"=\n\r\t") == std::string_view::npos;
+  return !text.empty() && is_printable(text) &&
+         text.find_first_of(" \"=") == std::string_view::npos;
 }
 
 std::string text_line(std::string_view level, std::string_view message,
                       std::initializer_list<Field> fields) {
   std::string line;
   append_rfc3339_ms(line, SystemClock().now_ms());
-  line.append(" ").append(level).append(" ").append(message);
+  line.append(" ").append(level).append(" ");
+  if (is_printable(message)) {
+    line.append(message);
+  } else {
+    json::append_quoted(line, message);
+  }
   for (const auto& [name, value] : fields) {
     line.append(" ").append(name).append("=");
     if (is_plain(value)) {
