@@ -4,6 +4,7 @@
 
 #include "api/routes.h"
 #include "base/hash.h"
+#include "http/parser.h"
 #include "kernel/settings.h"
 
 namespace pawl::api {
@@ -76,7 +77,9 @@ class CallTask : public Task {
   }
   void repeat(const Doc& doc) {
     StoredAnswer stored;
-    PAWL_CHECK(codec::decode(doc.value, stored));
+    if (!codec::decode(opened(doc.value), stored))
+      return answer(Error{ErrorCode::Conflict,
+                          "this Idempotency-Key was used, and its answer can not be opened"});
     if (stored.body_hash != body_hash_)
       return answer(Error{ErrorCode::InvalidContent,
                           "this Idempotency-Key was used with another request body"});
@@ -94,8 +97,17 @@ class CallTask : public Task {
                         {}};
     for (const auto& [name, value] : response.headers)
       if (name == "Location") stored.location = value;
-    put_doc(frame, DocKind::Idempotency, idempotency_, codec::encoded(stored),
+    std::string value = codec::encoded(stored);
+    if (seals()) value = app_.vault()->seal(idempotency_, value);
+    put_doc(frame, DocKind::Idempotency, idempotency_, value,
             frame.now_ms() + app_.config().idempotency_ms);
+  }
+  bool seals() const { return call_.secret && app_.vault() != nullptr; }
+  // One that was stored before there was anything to seal is as it was.
+  std::string opened(const std::string& value) const {
+    if (!seals()) return value;
+    auto plain = app_.vault()->unseal(idempotency_, value);
+    return plain.ok() ? std::move(plain).value() : value;
   }
 
   App& app_;
@@ -145,6 +157,20 @@ bool foreign_origin(const http::Request& request) {
   return at == std::string_view::npos || origin.substr(at + 3) != request.header("host");
 }
 
+// A name that a stranger's name server could point at this machine, so that a page of his has the
+// same origin as this server (DNS rebinding). Nobody can do that with an address, with *.localhost,
+// or with a name that has no domain.
+bool is_strangers_name(std::string_view host) {
+  if (host.substr(0, 1) == "[") return false;
+  host = host.substr(0, host.find(':'));
+  if (!host.empty() && host.back() == '.') host.remove_suffix(1);
+  size_t dot = host.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  std::string_view last = host.substr(dot + 1);
+  bool is_address = !last.empty() && last.find_first_not_of("0123456789") == last.npos;
+  return !is_address && !http::equals_ignoring_case(last, "localhost");
+}
+
 }  // namespace
 
 App::App(const AppConfig& config, Engine& engine, Store& store, Clock& clock)
@@ -168,6 +194,10 @@ Status App::allow(const Call& call) const {
   if (call.route->scope == Scope::Public) return ok_status();
   if (foreign_origin(call.request))
     return Error{ErrorCode::Forbidden, "requests from other origins are not accepted"};
+  if (config_.local_names_only && !keys_.needed() && is_strangers_name(call.request.header("host")))
+    return Error{ErrorCode::Forbidden,
+                 "without an API key this server answers to localhost and addresses only; make a "
+                 "key, or start it with --no-auth"};
   if (!sane_tenant(call.tenant))
     return Error{ErrorCode::InvalidRequest,
                  "X-OJS-Tenant must be up to 128 letters, digits, '-', '_' or '.'"};

@@ -37,6 +37,9 @@ struct AppConfig {
   int64_t idempotency_ms = 24LL * 3600 * 1000;
   std::vector<std::string> action_names;  // that definitions may use
   bool webhooks_allow_private = false;    // deliver to loopback and private addresses too
+  // As long as no key is needed, a Host that a stranger could own is refused: his page in a browser
+  // on this machine must not be able to drive a server that trusts everyone on the machine.
+  bool local_names_only = false;
 };
 
 class App {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "api/blotter.h"
 #include "api/ojs/parse_workflow.h"
 #include "base/log.h"
 #include "kernel/breakers.h"
@@ -127,7 +128,8 @@ class EffectDispatcher::Enqueue : public Answer {
 
 namespace {
 
-// Opens secrets as an expression asks for them.
+// Opens secrets as an expression asks for them, and keeps in mind which: an expression may have
+// made something else of them, and what comes back may hold the secret alone.
 class VaultSecrets : public SecretSource {
  public:
   VaultSecrets(const State& state, const actions::Vault* vault) : state_(state), vault_(vault) {}
@@ -136,7 +138,10 @@ class VaultSecrets : public SecretSource {
     const Doc* doc = vault_ == nullptr ? nullptr : state_.find_doc(DocKind::Secret, name);
     if (doc == nullptr) return std::nullopt;
     auto opened = vault_->unseal(name, doc->value);
-    if (opened.ok()) return std::move(opened).value();
+    if (opened.ok()) {
+      opened_.push_back({"secrets." + std::string(name), *opened});
+      return std::move(opened).value();
+    }
     log::error("a secret cannot be opened", {{"name", std::string(name)}});
     return std::nullopt;
   }
@@ -146,43 +151,27 @@ class VaultSecrets : public SecretSource {
                     [&](const Doc& doc) { return names.push_back(doc.key), true; });
     return names;
   }
+  const std::vector<expr::Secret>& opened() const { return opened_; }
 
  private:
   const State& state_;
   const actions::Vault* vault_;
+  mutable std::vector<expr::Secret> opened_;
 };
 
-void blot_out(Value& value, const std::vector<expr::Secret>& secrets) {
-  if (value.is_string()) {
-    value = Value(expr::redact(value.as_string(), secrets));
-  } else if (value.is_array()) {
-    for (Value& element : value.as_array()) blot_out(element, secrets);
-  } else if (value.is_object()) {
-    Value::Object clean;
-    for (Value::Member member : value.as_object()) {
-      blot_out(member.value, secrets);
-      clean.set(expr::redact(member.key, secrets), std::move(member.value));
-    }
-    value = std::move(clean);
-  }
-}
-
-StepOutcome outcome_of(const actions::ActionOutcome& done,
-                       const std::vector<expr::Secret>& secrets) {
+StepOutcome outcome_of(const actions::ActionOutcome& done, const Blotter& blotter) {
   StepOutcome outcome;
   outcome.ok = done.ok;
-  Value output = done.output;
-  Value details = done.details;
-  if (!secrets.empty()) {
-    blot_out(output, secrets);
-    blot_out(details, secrets);
-  }
   if (done.ok) {
+    Value output = done.output;
+    blotter.value(output);
     outcome.output = output.json();
     return outcome;
   }
+  Value details = done.details;
+  blotter.value(details);
   outcome.error.code = done.code;
-  outcome.error.message = secrets.empty() ? done.message : expr::redact(done.message, secrets);
+  outcome.error.message = blotter.text(done.message);
   if (!details.is_null()) outcome.error.details = details.json();
   outcome.retryable = done.retryable;
   return outcome;
@@ -249,7 +238,6 @@ void EffectDispatcher::stop() {
 std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
                                                            std::vector<EffectNote> notes,
                                                            int64_t now_ms) {
-  VaultSecrets secrets(state, vault_);
   std::vector<Work> list;
   for (const EffectNote& note : notes) {
     Work work;
@@ -260,6 +248,7 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
       list.push_back(std::move(work));
       continue;
     }
+    VaultSecrets secrets(state, vault_);
     auto request = effect_request(state, note, secrets, now_ms);
     if (!request.ok()) {
       work.request.run = note.run;
@@ -272,7 +261,11 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
     if (request->kind == EffectKind::Gone) continue;
     work.request = std::move(request).value();
     if (work.request.kind == EffectKind::Action) {
+      std::vector<expr::Secret>& seen = work.request.secrets;
+      seen.insert(seen.end(), secrets.opened().begin(), secrets.opened().end());
       work.breaker = actions::breaker_key(work.request.action, work.request.params);
+      // The name of a breaker is stored and shown; the first word of a command may hold a secret.
+      if (!seen.empty()) work.breaker = Blotter(seen).text(work.breaker);
       Breaker breaker = work.breaker.empty() ? Breaker{} : find_breaker(state, work.breaker);
       work.probe = breaker.open_until_ms != 0;
       if (breaker.open_until_ms > now_ms) {
@@ -355,7 +348,7 @@ void EffectDispatcher::answered(const Key& key, Work& work, const actions::Actio
     handles_.erase(key);
     if (work.probe) probing_.erase(work.breaker);
   }
-  StepOutcome answer = outcome_of(outcome, work.request.secrets);
+  StepOutcome answer = outcome_of(outcome, Blotter(work.request.secrets));
   answer.breaker = work.breaker;
   submit(std::make_shared<Receipt>(*this, key, std::move(answer)));
 }

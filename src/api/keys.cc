@@ -58,11 +58,13 @@ NewApiKey make_api_key(std::string_view name, uint32_t scopes, int64_t now_ms) {
 void KeyRing::add_fixed(std::string_view text) {
   std::unique_lock lock(mutex_);
   fixed_hashes_.push_back(sha256_hex(text));
+  needed_ = true;
 }
 
 void KeyRing::put(const ApiKey& key) {
   std::unique_lock lock(mutex_);
   keys_[key.id] = key;
+  needed_ = true;
 }
 
 void KeyRing::remove(const std::string& id) {
@@ -75,9 +77,14 @@ bool KeyRing::empty() const {
   return keys_.empty() && fixed_hashes_.empty();
 }
 
+bool KeyRing::needed() const {
+  std::shared_lock lock(mutex_);
+  return needed_;
+}
+
 Status KeyRing::check(std::string_view authorization, Scope scope) const {
   std::shared_lock lock(mutex_);
-  if (scope == Scope::Public || (keys_.empty() && fixed_hashes_.empty())) return ok_status();
+  if (scope == Scope::Public || !needed_) return ok_status();
   constexpr std::string_view kScheme = "Bearer ";
   if (authorization.substr(0, kScheme.size()) != kScheme)
     return Error{ErrorCode::Unauthenticated, "this server needs an API key"};

@@ -53,6 +53,9 @@ class KeyRing {
   void put(const ApiKey& key);
   void remove(const std::string& id);
   bool empty() const;
+  // From the first key on, and also when the last one is gone: a server that was closed does not
+  // open because a key was revoked.
+  bool needed() const;
 
   // Unauthenticated for a missing or wrong key, Forbidden for one without the scope.
   Status check(std::string_view authorization_header, Scope scope) const;
@@ -61,6 +64,7 @@ class KeyRing {
   mutable std::shared_mutex mutex_;
   std::map<std::string, ApiKey, std::less<>> keys_;
   std::vector<std::string> fixed_hashes_;
+  bool needed_ = false;
 };
 
 }  // namespace pawl::api

@@ -30,6 +30,7 @@ struct Call {
   const Route* route = nullptr;
   std::vector<std::string> params;  // of the path, decoded, in order
   std::string tenant;
+  bool secret = false;  // its body or answer holds one: what is kept of them is sealed
 
   Surface surface() const;
   void answer(http::Response&& response) { responder.respond(std::move(response)); }

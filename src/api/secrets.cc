@@ -36,6 +36,7 @@ void put(App& app, Call&& call) {
   if (value.size() > kSecretBytesMax) fields.complain("value", "must be at most 64 KiB");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   std::string sealed = app.vault()->seal(name, value);
+  call.secret = true;
   app.decide(std::move(call), [name, sealed](Frame& frame) -> Result<http::Response> {
     bool existed = frame.state().find_doc(DocKind::Secret, name) != nullptr;
     size_t count = 0;

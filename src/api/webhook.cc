@@ -1,5 +1,7 @@
 #include "api/webhook.h"
 
+#include <utility>
+
 #include "kernel/settings.h"
 
 namespace pawl::api {
@@ -7,6 +9,20 @@ namespace {
 
 const std::string kCursorKey = "cursor";
 constexpr std::string_view kSubscriptionPrefix = "subscription/";
+
+// What is sealed of a subscription.
+struct Hidden {
+  std::string secret;
+  std::vector<std::string> values;  // of its headers, in their order
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "secret", self.secret);
+    visit(2, "values", self.values);
+  }
+};
+
+std::string sealing_name(const Webhook& webhook) { return "webhook/" + webhook.id; }
 
 std::string subscription_key(std::string_view id) {
   return std::string(kSubscriptionPrefix) + std::string(id);
@@ -41,7 +57,30 @@ std::vector<Webhook> all_webhooks(const State& state) {
   return list;
 }
 
-void put_webhook(Frame& frame, const Webhook& webhook) {
+Status open_webhook(Webhook& webhook, const actions::Vault* vault) {
+  if (webhook.sealed.empty()) return ok_status();
+  if (vault == nullptr)
+    return Error{ErrorCode::Corrupt, "the subscription's secret is sealed, and there is no vault"};
+  PAWL_TRY(std::string opened, vault->unseal(sealing_name(webhook), webhook.sealed));
+  Hidden hidden;
+  PAWL_CHECK(codec::decode(opened, hidden));
+  PAWL_CHECK(hidden.values.size() == webhook.headers.size());
+  webhook.secret = std::move(hidden.secret);
+  for (size_t i = 0; i < hidden.values.size(); ++i)
+    webhook.headers[i].value = std::move(hidden.values[i]);
+  webhook.sealed.clear();
+  return ok_status();
+}
+
+void put_webhook(Frame& frame, Webhook webhook, const actions::Vault* vault) {
+  PAWL_CHECK(webhook.sealed.empty());
+  webhook.signs = !webhook.secret.empty();
+  if (vault != nullptr && (webhook.signs || !webhook.headers.empty())) {
+    Hidden hidden{std::exchange(webhook.secret, {}), {}};
+    for (WebhookHeader& header : webhook.headers)
+      hidden.values.push_back(std::exchange(header.value, {}));
+    webhook.sealed = vault->seal(sealing_name(webhook), codec::encoded(hidden));
+  }
   std::string key = subscription_key(webhook.id);
   put_doc(frame, DocKind::Webhook, key, codec::encoded(webhook));
   if (webhook_cursor(frame.state())) return;

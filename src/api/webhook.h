@@ -1,7 +1,9 @@
 // Webhook: who wants to be told of which events, and the internal job that tells them.
 //
 // Subscriptions are documents. Beside them stands one cursor document: everything before it has
-// been turned into delivery jobs. It exists exactly as long as there is a subscription.
+// been turned into delivery jobs. It exists exactly as long as there is a subscription. At rest the
+// secret and the values of headers are sealed; only a server without a vault, which has no disk
+// either, keeps them as they are.
 #pragma once
 
 #include <optional>
@@ -9,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "actions/vault.h"
 #include "api/ojs/event_projection.h"
 #include "kernel/frame.h"
 
@@ -42,6 +45,8 @@ struct Webhook {
   std::string description;
   int64_t created_ms = 0;
   int64_t updated_ms = 0;
+  bool signs = false;  // there is a secret, sealed or not
+  std::string sealed;  // secret and values of headers, which are empty then
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -57,16 +62,23 @@ struct Webhook {
     visit(10, "description", self.description);
     visit(11, "created_ms", self.created_ms);
     visit(12, "updated_ms", self.updated_ms);
+    visit(13, "signs", self.signs);
+    visit(14, "sealed", self.sealed);
   }
 
   EventFilter filter() const { return {events, queues, job_types, tenant}; }
 };
 
+// As they are stored: secret and values of headers sealed, see open_webhook().
 std::optional<Webhook> find_webhook(const State& state, std::string_view id);
 std::vector<Webhook> all_webhooks(const State& state);
 
-// Writes the subscription, and the cursor with the first one.
-void put_webhook(Frame& frame, const Webhook& webhook);
+// Puts the secret and the values of headers back into their places. Corrupt if they do not open:
+// the vault is another one. Nothing to do for one that is open.
+Status open_webhook(Webhook& webhook, const actions::Vault* vault);
+
+// Writes an open subscription, sealed if there is a vault, and the cursor with the first one.
+void put_webhook(Frame& frame, Webhook webhook, const actions::Vault* vault);
 // NotFound if there is none. The last one takes the cursor with it.
 Status delete_webhook(Frame& frame, std::string_view id);
 

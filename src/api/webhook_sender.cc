@@ -198,6 +198,14 @@ void WebhookSender::deliver(Leased job) {
     json::Writer(result).begin_object().field("skipped", why).end_object();
     return submit_finish(std::move(job.claim), std::nullopt, std::move(result));
   }
+  // Unsigned, or without its credentials, it must not go out.
+  if (Status opened = open_webhook(*job.webhook, config_.vault); !opened.ok()) {
+    log::error("a webhook's secret cannot be opened", {{"subscription", job.webhook->id}});
+    JobError error;
+    error.type = error.code = "webhook_failed";
+    error.message = opened.error().message;
+    return submit_finish(std::move(job.claim), std::move(error), "");
+  }
   actions::HttpRequest post = request(job);
   auto shared = std::make_shared<Leased>(std::move(job));
   client_.send(std::move(post),

@@ -26,6 +26,7 @@
 namespace pawl::api {
 
 struct SenderConfig {
+  const actions::Vault* vault = nullptr;  // that opens what subscriptions hide
   bool allow_private = false;
   size_t concurrency = 32;
   int64_t timeout_ms = 10'000;

@@ -4,7 +4,7 @@ namespace pawl::api {
 
 WebhookService::WebhookService(App& app, actions::HttpClient& client)
     : sender_(app.engine(), app.clock(), client, app.metrics(),
-              {.allow_private = app.config().webhooks_allow_private}),
+              {.vault = app.vault(), .allow_private = app.config().webhooks_allow_private}),
       dispatcher_(app.engine(), app.store()) {
   app.on_webhooks_change([this] { dispatcher_.ring(); });
 }

@@ -1,6 +1,7 @@
 #include "expr/template.h"
 
 #include <algorithm>
+#include <bitset>
 
 #include "expr/convert.h"
 #include "expr/path.h"
@@ -232,8 +233,14 @@ std::string redact(std::string_view text, const std::vector<Secret>& secrets) {
   }
   // A secret may contain another one: the longer goes first.
   std::sort(wanted.begin(), wanted.end(), [](auto a, auto b) { return a.size() > b.size(); });
+  std::bitset<256> firsts;
+  for (const std::string_view secret : wanted) firsts.set(static_cast<unsigned char>(secret[0]));
   std::string out;
   for (size_t at = 0; at < text.size();) {
+    if (!firsts[static_cast<unsigned char>(text[at])]) {
+      out += text[at++];
+      continue;
+    }
     const auto hit = std::find_if(wanted.begin(), wanted.end(), [&](std::string_view secret) {
       return text.substr(at, secret.size()) == secret;
     });

@@ -67,6 +67,17 @@ Invocation invocation_of(const CLI::App& app, const Command& command, const Read
   return given;
 }
 
+// A command line can be read by everyone on the machine.
+void hide_keys(int argc, char** argv) {
+  for (std::string flag : {"--api-key", "--key"})
+    for (int i = 1; i < argc; ++i) {
+      std::string_view word = argv[i];
+      bool value = word.substr(0, flag.size() + 1) == flag + "=";
+      if (!value && argv[i - 1] != flag) continue;
+      std::fill(argv[i] + (value ? flag.size() + 1 : 0), argv[i] + word.size(), '*');
+    }
+}
+
 int run(int argc, char** argv) {
   std::vector<Command> commands = all_commands();
   CLI::App app{
@@ -97,6 +108,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& wrong) {
     return app.exit(wrong) == 0 ? cli::kDone : cli::kUsage;
   }
+  hide_keys(argc, argv);
   for (size_t i = 0; i < commands.size(); ++i)
     if (apps[i]->parsed())
       return commands[i].run(invocation_of(*apps[i], commands[i], readings[i]));

@@ -1,5 +1,8 @@
 #include "main/serve.h"
 
+#include <openssl/crypto.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -19,7 +22,9 @@ Result<std::unique_ptr<Store>> open_store(const ServeOptions& options) {
     return Error{ErrorCode::InvalidRequest,
                  "unknown store '" + options.store + "'; there are sqlite and memory"};
   std::error_code failed;
-  std::filesystem::create_directories(options.data_dir, failed);
+  // What runs leave there is nobody else's. A directory that exists is as its owner wants it.
+  if (std::filesystem::create_directories(options.data_dir, failed))
+    std::filesystem::permissions(options.data_dir, std::filesystem::perms::owner_all, failed);
   if (failed)
     return Error{ErrorCode::StoreFailed,
                  "cannot create " + options.data_dir + ": " + failed.message()};
@@ -34,6 +39,19 @@ Result<std::optional<actions::Vault>> open_vault(const ServeOptions& options) {
   PAWL_TRY(actions::Vault vault, passphrase == nullptr ? actions::Vault::open(file)
                                                        : actions::Vault::open(file, passphrase));
   return std::optional<actions::Vault>(std::move(vault));
+}
+
+// A command that a step runs is the same user, and can read this process's environment in /proc:
+// what is secret there is wiped once it has been read.
+void wipe_environment() {
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
+    std::string_view pair = *at;
+    size_t equals = pair.find('=');
+    bool secret = pair.rfind("PAWL_API_KEY=", 0) == 0 || pair.rfind("PAWL_VAULT_KEY=", 0) == 0 ||
+                  pair.rfind("PAWL_SECRET_", 0) == 0;
+    if (secret && equals != std::string_view::npos)
+      OPENSSL_cleanse(*at + equals + 1, pair.size() - equals - 1);
+  }
 }
 
 std::string work_root(const ServeOptions& options) {
@@ -121,6 +139,7 @@ int serve(const ServeOptions& given) {
   options.engine.around_release = [] { return std::make_shared<http::AnswerBatch>(); };
   auto vault = open_vault(options);
   if (!vault.ok()) return fail(vault.error());
+  wipe_environment();
   auto runner = std::make_unique<actions::ActionRunner>(options.actions, options.action_threads);
   const actions::Vault* keeper = vault->has_value() ? &**vault : nullptr;
   api::EffectDispatcher effects(*runner, keeper, work_root(options), clock);
@@ -134,6 +153,7 @@ int serve(const ServeOptions& given) {
     options.app.action_names.push_back(info.name);
   options.app.store_name = options.store;
   options.app.data_dir = options.data_dir;
+  options.app.local_names_only = !options.no_auth && is_loopback(options.http.host);
   api::App app(options.app, **engine, **store, clock);
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
   app.use_actions(runner.get(), keeper);

@@ -71,6 +71,10 @@ Status backup_sqlite(Connection& source, const std::string& path,
   }
   const std::string partial = path + ".partial";
   ::unlink(partial.c_str());  // of an attempt that was killed
+  // Made before SQLite would, whose mode lets others read: a copy is as private as the original.
+  const int fd = ::open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return failed("creating", partial);
+  ::close(fd);
   Status status = copy_to(source, partial, progress);
   if (status.ok()) status = publish(partial, path);
   ::unlink(partial.c_str());

@@ -104,7 +104,7 @@ void render_webhook(json::Writer& w, const Webhook& webhook) {
   w.begin_object().field("id", webhook.id).field("url", webhook.url);
   render_list(w, "events", webhook.events);
   w.field_bool("active", webhook.active);
-  w.field_bool("signed", !webhook.secret.empty());
+  w.field_bool("signed", webhook.signs || !webhook.secret.empty());
   w.key("header_names").begin_array();
   for (const WebhookHeader& header : webhook.headers) w.string(header.name);
   w.end_array();
@@ -146,6 +146,7 @@ void create(App& app, Call&& call) {
   webhook.active = true;
   webhook.tenant = call.tenant;
   if (Status read = read_webhook(fields, webhook, true); !read.ok()) return call.fail(read.error());
+  call.secret = true;
   app.decide(
       std::move(call),
       [&app, webhook = std::move(webhook)](Frame& frame) mutable -> Result<http::Response> {
@@ -154,7 +155,7 @@ void create(App& app, Call&& call) {
         webhook.id = frame.fresh_id().text();
         webhook.created_ms = webhook.updated_ms = frame.now_ms();
         app.webhooks_change();
-        put_webhook(frame, webhook);
+        put_webhook(frame, webhook, app.vault());
         http::Response response = webhook_reply(201, webhook);
         response.headers.emplace_back("Location", "/ojs/v1/webhooks/subscriptions/" + webhook.id);
         return response;
@@ -195,9 +196,11 @@ void change(App& app, Call&& call, bool whole) {
   std::string id = call.params[0];
   std::string tenant = call.tenant;
   std::string body(call.request.body);
+  call.secret = true;
   app.decide(std::move(call),
              [&app, id, tenant, body, whole](Frame& frame) -> Result<http::Response> {
                PAWL_TRY(Webhook webhook, visible_webhook(frame.state(), id, tenant));
+               PAWL_TRY_DO(open_webhook(webhook, app.vault()));
                PAWL_TRY(json::Doc again, json::parse(body));
                if (whole) {
                  webhook.headers.clear();
@@ -210,7 +213,7 @@ void change(App& app, Call&& call, bool whole) {
                PAWL_TRY_DO(read_webhook(fields, webhook, whole));
                webhook.updated_ms = frame.now_ms();
                app.webhooks_change();
-               put_webhook(frame, webhook);
+               put_webhook(frame, webhook, app.vault());
                return webhook_reply(200, webhook);
              });
 }
@@ -240,13 +243,15 @@ void rotate_secret(App& app, Call&& call) {
   std::string made = given.empty() ? random_secret(kSecretMadeBytes) : "";
   std::string id = call.params[0];
   std::string tenant = call.tenant;
+  call.secret = true;
   app.decide(std::move(call),
              [&app, id, tenant, given, made](Frame& frame) -> Result<http::Response> {
                PAWL_TRY(Webhook webhook, visible_webhook(frame.state(), id, tenant));
+               PAWL_TRY_DO(open_webhook(webhook, app.vault()));
                webhook.secret = given.empty() ? made : given;
                webhook.updated_ms = frame.now_ms();
                app.webhooks_change();
-               put_webhook(frame, webhook);
+               put_webhook(frame, webhook, app.vault());
                return webhook_reply(200, webhook, made);
              });
 }

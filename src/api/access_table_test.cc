@@ -1,0 +1,272 @@
+// Who may call what, endpoint by endpoint. The table is written by hand and not taken from the
+// routes: a route that is not in it, or that asks for another scope, is a decision that nobody
+// made.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "api/api_test_world.h"
+
+namespace pawl::api {
+namespace {
+
+struct Entry {
+  const char* method;
+  const char* pattern;
+};
+
+// clang-format off
+const std::map<Scope, std::vector<Entry>> kTable = {
+    {Scope::Public, {
+        {"GET", "/"}, {"GET", "/status/status.css"}, {"GET", "/status/status.js"},
+        {"GET", "/health"}, {"GET", "/ready"}, {"GET", "/ojs/manifest"}, {"GET", "/ojs/v1/health"}}},
+    {Scope::Read, {
+        {"GET", "/metrics"}, {"GET", "/v1/system"}, {"GET", "/v1/actions"}, {"GET", "/v1/events"},
+        {"GET", "/v1/decisions"}, {"GET", "/v1/decisions/{id}"},
+        {"GET", "/v1/definitions"}, {"GET", "/v1/definitions/schema"},
+        {"POST", "/v1/definitions/validate"}, {"GET", "/v1/definitions/{name}"},
+        {"GET", "/v1/definitions/{name}/diagram"},
+        {"GET", "/v1/runs"}, {"GET", "/v1/runs/{id}"}, {"GET", "/v1/runs/{id}/events"},
+        {"GET", "/v1/runs/{id}/explain"}, {"GET", "/v1/runs/{id}/diagram"},
+        {"GET", "/v1/jobs/{id}/explain"}, {"GET", "/v1/schedules"}, {"GET", "/v1/schedules/{name}"},
+        {"GET", "/ojs/v1/jobs"}, {"GET", "/ojs/v1/jobs/{id}"}, {"GET", "/ojs/v1/jobs/{id}/progress"},
+        {"GET", "/ojs/v1/events"}, {"GET", "/ojs/v1/workflows"}, {"GET", "/ojs/v1/workflows/{id}"},
+        {"GET", "/ojs/v1/workflows/{id}/events"}, {"GET", "/ojs/v1/workers/{id}/health"},
+        {"GET", "/ojs/v1/queues"}, {"GET", "/ojs/v1/queues/{q}"}, {"GET", "/ojs/v1/queues/{q}/stats"},
+        {"GET", "/ojs/v1/cron"}, {"GET", "/ojs/v1/cron/{name}"},
+        {"GET", "/ojs/v1/dead-letter"}, {"GET", "/ojs/v1/dead-letter/stats"},
+        {"GET", "/ojs/v1/dead-letter/{id}"},
+        {"GET", "/ojs/v1/rate-limits"}, {"GET", "/ojs/v1/rate-limits/{key}"},
+        {"GET", "/ojs/v1/schemas"}, {"GET", "/ojs/v1/schemas/{type}"},
+        {"GET", "/ojs/v1/schemas/{type}/versions"}, {"GET", "/ojs/v1/schemas/{type}/{version}"},
+        {"GET", "/ojs/v1/webhooks/subscriptions"}, {"GET", "/ojs/v1/webhooks/subscriptions/{id}"},
+        {"GET", "/ojs/v1/admin/stats"}, {"GET", "/ojs/v1/admin/tenants"},
+        {"GET", "/ojs/v1/admin/tenants/{t}/stats"}, {"GET", "/ojs/v1/admin/scheduling/stats"},
+        {"GET", "/ojs/v1/admin/jobs"}, {"GET", "/ojs/v1/admin/jobs/{id}"},
+        {"GET", "/ojs/v1/admin/queues"}, {"GET", "/ojs/v1/admin/queues/{q}"},
+        {"GET", "/ojs/v1/admin/queues/{q}/config"}, {"GET", "/ojs/v1/admin/dead-letter"},
+        {"GET", "/ojs/v1/admin/dead-letter/stats"}, {"GET", "/ojs/v1/admin/dead-letter/{id}"},
+        {"GET", "/ojs/v1/admin/pools"}, {"GET", "/ojs/v1/admin/pools/{name}"},
+        {"GET", "/ojs/v1/admin/workers"}, {"GET", "/ojs/v1/admin/workers/{id}"},
+        {"GET", "/ojs/v1/admin/schemas"}, {"GET", "/ojs/v1/admin/schemas/{type}"},
+        {"GET", "/ojs/v1/admin/schemas/{type}/versions"},
+        {"GET", "/ojs/v1/admin/schemas/{type}/{version}"}}},
+    {Scope::Write, {
+        {"POST", "/v1/definitions"}, {"DELETE", "/v1/definitions/{name}"},
+        {"POST", "/v1/runs"}, {"POST", "/v1/runs/{id}/signals"}, {"POST", "/v1/runs/{id}/cancel"},
+        {"POST", "/v1/runs/{id}/retry"}, {"POST", "/v1/runs/{id}/extend"},
+        {"POST", "/v1/decisions/{id}"}, {"POST", "/v1/schedules"}, {"DELETE", "/v1/schedules/{name}"},
+        {"POST", "/v1/schedules/{name}/trigger"},
+        {"POST", "/ojs/v1/jobs"}, {"POST", "/ojs/v1/jobs/batch"}, {"DELETE", "/ojs/v1/jobs/{id}"},
+        {"POST", "/ojs/v1/jobs/{id}/cancel"}, {"POST", "/ojs/v1/jobs/{id}/activate"},
+        {"POST", "/ojs/v1/workflows"}, {"DELETE", "/ojs/v1/workflows/{id}"},
+        {"POST", "/ojs/v1/workflows/{id}/cancel"},
+        {"POST", "/ojs/v1/cron"}, {"PUT", "/ojs/v1/cron/{name}"}, {"DELETE", "/ojs/v1/cron/{name}"},
+        {"POST", "/ojs/v1/cron/{name}/trigger"}, {"POST", "/ojs/v1/schemas"}}},
+    {Scope::Worker, {
+        {"POST", "/ojs/v1/workers/fetch"}, {"POST", "/ojs/v1/workers/ack"},
+        {"POST", "/ojs/v1/workers/nack"}, {"POST", "/ojs/v1/workers/heartbeat"},
+        {"POST", "/ojs/v1/workers/beat"}, {"POST", "/ojs/v1/workers/progress"},
+        {"POST", "/ojs/v1/jobs/{id}/ack"}, {"POST", "/ojs/v1/jobs/{id}/nack"},
+        {"POST", "/ojs/v1/jobs/{id}/fail"},
+        {"PUT", "/ojs/v1/jobs/{id}/progress"}, {"POST", "/ojs/v1/jobs/{id}/progress"},
+        {"PUT", "/ojs/v1/jobs/{id}/checkpoint"}, {"POST", "/ojs/v1/jobs/{id}/checkpoint"},
+        {"GET", "/ojs/v1/jobs/{id}/checkpoint"}, {"DELETE", "/ojs/v1/jobs/{id}/checkpoint"},
+        {"PUT", "/ojs/v1/checkpoints/{id}"}, {"POST", "/ojs/v1/checkpoints/{id}"},
+        {"GET", "/ojs/v1/checkpoints/{id}"}, {"DELETE", "/ojs/v1/checkpoints/{id}"},
+        {"GET", "/ojs/v1/checkpoints/{id}/resume"}}},
+    {Scope::Operate, {
+        {"POST", "/v1/runs/{id}/pause"}, {"POST", "/v1/runs/{id}/resume"},
+        {"POST", "/v1/schedules/{name}/pause"}, {"POST", "/v1/schedules/{name}/resume"},
+        {"POST", "/ojs/v1/jobs/{id}/retry"}, {"POST", "/ojs/v1/workflows/{id}/retry"},
+        {"POST", "/ojs/v1/queues/{q}/pause"}, {"POST", "/ojs/v1/queues/{q}/resume"},
+        {"POST", "/ojs/v1/cron/{name}/pause"}, {"POST", "/ojs/v1/cron/{name}/resume"},
+        {"POST", "/ojs/v1/cron/{name}/disable"}, {"POST", "/ojs/v1/cron/{name}/enable"},
+        {"POST", "/ojs/v1/dead-letter/retry"}, {"POST", "/ojs/v1/dead-letter/{id}/retry"},
+        {"DELETE", "/ojs/v1/dead-letter/{id}"}, {"PUT", "/ojs/v1/rate-limits/{key}"},
+        {"DELETE", "/ojs/v1/schemas/{type}/{version}"},
+        {"POST", "/ojs/v1/webhooks/subscriptions"}, {"PATCH", "/ojs/v1/webhooks/subscriptions/{id}"},
+        {"PUT", "/ojs/v1/webhooks/subscriptions/{id}"},
+        {"DELETE", "/ojs/v1/webhooks/subscriptions/{id}"},
+        {"POST", "/ojs/v1/webhooks/subscriptions/{id}/test"},
+        {"POST", "/ojs/v1/webhooks/subscriptions/{id}/rotate-secret"},
+        {"POST", "/ojs/v1/admin/jobs/{id}/retry"}, {"POST", "/ojs/v1/admin/jobs/{id}/cancel"},
+        {"POST", "/ojs/v1/admin/jobs/bulk/retry"}, {"POST", "/ojs/v1/admin/jobs/bulk/cancel"},
+        {"POST", "/ojs/v1/admin/queues/{q}/pause"}, {"POST", "/ojs/v1/admin/queues/{q}/resume"},
+        {"PUT", "/ojs/v1/admin/queues/{q}/config"},
+        {"POST", "/ojs/v1/admin/dead-letter/retry"}, {"POST", "/ojs/v1/admin/dead-letter/bulk/retry"},
+        {"POST", "/ojs/v1/admin/dead-letter/{id}/retry"},
+        {"DELETE", "/ojs/v1/admin/dead-letter/{id}"},
+        {"PUT", "/ojs/v1/admin/pools/{name}"}, {"DELETE", "/ojs/v1/admin/pools/{name}"},
+        {"POST", "/ojs/v1/admin/workers/{id}/quiet"}, {"POST", "/ojs/v1/admin/workers/{id}/terminate"},
+        {"POST", "/ojs/v1/admin/workers/{id}/resume"},
+        {"POST", "/ojs/v1/admin/schemas"}, {"PUT", "/ojs/v1/admin/schemas/{type}"},
+        {"POST", "/ojs/v1/admin/schemas/{type}"}, {"DELETE", "/ojs/v1/admin/schemas/{type}"},
+        {"PUT", "/ojs/v1/admin/schemas/{type}/{version}"},
+        {"DELETE", "/ojs/v1/admin/schemas/{type}/{version}"}}},
+    {Scope::Admin, {
+        {"POST", "/v1/keys"}, {"GET", "/v1/keys"}, {"DELETE", "/v1/keys/{id}"},
+        {"PUT", "/v1/secrets/{name}"}, {"GET", "/v1/secrets"}, {"DELETE", "/v1/secrets/{name}"},
+        {"DELETE", "/ojs/v1/dead-letter"}, {"DELETE", "/ojs/v1/admin/dead-letter"},
+        {"POST", "/ojs/v1/admin/dead-letter/bulk/delete"},
+        {"POST", "/ojs/v1/admin/jobs/bulk/delete"}, {"POST", "/ojs/v1/admin/queues/{q}/purge"},
+        {"DELETE", "/ojs/v1/admin/queues/{q}/jobs"}}},
+};
+// clang-format on
+
+constexpr Scope kScopes[] = {Scope::Read, Scope::Write, Scope::Worker, Scope::Operate,
+                             Scope::Admin};
+
+// Which single scopes open an endpoint that asks for `wanted`: written out, not computed.
+std::set<Scope> opened_by(Scope wanted) {
+  switch (wanted) {
+    case Scope::Public:
+      return {Scope::Read, Scope::Write, Scope::Worker, Scope::Operate, Scope::Admin};
+    case Scope::Read:
+      return {Scope::Read, Scope::Write, Scope::Operate, Scope::Admin};
+    case Scope::Write:
+      return {Scope::Write, Scope::Admin};
+    case Scope::Worker:
+      return {Scope::Worker, Scope::Admin};
+    case Scope::Operate:
+      return {Scope::Operate, Scope::Admin};
+    case Scope::Admin:
+      return {Scope::Admin};
+  }
+  return {};
+}
+
+std::string path_of(std::string_view pattern) {
+  std::string path;
+  for (size_t at = 0; at < pattern.size(); ++at) {
+    if (pattern[at] != '{') {
+      path.push_back(pattern[at]);
+      continue;
+    }
+    path += "x";
+    at = pattern.find('}', at);
+  }
+  return path;
+}
+
+std::string bearer(const std::string& key) { return "Authorization: Bearer " + key + "\r\n"; }
+
+std::string key_with(ApiWorld& world, std::string_view name, uint32_t scopes) {
+  NewApiKey made = make_api_key(name, scopes, 0);
+  world.app->keys().put(made.key);
+  return made.text;
+}
+
+bool is_let_in(const std::string& status) { return status != "401" && status != "403"; }
+
+TEST(AccessTable, IsTheListOfRoutesAndOfTheirScopes) {
+  ApiWorld world;
+  std::map<std::string, std::string> expected;
+  std::map<std::string, std::string> found;
+  for (const auto& [scope, entries] : kTable)
+    for (const Entry& entry : entries) {
+      std::string name = std::string(entry.method) + " " + entry.pattern;
+      EXPECT_TRUE(expected.emplace(name, scope_name(scope)).second) << name << " is there twice";
+    }
+  for (const Route& route : world.app->router().routes()) {
+    std::string name = std::string(route.method) + " " + std::string(route.pattern);
+    found[name] = scope_name(route.scope);
+    EXPECT_EQ(expected.count(name), 1u) << name << " has no declared scope";
+  }
+  EXPECT_EQ(found, expected);
+}
+
+TEST(AccessTable, EveryEndpointRefusesNoKeyAndWrongKeys) {
+  ApiWorld world;
+  std::string real = key_with(world, "real", *parse_scopes({"admin"}));
+  std::string wrong_secret = real.substr(0, real.size() - 1) + (real.back() == '0' ? '1' : '0');
+  for (const auto& [scope, entries] : kTable) {
+    for (const Entry& entry : entries) {
+      std::string path = path_of(entry.pattern);
+      SCOPED_TRACE(std::string(entry.method) + " " + path);
+      std::vector<std::string> got;
+      for (const std::string& header :
+           {std::string(), bearer("wrong"), bearer(wrong_secret), bearer(real + "x"),
+            bearer(real.substr(0, real.rfind('_'))), bearer(""),
+            "Authorization: Basic " + real + "\r\n", "X-Api-Key: " + real + "\r\n"})
+        got.push_back(http::status_of(world.call(entry.method, path, "{}", header)));
+      // Public pages say the same to everybody, whatever key is shown to them.
+      std::string all = scope == Scope::Public ? "200" : "401";
+      EXPECT_EQ(got, std::vector<std::string>(8, all));
+      if (std::string_view(entry.method) == "GET") {
+        http::LoopbackClient client(world.server->port());
+        client.send("HEAD " + path + " HTTP/1.1\r\nHost: h\r\n\r\n");
+        EXPECT_EQ(http::status_of(client.read_until("\r\n\r\n")), all);
+      }
+    }
+  }
+}
+
+TEST(AccessTable, EachSingleScopeOpensWhatItShouldAndNothingElse) {
+  ApiWorld world;
+  std::map<Scope, std::string> keys;
+  for (Scope scope : kScopes)
+    keys[scope] = key_with(world, "one", *parse_scopes({std::string(scope_name(scope))}));
+  for (const auto& [wanted, entries] : kTable) {
+    std::set<Scope> expected = opened_by(wanted);
+    for (const Entry& entry : entries) {
+      std::string path = path_of(entry.pattern);
+      SCOPED_TRACE(std::string(entry.method) + " " + path);
+      for (Scope held : kScopes) {
+        std::string status =
+            http::status_of(world.call(entry.method, path, "{}", bearer(keys[held])));
+        if (expected.count(held) != 0) {
+          EXPECT_TRUE(is_let_in(status)) << scope_name(held) << " got " << status;
+        } else {
+          EXPECT_EQ(status, "403") << scope_name(held);
+        }
+      }
+    }
+  }
+}
+
+// All other scopes together must not add up to the missing one.
+TEST(AccessTable, EveryOtherScopeTogetherIsNotEnough) {
+  ApiWorld world;
+  for (const auto& [wanted, entries] : kTable) {
+    if (wanted == Scope::Public) continue;
+    std::vector<std::string> others;
+    for (Scope scope : kScopes)
+      if (opened_by(wanted).count(scope) == 0) others.emplace_back(scope_name(scope));
+    std::string key = key_with(world, "others", *parse_scopes(others));
+    for (const Entry& entry : entries)
+      EXPECT_EQ(
+          http::status_of(world.call(entry.method, path_of(entry.pattern), "{}", bearer(key))),
+          "403")
+          << entry.method << " " << entry.pattern;
+  }
+}
+
+// Another spelling of a path is another path, or is guarded as the first.
+TEST(AccessTable, NoSpellingOfAPathSlipsPastTheKey) {
+  ApiWorld world;
+  key_with(world, "real", *parse_scopes({"admin"}));
+  for (const char* path :
+       {"/v1/keys/", "//v1/keys", "/v1//keys", "/./v1/keys", "/v1/./keys", "/health/../v1/keys",
+        "/v1/%6beys", "/V1/keys", "/v1/keys?x=/health", "/v1/keys;x", "/v1/keys%00", "/v1/keys%2f",
+        "/v1/keys#/health", "http://h/v1/keys", "/status/../v1/keys", "/%2e/v1/keys"}) {
+    std::string status = http::status_of(world.call("GET", path));
+    EXPECT_TRUE(status == "401" || status == "404" || status == "400") << path << " " << status;
+  }
+}
+
+// Without keys the machine's own users may do everything.
+TEST(AccessTable, WithoutKeysEveryEndpointLetsIn) {
+  for (const auto& [wanted, entries] : kTable) {
+    ApiWorld world;  // a fresh one, since one of the calls makes a key
+    for (const Entry& entry : entries) {
+      if (std::string_view(entry.pattern) == "/v1/keys") continue;
+      std::string status = http::status_of(world.call(entry.method, path_of(entry.pattern), "{}"));
+      EXPECT_TRUE(is_let_in(status)) << entry.method << " " << entry.pattern << " " << status;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pawl::api

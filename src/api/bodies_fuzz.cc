@@ -1,0 +1,29 @@
+// Any bytes as the body of the calls that make things: a job, a workflow, a cron, a schedule, the
+// triggers of a definition. Refused with complaints, or understood; never a crash.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "api/ojs/parse_cron.h"
+#include "api/ojs/parse_workflow.h"
+#include "api/schedule_body.h"
+#include "base/check.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace pawl;
+  using namespace pawl::api;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const auto doc = json::parse(text);
+  if (!doc.ok()) return 0;
+  const EnvelopeRules rules{.now_ms = 1'700'000'000'000,
+                            .tenant = ""};  // so that queues keep their names
+  if (const auto job = parse_job(doc->root(), rules); job.ok()) {
+    PAWL_CHECK(is_job_type(job->type) && is_queue_name(job->queue));
+  }
+  (void)parse_workflow(doc->root(), rules).ok();
+  (void)parse_cron(*doc, "", "t").ok();
+  (void)parse_triggers(text, "d", "t").ok();
+  Fields fields(doc->root());
+  (void)parse_schedule(fields, "t").ok();
+  return 0;
+}
