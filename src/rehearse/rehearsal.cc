@@ -91,6 +91,7 @@ class Driver {
   void give_up(std::string problem) {
     if (result_.problems.empty()) result_.problems.push_back(std::move(problem));
     stopped_ = true;
+    result_.given_up = true;
   }
   Rehearsed summary();
   Status register_and_start(Frame& frame);

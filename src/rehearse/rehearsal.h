@@ -46,6 +46,7 @@ struct Rehearsed {
   std::vector<Moment> timeline;
   std::vector<std::string> waits;     // what holds it, if it is not over
   std::vector<std::string> problems;  // why the rehearsal itself went wrong
+  bool given_up = false;              // by these: how it stands then means nothing
   std::vector<std::string> faults;    // what was done to it
   uint32_t crashes = 0;
 };

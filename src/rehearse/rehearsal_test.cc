@@ -48,8 +48,7 @@ TEST(Rehearsal, AnActionWithoutAMockIsNamedWithAMockToPaste) {
   EXPECT_EQ(verdict(R"(
 workflow: {steps: [{id: fetch, action: http.get, params: {url: "http://127.0.0.1:1/"}}]}
 cases: [{expect: {status: completed}}]
-)")
-                .substr(0, 157),
+)"),
             "step 'fetch' asks for http.get, which touches the world, and no mock answers it; "
             "paste this:\n    mocks:\n      fetch: {result: {status_code: 200, body: null}}");
 }

@@ -173,6 +173,7 @@ std::vector<std::string> complaints(const CaseResult& result) {
     lines.push_back("seed " + std::to_string(failure.seed) + ":");
     size_t first = lines.size();
     add_run_complaints(failure.run, failure.differences, lines);
+    lines.insert(lines.end(), failure.run.faults.begin(), failure.run.faults.end());
     for (size_t i = first; i < lines.size(); ++i) lines[i].insert(0, "  ");
   }
   for (const StepTwice& step : result.twice)

@@ -142,8 +142,9 @@ TEST(Skeleton, IsATestThatPasses) {
   plan::ReadResult read = plan::read_definition(R"(
 name: first
 inputs: {n: 1}
+input_schema: {type: object, required: [who], properties: {who: {enum: [ada, bob]}}}
 steps:
-  - {id: fetch, action: http.get, params: {url: "http://x"}}
+  - {id: fetch, action: http.get, params: {url: "http://${{ inputs.host }}/${{ inputs.who }}"}}
   - {id: list, action: shell.exec, params: {command: ls}}
   - {id: ok, type: reasoning, depends_on: [fetch], config: {prompt_context: go, options: [go, stop]}}
   - {id: paid, type: wait, depends_on: [ok], config: {signal: paid}}
@@ -155,6 +156,7 @@ steps:
                                        return read.canonical;
                                      });
   ASSERT_TRUE(made.valid()) << made.errors[0].path << made.errors[0].message;
+  EXPECT_EQ(Value(made.file.cases[0].inputs).json(), R"({"n":1,"who":"ada","host":"x"})");
   EXPECT_EQ(verdict(run_case(made.file, made.file.cases[0], {})), "passed");
 }
 
