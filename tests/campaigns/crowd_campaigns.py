@@ -36,8 +36,8 @@ class Crowd:
         self.writers = [connect(port) for _ in range(SLOW)]
         self.readers = [connect(port, 4096) for _ in range(SLOW)]
         for i, reader in enumerate(self.readers):
-            path = "/ojs/v1/events?stream=true" if i % 2 else "/ojs/v1/jobs?limit=1000"
-            reader.sendall(encode("GET", path) * (1 if i % 2 else 60))
+            path = "/ojs/v1/events?stream=true" if i % 2 else "/ojs/v1/jobs?limit=200"
+            reader.sendall(encode("GET", path) * (1 if i % 2 else 4))
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._dawdle, daemon=True)
         self._thread.start()
@@ -66,8 +66,12 @@ class Crowd:
             poll.register(one, select.POLLRDHUP)
         return len(poll.poll(0))
 
-    def closed(self):
-        return self._over(self.idle), self._over(self.writers), self._over(self.readers)
+    def closed(self, client):
+        """By the server, of each kind. A reader does not see its end, which stands behind what it does not
+        read: the server is asked how many it still holds."""
+        idle, writers = self._over(self.idle), self._over(self.writers)
+        held = client.get("/v1/system").body["counts"]["connections"] - 1
+        return idle, writers, len(self.readers) - (held - (len(self.idle) - idle) - (len(self.writers) - writers))
 
     def close(self):
         self._stop.set()
@@ -89,6 +93,11 @@ def slowest_call(server, jobs):
     return worst
 
 
+def all_cut(closed, idle):
+    """A stream whose events fit into the socket's buffer is not slow yet: only half of the readers must go."""
+    return closed[:2] == (idle, SLOW) and closed[2] >= SLOW // 2
+
+
 def connections(cycles, seed):
     limit = raise_files_limit(IDLE * 2)
     idle = min(IDLE, limit - 2 * SLOW - 200)
@@ -103,19 +112,18 @@ def connections(cycles, seed):
         worst = slowest_call(server, 5000)
         with_crowd = server.rss_kb()
         try:
-            until(lambda: client.get("/health").status == 200 and crowd.closed()[0] == idle and
-                  crowd.closed()[1] == SLOW, "idle and slow ones to be closed", CLOSED_WITHIN_S)
+            until(lambda: all_cut(crowd.closed(client), idle), "idle and slow ones to be closed", CLOSED_WITHIN_S)
         except TimedOut:
             pass
         worst = max(worst, slowest_call(server, 200))
-        closed = crowd.closed()
+        closed = crowd.closed(client)
         client.close()
         crowd.close()
     finally:
         server.close()
     grown = with_crowd - before
-    ok = closed[0] == idle and closed[1] == SLOW and grown < 512 * 1024
-    print(f"connections: {idle:,} idle, {SLOW} slow writers, {SLOW} slow readers; others served throughout, slowest call "
+    ok = all_cut(closed, idle) and grown < 512 * 1024
+    print(f"connections: {idle:,} idle, {SLOW} slow writers, {SLOW} slow readers (half of them of event streams); others served throughout, slowest call "
           f"{worst:.0f} ms; RSS {before // 1024} → {with_crowd // 1024} MiB; closed by their limits: {closed[0]:,} idle, "
           f"{closed[1]} writers, {closed[2]} readers", flush=True)
     return 0 if ok else 1

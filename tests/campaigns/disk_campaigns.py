@@ -97,6 +97,8 @@ def enospc(cycles, seed):
     try:
         campaign.begin()
         resumed_ms, reads = outages(campaign, disk, cycles, problems)
+        if campaign.load.repeated_steps():
+            problems.append("an action was done twice, though the process never died")
         for problem in problems[:10]:
             campaign.load.book.violation(problem)
         refusals = campaign.load.book.refusals["store_failed"]
