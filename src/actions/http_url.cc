@@ -21,6 +21,11 @@ Status check_text(const std::string& text) {
   return ok_status();
 }
 
+bool is_host_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '.' || c == '_' || c == ':' || static_cast<unsigned char>(c) >= 0x80;
+}
+
 }  // namespace
 
 Result<HttpUrl> HttpUrl::parse(const std::string& text) {
@@ -68,6 +73,9 @@ Status HttpUrl::check() const {
   if (its_scheme != "http" && its_scheme != "https")
     return refused("must begin with http:// or https://");
   if (get(CURLUPART_HOST).empty()) return refused("names no host");
+  // What libcurl takes for a host and prints as another one must be neither judged nor asked.
+  for (char c : host())
+    if (!is_host_character(c)) return refused("names a host that cannot be");
   if (!get(CURLUPART_USER).empty() || !get(CURLUPART_PASSWORD).empty())
     return refused("must not hold a user or password; use a header");
   return ok_status();

@@ -60,7 +60,8 @@ class PrivateAddresses(DefinitionCase):
     def test_other_schemes_and_credentials_in_urls_are_refused(self):
         for url in ("file:///etc/passwd", "gopher://127.0.0.1:1/", "ftp://127.0.0.1/", "dict://127.0.0.1:1/", "http://",
                     "http://user:pass@127.0.0.1/", "http://example.com@127.0.0.1/", "http:///127.0.0.1", "//127.0.0.1/",
-                    "http://127.0.0.1:99999/", "http://a b/", "http://127.0.0.1\r\nX: y/", "unix:/var/run/docker.sock"):
+                    "http://127.0.0.1:99999/", "http://a b/", "http://127.0.0.1\r\nX: y/", "unix:/var/run/docker.sock", "http://h%evil/", "http://a$b/",
+                    "http://example.com%00.evil/", "http://a^b/"):
             self.assertIn(self.one_step("http.get", url=url), ("VALIDATION_ERROR", "PERMISSION_DENIED"), url)
 
     def test_headers_cannot_smuggle_a_request(self):
