@@ -55,7 +55,7 @@ fuzz: ## run every fuzzer, FUZZ_SECONDS=60 in all
 	@tools/setup build fuzz
 	@tools/fuzz
 
-sanitize: ## unit tests under ASan+UBSan (build-asan) and TSan (build-tsan)
+sanitize: ## unit tests and the server under ASan+UBSan (build-asan) and TSan (build-tsan)
 	@tools/setup build test
 	@tools/sanitize
 
