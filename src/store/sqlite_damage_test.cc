@@ -1,0 +1,55 @@
+// What a store makes of a log that nobody closed, and of bits that flip on the disk.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "store/sqlite_store.h"
+#include "store/store_backing.h"
+
+namespace pawl {
+namespace {
+
+std::string outcome(const Status& status) {
+  return status.ok() ? "ok" : std::string(wire_code(status.error().code));
+}
+
+// Its files as a killed process would leave them: nothing was closed.
+void leave_unclosed(const std::string& from, const std::string& to) {
+  auto store = open_sqlite(from);
+  ASSERT_TRUE(store.ok());
+  for (uint64_t n = 1; n <= 50; ++n) {
+    Batch batch{.number = n, .journal = "record " + std::to_string(n)};
+    batch.writes.push_back({1, "row " + std::to_string(n), std::string(700, 'r')});
+    ASSERT_EQ(outcome((*store)->commit(batch)), "ok");
+  }
+  std::filesystem::create_directory(to);
+  for (const char* name : {"/pawl.db", "/pawl.db-wal"})
+    std::filesystem::copy_file(from + name, to + name);
+}
+
+// A commit that was written and not synced is seen by the next process. A power cut must not take
+// it away again after that one has shown it.
+TEST(SqliteStore, WhatAKilledProcessLeftIsDurableBeforeItIsShown) {
+  const TempDirectory directory;
+  leave_unclosed(directory / "first", directory / "second");
+  bool sync_fails = true;
+  int syncs = 0;
+  SqliteOptions options;
+  options.fault = [&](DiskOp op, DiskFile file) {
+    if (op != DiskOp::Sync || file != DiskFile::Database) return SQLITE_OK;
+    ++syncs;
+    return sync_fails ? SQLITE_IOERR_FSYNC : SQLITE_OK;
+  };
+  auto refused = open_sqlite(directory / "second", options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::StoreFailed);
+  sync_fails = false;
+  syncs = 0;
+  auto store = open_sqlite(directory / "second", options);
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  EXPECT_EQ((*store)->journal_last(), 50u);
+  EXPECT_GT(syncs, 0);
+}
+
+}  // namespace
+}  // namespace pawl
