@@ -164,7 +164,9 @@ void Flow::start_child(const Run& in, uint32_t index, const PlanNode& node) {
 
 void Flow::start_held(const RunId& id, uint32_t index) {
   PlanNode node;
-  PAWL_CHECK(state_.held_plan(run(id), index, node));
+  const bool held = state_.held_plan(run(id), index, node);
+  if (state_.cold_failed()) return;
+  PAWL_CHECK(held);
   start_child(run(id), index, node);
 }
 
@@ -282,7 +284,9 @@ void Flow::advance_dag(const RunId& id, uint32_t index, ChildState outcome) {
     for (uint32_t next : edges.dependents[at]) {
       if (run(id).child(next) != ChildState::Waiting) continue;
       PlanNode node;
-      PAWL_CHECK(state_.held_plan(run(id), next, node));
+      const bool held = state_.held_plan(run(id), next, node);
+      if (state_.cold_failed()) return;
+      PAWL_CHECK(held);
       auto event = child_done(run(id), next, ChildState::Cancelled);
       event.type = type_name(node);
       event.reason = "a step it depends on did not complete";
