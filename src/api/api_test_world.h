@@ -16,11 +16,14 @@ class ApiWorld {
  public:
   explicit ApiWorld(std::shared_ptr<MemoryDisk> on) : ApiWorld(AppConfig{}, std::move(on)) {}
   explicit ApiWorld(AppConfig config = {},
-                    std::shared_ptr<MemoryDisk> on = std::make_shared<MemoryDisk>())
+                    std::shared_ptr<MemoryDisk> on = std::make_shared<MemoryDisk>(),
+                    EffectSink* effects = nullptr)
       : disk(std::move(on)) {
     store = std::move(open_memory(disk)).value();
     clock.now += static_cast<int64_t>(store->journal_last()) * 1000;  // time went on meanwhile
-    engine = std::move(Engine::start(*store, {}, clock, random)).value();
+    EngineConfig engine_config;
+    engine_config.core.effects = effects;
+    engine = std::move(Engine::start(*store, engine_config, clock, random)).value();
     config.version = "test";
     config.store_name = "memory";
     app = std::make_unique<App>(config, *engine, *store, clock);

@@ -69,6 +69,7 @@ void render_store(json::Writer& w, App& app) {
       .begin_object()
       .field("type", app.config().store_name)
       .field_int("commits", number(stats.commits));
+  w.field_int("outages", number(app.engine().stats().outages));
   w.field_int("fsyncs", number(stats.fsyncs))
       .field_int("file_bytes", number(stats.file_bytes))
       .field_int("wal_bytes", number(stats.wal_bytes));
