@@ -24,8 +24,16 @@ struct FaultMix {
   uint64_t worker_stalls = 7;
   uint64_t worker_lies = 3;  // acks and renews what it does not hold
 
+  // Of a world on a simulated disk, which also fails commits and recoveries by itself.
+  uint64_t disk_slow = 3;
+  uint64_t disk_reads = 1;
+  uint64_t disk_lies = 0;  // a world that suffers these ends with what they did
+  uint64_t disk_rot = 0;   // in a thousand steps
+
   static FaultMix none();
   static FaultMix draw(SimRandom& random);
+  // Of those of the disk, which other worlds do not have, so that their draws stay what they are.
+  void draw_disk(SimRandom& random);
 };
 
 }  // namespace pawl::sim

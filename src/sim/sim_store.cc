@@ -13,7 +13,8 @@ bool is(uint8_t space, Space wanted) { return space == static_cast<uint8_t>(want
 Result<std::unique_ptr<SimStore>> SimStore::open(SimDisk& disk, const Plants& plants,
                                                  Verdict& verdict) {
   disk.disk->fault = [&disk](uint64_t) { return disk.next_fault; };
-  PAWL_TRY(std::unique_ptr<Store> store, open_memory(disk.disk));
+  PAWL_TRY(std::unique_ptr<Store> store,
+           disk.files ? open_sqlite("sim", disk.sqlite) : open_memory(disk.disk));
   return std::unique_ptr<SimStore>(new SimStore(disk, std::move(store), plants, verdict));
 }
 

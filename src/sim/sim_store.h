@@ -1,5 +1,5 @@
 // SimStore: the disk as the simulator sees it. It passes everything on to a store on a MemoryDisk,
-// keeps a copy of every durable record (also of trimmed ones, for folding from genesis), fails when
+// or to SQLite on a SimVfs, keeps a copy of every durable record (also of trimmed ones, for folding from genesis), fails when
 // the world says so, and holds the planted bugs that live below the engine.
 #pragma once
 
@@ -8,8 +8,10 @@
 #include <string>
 
 #include "sim/plants.h"
+#include "sim/sim_vfs.h"
 #include "sim/verdict.h"
 #include "store/memory_store.h"
+#include "store/sqlite_store.h"
 
 namespace pawl::sim {
 
@@ -17,6 +19,8 @@ namespace pawl::sim {
 struct SimDisk {
   std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>();
   std::map<uint64_t, std::string> archive;   // every record that was ever durable, by promise
+  std::unique_ptr<SimVfs> files;             // null: the store is the one in memory
+  SqliteOptions sqlite;
   CommitFault next_fault = CommitFault::Ok;  // of the next commit
   uint64_t reads_until_fault = 0;            // 0: reads do not fail
 };
@@ -39,11 +43,14 @@ class SimStore : public Store {
     return store_->backup(path, progress);
   }
   StoreStats stats() const override { return store_->stats(); }
+  Status reopen() override { return store_->reopen(); }
 
   // The highest record that the store has promised.
   uint64_t durable_head() const {
     return disk_.archive.empty() ? 0 : disk_.archive.rbegin()->first;
   }
+  // A batch whose commit failed turned out to be there, and from now on stays.
+  void promise(const Batch& batch) { disk_.archive.emplace(batch.number, batch.journal); }
   // Reads count as rare paths only while the engine works, not while it recovers or is checked.
   void watch_reads(bool watch) { watching_ = watch; }
 

@@ -9,7 +9,7 @@ namespace pawl::sim {
 namespace {
 
 constexpr uint64_t kSeeds = 1'000;
-constexpr uint64_t kSeedsPerPlant = 40;
+constexpr uint64_t kSeedsPerPlant = 100;
 
 std::string story(uint64_t seed, const SimReport& report) {
   return report.ok ? ""

@@ -7,6 +7,7 @@ namespace pawl::sim {
 namespace {
 
 constexpr int kRoundsToTheEnd = 3'000;
+constexpr uint64_t kSeedsPerSqlite = 4;  // the slower world; the others are in memory
 
 void move_clock(World& world, SimRandom& random) {
   uint64_t how = random.below(100);
@@ -31,6 +32,7 @@ void engine_step(World& world, SimRandom& random) {
 }
 
 void one_step(World& world, Crowd& crowd, SimRandom& random) {
+  if (world.on_disk() && random.below(1000) < world.mix().disk_rot) return world.rot();
   if (random.below(1000) < world.mix().crash) return world.crash();
   uint64_t what = random.below(1000);
   if (what < 200) return crowd.client_acts();
@@ -78,7 +80,7 @@ SimReport refused(std::string what) {
 
 SimReport report_of(const World& world, const Verdict& verdict) {
   SimReport report;
-  report.ok = !verdict.failed();
+  report.ok = !verdict.broken();
   report.checker = verdict.checker();
   report.what = verdict.what();
   report.last_lines = verdict.last_lines();
@@ -96,16 +98,22 @@ SimReport report_of(const World& world, const Verdict& verdict) {
 SimReport run_simulation(const SimOptions& options) {
   Plants planted;
   bool known = options.plant.empty();
+  std::string store = options.store;
   for (const PlantInfo& plant : all_plants()) {
     if (plant.name != options.plant) continue;
     planted.*plant.flag = true;
+    if (store.empty()) store = plant.store;
     known = true;
   }
   if (!known) return refused("no such plant: " + options.plant);
+  if (store.empty()) store = mix64(options.seed) % kSeedsPerSqlite == 0 ? "sqlite" : "memory";
+  if (store != "sqlite" && store != "memory") return refused("no such store: " + store);
   Verdict verdict(options.trace);
   SimRandom random(options.seed);
   FaultMix mix = FaultMix::draw(random);
-  World world(random, verdict, planted, mix);
+  SimRandom disk_random(~options.seed);
+  mix.draw_disk(disk_random);
+  World world(random, verdict, planted, mix, store == "sqlite");
   Crowd crowd(world, random, verdict);
   uint32_t steps_done = 0;
   auto step = [&](uint32_t number) {

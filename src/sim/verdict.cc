@@ -29,6 +29,12 @@ void Verdict::fail(std::string_view checker, std::string what) {
   tell("BROKEN " + checker_ + ": " + what_);
 }
 
+void Verdict::end(std::string_view why) {
+  if (failed()) return;
+  tell("THE END: " + std::string(why));
+  ended_ = true;
+}
+
 std::string Verdict::last_lines() const {
   std::string text;
   for (const std::string& line : lines_) text += "  " + line + "\n";

@@ -33,7 +33,11 @@ class Verdict {
   }
   void reach(Probe probe) { ++probes_[static_cast<size_t>(probe)]; }
 
-  bool failed() const { return !checker_.empty(); }
+  // Nothing more can be learned from this world, though no promise broke.
+  void end(std::string_view why);
+
+  bool failed() const { return ended_ || broken(); }  // or ended: do nothing more
+  bool broken() const { return !checker_.empty(); }
   const std::string& checker() const { return checker_; }
   const std::string& what() const { return what_; }
   const ProbeCounts& probes() const { return probes_; }
@@ -46,6 +50,7 @@ class Verdict {
   bool print_;
   uint64_t hash_ = 0;
   std::deque<std::string> lines_;
+  bool ended_ = false;
   std::string checker_;
   std::string what_;
   ProbeCounts probes_{};

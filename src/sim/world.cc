@@ -33,7 +33,8 @@ CoreConfig World::draw_config(SimRandom& random) {
   return config;
 }
 
-World::World(SimRandom& random, Verdict& verdict, const Plants& plants, const FaultMix& mix)
+World::World(SimRandom& random, Verdict& verdict, const Plants& plants, const FaultMix& mix,
+             bool sqlite)
     : random_(random),
       core_random_(random.next()),
       verdict_(verdict),
@@ -45,6 +46,7 @@ World::World(SimRandom& random, Verdict& verdict, const Plants& plants, const Fa
       acknowledged_(verdict),
       desk_{verdict, model_, acknowledged_} {
   if (plants.frozen_clock) clock_.freeze();
+  if (sqlite) make_disk();
   PAWL_CHECK(try_open());
 }
 
@@ -55,6 +57,8 @@ std::string World::told() const {
 // --- the engine's work, step by step
 
 void World::submit(const std::shared_ptr<SimTask>& task) {
+  if (verdict_.failed()) return;
+  arm_read_trouble();
   if (in_flight_) verdict_.reach(Probe::DecidedWhileInFlight);
   if (auto fetch = std::dynamic_pointer_cast<FetchTask>(task)) fetches_.push_back(fetch);
   store_->watch_reads(true);
@@ -62,6 +66,7 @@ void World::submit(const std::shared_ptr<SimTask>& task) {
   store_->watch_reads(false);
   auto* fetch = dynamic_cast<FetchTask*>(task.get());
   if (plants_.advance_before_commit && fetch != nullptr) answer_too_early(*fetch);
+  check_reads();
 }
 
 // Planted: the next step of a run goes to a worker before the end of the last one is durable.
@@ -93,15 +98,19 @@ void World::advance(int64_t by_ms) {
 }
 
 void World::tick() {
+  if (verdict_.failed()) return;
   if (plants_.never_ticks) return;
   store_->watch_reads(true);
+  arm_read_trouble();
   int ticks = 1;
-  while (core_->tick() && ticks < kTicksMax) ++ticks;
+  while (core_->tick() && ticks < kTicksMax && !core_->cold_failed()) ++ticks;
   store_->watch_reads(false);
-  verdict_.expect(ticks < kTicksMax, "liveness", "a tick always finds more to do");
+  check_reads();
+  if (!verdict_.failed()) verdict_.expect(ticks < kTicksMax, "liveness", "a tick always finds more to do");
 }
 
 void World::seal(bool idle) {
+  if (verdict_.failed()) return;
   PAWL_CHECK(!in_flight_);
   InFlight next;
   next.sealed = core_->seal(idle);
@@ -122,8 +131,7 @@ void World::seal(bool idle) {
   if (empty) in_flight_.reset();
 }
 
-void World::read_durable_record() {
-  const SealedBatch& sealed = in_flight_->sealed;
+void World::read_durable_record(const SealedBatch& sealed) {
   desk_.durable_head = store_->durable_head();
   if (sealed.batch.number == 0) return;
   std::map<uint64_t, SimTask*> marks;
@@ -140,11 +148,15 @@ void World::read_durable_record() {
 
 void World::commit() {
   PAWL_CHECK(in_flight_ && !in_flight_->durable);
+  if (on_disk()) {
+    arm_quiet_trouble();
+    return commit_and_see();
+  }
   Status status = store_->commit(in_flight_->sealed.batch);
   verdict_.tell(told() + (status.ok() ? "commit" : "commit fails"));
   verdict_.expect(status.ok(), "store", "a commit was refused without a fault");
   in_flight_->durable = true;
-  read_durable_record();
+  read_durable_record(in_flight_->sealed);
 }
 
 void World::release() {
@@ -173,6 +185,7 @@ void World::finish_commit() {
 
 void World::fail_commit() {
   PAWL_CHECK(in_flight_ && !in_flight_->durable);
+  if (on_disk()) return fail_commit_on_disk();
   bool kept = random_.percent(50);
   disk_.next_fault = kept ? CommitFault::FailAfter : CommitFault::FailBefore;
   Status status = store_->commit(in_flight_->sealed.batch);
@@ -180,10 +193,10 @@ void World::fail_commit() {
   if (status.ok()) {  // nothing had to be written
     in_flight_->durable = true;
     disk_.next_fault = CommitFault::Ok;
-    return read_durable_record();
+    return read_durable_record(in_flight_->sealed);
   }
   verdict_.reach(Probe::CommitFailedAndRefused);
-  if (kept) read_durable_record();
+  if (kept) read_durable_record(in_flight_->sealed);
   if (plants_.ignore_failed_commit) {
     release();
   } else {
@@ -210,13 +223,14 @@ void World::count_crash(bool kept) {
 }
 
 void World::crash() {
+  if (on_disk()) return crash_on_disk();
   bool kept = in_flight_ && in_flight_->durable;
   if (in_flight_ && !in_flight_->durable && random_.percent(60)) {
     kept = random_.percent(60);
     disk_.next_fault = kept ? CommitFault::FailAfter : CommitFault::FailBefore;
     (void)store_->commit(in_flight_->sealed.batch).ok();
     disk_.next_fault = CommitFault::Ok;
-    if (kept) read_durable_record();
+    if (kept) read_durable_record(in_flight_->sealed);
   }
   verdict_.tell(told() + "crash" +
                 (in_flight_ ? kept ? ", the batch is there" : ", the batch is lost" : ""));
@@ -229,8 +243,19 @@ bool World::try_open() {
   core_.reset();
   store_.reset();
   auto store = SimStore::open(disk_, plants_, verdict_);
-  PAWL_CHECK(store.ok());
+  if (!store.ok()) {
+    PAWL_CHECK(on_disk());
+    verdict_.tell(told() + "opening fails: " + store.error().message);
+    return false;
+  }
   store_ = std::move(*store);
+  return open_core();
+}
+
+bool World::open_core() {
+  core_.reset();
+  if (on_disk()) settle_doubt();
+  if (verdict_.failed()) return false;
   auto core = Core::open(*store_, config_, clock_, core_random_);
   if (!core.ok()) {
     verdict_.tell(told() + "recovery fails: " + core.error().message);
@@ -245,18 +270,29 @@ void World::reopen() {
   fetches_.clear();
   if (verdict_.failed()) return;
   for (int i = 0; i < 2 && random_.percent(mix_.recovery_fails); ++i) {
+    if (on_disk()) {
+      if (!recovery_fails_on_disk()) break;
+      verdict_.reach(Probe::CrashInRecovery);
+      continue;
+    }
     disk_.reads_until_fault = 1 + random_.below(20);
     bool opened = try_open();
     disk_.reads_until_fault = 0;
     if (opened) break;
     verdict_.reach(Probe::CrashInRecovery);
   }
-  if (!try_open()) return verdict_.fail("I1 recovery", "the disk cannot be opened after a crash");
+  if (!verdict_.failed() && try_open()) return check_recovered();
+  if (rotten_) return see_rot("the recovery");
+  verdict_.fail("I1 recovery", "the disk cannot be opened after a crash");
+}
+
+void World::check_recovered() {
   desk_.durable_head = store_->durable_head();
   model_.restarted();
   if (core_->recovery().events > 0) verdict_.reach(Probe::TailFolded);
   verdict_.tell(told() + "reopened, " + std::to_string(core_->recovery().records) +
                 " records folded");
+  if (!readable()) return;
   acknowledged_.check(core_->state(), model_);
   if (verdict_.failed()) return;
   audit_entities(core_->state(), model_, verdict_);
@@ -266,13 +302,21 @@ void World::reopen() {
 
 // --- checking
 
+void World::calm_down() {
+  mix_ = FaultMix::none();
+  if (on_disk()) disk_.files->faults().room_again();
+}
+
 void World::settle() {
   for (int i = 0; i < kTicksMax && !verdict_.failed(); ++i) {
     if (in_flight_) {
       if (!in_flight_->durable) commit();
       while (in_flight_) finish_commit();
     }
+    const uint64_t life = life_;
     tick();
+    if (verdict_.failed()) return;
+    if (life != life_) continue;  // what was due then is so again
     if (!core_->wants_commit()) return;
     seal(false);
   }
@@ -308,11 +352,13 @@ void World::audit(bool thorough) {
                   "what is due was not done");
   verdict_.expect(due_ms == 0 || core_->next_tick_ms() <= due_ms, "I7 timers",
                   "the engine would sleep past what is due");
+  if (!readable()) return;
   audit_entities(core_->state(), model_, verdict_);
   verdict_.expect(core_->state().digest() == genesis_.digest(), "I2 replay",
                   "the live state is another than the fold from genesis");
   check_parked();
   if (!thorough || verdict_.failed()) return;
+  if (!readable()) return;
   audit_order(core_->state(), model_, verdict_);
   if (!verdict_.failed()) reopen();
 }

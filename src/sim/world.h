@@ -20,11 +20,16 @@ namespace pawl::sim {
 
 class World {
  public:
-  World(SimRandom& random, Verdict& verdict, const Plants& plants, const FaultMix& mix);
+  // `sqlite`: the store is SQLite on a simulated disk, else the one in memory.
+  World(SimRandom& random, Verdict& verdict, const Plants& plants, const FaultMix& mix,
+        bool sqlite);
 
   // What the engine draws by chance depends on the seed and the step alone, so that a story with
   // some of its steps left out stays much the same.
-  void begin_step(uint64_t step_seed) { core_random_.restart(step_seed); }
+  void begin_step(uint64_t step_seed) {
+    core_random_.restart(step_seed);
+    if (disk_.files) disk_.files->begin_step(mix64(step_seed));
+  }
 
   // --- what the crowd does
   void submit(const std::shared_ptr<SimTask>& task);
@@ -37,12 +42,13 @@ class World {
   void finish_commit();
   void fail_commit();  // the store says no, and the engine gives up in good order
   void crash();
+  void rot();  // of the simulated disk
   // Everything decided becomes durable and is answered.
   void settle();
   // Compares all there is with the journal. `thorough` also walks the indexes, and restarts.
   void audit(bool thorough);
   // From now on nothing fails any more.
-  void calm_down() { mix_ = FaultMix::none(); }
+  void calm_down();
 
   Desk& desk() { return desk_; }
   const JournalModel& model() const { return model_; }
@@ -52,6 +58,7 @@ class World {
   bool wants_commit() const { return core_->wants_commit(); }
   const Plants& plants() const { return plants_; }
   const FaultMix& mix() const { return mix_; }
+  bool on_disk() const { return disk_.files != nullptr; }
   uint64_t crashes() const { return crashes_; }
   uint64_t life() const { return life_; }  // changes with every restart
 
@@ -65,7 +72,9 @@ class World {
   static CoreConfig draw_config(SimRandom& random);
   void reopen();
   bool try_open();
-  void read_durable_record();
+  void read_durable_record(const SealedBatch& sealed);
+  bool open_core();
+  void check_recovered();
   void release();
   void spoil(Batch& batch) const;
   void answer_too_early(FetchTask& fetch);
@@ -73,6 +82,26 @@ class World {
   void check_bounds();
   void check_parked();
   std::string told() const;
+
+  // --- of a world on a simulated disk: world_disk.cc
+  void make_disk();
+  bool readable();
+  void see_rot(std::string_view by);
+  void arm_quiet_trouble();
+  void arm_read_trouble();
+  void check_reads();
+  void give_up_reading();
+  void fail_commit_on_disk();
+  void commit_and_see();
+  void doubt(const SealedBatch& sealed);
+  void come_back();
+  void give_room();
+  void crash_on_disk();
+  void power_cut();
+  bool recovery_fails_on_disk();
+  void settle_doubt();
+  void check_journal();
+  void judge_prefix(uint64_t last);
 
   SimRandom& random_;
   SimRandom core_random_;
@@ -90,6 +119,9 @@ class World {
   std::unique_ptr<Core> core_;
   std::optional<InFlight> in_flight_;
   std::vector<std::weak_ptr<FetchTask>> fetches_;  // not yet answered
+  SealedBatch doubt_;  // its commit failed: only the next life knows whether it is there
+  bool lied_ = false;    // the disk has lost what it had said was safe
+  bool rotten_ = false;  // a bit has flipped
   uint64_t crashes_ = 0;
   uint64_t life_ = 0;
 };

@@ -1,0 +1,221 @@
+#include "sim/sim_vfs.h"
+
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <set>
+
+namespace pawl::sim {
+namespace {
+
+constexpr int kPathMax = 200;
+
+SimVfs& owner_of(sqlite3_vfs* vfs) { return *static_cast<SimVfs*>(vfs->pAppData); }
+
+int vfs_open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* flags_out) {
+  SimVfs& owner = owner_of(vfs);
+  SimHandle* handle = new (file) SimHandle{};
+  handle->owner = &owner;
+  handle->is_log = (flags & SQLITE_OPEN_WAL) != 0;
+  handle->is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
+  if (path != nullptr) handle->inode = owner.find(path);
+  if (!handle->inode) {
+    if ((flags & SQLITE_OPEN_CREATE) == 0) return SQLITE_CANTOPEN;
+    if (owner.next(DiskAction::Create) != DiskTrouble::None) return SQLITE_CANTOPEN;
+    handle->inode = path == nullptr ? std::make_shared<SimInode>() : owner.create(path);
+  }
+  // As SQLite's own: also if it is there already, since its maker may have died before the sync.
+  handle->sync_directory = (flags & SQLITE_OPEN_CREATE) != 0 &&
+                           (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL)) != 0;
+  if ((flags & SQLITE_OPEN_DELETEONCLOSE) != 0 && path != nullptr) handle->delete_on_close = path;
+  handle->inode->handles.push_back(handle);
+  handle->head.pMethods = &kSimFileMethods;
+  if (flags_out != nullptr) *flags_out = flags;
+  return SQLITE_OK;
+}
+
+int vfs_delete(sqlite3_vfs* vfs, const char* path, int sync_directory) {
+  SimVfs& owner = owner_of(vfs);
+  if (owner.next(DiskAction::Delete) != DiskTrouble::None) return SQLITE_IOERR_DELETE;
+  if (!owner.remove(path)) return SQLITE_IOERR_DELETE_NOENT;
+  if (sync_directory != 0) owner.sync_directory();
+  return SQLITE_OK;
+}
+
+// As on a real disk, an empty file does not count as there.
+int vfs_access(sqlite3_vfs* vfs, const char* path, int flags, int* result) {
+  auto inode = owner_of(vfs).find(path);
+  *result = inode && (flags != SQLITE_ACCESS_EXISTS || inode->file.size() > 0) ? 1 : 0;
+  return SQLITE_OK;
+}
+
+int vfs_full_pathname(sqlite3_vfs*, const char* path, int bytes, char* out) {
+  if (std::strlen(path) >= static_cast<size_t>(bytes)) return SQLITE_CANTOPEN;
+  std::strcpy(out, path);
+  return SQLITE_OK;
+}
+
+int vfs_randomness(sqlite3_vfs* vfs, int bytes, char* out) {
+  for (int i = 0; i < bytes; ++i) out[i] = static_cast<char>(owner_of(vfs).random().next());
+  return bytes;
+}
+
+int vfs_sleep(sqlite3_vfs*, int microseconds) { return microseconds; }
+
+// SQLite asks for the time only to seed what is seeded already.
+int vfs_current_time(sqlite3_vfs*, double* out) {
+  *out = 2461041.5;
+  return SQLITE_OK;
+}
+int vfs_current_time_int64(sqlite3_vfs*, sqlite3_int64* out) {
+  *out = 212633985600000;
+  return SQLITE_OK;
+}
+int vfs_last_error(sqlite3_vfs*, int, char*) { return 0; }
+
+std::string next_name() {
+  static std::atomic<uint64_t> count{0};
+  return "pawl-sim-" + std::to_string(++count);
+}
+
+}  // namespace
+
+SimVfs::SimVfs(uint64_t seed, Verdict& verdict, const Plants& plants, PassTime pass_time)
+    : name_(next_name()),
+      random_(seed),
+      verdict_(verdict),
+      plants_(plants),
+      pass_time_(std::move(pass_time)) {
+  vfs_.iVersion = 2;
+  vfs_.szOsFile = sizeof(SimHandle);
+  vfs_.mxPathname = kPathMax;
+  vfs_.zName = name_.c_str();
+  vfs_.pAppData = this;
+  vfs_.xOpen = vfs_open;
+  vfs_.xDelete = vfs_delete;
+  vfs_.xAccess = vfs_access;
+  vfs_.xFullPathname = vfs_full_pathname;
+  vfs_.xRandomness = vfs_randomness;
+  vfs_.xSleep = vfs_sleep;
+  vfs_.xCurrentTime = vfs_current_time;
+  vfs_.xGetLastError = vfs_last_error;
+  vfs_.xCurrentTimeInt64 = vfs_current_time_int64;
+  PAWL_CHECK(sqlite3_vfs_register(&vfs_, 0) == SQLITE_OK);
+  // The salts of the log come from SQLite's own dice, one for the whole process.
+  PAWL_CHECK(sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, static_cast<int>(seed | 1),
+                                  static_cast<sqlite3*>(nullptr)) == SQLITE_OK);
+}
+
+SimVfs::~SimVfs() {
+  sqlite3_vfs_unregister(&vfs_);
+  sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, 0, static_cast<sqlite3*>(nullptr));
+}
+
+std::shared_ptr<SimInode> SimVfs::find(const std::string& path) const {
+  auto at = live_.find(path);
+  return at == live_.end() ? nullptr : at->second;
+}
+
+std::shared_ptr<SimInode> SimVfs::create(const std::string& path) {
+  return live_[path] = std::make_shared<SimInode>();
+}
+
+DiskTrouble SimVfs::next(DiskAction action) {
+  const bool stopped = faults_.stopped();
+  const DiskTrouble trouble = faults_.next(action);
+  switch (trouble) {
+    case DiskTrouble::None:
+      break;
+    case DiskTrouble::WriteFails:
+      verdict_.reach(Probe::DiskWriteFailed);
+      break;
+    case DiskTrouble::ShortWrite:
+      verdict_.reach(Probe::DiskWriteShort);
+      break;
+    case DiskTrouble::Full:
+      verdict_.reach(Probe::DiskFull);
+      break;
+    case DiskTrouble::SyncFails:
+      verdict_.reach(Probe::DiskSyncFailed);
+      if (action == DiskAction::Sync) verdict_.reach(Probe::DiskCheckpointFailed);
+      break;
+    case DiskTrouble::SyncSlow:
+      verdict_.reach(Probe::DiskSyncSlow);
+      pass_time_(random_.between(1, 30'000));
+      break;
+    case DiskTrouble::SyncLies:
+      verdict_.reach(Probe::DiskSyncLied);
+      break;
+    case DiskTrouble::ReadFails:
+      verdict_.reach(Probe::DiskReadFailed);
+      break;
+    case DiskTrouble::Stop:
+      if (!stopped && (in_checkpoint_ || action == DiskAction::Sync))
+        verdict_.reach(Probe::CrashInCheckpoint);
+      break;
+  }
+  return trouble;
+}
+
+void SimVfs::note(const CrashLosses& losses) {
+  if (losses.lost) verdict_.reach(Probe::DiskWriteLost);
+  if (losses.torn) verdict_.reach(Probe::DiskWriteTorn);
+  if (losses.reordered) verdict_.reach(Probe::DiskWritesReordered);
+}
+
+CrashLosses SimVfs::power_cut(Survival survival) {
+  std::set<SimInode*> inodes;
+  for (const Directory* directory : {&live_, &durable_})
+    for (const auto& [path, inode] : *directory) {
+      PAWL_CHECK(inode->handles.empty());
+      inodes.insert(inode.get());
+    }
+  // Not in the order of addresses, which differ from run to run.
+  CrashLosses all;
+  for (const Directory* directory : {&live_, &durable_}) {
+    for (const auto& [path, inode] : *directory) {
+      if (inodes.erase(inode.get()) == 0) continue;
+      const CrashLosses losses = inode->file.crash(survival, random_);
+      note(losses);
+      all.lost |= losses.lost;
+      all.torn |= losses.torn;
+      all.reordered |= losses.reordered;
+      all.lied |= losses.lied;
+    }
+  }
+  cut_directory(survival);
+  in_checkpoint_ = false;
+  faults_.new_life();
+  return all;
+}
+
+void SimVfs::cut_directory(Survival survival) {
+  if (survival == Survival::Killed) return;
+  Directory after;
+  std::set<std::string> paths;
+  for (const auto& [path, inode] : live_) paths.insert(path);
+  for (const auto& [path, inode] : durable_) paths.insert(path);
+  for (const std::string& path : paths) {
+    const auto live = live_.find(path);
+    const auto durable = durable_.find(path);
+    const bool same =
+        live != live_.end() && durable != durable_.end() && live->second == durable->second;
+    const bool keep_live =
+        same || survival == Survival::All || (survival != Survival::None && random_.percent(50));
+    const Directory& from = keep_live ? live_ : durable_;
+    const auto at = from.find(path);
+    if (at != from.end()) after.insert(*at);
+    if (!keep_live)
+      verdict_.reach(durable == durable_.end() ? Probe::DiskFileVanished : Probe::DiskDeleteUndone);
+  }
+  live_ = after;
+  durable_ = std::move(after);
+}
+
+bool SimVfs::rot(bool log) {
+  for (const auto& [path, inode] : live_)
+    if (path.ends_with("-wal") == log && inode->file.flip_bit(random_)) return true;
+  return false;
+}
+
+}  // namespace pawl::sim

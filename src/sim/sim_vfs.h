@@ -1,0 +1,96 @@
+// SimVfs: a file system in memory, as SQLite sees one: files, a directory, locks and shared memory.
+// It lives through the crashes of what runs on it, and does wrong what DiskFaults says.
+//
+// A crash is: stop() (or an armed one), destroy whatever has files open, power_cut(). What unsynced
+// writes survive is drawn; a new file may vanish and a deleted one come back until the directory is
+// synced (with the first sync of a new log or rollback journal, or by the deletion itself).
+//
+// Thread: one. Several may exist, one after the other or in turns.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/disk_faults.h"
+#include "sim/plants.h"
+#include "sim/sim_disk_file.h"
+#include "sim/verdict.h"
+
+namespace pawl::sim {
+
+struct SimHandle;
+
+// What a name in the directory stands for.
+struct SimInode {
+  SimDiskFile file;
+  std::vector<SimHandle*> handles;
+  std::vector<std::unique_ptr<char[]>> shared_memory;
+};
+
+class SimVfs {
+ public:
+  using PassTime = std::function<void(int64_t ms)>;
+
+  SimVfs(uint64_t seed, Verdict& verdict, const Plants& plants, PassTime pass_time);
+  ~SimVfs();
+  SimVfs(const SimVfs&) = delete;
+  SimVfs& operator=(const SimVfs&) = delete;
+
+  const char* name() const { return name_.c_str(); }
+  DiskFaults& faults() { return faults_; }
+  void begin_step(uint64_t seed) { random_.restart(seed); }
+
+  // All files must be closed. The disk works again afterwards.
+  CrashLosses power_cut(Survival survival);
+  // Flips one bit of the database or its log. False if there is none, or writes are under way.
+  bool rot(bool log);
+
+  // --- for the methods in sim_vfs.cc and sim_vfs_file.cc
+  std::shared_ptr<SimInode> find(const std::string& path) const;
+  std::shared_ptr<SimInode> create(const std::string& path);
+  bool remove(const std::string& path) { return live_.erase(path) > 0; }
+  void sync_directory() { durable_ = live_; }
+  DiskTrouble next(DiskAction action);
+  void note_checkpoint(bool begins) { in_checkpoint_ = begins; }
+  SimRandom& random() { return random_; }
+  const Plants& plants() const { return plants_; }
+
+ private:
+  using Directory = std::map<std::string, std::shared_ptr<SimInode>>;
+  void cut_directory(Survival survival);
+  void note(const CrashLosses& losses);
+
+  const std::string name_;
+  SimRandom random_;
+  Verdict& verdict_;
+  const Plants plants_;
+  const PassTime pass_time_;
+  sqlite3_vfs vfs_{};
+  DiskFaults faults_;
+  Directory live_;
+  Directory durable_;
+  bool in_checkpoint_ = false;
+};
+
+// The methods of an open file (sim_vfs_file.cc). `inode` null: a file without a name.
+struct SimHandle {
+  sqlite3_file head;  // must come first: SQLite sees only this
+  SimVfs* owner;
+  std::shared_ptr<SimInode> inode;
+  std::string delete_on_close;
+  bool is_log;
+  bool is_database;
+  bool sync_directory;  // with its first sync
+  int lock;
+  unsigned shm_shared;
+  unsigned shm_exclusive;
+  bool shm_mapped;
+};
+extern const sqlite3_io_methods kSimFileMethods;
+
+}  // namespace pawl::sim
