@@ -16,6 +16,7 @@
 #include "store/directory_lock.h"
 #include "store/sqlite_backup.h"
 #include "store/sqlite_connection.h"
+#include "store/sqlite_log.h"
 #include "store/sqlite_readers.h"
 #include "store/sqlite_schema.h"
 
@@ -68,7 +69,6 @@ class SqliteStore : public Store {
 
  private:
   Status create_file();
-  Status settle_log();
   Result<Writer> open_writer();
   Status open_checkpointer();
   Status write(const Batch& batch);
@@ -105,24 +105,11 @@ class SqliteStore : public Store {
 
 Status SqliteStore::open() {
   PAWL_TRY_DO(create_file());
+  PAWL_TRY_DO(settle_log(vfs_.name(), path_ + "-wal"));
   PAWL_TRY(writer_, open_writer());
-  PAWL_TRY_DO(settle_log());
   PAWL_TRY(first_, writer_.connection.query_number("SELECT min(number) FROM journal"));
   PAWL_TRY(last_, writer_.connection.query_number("SELECT max(number) FROM journal"));
   return open_checkpointer();
-}
-
-// What a killed process has left in the log may be in the kernel's memory only, and after a failed
-// sync no later one brings it to the disk. So it is written into the database, and synced there,
-// before anyone hears of it: whatever a store shows, it keeps.
-Status SqliteStore::settle_log() {
-  int frames = 0;
-  int moved = 0;
-  const int code = sqlite3_wal_checkpoint_v2(writer_.connection.handle(), nullptr,
-                                             SQLITE_CHECKPOINT_PASSIVE, &frames, &moved);
-  PAWL_TRY_DO(check(code, "moving the log into the database"));
-  if (moved == frames) return ok_status();
-  return Error{ErrorCode::StoreFailed, "another program is reading the database; stop it"};
 }
 
 // SQLite would create it readable for all; the log takes over the database's mode. Only before

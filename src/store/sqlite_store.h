@@ -34,8 +34,8 @@ struct SqliteOptions {
 
 // Creates `directory` and the database if needed. Unavailable (naming the pid) while another store
 // holds the directory; Unsupported if a newer Pawl wrote it; Corrupt if it is damaged or not ours;
-// StoreFailed if the disk refuses. Takes milliseconds whatever the size, plus moving the log left by
-// a crash into the database: what an open store shows is durable.
+// StoreFailed if the disk refuses. Takes milliseconds whatever the size, plus making the log
+// left by a crash durable: what an open store shows stays.
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& directory,
                                            SqliteOptions options = {});
 
