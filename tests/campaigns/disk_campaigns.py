@@ -9,7 +9,7 @@ from crash_campaigns import Campaign
 from harness import until
 from servers import BYTES_LEFT, ERRORS, LIMITED, SYNC_EIO, WRITE_EIO
 
-DISK_BYTES = 96 << 20
+DISK_BYTES = 256 << 20
 
 
 class SmallDisk:
@@ -22,9 +22,16 @@ class SmallDisk:
         self._filler = os.path.join(self.path, "filler")
 
     def fill(self, left_bytes):
-        disk = os.statvfs(self.path)
         with open(self._filler, "wb") as filler:
+            until(lambda: self._fill_up(filler, left_bytes), "the disk to be filled")
+
+    def _fill_up(self, filler, left_bytes):
+        disk = os.statvfs(self.path)
+        try:
             os.posix_fallocate(filler.fileno(), 0, max(1, disk.f_bavail * disk.f_frsize - left_bytes))
+        except OSError:
+            return False  # the server took some of it meanwhile
+        return True
 
     def free(self):
         os.unlink(self._filler)
