@@ -214,6 +214,8 @@ struct Job : Resident {
   JobParent parent;
   std::unique_ptr<JobExtras> extras;
 
+  // What it holds in memory beyond its own size, nearly.
+  uint32_t weight_bytes() const { return static_cast<uint32_t>(spec.size() + result.size()); }
   JobSpecView spec_view() const;
   RetryPolicy retry_policy() const;
   JobPlaces current_places() const;

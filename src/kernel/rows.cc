@@ -131,7 +131,7 @@ void State::settle_job(Job& job) {
     unique_in_memory_.erase(at);
     break;
   }
-  clean_jobs_.push_newest(job);
+  clean_jobs_.push_newest(job, job.weight_bytes());
 }
 
 uint64_t State::tail_start(uint64_t next_sequence) const {
@@ -150,7 +150,8 @@ void State::evict() {
       queue->ready.shrink([&](const ReadyKey& key) { return is_on_disk(key.job); });
   }
   if (timers_.too_large()) timers_.shrink([&](const TimerKey& key) { return is_on_disk(key.id); });
-  while (clean_jobs_.size() > config_.resident_jobs_max) {
+  while (clean_jobs_.size() > config_.resident_jobs_max ||
+         clean_jobs_.weight() > config_.resident_job_bytes_max) {
     Job* job = static_cast<Job*>(clean_jobs_.oldest());
     clean_jobs_.remove(*job);
     jobs_.erase(job->id);

@@ -134,6 +134,21 @@ TEST(Rows, MemoryIsBoundedWhateverTheBacklog) {
   }
 }
 
+// Few jobs may be many bytes.
+TEST(Rows, MemoryIsBoundedWhateverTheJobsHold) {
+  StateConfig config;
+  config.resident_job_bytes_max = 20'000;
+  World world(config);
+  for (int i = 0; i < 100; ++i) {
+    world.push({new_job({.type = std::string(3'000, 't')})});
+    world.collect(100);
+    world.commit_rows();
+    world.evict();
+    ASSERT_LE(world.state().counts().jobs_resident, 7u);
+  }
+  EXPECT_EQ(world.fetch(2), "JobLeased(j1 w1 #1) | JobLeased(j2 w1 #1)");
+}
+
 // A window that grew by reading back what was not yet flushed must shrink again like any other.
 TEST(Rows, AWindowFilledByReadingBackShrinksToo) {
   World world(tiny());

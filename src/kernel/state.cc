@@ -81,7 +81,7 @@ Job* State::resident_job(const JobId& id) const {
   if (Job* job = jobs_.find(id)) {
     if (job->dirty_since == 0 && job->in_flight == 0) {
       clean_jobs_.remove(*job);
-      clean_jobs_.push_newest(*job);
+      clean_jobs_.push_newest(*job, job->weight_bytes());
     }
     return job;
   }
@@ -93,7 +93,7 @@ Job* State::resident_job(const JobId& id) const {
   job->queue = &need_queue(queue_name);
   load_places(*job);
   Job& resident = jobs_.insert(std::move(job));
-  clean_jobs_.push_newest(resident);
+  clean_jobs_.push_newest(resident, resident.weight_bytes());
   return &resident;
 }
 

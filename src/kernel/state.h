@@ -44,6 +44,7 @@ struct ScriptDefaults {
 
 struct StateConfig {
   size_t resident_jobs_max = 100'000;
+  size_t resident_job_bytes_max = 256u << 20;  // their arguments and results
   size_t resident_runs_max = 20'000;
   size_t ready_window_max = 32'768;  // per queue
   size_t timer_window_max = 65'536;
