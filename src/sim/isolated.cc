@@ -1,6 +1,7 @@
 #include "sim/isolated.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,9 @@
 
 namespace pawl::sim {
 namespace {
+
+constexpr rlim_t kMemoryMax = rlim_t{2} << 30;
+constexpr rlim_t kCpuSecondsMax = 60;
 
 // What crosses the pipe.
 struct Outcome {
@@ -53,6 +57,9 @@ std::string read_all(int pipe) {
 [[noreturn]] void run_child(int pipe, const SimOptions& options) {
   int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
+  bound_memory();
+  rlimit seconds{kCpuSecondsMax, kCpuSecondsMax};
+  (void)::setrlimit(RLIMIT_CPU, &seconds);
   SimReport report = run_simulation(options);
   Outcome outcome{report.ok, report.checker, report.what, report.last_lines, report.steps_done};
   write_all(pipe, codec::encoded(outcome));
@@ -60,6 +67,13 @@ std::string read_all(int pipe) {
 }
 
 }  // namespace
+
+void bound_memory() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they reserve terabytes
+  rlimit bytes{kMemoryMax, kMemoryMax};
+  (void)::setrlimit(RLIMIT_AS, &bytes);
+#endif
+}
 
 SimReport run_isolated(const SimOptions& options) {
   int ends[2];

@@ -6,6 +6,7 @@
 
 #include "kernel/run.h"
 #include "sim/model.h"
+#include "sim/words.h"
 
 namespace pawl::sim {
 namespace {
@@ -176,8 +177,7 @@ void RunModel::happened(const RunCreated& event, const At& at) {
   sequence_ = at.sequence;
   if (existing(event.run) != nullptr) return broken("I5 run", event.run, "created twice");
   if (!event.parent.run.is_nil()) take_place(event.parent, event.run, at);
-  tell(event.run, "is created, kind " + std::to_string(static_cast<int>(event.kind)) + ", of " +
-                      std::to_string(event.total));
+  tell(event.run, "is created, a " + word(event.kind) + " of " + std::to_string(event.total));
   if (find(event.run) != nullptr) verdict_.reach(Probe::RunIdReused);
   ModelRun& run = runs_[event.run] = {};
   touched_.insert(event.run);
@@ -306,8 +306,7 @@ void RunModel::check_counts(const ModelRun& run, const RunStep& event) {
 void RunModel::happened(const RunChildDone& event, const At& at) {
   ModelRun* run = step(event.run, at);
   if (run == nullptr) return;
-  tell(event.run, "counts child " + std::to_string(event.index) + " as " +
-                      std::to_string(static_cast<int>(event.outcome)));
+  tell(event.run, "counts child " + std::to_string(event.index) + " as " + word(event.outcome));
   if (is_callback(event.index)) return callback_done(*run, event);
   if (event.index >= run->children.size())
     return broken("I5 run", event.run, "a child in a place that it does not have");
@@ -340,7 +339,7 @@ uint32_t RunModel::demanded_callbacks(const ModelRun& run) const {
 void RunModel::happened(const RunCallbackFired& event, const At& at) {
   ModelRun* run = step(event.run, at);
   if (run == nullptr) return;
-  tell(event.run, "calls back, role " + std::to_string(static_cast<int>(event.role)));
+  tell(event.run, "calls back " + word(event.role));
   if ((run->fired & bit(event.role)) != 0)
     return broken("I4 callback", event.run, "a callback was called twice");
   bool demanded = event.role == CallbackRole::OnCancel
@@ -366,7 +365,7 @@ bool RunModel::ended_by_itself(const ModelRun& run, RunState state) const {
 void RunModel::happened(const RunFinished& event, const At& at) {
   ModelRun* run = step(event.run, at);
   if (run == nullptr) return;
-  tell(event.run, "ends as " + std::to_string(static_cast<int>(event.state)));
+  tell(event.run, "ends as " + word(event.state));
   check_counts(*run, event);
   if (run->over()) return broken("I5 run", event.run, "ended twice");
   bool late = run->deadline_ms != 0 && run->deadline_ms <= at.time_ms;

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cinttypes>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 
 #include "base/check.h"
 #include "sim/case_file.h"
+#include "sim/isolated.h"
 #include "sim/shrink.h"
 #include "sim/story.h"
 
@@ -26,13 +28,14 @@ constexpr uint64_t kFailuresMax = 5;
 constexpr uint64_t kNoSeed = UINT64_MAX;
 constexpr useconds_t kLookEveryUs = 100'000;
 constexpr auto kTellEvery = std::chrono::seconds(30);
+constexpr auto kSeedMax = std::chrono::minutes(3);  // a world takes milliseconds
 
 // A process's own part of the memory that all share. It outlives the process, so that the seed
 // which killed it is known.
 struct Lane {
   SwarmTotals totals;
-  uint64_t seed = kNoSeed;
-  bool broke = false;  // the seed above broke a promise
+  volatile uint64_t seed = kNoSeed;
+  volatile bool broke = false;  // the seed above broke a promise
 };
 
 class SharedLanes {
@@ -60,12 +63,14 @@ class Swarm {
       : plan_(plan), lanes_(plan.processes), start_(Clock::now()), next_tell_(start_ + kTellEvery) {
     for (unsigned i = 0; i < plan.processes; ++i) next_.push_back(i);
     children_.resize(plan.processes, 0);
+    watched_.resize(plan.processes);
   }
 
   SwarmTotals run() {
     for (size_t i = 0; i < children_.size(); ++i) launch(i);
     while (alive_ > 0) {
       reap();
+      end_what_hangs();
       if (Clock::now() >= next_tell_) tell();
       if (alive_ > 0) ::usleep(kLookEveryUs);
     }
@@ -89,6 +94,7 @@ class Swarm {
 
   // Every n-th seed, from where the process before it ended.
   [[noreturn]] void work(size_t number) {
+    bound_memory();
     Lane& lane = lanes_[number];
     for (uint64_t i = next_[number]; i < plan_.count_max && !time_is_up(); i += children_.size()) {
       SimOptions options = plan_.first;
@@ -120,6 +126,14 @@ class Swarm {
       lane.broke = false;
       lane.seed = kNoSeed;
       if (totals().failures < kFailuresMax && !time_is_up()) launch(i);
+    }
+  }
+
+  void end_what_hangs() {
+    auto now = Clock::now();
+    for (size_t i = 0; i < children_.size(); ++i) {
+      if (lanes_[i].seed != watched_[i].seed) watched_[i] = {lanes_[i].seed, now};
+      if (children_[i] != 0 && now - watched_[i].since > kSeedMax) ::kill(children_[i], SIGKILL);
     }
   }
 
@@ -161,6 +175,11 @@ class Swarm {
   Clock::time_point next_tell_;
   std::vector<uint64_t> next_;
   std::vector<pid_t> children_;
+  struct Watched {
+    uint64_t seed = kNoSeed;
+    Clock::time_point since = Clock::now();
+  };
+  std::vector<Watched> watched_;
   int alive_ = 0;
 };
 
