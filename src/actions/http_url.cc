@@ -72,7 +72,7 @@ Status HttpUrl::check() const {
   std::string its_scheme = scheme();
   if (its_scheme != "http" && its_scheme != "https")
     return refused("must begin with http:// or https://");
-  if (get(CURLUPART_HOST).empty()) return refused("names no host");
+  if (host().empty()) return refused("names no host");  // one of dots alone is none
   // What libcurl takes for a host and prints as another one must be neither judged nor asked.
   for (char c : host())
     if (!is_host_character(c)) return refused("names a host that cannot be");
