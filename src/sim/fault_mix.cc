@@ -10,7 +10,7 @@ constexpr uint64_t FaultMix::*kFaults[] = {
     &FaultMix::worker_dies,     &FaultMix::worker_stalls, &FaultMix::worker_lies,
 };
 constexpr uint64_t FaultMix::*kDiskFaults[] = {&FaultMix::disk_slow, &FaultMix::disk_reads,
-                                               &FaultMix::disk_lies, &FaultMix::disk_rot};
+                                               &FaultMix::disk_lies};
 
 void vary(uint64_t& fault, SimRandom& random) {
   uint64_t how = random.below(10);

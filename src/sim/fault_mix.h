@@ -27,8 +27,7 @@ struct FaultMix {
   // Of a world on a simulated disk, which also fails commits and recoveries by itself.
   uint64_t disk_slow = 3;
   uint64_t disk_reads = 1;
-  uint64_t disk_lies = 0;  // a world that suffers these ends with what they did
-  uint64_t disk_rot = 0;   // in a thousand steps
+  uint64_t disk_lies = 0;  // a world in which one has cost something ends with that
 
   static FaultMix none();
   static FaultMix draw(SimRandom& random);

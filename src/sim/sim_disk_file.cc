@@ -109,16 +109,6 @@ void SimDiskFile::crash_subset(SimRandom& random, CrashLosses& losses) {
   }
 }
 
-bool SimDiskFile::flip_bit(SimRandom& random) {
-  const size_t bytes = std::min(durable_.size(), live_.size());
-  if (bytes == 0 || !pending_.empty()) return false;
-  const size_t at = random.below(bytes);
-  const char mask = static_cast<char>(1 << random.below(8));
-  durable_[at] = static_cast<char>(durable_[at] ^ mask);
-  live_[at] = static_cast<char>(live_[at] ^ mask);
-  return true;
-}
-
 size_t SimDiskFile::read(uint64_t at, char* into, size_t bytes) const {
   if (at >= live_.size()) return 0;
   const size_t there = std::min<size_t>(bytes, live_.size() - at);

@@ -40,11 +40,7 @@ class SimDiskFile {
   // The sync failed: what was unsynced is durable, or never will be though the process still sees
   // it, or is gone at once. A later sync is no cure.
   void fail_sync(SimRandom& random);
-  // What the process sees stays; the disk will never have it.
-  void forget_unsynced() { pending_.clear(); }
   CrashLosses crash(Survival survival, SimRandom& random);
-  // The medium decays under a file at rest. False if there is nothing to decay.
-  bool flip_bit(SimRandom& random);
 
   // Bytes read, fewer at the end.
   size_t read(uint64_t at, char* into, size_t bytes) const;

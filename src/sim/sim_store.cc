@@ -45,6 +45,10 @@ Status SimStore::commit(const Batch& batch) {
     disk_.next_fault = CommitFault::Ok;
     return torn;
   }
+  if (plants_.trimmed_too_far && changed.trim_journal_before != 0) ++changed.trim_journal_before;
+  if (plants_.rows_outside_commit && changed.number != 0 && !changed.writes.empty()) {
+    PAWL_TRY_DO(store_->commit({.writes = std::exchange(changed.writes, {})}));
+  }
   bool hold = plants_.drop_last_batch && batch.writes.empty() && batch.trim_journal_before == 0 &&
               disk_.next_fault == CommitFault::Ok && batch.number != 0;
   if (hold) held_ = std::move(changed);
@@ -87,6 +91,7 @@ Status SimStore::read_journal(uint64_t from, size_t limit,
                               FunctionRef<bool(uint64_t, std::string_view)> visit) {
   if (read_fails()) return Error{ErrorCode::StoreFailed, "the simulated disk fails"};
   uint64_t last = journal_last();
+  if (plants_.recovery_starts_late && !watching_) ++from;
   return store_->read_journal(from, limit, [&](uint64_t number, std::string_view record) {
     if (!plants_.skip_event || number != last || watching_) return visit(number, record);
     return visit(number, without_last_event(number, record));

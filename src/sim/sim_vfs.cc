@@ -212,10 +212,4 @@ void SimVfs::cut_directory(Survival survival) {
   durable_ = std::move(after);
 }
 
-bool SimVfs::rot(bool log) {
-  for (const auto& [path, inode] : live_)
-    if (path.ends_with("-wal") == log && inode->file.flip_bit(random_)) return true;
-  return false;
-}
-
 }  // namespace pawl::sim

@@ -47,8 +47,6 @@ class SimVfs {
 
   // All files must be closed. The disk works again afterwards.
   CrashLosses power_cut(Survival survival);
-  // Flips one bit of the database or its log. False if there is none, or writes are under way.
-  bool rot(bool log);
 
   // --- for the methods in sim_vfs.cc and sim_vfs_file.cc
   std::shared_ptr<SimInode> find(const std::string& path) const;

@@ -57,10 +57,6 @@ int file_sync(sqlite3_file* file, int) {
   const DiskTrouble trouble = owner.next(handle.is_log ? DiskAction::WalSync : DiskAction::Sync);
   const Plants& plants = owner.plants();
   if (trouble == DiskTrouble::Stop) return SQLITE_IOERR_FSYNC;
-  if (plants.sync_error_ignored && trouble == DiskTrouble::SyncFails) {
-    handle.inode->file.forget_unsynced();
-    return SQLITE_OK;
-  }
   if (trouble == DiskTrouble::SyncFails) {
     handle.inode->file.fail_sync(owner.random());
     return SQLITE_IOERR_FSYNC;
@@ -72,7 +68,7 @@ int file_sync(sqlite3_file* file, int) {
   if (plants.log_never_synced && handle.is_log) return SQLITE_OK;
   if (plants.database_never_synced && handle.is_database) return SQLITE_OK;
   handle.inode->file.sync();
-  if (handle.sync_directory) owner.sync_directory();
+  if (handle.sync_directory && !plants.directory_never_synced) owner.sync_directory();
   handle.sync_directory = false;
   return SQLITE_OK;
 }

@@ -32,7 +32,6 @@ void engine_step(World& world, SimRandom& random) {
 }
 
 void one_step(World& world, Crowd& crowd, SimRandom& random) {
-  if (world.on_disk() && random.below(1000) < world.mix().disk_rot) return world.rot();
   if (random.below(1000) < world.mix().crash) return world.crash();
   uint64_t what = random.below(1000);
   if (what < 200) return crowd.client_acts();

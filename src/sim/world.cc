@@ -282,7 +282,6 @@ void World::reopen() {
     verdict_.reach(Probe::CrashInRecovery);
   }
   if (!verdict_.failed() && try_open()) return check_recovered();
-  if (rotten_) return see_rot("the recovery");
   verdict_.fail("I1 recovery", "the disk cannot be opened after a crash");
 }
 
@@ -292,7 +291,6 @@ void World::check_recovered() {
   if (core_->recovery().events > 0) verdict_.reach(Probe::TailFolded);
   verdict_.tell(told() + "reopened, " + std::to_string(core_->recovery().records) +
                 " records folded");
-  if (!readable()) return;
   acknowledged_.check(core_->state(), model_);
   if (verdict_.failed()) return;
   audit_entities(core_->state(), model_, verdict_);
@@ -352,13 +350,11 @@ void World::audit(bool thorough) {
                   "what is due was not done");
   verdict_.expect(due_ms == 0 || core_->next_tick_ms() <= due_ms, "I7 timers",
                   "the engine would sleep past what is due");
-  if (!readable()) return;
   audit_entities(core_->state(), model_, verdict_);
   verdict_.expect(core_->state().digest() == genesis_.digest(), "I2 replay",
                   "the live state is another than the fold from genesis");
   check_parked();
   if (!thorough || verdict_.failed()) return;
-  if (!readable()) return;
   audit_order(core_->state(), model_, verdict_);
   if (!verdict_.failed()) reopen();
 }

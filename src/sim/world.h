@@ -42,7 +42,6 @@ class World {
   void finish_commit();
   void fail_commit();  // the store says no, and the engine gives up in good order
   void crash();
-  void rot();  // of the simulated disk
   // Everything decided becomes durable and is answered.
   void settle();
   // Compares all there is with the journal. `thorough` also walks the indexes, and restarts.
@@ -85,8 +84,6 @@ class World {
 
   // --- of a world on a simulated disk: world_disk.cc
   void make_disk();
-  bool readable();
-  void see_rot(std::string_view by);
   void arm_quiet_trouble();
   void arm_read_trouble();
   void check_reads();
@@ -121,7 +118,6 @@ class World {
   std::vector<std::weak_ptr<FetchTask>> fetches_;  // not yet answered
   SealedBatch doubt_;  // its commit failed: only the next life knows whether it is there
   bool lied_ = false;    // the disk has lost what it had said was safe
-  bool rotten_ = false;  // a bit has flipped
   uint64_t crashes_ = 0;
   uint64_t life_ = 0;
 };

@@ -77,7 +77,6 @@ void World::commit_and_see() {
     in_flight_->durable = true;
     return read_durable_record(in_flight_->sealed);
   }
-  if (rotten_) return see_rot("a commit");
   if (!faults.fired() && !faults.full())
     return verdict_.fail("store", "a commit was refused without a fault");
   verdict_.reach(Probe::CommitFailedAndRefused);
@@ -104,7 +103,6 @@ void World::doubt(const SealedBatch& sealed) {
 void World::give_up_reading() {
   const Error error = core_->cold_error();
   verdict_.tell(told() + "reading fails: " + error.message);
-  if (rotten_) return see_rot("a read");
   if (!disk_.files->faults().fired())
     return verdict_.fail("store", "a read was refused without a fault");
   const uint64_t life = life_;
@@ -219,7 +217,7 @@ void World::settle_doubt() {
     read_durable_record(doubt_);
   }
   doubt_ = {};
-  if (last < promised && (lied_ || rotten_)) return judge_prefix(last);
+  if (last < promised && lied_) return judge_prefix(last);
   lied_ = false;
   if (last != store_->durable_head())
     verdict_.fail("I1 durable", "the journal ends with record " + std::to_string(last) +
@@ -234,11 +232,11 @@ void World::check_journal() {
       verdict_.fail("I1 durable", "record " + std::to_string(number) + " is another one");
     return !verdict_.failed();
   });
-  if (!read.ok() && !rotten_ && !disk_.files->faults().fired())
+  if (!read.ok() && !disk_.files->faults().fired())
     verdict_.fail("I1 durable", "the journal cannot be read: " + read.error().message);
 }
 
-// The disk had said that more was safe, or has decayed. What is left must still be what was there
+// The disk had said that more was safe. What is left must still be what was there
 // at some time; with that the world ends, since what clients know is ahead of it.
 void World::judge_prefix(uint64_t last) {
   GenesisFold prefix;
@@ -250,26 +248,6 @@ void World::judge_prefix(uint64_t last) {
                     "a lying disk left a state that never was");
   verdict_.reach(Probe::LieCutTheLog);
   verdict_.end("the disk lied, a prefix is left");
-}
-
-// On a decayed disk a check may only be made of what can be read.
-bool World::readable() {
-  if (!rotten_) return true;
-  Verdict looked(false);
-  audit_entities(core_->state(), model_, looked);
-  if (core_->cold_failed()) see_rot("a check");
-  return !verdict_.failed();
-}
-
-void World::see_rot(std::string_view by) {
-  verdict_.end("the damage was seen by " + std::string(by));
-}
-
-void World::rot() {
-  const bool log = random_.percent(50);
-  if (!disk_.files->rot(log)) return;
-  verdict_.tell(told() + "a bit flips in the " + (log ? "log" : "database"));
-  rotten_ = true;
 }
 
 }  // namespace pawl::sim
