@@ -321,7 +321,10 @@ bool ScriptFlow::start_rollback() {
 void ScriptFlow::next_compensation() {
   if (!script().compensate.empty()) {
     At undone;
-    PAWL_CHECK(find(script().compensate.front(), undone));
+    if (!find(script().compensate.front(), undone)) {
+      PAWL_CHECK(state_.cold_failed());
+      return;
+    }
     note(undone, "step_compensating", Value::Object{});
     return open_scope(&undone, join_path(undone.path, plan::kCompensateName),
                       undone.step->compensate, false, 0, "");
@@ -346,7 +349,10 @@ void ScriptFlow::next_compensation() {
 void ScriptFlow::compensation_closed(const std::string& path) {
   const Scope closed = *scope(path);
   At undone;
-  PAWL_CHECK(find(closed.owner, undone));
+  if (!find(closed.owner, undone)) {
+    PAWL_CHECK(state_.cold_failed());
+    return;
+  }
   if (closed.failed) {
     Value::Object data;
     data.set("error", error_json(closed.error));

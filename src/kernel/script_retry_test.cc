@@ -147,5 +147,22 @@ TEST_P(ScriptRetry, HooksAndCompensationAreNoPlaceToStartFrom) {
   EXPECT_EQ(world.retry("a.compensate.undo").substr(0, 8), "rejected");
 }
 
+// A disk that fails while the journal is folded is an error to be told, and no bug of ours.
+TEST(ScriptRetryFold, OverADiskThatFailsTheFoldGoesToItsEnd) {
+  ScriptWorld world;
+  world.begin(R"({"steps": [{"id": "a", "action": "x"}]})");
+  EXPECT_EQ(world.fail("a", "E", false), "failed E at a");
+  world.collect(SIZE_MAX);
+  world.commit_rows();
+  uint64_t before = world.journal().size();
+  EXPECT_EQ(world.retry(), "active");
+  State state(world.cold, StateConfig{});
+  ASSERT_TRUE(state.load().ok());
+  ASSERT_NE(state.find_run(world.run_id()), nullptr);
+  world.cold.broken = true;  // its lists are still out there
+  (void)world.fold(state, before + 1).ok();
+  EXPECT_TRUE(state.cold_failed());
+}
+
 }  // namespace
 }  // namespace pawl

@@ -45,7 +45,10 @@ void ScriptFlow::due() {
       }
     } else {
       At at;
-      PAWL_CHECK(find(name, at));
+      if (!find(name, at)) {
+        PAWL_CHECK(state_.cold_failed());
+        return;
+      }
       step_due(at);
     }
     if (frame_.emitted() > 20'000) break;
