@@ -22,10 +22,12 @@ void write_gate(Frame& frame, const std::string& gate, const RunGate& now) {
   (void)delete_doc(frame, DocKind::RunGate, gate);
 }
 
-std::string turn_key(const std::string& gate, const ScriptRun& script) {
+// A run within a run goes before all that stand for themselves: they may be waiting for its parent.
+std::string turn_key(const std::string& gate, const Run& run) {
   std::string key = gate;
-  put_big_endian(key, static_cast<uint64_t>(int64_t{INT32_MAX} - script.priority), 4);
-  put_big_endian(key, script.created_sequence, 8);
+  int64_t priority = run.parent.run.is_nil() ? run.script->priority : INT32_MAX;
+  put_big_endian(key, static_cast<uint64_t>(INT32_MAX - priority), 4);
+  put_big_endian(key, run.script->created_sequence, 8);
   return key;
 }
 
@@ -43,8 +45,10 @@ uint64_t limit_for(const State& state, const plan::Script& plan, const std::stri
   return plan.max_concurrent;
 }
 
-uint64_t taken(const State& state, const std::string& gate) {
-  return runs_at_work(state, gate) + read_gate(state, gate).claimed;
+// Places of a definition that a run cannot have. What is promised to runs that wait for the server
+// is not kept from one within a run: its parent may hold the very place that they wait for.
+uint64_t taken(const State& state, const std::string& gate, bool nested) {
+  return runs_at_work(state, gate) + (nested ? 0 : read_gate(state, gate).claimed);
 }
 
 Error limit_reached(uint64_t limit) {
@@ -60,7 +64,7 @@ bool server_is_full(const State& state) {
 }
 
 void enter(Frame& frame, const Run& run, const std::string& gate, bool claims) {
-  std::string key = turn_key(gate, *run.script);
+  std::string key = turn_key(gate, run);
   put_doc(frame, DocKind::RunTurn, key, codec::encoded(RunTurn{run.id, claims}));
   RunGate now = read_gate(frame.state(), gate);
   now.from = now.waiting == 0 ? key : std::min(now.from, key);
@@ -74,7 +78,7 @@ void enter(Frame& frame, const Run& run, const std::string& gate, bool claims) {
 }
 
 void leave(Frame& frame, const Run& run, const std::string& gate, bool claims) {
-  std::string key = turn_key(gate, *run.script);
+  std::string key = turn_key(gate, run);
   (void)delete_doc(frame, DocKind::RunTurn, key);
   RunGate now = read_gate(frame.state(), gate);
   --now.waiting;
@@ -90,7 +94,7 @@ void leave(Frame& frame, const Run& run, const std::string& gate, bool claims) {
 // Where it waits, and whether it holds a place of its definition.
 bool find_turn(const State& state, const Run& run, std::string& gate, RunTurn& turn) {
   for (const std::string& candidate : {definition_gate(run.script->definition), server_gate()}) {
-    const Doc* doc = state.find_doc(DocKind::RunTurn, turn_key(candidate, *run.script));
+    const Doc* doc = state.find_doc(DocKind::RunTurn, turn_key(candidate, run));
     if (doc == nullptr || !codec::decode(doc->value, turn) || turn.run != run.id) continue;
     gate = candidate;
     return true;
@@ -120,12 +124,14 @@ Result<std::string> gate_before(const State& state, const plan::Script& plan,
                                 const std::string& definition, const RunId& parent) {
   std::string gate = definition_gate(definition);
   uint64_t limit = limit_for(state, plan, definition, parent);
-  if (limit != 0 && taken(state, gate) >= limit) {
+  bool nested = !parent.is_nil();
+  if (limit != 0 && taken(state, gate, nested) >= limit) {
     if (plan.reject_at_limit) return limit_reached(limit);
     return gate;
   }
-  if (limit != 0 && read_gate(state, gate).waiting > 0) return gate;  // they were here first
-  if (!parent.is_nil() || !server_is_full(state)) return std::string();
+  if (limit != 0 && !nested && read_gate(state, gate).waiting > 0)
+    return gate;  // they were here first
+  if (nested || !server_is_full(state)) return std::string();
   const ScriptDefaults& server = state.script_defaults();
   if (plan.reject_at_limit || server.reject_at_limit) return limit_reached(server.max_concurrent);
   return server_gate();
@@ -158,10 +164,13 @@ void admit_next(Frame& frame, const std::string& gate) {
     uint64_t limit = state.script_defaults().max_concurrent;
     if (limit != 0 && runs_at_work(state, gate) >= limit) return state.gate_looked_at(gate);
     leave(frame, *run, gate, turn.claims);
+    std::string own = definition_gate(run->script->definition);
+    if (turn.claims && runs_at_work(state, own) >= plan->max_concurrent)
+      return enter(frame, *run, own, false);  // a run within a run has its place
     return ScriptFlow(frame, turn.run).begin(false);
   }
   uint64_t limit = limit_for(state, *plan, run->script->definition, run->parent.run);
-  if (limit != 0 && taken(state, gate) >= limit) return state.gate_looked_at(gate);
+  if (limit != 0 && taken(state, gate, nested) >= limit) return state.gate_looked_at(gate);
   leave(frame, *run, gate, false);
   if (!nested && server_is_full(state)) return enter(frame, *run, server_gate(), limit != 0);
   ScriptFlow(frame, turn.run).begin(false);
@@ -171,7 +180,7 @@ TurnStanding standing_of(const State& state, const Run& run, uint64_t most) {
   TurnStanding standing;
   RunTurn turn;
   if (!find_turn(state, run, standing.gate, turn)) return standing;
-  std::string own = turn_key(standing.gate, *run.script);
+  std::string own = turn_key(standing.gate, run);
   std::string from = read_gate(state, standing.gate).from;
   while (const Doc* doc = state.first_doc(DocKind::RunTurn, from, standing.gate)) {
     if (doc->key >= own) break;

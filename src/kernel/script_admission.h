@@ -7,8 +7,9 @@
 // need be: it was let in once.
 //
 // A run that is part of another one waits for its definition only, never for the server, since its
-// parent holds a place already; nor for a definition that some run around it is of. So no run waits
-// for itself. (Definitions that call each other both ways, each with a limit, can still wait for
+// parent holds a place already; nor for a definition that some run around it is of; nor behind runs
+// that stand for themselves, or for a place of its definition that one of those holds while it
+// waits for the server. So no run waits for itself. (Definitions that call each other both ways, each with a limit, can still wait for
 // each other; explain shows it, a cancel ends it.)
 //
 // What there is (all of it documents, changed in the frames of the runs themselves):

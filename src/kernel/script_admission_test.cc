@@ -195,6 +195,33 @@ TEST_P(Admission, AChildHasNoPlaceOfItsOwnOnTheServerAndNeverWaitsForItsParent) 
 }
 
 // A chain of runs that end at once is worked off in a loop.
+// One that waits for the server holds a place of its definition; the run that has the server needs
+// that very place for a run within it. It must not wait for the one that waits for it.
+TEST_P(Admission, AChildDoesNotWaitForWhoWaitsForItsParent) {
+  StateConfig config;
+  config.scripts.max_concurrent = 1;
+  GateWorld world(GetParam(), config);
+  world.define("d", kOneAtATime, "v1");
+  world.define("e", kFree, "v1");
+  world.define("p", R"({"name": "p", "steps": [
+    {"id": "c", "type": "subworkflow", "config": {"definition": "d"}}]})",
+               "v1");
+  world.begin_as("first", "e");
+  world.begin_as("parent", "p");
+  world.begin_as("waits", "d");
+  world.begin_as("behind", "d");
+  EXPECT_EQ(world.all(), "behind=pending first=active parent=pending waits=pending");
+  EXPECT_EQ(world.finish("first"), "behind=pending first=completed parent=active waits=pending");
+  world.pick("parent");
+  Uuid child = child_id(world.run(), 1);
+  world.look_at(RunId(child));
+  EXPECT_EQ(world.how(), "active");
+  world.done("a");
+  EXPECT_EQ(world.all(), "behind=pending first=completed parent=completed waits=active");
+  EXPECT_EQ(world.finish("waits"),
+            "behind=active first=completed parent=completed waits=completed");
+}
+
 TEST_P(Admission, RunsThatEndAtOnceFollowEachOther) {
   GateWorld world(false);
   world.define("d", kOneAtATime, "v1");
