@@ -1,6 +1,7 @@
 // SimStore: the disk as the simulator sees it. It passes everything on to a store on a MemoryDisk,
-// or to SQLite on a SimVfs, keeps a copy of every durable record (also of trimmed ones, for folding from genesis), fails when
-// the world says so, and holds the planted bugs that live below the engine.
+// or to SQLite on a SimVfs, keeps a copy of every durable record (also of trimmed ones, for folding
+// from genesis), fails when the world says so, and holds the planted bugs that live below the
+// engine.
 #pragma once
 
 #include <map>
@@ -18,8 +19,8 @@ namespace pawl::sim {
 // What outlives a crash.
 struct SimDisk {
   std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>();
-  std::map<uint64_t, std::string> archive;   // every record that was ever durable, by promise
-  std::unique_ptr<SimVfs> files;             // null: the store is the one in memory
+  std::map<uint64_t, std::string> archive;  // every record that was ever durable, by promise
+  std::unique_ptr<SimVfs> files;            // null: the store is the one in memory
   SqliteOptions sqlite;
   CommitFault next_fault = CommitFault::Ok;  // of the next commit
   uint64_t reads_until_fault = 0;            // 0: reads do not fail

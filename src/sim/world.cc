@@ -106,7 +106,8 @@ void World::tick() {
   while (core_->tick() && ticks < kTicksMax && !core_->cold_failed()) ++ticks;
   store_->watch_reads(false);
   check_reads();
-  if (!verdict_.failed()) verdict_.expect(ticks < kTicksMax, "liveness", "a tick always finds more to do");
+  if (!verdict_.failed())
+    verdict_.expect(ticks < kTicksMax, "liveness", "a tick always finds more to do");
 }
 
 void World::seal(bool idle) {

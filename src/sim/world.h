@@ -117,7 +117,7 @@ class World {
   std::optional<InFlight> in_flight_;
   std::vector<std::weak_ptr<FetchTask>> fetches_;  // not yet answered
   SealedBatch doubt_;  // its commit failed: only the next life knows whether it is there
-  bool lied_ = false;    // the disk has lost what it had said was safe
+  bool lied_ = false;  // the disk has lost what it had said was safe
   uint64_t crashes_ = 0;
   uint64_t life_ = 0;
 };
