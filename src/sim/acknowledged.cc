@@ -1,5 +1,9 @@
 #include "sim/acknowledged.h"
 
+#include <algorithm>
+
+#include "kernel/script_commands.h"
+
 namespace pawl::sim {
 
 void Acknowledged::pushed(const ModelJob& job) {
@@ -36,6 +40,7 @@ void Acknowledged::check(const State& state, const JournalModel& model) const {
                            "job " + short_name(id) + " was acknowledged as finished and is not so");
   }
   check_runs(state, model);
+  if (!verdict_.failed()) check_scripts(state, model);
 }
 
 // --- runs
@@ -72,6 +77,49 @@ void Acknowledged::check_runs(const State& state, const JournalModel& model) con
     if (fact.cancelled && run->generation == fact.generation && run->state != RunState::Cancelled)
       return verdict_.fail("I1 acknowledged",
                            "run " + short_name(JobId(id)) + " was cancelled and is not");
+  }
+}
+
+// --- runs of definitions
+
+Acknowledged::ScriptFact& Acknowledged::fact_of(const ModelScript& run) {
+  ScriptFact& fact = script_facts_[run.birth.run];
+  if (fact.born != run.born) fact = {.born = run.born};
+  return fact;
+}
+
+void Acknowledged::script_exists(const ModelScript& run) { fact_of(run); }
+
+void Acknowledged::script_stopped(const ModelScript& run, uint32_t retries) {
+  ScriptFact& fact = fact_of(run);
+  fact.stopped = true;
+  fact.retries = std::max(fact.retries, retries);
+}
+
+void Acknowledged::signalled(const ModelScript& run, const std::string& payload) {
+  fact_of(run).payloads.insert(payload);
+}
+
+void Acknowledged::check_scripts(const State& state, const JournalModel& model) const {
+  for (const auto& [id, fact] : script_facts_) {
+    const ModelScript* durable = model.scripts().find(id);
+    if (durable != nullptr && (durable->forgotten || durable->born != fact.born)) continue;
+    const Run* run = state.find_run(id);
+    std::string name = "run " + short_name(JobId(id));
+    if (run == nullptr || !run->script)
+      return verdict_.fail("I1 acknowledged", name + " was acknowledged and is gone");
+    bool came_back = durable != nullptr && durable->retries > fact.retries;
+    if (fact.stopped && !came_back && run->script->phase == ScriptPhase::Steps)
+      return verdict_.fail("I1 acknowledged", name + " was cancelled and goes on");
+    for (const std::string& payload : fact.payloads)
+      if (durable == nullptr || durable->got.count(payload) == 0)
+        return verdict_.fail("I1 acknowledged", name + " was sent a signal that is gone");
+  }
+  for (const std::string& id : decisions_) {
+    const Doc* doc = state.find_doc(DocKind::Decision, id);
+    StoredDecision decision;
+    if (doc == nullptr || !codec::decode(doc->value, decision) || decision.status == "pending")
+      return verdict_.fail("I1 acknowledged", "a decision was taken and is open again");
   }
 }
 

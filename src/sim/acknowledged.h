@@ -23,6 +23,10 @@ class Acknowledged {
   void run_exists(const ModelRun& run);
   void run_cancelled(const ModelRun& run, uint32_t generation);
   void run_retried(const ModelRun& run, uint32_t generation);
+  void script_exists(const ModelScript& run);
+  void script_stopped(const ModelScript& run, uint32_t retries);
+  void signalled(const ModelScript& run, const std::string& payload);
+  void decided(const std::string& decision) { decisions_.insert(decision); }
   // A lease was handed to a worker; the same one must never be handed out again (I6).
   void handed_out(uint64_t lease_sequence, const JobId& job);
 
@@ -41,11 +45,21 @@ class Acknowledged {
     uint32_t generation = 0;  // it has come at least so far
     bool cancelled = false;   // in that generation
   };
+  struct ScriptFact {
+    uint64_t born = 0;
+    bool stopped = false;  // before its `retries`-th retry
+    uint32_t retries = 0;
+    std::set<std::string> payloads = {};  // of signals
+  };
   RunFact& fact_of(const ModelRun& run);
+  ScriptFact& fact_of(const ModelScript& run);
+  void check_scripts(const State& state, const JournalModel& model) const;
   void check_runs(const State& state, const JournalModel& model) const;
 
   Verdict& verdict_;
   std::map<RunId, RunFact> run_facts_;
+  std::map<RunId, ScriptFact> script_facts_;
+  std::set<std::string> decisions_;
   std::map<JobId, Fact> facts_;
   std::set<uint64_t> leases_;
 };

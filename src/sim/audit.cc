@@ -85,6 +85,7 @@ void audit_queues(const State& state, const JournalModel& model, Verdict& verdic
 void audit_runs(const State& state, const JournalModel& model, Verdict& verdict) {
   size_t seen = 0;
   state.each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
+    if (run.script) return true;
     ++seen;
     const ModelRun* known = model.runs().existing(run.id);
     std::string name = "run " + short_name(JobId(run.id));
@@ -174,6 +175,7 @@ void audit_indexes(const State& state, const JournalModel& model, Verdict& verdi
 void audit_entities(const State& state, const JournalModel& model, Verdict& verdict) {
   audit_jobs(state, model, verdict);
   if (!verdict.failed()) audit_runs(state, model, verdict);
+  if (!verdict.failed()) audit_scripts(state, model, verdict);
   if (!verdict.failed()) audit_queues(state, model, verdict);
   if (!verdict.failed()) audit_limits_and_crons(state, model, verdict);
   if (!verdict.failed()) audit_indexes(state, model, verdict);

@@ -13,6 +13,8 @@ namespace pawl::sim {
 
 // Jobs, runs, counts, limits, crons, dead letters, unique keys, the next timer. Changes nothing.
 void audit_entities(const State& state, const JournalModel& model, Verdict& verdict);
+// Runs of definitions, step by step.
+void audit_scripts(const State& state, const JournalModel& model, Verdict& verdict);
 // Walks every waiting job: pulls all index windows into memory, so a core that should go on
 // spilling is thrown away afterwards.
 void audit_order(const State& state, const JournalModel& model, Verdict& verdict);

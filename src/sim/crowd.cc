@@ -7,13 +7,21 @@ namespace pawl::sim {
 namespace {
 
 constexpr size_t kKnownMax = 200;
+constexpr int kInnermostPlan = 4;  // compositions of steps have no further ones inside
 const std::vector<std::string> kCrons = {"c1", "c2", "c3"};
 
 }  // namespace
 
 Crowd::Crowd(World& world, SimRandom& random, Verdict& verdict)
-    : world_(world), random_(random), verdict_(verdict) {
-  queues_ = {"a", "b", "b-2", std::string("t\x1f") + "b"};
+    : world_(world),
+      random_(random),
+      verdict_(verdict),
+      queues_{"a", "b", "b-2", std::string("t\x1f") + "b"},
+      scripts_(world, random, verdict,
+               {[this](const std::string& story, const auto& make) { send(story, make); },
+                [this] { return draw_member(); },
+                [this] { return draw_plan(kInnermostPlan); },
+                {"a", "b", "b-2"}}) {
   for (uint64_t i = 1 + random.below(4); i > 0; --i)
     workers_.push_back({"w" + std::to_string(i), {}, {}});
 }
@@ -229,11 +237,12 @@ void Crowd::document() {
 
 void Crowd::client_acts() {
   if (random_.percent(10)) return deliver_late();
+  if (random_.percent(30)) return scripts_.client_acts();
   uint64_t what = random_.below(100);
-  if (what < 30) return push();
-  if (what < 38) return create_run();
-  if (what < 45) return about_a_run();
-  if (what < 55) return about_a_job(JobOp::Cancel);
+  if (what < 26) return push();
+  if (what < 40) return create_run();
+  if (what < 50) return about_a_run();
+  if (what < 57) return about_a_job(JobOp::Cancel);
   if (what < 62) return about_a_job(JobOp::Read);
   if (what < 68) return about_a_job(JobOp::Revive);
   if (what < 71) return about_a_job(JobOp::DeleteDead);

@@ -9,6 +9,7 @@
 
 #include "kernel/plan.h"
 #include "sim/chance.h"
+#include "sim/script_crowd.h"
 #include "sim/world.h"
 
 namespace pawl::sim {
@@ -84,6 +85,7 @@ class Crowd {
   uint64_t pushed_ = 0;
   uint64_t serial_ = 0;
   bool calm_ = false;
+  ScriptCrowd scripts_;
 };
 
 }  // namespace pawl::sim

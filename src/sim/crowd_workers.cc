@@ -94,6 +94,7 @@ void Crowd::lie(const Worker& worker) {
 }
 
 void Crowd::worker_acts() {
+  if (random_.percent(25)) return scripts_.performer_acts();
   Worker& worker = workers_[random_.below(workers_.size())];
   const FaultMix& mix = world_.mix();
   if (random_.percent(mix.worker_lies)) return lie(worker);
@@ -145,6 +146,7 @@ void Crowd::activate_all() {
 
 void Crowd::work_off() {
   activate_all();
+  scripts_.work_off();
   Worker& worker = workers_[0];
   auto task = std::make_shared<FetchTask>(world_.desk(), queues_, 1'000, worker.name);
   task->wants_mark = true;

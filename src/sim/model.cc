@@ -100,14 +100,14 @@ uint64_t JournalModel::waiting(const std::string& queue) const {
 int64_t JournalModel::first_due_ms() const {
   int64_t first = 0;
   for (const auto& [id, job] : jobs_) first = sooner(first, job.due_ms());
-  return sooner(first, runs_.first_due_ms());
+  return sooner(sooner(first, runs_.first_due_ms()), scripts_.first_due_ms());
 }
 
 size_t JournalModel::unfinished() const {
   size_t count = 0;
   for (const auto& [id, job] : jobs_)
     if (!job.forgotten && !job.finished()) ++count;
-  return count + runs_.unfinished();
+  return count + runs_.unfinished() + scripts_.unfinished();
 }
 
 void JournalModel::broken(std::string_view checker, const At& at, const JobId& job,
@@ -139,6 +139,7 @@ void JournalModel::read_record(uint64_t number, std::string_view bytes,
 void JournalModel::frame_over(const At& at) {
   for (const std::string& key : std::exchange(new_keys_, {})) check_unique(key, at);
   runs_.frame_over(at.sequence);
+  scripts_.frame_over(at);
 }
 
 void JournalModel::read_event(const journal::EventBytes& event) {

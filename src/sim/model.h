@@ -19,6 +19,7 @@
 #include "journal/record.h"
 #include "kernel/job.h"
 #include "sim/run_model.h"
+#include "sim/script_model.h"
 #include "sim/verdict.h"
 
 namespace pawl::sim {
@@ -96,7 +97,8 @@ struct ModelCron {
 
 class JournalModel {
  public:
-  explicit JournalModel(Verdict& verdict) : verdict_(verdict), runs_(verdict, *this) {}
+  explicit JournalModel(Verdict& verdict)
+      : verdict_(verdict), runs_(verdict, *this), scripts_(verdict, *this) {}
   JournalModel(const JournalModel&) = delete;
   JournalModel& operator=(const JournalModel&) = delete;
 
@@ -112,7 +114,12 @@ class JournalModel {
   const std::map<std::string, ModelLimit>& limits() const { return limits_; }
   const std::map<std::string, ModelCron>& crons() const { return crons_; }
   const RunModel& runs() const { return runs_; }
-  void restarted() { runs_.restarted(); }  // the engine was
+  ScriptModel& scripts() { return scripts_; }
+  const ScriptModel& scripts() const { return scripts_; }
+  void restarted() {  // the engine was
+    runs_.restarted();
+    scripts_.restarted();
+  }
   bool limit_allows(const ModelJob& job, int64_t now_ms) const;
   // The first job that a fetch from this queue should get now; null if none.
   const ModelJob* fetchable(const std::string& queue, int64_t now_ms) const;
@@ -158,13 +165,21 @@ class JournalModel {
   void happened(const CronFired& event, const At& at);
   void happened(const CronSkipped& event, const At& at);
 
+  void happened(const RunForgotten& event, const At& at) {
+    if (!scripts_.is_forgotten(event, at)) runs_.happened(event, at);
+  }
   template <class Event>
   void happened(const Event& event, const At& at) {
-    runs_.happened(event, at);
+    if constexpr (requires { scripts_.happened(event, at); }) {
+      scripts_.happened(event, at);
+    } else {
+      runs_.happened(event, at);
+    }
   }
 
   Verdict& verdict_;
   RunModel runs_;
+  ScriptModel scripts_;
   std::map<JobId, ModelJob> jobs_;
   std::map<std::string, ModelQueue> queues_;
   std::map<std::string, ModelLimit> limits_;

@@ -229,8 +229,9 @@ void JournalModel::happened(const JobsForgotten& event, const At& at) {
     }
     ModelJob& job = found->second;
     if (!job.finished()) broken("I1 kept", at, id, "forgotten before it was finished");
-    const ModelRun* run = runs_.existing(job.birth.parent.run);
-    if (run != nullptr && (event.jobs.size() > 1 || job.state != JobState::Discarded))
+    bool has_run = runs_.existing(job.birth.parent.run) != nullptr ||
+                   scripts_.existing(job.birth.parent.run) != nullptr;
+    if (has_run && (event.jobs.size() > 1 || job.state != JobState::Discarded))
       broken("I1 kept", at, id, "forgotten before its run");
     if (job.birth.queue != event.queue) broken("I5 transition", at, id, "another queue's job");
     if (job.state != JobState::Discarded) verdict_.reach(Probe::ForgottenByRetention);
@@ -275,7 +276,8 @@ void JournalModel::happened(const LimitConfigured& event, const At&) {
   limits_[event.key].settings = event.settings;
 }
 
-void JournalModel::happened(const DocPut& event, const At&) {
+void JournalModel::happened(const DocPut& event, const At& at) {
+  scripts_.document(event, at);
   documents_[event.key] = event.expires_ms;
 }
 
@@ -317,7 +319,10 @@ void JournalModel::happened(const CronFired& event, const At& at) {
   }
   if (!cron.spec.paused && event.next_ms != 0 && event.next_ms <= at.time_ms)
     broken("cron", at, event.job, "its next run lies in the past");
-  if (existing(event.job) == nullptr) broken("cron", at, event.job, "its job is not there");
+  bool begun = cron.spec.definition.empty() ? existing(event.job) != nullptr
+                                            : scripts_.existing(event.run) != nullptr;
+  if (!begun) broken("cron", at, event.job, "what it starts is not there");
+  if (!event.run.is_nil()) verdict_.reach(Probe::ScheduledScript);
   cron.next_ms = event.next_ms;
   cron.last_job = event.job;
 }

@@ -60,6 +60,7 @@ bool RunModel::is_in_place(const ModelRun& run, uint32_t index, const Uuid& chil
 
 bool RunModel::may_try_again(const JobParent& parent, const JobId& job) const {
   if (parent.run.is_nil()) return true;
+  if (const ModelScript* script = jobs_.scripts().existing(parent.run)) return !script->over();
   bool callback = is_callback(parent.node);
   if (callback && callback_role(parent.node) == CallbackRole::OnCancel) return true;
   const ModelRun* run = existing(parent.run);
@@ -132,6 +133,8 @@ bool RunModel::may_start(const ModelRun& run, uint32_t index) const {
 }
 
 void RunModel::take_place(const JobParent& parent, const Uuid& child, const At& at) {
+  if (jobs_.scripts().existing(parent.run) != nullptr)
+    return jobs_.scripts().child_created(parent, child, at);
   ModelRun* run = step(parent.run, at);
   if (run == nullptr) return;
   tell(parent.run, "starts child " + std::to_string(parent.node) + " " + short_name(JobId(child)));
@@ -170,6 +173,7 @@ void RunModel::job_leased(const JobParent& parent, const JobId& job) {
 }
 
 void RunModel::job_moved(const JobParent& parent) {
+  if (jobs_.scripts().existing(parent.run) != nullptr) return jobs_.scripts().job_moved(parent.run);
   if (existing(parent.run) != nullptr) touched_.insert(parent.run);
 }
 
@@ -382,6 +386,8 @@ void RunModel::happened(const RunFinished& event, const At& at) {
     verdict_.reach(Probe::RunCancelled);
     const ModelRun* around = existing(run->birth.parent.run);
     bool with_parent = around != nullptr && around->over();
+    const ModelScript* script = jobs_.scripts().existing(run->birth.parent.run);
+    if (script != nullptr) with_parent = script->effects.count(run->birth.parent.node) == 0;
     bool timed_out = late && run->birth.on_timeout == RunTimeout::Cancel;
     if (event.reason != kAskedFor && !with_parent && !timed_out)
       broken("I5 run", event.run, "cancelled without a cause");

@@ -60,7 +60,7 @@ class RunModel {
     int64_t time_ms;
   };
 
-  RunModel(Verdict& verdict, const JournalModel& jobs) : verdict_(verdict), jobs_(jobs) {}
+  RunModel(Verdict& verdict, JournalModel& jobs) : verdict_(verdict), jobs_(jobs) {}
 
   // Forgotten ones too; null if there never was one.
   const ModelRun* find(const RunId& id) const;
@@ -114,7 +114,7 @@ class RunModel {
   void check_callbacks(const ModelRun& run);
 
   Verdict& verdict_;
-  const JournalModel& jobs_;
+  JournalModel& jobs_;
   std::map<RunId, ModelRun> runs_;
   uint64_t life_ = 0;
   uint64_t sequence_ = 0;

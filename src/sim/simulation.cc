@@ -34,9 +34,9 @@ void engine_step(World& world, SimRandom& random) {
 void one_step(World& world, Crowd& crowd, SimRandom& random) {
   if (random.below(1000) < world.mix().crash) return world.crash();
   uint64_t what = random.below(1000);
-  if (what < 200) return crowd.client_acts();
-  if (what < 480) return crowd.worker_acts();
-  if (what < 600) return move_clock(world, random);
+  if (what < 235) return crowd.client_acts();
+  if (what < 535) return crowd.worker_acts();
+  if (what < 645) return move_clock(world, random);
   if (what < 985) return engine_step(world, random);
   if (what < 995) return world.audit(false);
   world.audit(true);
@@ -86,6 +86,7 @@ SimReport report_of(const World& world, const Verdict& verdict) {
   report.trace_hash = verdict.hash();
   report.jobs = world.model().jobs().size();
   report.runs = world.model().runs().all().size();
+  report.definitions = world.model().scripts().all().size();
   report.events = world.model().events();
   report.crashes = world.crashes();
   report.probes = verdict.probes();

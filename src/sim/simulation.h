@@ -31,6 +31,7 @@ struct SimReport {
   uint32_t steps_done = 0;  // up to the one that broke it
   uint64_t jobs = 0;
   uint64_t runs = 0;
+  uint64_t definitions = 0;  // runs of them
   uint64_t events = 0;
   uint64_t crashes = 0;
   ProbeCounts probes{};

@@ -190,6 +190,7 @@ void SwarmTotals::add(const SimReport& report) {
   failures += report.ok ? 0 : 1;
   jobs += report.jobs;
   runs += report.runs;
+  definitions += report.definitions;
   events += report.events;
   crashes += report.crashes;
   hashes += report.trace_hash;
@@ -201,6 +202,7 @@ void SwarmTotals::add(const SwarmTotals& other) {
   failures += other.failures;
   jobs += other.jobs;
   runs += other.runs;
+  definitions += other.definitions;
   events += other.events;
   crashes += other.crashes;
   hashes += other.hashes;

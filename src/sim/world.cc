@@ -4,6 +4,7 @@
 
 #include "sim/job_plants.h"
 #include "sim/record_rewrite.h"
+#include "sim/script_plants.h"
 
 namespace pawl::sim {
 namespace {
@@ -30,6 +31,9 @@ CoreConfig World::draw_config(SimRandom& random) {
   retention.journal_ms = random.percent(50) ? 0 : random.between(1, 600'000);
   retention.journal_records_max = random.percent(50) ? 0 : random.below(40) + 1;
   retention.sweep_every_ms = random.between(50, 60'000);
+  config.state.resident_runs_max = random.below(random.percent(50) ? 4 : 60);
+  config.state.scripts.parallel_steps = !random.percent(15);
+  config.state.scripts.max_concurrent = random.percent(20) ? 1 + random.below(3) : 0;
   return config;
 }
 
@@ -44,7 +48,10 @@ World::World(SimRandom& random, Verdict& verdict, const Plants& plants, const Fa
       clock_(kStartMs),
       model_(verdict),
       acknowledged_(verdict),
-      desk_{verdict, model_, acknowledged_} {
+      desk_{verdict, model_, acknowledged_},
+      effects_(desk_, plants_) {
+  config_.effects = &effects_;
+  if (!config_.state.scripts.parallel_steps) model_.scripts().one_step_at_a_time();
   if (plants.frozen_clock) clock_.freeze();
   if (sqlite) make_disk();
   PAWL_CHECK(try_open());
@@ -88,6 +95,7 @@ void World::spoil(Batch& batch) const {
   if (plants_.cancelled_member_lost)
     batch.journal = without_cancelled_members(batch.number, batch.journal);
   batch.journal = spoil_jobs(plants_, batch.number, std::move(batch.journal));
+  batch.journal = spoil_scripts(plants_, batch.number, std::move(batch.journal));
 }
 
 void World::advance(int64_t by_ms) {
@@ -118,6 +126,9 @@ void World::seal(bool idle) {
   spoil(next.sealed.batch);
   for (const TaskPtr& task : next.sealed.tasks)
     static_cast<SimTask&>(*task).needs_record = core_->journal_head();
+  EffectWorld::may_leave_after(next.sealed.effects.get(), core_->journal_head());
+  if (plants_.effect_before_commit && next.sealed.effects)
+    std::exchange(next.sealed.effects, nullptr)->release();
   const Batch& batch = next.sealed.batch;
   verdict_.tell(told() + (idle ? "seal idle" : "seal") + ": record " +
                 std::to_string(batch.number) + ", " + std::to_string(batch.journal.size()) +
@@ -144,7 +155,7 @@ void World::read_durable_record(const SealedBatch& sealed) {
     auto at = marks.find(sequence);
     if (at != marks.end() && !verdict_.failed()) at->second->judge_at_mark();
   });
-  genesis_.fold(sealed.batch.number, sealed.batch.journal, verdict_);
+  if (!verdict_.failed()) genesis_.fold(sealed.batch.number, sealed.batch.journal, verdict_);
 }
 
 void World::commit() {
@@ -289,6 +300,7 @@ void World::reopen() {
 void World::check_recovered() {
   desk_.durable_head = store_->durable_head();
   model_.restarted();
+  effects_.restarted();
   if (core_->recovery().events > 0) verdict_.reach(Probe::TailFolded);
   verdict_.tell(told() + "reopened, " + std::to_string(core_->recovery().records) +
                 " records folded");
@@ -351,6 +363,8 @@ void World::audit(bool thorough) {
                   "what is due was not done");
   verdict_.expect(due_ms == 0 || core_->next_tick_ms() <= due_ms, "I7 timers",
                   "the engine would sleep past what is due");
+  effects_.check_all_asked();
+  model_.scripts().check_gates(config_.state.scripts.max_concurrent);
   audit_entities(core_->state(), model_, verdict_);
   verdict_.expect(core_->state().digest() == genesis_.digest(), "I2 replay",
                   "the live state is another than the fold from genesis");

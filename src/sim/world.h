@@ -11,6 +11,7 @@
 #include "engine/core.h"
 #include "sim/audit.h"
 #include "sim/chance.h"
+#include "sim/effect_world.h"
 #include "sim/fault_mix.h"
 #include "sim/plants.h"
 #include "sim/sim_store.h"
@@ -50,6 +51,7 @@ class World {
   void calm_down();
 
   Desk& desk() { return desk_; }
+  EffectWorld& effects() { return effects_; }
   const JournalModel& model() const { return model_; }
   int64_t now_ms() const { return clock_.true_ms(); }
   bool in_flight() const { return in_flight_.has_value(); }
@@ -111,6 +113,7 @@ class World {
   JournalModel model_;
   Acknowledged acknowledged_;
   Desk desk_;
+  EffectWorld effects_;
   GenesisFold genesis_;
   std::unique_ptr<SimStore> store_;
   std::unique_ptr<Core> core_;

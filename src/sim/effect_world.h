@@ -1,0 +1,62 @@
+// EffectWorld: the outside of the simulated engine. Everything that runs of definitions ask of it
+// arrives here, once it is durable (I3), and is kept for performers who answer it late, twice, or
+// not at all before the next restart, when exactly what is open must be asked again.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/effects.h"
+#include "kernel/script_commands.h"
+#include "sim/plants.h"
+#include "sim/tasks.h"
+
+namespace pawl::sim {
+
+struct Work {
+  EffectKind kind = EffectKind::Action;
+  RunId run;
+  uint32_t effect = 0;
+  std::string step;
+  std::string queue;
+  bool cancel = false;    // not to be done any more
+  std::string refusal;    // its parameters cannot be had
+  bool answered = false;  // what follows is a duplicate
+};
+
+class EffectWorld : public EffectSink {
+ public:
+  EffectWorld(Desk& desk, const Plants& plants) : desk_(desk), plants_(plants) {}
+
+  std::unique_ptr<PreparedEffects> prepare(const State& state, std::vector<EffectNote> notes,
+                                           int64_t now_ms) override;
+  // When a batch is sealed: from which record on what was prepared with it may leave.
+  static void may_leave_after(PreparedEffects* effects, uint64_t record);
+
+  // The engine is another one now. Who was at work still is, and may answer the new one.
+  void restarted();
+  // All that is open has been asked for in this life. When everything is durable and released.
+  void check_all_asked() const;
+
+  std::vector<Work>& open() { return open_; }
+  std::vector<Work>& stale() { return stale_; }
+
+ private:
+  class Prepared;
+  using Key = std::pair<RunId, uint32_t>;
+  void take(std::vector<Work> work, uint64_t needs_record);
+  void take_one(Work work);
+
+  Desk& desk_;
+  const Plants& plants_;
+  std::vector<Work> open_;
+  std::vector<Work> stale_;  // asked for in an earlier life, or taken back
+  std::set<Key> asked_;      // in this life
+  bool first_ = true;
+};
+
+}  // namespace pawl::sim

@@ -1,0 +1,57 @@
+// ScriptCrowd: those who put definitions, run them, meddle with the runs and decide for them; and
+// the performers, who do what runs ask of the outside and report late, twice or never.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernel/plan.h"
+#include "sim/chance.h"
+#include "sim/script_task.h"
+#include "sim/world.h"
+
+namespace pawl::sim {
+
+class ScriptCrowd {
+ public:
+  // How the rest of the crowd sends, and what it draws for the places of steps.
+  struct Ways {
+    std::function<void(const std::string&, const std::function<std::shared_ptr<SimTask>()>&)> send;
+    std::function<NewJob()> draw_job;
+    std::function<PlanNode()> draw_plan;
+    std::vector<std::string> queues;
+  };
+  ScriptCrowd(World& world, SimRandom& random, Verdict& verdict, Ways ways)
+      : world_(world), random_(random), verdict_(verdict), ways_(std::move(ways)) {}
+
+  void client_acts();
+  void performer_acts();
+  // The end: whatever a run waits for, it gets.
+  void work_off();
+
+ private:
+  void put_definition();
+  void put_schedule();
+  void start();
+  void meddle(ScriptOp op);
+  void send_signal();
+  void decide();
+  void extend();
+  void answer(Work& work, bool calm);
+  StepOutcome draw_outcome(const Work& work, bool calm);
+  void give_what_is_missing(const RunId& id, const ModelScript& run);
+  // A run that is there; most often one that is (or is not) over.
+  RunId draw_run(bool over);
+  std::shared_ptr<ScriptTask> task(ScriptOp op, const RunId& run);
+  void send(ScriptOp op, const RunId& run, const std::function<void(ScriptTask&)>& fill);
+
+  World& world_;
+  SimRandom& random_;
+  Verdict& verdict_;
+  Ways ways_;
+  uint64_t serial_ = 0;
+};
+
+}  // namespace pawl::sim

@@ -1,0 +1,81 @@
+// Requests about runs of definitions, and the answers of those who perform for them.
+#pragma once
+
+#include "kernel/plan.h"
+#include "sim/effect_world.h"
+#include "sim/tasks.h"
+
+namespace pawl::sim {
+
+enum class ScriptOp : uint8_t { Start, Cancel, Pause, Resume, Retry, Signal, Decide, Extend };
+std::string_view op_name(ScriptOp op);
+
+class ScriptTask : public SimTask {
+ public:
+  ScriptTask(Desk& desk, ScriptOp script_op, RunId run_id)
+      : SimTask(desk), op(script_op), id(run_id) {}
+
+  const ScriptOp op;
+  RunId id;  // of a start without one: known once it is decided
+  StartScript start;
+  ScriptSignal signal;
+  std::string decision;
+  DecisionAnswer answer;
+  std::string text;   // from_step of a retry; the new definition of an extension
+  bool flag = false;  // pause now; cancel with rollback
+
+  bool ok = false;
+
+  void judge_at_mark() override;
+  void judge_reply() override;
+
+ protected:
+  std::optional<Parking> run(Frame& frame, bool last_call) override;
+
+ private:
+  Status perform(Frame& frame);
+  std::optional<bool> should_succeed() const;
+
+  uint32_t retries_ = 0;  // of the run, when the decision was done, by the model
+};
+
+// A performer's answer.
+class ReceiptTask : public SimTask {
+ public:
+  ReceiptTask(Desk& desk, const Plants& plants, const Work& work, const StepOutcome& given)
+      : SimTask(desk), plants_(plants), work_(work), outcome(given) {}
+
+  void judge_at_mark() override;
+
+ protected:
+  std::optional<Parking> run(Frame& frame, bool last_call) override;
+
+ private:
+  uint32_t planted_effect(const Frame& frame) const;
+
+  const Plants& plants_;
+  Work work_;
+
+ public:
+  const StepOutcome outcome;
+
+ private:
+  bool taken_ = false;
+};
+
+// A performer makes the job or the composition that fills a step's place.
+class EnqueueTask : public SimTask {
+ public:
+  EnqueueTask(Desk& desk, const Work& work, NewJob new_job, PlanNode plan_node)
+      : SimTask(desk), work_(work), job_(std::move(new_job)), plan_(std::move(plan_node)) {}
+
+ protected:
+  std::optional<Parking> run(Frame& frame, bool last_call) override;
+
+ private:
+  Work work_;
+  NewJob job_;
+  PlanNode plan_;
+};
+
+}  // namespace pawl::sim
