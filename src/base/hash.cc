@@ -11,49 +11,6 @@
 #include "base/clock.h"
 
 namespace pawl {
-namespace {
-
-constexpr uint32_t kCastagnoli = 0x82f63b78;
-
-struct Crc32cTables {
-  uint32_t table[8][256];
-  Crc32cTables() {
-    for (uint32_t i = 0; i < 256; ++i) {
-      uint32_t crc = i;
-      for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? kCastagnoli : 0);
-      table[0][i] = crc;
-    }
-    for (uint32_t i = 0; i < 256; ++i)
-      for (int k = 1; k < 8; ++k)
-        table[k][i] = table[k - 1][i] >> 8 ^ table[0][table[k - 1][i] & 0xff];
-  }
-};
-
-const Crc32cTables& tables() {
-  static const Crc32cTables instance;
-  return instance;
-}
-
-}  // namespace
-
-uint32_t crc32c(std::string_view bytes, uint32_t seed) {
-  const auto& t = tables().table;
-  uint32_t crc = ~seed;
-  const char* at = bytes.data();
-  size_t left = bytes.size();
-  while (left >= 8) {
-    uint64_t word;
-    std::memcpy(&word, at, 8);
-    word ^= crc;
-    crc = t[7][word & 0xff] ^ t[6][word >> 8 & 0xff] ^ t[5][word >> 16 & 0xff] ^
-          t[4][word >> 24 & 0xff] ^ t[3][word >> 32 & 0xff] ^ t[2][word >> 40 & 0xff] ^
-          t[1][word >> 48 & 0xff] ^ t[0][word >> 56];
-    at += 8;
-    left -= 8;
-  }
-  while (left-- > 0) crc = crc >> 8 ^ t[0][(crc ^ static_cast<uint8_t>(*at++)) & 0xff];
-  return ~crc;
-}
 
 std::array<uint8_t, 32> sha256(std::string_view bytes) {
   std::array<uint8_t, 32> out{};

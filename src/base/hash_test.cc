@@ -14,6 +14,27 @@ TEST(Hash, KnownAnswers) {
             "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8");
 }
 
+// Bit by bit, as the definition has it: the ways that are taken for speed depend on the length.
+uint32_t slow_crc32c(std::string_view bytes) {
+  uint32_t crc = 0xffffffff;
+  for (char byte : bytes) {
+    crc ^= static_cast<uint8_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+  }
+  return ~crc;
+}
+
+TEST(Hash, CrcOfEveryLengthAndInPieces) {
+  std::string bytes;
+  for (uint32_t i = 0; i < 2'500; ++i) bytes.push_back(static_cast<char>(i * 2654435761u >> 24));
+  for (size_t length = 0; length <= bytes.size(); length += length < 40 ? 1 : 37) {
+    const std::string_view part(bytes.data(), length);
+    ASSERT_EQ(crc32c(part), slow_crc32c(part)) << length;
+    const size_t half = length / 3;
+    ASSERT_EQ(crc32c(part.substr(half), crc32c(part.substr(0, half))), crc32c(part)) << length;
+  }
+}
+
 TEST(Hash, ConstantTimeCompareIsACompare) {
   EXPECT_TRUE(equal_in_constant_time("secret", "secret"));
   EXPECT_FALSE(equal_in_constant_time("secret", "secreT"));
