@@ -303,11 +303,19 @@ void ScriptFlow::start_step(const At& at) {
   begin_attempt(at, record(at).attempt + 1);
 }
 
+// An id may be used again once its run is forgotten. Numbers then begin elsewhere, so that what the
+// first run asked for, and the jobs it made, are never taken for what the second one asks.
+uint32_t ScriptFlow::next_effect() const {
+  constexpr uint64_t kFirstMask = 0x3fffffff;
+  if (script().next_effect != 1) return script().next_effect;
+  return 1 + static_cast<uint32_t>(mix64(script().created_sequence) & kFirstMask);
+}
+
 StepStarted ScriptFlow::started(const At& at, uint32_t attempt, bool asks_outside) const {
   auto event = event_for<StepStarted>(at);
   event.type = at.step->type_name;
   event.attempt = attempt;
-  if (asks_outside) event.effect = script().next_effect;
+  if (asks_outside) event.effect = next_effect();
   // Only what the outside works on: a wait or a person may take as long as they like.
   bool bounded = at.step->type == plan::StepType::Job ||
                  (at.step->type == plan::StepType::Action && !is_engine_action(at.step->action));

@@ -87,6 +87,7 @@ class ScriptFlow {
   void start_step(const At& at);
   void begin_attempt(const At& at, uint32_t attempt);
   void begin_composite(const At& at);
+  uint32_t next_effect() const;
   StepStarted started(const At& at, uint32_t attempt, bool asks_outside) const;
   std::string last_output(const Scope& in) const;
   void settle_status();

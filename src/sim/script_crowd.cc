@@ -1,5 +1,7 @@
 #include "sim/script_crowd.h"
 
+#include <algorithm>
+
 #include "kernel/cron_jobs.h"
 #include "kernel/settings.h"
 #include "plan/definition.h"
@@ -122,7 +124,7 @@ void ScriptCrowd::start() {
     if (!all.empty() && random_.percent(35)) {
       auto other = all.begin();
       std::advance(other, static_cast<ptrdiff_t>(random_.below(all.size())));
-      if (other->second.birth.parent.run.is_nil() && !other->second.forgotten) id = other->first;
+      if (other->second.birth.parent.run.is_nil()) id = other->first;
     }
   }
   send(ScriptOp::Start, id, [&](ScriptTask& made) { made.start = command; });
@@ -261,14 +263,17 @@ void ScriptCrowd::performer_acts() {
   bool late = !stale.empty() && (open.empty() || random_.percent(20));
   std::vector<Work>& from = late ? stale : open;
   if (from.empty()) return client_acts();
-  size_t which = random_.below(from.size());
-  answer(from[which], false);
+  // The engine may die of the answer, and then the lists are others.
+  Work work = random_.pick(from);
+  answer(work, false);
+  auto same = [&](const Work& each) { return each.run == work.run && each.effect == work.effect; };
+  auto left = std::find_if(from.begin(), from.end(), same);
+  if (left == from.end()) return;
+  left->answered = true;
   const ScriptModel& scripts = world_.model().scripts();
-  bool over = !scripts.is_open(from[which].run, from[which].effect) ||
-              scripts.has_child(from[which].run, from[which].effect);
+  bool over = !scripts.is_open(work.run, work.effect) || scripts.has_child(work.run, work.effect);
   // Whoever has answered may do so again; whoever was not heard must.
-  if ((over || late) && random_.percent(70))
-    from.erase(from.begin() + static_cast<ptrdiff_t>(which));
+  if ((over || late) && random_.percent(70)) from.erase(left);
 }
 
 // --- the end

@@ -163,13 +163,18 @@ void ScriptModel::happened(const ScriptCreated& event, const At& at) {
   if (existing(event.run) != nullptr || jobs_.runs().existing(event.run) != nullptr)
     return broken("I5 script", event.run, "created twice");
   if (!event.parent.run.is_nil()) child_created(event.parent, event.run, at);
-  if (find(event.run) != nullptr) {
+  std::vector<std::pair<uint32_t, uint32_t>> numbers_before;
+  if (const ModelScript* before = find(event.run)) {
+    verdict_.reach(Probe::ScriptIdReused);
+    numbers_before = before->numbers_before;
+    numbers_before.emplace_back(before->first_effect, before->next_effect);
     auto of_this_run = [&](const auto& entry) { return entry.first.first == event.run; };
     std::erase_if(children_, of_this_run);
     std::erase_if(answers_, of_this_run);
   }
   ModelScript& run = runs_[event.run] = {};
   touched_.insert(event.run);
+  run.numbers_before = std::move(numbers_before);
   run.birth = event;
   run.born = run.version = at.sequence;
   run.text = event.source;

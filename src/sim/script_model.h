@@ -87,7 +87,10 @@ struct ModelScript {
   int64_t paused_ms = 0;
   int64_t timeout_at_ms = 0;
   int64_t yielded_ms = 0;
+  uint32_t first_effect = 0;  // 0: it has asked for nothing yet
   uint32_t next_effect = 1;
+  // Of runs that had this id before it and were forgotten: numbers that must not come again.
+  std::vector<std::pair<uint32_t, uint32_t>> numbers_before = {};
   uint32_t retries = 0;
   // Its end does not follow from the answers alone: somebody stopped, skipped or repeated
   // something.

@@ -233,8 +233,11 @@ void ScriptModel::check_start(const StepAt& at, const StepStarted& event) {
   }
   bool must_ask = asks_outside(*at.plan) &&
                   guess(*at.run, at.scope->path, at.plan->condition, -1).kind != Guess::Error;
-  if (must_ask && event.effect != at.run->next_effect)
+  if (must_ask && at.run->first_effect != 0 && event.effect != at.run->next_effect)
     broken("I3 effect", id, at.path + " asks the outside under a number that is not the next");
+  for (const auto& [first, next] : at.run->numbers_before)
+    if (event.effect != 0 && event.effect >= first && event.effect < next)
+      broken("I3 effect", id, at.path + " asks under a number that a forgotten run has used");
   if (!asks_outside(*at.plan) && event.effect != 0)
     broken("I3 effect", id, at.path + " asks the outside for nothing");
 }
@@ -266,6 +269,7 @@ void ScriptModel::happened(const StepStarted& event, const At& when) {
   if (event.effect == 0) return;
   at.run->effects[event.effect] = event.step;
   at.run->asked[event.step].push_back(event.effect);
+  if (at.run->first_effect == 0) at.run->first_effect = event.effect;
   at.run->next_effect = event.effect + 1;
 }
 
