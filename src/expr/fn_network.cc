@@ -34,7 +34,8 @@ IpAddress masked(const IpAddress& address, uint8_t length) {
   for (size_t i = 0; i < 16; ++i) {
     const int keep = static_cast<int>(length) - static_cast<int>(8 * i);
     if (keep >= 8) continue;
-    result.bytes[i] = keep <= 0 ? 0 : static_cast<uint8_t>(result.bytes[i] & (0xFF << (8 - keep)));
+    const unsigned mask = keep <= 0 ? 0u : 0xFFu << (8 - keep);
+    result.bytes[i] = static_cast<uint8_t>(result.bytes[i] & mask);
   }
   return result;
 }
