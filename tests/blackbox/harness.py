@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import random
+import re
 import selectors
 import shutil
 import signal
@@ -20,6 +21,8 @@ import time
 
 PAWL = os.path.abspath(os.environ.get("PAWL", "build/pawl"))
 DEADLINE_S = float(os.environ.get("PAWL_TEST_DEADLINE_S", "30"))
+# A build with sanitizers: slow, large, and with more to say when it ends in good order.
+SANITIZED = bool(os.environ.get("PAWL_TEST_SANITIZED"))
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 OJS_TYPE = "application/openjobspec+json"
@@ -246,10 +249,26 @@ class Server:
             return "".join(collections.deque(log, maxlen=lines))
 
     def close(self):
-        if self.alive():
-            self.kill()
-        self._log.close()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        """Ends the process. A sanitizer's report fails the test, also where the test expects the server to
+        die; leaks are reported only by a process that ends in good order, so sanitized ones may."""
+        try:
+            if self.alive():
+                if SANITIZED:
+                    self.stop()
+                else:
+                    self.kill()
+            if SANITIZED:
+                self._check_reports()
+        finally:
+            self._log.close()
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _check_reports(self):
+        with open(self._log.name, encoding="utf-8", errors="replace") as log:
+            text = log.read()
+        found = re.search(r"(ERROR|WARNING): \w+Sanitizer|: runtime error: ", text)
+        if found:
+            raise AssertionError("a sanitizer's report:\n" + text[max(0, found.start() - 200):][:20_000])
 
 
 class Worker(threading.Thread):

@@ -10,7 +10,7 @@ import socket
 import threading
 import unittest
 
-from harness import DEADLINE_S, Pipeline, Server, encode, join_all, new_id, read_reply, until
+from harness import DEADLINE_S, SANITIZED, Pipeline, Server, encode, join_all, new_id, read_reply, until
 
 REQUESTS = int(os.environ.get("PAWL_HOSTILE_REQUESTS", "30000"))
 SEED = int(os.environ.get("PAWL_HOSTILE_SEED", "1"))
@@ -157,7 +157,8 @@ class Hostile(unittest.TestCase):
         self.assertEqual([j["id"] for j in client.fetch([queue]).body["jobs"]], [job["id"]])
         self.assertEqual(client.ack(job["id"]).status, 200)
         client.close()
-        self.assertLess(self.server.rss_kb("VmHWM"), RSS_KB_MAX)
+        if not SANITIZED:
+            self.assertLess(self.server.rss_kb("VmHWM"), RSS_KB_MAX)
 
     def raw(self, data, half_close=True):
         """The statuses of the replies to these bytes until the server closes the connection."""

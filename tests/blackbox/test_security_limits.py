@@ -9,7 +9,7 @@ import socket
 import threading
 import unittest
 
-from harness import DEADLINE_S, Server, encode, read_reply
+from harness import DEADLINE_S, SANITIZED, Server, encode, read_reply
 
 PUSH = b'{"type":"a.b","args":[],"options":{"queue":"smuggled"}}'
 HIDDEN = (b"POST /ojs/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(PUSH)) + PUSH
@@ -184,7 +184,8 @@ class Limits(Raw):
                 waiting.append(connection)
                 connection.sendall(POST + b"Content-Length: 65536\r\n\r\n[")
             self.assertEqual(self.ask(GET + b"\r\n"), [200])
-            self.assertLess(self.server.rss_kb() - before, 40_000)
+            if not SANITIZED:
+                self.assertLess(self.server.rss_kb() - before, 40_000)
         finally:
             for connection in waiting:
                 connection.close()
