@@ -45,10 +45,7 @@ Status copy_database(const std::string& directory, const std::string& to,
   auto store = open_existing(directory);
   if (store.ok()) return (*store)->backup(to, progress);
   if (store.error().code != ErrorCode::Unavailable) return store.error();
-  PAWL_TRY(Connection source,
-           Connection::open(directory + "/pawl.db", SQLITE_OPEN_READONLY, nullptr));
-  sqlite3_busy_timeout(source.handle(), 1000);
-  return backup_sqlite(source, to, progress);
+  return backup_held_database(directory + "/pawl.db", to, progress);
 }
 
 int backup(const Invocation& given) {

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "store/sqlite_vfs.h"
+
 namespace pawl {
 namespace {
 
@@ -31,14 +33,18 @@ Status copy(Connection& source, Connection& target,
     if (code == SQLITE_OK || code == SQLITE_DONE) progress(total - left, total);
   }
   sqlite3_backup_finish(backup);
+  // Only a page of the source can be one that the disk has changed.
+  if (code == SQLITE_IOERR_DATA) return source.error(code, "copying the database");
   if (code != SQLITE_DONE) return target.error(code, "copying the database");
   return ok_status();
 }
 
-Status copy_to(Connection& source, const std::string& path,
+Status copy_to(Connection& source, const DatabaseForm& form, const std::string& path,
                FunctionRef<void(uint64_t, uint64_t)> progress) {
+  SqliteVfs vfs(nullptr);
+  vfs.set_form(form);
   PAWL_TRY(Connection target,
-           Connection::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix"));
+           Connection::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs.name()));
   // BEGIN alone takes no snapshot; the first read does.
   PAWL_TRY_DO(source.execute("BEGIN; SELECT value FROM meta LIMIT 1"));
   Status copied = copy(source, target, progress);
@@ -64,7 +70,7 @@ Status publish(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-Status backup_sqlite(Connection& source, const std::string& path,
+Status backup_sqlite(Connection& source, const DatabaseForm& form, const std::string& path,
                      FunctionRef<void(uint64_t done, uint64_t total)> progress) {
   if (::access(path.c_str(), F_OK) == 0) {
     return Error{ErrorCode::Conflict, path + " exists already"};
@@ -75,10 +81,21 @@ Status backup_sqlite(Connection& source, const std::string& path,
   const int fd = ::open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return failed("creating", partial);
   ::close(fd);
-  Status status = copy_to(source, partial, progress);
+  Status status = copy_to(source, form, partial, progress);
   if (status.ok()) status = publish(partial, path);
   ::unlink(partial.c_str());
   return status;
+}
+
+Status backup_held_database(const std::string& database, const std::string& path,
+                            FunctionRef<void(uint64_t done, uint64_t total)> progress) {
+  SqliteVfs vfs(nullptr);
+  PAWL_TRY(const auto form, look_at_form(vfs.base(), database));
+  if (!form) return Error{ErrorCode::Corrupt, database + " is no database"};
+  vfs.set_form(*form);
+  PAWL_TRY(Connection source, Connection::open(database, SQLITE_OPEN_READONLY, vfs.name()));
+  sqlite3_busy_timeout(source.handle(), 1000);
+  return backup_sqlite(source, *form, path, progress);
 }
 
 }  // namespace pawl

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "store/sqlite_vfs.h"
+
 namespace pawl {
 namespace {
 
@@ -18,7 +20,7 @@ void configure_once() {
 
 Error sqlite_error(int code, std::string_view doing, std::string_view detail) {
   const int primary = code & 0xff;
-  if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) {
+  if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || code == SQLITE_IOERR_DATA) {
     return Error{ErrorCode::Corrupt,
                  fmt::format("{}: the database is damaged ({}); restore a backup", doing, detail)};
   }
@@ -65,6 +67,12 @@ Result<Connection> Connection::open(const std::string& path, int flags, const ch
   }
   sqlite3_extended_result_codes(db, 1);
   return connection;
+}
+
+Error Connection::error(int code, std::string_view doing) const {
+  std::string damage;
+  if (code == SQLITE_IOERR_DATA) sqlite3_file_control(db_, "main", kTellDamage, &damage);
+  return sqlite_error(code, doing, damage.empty() ? std::string_view(sqlite3_errmsg(db_)) : damage);
 }
 
 void Connection::close() {

@@ -79,9 +79,8 @@ class Connection {
   Status execute(const std::string& sql);
   Result<uint64_t> query_number(std::string_view sql);  // first column of the first row; 0 if none
 
-  Error error(int code, std::string_view doing) const {
-    return sqlite_error(code, doing, sqlite3_errmsg(db_));
-  }
+  // Names the page, if a damaged one is the reason.
+  Error error(int code, std::string_view doing) const;
   sqlite3* handle() const { return db_; }
 
  private:

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "store/page_sum.h"
+
 namespace pawl {
 namespace {
 
 constexpr uint64_t kApplicationId = 0x5061776c;  // "Pawl", in the database header
 
-Status create(Connection& db) {
+uint64_t version_of(const DatabaseForm& form) { return form.sums ? 2 : 1; }
+
+Status create(Connection& db, const DatabaseForm& form) {
   return db.execute(
       fmt::format("BEGIN IMMEDIATE;"
                   "PRAGMA application_id = {};"
@@ -17,10 +21,10 @@ Status create(Connection& db) {
                   "CREATE TABLE journal(number INTEGER PRIMARY KEY, record BLOB NOT NULL);"
                   "INSERT INTO meta(name, value) VALUES ('schema', {});"
                   "COMMIT",
-                  kApplicationId, kSqliteSchemaVersion));
+                  kApplicationId, version_of(form)));
 }
 
-Status check_version(Connection& db) {
+Status check_version(Connection& db, const DatabaseForm& form) {
   PAWL_TRY(const uint64_t version, db.query_number("SELECT value FROM meta WHERE name = 'schema'"));
   if (version > kSqliteSchemaVersion) {
     return Error{ErrorCode::Unsupported,
@@ -29,23 +33,35 @@ Status check_version(Connection& db) {
                              version, kSqliteSchemaVersion)};
   }
   if (version == 0) return Error{ErrorCode::Corrupt, "the database has no layout version"};
+  if (version != version_of(form)) {
+    return Error{ErrorCode::Corrupt,
+                 fmt::format("the database has layout version {} but pages {} checksums", version,
+                             form.sums ? "with" : "without")};
+  }
   return ok_status();
 }
 
 }  // namespace
 
-Status prepare_schema(Connection& db, uint64_t page_bytes) {
-  // Only a database without pages yet takes a page size.
+Status prepare_schema(Connection& db, const DatabaseForm& form) {
+  // Only a database without pages yet takes these.
+  int reserved = static_cast<int>(kPageSumBytes);
+  if (form.sums) sqlite3_file_control(db.handle(), "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
   PAWL_TRY_DO(
-      db.execute(fmt::format("PRAGMA page_size = {}; PRAGMA auto_vacuum = NONE", page_bytes)));
+      db.execute(fmt::format("PRAGMA page_size = {}; PRAGMA auto_vacuum = NONE", form.page_bytes)));
   PAWL_TRY(const uint64_t tables, db.query_number("SELECT count(*) FROM sqlite_schema"));
   PAWL_TRY(const uint64_t application, db.query_number("PRAGMA application_id"));
   if (tables != 0 && application != kApplicationId) {
     return Error{ErrorCode::Corrupt, "the database was not made by Pawl"};
   }
-  if (tables != 0) PAWL_TRY_DO(check_version(db));
+  if (tables != 0) PAWL_TRY_DO(check_version(db, form));
   PAWL_TRY_DO(db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
-  return tables == 0 ? create(db) : ok_status();
+  if (tables == 0) PAWL_TRY_DO(create(db, form));
+  PAWL_TRY(const uint64_t page_bytes, db.query_number("PRAGMA page_size"));
+  if (page_bytes == form.page_bytes) return ok_status();
+  return Error{ErrorCode::Corrupt,
+               fmt::format("the database has pages of {} bytes, its header says {}", page_bytes,
+                           form.page_bytes)};
 }
 
 }  // namespace pawl

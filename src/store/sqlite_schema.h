@@ -1,14 +1,17 @@
 // The layout of pawl.db: creating it, and refusing what is not it.
 #pragma once
 
+#include "store/database_form.h"
 #include "store/sqlite_connection.h"
 
 namespace pawl {
 
-inline constexpr uint64_t kSqliteSchemaVersion = 1;
+// 1: pages without checksums; still read and written. 2: with.
+inline constexpr uint64_t kSqliteSchemaVersion = 2;
 
-// Leaves `db` (the only open connection) in WAL mode with the current layout. Unsupported if a
-// newer one is there, Corrupt if it is some other database.
-Status prepare_schema(Connection& db, uint64_t page_bytes);
+// Leaves `db` (the only open connection) in WAL mode with a layout that we know; a new database
+// gets the one of `form`. Unsupported if a newer one is there, Corrupt if it is some other database
+// or has not the form that its header gave it.
+Status prepare_schema(Connection& db, const DatabaseForm& form);
 
 }  // namespace pawl

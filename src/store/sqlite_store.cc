@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "store/directory_lock.h"
+#include "store/page_sum.h"
 #include "store/sqlite_backup.h"
 #include "store/sqlite_connection.h"
 #include "store/sqlite_log.h"
@@ -22,8 +23,6 @@
 
 namespace pawl {
 namespace {
-
-constexpr uint64_t kFrameHeaderBytes = 24;  // of the write-ahead log, before each page
 
 // Only the committing thread touches it.
 struct Writer {
@@ -62,13 +61,14 @@ class SqliteStore : public Store {
   uint64_t journal_last() const override { return last_; }
   Status backup(const std::string& path, FunctionRef<void(uint64_t, uint64_t)> progress) override {
     PAWL_TRY(Connection source, readers_.connect());
-    return backup_sqlite(source, path, progress);
+    return backup_sqlite(source, vfs_.form(), path, progress);
   }
   StoreStats stats() const override;
   Status reopen() override;
 
  private:
   Status create_file();
+  Status settle_form();
   Result<Writer> open_writer();
   Status open_checkpointer();
   Status write(const Batch& batch);
@@ -105,6 +105,7 @@ class SqliteStore : public Store {
 
 Status SqliteStore::open() {
   PAWL_TRY_DO(create_file());
+  PAWL_TRY_DO(settle_form());
   PAWL_TRY_DO(settle_log(vfs_.name(), path_ + "-wal"));
   PAWL_TRY(writer_, open_writer());
   PAWL_TRY(first_, writer_.connection.query_number("SELECT min(number) FROM journal"));
@@ -125,20 +126,28 @@ Status SqliteStore::create_file() {
   return ok_status();
 }
 
+Status SqliteStore::settle_form() {
+  PAWL_CHECK(is_page_size(options_.page_bytes));
+  PAWL_TRY(const auto found, look_at_form(vfs_.base(), path_));
+  vfs_.set_form(found ? *found
+                      : DatabaseForm{.page_bytes = static_cast<uint32_t>(options_.page_bytes),
+                                     .sums = options_.page_sums});
+  return ok_status();
+}
+
 Result<Writer> SqliteStore::open_writer() {
   Writer writer;
   PAWL_TRY(writer.connection,
            Connection::open(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs_.name()));
   Connection& db = writer.connection;
   sqlite3_busy_timeout(db.handle(), 1000);  // a visitor with the sqlite3 shell may hold a lock
-  PAWL_TRY_DO(prepare_schema(db, options_.page_bytes));
+  PAWL_TRY_DO(prepare_schema(db, vfs_.form()));
   // Debian builds SQLite with secure_delete: freed pages would be overwritten with zeros, and
   // logged.
   PAWL_TRY_DO(db.execute(fmt::format(
       "PRAGMA secure_delete = OFF; PRAGMA cache_size = -{}; PRAGMA journal_size_limit = {}",
       options_.cache_bytes >> 10, options_.checkpoint.max_bytes)));
-  PAWL_TRY(const uint64_t page_bytes, db.query_number("PRAGMA page_size"));
-  frame_bytes_ = page_bytes + kFrameHeaderBytes;
+  frame_bytes_ = uint64_t{vfs_.form().page_bytes} + kFrameHeaderBytes;
   // Replaces the automatic checkpoint, which would run inside a commit.
   const auto note_frames = [](void* store, sqlite3*, const char*, int frames) {
     auto* self = static_cast<SqliteStore*>(store);

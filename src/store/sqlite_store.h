@@ -6,6 +6,8 @@
 //   journal(number INTEGER PRIMARY KEY, record BLOB)
 //   meta(name TEXT PRIMARY KEY, value)          'schema': version of this layout
 //
+// What the disk has changed is Corrupt, from whichever call reads it, and never handed out.
+//
 // One writer connection (the committing thread), a pool of read-only ones (sqlite_readers.h), and
 // one of the checkpoint thread (sqlite_checkpoint.h).
 #pragma once
@@ -23,6 +25,8 @@ struct SqliteOptions {
   CheckpointLimits checkpoint;
   uint64_t page_bytes = 8192;                 // of a new database; an existing one keeps its own
   uint64_t cache_bytes = uint64_t{64} << 20;  // of the writer
+  // Of a new database: every page carries a checksum (page_sum.h). An older one goes on without.
+  bool page_sums = true;
   size_t readers_kept = 8;
   // A VFS that the caller has registered, in place of the disk. Nothing outside of it is touched:
   // no directory is made, and no lock file taken.

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "store/page_sum.h"
 
 namespace pawl {
 namespace {
@@ -16,7 +18,13 @@ struct ShimFile {
   sqlite3_file head;  // must come first: SQLite sees only this
   SqliteVfs* owner;
   DiskFile kind;
+  const char* path;  // SQLite's, until the file is closed
+  // Of a log. Within a commit SQLite may write a page again in its frame, whose header follows with
+  // the commit: until then its sum, and those after it, are not there.
+  uint64_t unsettled_frame;
+  uint64_t header_written;  // the frame whose page must come next
 };
+constexpr uint64_t kNoFrame = UINT64_MAX;
 static_assert(sizeof(ShimFile) % 8 == 0, "the unix VFS's file behind it must be aligned");
 
 ShimFile* shim(sqlite3_file* file) { return reinterpret_cast<ShimFile*>(file); }
@@ -27,12 +35,119 @@ int fault_of(sqlite3_file* file, DiskOp op) {
 
 int file_close(sqlite3_file* file) { return real(file)->pMethods->xClose(real(file)); }
 
+std::string file_name(sqlite3_file* file) {
+  const std::string path = shim(file)->path == nullptr ? "" : shim(file)->path;
+  return path.substr(path.rfind('/') + 1);
+}
+
+// --- pages of the database
+
+// The number of the page that is read or written, or 0: less or more than a page.
+uint64_t page_at(sqlite3_file* file, int bytes, sqlite3_int64 at) {
+  const DatabaseForm& form = shim(file)->owner->form();
+  if (!form.sums || shim(file)->kind != DiskFile::Database) return 0;
+  if (static_cast<uint32_t>(bytes) != form.page_bytes || at % bytes != 0) return 0;
+  return static_cast<uint64_t>(at / bytes) + 1;
+}
+
+int look_at_page_read(sqlite3_file* file, uint64_t number, int code, char* page, uint32_t bytes) {
+  const auto damaged = [&](const char* how) {
+    return shim(file)->owner->note_damage("page " + std::to_string(number) + " of " +
+                                          file_name(file) + how);
+  };
+  if (code == SQLITE_IOERR_SHORT_READ) return damaged(" is cut off");
+  if (code != SQLITE_OK) return code;
+  switch (look_at_page(page, bytes, number)) {
+    case PageState::Whole:
+      // Whoever else writes this page, from the log, does not pass on a sum of what it was.
+      std::memset(page + bytes - kPageSumBytes, 0, kPageSumBytes);
+      return SQLITE_OK;
+    case PageState::Damaged:
+      return damaged(" is damaged");
+    case PageState::Unsealed:
+      return damaged(" has no checksum: wiped by the disk, or written by another program");
+  }
+  return SQLITE_IOERR_DATA;
+}
+
+int write_sealed(sqlite3_file* file, uint64_t number, const void* from, int bytes,
+                 sqlite3_int64 at) {
+  thread_local std::vector<char> copy;
+  const char* page = static_cast<const char*>(from);
+  copy.assign(page, page + bytes);
+  seal_page(copy.data(), static_cast<uint32_t>(bytes), number);
+  return real(file)->pMethods->xWrite(real(file), copy.data(), bytes, at);
+}
+
+// --- pages of the log
+
+sqlite3_int64 frame_start(uint64_t frame, uint32_t page_bytes) {
+  return static_cast<sqlite3_int64>(kLogHeaderBytes + frame * (kFrameHeaderBytes + page_bytes));
+}
+
+// The frame of which `bytes` at `at` are the header, or the page behind it.
+uint64_t frame_at(sqlite3_file* file, bool header, int bytes, sqlite3_int64 at) {
+  const uint32_t page_bytes = shim(file)->owner->form().page_bytes;
+  if (shim(file)->kind != DiskFile::Wal || page_bytes == 0) return kNoFrame;
+  if (static_cast<uint32_t>(bytes) != (header ? kFrameHeaderBytes : page_bytes)) return kNoFrame;
+  const sqlite3_int64 offset = at - kLogHeaderBytes - (header ? 0 : kFrameHeaderBytes);
+  const sqlite3_int64 stride = kFrameHeaderBytes + page_bytes;
+  return offset < 0 || offset % stride != 0 ? kNoFrame : static_cast<uint64_t>(offset / stride);
+}
+
+int look_at_frame_read(sqlite3_file* file, uint64_t frame, int code, const void* page, int bytes) {
+  const auto damaged = [&] {
+    return shim(file)->owner->note_damage("frame " + std::to_string(frame + 1) + " of the log " +
+                                          file_name(file) + " is damaged");
+  };
+  if (code == SQLITE_IOERR_SHORT_READ) return damaged();
+  if (code != SQLITE_OK || frame >= shim(file)->unsettled_frame) return code;
+  const auto read = [&](char* into, uint32_t count, sqlite3_int64 at) {
+    return real(file)->pMethods->xRead(real(file), into, static_cast<int>(count), at);
+  };
+  const auto page_bytes = static_cast<uint32_t>(bytes);
+  const sqlite3_int64 start = frame_start(frame, page_bytes);
+  char magic[4], before[8], header[kFrameHeaderBytes];
+  code = read(magic, sizeof(magic), 0);
+  if (code == SQLITE_OK)
+    code = read(before, sizeof(before),
+                frame == 0 ? kLogHeaderBytes - 8 : frame_start(frame - 1, page_bytes) + 16);
+  if (code == SQLITE_OK) code = read(header, sizeof(header), start);
+  if (code != SQLITE_OK) return code == SQLITE_IOERR_SHORT_READ ? damaged() : code;
+  const auto order = log_order(magic);
+  const std::string_view content(static_cast<const char*>(page), page_bytes);
+  if (!order || !frame_is_whole(read_log_sum(before), header, content, *order)) return damaged();
+  return SQLITE_OK;
+}
+
+void note_frame_write(sqlite3_file* file, int bytes, sqlite3_int64 at) {
+  ShimFile& log = *shim(file);
+  if (const uint64_t header = frame_at(file, true, bytes, at); header != kNoFrame) {
+    log.header_written = header;
+    if (header == log.unsettled_frame) ++log.unsettled_frame;
+  } else if (const uint64_t page = frame_at(file, false, bytes, at); page != kNoFrame) {
+    if (log.header_written != page) log.unsettled_frame = std::min(log.unsettled_frame, page);
+    log.header_written = kNoFrame;
+  }
+}
+
+// ---
+
 int file_read(sqlite3_file* file, void* into, int bytes, sqlite3_int64 at) {
-  return real(file)->pMethods->xRead(real(file), into, bytes, at);
+  const int code = real(file)->pMethods->xRead(real(file), into, bytes, at);
+  if (const uint64_t page = page_at(file, bytes, at); page != 0)
+    return look_at_page_read(file, page, code, static_cast<char*>(into),
+                             static_cast<uint32_t>(bytes));
+  if (const uint64_t frame = frame_at(file, false, bytes, at); frame != kNoFrame)
+    return look_at_frame_read(file, frame, code, into, bytes);
+  return code;
 }
 
 int file_write(sqlite3_file* file, const void* from, int bytes, sqlite3_int64 at) {
   if (const int fault = fault_of(file, DiskOp::Write); fault != SQLITE_OK) return fault;
+  if (const uint64_t page = page_at(file, bytes, at); page != 0)
+    return write_sealed(file, page, from, bytes, at);
+  note_frame_write(file, bytes, at);
   return real(file)->pMethods->xWrite(real(file), from, bytes, at);
 }
 
@@ -64,6 +179,10 @@ int file_check_reserved(sqlite3_file* file, int* reserved) {
   return real(file)->pMethods->xCheckReservedLock(real(file), reserved);
 }
 int file_control(sqlite3_file* file, int op, void* argument) {
+  if (op == kTellDamage) {
+    *static_cast<std::string*>(argument) = shim(file)->owner->damage();
+    return SQLITE_OK;
+  }
   return real(file)->pMethods->xFileControl(real(file), op, argument);
 }
 int file_sector_size(sqlite3_file* file) { return real(file)->pMethods->xSectorSize(real(file)); }
@@ -80,12 +199,12 @@ void file_shm_barrier(sqlite3_file* file) { real(file)->pMethods->xShmBarrier(re
 int file_shm_unmap(sqlite3_file* file, int remove) {
   return real(file)->pMethods->xShmUnmap(real(file), remove);
 }
-int file_fetch(sqlite3_file* file, sqlite3_int64 at, int bytes, void** page) {
-  return real(file)->pMethods->xFetch(real(file), at, bytes, page);
+// SQLite then reads: what is mapped could not be looked at.
+int file_fetch(sqlite3_file*, sqlite3_int64, int, void** page) {
+  *page = nullptr;
+  return SQLITE_OK;
 }
-int file_unfetch(sqlite3_file* file, sqlite3_int64 at, void* page) {
-  return real(file)->pMethods->xUnfetch(real(file), at, page);
-}
+int file_unfetch(sqlite3_file*, sqlite3_int64, void*) { return SQLITE_OK; }
 
 constexpr sqlite3_io_methods kMethods = {.iVersion = 3,
                                          .xClose = file_close,
@@ -115,6 +234,8 @@ int vfs_open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, 
   opened->kind = (flags & SQLITE_OPEN_MAIN_DB) != 0 ? DiskFile::Database
                  : (flags & SQLITE_OPEN_WAL) != 0   ? DiskFile::Wal
                                                     : DiskFile::Other;
+  opened->path = path;
+  opened->unsettled_frame = opened->header_written = kNoFrame;
   sqlite3_vfs* base = opened->owner->base();
   const int code = base->xOpen(base, path, real(file), flags, flags_out);
   // SQLite closes a file whose methods are set, even after a failed open.
@@ -191,6 +312,17 @@ SqliteVfs::SqliteVfs(DiskFault fault, const std::string& base)
 }
 
 SqliteVfs::~SqliteVfs() { sqlite3_vfs_unregister(&vfs_); }
+
+int SqliteVfs::note_damage(std::string what) {
+  std::lock_guard lock(damage_mutex_);
+  if (damage_.empty()) damage_ = std::move(what);
+  return SQLITE_IOERR_DATA;
+}
+
+std::string SqliteVfs::damage() const {
+  std::lock_guard lock(damage_mutex_);
+  return damage_;
+}
 
 void SqliteVfs::note_sync(uint64_t ns) {
   const uint64_t index = syncs_.fetch_add(1, std::memory_order_relaxed);

@@ -1,6 +1,10 @@
-// SqliteVfs: a thin layer over SQLite's own unix VFS (or another, a simulated disk) that counts and times every sync, and can make
-// a chosen write, truncate or sync fail. One per store, so that counters and faults are the store's
-// own.
+// SqliteVfs: a thin layer over SQLite's own unix VFS (or another, a simulated disk) that counts and
+// times every sync, can make a chosen write, truncate or sync fail, and believes no page that the
+// disk has changed. One per store, so that counters and faults are the store's own.
+//
+// Every page of the database is sealed as it is written and looked at as it is read, every page of
+// the log looked at as it is read (page_sum.h); one that is not as it was written is an
+// SQLITE_IOERR_DATA, and damage() says which. Nothing is ever mapped into memory.
 //
 // Every connection opened through name() must be closed before the object goes.
 // Thread: any; `fault` is called from whichever thread does the I/O.
@@ -12,7 +16,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
+
+#include "store/database_form.h"
 
 namespace pawl {
 
@@ -22,6 +29,9 @@ enum class DiskFile : uint8_t { Database, Wal, Other };
 // Returns SQLITE_OK to let the operation through, or the SQLite code it should fail with
 // (SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC). The operation is then not done at all.
 using DiskFault = std::function<int(DiskOp op, DiskFile file)>;
+
+// sqlite3_file_control: copies damage() into the std::string that it is given.
+inline constexpr int kTellDamage = 0x5061776c;
 
 struct SyncStats {
   uint64_t count = 0;
@@ -40,12 +50,20 @@ class SqliteVfs {
   SqliteVfs(const SqliteVfs&) = delete;
   SqliteVfs& operator=(const SqliteVfs&) = delete;
 
+  // Of the one database that is opened here. Before its first connection; without it nothing is
+  // sealed or looked at.
+  void set_form(const DatabaseForm& form) { form_ = form; }
+  const DatabaseForm& form() const { return form_; }
+
   const char* name() const { return name_.c_str(); }
+  // The first that was found, or "".
+  std::string damage() const;
   SyncStats sync_stats() const;
 
   // For the file methods in sqlite_vfs.cc.
   int ask_fault(DiskOp op, DiskFile file) const { return fault_ ? fault_(op, file) : SQLITE_OK; }
   void note_sync(uint64_t ns);
+  int note_damage(std::string what);  // SQLITE_IOERR_DATA
   sqlite3_vfs* base() const { return base_; }
 
  private:
@@ -53,6 +71,9 @@ class SqliteVfs {
   const DiskFault fault_;
   sqlite3_vfs* const base_;
   sqlite3_vfs vfs_;
+  DatabaseForm form_;
+  mutable std::mutex damage_mutex_;
+  std::string damage_;  // guarded by damage_mutex_
   std::atomic<uint64_t> syncs_{0};
   std::atomic<uint64_t> sync_ns_{0};
   std::array<std::atomic<uint64_t>, kSyncWindow> recent_{};

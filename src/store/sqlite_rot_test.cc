@@ -1,0 +1,282 @@
+// Whatever the disk makes of the store's files, what is read is what was written, or Corrupt.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "store/page_sum.h"
+#include "store/sqlite_store.h"
+#include "store/store_backing.h"
+
+namespace pawl {
+namespace {
+
+constexpr uint64_t kPageBytes = 1024;
+constexpr uint64_t kBatches = 40;
+
+std::string outcome(const Status& status) {
+  return status.ok() ? "ok" : std::string(wire_code(status.error().code));
+}
+
+std::string load(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+void save(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+void flip(std::string& bytes, uint64_t bit) {
+  bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+}
+
+SqliteOptions small_pages(bool sums) {
+  SqliteOptions options;
+  options.page_bytes = kPageBytes;
+  options.page_sums = sums;
+  return options;
+}
+
+// Values that stay in their page, and some that fill several of their own.
+Batch numbered(uint64_t n) {
+  Batch batch{.number = n, .journal = "record " + std::to_string(n)};
+  const std::string text = std::to_string(n * 7919) + ";";
+  for (uint8_t space = 1; space <= 2; ++space) {
+    std::string value;
+    while (value.size() < (n % 5 == 0 ? 3'000u : 150u)) value += text;
+    batch.writes.push_back({space, "row " + std::to_string(n), value});
+  }
+  return batch;
+}
+
+void fill(Store& store) {
+  for (uint64_t n = 1; n <= kBatches; ++n) ASSERT_EQ(outcome(store.commit(numbered(n))), "ok");
+}
+
+Result<std::string> dump(Store& store) {
+  std::string text;
+  for (uint8_t space = 1; space <= 2; ++space)
+    PAWL_TRY_DO(store.scan(space, "", "", false, SIZE_MAX,
+                           [&](std::string_view key, std::string_view value) {
+                             text += std::string(key) + "=" + std::string(value) + "\n";
+                             return true;
+                           }));
+  PAWL_TRY_DO(store.read_journal(0, SIZE_MAX, [&](uint64_t number, std::string_view record) {
+    text += std::to_string(number) + ":" + std::string(record) + "\n";
+    return true;
+  }));
+  return text;
+}
+
+std::string make_database(const std::string& directory, bool sums) {
+  auto store = open_sqlite(directory, small_pages(sums));
+  EXPECT_TRUE(store.ok());
+  fill(**store);
+  auto text = dump(**store);
+  EXPECT_TRUE(text.ok());
+  return *text;
+}
+
+// Everything that is there, or the code of the error that it ended with.
+std::string read_all(const std::string& directory) {
+  auto store = open_sqlite(directory);
+  if (!store.ok()) return std::string(wire_code(store.error().code));
+  auto text = dump(**store);
+  return text.ok() ? *text : std::string(wire_code(text.error().code));
+}
+
+class Rot : public ::testing::Test {
+ protected:
+  // A data directory of which nothing was ever closed but these files.
+  std::string with_files(const std::string& database, const std::string& log = "") {
+    std::filesystem::remove_all(directory_ / "rotten");
+    std::filesystem::create_directory(directory_ / "rotten");
+    save(directory_ / "rotten/pawl.db", database);
+    if (!log.empty()) save(directory_ / "rotten/pawl.db-wal", log);
+    return directory_ / "rotten";
+  }
+
+  const TempDirectory directory_;
+  std::mt19937_64 random_{7};
+};
+
+TEST_F(Rot, OneBitAnywhereInTheDatabase) {
+  const std::string good = make_database(directory_ / "data", true);
+  const std::string bytes = load(directory_ / "data/pawl.db");
+  ASSERT_EQ(read_all(with_files(bytes)), good);
+  const uint64_t pages = bytes.size() / kPageBytes;
+  ASSERT_GT(pages, 40u);
+  std::vector<uint64_t> bits;
+  for (uint64_t bit = 0; bit < 100 * 8; bit += 3) bits.push_back(bit);  // the header
+  for (uint64_t page = 0; page < pages; ++page) {
+    for (int i = 0; i < 3; ++i)
+      bits.push_back((page * kPageBytes * 8) + random_() % (kPageBytes * 8));
+    bits.push_back((page + 1) * kPageBytes * 8 - 1 - random_() % (kPageSumBytes * 8));
+  }
+  uint64_t found = 0;
+  for (uint64_t bit : bits) {
+    std::string rotten = bytes;
+    flip(rotten, bit);
+    const std::string read = read_all(with_files(rotten));
+    ASSERT_TRUE(read == "corrupt" || read == good) << "bit " << bit << ": " << read.substr(0, 200);
+    found += read == "corrupt" ? 1 : 0;
+  }
+  std::printf("%zu bits flipped in %lu pages, %lu found\n", bits.size(),
+              static_cast<unsigned long>(pages), static_cast<unsigned long>(found));
+  EXPECT_GT(found * 100, bits.size() * 95) << "only a page that nothing needs is not read";
+}
+
+TEST_F(Rot, PagesThatChangePlacesAreFound) {
+  const std::string good = make_database(directory_ / "data", true);
+  const std::string bytes = load(directory_ / "data/pawl.db");
+  const uint64_t pages = bytes.size() / kPageBytes;
+  for (uint64_t page = 1; page + 1 < pages; ++page) {
+    std::string rotten = bytes;
+    std::swap_ranges(rotten.begin() + static_cast<long>(page * kPageBytes),
+                     rotten.begin() + static_cast<long>((page + 1) * kPageBytes),
+                     rotten.begin() + static_cast<long>((page + 1) * kPageBytes));
+    const std::string read = read_all(with_files(rotten));
+    ASSERT_TRUE(read == "corrupt" || read == good) << "page " << page + 1;
+  }
+}
+
+TEST_F(Rot, WipedSectorsAndALostEndAreFound) {
+  const std::string good = make_database(directory_ / "data", true);
+  const std::string bytes = load(directory_ / "data/pawl.db");
+  for (uint64_t at = 0; at < bytes.size(); at += 512) {
+    std::string rotten = bytes;
+    std::fill_n(rotten.begin() + static_cast<long>(at), 512, '\0');
+    std::string read = read_all(with_files(rotten));
+    ASSERT_TRUE(read == "corrupt" || read == good) << "wiped at " << at;
+    if (at == 0) continue;
+    read = read_all(with_files(bytes.substr(0, at)));
+    ASSERT_TRUE(read == "corrupt" || read == good) << "cut at " << at;
+  }
+}
+
+TEST_F(Rot, NamesThePageWhileTheStoreIsOpen) {
+  SqliteOptions options = small_pages(true);
+  options.readers_kept = 0;  // each reads anew
+  { ASSERT_NE(make_database(directory_ / "data", true), ""); }
+  auto store = open_sqlite(directory_ / "data", options);
+  ASSERT_TRUE(store.ok());
+  ASSERT_TRUE(dump(**store).ok());
+  const std::string path = directory_ / "data/pawl.db";
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const uint64_t pages = std::filesystem::file_size(path) / kPageBytes;
+  for (uint64_t page = 5; page < pages; ++page) {
+    file.seekp(static_cast<std::streamoff>(page * kPageBytes + 100));
+    file.put('\x5a');
+  }
+  file.close();
+  auto text = dump(**store);
+  ASSERT_FALSE(text.ok());
+  EXPECT_EQ(text.error().code, ErrorCode::Corrupt);
+  EXPECT_NE(text.error().message.find(" of pawl.db is damaged"), std::string::npos)
+      << text.error().message;
+  EXPECT_EQ(outcome((*store)->backup(directory_ / "copy", [](uint64_t, uint64_t) {})), "corrupt");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "copy"));
+}
+
+// --- the log
+
+struct Unclosed {
+  std::string database, log;
+  std::vector<std::string> dumps;  // after so many batches
+};
+
+Unclosed leave_unclosed(const std::string& directory) {
+  Unclosed left;
+  auto store = open_sqlite(directory, small_pages(true));
+  EXPECT_TRUE(store.ok());
+  left.dumps.push_back(*dump(**store));
+  for (uint64_t n = 1; n <= kBatches; ++n) {
+    EXPECT_EQ(outcome((*store)->commit(numbered(n))), "ok");
+    left.dumps.push_back(*dump(**store));
+  }
+  left.database = load(directory + "/pawl.db");
+  left.log = load(directory + "/pawl.db-wal");
+  return left;
+}
+
+// A log ends where its sums do, and so it loses its last commits as if the power had gone then.
+TEST_F(Rot, OneBitInALogThatACrashLeft) {
+  const Unclosed left = leave_unclosed(directory_ / "data");
+  ASSERT_EQ(read_all(with_files(left.database, left.log)), left.dumps.back());
+  uint64_t found = 0, cut = 0;
+  constexpr uint64_t kFlips = 400;
+  for (uint64_t i = 0; i < kFlips; ++i) {
+    std::string rotten = left.log;
+    const uint64_t past_header = kLogHeaderBytes * 8;
+    flip(rotten, past_header + random_() % (rotten.size() * 8 - past_header));
+    const std::string read = read_all(with_files(left.database, rotten));
+    found += read == "corrupt" ? 1 : 0;
+    if (read == "corrupt" || read == left.dumps.back()) continue;
+    ++cut;
+    ASSERT_TRUE(read == left.dumps[kBatches - 1] || read == left.dumps[kBatches - 2]);
+  }
+  std::printf("%lu bits flipped, %lu found, %lu took the last commits\n",
+              static_cast<unsigned long>(kFlips), static_cast<unsigned long>(found),
+              static_cast<unsigned long>(cut));
+  EXPECT_GT(found, kFlips * 85 / 100);
+}
+
+// SQLite looks at its sums only when it recovers a log; whoever reads later is to be told too.
+TEST_F(Rot, OneBitInTheLogOfAnOpenStore) {
+  SqliteOptions options = small_pages(true);
+  options.readers_kept = 0;
+  auto store = open_sqlite(directory_ / "data", options);
+  ASSERT_TRUE(store.ok());
+  fill(**store);
+  auto good = dump(**store);
+  ASSERT_TRUE(good.ok());
+  const std::string path = directory_ / "data/pawl.db-wal";
+  const std::string log = load(path);
+  uint64_t found = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::string rotten = log;
+    flip(rotten, random_() % (rotten.size() * 8));
+    std::fstream(path, std::ios::in | std::ios::out | std::ios::binary) << rotten;
+    auto read = dump(**store);
+    ASSERT_TRUE(read.ok() ? *read == *good : read.error().code == ErrorCode::Corrupt);
+    found += read.ok() ? 0 : 1;
+  }
+  EXPECT_GT(found, 20u) << "most frames are older versions of their pages";
+}
+
+// --- databases of before
+
+TEST_F(Rot, ADatabaseWithoutSumsGoesOnWithoutThem) {
+  const std::string good = make_database(directory_ / "old", false);
+  EXPECT_EQ(load(directory_ / "old/pawl.db")[20], 0);
+  EXPECT_EQ(read_all(directory_ / "old"), good);
+  {
+    auto store = open_sqlite(directory_ / "old");
+    ASSERT_TRUE(store.ok());
+    EXPECT_EQ(outcome((*store)->commit(numbered(kBatches + 1))), "ok");
+  }
+  EXPECT_EQ(load(directory_ / "old/pawl.db")[20], 0);
+  EXPECT_NE(read_all(directory_ / "old"), good);
+}
+
+TEST_F(Rot, BackupsOfBothKindsAreWhole) {
+  for (bool sums : {false, true}) {
+    const std::string name = sums ? "new" : "old";
+    const std::string good = make_database(directory_ / name, sums);
+    auto store = open_sqlite(directory_ / name);
+    ASSERT_TRUE(store.ok());
+    ASSERT_EQ(outcome((*store)->commit(numbered(kBatches + 1))), "ok") << "a part is in the log";
+    ASSERT_EQ(outcome((*store)->backup(directory_ / (name + ".db"), [](uint64_t, uint64_t) {})),
+              "ok");
+    const std::string copy = load(directory_ / (name + ".db"));
+    EXPECT_EQ(copy[20], sums ? 8 : 0);
+    EXPECT_EQ(read_all(with_files(copy)), *dump(**store));
+    for (uint64_t page = 1; sums && page <= copy.size() / kPageBytes; ++page)
+      ASSERT_EQ(look_at_page(copy.data() + (page - 1) * kPageBytes, kPageBytes, page),
+                PageState::Whole)
+          << page;
+  }
+}
+
+}  // namespace
+}  // namespace pawl
