@@ -136,7 +136,7 @@ void ScriptFlow::reset_from(const At& from, Reset& reset) const {
   if (!find(in.owner, owner)) return;
   if (is_race(*owner.step)) return reset_from(owner, reset);  // it is run for again
   reset.resumed.insert(owner.path);
-  if (in.iteration)                                           // later iterations begin anew
+  if (in.iteration)  // later iterations begin anew
     state_.each_scope(run(), owner.path + ".iter_", [&](const Scope& each) {
       if (each.owner != owner.path || each.index <= in.index) return true;
       state_.each_scope(run(), each.path, [&](const Scope& below) {
@@ -291,6 +291,10 @@ Status ScriptFlow::skip_and_retry(const At& at, const SignalReceived& event) {
     retry_rollback(true);
     return ok_status();
   }
+  if (!is_of_the_steps(at))
+    return Error{ErrorCode::Conflict, "step '" + at.path +
+                                          "' is of a hook or a compensation, which a retry runs "
+                                          "anew; it cannot be skipped"};
   if (!failed_openly(record(at)))
     return Error{ErrorCode::Conflict, "step '" + at.path + "' is " +
                                           std::string(step_state_name(record(at).state)) +

@@ -147,6 +147,15 @@ TEST_P(ScriptRetry, HooksAndCompensationAreNoPlaceToStartFrom) {
   EXPECT_EQ(world.retry("a.compensate.undo").substr(0, 8), "rejected");
 }
 
+TEST_P(ScriptRetry, AFailedHookIsNoStepToSkip) {
+  world.begin("on_error: {id: alarm, action: x}\nsteps: [{id: a, action: x}]");
+  world.fail("a", "E", false);
+  EXPECT_EQ(world.fail("on_error.alarm", "E", false), "failed E at a");
+  EXPECT_EQ(world.signal("skip", "on_error.alarm").substr(0, 8), "rejected");
+  EXPECT_EQ(world.signal("skip", "alarm").substr(0, 8), "rejected");
+  EXPECT_EQ(world.signal("skip", "a"), "completed");
+}
+
 // A disk that fails while the journal is folded is an error to be told, and no bug of ours.
 TEST(ScriptRetryFold, OverADiskThatFailsTheFoldGoesToItsEnd) {
   ScriptWorld world;
