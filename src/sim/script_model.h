@@ -149,7 +149,8 @@ class ScriptModel {
     answers_[{run, effect}].push_back(outcome);
   }
   // A definition whose runs end as a plain interpreter says, if nobody disturbs them.
-  void determinate(const std::string& canonical, uint64_t seed) { seeds_[canonical] = seed; }
+  // Two seeds may draw the same text; the first one answers for it.
+  void determinate(const std::string& canonical, uint64_t seed) { seeds_.emplace(canonical, seed); }
   const uint64_t* seed_of(const ModelScript& run) const;
 
   // Nothing that could begin is still waiting for its turn among others. When all is durable.
