@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "store/page_sum.h"
 
 namespace pawl {
@@ -19,10 +20,6 @@ struct ShimFile {
   SqliteVfs* owner;
   DiskFile kind;
   const char* path;  // SQLite's, until the file is closed
-  // Of a log. Within a commit SQLite may write a page again in its frame, whose header follows with
-  // the commit: until then its sum, and those after it, are not there.
-  uint64_t unsettled_frame;
-  uint64_t header_written;  // the frame whose page must come next
 };
 constexpr uint64_t kNoFrame = UINT64_MAX;
 static_assert(sizeof(ShimFile) % 8 == 0, "the unix VFS's file behind it must be aligned");
@@ -85,30 +82,34 @@ sqlite3_int64 frame_start(uint64_t frame, uint32_t page_bytes) {
   return static_cast<sqlite3_int64>(kLogHeaderBytes + frame * (kFrameHeaderBytes + page_bytes));
 }
 
-// The frame of which `bytes` at `at` are the header, or the page behind it.
-uint64_t frame_at(sqlite3_file* file, bool header, int bytes, sqlite3_int64 at) {
+// The frame (from 0) of which `bytes` at `at` are the page.
+uint64_t frame_at(sqlite3_file* file, int bytes, sqlite3_int64 at) {
   const uint32_t page_bytes = shim(file)->owner->form().page_bytes;
-  if (shim(file)->kind != DiskFile::Wal || page_bytes == 0) return kNoFrame;
-  if (static_cast<uint32_t>(bytes) != (header ? kFrameHeaderBytes : page_bytes)) return kNoFrame;
-  const sqlite3_int64 offset = at - kLogHeaderBytes - (header ? 0 : kFrameHeaderBytes);
+  if (shim(file)->kind != DiskFile::Wal || static_cast<uint32_t>(bytes) != page_bytes)
+    return kNoFrame;
+  const sqlite3_int64 offset = at - kLogHeaderBytes - kFrameHeaderBytes;
   const sqlite3_int64 stride = kFrameHeaderBytes + page_bytes;
   return offset < 0 || offset % stride != 0 ? kNoFrame : static_cast<uint64_t>(offset / stride);
 }
 
-int look_at_frame_read(sqlite3_file* file, uint64_t frame, int code, const void* page, int bytes) {
+uint32_t frame_sum(const void* page, int bytes) {
+  return crc32c({static_cast<const char*>(page), static_cast<size_t>(bytes)});
+}
+
+// Whoever wrote the log before us, or writes to it beside us, has left SQLite's own sums: slower to
+// look at, and not there yet for what the commit under way has written.
+int look_at_stored_sum(sqlite3_file* file, uint64_t frame, const void* page, int bytes) {
   const auto damaged = [&] {
     return shim(file)->owner->note_damage("frame " + std::to_string(frame + 1) + " of the log " +
                                           file_name(file) + " is damaged");
   };
-  if (code == SQLITE_IOERR_SHORT_READ) return damaged();
-  if (code != SQLITE_OK || frame >= shim(file)->unsettled_frame) return code;
   const auto read = [&](char* into, uint32_t count, sqlite3_int64 at) {
     return real(file)->pMethods->xRead(real(file), into, static_cast<int>(count), at);
   };
   const auto page_bytes = static_cast<uint32_t>(bytes);
   const sqlite3_int64 start = frame_start(frame, page_bytes);
   char magic[4], before[8], header[kFrameHeaderBytes];
-  code = read(magic, sizeof(magic), 0);
+  int code = read(magic, sizeof(magic), 0);
   if (code == SQLITE_OK)
     code = read(before, sizeof(before),
                 frame == 0 ? kLogHeaderBytes - 8 : frame_start(frame - 1, page_bytes) + 16);
@@ -120,17 +121,6 @@ int look_at_frame_read(sqlite3_file* file, uint64_t frame, int code, const void*
   return SQLITE_OK;
 }
 
-void note_frame_write(sqlite3_file* file, int bytes, sqlite3_int64 at) {
-  ShimFile& log = *shim(file);
-  if (const uint64_t header = frame_at(file, true, bytes, at); header != kNoFrame) {
-    log.header_written = header;
-    if (header == log.unsettled_frame) ++log.unsettled_frame;
-  } else if (const uint64_t page = frame_at(file, false, bytes, at); page != kNoFrame) {
-    if (log.header_written != page) log.unsettled_frame = std::min(log.unsettled_frame, page);
-    log.header_written = kNoFrame;
-  }
-}
-
 // ---
 
 int file_read(sqlite3_file* file, void* into, int bytes, sqlite3_int64 at) {
@@ -138,17 +128,21 @@ int file_read(sqlite3_file* file, void* into, int bytes, sqlite3_int64 at) {
   if (const uint64_t page = page_at(file, bytes, at); page != 0)
     return look_at_page_read(file, page, code, static_cast<char*>(into),
                              static_cast<uint32_t>(bytes));
-  if (const uint64_t frame = frame_at(file, false, bytes, at); frame != kNoFrame)
-    return look_at_frame_read(file, frame, code, into, bytes);
-  return code;
+  const uint64_t frame = frame_at(file, bytes, at);
+  if (frame == kNoFrame || code != SQLITE_OK) return code;
+  if (shim(file)->owner->frame_reads_as_written(frame, frame_sum(into, bytes))) return SQLITE_OK;
+  return look_at_stored_sum(file, frame, into, bytes);
 }
 
 int file_write(sqlite3_file* file, const void* from, int bytes, sqlite3_int64 at) {
   if (const int fault = fault_of(file, DiskOp::Write); fault != SQLITE_OK) return fault;
   if (const uint64_t page = page_at(file, bytes, at); page != 0)
     return write_sealed(file, page, from, bytes, at);
-  note_frame_write(file, bytes, at);
-  return real(file)->pMethods->xWrite(real(file), from, bytes, at);
+  const int code = real(file)->pMethods->xWrite(real(file), from, bytes, at);
+  const uint64_t frame = frame_at(file, bytes, at);
+  if (frame != kNoFrame && code == SQLITE_OK)
+    shim(file)->owner->note_frame(frame, frame_sum(from, bytes));
+  return code;
 }
 
 int file_truncate(sqlite3_file* file, sqlite3_int64 bytes) {
@@ -235,7 +229,6 @@ int vfs_open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, 
                  : (flags & SQLITE_OPEN_WAL) != 0   ? DiskFile::Wal
                                                     : DiskFile::Other;
   opened->path = path;
-  opened->unsettled_frame = opened->header_written = kNoFrame;
   sqlite3_vfs* base = opened->owner->base();
   const int code = base->xOpen(base, path, real(file), flags, flags_out);
   // SQLite closes a file whose methods are set, even after a failed open.
@@ -317,6 +310,17 @@ int SqliteVfs::note_damage(std::string what) {
   std::lock_guard lock(damage_mutex_);
   if (damage_.empty()) damage_ = std::move(what);
   return SQLITE_IOERR_DATA;
+}
+
+void SqliteVfs::note_frame(uint64_t frame, uint32_t sum) {
+  std::lock_guard lock(frames_mutex_);
+  if (frames_.size() <= frame) frames_.resize(frame + 1);
+  frames_[frame] = sum;
+}
+
+bool SqliteVfs::frame_reads_as_written(uint64_t frame, uint32_t sum) const {
+  std::lock_guard lock(frames_mutex_);
+  return frame < frames_.size() && frames_[frame] == sum;
 }
 
 std::string SqliteVfs::damage() const {

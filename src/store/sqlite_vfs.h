@@ -18,6 +18,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "store/database_form.h"
 
@@ -64,6 +65,9 @@ class SqliteVfs {
   int ask_fault(DiskOp op, DiskFile file) const { return fault_ ? fault_(op, file) : SQLITE_OK; }
   void note_sync(uint64_t ns);
   int note_damage(std::string what);  // SQLITE_IOERR_DATA
+  // What was written into a frame of the log, and whether it still reads so.
+  void note_frame(uint64_t frame, uint32_t sum);
+  bool frame_reads_as_written(uint64_t frame, uint32_t sum) const;
   sqlite3_vfs* base() const { return base_; }
 
  private:
@@ -72,6 +76,8 @@ class SqliteVfs {
   sqlite3_vfs* const base_;
   sqlite3_vfs vfs_;
   DatabaseForm form_;
+  mutable std::mutex frames_mutex_;
+  std::vector<uint32_t> frames_;  // guarded by frames_mutex_; as many as the log ever had
   mutable std::mutex damage_mutex_;
   std::string damage_;  // guarded by damage_mutex_
   std::atomic<uint64_t> syncs_{0};

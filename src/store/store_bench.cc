@@ -1,6 +1,6 @@
 // What a commit costs: the figures of docs/adr/0001-storage.md.
 //
-//   store_bench DIRECTORY [rows=0] [page=8192] [seconds=2]
+//   store_bench DIRECTORY [rows=0] [page=8192] [seconds=2] [sums=1]
 //
 // Opens (or creates) a store, brings space 1 up to `rows` rows of 350 bytes under ascending 16-byte
 // keys, then measures each kind of batch and read for `seconds`. CPU is the committing thread's
@@ -36,6 +36,7 @@ struct Settings {
   uint64_t rows = 0;
   uint64_t page_bytes = 8192;
   uint64_t seconds = 2;
+  bool sums = true;  // of the pages
 };
 
 struct Bench {
@@ -140,6 +141,7 @@ uint64_t last_row(Store& store) {
 int run(const Settings& settings) {
   SqliteOptions options;
   options.page_bytes = settings.page_bytes;
+  options.page_sums = settings.sums;
   const double start = now_us(CLOCK_MONOTONIC);
   auto opened = open_sqlite(settings.directory, options);
   if (!opened.ok()) {
@@ -166,12 +168,13 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print(stderr, "usage: store_bench DIRECTORY [rows=0] [page=8192] [seconds=2]\n");
+    fmt::print(stderr, "usage: store_bench DIRECTORY [rows=0] [page=8192] [seconds=2] [sums=1]\n");
     return 2;
   }
   pawl::Settings settings{.directory = argv[1]};
   if (argc > 2) settings.rows = std::stoull(argv[2]);
   if (argc > 3) settings.page_bytes = std::stoull(argv[3]);
   if (argc > 4) settings.seconds = std::stoull(argv[4]);
+  if (argc > 5) settings.sums = std::stoull(argv[5]) != 0;
   return pawl::run(settings);
 }
