@@ -10,7 +10,7 @@ constexpr uint64_t FaultMix::*kFaults[] = {
     &FaultMix::worker_dies,     &FaultMix::worker_stalls, &FaultMix::worker_lies,
 };
 constexpr uint64_t FaultMix::*kDiskFaults[] = {&FaultMix::disk_slow, &FaultMix::disk_reads,
-                                               &FaultMix::disk_lies};
+                                               &FaultMix::disk_lies, &FaultMix::disk_rots};
 
 void vary(uint64_t& fault, SimRandom& random) {
   uint64_t how = random.below(10);
@@ -35,6 +35,8 @@ FaultMix FaultMix::draw(SimRandom& random) {
 
 void FaultMix::draw_disk(SimRandom& random) {
   if (random.percent(15)) disk_lies = 10;
+  const uint64_t rot = random.below(100);  // its own worlds: what is wrong is to have one reason
+  if (disk_lies == 0 && rot < 20) disk_rots = 1 + rot % 5;
   for (auto fault : kDiskFaults) vary(this->*fault, random);
 }
 

@@ -28,6 +28,7 @@ struct FaultMix {
   uint64_t disk_slow = 3;
   uint64_t disk_reads = 1;
   uint64_t disk_lies = 0;  // a world in which one has cost something ends with that
+  uint64_t disk_rots = 0;  // so does one in which it was found
 
   static FaultMix none();
   static FaultMix draw(SimRandom& random);

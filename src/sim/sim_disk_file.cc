@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
+
 namespace pawl::sim {
 namespace {
 
@@ -51,6 +53,12 @@ void SimDiskFile::fail_sync(SimRandom& random) {
     if (how == 0 && random.percent(50)) apply(durable_, change);
   pending_.clear();
   if (how == 1) live_ = durable_;
+}
+
+void SimDiskFile::rot(uint64_t at, std::string_view bytes) {
+  PAWL_CHECK(pending_.empty() && at + bytes.size() <= durable_.size());
+  apply(live_, at, bytes);
+  apply(durable_, at, bytes);
 }
 
 CrashLosses SimDiskFile::crash(Survival survival, SimRandom& random) {

@@ -5,10 +5,40 @@
 #include <new>
 #include <set>
 
+#include "store/page_sum.h"
+
 namespace pawl::sim {
 namespace {
 
 constexpr int kPathMax = 200;
+constexpr size_t kRotMin = 512;
+
+uint32_t big_endian(const std::string& bytes, size_t at, size_t count) {
+  uint32_t number = 0;
+  for (size_t i = 0; i < count; ++i) number = number << 8 | static_cast<uint8_t>(bytes[at + i]);
+  return number;
+}
+
+// Where the commits of a log end behind which there are three more.
+size_t end_of_old_commits(const std::string& log) {
+  if (log.size() < kLogHeaderBytes) return 0;
+  const size_t stride = kFrameHeaderBytes + big_endian(log, 8, 4);
+  std::vector<size_t> ends;
+  for (size_t at = kLogHeaderBytes; at + stride <= log.size(); at += stride) {
+    if (log.compare(at + 8, 8, log, 16, 8) != 0) break;  // the salts: it is from before
+    if (big_endian(log, at + 4, 4) != 0) ends.push_back(at + stride);
+  }
+  return ends.size() < 4 ? 0 : ends[ends.size() - 4];
+}
+
+// Planted: the sum of the page at `at` is as if it were whole.
+void seal_again(std::string& database, size_t at) {
+  const uint32_t page_bytes = big_endian(database, 16, 2);
+  if (!is_page_size(page_bytes)) return;
+  const size_t page = at / page_bytes;
+  if ((page + 1) * page_bytes <= database.size())
+    seal_page(database.data() + page * page_bytes, page_bytes, page + 1);
+}
 
 SimVfs& owner_of(sqlite3_vfs* vfs) { return *static_cast<SimVfs*>(vfs->pAppData); }
 
@@ -155,6 +185,27 @@ DiskTrouble SimVfs::next(DiskAction action) {
       break;
   }
   return trouble;
+}
+
+std::string SimVfs::rot(const std::string& database) {
+  const auto content = [](const SimInode* inode) {
+    std::string bytes(inode == nullptr || inode->file.unsynced() ? 0 : inode->file.size(), '\0');
+    if (!bytes.empty()) inode->file.read(0, bytes.data(), bytes.size());
+    return bytes;
+  };
+  const auto pages = find(database);
+  const auto log = find(database + "-wal");
+  std::string in_log = content(log.get());
+  in_log.resize(end_of_old_commits(in_log));
+  const bool hit_log = !in_log.empty() && !plants_.rot_believed && random_.percent(50);
+  std::string bytes = hit_log ? in_log : content(pages.get());
+  if (bytes.size() < kRotMin) return "";
+  const uint64_t first_bit = (hit_log ? kLogHeaderBytes : 0) * 8;
+  const uint64_t bit = first_bit + random_.below(bytes.size() * 8 - first_bit);
+  bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+  if (plants_.rot_believed) seal_again(bytes, bit / 8);
+  (hit_log ? log : pages)->file.rot(0, bytes);
+  return "bit " + std::to_string(bit) + (hit_log ? " of the log" : " of the database");
 }
 
 void SimVfs::note(const CrashLosses& losses) {

@@ -45,6 +45,11 @@ class SimVfs {
   DiskFaults& faults() { return faults_; }
   void begin_step(uint64_t seed) { random_.restart(seed); }
 
+  // Flips one bit of the database or of its log, where a store can tell: not in the log's header,
+  // nor in its last commits, which a crash could have torn as well. Says where, or "" if there is
+  // no such place.
+  std::string rot(const std::string& database);
+
   // All files must be closed. The disk works again afterwards.
   CrashLosses power_cut(Survival survival);
 

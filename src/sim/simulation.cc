@@ -1,5 +1,7 @@
 #include "sim/simulation.h"
 
+#include <utility>
+
 #include "sim/crowd.h"
 #include "sim/world.h"
 
@@ -48,9 +50,12 @@ void run_to_the_end(World& world, Crowd& crowd, Verdict& verdict) {
   world.settle();
   if (verdict.failed()) return;
   crowd.open_all_gates();
+  uint64_t life = world.life();
   world.settle();
   int round = 0;
   for (; round < kRoundsToTheEnd && !verdict.failed() && world.model().unfinished() > 0; ++round) {
+    // A checkpoint that failed before the faults stopped fails the commit after it.
+    if (std::exchange(life, world.life()) != world.life()) crowd.open_all_gates();
     crowd.work_off();
     world.settle();
     if (verdict.failed()) return;

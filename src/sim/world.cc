@@ -258,6 +258,7 @@ bool World::try_open() {
   if (!store.ok()) {
     PAWL_CHECK(on_disk());
     verdict_.tell(told() + "opening fails: " + store.error().message);
+    damage_found(store.error());
     return false;
   }
   store_ = std::move(*store);
@@ -271,6 +272,7 @@ bool World::open_core() {
   auto core = Core::open(*store_, config_, clock_, core_random_);
   if (!core.ok()) {
     verdict_.tell(told() + "recovery fails: " + core.error().message);
+    damage_found(core.error());
     return false;
   }
   core_ = std::move(*core);
@@ -298,6 +300,7 @@ void World::reopen() {
 }
 
 void World::check_recovered() {
+  if (!all_is_readable()) return;
   desk_.durable_head = store_->durable_head();
   model_.restarted();
   effects_.restarted();
@@ -356,7 +359,7 @@ void World::check_parked() {
 
 void World::audit(bool thorough) {
   settle();
-  if (verdict_.failed()) return;
+  if (!all_is_readable()) return;
   verdict_.tell(told() + "audit" + (thorough ? " and restart" : ""));
   int64_t due_ms = model_.first_due_ms();
   verdict_.expect(due_ms == 0 || due_ms > clock_.true_ms(), "I7 timers",

@@ -101,6 +101,9 @@ class World {
   void settle_doubt();
   void check_journal();
   void judge_prefix(uint64_t last);
+  void let_rot();
+  bool damage_found(const Error& error);
+  bool all_is_readable();
 
   SimRandom& random_;
   SimRandom core_random_;
@@ -120,7 +123,8 @@ class World {
   std::optional<InFlight> in_flight_;
   std::vector<std::weak_ptr<FetchTask>> fetches_;  // not yet answered
   SealedBatch doubt_;  // its commit failed: only the next life knows whether it is there
-  bool lied_ = false;  // the disk has lost what it had said was safe
+  bool lied_ = false;    // the disk has lost what it had said was safe
+  bool rotten_ = false;  // or changed it
   uint64_t crashes_ = 0;
   uint64_t life_ = 0;
 };

@@ -47,11 +47,13 @@ void World::make_disk() {
                                          [this](int64_t ms) { clock_.move(ms); });
   disk_.sqlite = draw_sqlite(random_);
   disk_.sqlite.base_vfs = disk_.files->name();
+  if (plants_.rot_believed) mix_.disk_rots = 5;
 }
 
 // --- a commit that fails, and one that only seems not to
 
 void World::arm_quiet_trouble() {
+  let_rot();
   DiskFaults& faults = disk_.files->faults();
   if (random_.percent(mix_.disk_slow)) faults.arm(DiskTrouble::SyncSlow, 1 + random_.below(2));
   if (random_.percent(mix_.disk_lies)) faults.arm(DiskTrouble::SyncLies, 1);
@@ -76,6 +78,10 @@ void World::commit_and_see() {
   if (status.ok()) {
     in_flight_->durable = true;
     return read_durable_record(in_flight_->sealed);
+  }
+  if (damage_found(status.error())) {
+    Core::refuse(in_flight_->sealed, status.error());
+    return in_flight_.reset();
   }
   if (!faults.fired() && !faults.full())
     return verdict_.fail("store", "a commit was refused without a fault");
@@ -103,6 +109,10 @@ void World::doubt(const SealedBatch& sealed) {
 void World::give_up_reading() {
   const Error error = core_->cold_error();
   verdict_.tell(told() + "reading fails: " + error.message);
+  if (damage_found(error)) {  // what was decided since, on a hole, is still brought to its end
+    SealedBatch open = core_->seal(false);
+    return Core::refuse(open, error);
+  }
   if (!disk_.files->faults().fired())
     return verdict_.fail("store", "a read was refused without a fault");
   const uint64_t life = life_;
@@ -140,6 +150,7 @@ void World::come_back() {
     Status back = store_->reopen();
     faults.disarm();
     verdict_.tell(told() + (back.ok() ? "the store is back" : "still: " + back.error().message));
+    if (!back.ok() && damage_found(back.error())) return;
     if (!back.ok()) continue;
     verdict_.reach(Probe::DiskReopenedInPlace);
     fetches_.clear();
@@ -188,6 +199,7 @@ void World::power_cut() {
   verdict_.tell(told() + "crash, " + std::string(name_of(survival)));
   if (survival == Survival::Killed) verdict_.reach(Probe::CrashOfProcessOnly);
   lied_ |= disk_.files->power_cut(survival).lied;
+  let_rot();
   if (disk_.files->faults().full()) give_room();
 }
 
@@ -204,6 +216,41 @@ bool World::recovery_fails_on_disk() {
   }
   power_cut();
   return true;
+}
+
+// --- a disk that changes what was safe
+
+void World::let_rot() {
+  if (!random_.percent(mix_.disk_rots)) return;
+  const std::string where = disk_.files->rot("sim/pawl.db");
+  if (where.empty()) return;
+  verdict_.tell(told() + "a bit rots, " + where);
+  verdict_.reach(Probe::DiskRotted);
+  rotten_ = true;
+}
+
+// The store may say that it is damaged only when it is; with that the world ends, as it does for an
+// engine that stays down. Until then everything that is read must be right.
+bool World::damage_found(const Error& error) {
+  if (error.code != ErrorCode::Corrupt || !(rotten_ || lied_)) return false;
+  if (rotten_) verdict_.reach(Probe::RotFound);
+  verdict_.end("the store says that it is damaged: " + error.message);
+  return true;
+}
+
+// Checkers take what they cannot read for what is not there: false if there is such a thing, and
+// with that the end.
+bool World::all_is_readable() {
+  if (!rotten_ || verdict_.failed()) return !verdict_.failed();
+  Status read = ok_status();
+  for (int space = 0; space < 256 && read.ok(); ++space)
+    read = store_->scan(static_cast<uint8_t>(space), "", "", false, SIZE_MAX,
+                        [](std::string_view, std::string_view) { return true; });
+  if (read.ok()) read = store_->read_journal(0, SIZE_MAX, [](auto, auto) { return true; });
+  if (read.ok()) return true;
+  if (!damage_found(read.error()))
+    verdict_.fail("store", "a read was refused: " + read.error().message);
+  return false;
 }
 
 // --- what must hold of what is there
@@ -232,6 +279,7 @@ void World::check_journal() {
       verdict_.fail("I1 durable", "record " + std::to_string(number) + " is another one");
     return !verdict_.failed();
   });
+  if (!read.ok() && damage_found(read.error())) return;
   if (!read.ok() && !disk_.files->faults().fired())
     verdict_.fail("I1 durable", "the journal cannot be read: " + read.error().message);
 }
