@@ -70,6 +70,9 @@ class CallTask : public Task {
     return call_.request.method == "GET" || call_.request.method == "HEAD";
   }
 
+ protected:
+  App& app() { return app_; }
+
  private:
   void answer(Result<http::Response> result) {
     response_ = result.ok() ? std::move(result).value()
@@ -117,6 +120,22 @@ class CallTask : public Task {
   http::Response response_;
   std::string idempotency_;
   std::string body_hash_;
+};
+
+// A list: it waits for its turn, and gives it on when it is answered.
+class ListTask : public CallTask {
+ public:
+  using CallTask::CallTask;
+
+  void durable() override {
+    CallTask::durable();
+    app().turns().leave();
+  }
+  void refuse(const Error& error) override {
+    CallTask::refuse(error);
+    app().turns().leave();
+  }
+  void turn_away(const Error& error) { CallTask::refuse(error); }
 };
 
 // Asks the state and not the store: a key made just before a crash is in the journal, but may not
@@ -179,7 +198,8 @@ App::App(const AppConfig& config, Engine& engine, Store& store, Clock& clock)
       store_(store),
       clock_(clock),
       started_ms_(clock.now_ms()),
-      events_(engine, store) {
+      events_(engine, store),
+      turns_(engine) {
   add_all_routes(router_);
 }
 
@@ -240,6 +260,15 @@ void App::decide(Call&& call, Decide decide) {
                   [decide = std::move(decide)](Frame& frame, std::optional<Parking>&) {
                     return decide(frame);
                   });
+}
+
+void App::decide_list(Call&& call, Decide decide) {
+  auto task = std::make_shared<ListTask>(
+      *this, std::move(call), [decide = std::move(decide)](Frame& frame, std::optional<Parking>&) {
+        return decide(frame);
+      });
+  const auto turn_away = [raw = task.get()](const Error& error) { raw->turn_away(error); };
+  if (turns_.enter({task, turn_away})) submit(std::move(task));
 }
 
 void App::decide_and_wait(Call&& call, DecideAndWait decide) {

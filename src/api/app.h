@@ -17,6 +17,7 @@
 #include "api/metrics.h"
 #include "api/reader_pool.h"
 #include "api/router.h"
+#include "api/turns.h"
 #include "api/workers.h"
 #include "base/clock.h"
 #include "engine/engine.h"
@@ -56,6 +57,8 @@ class App {
   // Honours Idempotency-Key on calls that write.
   using Decide = std::function<Result<http::Response>(Frame&)>;
   void decide(Call&& call, Decide decide);
+  // The same for calls that read much: few of them are with the engine at a time (Turns).
+  void decide_list(Call&& call, Decide decide);
   // The same for calls that may wait: as long as `wait` is set, it is called again when what that
   // names has happened, and the last answer counts. The first one is what Idempotency-Key
   // remembers.
@@ -88,6 +91,7 @@ class App {
   const actions::Vault* vault() { return vault_; }
   EventHub& events() { return events_; }
   ReaderPool& readers() { return readers_; }
+  Turns& turns() { return turns_; }
   const Router& router() const { return router_; }
   void set_http_stats(std::function<http::ServerStats()> stats) { http_stats_ = std::move(stats); }
   http::ServerStats http_stats() const { return http_stats_ ? http_stats_() : http::ServerStats{}; }
@@ -112,6 +116,7 @@ class App {
   const actions::Vault* vault_ = nullptr;
   EventHub events_;
   ReaderPool readers_;
+  Turns turns_;
 };
 
 }  // namespace pawl::api

@@ -29,7 +29,7 @@ void list(App& app, Call&& call) {
   std::string run = call.query("run_id");
   std::string agent = call.query("target_agent");
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [=, page = *page](Frame& frame) -> Result<http::Response> {
+  app.decide_list(std::move(call), [=, page = *page](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(PageWindow window, PageWindow::open(page));
     std::string body;
     json::Writer w(body);

@@ -110,6 +110,11 @@ void add_http(Page& page, const Metrics& metrics, const http::ServerStats& stats
            stats.connections_accepted);
   page.one("pawl_http_connections_refused_total", "counter", "Connections refused.",
            stats.connections_refused);
+  constexpr std::string_view kCut = "pawl_http_connections_cut_total";
+  page.describe(kCut, "counter", "Connections cut by a limit, by the limit.");
+  page.sample(kCut, label("reason", "request_timeout"), static_cast<double>(stats.timeouts));
+  page.sample(kCut, label("reason", "slow_reader"), static_cast<double>(stats.slow_readers_cut));
+  page.sample(kCut, label("reason", "stream_overrun"), static_cast<double>(stats.streams_overrun));
   page.one("pawl_http_received_bytes_total", "counter", "Bytes received.", stats.bytes_in);
   page.one("pawl_http_sent_bytes_total", "counter", "Bytes sent.", stats.bytes_out);
   page.one("pawl_event_streams", "gauge", "Event streams open.", streams);

@@ -1,5 +1,5 @@
-// GET /v1/runs, /v1/runs/{id} (?at: past_run.h) and /v1/runs/{id}/explain: any kind of run, in the words of /v1; and
-// /v1/jobs/{id}/explain.
+// GET /v1/runs, /v1/runs/{id} (?at: past_run.h) and /v1/runs/{id}/explain: any kind of run, in the
+// words of /v1; and /v1/jobs/{id}/explain.
 #include "api/runs.h"
 
 #include "api/app.h"
@@ -214,27 +214,28 @@ void list_runs(App& app, Call&& call) {
   auto from = page->cursor.empty() ? std::optional<RunId>(RunId()) : RunId::parse(page->cursor);
   if (!from)
     return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
-  app.decide(std::move(call),
-             [filter, limit = page->limit, start = *from](Frame& frame) -> Result<http::Response> {
-               std::string body;
-               json::Writer w(body);
-               w.begin_object().key("runs").begin_array();
-               size_t found = 0;
-               RunId beyond;
-               RunId go_on = frame.state().each_run(start, true, kListScanMax, [&](const Run& run) {
-                 if (!filter.takes(run)) return true;
-                 if (found == limit) return beyond = run.id, false;
-                 ++found;
-                 run.script ? begin_script_run(w, frame.state(), run) : begin_run(w, run);
-                 w.end_object();
-                 return true;
-               });
-               w.end_array();
-               RunId next = beyond.is_nil() ? go_on : beyond;
-               if (!next.is_nil()) w.field("next_cursor", next.text());
-               w.end_object();
-               return json_response(Surface::V1, 200, std::move(body));
-             });
+  app.decide_list(
+      std::move(call),
+      [filter, limit = page->limit, start = *from](Frame& frame) -> Result<http::Response> {
+        std::string body;
+        json::Writer w(body);
+        w.begin_object().key("runs").begin_array();
+        size_t found = 0;
+        RunId beyond;
+        RunId go_on = frame.state().each_run(start, true, kListScanMax, [&](const Run& run) {
+          if (!filter.takes(run)) return true;
+          if (found == limit) return beyond = run.id, false;
+          ++found;
+          run.script ? begin_script_run(w, frame.state(), run) : begin_run(w, run);
+          w.end_object();
+          return true;
+        });
+        w.end_array();
+        RunId next = beyond.is_nil() ? go_on : beyond;
+        if (!next.is_nil()) w.field("next_cursor", next.text());
+        w.end_object();
+        return json_response(Surface::V1, 200, std::move(body));
+      });
 }
 
 // --- explain

@@ -11,7 +11,6 @@
 namespace pawl::http {
 namespace {
 
-constexpr size_t kOutBytesMax = 1024 * 1024;       // more unsent than this: read no further request
 constexpr size_t kReadBytesPerRound = 256 * 1024;  // then the others get their turn
 
 constexpr Refusal kTimeout{408, "request_timeout", "the request did not arrive in time"};
@@ -26,7 +25,8 @@ Connection::Connection(IoContext& context, int fd, ssl_st* tls, std::string peer
       transport_(fd, tls),
       peer_(std::move(peer)),
       link_(std::make_shared<Link>(context.mailbox)),
-      reader_(context.limits, peer_) {
+      reader_(context.limits, peer_),
+      answer_bytes_(context.config->out_bytes_max / context.config->pipeline_first) {
   link_->connection = this;
 }
 
@@ -74,8 +74,16 @@ void Connection::continue_reading() {
 }
 
 bool Connection::wants_input() const {
-  return !closing_ && streams_ == 0 && slots_.size() < context_.config->pipeline_max &&
-         out_.size() < kOutBytesMax;
+  if (closing_ || streams_ > 0) return false;
+  const ServerConfig& config = *context_.config;
+  if (slots_.empty()) return out_.size() < config.out_bytes_max;
+  return slots_.size() < config.pipeline_max && in_bytes_ < config.in_bytes_max &&
+         out_.size() + (slots_.size() + 1) * answer_bytes_ <= config.out_bytes_max;
+}
+
+// A large answer counts at once, small ones bit by bit: it takes a row of them to forget it.
+void Connection::expect_answers_of(size_t bytes) {
+  answer_bytes_ = std::max(bytes, answer_bytes_ / 2);
 }
 
 void Connection::read_input() {
@@ -187,6 +195,8 @@ void Connection::hand_over() {
   slot.head_only = request.method == "HEAD";
   slot.http10 = head.http10;
   slot.accepts_gzip = head.accepts_gzip;
+  slot.in_bytes = request.body.size();
+  in_bytes_ += slot.in_bytes;
   if (context_.config->access_log) {
     slot.method = request.method;
     slot.path = request.path;
@@ -263,6 +273,7 @@ DeadlineKind Connection::wanted_read_deadline() const {
 }
 
 void Connection::update_deadlines() {
+  if (ended_) return;  // it will be gone before they pass
   const DeadlineKind wanted = wanted_read_deadline();
   const uint64_t sequence = first_sequence_ + slots_.size();
   if (wanted == DeadlineKind::None) {
@@ -271,18 +282,41 @@ void Connection::update_deadlines() {
     context_.deadlines.arm(read_deadline_, wanted, context_.now_ms());
     deadline_sequence_ = sequence;
   }
-  if (out_.empty()) {
+  // What a stream sent may wait in the socket's buffer, where only the deadline looks for it.
+  if (out_.empty() && streams_ == 0) {
     context_.deadlines.disarm(write_deadline_);
   } else if (write_deadline_.kind == DeadlineKind::None) {
-    context_.deadlines.arm(write_deadline_, DeadlineKind::Write, context_.now_ms());
+    begin_stall_watch();
   }
+}
+
+void Connection::begin_stall_watch() {
+  const TakenBytes now = transport_.taken();
+  taken_before_ = now.taken;
+  taken_due_ = std::min<uint64_t>(context_.config->write_bytes_min, now.waiting + out_.size());
+  context_.deadlines.arm(write_deadline_, DeadlineKind::Write, context_.now_ms());
+}
+
+void Connection::end_stall_watch() {
+  const TakenBytes now = transport_.taken();
+  if (now.taken - taken_before_ >= taken_due_) {
+    if (now.waiting > 0 || !out_.empty()) begin_stall_watch();
+    return;
+  }
+  context_.counters.slow_readers_cut.add(1);
+  transport_.discard_unsent();
+  end();
 }
 
 void Connection::on_deadline(Deadline& deadline) {
   const DeadlineKind kind = deadline.kind;
   context_.deadlines.disarm(deadline);
-  if (kind != DeadlineKind::Linger && kind != DeadlineKind::Idle) context_.counters.timeouts.add(1);
+  if (kind == DeadlineKind::Write) {
+    end_stall_watch();
+    return;
+  }
   const bool late_request = kind == DeadlineKind::Head || kind == DeadlineKind::Body;
+  if (late_request) context_.counters.timeouts.add(1);
   if (late_request && !transport_.handshaking()) {
     in_.clear();
     refuse(kTimeout);

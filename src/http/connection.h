@@ -4,9 +4,9 @@
 // closes the socket and leaves the rest to the I/O thread when its round is over, so callbacks may
 // run anywhere. Edge-triggered: `readable_` remembers input that was left in the socket on purpose.
 //
-// Bounds: unanswered requests (pipeline_max), unparsed input (one head and one recv), unsent bytes
-// (answers are not read on beyond kOutBytesMax; a stream has its own bound), and time for each
-// step.
+// Bounds: unanswered requests (pipeline_max, and fewer the larger its answers are: whoever asks for
+// much and reads slowly is not asked for more), unparsed input (one head and one recv), unsent
+// bytes (out_bytes_max and one answer; a stream has its own bound), and time for each step.
 #pragma once
 
 #include <cstdint>
@@ -84,6 +84,9 @@ class Connection {
   void mark_unread();
   void update_deadlines();
   DeadlineKind wanted_read_deadline() const;
+  void expect_answers_of(size_t bytes);
+  void begin_stall_watch();
+  void end_stall_watch();
 
   IoContext& context_;
   Transport transport_;
@@ -94,8 +97,12 @@ class Connection {
   Slots slots_;
   uint64_t first_sequence_ = 0;  // of slots_.front()
   OutQueue out_;
-  size_t stream_queued_ = 0;  // bytes of the current stream at the end of out_
-  size_t streams_ = 0;        // slots that are streaming
+  size_t stream_queued_ = 0;   // bytes of the current stream at the end of out_
+  size_t streams_ = 0;         // slots that are streaming
+  size_t in_bytes_ = 0;        // of the requests in slots_
+  size_t answer_bytes_;        // what one more answer may come to
+  uint64_t taken_before_ = 0;  // by the client, when write_deadline_ was armed
+  uint64_t taken_due_ = 0;     // what it must have taken since, when that has passed
   Deadline read_deadline_{this};
   Deadline write_deadline_{this};
   uint64_t deadline_sequence_ = 0;  // which request read_deadline_ was armed for

@@ -48,6 +48,7 @@ void Connection::apply(uint64_t sequence, Message::Content&& content) {
 void Connection::apply_to(Slot& slot, message::Answer&& answer) {
   const auto watch = std::exchange(slot.watch, nullptr);  // destroyed last: it may own anything
   slot.response = std::move(answer.response);
+  expect_answers_of(slot.response.body.size());
   slot.state = Slot::State::Answered;
   mark_dirty();
 }
@@ -99,7 +100,8 @@ void Connection::apply_to(Slot& slot, message::StreamEnd&&) {
 }
 
 void Connection::apply_to(Slot&, message::StreamOverflow&&) {
-  context_.counters.slow_readers_cut.add(1);
+  context_.counters.streams_overrun.add(1);
+  transport_.discard_unsent();
   end();
 }
 
@@ -212,6 +214,7 @@ void Connection::close_front() {
     --streams_;
     stream_queued_ = 0;
   }
+  in_bytes_ -= slots_.front().in_bytes;
   slots_.pop();
   ++first_sequence_;
 }
@@ -232,7 +235,6 @@ void Connection::send_queued() {
     }
     out_.consume(outcome.bytes);
     context_.counters.bytes_out.add(outcome.bytes);
-    context_.deadlines.disarm(write_deadline_);  // progress: a new stall begins now
   }
 }
 

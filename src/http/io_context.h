@@ -33,6 +33,7 @@ struct Counters {
   Counter requests_bad;
   Counter timeouts;
   Counter slow_readers_cut;
+  Counter streams_overrun;
   Counter unanswered;
   Counter bytes_in;
   Counter bytes_out;

@@ -210,6 +210,7 @@ void IoThread::add_to(ServerStats& stats) const {
   stats.requests_bad += counters.requests_bad.get();
   stats.timeouts += counters.timeouts.get();
   stats.slow_readers_cut += counters.slow_readers_cut.get();
+  stats.streams_overrun += counters.streams_overrun.get();
   stats.unanswered += counters.unanswered.get();
   stats.bytes_in += counters.bytes_in.get();
   stats.bytes_out += counters.bytes_out.get();

@@ -24,6 +24,9 @@ Status check_config(const ServerConfig& config) {
   if (config.pipeline_max < 1 || config.connections_max < 1 || config.headers_max < 1) {
     return refuse("pipeline_max, connections_max and headers_max must be at least 1");
   }
+  if (config.pipeline_first < 1 || config.out_bytes_max < 1 || config.write_bytes_min < 1) {
+    return refuse("pipeline_first, out_bytes_max and write_bytes_min must be at least 1");
+  }
   if (config.header_bytes_max < 64 || config.target_bytes_max < 16) {
     return refuse("header_bytes_max must be at least 64, target_bytes_max at least 16");
   }

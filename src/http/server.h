@@ -48,14 +48,23 @@ struct ServerConfig {
   size_t headers_max = 100;                  // 431
   size_t body_bytes_max = 64 * 1024 * 1024;  // after inflating: 413
   size_t connections_max = 10'000;           // over all threads; more get 503 and are closed
-  size_t pipeline_max = 64;  // unanswered requests of one connection before it is not read
+  // A connection's next request is taken up only while its unsent bytes and the answers that it
+  // still expects, each as large as the ones before, are within out_bytes_max; one at least, when
+  // nothing else is in work. As long as the size of its answers is not known: pipeline_first.
+  size_t pipeline_max = 64;  // unanswered requests, however small their answers
+  size_t pipeline_first = 4;
+  size_t out_bytes_max = 256 * 1024;
+  size_t in_bytes_max = 8 * 1024 * 1024;  // bodies of unanswered requests, before one more is read
   size_t stream_buffer_bytes_max = 1024 * 1024;
   size_t gzip_bytes_min = 1024;  // smaller answers are never compressed; 0: never compress
 
   int idle_ms = 75'000;         // no request under way
   int header_read_ms = 10'000;  // from its first byte, or the TLS handshake: 408
   int body_read_ms = 60'000;    // the whole body: 408
-  int write_stall_ms = 30'000;  // answer bytes wait and the client takes none
+  // Each write_stall_ms a client must take all that waited for it, or so many bytes of it; else it
+  // is cut. Bytes that its socket holds wait, too.
+  int write_stall_ms = 30'000;
+  size_t write_bytes_min = 64 * 1024;
 
   std::string tls_certificate_file;  // PEM chain; both or none. TLS 1.2 at least
   std::string tls_key_file;
@@ -73,9 +82,10 @@ struct ServerStats {
   uint64_t connections_refused = 0;  // over connections_max, or no file descriptor left
   uint64_t requests = 0;             // handed to the handler
   uint64_t requests_bad = 0;         // refused by the server itself
-  uint64_t timeouts = 0;
-  uint64_t slow_readers_cut = 0;
-  uint64_t unanswered = 0;  // Responders destroyed without an answer: handler bugs
+  uint64_t timeouts = 0;             // requests and handshakes that did not arrive in time
+  uint64_t slow_readers_cut = 0;     // they took too little within write_stall_ms
+  uint64_t streams_overrun = 0;      // cut, since stream_buffer_bytes_max did not suffice
+  uint64_t unanswered = 0;           // Responders destroyed without an answer: handler bugs
   uint64_t bytes_in = 0;
   uint64_t bytes_out = 0;
   uint64_t wakes = 0;  // eventfd writes by other threads

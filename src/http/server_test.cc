@@ -264,7 +264,7 @@ TEST(Server, AnUnansweredRequestGets500AndALogLine) {
 // One wake for many answers: that is what makes a group commit cheap.
 TEST(Server, ABatchOfAnswersWakesTheThreadOnce) {
   Parked parked;
-  const auto server = serve({.pipeline_max = 100}, parking(parked));
+  const auto server = serve({.pipeline_max = 100, .pipeline_first = 100}, parking(parked));
   LoopbackClient client(server->port());
   std::vector<Responder> responders;
   for (int i = 0; i < 100; ++i) {

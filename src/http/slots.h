@@ -25,6 +25,7 @@ struct Slot {
   bool stream_head_sent = false;
   bool stream_ended = false;
   uint64_t started_us = 0;
+  size_t in_bytes = 0;  // the request's body
   std::string id;
   std::string method;  // these two only for the access log
   std::string path;
@@ -53,6 +54,7 @@ class Slots {
     slot.state = Slot::State::Waiting;
     slot.head_only = slot.http10 = slot.accepts_gzip = false;
     slot.stream_head_sent = slot.stream_ended = false;
+    slot.in_bytes = 0;
     slot.id.clear();
     slot.method.clear();
     slot.path.clear();

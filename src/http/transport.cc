@@ -1,8 +1,12 @@
 #include "http/transport.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -100,6 +104,22 @@ IoOutcome Transport::write_tls(const OutQueue& queue) {
   if (queue.gather(vectors) == 0) return {Kind::WouldBlock};
   ERR_clear_error();
   return tls_outcome(SSL_write(tls_, vectors[0].iov_base, tls_size(vectors[0].iov_len)));
+}
+
+TakenBytes Transport::taken() const {
+  TakenBytes result;
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) == 0)
+    result.taken = info.tcpi_bytes_acked;
+  int waiting = 0;
+  if (::ioctl(fd_, SIOCOUTQ, &waiting) == 0) result.waiting = static_cast<uint64_t>(waiting);
+  return result;
+}
+
+void Transport::discard_unsent() {
+  const linger at_once{1, 0};
+  ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
 void Transport::shut_write() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 struct ssl_st;
@@ -16,6 +17,12 @@ struct IoOutcome {
   enum class Kind : unsigned char { Done, WouldBlock, Closed, Failed };
   Kind kind;
   size_t bytes = 0;
+};
+
+// As far as the client's kernel tells.
+struct TakenBytes {
+  uint64_t taken = 0;    // since the connection began
+  uint64_t waiting = 0;  // given to the socket and not taken
 };
 
 class Transport {
@@ -33,7 +40,10 @@ class Transport {
   IoOutcome read(std::span<char> into);
   IoOutcome write(const OutQueue& queue);  // the caller consumes what was written
 
-  void shut_write();  // tells the client that nothing more comes
+  TakenBytes taken() const;
+
+  void shut_write();      // tells the client that nothing more comes
+  void discard_unsent();  // close() will then drop what the client did not take, and reset it
   void close();
 
  private:

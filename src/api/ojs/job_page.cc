@@ -39,16 +39,17 @@ void answer_job_list(App& app, Call&& call, std::string_view name, size_t limit_
                      PageEnd (*walk)(json::Writer&, const State&, const JobQuery&)) {
   auto query = parse_query(call, limit_default);
   if (!query.ok()) return call.fail(query.error());
-  app.decide(std::move(call), [query = *query, name, walk](Frame& frame) -> Result<http::Response> {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key(name).begin_array();
-    PageEnd end = walk(w, frame.state(), query);
-    w.end_array();
-    write_pagination(w, query.page, end);
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+  app.decide_list(std::move(call),
+                  [query = *query, name, walk](Frame& frame) -> Result<http::Response> {
+                    std::string body;
+                    json::Writer w(body);
+                    w.begin_object().key(name).begin_array();
+                    PageEnd end = walk(w, frame.state(), query);
+                    w.end_array();
+                    write_pagination(w, query.page, end);
+                    w.end_object();
+                    return json_response(Surface::Ojs, 200, std::move(body));
+                  });
 }
 
 }  // namespace pawl::api

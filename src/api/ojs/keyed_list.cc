@@ -13,22 +13,22 @@ void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> name
   auto page = parse_page(call, limit_default);
   if (!page.ok()) return call.fail(page.error());
   std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [page = *page, tenant, names, walk](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(PageWindow window, PageWindow::open(page));
-               std::string items;
-               KeyedList list(items, window, tenant);
-               list.writer().begin_array();
-               walk(frame, list);
-               list.writer().end_array();
-               std::string body;
-               json::Writer w(body);
-               w.begin_object();
-               for (std::string_view name : names) w.field_raw(name, items);
-               write_pagination(w, page, window.end());
-               w.end_object();
-               return json_response(Surface::Ojs, 200, std::move(body));
-             });
+  app.decide_list(std::move(call),
+                  [page = *page, tenant, names, walk](Frame& frame) -> Result<http::Response> {
+                    PAWL_TRY(PageWindow window, PageWindow::open(page));
+                    std::string items;
+                    KeyedList list(items, window, tenant);
+                    list.writer().begin_array();
+                    walk(frame, list);
+                    list.writer().end_array();
+                    std::string body;
+                    json::Writer w(body);
+                    w.begin_object();
+                    for (std::string_view name : names) w.field_raw(name, items);
+                    write_pagination(w, page, window.end());
+                    w.end_object();
+                    return json_response(Surface::Ojs, 200, std::move(body));
+                  });
 }
 
 }  // namespace pawl::api

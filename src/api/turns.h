@@ -1,0 +1,45 @@
+// Turns: lists wait here and not in the engine's queue, which serves in order of arrival. Only a
+// few are with the engine at a time, so whatever else is submitted waits for those few, however
+// many lists were asked for.
+//
+// Thread: any. enter() is called by the I/O thread that has the request, leave() by whoever
+// answers.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <mutex>
+
+#include "engine/engine.h"
+
+namespace pawl::api {
+
+class Turns {
+ public:
+  static constexpr size_t kAtOnce = 2;
+  static constexpr size_t kWaitingMax = 4'096;
+
+  explicit Turns(Engine& engine) : engine_(engine) {}
+  Turns(const Turns&) = delete;
+  Turns& operator=(const Turns&) = delete;
+
+  struct Visit {
+    TaskPtr task;
+    std::function<void(const Error&)> turn_away;  // instead of refuse(): it never had its turn
+  };
+
+  // True: submit it now. False: it will be, when its turn comes, or was turned away. A task that
+  // was submitted must leave() once, when it is answered or refused.
+  bool enter(Visit visit);
+  void leave();
+
+  size_t waiting() const;
+
+ private:
+  Engine& engine_;
+  mutable std::mutex mutex_;
+  std::deque<Visit> waiting_;  // guarded by mutex_
+  size_t at_work_ = 0;         // guarded by mutex_
+};
+
+}  // namespace pawl::api
