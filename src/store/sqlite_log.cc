@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "store/page_sum.h"
@@ -34,41 +36,91 @@ bool is_zero(const char* bytes, size_t count) {
   return std::all_of(bytes, bytes + count, [](char byte) { return byte == 0; });
 }
 
-// The first frame (from 1) that is damaged though it was durable; 0 if there is none. It was if a
-// whole commit behind it has a whole frame that continues it; what torn commits have left of
-// themselves behind the end of the log does not continue one another.
-int find_damage(RawFile& log, sqlite3_int64 bytes, uint64_t& damaged) {
-  damaged = 0;
+// --- damage
+
+bool header_is_whole(const char* head) {
+  const auto order = log_order(head);
+  return order && add_to_log_sum({}, {head, 24}, *order) == read_log_sum(head + 24);
+}
+
+uint32_t page_bytes_of(const char* head) {
+  uint32_t bytes = 0;
+  for (int i = 0; i < 4; ++i) bytes = bytes << 8 | static_cast<uint8_t>(head[8 + i]);
+  return bytes;
+}
+
+// Looks at the frames of a log one after the other. What is damaged was durable if a whole commit
+// behind it has a whole frame that continues it; what torn commits have left of themselves behind
+// the end of the log does not continue one another.
+class DamageSearch {
+ public:
+  explicit DamageSearch(const char* head)
+      : head_(head), order_(*log_order(head)), before_(read_log_sum(head + 24)) {}
+
+  // Of the next one: whether it continues the one before, or the header.
+  bool is_whole(const std::vector<char>& frame) {
+    const char* bytes = frame.data();
+    const bool ours = std::memcmp(bytes + 8, head_ + 16, 8) == 0;  // not left from before
+    const std::string_view page(bytes + kFrameHeaderBytes, frame.size() - kFrameHeaderBytes);
+    const LogSum before = std::exchange(before_, read_log_sum(bytes + 16));
+    return ours && frame_is_whole(before, bytes, page, order_);
+  }
+
+  // The number of a damaged frame, once it is sure; else 0.
+  uint64_t look(uint64_t number, const std::vector<char>& frame) {
+    const bool whole = is_whole(frame);
+    if (!whole && first_bad_ == 0) first_bad_ = number;
+    if (whole && ends_commit_) return first_bad_;
+    ends_commit_ = whole && first_bad_ != 0 && !is_zero(frame.data() + 4, 4);
+    return 0;
+  }
+
+ private:
+  const char* head_;
+  LogOrder order_;
+  LogSum before_;
+  uint64_t first_bad_ = 0;
+  bool ends_commit_ = false;  // the frame before, behind the bad one
+};
+
+// A header that is not whole belongs to a log that was never begun, or is not used again; unless
+// with one other bit it would be whole, and the first frame continue it. Not a bit of the number of
+// the log's rounds: it is the first to change with a new one, and that header may be cut short.
+int look_at_bad_header(RawFile& log, sqlite3_int64 bytes, char* head, std::string& damaged) {
+  constexpr uint32_t kRoundAt = 12, kRoundEnd = 16;
+  for (uint32_t bit = 0; bit < kLogHeaderBytes * 8; ++bit) {
+    if (bit / 8 >= kRoundAt && bit / 8 < kRoundEnd) continue;
+    char& byte = head[bit / 8];
+    const char before = byte;
+    byte = static_cast<char>(byte ^ (1 << bit % 8));
+    const uint32_t page_bytes = page_bytes_of(head);
+    if (header_is_whole(head) && is_page_size(page_bytes) &&
+        kLogHeaderBytes + kFrameHeaderBytes + sqlite3_int64{page_bytes} <= bytes) {
+      std::vector<char> frame(kFrameHeaderBytes + page_bytes);
+      const int code = log.read(frame.data(), static_cast<int>(frame.size()), kLogHeaderBytes);
+      if (code != SQLITE_OK) return code;
+      if (DamageSearch(head).is_whole(frame)) damaged = "the header";
+    }
+    byte = before;
+  }
+  return SQLITE_OK;
+}
+
+int find_damage(RawFile& log, sqlite3_int64 bytes, std::string& damaged) {
   char head[kLogHeaderBytes];
   if (bytes < kLogHeaderBytes) return SQLITE_OK;
   if (const int code = log.read(head, kLogHeaderBytes, 0); code != SQLITE_OK) return code;
-  const auto order = log_order(head);
-  uint32_t page_bytes = 0;
-  for (int i = 0; i < 4; ++i) page_bytes = page_bytes << 8 | static_cast<uint8_t>(head[8 + i]);
-  // A header that is not whole: the log was never begun, or is not used again.
-  if (!order || !is_page_size(page_bytes)) return SQLITE_OK;
-  if (add_to_log_sum({}, {head, 24}, *order) != read_log_sum(head + 24)) return SQLITE_OK;
-
-  LogSum before = read_log_sum(head + 24);
-  uint64_t first_bad = 0;
-  bool ends_commit = false;  // the frame before, behind the bad one
-  std::vector<char> frame(kFrameHeaderBytes + page_bytes);
+  if (!header_is_whole(head)) return look_at_bad_header(log, bytes, head, damaged);
+  if (!is_page_size(page_bytes_of(head))) return SQLITE_OK;
+  DamageSearch search(head);
+  std::vector<char> frame(kFrameHeaderBytes + page_bytes_of(head));
   const auto stride = static_cast<sqlite3_int64>(frame.size());
-  for (uint64_t n = 1; kLogHeaderBytes + static_cast<sqlite3_int64>(n) * stride <= bytes; ++n) {
-    const sqlite3_int64 at = kLogHeaderBytes + static_cast<sqlite3_int64>(n - 1) * stride;
-    if (const int code = log.read(frame.data(), static_cast<int>(stride), at); code != SQLITE_OK)
-      return code;
-    const bool ours = std::memcmp(frame.data() + 8, head + 16, 8) == 0;  // not left from before
-    const bool whole =
-        ours && frame_is_whole(before, frame.data(), {frame.data() + kFrameHeaderBytes, page_bytes},
-                               *order);
-    before = read_log_sum(frame.data() + 16);
-    if (!whole && first_bad == 0) first_bad = n;
-    if (whole && ends_commit) {
-      damaged = first_bad;
-      return SQLITE_OK;
-    }
-    ends_commit = whole && first_bad != 0 && !is_zero(frame.data() + 4, 4);
+  sqlite3_int64 at = kLogHeaderBytes;
+  for (uint64_t n = 1; at + stride <= bytes && damaged.empty(); ++n, at += stride) {
+    const int code = log.read(frame.data(), static_cast<int>(stride), at);
+    if (code != SQLITE_OK) return code;
+    if (const uint64_t bad = search.look(n, frame); bad != 0)
+      damaged = "frame " + std::to_string(bad);
   }
   return SQLITE_OK;
 }
@@ -90,12 +142,12 @@ Status settle_log(const char* vfs_name, const std::string& path) {
   code = log.code();
   if (code == SQLITE_OK) code = log.size(bytes);
   if (code == SQLITE_OK) code = rewrite(log, bytes);
-  uint64_t damaged = 0;
+  std::string damaged;
   if (code == SQLITE_OK) code = find_damage(log, bytes, damaged);
   if (code != SQLITE_OK) return failed(code);
-  if (damaged == 0) return ok_status();
+  if (damaged.empty()) return ok_status();
   return sqlite_error(SQLITE_IOERR_DATA, "reading the log",
-                      "frame " + std::to_string(damaged) + " of " + path + " is damaged");
+                      damaged + " of " + path + " is damaged");
 }
 
 }  // namespace pawl
