@@ -160,6 +160,7 @@ class ScriptFlow {
   void reset_from(const At& at, Reset& reset) const;
   static void prune(Reset& reset);
   bool is_of_the_steps(const At& at) const;
+  std::vector<std::string> lists_of_the_end() const;
   void go_on(const Reset& reset, const std::string& inputs);
   void come_back();
   void retry_rollback(bool leave_out);

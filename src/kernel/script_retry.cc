@@ -215,12 +215,27 @@ Result<RetryPlan> ScriptFlow::retry(const std::string& from_step, const std::str
   return plan;
 }
 
+// The hooks, and what is left of a rollback that was cut off: both are entered anew when their time
+// comes again.
+std::vector<std::string> ScriptFlow::lists_of_the_end() const {
+  std::vector<std::string> lists;
+  std::string inside;  // the last one, with the separator behind it
+  state_.each_scope(run(), "", [&](const Scope& each) {
+    bool hook = each.owner.empty() && !each.path.empty();
+    bool undoing = !each.owner.empty() && each.path == join_path(each.owner, plan::kCompensateName);
+    bool below = !inside.empty() && each.path.compare(0, inside.size(), inside) == 0;
+    if (!below && (hook || undoing)) inside = each.path + ".";
+    if (below || hook || undoing) lists.push_back(each.path);
+    return true;
+  });
+  return lists;
+}
+
 void ScriptFlow::go_on(const Reset& reset, const std::string& inputs) {
   StepsReset event = reset.event;
   event.inputs = inputs;
-  for (std::string hook : {"on_complete", "on_error"})
-    if (const Scope* in = scope(hook); in != nullptr && in->owner.empty())
-      event.dropped.push_back(hook);
+  for (std::string& list : lists_of_the_end())
+    if (reset.dropped.count(list) == 0) event.dropped.push_back(std::move(list));
   event.dropped.insert(event.dropped.end(), reset.dropped.begin(), reset.dropped.end());
   for (const std::string& path : reset.again) {
     At at;
@@ -273,6 +288,8 @@ void ScriptFlow::retry_rollback(bool leave_out) {
   if (leave_out && !rest.empty()) rest.erase(rest.begin());
   come_back();
   if (!failed.empty()) drop_scope(join_path(failed, plan::kCompensateName));
+  for (std::string hook : {"on_complete", "on_error"})
+    if (const Scope* in = scope(hook); in != nullptr && in->owner.empty()) drop_scope(hook);
   ScriptPhased phased;
   phased.run = id_;
   phased.outcome = ScriptStatus::Failed;

@@ -123,6 +123,7 @@ void Crowd::worker_acts() {
 void Crowd::open_all_gates() {
   calm_ = true;
   while (!on_the_way_.empty()) deliver_late();
+  world_.settle();  // what has just arrived is to be seen below
   for (const auto& [name, cron] : std::map(world_.model().crons())) {
     std::string cron_name = name;
     call("delete cron " + name, [=](Frame& frame) { (void)delete_cron(frame, cron_name).ok(); });
