@@ -5,6 +5,7 @@
 // engine thread.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -93,8 +94,13 @@ class App {
   ReaderPool& readers() { return readers_; }
   Turns& turns() { return turns_; }
   const Router& router() const { return router_; }
-  void set_http_stats(std::function<http::ServerStats()> stats) { http_stats_ = std::move(stats); }
-  http::ServerStats http_stats() const { return http_stats_ ? http_stats_() : http::ServerStats{}; }
+  // The server that brings the calls, told once it runs: its first call may be here before. It
+  // outlives the engine's thread. Any thread.
+  void set_http_server(const http::Server* server) { http_server_.store(server); }
+  http::ServerStats http_stats() const {
+    const http::Server* server = http_server_.load();
+    return server != nullptr ? server->stats() : http::ServerStats{};
+  }
   int64_t started_ms() const { return started_ms_; }
 
  private:
@@ -108,7 +114,7 @@ class App {
   WorkerRegistry workers_;
   Metrics metrics_;
   Router router_;
-  std::function<http::ServerStats()> http_stats_;
+  std::atomic<const http::Server*> http_server_{nullptr};
   std::atomic<bool> draining_{false};
   int64_t started_ms_;
   std::function<void()> on_webhooks_change_;

@@ -171,7 +171,7 @@ int serve(const ServeOptions& given) {
                                       app.handle(std::move(request), std::move(responder));
                                     });
   if (!server.ok()) return fail(server.error());
-  app.set_http_stats([&] { return (*server)->stats(); });
+  app.set_http_server(server->get());
   std::printf("pawl listening on %s://%s:%d (store %s, data %s)\n",
               (*server)->tls() ? "https" : "http", options.http.host.c_str(), (*server)->port(),
               options.store.c_str(), options.store == "memory" ? "-" : options.data_dir.c_str());
