@@ -213,7 +213,7 @@ TEST_P(Admission, AChildDoesNotWaitForWhoWaitsForItsParent) {
   EXPECT_EQ(world.all(), "behind=pending first=active parent=pending waits=pending");
   EXPECT_EQ(world.finish("first"), "behind=pending first=completed parent=active waits=pending");
   world.pick("parent");
-  Uuid child = child_id(world.run(), 1);
+  Uuid child = child_id(world.run(), world.effect_of("c"));
   world.look_at(RunId(child));
   EXPECT_EQ(world.how(), "active");
   world.done("a");

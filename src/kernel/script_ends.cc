@@ -347,7 +347,9 @@ void ScriptFlow::next_compensation() {
 }
 
 void ScriptFlow::compensation_closed(const std::string& path) {
-  const Scope closed = *scope(path);
+  const Scope* found = scope(path);
+  if (found == nullptr) return PAWL_CHECK(state_.cold_failed());
+  const Scope closed = *found;
   At undone;
   if (!find(closed.owner, undone)) {
     PAWL_CHECK(state_.cold_failed());

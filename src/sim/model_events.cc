@@ -329,6 +329,7 @@ void JournalModel::happened(const CronFired& event, const At& at) {
 
 void JournalModel::happened(const CronSkipped& event, const At& at) {
   verdict_.reach(Probe::CronSkipped);
+  verdict_.tell("  cron " + event.name + " is skipped: " + event.reason);
   auto found = crons_.find(event.name);
   if (found == crons_.end()) return broken("cron", at, JobId(), "skipped after it was deleted");
   if (event.due_ms > at.time_ms) broken("cron", at, JobId(), "skipped too early");

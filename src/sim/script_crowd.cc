@@ -87,16 +87,19 @@ void ScriptCrowd::put_schedule() {
   static const std::vector<std::string> kNames = {"sched1", "sched2"};
   CronSpec spec;
   spec.name = random_.pick(kNames);
-  if (random_.percent(40))
+  if (random_.percent(25))
     return ways_.send("delete schedule " + spec.name, [&] {
       return std::make_shared<CallTask>(
           world_.desk(), [spec](Frame& frame) { (void)delete_cron(frame, spec.name).ok(); });
     });
-  spec.expression = random_.percent(50) ? "@every 20s" : "@every 60s";
+  spec.expression = random_.percent(50) ? "@every 5s" : "@every 30s";
   spec.timezone = "UTC";
   spec.overlap = random_.percent(50) ? CronOverlap::Skip : CronOverlap::Allow;
   spec.source = CronSource::Schedule;
-  spec.definition = definition_name(random_.below(kDefinitions));
+  const auto& registered = world_.model().scripts().newest();
+  auto of = registered.begin();
+  std::advance(of, static_cast<ptrdiff_t>(random_.below(registered.size())));
+  spec.definition = of->first;
   ways_.send("schedule " + spec.name + " of " + spec.definition, [&] {
     return std::make_shared<CallTask>(world_.desk(),
                                       [spec](Frame& frame) { (void)put_cron(frame, spec).ok(); });
@@ -110,7 +113,10 @@ void ScriptCrowd::start() {
   StartScript command;
   command.definition = definition_name(random_.below(kDefinitions));
   if (random_.percent(25)) {  // without registering it
-    std::string text = RandomDefinition(random_, ways_.queues, {"def0"}).text();
+    // Those without a name share one place to wait in, so none of them bounds how many there are.
+    std::string text;
+    do text = RandomDefinition(random_, ways_.queues, {"def0"}).text();
+    while (text.find("max_concurrent") != std::string::npos);
     command.source = plan::read_definition(text).canonical;
     command.definition.clear();
     verdict_.tell("inline definition: " + text);
@@ -205,8 +211,8 @@ void ScriptCrowd::client_acts() {
   if (what < 72) return meddle(ScriptOp::Pause);
   if (what < 80) return meddle(ScriptOp::Resume);
   if (what < 84) return meddle(ScriptOp::Cancel);
-  if (what < 94) return meddle(ScriptOp::Retry);
-  if (what < 98) return extend();
+  if (what < 90) return meddle(ScriptOp::Retry);
+  if (what < 93) return extend();
   put_schedule();
 }
 

@@ -295,7 +295,12 @@ void World::reopen() {
     if (opened) break;
     verdict_.reach(Probe::CrashInRecovery);
   }
-  if (!verdict_.failed() && try_open()) return check_recovered();
+  // A fault that was on its way may strike now; with room again, and one more start, it is over.
+  for (int i = 0; i < 3 && !verdict_.failed(); ++i) {
+    if (try_open()) return check_recovered();
+    if (!on_disk()) break;
+    if (disk_.files->faults().full()) give_room();
+  }
   verdict_.fail("I1 recovery", "the disk cannot be opened after a crash");
 }
 
