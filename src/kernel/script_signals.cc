@@ -27,6 +27,9 @@ Status resolve_decision(Frame& frame, const std::string& id, const DecisionAnswe
     return Error{ErrorCode::NotFound, "decision " + id + " not found"};
   if (decision.status != "pending")
     return Error{ErrorCode::Conflict, "decision " + id + " is " + decision.status + " already"};
+  const Run* run = frame.state().find_run(decision.run);
+  if (run == nullptr || !run->script)
+    return Error{ErrorCode::NotFound, "the run of decision " + id + " is gone"};
   return ScriptFlow(frame, decision.run).resolve(decision.step, answer);
 }
 

@@ -47,10 +47,11 @@ void SimDiskFile::lie() {
   for (Change& change : pending_) change.lied = true;
 }
 
+// What an earlier sync has lied about only a power cut can take back.
 void SimDiskFile::fail_sync(SimRandom& random) {
   const uint64_t how = random.below(3);
   for (const Change& change : pending_)
-    if (how == 0 && random.percent(50)) apply(durable_, change);
+    if (change.lied || (how == 0 && random.percent(50))) apply(durable_, change);
   pending_.clear();
   if (how == 1) live_ = durable_;
 }
