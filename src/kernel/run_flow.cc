@@ -127,6 +127,8 @@ Result<RunId> create_run(Frame& frame, const PlanNode& given, const std::string&
   if (!given.id.is_nil() && frame.state().find_run(given.id) != nullptr)
     return Error{ErrorCode::Duplicate,
                  "a workflow with the id " + given.id.text() + " exists already"};
+  if (frame.state().cold_failed())  // it may be there, where the disk cannot be read
+    return Error{ErrorCode::StoreFailed, "the disk failed while the workflow's id was looked up"};
   Flow flow(frame);
   PlanNode plan = given;
   std::string problem;

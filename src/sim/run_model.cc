@@ -96,11 +96,12 @@ ModelRun* RunModel::step(const RunId& id, const At& at) {
   return &found->second;
 }
 
-bool RunModel::is_alive(const Uuid& child) const {
+// Its id may have been given to another job since, once it was forgotten.
+bool RunModel::is_alive(const ModelRun& run, const Uuid& child) const {
   if (child.is_nil()) return false;
   if (const ModelRun* nested = existing(RunId(child))) return !nested->over();
   const ModelJob* job = jobs_.existing(JobId(child));
-  return job != nullptr && !job->finished();
+  return job != nullptr && !job->finished() && job->birth.parent.run == run.birth.run;
 }
 
 // --- beginnings
@@ -144,7 +145,7 @@ void RunModel::take_place(const JobParent& parent, const Uuid& child, const At& 
   // By a retry, if what was there has been deleted; it may come back under the same id.
   const Uuid& before = run->filled_by[parent.node];
   bool again = state == ChildState::Started && retried_.count(parent.run) != 0 &&
-               (before == child || !is_alive(before));
+               (before == child || !is_alive(*run, before));
   if (state != ChildState::Waiting && !again)
     return broken("I4 advance", parent.run, "a child was started twice");
   if (run->over()) broken("I5 run", parent.run, "a child was started after the end");
@@ -239,7 +240,7 @@ void RunModel::check_outcome(const ModelRun& run, const RunChildDone& event) {
 
 void RunModel::check_never_started(const ModelRun& run, const RunChildDone& event) {
   auto plan = run.plans.find(event.index);
-  if (is_alive(run.filled_by[event.index]))
+  if (is_alive(run, run.filled_by[event.index]))
     return broken("I4 fan-in", event.run, "a child was counted that is at work");
   switch (event.outcome) {
     case ChildState::Skipped:

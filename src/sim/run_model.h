@@ -101,7 +101,7 @@ class RunModel {
   bool is_in_place(const ModelRun& run, uint32_t index, const Uuid& child) const;
   void take_up_again(ModelRun& run, uint32_t index);
   void check_counts(const ModelRun& run, const RunStep& event);
-  bool is_alive(const Uuid& child) const;
+  bool is_alive(const ModelRun& run, const Uuid& child) const;
   void callback_done(ModelRun& run, const RunChildDone& event);
   void check_outcome(const ModelRun& run, const RunChildDone& event);
   void check_never_started(const ModelRun& run, const RunChildDone& event);

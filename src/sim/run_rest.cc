@@ -33,7 +33,7 @@ void RunModel::check_at_rest(const ModelRun& run) {
   const RunId& id = run.birth.run;
   for (size_t i = 0; i < run.children.size(); ++i) {
     if (run.children[i] != ChildState::Started) continue;
-    if (!is_alive(run.filled_by[i]))
+    if (!is_alive(run, run.filled_by[i]))
       return broken("I4 fan-in", id, "a child has ended and was not counted");
     // After the end of a run only what was at work goes on.
     const ModelJob* job = jobs_.existing(JobId(run.filled_by[i]));
