@@ -173,13 +173,14 @@ void ScriptModel::check_waiting(const ModelScript& run, const ModelScope& scope,
 
 // Suspended: only a person, a signal or the end of a pause can move it.
 void ScriptModel::check_status(const ModelScript& run) {
+  if (run.yielded_ms != 0) return;  // a frame that is due at once goes on, and says how it stands
   size_t busy = 0, held = 0;
   for (const auto& [path, scope] : run.scopes)
     for (const ModelStep& step : scope.steps) {
       busy += step.busy() ? 1 : 0;
       held += step.state == StepState::Suspended ? 1 : 0;
     }
-  bool moves = run.yielded_ms != 0 || (run.paused ? !run.effects.empty() : busy > 0);
+  bool moves = run.paused ? !run.effects.empty() : busy > 0;
   bool suspended = !moves && (held > 0 || run.paused);
   if (suspended != (run.status == ScriptStatus::Suspended))
     broken("I7 rest", run.birth.run,
