@@ -143,6 +143,11 @@ class Swarm {
     std::printf("seed %" PRIu64 " broke a promise; looking for the shortest story\n", options.seed);
     std::fflush(stdout);
     Shrunk shrunk = shrink(options);
+    if (shrunk.report.ok) {
+      std::printf("seed %" PRIu64 " ended its process, and held when it was told again\n",
+                  options.seed);
+      return;
+    }
     print_story(shrunk.options, shrunk.report);
     if (plan_.save_to.empty()) return;
     std::error_code ignored;
