@@ -330,6 +330,11 @@ Status ScriptFlow::skip_and_retry(const At& at, const SignalReceived& event) {
   prune(reset);
   if (reset.again.count(at.path) == 0)
     return Error{ErrorCode::Conflict, "step '" + at.path + "' lost a race that is run again"};
+  const Scope* in = scope(at.scope);
+  if (in != nullptr && in->closed && reset.reopened.count(std::string(at.scope)) == 0)
+    return Error{
+        ErrorCode::Conflict,
+        "step '" + at.path + "' is in a list that is over without it; nothing waits for it"};
   frame_.emit(event);
   go_on(reset, "");
   looks_.clear();
