@@ -103,7 +103,7 @@ void describe_steps(const State& state, const Story& story, Rehearsed& into) {
     const Run* run = state.find_run(id);
     const plan::Script* plan = run == nullptr ? nullptr : state.plan_of(*run);
     if (plan == nullptr) continue;
-    state.each_scope(*run, "", [&](const Scope& scope) {
+    state.each_scope(*run, "", [&, &prefix = prefix](const Scope& scope) {
       for (uint32_t i = 0; i < scope.records.size(); ++i) {
         const StepRecord& record = scope.records[i];
         StepSeen seen;
