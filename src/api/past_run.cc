@@ -46,27 +46,33 @@ class FindBeginning : public WaitingTask {
   RunId id_;
 };
 
-Result<http::Response> render(App& app, const Call& call, const RunId& id, const Position& position,
-                              const StepWindow& window) {
+http::Response render(const Call& call, const Retrospect& past, const StepWindow& window) {
+  const Run& run = past.run();
+  if (call.query("format") == "pace" && run.script)
+    return json_response(Surface::V1, 200, pace_state(past.state(), run).json());
+  std::string body = run_body(past.state(), run, window);
+  PAWL_CHECK(!body.empty() && body.back() == '}');
+  body.pop_back();
+  std::string at;
+  json::Writer w(at);
+  w.begin_object().field_int("seq", static_cast<int64_t>(past.moment().sequence));
+  w.field_time("time", past.moment().time_ms).end_object();
+  return json_response(Surface::V1, 200, body + ",\"at\":" + at + "}");
+}
+
+Result<http::Response> look_back(App& app, const Call& call, const RunId& id,
+                                 const Position& position, const StepWindow& window) {
   auto look = std::make_shared<FindBeginning>(id);
   PAWL_TRY_DO(WaitingTask::run(app.engine(), look));
   Store& store = app.store();
   PAWL_TRY(auto past, position.sequence != 0
                           ? Retrospect::at_sequence(store, id, look->created_ms, position.sequence)
                           : Retrospect::at_time(store, id, look->created_ms, position.time_ms));
-  const Run& run = past->run();
-  if (!call.tenant.empty() && run.tenant != call.tenant)
+  if (!call.tenant.empty() && past->run().tenant != call.tenant)
     return Error{ErrorCode::NotFound, "run " + call.params[0].substr(0, 128) + " not found"};
-  if (call.query("format") == "pace" && run.script)
-    return json_response(Surface::V1, 200, pace_state(past->state(), run).json());
-  std::string body = run_body(past->state(), run, window);
-  PAWL_CHECK(!body.empty() && body.back() == '}');
-  body.pop_back();
-  std::string at;
-  json::Writer w(at);
-  w.begin_object().field_int("seq", static_cast<int64_t>(past->moment().sequence));
-  w.field_time("time", past->moment().time_ms).end_object();
-  return json_response(Surface::V1, 200, body + ",\"at\":" + at + "}");
+  http::Response response;
+  PAWL_TRY_DO(reading([&] { response = render(call, *past, window); }));
+  return response;
 }
 
 }  // namespace
@@ -77,7 +83,7 @@ void answer_past_run(App& app, Call&& call, const StepWindow& window) {
   RunId id = workflow_id(call.params[0]);
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [&app, shared, id, window, position = *position] {
-    auto response = render(app, *shared, id, position, window);
+    auto response = look_back(app, *shared, id, position, window);
     response.ok() ? shared->answer(std::move(*response)) : shared->fail(response.error());
   };
   if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());

@@ -37,13 +37,22 @@ Status Core::recover() {
     tail_bytes_ += bytes;
     now_ms_ = std::max(now_ms_, time_ms);
   };
-  PAWL_TRY(TailRow tail, pawl::recover(store_, cold_, state_, recovery_, on_record));
+  PAWL_TRY(TailRow tail, pawl::recover(store_, state_, recovery_, on_record));
   now_ms_ = std::max(now_ms_, tail.now_ms);
   tail_marker_ = tail.sequence;
-  state_.take_ready_queues();
-  state_.recall_effects();
-  state_.evict();
-  return ok_status();
+  return reading([&] {
+    state_.take_ready_queues();
+    state_.recall_effects();
+    state_.evict();
+  });
+}
+
+// Whatever reads the state goes through here, but not what is read into a half-changed one.
+template <class Work>
+void Core::try_reading(Work&& work) {
+  if (unreadable_) return;
+  Status read = reading(work);
+  if (!read.ok()) unreadable_ = read.error();
 }
 
 void Core::advance_clock() { now_ms_ = std::max(now_ms_, clock_.now_ms()); }
@@ -61,9 +70,12 @@ void Core::fire_due() {
 void Core::run(TaskPtr task, bool last_call, uint64_t place) {
   if (task->abandoned()) return;
   std::optional<Parking> parking;
-  {
+  try {
     Frame frame(state_, record_, now_ms_, random_.next());
     parking = task->decide(frame, last_call || parked_.full());
+  } catch (const Unreadable&) {
+    waiting_.push_back(std::move(task));
+    throw;
   }
   if (parking) {
     parked_.park(std::move(task), std::move(*parking), place);
@@ -94,44 +106,52 @@ void Core::wake_parked() {
 
 void Core::decide(TaskPtr task) {
   advance_clock();
-  fire_due();
-  run(std::move(task), false);
-  fire_due();  // what came in may be due already, and a job past its time must not be handed out
-  wake_parked();
+  try_reading([&] {
+    fire_due();
+    run(std::move(task), false);
+    fire_due();  // what came in may be due already, and a job past its time must not be handed out
+    wake_parked();
+  });
+  if (task != nullptr) waiting_.push_back(std::move(task));
 }
 
 bool Core::look(Task& task) {
   advance_clock();
-  {
+  try_reading([&] {
     Frame frame(state_, record_, now_ms_, random_.next());
     (void)task.decide(frame, true);
-  }
-  state_.evict();
-  return record_.empty() && !cold_.failed();
+  });
+  if (!unreadable_) state_.evict();
+  return record_.empty() && !unreadable_;
 }
 
 bool Core::tick() {
   advance_clock();
-  fire_due();
-  bool last_call = false;
-  uint64_t place = 0;
-  while (TaskPtr task = parked_.take_due(now_ms_, last_call, place))
-    run(std::move(task), last_call, place);
   bool more = false;
-  if (retention_.next_ms() <= now_ms_) {
-    Frame frame(state_, record_, now_ms_, random_.next());
-    more = retention_.step(frame);
-  }
-  wake_parked();
-  int64_t due = state_.next_due_ms();
-  return more || (due != 0 && due <= now_ms_);
+  try_reading([&] {
+    fire_due();
+    bool last_call = false;
+    uint64_t place = 0;
+    while (TaskPtr task = parked_.take_due(now_ms_, last_call, place))
+      run(std::move(task), last_call, place);
+    if (retention_.next_ms() <= now_ms_) {
+      Frame frame(state_, record_, now_ms_, random_.next());
+      more = retention_.step(frame);
+    }
+    wake_parked();
+    int64_t due = state_.next_due_ms();
+    more |= due != 0 && due <= now_ms_;
+  });
+  return more && !unreadable_;
 }
 
-int64_t Core::next_tick_ms() const {
+int64_t Core::next_tick_ms() {
   int64_t next = retention_.next_ms();
-  for (int64_t at : {state_.next_due_ms(), parked_.next_due_ms()})
-    if (at != 0) next = std::min(next, at);
-  return next;
+  try_reading([&] {
+    for (int64_t at : {state_.next_due_ms(), parked_.next_due_ms()})
+      if (at != 0) next = std::min(next, at);
+  });
+  return unreadable_ ? 0 : next;
 }
 
 size_t Core::rows_wanted(bool idle) const {
@@ -144,8 +164,40 @@ size_t Core::rows_wanted(bool idle) const {
   return std::min(dirty - config_.dirty_max, std::max(came, config_.rows_per_batch_max));
 }
 
+void Core::prepare_effects(SealedBatch& sealed) {
+  if (!state_.has_effects()) return;
+  std::vector<EffectNote> notes = state_.take_effects();
+  if (config_.effects) sealed.effects = config_.effects->prepare(state_, std::move(notes), now_ms_);
+}
+
+void Core::add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence) {
+  std::vector<Row> collected;
+  state_.collect_rows(rows, collected);
+  for (Row& row : collected)
+    sealed.batch.writes.push_back(
+        {static_cast<uint8_t>(row.space), std::move(row.key), std::move(row.value)});
+  uint64_t tail = state_.tail_start(next_sequence);
+  sealed.batch.writes.push_back(tail_write({tail, now_ms_}));
+  sealed.has_rows = true;
+  tail_marker_ = tail;
+  while (!tail_.empty() && tail_.front().first < journal::record_of(tail)) {
+    tail_bytes_ -= tail_.front().second;
+    tail_.pop_front();
+  }
+}
+
 SealedBatch Core::seal(bool idle) {
   SealedBatch sealed;
+  sealed.tasks = std::exchange(waiting_, {});
+  try_reading([&] { fill(sealed, idle); });
+  if (!unreadable_) return sealed;
+  SealedBatch refused;
+  refused.tasks = std::move(sealed.tasks);
+  return refused;
+}
+
+void Core::fill(SealedBatch& sealed, bool idle) {
+  prepare_effects(sealed);
   uint64_t next_sequence = record_.next_sequence();
   if (!record_.empty()) {
     sealed.batch.number = record_.number();
@@ -154,31 +206,10 @@ SealedBatch Core::seal(bool idle) {
     tail_bytes_ += sealed.batch.journal.size();
     record_.reset(sealed.batch.number + 1);
   }
-  sealed.tasks = std::exchange(waiting_, {});
-  if (state_.has_effects()) {
-    std::vector<EffectNote> notes = state_.take_effects();
-    if (config_.effects)
-      sealed.effects = config_.effects->prepare(state_, std::move(notes), now_ms_);
-  }
   size_t rows = rows_wanted(idle);
   dirty_before_ = state_.dirty_count() - std::min(state_.dirty_count(), rows);
-  if (rows > 0 && state_.dirty_count() > 0) {
-    std::vector<Row> collected;
-    state_.collect_rows(rows, collected);
-    for (Row& row : collected)
-      sealed.batch.writes.push_back(
-          {static_cast<uint8_t>(row.space), std::move(row.key), std::move(row.value)});
-    uint64_t tail = state_.tail_start(next_sequence);
-    sealed.batch.writes.push_back(tail_write({tail, now_ms_}));
-    sealed.has_rows = true;
-    tail_marker_ = tail;
-    while (!tail_.empty() && tail_.front().first < journal::record_of(tail)) {
-      tail_bytes_ -= tail_.front().second;
-      tail_.pop_front();
-    }
-  }
+  if (rows > 0 && state_.dirty_count() > 0) add_rows(sealed, rows, next_sequence);
   sealed.batch.trim_journal_before = retention_.trim_before(journal::record_of(tail_marker_));
-  return sealed;
 }
 
 void Core::committed(const SealedBatch& sealed) {

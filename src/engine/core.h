@@ -60,8 +60,8 @@ class Core {
   // What is due by now: timers, parked tasks whose time is up, retention. True if more is due at
   // once.
   bool tick();
-  // When tick() has something to do next; 0 = nothing until a task comes.
-  int64_t next_tick_ms() const;
+  // When tick() has something to do next; at once if it cannot be told.
+  int64_t next_tick_ms();
 
   bool wants_commit() const {
     return !record_.empty() || !waiting_.empty() || state_.has_effects();
@@ -82,8 +82,9 @@ class Core {
   std::vector<TaskPtr> take_parked() { return parked_.take_all(); }
 
   const State& state() const { return state_; }
-  bool cold_failed() const { return cold_.failed(); }
-  const Error& cold_error() const { return cold_.error(); }
+  // Why a row could not be read. Since then the core decides nothing and seals nothing but the
+  // tasks it holds, which are to be refused; it must be thrown away.
+  const std::optional<Error>& unreadable() const { return unreadable_; }
   const Recovery& recovery() const { return recovery_; }
   size_t parked() const { return parked_.size(); }
   uint64_t journal_head() const { return record_.number() - 1; }
@@ -93,10 +94,15 @@ class Core {
 
   Core(Store& store, const CoreConfig& config, Clock& clock, Random& random);
   Status recover();
+  template <class Work>
+  void try_reading(Work&& work);
   void advance_clock();
   void fire_due();
   void run(TaskPtr task, bool last_call, uint64_t place = 0);
   void wake_parked();
+  void fill(SealedBatch& sealed, bool idle);
+  void prepare_effects(SealedBatch& sealed);
+  void add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence);
   size_t rows_wanted(bool idle) const;
 
   Store& store_;
@@ -115,6 +121,7 @@ class Core {
   uint64_t tail_marker_ = 0;  // as last written
   size_t dirty_before_ = 0;   // entities that waited for their row when the last batch was sealed
   int64_t now_ms_ = 0;
+  std::optional<Error> unreadable_;
   Recovery recovery_;
 };
 

@@ -61,6 +61,59 @@ TEST(Core, AFullBatchSaysSo) {
   EXPECT_FALSE(world.core->batch_full());
 }
 
+// --- what cannot be read
+
+// Whoever is decided on, waits, or comes later is refused; nothing of it is sealed.
+TEST(CoreReading, AReadThatFailsEndsTheCoreNotTheProcess) {
+  CoreConfig config;
+  config.state.resident_jobs_max = 0;
+  CoreWorld world(config);
+  world.submit(push_task(typed("a")));
+  world.flush();
+  FailingStore store(*world.store);
+  auto core = std::move(Core::open(store, config, world.clock, world.random)).value();
+  auto before = push_task(typed("b"));
+  core->decide(before);
+  store.fail_reads(ErrorCode::StoreFailed);
+  auto reader = ack_task("a");
+  core->decide(reader);
+  ASSERT_TRUE(core->unreadable().has_value());
+  auto after = push_task(typed("c"));
+  core->decide(after);
+  EXPECT_FALSE(core->tick());
+  SealedBatch sealed = core->seal(true);
+  EXPECT_TRUE(sealed.empty());
+  Core::refuse(sealed, *core->unreadable());
+  EXPECT_EQ(before->outcome(), "refused store_failed");
+  EXPECT_EQ(reader->outcome(), "refused store_failed");
+  EXPECT_EQ(after->outcome(), "refused store_failed");
+}
+
+TEST(CoreReading, ARowThatMakesNoSenseIsDamage) {
+  CoreConfig config;
+  config.state.resident_jobs_max = 0;
+  CoreWorld world(config);
+  world.submit(push_task(typed("a")));
+  world.flush();
+  Batch damage;
+  ASSERT_TRUE(world.store
+                  ->scan(static_cast<uint8_t>(Space::Job), "", "", false, 1,
+                         [&](std::string_view key, std::string_view) {
+                           damage.writes.push_back(
+                               {static_cast<uint8_t>(Space::Job), std::string(key), "\xff"});
+                           return true;
+                         })
+                  .ok());
+  ASSERT_EQ(damage.writes.size(), 1u);
+  ASSERT_TRUE(world.store->commit(damage).ok());
+  auto fetch = world.submit(fetch_task({"q"}, 0));
+  ASSERT_TRUE(world.core->unreadable().has_value());
+  EXPECT_EQ(world.core->unreadable()->code, ErrorCode::Corrupt);
+  SealedBatch sealed = world.core->seal(false);
+  Core::refuse(sealed, *world.core->unreadable());
+  EXPECT_EQ(fetch->outcome(), "refused corrupt");
+}
+
 // --- parking
 
 TEST(Parking, AJobGoesToWhoHasWaitedLongest) {

@@ -148,7 +148,7 @@ void Engine::run() {
 void Engine::work() {
   decide_inputs();
   if (core_->next_tick_ms() <= clock_.now_ms()) core_->tick();
-  if (core_->cold_failed()) note_failure(core_->cold_error());
+  if (core_->unreadable()) note_failure(*core_->unreadable());
   commit_if_wanted(false);
   note_stats();
 }
@@ -197,6 +197,10 @@ void Engine::commit_if_wanted(bool idle) {
   if (committing_ || failed()) return;
   if (!core_->wants_commit() && !(idle && core_->has_dirty())) return;
   SealedBatch sealed = core_->seal(idle);
+  if (core_->unreadable()) {
+    note_failure(*core_->unreadable());
+    return Core::refuse(sealed, *core_->unreadable());
+  }
   if (sealed.empty()) {
     Core::release(sealed);
     return;

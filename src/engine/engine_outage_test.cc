@@ -168,43 +168,13 @@ TEST(EngineOutage, StoppingWhileTheStoreFailsEndsAtOnce) {
 
 // Damage is no outage: trying again could only make it worse.
 TEST(EngineOutage, ADamagedStoreIsNotTriedAgain) {
-  struct Damaged : Store {
-    explicit Damaged(Store& inner) : inner_(inner) {}
-    Status commit(const Batch& batch) override {
-      if (broken) return Error{ErrorCode::Corrupt, "a page is damaged"};
-      return inner_.commit(batch);
-    }
-    Result<std::optional<std::string>> get(uint8_t space, std::string_view key) override {
-      return inner_.get(space, key);
-    }
-    Status scan(uint8_t space, std::string_view from, std::string_view to, bool reverse,
-                size_t limit,
-                FunctionRef<bool(std::string_view, std::string_view)> visit) override {
-      return inner_.scan(space, from, to, reverse, limit, visit);
-    }
-    Status read_journal(uint64_t from, size_t limit,
-                        FunctionRef<bool(uint64_t, std::string_view)> visit) override {
-      return inner_.read_journal(from, limit, visit);
-    }
-    uint64_t journal_first() const override { return inner_.journal_first(); }
-    uint64_t journal_last() const override { return inner_.journal_last(); }
-    Status backup(const std::string& path, FunctionRef<void(uint64_t, uint64_t)> p) override {
-      return inner_.backup(path, p);
-    }
-    StoreStats stats() const override { return inner_.stats(); }
-    Status reopen() override { return ++reopened, ok_status(); }
-
-    std::atomic<bool> broken{false};
-    std::atomic<int> reopened{0};
-    Store& inner_;
-  };
   MemoryBacking backing;
   auto inner = std::move(backing.open()).value();
-  Damaged store(*inner);
+  FailingStore store(*inner);
   TestClock clock;
   TestRandom random;
   auto engine = std::move(Engine::start(store, {}, clock, random)).value();
-  store.broken = true;
+  store.fail_commits(ErrorCode::Corrupt);
   auto push = push_task();
   ASSERT_TRUE(engine->submit(push).ok());
   EXPECT_EQ(push->wait(), "refused corrupt");
@@ -215,7 +185,7 @@ TEST(EngineOutage, ADamagedStoreIsNotTriedAgain) {
     ASSERT_TRUE(engine->submit(count).ok());
     EXPECT_EQ(count->wait(), "ok 0 jobs");
   }
-  EXPECT_EQ(store.reopened, 0);
+  EXPECT_EQ(store.reopened(), 0);
   EXPECT_EQ(engine->submit(push_task()).error().code, ErrorCode::Corrupt);
 }
 

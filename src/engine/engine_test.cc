@@ -159,33 +159,6 @@ TEST(Engine, NobodyListensAfterUnlistening) {
 
 // A disk that fails when read: what was decided on a hole is thrown away.
 TEST(Engine, AFailedReadRefusesEverything) {
-  struct Unreadable : Store {
-    explicit Unreadable(Store& inner) : inner_(inner) {}
-    Status commit(const Batch& batch) override { return inner_.commit(batch); }
-    Result<std::optional<std::string>> get(uint8_t space, std::string_view key) override {
-      if (broken) return Error{ErrorCode::StoreFailed, "the disk does not answer"};
-      return inner_.get(space, key);
-    }
-    Status scan(uint8_t space, std::string_view from, std::string_view to, bool reverse,
-                size_t limit,
-                FunctionRef<bool(std::string_view, std::string_view)> visit) override {
-      if (broken) return Error{ErrorCode::StoreFailed, "the disk does not answer"};
-      return inner_.scan(space, from, to, reverse, limit, visit);
-    }
-    Status read_journal(uint64_t from, size_t limit,
-                        FunctionRef<bool(uint64_t, std::string_view)> visit) override {
-      return inner_.read_journal(from, limit, visit);
-    }
-    uint64_t journal_first() const override { return inner_.journal_first(); }
-    uint64_t journal_last() const override { return inner_.journal_last(); }
-    Status backup(const std::string& path, FunctionRef<void(uint64_t, uint64_t)> p) override {
-      return inner_.backup(path, p);
-    }
-    StoreStats stats() const override { return inner_.stats(); }
-
-    std::atomic<bool> broken{false};
-    Store& inner_;
-  };
   MemoryBacking backing;
   auto inner = std::move(backing.open()).value();
   TestClock clock;
@@ -196,9 +169,9 @@ TEST(Engine, AFailedReadRefusesEverything) {
     ASSERT_TRUE(engine->submit(push).ok());
     engine->stop();
   }
-  Unreadable store(*inner);
+  FailingStore store(*inner);
   auto engine = std::move(Engine::start(store, {}, clock, random)).value();
-  store.broken = true;
+  store.fail_reads(ErrorCode::StoreFailed);
   auto fetch = fetch_task({"q"}, 1000);
   ASSERT_TRUE(engine->submit(fetch).ok());
   EXPECT_EQ(fetch->wait(), "refused store_failed");

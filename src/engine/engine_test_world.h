@@ -123,6 +123,53 @@ inline NewJob typed(const std::string& type, NewJob base = {}) {
   return new_job(base);
 }
 
+// A store that does what another one does until it is told to fail.
+class FailingStore : public Store {
+ public:
+  explicit FailingStore(Store& inner) : inner_(inner) {}
+
+  void fail_reads(ErrorCode code) { reads_ = code; }
+  void fail_commits(ErrorCode code) { commits_ = code; }
+  int reopened() const { return reopened_; }
+
+  Status commit(const Batch& batch) override {
+    PAWL_TRY_DO(as_told(commits_));
+    return inner_.commit(batch);
+  }
+  Result<std::optional<std::string>> get(uint8_t space, std::string_view key) override {
+    PAWL_TRY_DO(as_told(reads_));
+    return inner_.get(space, key);
+  }
+  Status scan(uint8_t space, std::string_view from, std::string_view to, bool reverse, size_t limit,
+              FunctionRef<bool(std::string_view, std::string_view)> visit) override {
+    PAWL_TRY_DO(as_told(reads_));
+    return inner_.scan(space, from, to, reverse, limit, visit);
+  }
+  Status read_journal(uint64_t from, size_t limit,
+                      FunctionRef<bool(uint64_t, std::string_view)> visit) override {
+    return inner_.read_journal(from, limit, visit);
+  }
+  uint64_t journal_first() const override { return inner_.journal_first(); }
+  uint64_t journal_last() const override { return inner_.journal_last(); }
+  Status backup(const std::string& path, FunctionRef<void(uint64_t, uint64_t)> step) override {
+    return inner_.backup(path, step);
+  }
+  StoreStats stats() const override { return inner_.stats(); }
+  Status reopen() override { return ++reopened_, ok_status(); }
+
+ private:
+  using Fault = std::atomic<std::optional<ErrorCode>>;
+  static Status as_told(const Fault& fault) {
+    if (auto code = fault.load()) return Error{*code, "the disk does not answer"};
+    return ok_status();
+  }
+
+  Store& inner_;
+  Fault reads_{std::nullopt};
+  Fault commits_{std::nullopt};
+  std::atomic<int> reopened_{0};
+};
+
 // A core over a memory disk, committed when the test says so.
 class CoreWorld {
  public:

@@ -51,8 +51,7 @@ Result<Recovery> fold_journal(Store& store, State& state, uint64_t from, OnRecor
   return recovery;
 }
 
-Result<TailRow> recover(Store& store, StoreCold& cold, State& state, Recovery& recovery,
-                        OnRecord on_record) {
+Result<TailRow> recover(Store& store, State& state, Recovery& recovery, OnRecord on_record) {
   PAWL_TRY_DO(state.load());
   PAWL_TRY(TailRow tail, read_tail(store));
   uint64_t first = store.journal_first();
@@ -65,7 +64,6 @@ Result<TailRow> recover(Store& store, StoreCold& cold, State& state, Recovery& r
     return corrupt("the journal ends at record " + std::to_string(last) +
                    " but rows were written up to " + std::to_string(from - 1));
   PAWL_TRY(recovery, fold_journal(store, state, from, on_record));
-  if (cold.failed()) return cold.error();
   return tail;
 }
 

@@ -41,7 +41,6 @@ Result<Recovery> fold_journal(Store& store, State& state, uint64_t from, OnRecor
 
 // Loads the rows and folds the tail; returns the marker that was found. Corrupt when either cannot
 // be read or the journal does not reach back, or up, to the rows.
-Result<TailRow> recover(Store& store, StoreCold& cold, State& state, Recovery& recovery,
-                        OnRecord on_record);
+Result<TailRow> recover(Store& store, State& state, Recovery& recovery, OnRecord on_record);
 
 }  // namespace pawl

@@ -108,7 +108,6 @@ Result<std::unique_ptr<Retrospect>> Retrospect::fold(Store& store, const RunId& 
   };
   PAWL_TRY_DO(store.read_journal(from, SIZE_MAX, visit));
   PAWL_TRY_DO(folded);
-  if (past->state_.cold_failed()) return past->definitions_.error();
   if (past->state_.find_run(run) != nullptr) return past;
   bool cut = store.journal_first() > 1 && from <= store.journal_first();
   return not_there(run, cut ? "began before what the journal still keeps (record " +

@@ -52,8 +52,6 @@ class Retrospect {
     std::optional<std::string> get(Space space, std::string_view key) override;
     void scan(Space, std::string_view, std::string_view, bool, size_t,
               FunctionRef<bool(std::string_view, std::string_view)>) override {}
-    bool failed() const override { return rows_.failed(); }
-    const Error& error() const { return rows_.error(); }
 
    private:
     StoreCold rows_;

@@ -1,7 +1,6 @@
 // Cold over a Store. Thread: the engine's.
 #pragma once
 
-#include "base/result.h"
 #include "kernel/cold.h"
 #include "store/store.h"
 
@@ -14,12 +13,9 @@ class StoreCold : public Cold {
   std::optional<std::string> get(Space space, std::string_view key) override;
   void scan(Space space, std::string_view from, std::string_view to, bool reverse, size_t limit,
             FunctionRef<bool(std::string_view key, std::string_view value)> visit) override;
-  bool failed() const override { return error_.has_value(); }
-  const Error& error() const { return *error_; }
 
  private:
   Store& store_;
-  std::optional<Error> error_;
 };
 
 }  // namespace pawl

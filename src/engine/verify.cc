@@ -36,20 +36,9 @@ class Comparison {
 
   Status run(VerifyProgress progress) {
     Recovery tail;
-    PAWL_TRY_DO(recover(live_store_, live_cold_, live_, tail, [](uint64_t, size_t, int64_t) {}));
+    PAWL_TRY_DO(recover(live_store_, live_, tail, [](uint64_t, size_t, int64_t) {}));
     PAWL_TRY_DO(replay(progress));
-    compare_jobs();
-    compare_runs();
-    compare_queues();
-    compare_limits();
-    compare_crons();
-    for (int kind = 1; kind <= static_cast<int>(kLastDocKind); ++kind)
-      compare_docs(static_cast<DocKind>(kind));
-    report_.digest = live_.digest();
-    if (whole()) report_.digest_replayed = replayed_.digest();
-    if (live_cold_.failed()) return live_cold_.error();
-    if (scratch_cold_.failed()) return scratch_cold_.error();
-    return ok_status();
+    return reading([&] { compare(); });
   }
 
  private:
@@ -60,6 +49,17 @@ class Comparison {
     return !whole() && created_ms <= journal_start_ms_;
   }
 
+  void compare() {
+    compare_jobs();
+    compare_runs();
+    compare_queues();
+    compare_limits();
+    compare_crons();
+    for (int kind = 1; kind <= static_cast<int>(kLastDocKind); ++kind)
+      compare_docs(static_cast<DocKind>(kind));
+    report_.digest = live_.digest();
+    if (whole()) report_.digest_replayed = replayed_.digest();
+  }
   Status replay(VerifyProgress progress) {
     uint64_t first = live_store_.journal_first();
     uint64_t count = first == 0 ? 0 : live_store_.journal_last() - first + 1;

@@ -36,7 +36,7 @@ Run* State::resident_run(const RunId& id) const {
   auto row = cold_.get(Space::Run, id.bytes());
   if (!row) return nullptr;
   auto run = std::make_unique<Run>();
-  PAWL_CHECK(decode_run(*row, *run));
+  if (!decode_run(*row, *run)) unreadable_row("run", id.text());
   run->has_row = run->row_durable = true;
   run->due_on_disk_ms = run->due_ms();
   Run& resident = runs_.insert(std::move(run));
@@ -55,7 +55,8 @@ bool State::held_plan(const Run& run, uint32_t index, PlanNode& out) const {
   if (at != run.held.end()) return codec::decode(at->second, out);
   if (!run.row_durable) return false;  // what the disk holds is of a forgotten run with this id
   auto row = cold_.get(Space::RunChild, child_row_key(run.id, index));
-  return row && codec::decode(*row, out);
+  if (row && !codec::decode(*row, out)) unreadable_row("child of run", run.id.text());
+  return row.has_value();
 }
 
 RunId State::each_run(const RunId& from, bool newest_first, size_t scan_max,
@@ -102,7 +103,7 @@ RunId State::each_run(const RunId& from, bool newest_first, size_t scan_max,
                  return resident->forgotten || offer(*resident);
                }
                Run run;  // looked at, not kept: a walk must not fill the memory
-               PAWL_CHECK(decode_run(value, run));
+               if (!decode_run(value, run)) unreadable_row("run", id.text());
                run.has_row = run.row_durable = true;
                return offer(run);
              });

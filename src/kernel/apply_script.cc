@@ -42,9 +42,6 @@ RunState run_state_of(ScriptStatus status) {
 }  // namespace
 
 // --- events
-//
-// A list that cannot be read back, or that missed an event for it, is not as it should be: then the
-// disk has failed, whoever folds or decides learns it from cold_failed() and throws this state away.
 
 Run* State::script_for(const RunId& id, Stamp stamp) {
   Run* run = run_for(id, stamp);
@@ -56,7 +53,6 @@ StepRecord* State::step_for(const StepEvent& event, Stamp stamp, Run*& run) {
   run = script_for(event.run, stamp);
   if (run == nullptr) return nullptr;
   Scope* scope = resident_scope(*run, split_step(event.step).first);
-  if (cold_.failed()) return nullptr;
   PAWL_CHECK(scope != nullptr && event.position < scope->records.size());
   scope->dirty = true;
   StepRecord& record = scope->records[event.position];
@@ -223,7 +219,6 @@ void State::apply(const ScopeOpened& event, Stamp stamp) {
   run->script->live.push_back(event.scope);
   if (event.owner.empty()) return;
   Scope* outer = resident_scope(*run, split_step(event.owner).first);
-  if (cold_.failed()) return;
   PAWL_CHECK(outer != nullptr && event.owner_position < outer->records.size());
   StepRecord& owner = outer->records[event.owner_position];
   outer->dirty = true;
@@ -235,14 +230,12 @@ void State::apply(const ScopeClosed& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   Scope* scope = resident_scope(*run, event.scope);
-  if (cold_.failed()) return;
   PAWL_CHECK(scope != nullptr);
   scope->closed = true;
   scope->dirty = true;
   std::erase(run->script->live, event.scope);
   if (scope->owner.empty()) return;
   Scope* outer = resident_scope(*run, split_step(scope->owner).first);
-  if (cold_.failed()) return;
   PAWL_CHECK(outer != nullptr && scope->owner_position < outer->records.size());
   StepRecord& owner = outer->records[scope->owner_position];
   outer->dirty = true;
@@ -380,7 +373,6 @@ void State::apply(const StepsReset& event, Stamp stamp) {
   for (const StepPlace& place : event.steps) {
     std::erase(script.compensated, place.step);
     Scope* scope = resident_scope(*run, split_step(place.step).first);
-    if (cold_.failed()) return;
     PAWL_CHECK(scope != nullptr && place.position < scope->records.size());
     StepRecord& record = scope->records[place.position];
     count(script, mover_of(record), UINT32_MAX);
@@ -404,7 +396,6 @@ void State::apply(const StepsReset& event, Stamp stamp) {
   }
   for (const std::string& path : event.reopened) {
     Scope* scope = resident_scope(*run, path);
-    if (cold_.failed()) return;
     PAWL_CHECK(scope != nullptr);
     scope->closed = scope->failed = false;
     scope->error = {};
@@ -412,7 +403,6 @@ void State::apply(const StepsReset& event, Stamp stamp) {
     script.live.push_back(path);
     if (scope->owner.empty()) continue;
     Scope* outer = resident_scope(*run, split_step(scope->owner).first);
-    if (cold_.failed()) return;
     ++outer->records[scope->owner_position].open;
   }
   if (!event.inputs.empty()) {
@@ -429,7 +419,6 @@ void State::apply(const ScriptExtended& event, Stamp stamp) {
   script.source = event.source;
   script.plan.reset();
   Scope* root = resident_scope(*run, "");
-  if (cold_.failed()) return;
   PAWL_CHECK(root != nullptr);
   root->unfinished += event.steps - static_cast<uint32_t>(root->records.size()) - event.dormant;
   root->records.resize(event.steps);

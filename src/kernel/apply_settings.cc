@@ -126,7 +126,7 @@ void State::apply(const CronSkipped& event, Stamp stamp) {
 
 Status State::fold(const journal::EventBytes& event) {
   folding_ = true;
-  Status folded = fold_one(event);
+  Status folded = reading([&] { return fold_one(event); });
   folding_ = false;
   return folded;
 }

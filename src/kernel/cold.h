@@ -1,17 +1,20 @@
 // Cold: the part of the state that is not in memory. Reading it is reading the state, so it may
 // happen inside a decision; it can change nothing and tells nothing about time, chance or threads.
 //
-// A failed read is sticky: the call answers "nothing there", failed() turns true, and the engine
-// must throw away what was decided since, because it was decided on a hole (engine/engine.cc checks
-// before every commit).
+// A row that cannot be read is not a row that is not there. Nothing can be decided around such a
+// hole, so a read that fails does not return: it throws Unreadable, through the decision and
+// whatever the decision was in, to reading(), and the state is thrown away with what it was about
+// to become. Nothing else in the tree is thrown across modules (docs/adr/0007-unreadable.md).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/function_ref.h"
+#include "base/result.h"
 
 namespace pawl {
 
@@ -39,6 +42,29 @@ struct Row {
   std::optional<std::string> value;  // nullopt: delete
 };
 
+struct Unreadable {
+  Error error;
+};
+
+// A row that makes no sense is one that cannot be read.
+[[noreturn]] void unreadable_row(std::string_view what, std::string_view key);
+
+// Reads of a state end here: work() to its end, or the error of the first row it could not read.
+template <class Work>
+Status reading(Work&& work) {
+  try {
+    if constexpr (std::is_same_v<decltype(work()), Status>) {
+      return work();
+    } else {
+      work();
+      return ok_status();
+    }
+  } catch (const Unreadable& hole) {
+    return hole.error;
+  }
+}
+
+// Every read returns what is there or throws Unreadable.
 class Cold {
  public:
   virtual ~Cold() = default;
@@ -47,7 +73,6 @@ class Cold {
   virtual void scan(Space space, std::string_view from, std::string_view to, bool reverse,
                     size_t limit,
                     FunctionRef<bool(std::string_view key, std::string_view value)> visit) = 0;
-  virtual bool failed() const = 0;
 };
 
 // The smallest key greater than every key that starts with prefix; "" when there is none.

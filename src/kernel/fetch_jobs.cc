@@ -62,7 +62,6 @@ void fetch_from(Frame& frame, const Queue& queue, const FetchJobs& command, Fetc
     if (left == 0) return wait_until(fetched, queue.rate_window_ms + kRateWindowMs);
     ReadyKey key = *next;
     const Job* job = state.find_job(key.job);
-    if (state.cold_failed()) return;
     PAWL_CHECK(job != nullptr &&
                job->state == JobState::Available);  // I6: only a waiting job can be leased
     if (!limit_allows(state, *job, frame.now_ms(), fetched)) {

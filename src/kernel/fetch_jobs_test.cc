@@ -153,8 +153,7 @@ TEST(FetchJobs, AFreedKeyWakesTheQueuesItHeldBack) {
   EXPECT_EQ(world.take_ready(), "");
 }
 
-// A disk that can not be read must not end in an abort: the engine throws the frame away.
-TEST(FetchJobs, AFailingDiskIsToldNotGuessed) {
+TEST(FetchJobs, WhatCannotBeReadIsNotTakenForNothing) {
   StateConfig config;
   config.resident_jobs_max = 0;
   World world(config);
@@ -164,9 +163,8 @@ TEST(FetchJobs, AFailingDiskIsToldNotGuessed) {
   world.commit_rows();
   world.evict();
   world.cold.broken = true;
-  EXPECT_EQ(world.fetch(), "nothing");
-  EXPECT_TRUE(world.cold.failed());
-  EXPECT_EQ(world.advance(20), "nothing");
+  EXPECT_EQ(reading([&] { world.fetch(); }).error().code, ErrorCode::StoreFailed);
+  EXPECT_EQ(reading([&] { world.advance(20); }).error().code, ErrorCode::StoreFailed);
 }
 
 }  // namespace

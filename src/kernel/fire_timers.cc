@@ -26,7 +26,6 @@ void job_due(Frame& frame, const Job& job) {
 void timer_due(Frame& frame, const TimerKey& timer) {
   if (timer.kind == TimerKind::Run) return run_due(frame, RunId(timer.id));
   const Job* job = frame.state().find_job(JobId(timer.id));
-  if (frame.state().cold_failed()) return;
   PAWL_CHECK(job != nullptr);
   job_due(frame, *job);
 }
@@ -49,7 +48,6 @@ bool fire_timers(Frame& frame, size_t max) {
     } else {
       return false;
     }
-    if (state.cold_failed()) return false;
   }
   int64_t next = state.next_due_ms();
   return next != 0 && next <= frame.now_ms();

@@ -164,9 +164,7 @@ void Flow::start_child(const Run& in, uint32_t index, const PlanNode& node) {
 
 void Flow::start_held(const RunId& id, uint32_t index) {
   PlanNode node;
-  const bool held = state_.held_plan(run(id), index, node);
-  if (state_.cold_failed()) return;
-  PAWL_CHECK(held);
+  PAWL_CHECK(state_.held_plan(run(id), index, node));
   start_child(run(id), index, node);
 }
 
@@ -284,9 +282,7 @@ void Flow::advance_dag(const RunId& id, uint32_t index, ChildState outcome) {
     for (uint32_t next : edges.dependents[at]) {
       if (run(id).child(next) != ChildState::Waiting) continue;
       PlanNode node;
-      const bool held = state_.held_plan(run(id), next, node);
-      if (state_.cold_failed()) return;
-      PAWL_CHECK(held);
+      PAWL_CHECK(state_.held_plan(run(id), next, node));
       auto event = child_done(run(id), next, ChildState::Cancelled);
       event.type = type_name(node);
       event.reason = "a step it depends on did not complete";

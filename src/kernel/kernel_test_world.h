@@ -24,13 +24,13 @@ namespace pawl {
 class MapCold : public Cold {
  public:
   std::optional<std::string> get(Space space, std::string_view key) override {
-    if (broken) return failed_ = true, std::nullopt;
+    check();
     auto at = rows[space].find(key);
     return at == rows[space].end() ? std::nullopt : std::optional(at->second);
   }
   void scan(Space space, std::string_view from, std::string_view to, bool reverse, size_t limit,
             FunctionRef<bool(std::string_view, std::string_view)> visit) override {
-    if (broken) return void(failed_ = true);
+    check();
     std::vector<std::pair<std::string, std::string>> found;
     for (const auto& [key, value] : rows[space])
       if (key >= from && (to.empty() || key < to)) found.emplace_back(key, value);
@@ -38,7 +38,6 @@ class MapCold : public Cold {
     for (size_t i = 0; i < found.size() && i < limit; ++i)
       if (!visit(found[i].first, found[i].second)) return;
   }
-  bool failed() const override { return failed_; }
 
   void write(const std::vector<Row>& written) {
     for (const Row& row : written) {
@@ -54,7 +53,9 @@ class MapCold : public Cold {
   bool broken = false;  // every read fails
 
  private:
-  bool failed_ = false;
+  void check() const {
+    if (broken) throw Unreadable{Error{ErrorCode::StoreFailed, "the disk failed"}};
+  }
 };
 
 struct TestSpec {

@@ -1,5 +1,7 @@
 #include "kernel/keys.h"
 
+#include "base/quote.h"
+
 namespace pawl {
 namespace {
 
@@ -18,6 +20,11 @@ uint64_t ordered(int64_t value) { return static_cast<uint64_t>(value) ^ 0x800000
 void put_big_endian(std::string& out, uint64_t value, int bytes) {
   for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
     out.push_back(static_cast<char>(value >> shift));
+}
+
+void unreadable_row(std::string_view what, std::string_view key) {
+  throw Unreadable{Error{ErrorCode::Corrupt, "the row of " + std::string(what) + " " + quoted(key) +
+                                                 " makes no sense"}};
 }
 
 std::string prefix_end(std::string_view prefix) {

@@ -171,7 +171,7 @@ TEST(Rows, ARowThatCannotBeReadIsCorrupt) {
     Status loaded = state.load();
     ASSERT_FALSE(loaded.ok());
     EXPECT_EQ(loaded.error().code, ErrorCode::Corrupt);
-    EXPECT_NE(loaded.error().message.find("'k'"), std::string::npos) << loaded.error().message;
+    EXPECT_NE(loaded.error().message.find("\"k\""), std::string::npos) << loaded.error().message;
   }
 }
 

@@ -127,8 +127,6 @@ Result<RunId> create_run(Frame& frame, const PlanNode& given, const std::string&
   if (!given.id.is_nil() && frame.state().find_run(given.id) != nullptr)
     return Error{ErrorCode::Duplicate,
                  "a workflow with the id " + given.id.text() + " exists already"};
-  if (frame.state().cold_failed())  // it may be there, where the disk cannot be read
-    return Error{ErrorCode::StoreFailed, "the disk failed while the workflow's id was looked up"};
   Flow flow(frame);
   PlanNode plan = given;
   std::string problem;
@@ -193,7 +191,6 @@ Status retry_run(Frame& frame, const RunId& id) {
 
 void run_due(Frame& frame, const RunId& id) {
   const Run* run = frame.state().find_run(id);
-  if (frame.state().cold_failed()) return;
   PAWL_CHECK(run != nullptr && run->state == RunState::Running);
   if (run->script) return script_due(frame, id);
   bool cancels = run->on_timeout == RunTimeout::Cancel;

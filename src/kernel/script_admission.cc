@@ -158,7 +158,7 @@ void admit_next(Frame& frame, const std::string& gate) {
   const Run* run = nullptr;
   if (first != nullptr && codec::decode(first->value, turn)) run = state.find_run(turn.run);
   const plan::Script* plan = run == nullptr ? nullptr : state.plan_of(*run);
-  if (plan == nullptr || state.cold_failed()) return state.gate_looked_at(gate);
+  if (plan == nullptr) return state.gate_looked_at(gate);
   bool nested = !run->parent.run.is_nil();
   if (gate == server_gate()) {
     uint64_t limit = state.script_defaults().max_concurrent;

@@ -81,8 +81,6 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
   if (!command.id.is_nil() && state.find_run(command.id) != nullptr)
     return Error{ErrorCode::Duplicate,
                  "a run with the id " + command.id.text() + " exists already"};
-  if (state.cold_failed())  // it may be there, where the disk cannot be read
-    return Error{ErrorCode::StoreFailed, "the disk failed while the run's id was looked up"};
   ScriptCreated event;
   event.run = command.id.is_nil() ? RunId(frame.fresh_id()) : command.id;
   event.definition = command.definition;

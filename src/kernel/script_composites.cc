@@ -235,9 +235,7 @@ bool ScriptFlow::open_iteration(const At& at) {
 void ScriptFlow::around_loop(const At& at) {
   const StepRecord& now = record(at);
   if (!now.failed_scopes.empty()) {
-    const Scope* inner = scope(now.failed_scopes.front());
-    if (state_.cold_failed()) return;
-    return fail(at, inner->error, true);
+    return fail(at, scope(now.failed_scopes.front())->error, true);
   }
   bool failed = false;
   bool each = at.step->loop_mode == plan::LoopMode::ForEach;
@@ -290,8 +288,6 @@ void ScriptFlow::around_parallel(const At& at) {
   bool race = step.parallel_mode == plan::ParallelMode::Race;
   auto branches = static_cast<uint32_t>(step.branches.size());
   auto branch = [&](uint32_t i) { return scope(join_path(at.path, plan::branch_name(i))); };
-  for (uint32_t i = 0; i < branches; ++i) (void)branch(i);
-  if (state_.cold_failed()) return;
   uint32_t winner = branches;
   for (uint32_t i = 0; race && i < branches && winner == branches; ++i)
     if (const Scope* inner = branch(i); inner && inner->closed && !inner->failed) winner = i;

@@ -43,7 +43,7 @@ Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
   auto [around, id] = split_step(*path);
   const Scope* scope = state.find_scope(*run, around);
   const plan::Script* plan = state.plan_of(*run);
-  if (scope == nullptr || plan == nullptr || state.cold_failed()) return request;
+  if (scope == nullptr || plan == nullptr) return request;
   uint32_t position = plan->find(scope->list, id);
   const plan::Step& step = plan->at(scope->list, position);
   const StepRecord& record = scope->records[position];
@@ -71,11 +71,7 @@ Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
   names.with_secrets(action ? secrets : none);
   if (run->script->phase != ScriptPhase::Steps) names.with_error(run->script->error);
   add_compensating(state, *run, *scope, names);
-  auto text_filled = fill_template(names, tree, plan->text_mode);
-  // Nothing is asked for with holes in it; whoever reads this state again asks for it anew. Until
-  // here `request` is of no kind.
-  if (state.cold_failed()) return request;
-  PAWL_TRY(auto filled, std::move(text_filled));
+  PAWL_TRY(auto filled, fill_template(names, tree, plan->text_mode));
   if (whole_scope) request.scope = names.all();
   request.secrets = std::move(filled.secrets);
   if (action) {

@@ -321,10 +321,7 @@ bool ScriptFlow::start_rollback() {
 void ScriptFlow::next_compensation() {
   if (!script().compensate.empty()) {
     At undone;
-    if (!find(script().compensate.front(), undone)) {
-      PAWL_CHECK(state_.cold_failed());
-      return;
-    }
+    PAWL_CHECK(find(script().compensate.front(), undone));
     note(undone, "step_compensating", Value::Object{});
     return open_scope(&undone, join_path(undone.path, plan::kCompensateName),
                       undone.step->compensate, false, 0, "");
@@ -347,14 +344,9 @@ void ScriptFlow::next_compensation() {
 }
 
 void ScriptFlow::compensation_closed(const std::string& path) {
-  const Scope* found = scope(path);
-  if (found == nullptr) return PAWL_CHECK(state_.cold_failed());
-  const Scope closed = *found;
+  const Scope closed = *scope(path);
   At undone;
-  if (!find(closed.owner, undone)) {
-    PAWL_CHECK(state_.cold_failed());
-    return;
-  }
+  PAWL_CHECK(find(closed.owner, undone));
   if (closed.failed) {
     Value::Object data;
     data.set("error", error_json(closed.error));

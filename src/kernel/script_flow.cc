@@ -61,7 +61,6 @@ void ScriptFlow::drain() {
     }
     Look next = std::move(looks_.front());
     looks_.pop_front();
-    if (state_.cold_failed()) return;
     if (is_terminal(run().state)) continue;
     look_at(next);
   }
@@ -228,9 +227,7 @@ ScriptFlow::Ready ScriptFlow::readiness(const Scope& in, const plan::Step& step)
 void ScriptFlow::try_start(const std::string& path, const std::vector<uint32_t>& positions) {
   std::vector<std::pair<uint32_t, Ready>> ready;
   for (uint32_t position : positions) {
-    const Scope* found = scope(path);
-    if (found == nullptr) return;  // the disk failed: nothing of this frame will be kept
-    const Scope& in = *found;
+    const Scope& in = *scope(path);
     if (in.records[position].state != StepState::Pending || script().paused) continue;
     const plan::Step& step = plan().at(in.list, position);
     bool asleep = step.dormant && !called_upon(in, position);
@@ -251,9 +248,7 @@ void ScriptFlow::try_start(const std::string& path, const std::vector<uint32_t>&
 }
 
 void ScriptFlow::close_if_done(const std::string& path) {
-  const Scope* found = scope(path);
-  if (found == nullptr) return;  // as above
-  const Scope& in = *found;
+  const Scope& in = *scope(path);
   if (in.closed || in.unfinished > 0) return;
   for (uint32_t i = 0; i < in.records.size(); ++i) {
     StepState state = in.records[i].state;
@@ -274,9 +269,7 @@ void ScriptFlow::close_if_done(const std::string& path) {
     return compensation_closed(path);
   if (!owner.empty()) return look(LookKind::Around, owner);
   if (script().phase == ScriptPhase::Hooks) return finish();
-  const Scope* ended = scope(path);
-  if (ended == nullptr) return;
-  const Scope& root = *ended;
+  const Scope& root = *scope(path);
   steps_over(root.failed ? ScriptStatus::Failed : ScriptStatus::Completed, root.error, "",
              root.failed && plan().on_failure == plan::OnError::Rollback);
 }

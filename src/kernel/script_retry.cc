@@ -65,9 +65,7 @@ StepError cause_of(const StepError& error) {
 
 // What failed or was cut off in this list, and in the lists inside it.
 void ScriptFlow::reset_incomplete(const std::string& path, Reset& reset) const {
-  const Scope* found = scope(path);
-  if (state_.cold_failed()) return;
-  const Scope in = *found;
+  const Scope in = *scope(path);
   for (uint32_t i = 0; i < in.records.size(); ++i) {
     const StepRecord& record = in.records[i];
     At here = at(path, i);
@@ -102,9 +100,7 @@ void ScriptFlow::reset_incomplete(const std::string& path, Reset& reset) const {
 
 // This step, everything behind it, and the same for every step around it.
 void ScriptFlow::reset_from(const At& from, Reset& reset) const {
-  const Scope* found = scope(from.scope);
-  if (state_.cold_failed()) return;
-  const Scope in = *found;
+  const Scope in = *scope(from.scope);
   std::vector<bool> behind(in.records.size(), false);
   std::vector<uint32_t> queue{from.position};
   behind[from.position] = true;

@@ -108,7 +108,6 @@ void ScriptFlow::deliver(const ScriptSignal& signal, SignalReceived& event) {
   std::string step = full_path(signal.step);
   for (const std::string& path : std::vector<std::string>(script().live)) {
     const Scope* in = scope(path);
-    if (in == nullptr) return;  // the disk failed: nothing of this frame will be kept
     for (uint32_t i = 0; i < in->records.size(); ++i) {
       const StepRecord& now = in->records[i];
       if (now.state != StepState::Suspended || now.signal.empty()) continue;

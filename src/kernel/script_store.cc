@@ -25,7 +25,7 @@ Scope* State::resident_scope(const Run& run, std::string_view path) const {
   auto row = cold_.get(Space::Scope, scope_row_key(run.id, path));
   if (!row) return nullptr;
   Scope scope;
-  PAWL_CHECK(codec::decode(*row, scope));
+  if (!codec::decode(*row, scope)) unreadable_row("list", path);
   return &script.scopes.emplace(std::string(path), std::move(scope)).first->second;
 }
 
@@ -60,7 +60,7 @@ void State::each_scope(const Run& run, std::string_view prefix,
                  if (!offer_resident_before(&path)) return false;
                  if (at != resident.end() && at->first == path) return true;  // offered in its turn
                  Scope scope;
-                 PAWL_CHECK(codec::decode(value, scope));
+                 if (!codec::decode(value, scope)) unreadable_row("list", path);
                  return going = visit(scope);
                });
   }

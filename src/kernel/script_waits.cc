@@ -45,10 +45,7 @@ void ScriptFlow::due() {
       }
     } else {
       At at;
-      if (!find(name, at)) {
-        PAWL_CHECK(state_.cold_failed());
-        return;
-      }
+      PAWL_CHECK(find(name, at));
       step_due(at);
     }
     if (frame_.emitted() > 20'000) break;

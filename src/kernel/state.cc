@@ -8,11 +8,6 @@
 namespace pawl {
 namespace {
 
-Error bad_row(std::string_view what, std::string_view key) {
-  return Error{ErrorCode::Corrupt,
-               "the row of " + std::string(what) + " '" + std::string(key) + "' cannot be read"};
-}
-
 ReadyKey ready_key(const Job& job) { return {-job.priority, job.order, job.id}; }
 
 }  // namespace
@@ -23,27 +18,30 @@ State::State(Cold& cold, const StateConfig& config)
 State::~State() = default;
 
 Status State::load() {
+  return reading([&] { load_rows(); });
+}
+
+void State::load_rows() {
   timers_.forget_all();
-  std::optional<Error> bad;
   cold_.scan(Space::Queue, "", "", false, SIZE_MAX,
              [&](std::string_view key, std::string_view value) {
                auto queue = std::make_unique<Queue>(std::string(key), config_.ready_window_max);
-               if (!decode_queue(value, *queue)) bad = bad_row("queue", key);
+               if (!decode_queue(value, *queue)) unreadable_row("queue", key);
                queue->ready.forget_all();
                queues_.emplace(key, std::move(queue));
-               return !bad;
+               return true;
              });
   cold_.scan(Space::Limit, "", "", false, SIZE_MAX,
              [&](std::string_view key, std::string_view value) {
                auto limit = std::make_unique<Limit>();
-               if (!codec::decode(value, *limit)) bad = bad_row("limit", key);
+               if (!codec::decode(value, *limit)) unreadable_row("limit", key);
                limits_.emplace(key, std::move(limit));
-               return !bad;
+               return true;
              });
   cold_.scan(Space::Cron, "", "", false, SIZE_MAX,
              [&](std::string_view key, std::string_view value) {
                auto cron = std::make_unique<Cron>();
-               if (!codec::decode(value, *cron)) bad = bad_row("cron", key);
+               if (!codec::decode(value, *cron)) unreadable_row("cron", key);
                if (cron->next_ms != 0 && !cron->spec.paused)
                  cron_timers_.emplace(cron->next_ms, key);
                if (cron->waiting_ms != 0) {
@@ -52,12 +50,10 @@ Status State::load() {
                  cron_looks_.emplace(key);
                }
                crons_.emplace(key, std::move(cron));
-               return !bad;
+               return true;
              });
-  if (bad) return *bad;
   load_docs(DocKind::RunCount);
   load_docs(DocKind::RunGate);
-  return ok_status();
 }
 
 // All of a kind that is_kept_whole().
@@ -66,7 +62,7 @@ void State::load_docs(DocKind kind) {
   cold_.scan(Space::Doc, low, prefix_end(low), false, SIZE_MAX,
              [&](std::string_view key, std::string_view value) {
                auto doc = std::make_unique<Doc>();
-               PAWL_CHECK(codec::decode(value, *doc));
+               if (!codec::decode(value, *doc)) unreadable_row("document", key);
                doc->doc_kind = kind;
                doc->key = key.substr(1);
                if (kind == DocKind::RunGate) gate_looks_.insert(doc->key);
@@ -89,7 +85,7 @@ Job* State::resident_job(const JobId& id) const {
   if (!row) return nullptr;
   auto job = std::make_unique<Job>();
   std::string queue_name;
-  PAWL_CHECK(decode_job(*row, *job, queue_name));
+  if (!decode_job(*row, *job, queue_name)) unreadable_row("job", id.text());
   job->queue = &need_queue(queue_name);
   load_places(*job);
   Job& resident = jobs_.insert(std::move(job));
@@ -179,7 +175,7 @@ JobId State::each_job(const JobId& from, bool newest_first, size_t scan_max,
                }
                Job job;
                std::string queue_name;
-               PAWL_CHECK(decode_job(value, job, queue_name));
+               if (!decode_job(value, job, queue_name)) unreadable_row("job", id.text());
                job.queue = &need_queue(queue_name);
                return at_end = offer(job);
              });
@@ -245,7 +241,7 @@ Doc* State::resident_doc(DocKind kind, std::string_view key) const {
   auto row = cold_.get(Space::Doc, row_key);
   if (!row) return nullptr;
   auto doc = std::make_unique<Doc>();
-  PAWL_CHECK(codec::decode(*row, *doc));
+  if (!codec::decode(*row, *doc)) unreadable_row("document", row_key);
   doc->doc_kind = kind;
   doc->key = key;
   return docs_.emplace(std::move(row_key), std::move(doc)).first->second.get();

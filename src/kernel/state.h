@@ -108,7 +108,6 @@ class State {
   // The first one whose key is not before `from` and begins with `prefix`; null if there is none.
   const Doc* first_doc(DocKind kind, std::string_view from, std::string_view prefix) const;
   const ScriptDefaults& script_defaults() const { return config_.scripts; }
-  bool cold_failed() const { return cold_.failed(); }
   bool has_room_for_queue() const { return queues_.size() < config_.queues_max; }
   bool has_room_for_limit() const { return limits_.size() < config_.limits_max; }
 
@@ -266,6 +265,7 @@ class State {
   void place(Job& job);
   void wake(Queue& queue);
   Doc* resident_doc(DocKind kind, std::string_view key) const;
+  void load_rows();
   void load_docs(DocKind kind);
   void count_run(const ScriptMoved& event, Stamp stamp);
   void count_at_gate(const std::string& gate, bool one_more, Stamp stamp);

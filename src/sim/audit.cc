@@ -10,7 +10,6 @@ class NothingCold : public Cold {
   std::optional<std::string> get(Space, std::string_view) override { return std::nullopt; }
   void scan(Space, std::string_view, std::string_view, bool, size_t,
             FunctionRef<bool(std::string_view, std::string_view)>) override {}
-  bool failed() const override { return false; }
 };
 
 bool same(const Job& job, const ModelJob& model) {

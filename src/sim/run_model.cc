@@ -53,7 +53,7 @@ size_t RunModel::unfinished() const {
 }
 
 bool RunModel::is_in_place(const ModelRun& run, uint32_t index, const Uuid& child) const {
-  if (!is_callback(index)) return run.filled_by[index] == child;
+  if (!is_callback(index)) return index < run.filled_by.size() && run.filled_by[index] == child;
   return callback_generation(index) == run.generation &&
          run.callback_jobs[static_cast<size_t>(callback_role(index))] == child;
 }
@@ -71,7 +71,7 @@ bool RunModel::is_restarted(const JobParent& parent, const JobId& job) const {
   const ModelRun* run = existing(parent.run);
   bool asked = retried_.count(parent.run) != 0 || taken_up_.count({parent.run, parent.node}) != 0;
   return run != nullptr && asked && !is_callback(parent.node) &&
-         run->children[parent.node] == ChildState::Started && run->filled_by[parent.node] == job;
+         is_in_place(*run, parent.node, job) && run->children[parent.node] == ChildState::Started;
 }
 
 void RunModel::broken(std::string_view checker, const RunId& run, std::string_view what) {

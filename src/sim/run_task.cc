@@ -28,7 +28,10 @@ bool RunTask::perform(Frame& frame) {
 std::optional<Parking> RunTask::run(Frame& frame, bool) {
   if (wants_mark) leave_mark(frame);
   ok = perform(frame);
-  if (const Run* run = frame.state().find_run(id)) generation_ = run->generation;
+  if (const Run* run = frame.state().find_run(id)) {
+    version_ = run->version;
+    generation_ = run->generation;
+  }
   return std::nullopt;
 }
 
@@ -62,7 +65,7 @@ void RunTask::judge_reply() {
     return desk_.verdict.fail(
         "I1 acknowledged",
         std::string(op_name(op)) + " of run " + short_name(JobId(id)) + " is not in the journal");
-  if (run->forgotten) return;
+  if (run->forgotten || run->born > version_) return;  // another one has its id now
   desk_.acknowledged.run_exists(*run);
   if (op == RunOp::Cancel) desk_.acknowledged.run_cancelled(*run, generation_);
   if (op == RunOp::Retry) desk_.acknowledged.run_retried(*run, generation_);

@@ -28,7 +28,8 @@ class RunTask : public SimTask {
  private:
   bool perform(Frame& frame);
 
-  uint32_t generation_ = 0;  // of the run when the decision was done
+  uint64_t version_ = 0;     // of the run when the decision was done
+  uint32_t generation_ = 0;  // and its generation
 };
 
 }  // namespace pawl::sim

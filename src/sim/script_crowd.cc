@@ -221,12 +221,12 @@ void ScriptCrowd::client_acts() {
 StepOutcome ScriptCrowd::draw_outcome(const Work& work, bool calm) {
   StepOutcome outcome;
   const ModelScript* run = world_.model().scripts().find(work.run);
-  if (const uint64_t* seed = run == nullptr ? nullptr : world_.model().scripts().seed_of(*run)) {
+  if (run != nullptr && run->seed) {
     auto asked = run->asked.find(work.step);
     size_t nth = 0;
     for (size_t i = 0; asked != run->asked.end() && i < asked->second.size(); ++i)
       if (asked->second[i] == work.effect) nth = i + 1;
-    return determinate_answer(*seed, work.step, nth);
+    return determinate_answer(*run->seed, work.step, nth);
   }
   outcome.ok = calm || random_.percent(75);
   std::string serial = std::to_string(++serial_);

@@ -85,11 +85,6 @@ size_t ScriptModel::at_work(const std::string* definition) const {
   }));
 }
 
-const uint64_t* ScriptModel::seed_of(const ModelScript& run) const {
-  auto at = seeds_.find(run.text);
-  return at == seeds_.end() ? nullptr : &at->second;
-}
-
 std::shared_ptr<const plan::Script> ScriptModel::compiled(const std::string& canonical) {
   auto at = plans_.find(canonical);
   if (at != plans_.end()) return at->second;
@@ -181,6 +176,7 @@ void ScriptModel::happened(const ScriptCreated& event, const At& at) {
   if (event.source.empty())
     run.text = definitions_[definition_key(event.definition, event.version)];
   run.plan = compiled(run.text);
+  if (auto drawn = seeds_.find(run.text); drawn != seeds_.end()) run.seed = drawn->second;
   if (run.plan == nullptr) return broken("I5 script", event.run, "its definition is not there");
   tell(event.run, "is created, of '" + event.definition + "' " + event.version);
 }
@@ -233,10 +229,9 @@ void ScriptModel::check_end(ModelScript& run, const ScriptMoved& event) {
   run.output = event.output;
   run.phase = ScriptPhase::Over;
   run.timeout_at_ms = 0;
-  const uint64_t* seed = seed_of(run);
-  if (seed == nullptr || run.disturbed || verdict_.failed()) return;
+  if (!run.seed || run.disturbed || verdict_.failed()) return;
   verdict_.reach(Probe::OracleAsked);
-  std::string fault = fault_by_oracle(*seed, run, event.to, event.error);
+  std::string fault = fault_by_oracle(*run.seed, run, event.to, event.error);
   if (!fault.empty()) broken("oracle", id, fault);
 }
 

@@ -74,6 +74,7 @@ struct ModelScript {
   ScriptCreated birth;
   std::shared_ptr<const plan::Script> plan;
   std::string text;
+  std::optional<uint64_t> seed;  // of a determinate one: what its performers answer
   uint64_t born = 0;
   uint64_t version = 0;
   ScriptStatus status = ScriptStatus::Pending;
@@ -149,9 +150,8 @@ class ScriptModel {
     answers_[{run, effect}].push_back(outcome);
   }
   // A definition whose runs end as a plain interpreter says, if nobody disturbs them.
-  // Two seeds may draw the same text; the first one answers for it.
+  // Two seeds may draw the same text; the first one answers for the runs that begin with it.
   void determinate(const std::string& canonical, uint64_t seed) { seeds_.emplace(canonical, seed); }
-  const uint64_t* seed_of(const ModelScript& run) const;
 
   // Nothing that could begin is still waiting for its turn among others. When all is durable.
   void check_gates(uint64_t server_max);

@@ -40,6 +40,7 @@ Status ScriptTask::perform(Frame& frame) {
 std::optional<Parking> ScriptTask::run(Frame& frame, bool) {
   if (wants_mark) leave_mark(frame);
   ok = perform(frame).ok();
+  if (const Run* run = frame.state().find_run(id)) version_ = run->version;
   return std::nullopt;
 }
 
@@ -101,7 +102,7 @@ void ScriptTask::judge_reply() {
     return desk_.verdict.fail(
         "I1 acknowledged",
         std::string(op_name(op)) + " of run " + short_name(JobId(id)) + " is not in the journal");
-  if (run->forgotten) return;
+  if (run->forgotten || run->born > version_) return;  // another one has its id now
   desk_.acknowledged.script_exists(*run);
   if (op == ScriptOp::Cancel && mark() != 0) desk_.acknowledged.script_stopped(*run, retries_);
   if (op == ScriptOp::Signal && !signal.payload.empty() &&

@@ -36,7 +36,8 @@ class ScriptTask : public SimTask {
   Status perform(Frame& frame);
   std::optional<bool> should_succeed() const;
 
-  uint32_t retries_ = 0;  // of the run, when the decision was done, by the model
+  uint64_t version_ = 0;  // of the run when the decision was done
+  uint32_t retries_ = 0;  // the same, by the model
 };
 
 // A performer's answer.

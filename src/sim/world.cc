@@ -111,7 +111,7 @@ void World::tick() {
   store_->watch_reads(true);
   arm_read_trouble();
   int ticks = 1;
-  while (core_->tick() && ticks < kTicksMax && !core_->cold_failed()) ++ticks;
+  while (core_->tick() && ticks < kTicksMax) ++ticks;
   store_->watch_reads(false);
   check_reads();
   if (!verdict_.failed())
@@ -122,7 +122,12 @@ void World::seal(bool idle) {
   if (verdict_.failed()) return;
   PAWL_CHECK(!in_flight_);
   InFlight next;
+  arm_read_trouble();
   next.sealed = core_->seal(idle);
+  if (core_->unreadable()) Core::refuse(next.sealed, *core_->unreadable());
+  const uint64_t life = life_;
+  check_reads();
+  if (verdict_.failed() || life != life_) return;
   spoil(next.sealed.batch);
   for (const TaskPtr& task : next.sealed.tasks)
     static_cast<SimTask&>(*task).needs_record = core_->journal_head();

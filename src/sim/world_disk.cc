@@ -107,7 +107,7 @@ void World::doubt(const SealedBatch& sealed) {
 // A read failed while something was decided: as the engine does, what is in flight is brought to
 // its end, and what was decided since is refused.
 void World::give_up_reading() {
-  const Error error = core_->cold_error();
+  const Error error = *core_->unreadable();
   verdict_.tell(told() + "reading fails: " + error.message);
   if (damage_found(error)) {  // what was decided since, on a hole, is still brought to its end
     SealedBatch open = core_->seal(false);
@@ -130,7 +130,7 @@ void World::give_up_reading() {
 void World::check_reads() {
   if (!on_disk()) return;
   disk_.files->faults().disarm();
-  if (core_->cold_failed()) give_up_reading();
+  if (core_->unreadable()) give_up_reading();
 }
 
 void World::arm_read_trouble() {
@@ -210,7 +210,7 @@ bool World::recovery_fails_on_disk() {
   faults.arm(read ? DiskTrouble::ReadFails : DiskTrouble::Stop, 1 + random_.below(read ? 40 : 12));
   const bool opened = try_open();
   if (verdict_.failed()) return false;
-  if (opened && !faults.stopped() && !core_->cold_failed()) {
+  if (opened && !faults.stopped()) {
     faults.disarm();
     return false;
   }
