@@ -6,6 +6,7 @@
 #include "actions/http_url.h"
 #include "actions/value_text.h"
 #include "base/quote.h"
+#include "base/url.h"
 
 namespace pawl::actions {
 namespace {
@@ -29,7 +30,7 @@ std::string encoded_pairs(const Value::Object& object) {
   std::string out;
   auto add = [&](std::string_view key, const Value& value) {
     if (!out.empty()) out.push_back('&');
-    out += percent_encoded(key) + "=" + percent_encoded(text_of(value));
+    out += percent_encode(key) + "=" + percent_encode(text_of(value));
   };
   for (const auto& [key, value] : object) {
     if (!value.is_array()) {

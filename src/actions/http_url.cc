@@ -110,25 +110,6 @@ bool HttpUrl::same_origin(const HttpUrl& other) const {
   return scheme() == other.scheme() && host() == other.host() && port() == other.port();
 }
 
-std::string percent_encoded(std::string_view text) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
-  static constexpr std::string_view kPlain = "-._~";
-  std::string out;
-  for (char c : text) {
-    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                 kPlain.find(c) != std::string_view::npos;
-    if (plain) {
-      out.push_back(c);
-      continue;
-    }
-    auto byte = static_cast<unsigned char>(c);
-    out.push_back('%');
-    out.push_back(kHex[byte >> 4]);
-    out.push_back(kHex[byte & 15]);
-  }
-  return out;
-}
-
 Status check_url(const std::string& url) {
   PAWL_TRY_DO(HttpUrl::parse(url));
   return ok_status();

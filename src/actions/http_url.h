@@ -42,7 +42,4 @@ class HttpUrl {
   CURLU* handle_;
 };
 
-// Fit for a query value or a form field: everything but letters, digits and "-._~" is encoded.
-std::string percent_encoded(std::string_view text);
-
 }  // namespace pawl::actions

@@ -7,8 +7,8 @@
 #include "api/routes.h"
 #include "api/schedule_body.h"
 #include "api/schedules.h"
+#include "base/url.h"
 #include "expr/json_schema.h"
-#include "http/url.h"
 #include "kernel/script_commands.h"
 #include "kernel/settings.h"
 #include "plan/diagram.h"
@@ -108,7 +108,7 @@ Result<http::Response> put_decided(Frame& frame, StoredDefinition stored, const 
           codec::encoded(stored));
   put_doc(frame, DocKind::Definition, stored.name, stored.version);
   http::Response response = json_response(Surface::V1, 201, put_body(stored, warnings));
-  response.headers.emplace_back("Location", "/v1/definitions/" + http::percent_encode(stored.name));
+  response.headers.emplace_back("Location", "/v1/definitions/" + percent_encode(stored.name));
   return response;
 }
 

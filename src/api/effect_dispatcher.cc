@@ -3,7 +3,8 @@
 #include <chrono>
 #include <filesystem>
 
-#include "api/blotter.h"
+#include "actions/blotter.h"
+#include "actions/receipt.h"
 #include "api/ojs/parse_workflow.h"
 #include "base/log.h"
 #include "kernel/breakers.h"
@@ -159,24 +160,6 @@ class VaultSecrets : public SecretSource {
   mutable std::vector<expr::Secret> opened_;
 };
 
-StepOutcome outcome_of(const actions::ActionOutcome& done, const Blotter& blotter) {
-  StepOutcome outcome;
-  outcome.ok = done.ok;
-  if (done.ok) {
-    Value output = done.output;
-    blotter.value(output);
-    outcome.output = output.json();
-    return outcome;
-  }
-  Value details = done.details;
-  blotter.value(details);
-  outcome.error.code = done.code;
-  outcome.error.message = blotter.text(done.message);
-  if (!details.is_null()) outcome.error.details = details.json();
-  outcome.retryable = done.retryable;
-  return outcome;
-}
-
 }  // namespace
 
 struct EffectDispatcher::Work {
@@ -265,7 +248,7 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
       seen.insert(seen.end(), secrets.opened().begin(), secrets.opened().end());
       work.breaker = actions::breaker_key(work.request.action, work.request.params);
       // The name of a breaker is stored and shown; the first word of a command may hold a secret.
-      if (!seen.empty()) work.breaker = Blotter(seen).text(work.breaker);
+      if (!seen.empty()) work.breaker = actions::Blotter(seen).text(work.breaker);
       Breaker breaker = work.breaker.empty() ? Breaker{} : find_breaker(state, work.breaker);
       work.probe = breaker.open_until_ms != 0;
       if (breaker.open_until_ms > now_ms) {
@@ -348,7 +331,7 @@ void EffectDispatcher::answered(const Key& key, Work& work, const actions::Actio
     handles_.erase(key);
     if (work.probe) probing_.erase(work.breaker);
   }
-  StepOutcome answer = outcome_of(outcome, Blotter(work.request.secrets));
+  StepOutcome answer = actions::receipt_of(outcome, work.request.secrets);
   answer.breaker = work.breaker;
   submit(std::make_shared<Receipt>(*this, key, std::move(answer)));
 }

@@ -1,6 +1,6 @@
 #include "api/router.h"
 
-#include "http/url.h"
+#include "base/url.h"
 
 namespace pawl::api {
 namespace {
@@ -45,7 +45,7 @@ Surface Call::surface() const {
 void Call::fail(const Error& error) { answer(error_response(surface(), error, request.id)); }
 
 std::string Call::query(std::string_view name) const {
-  return http::query_param(request.query, name).value_or("");
+  return query_param(request.query, name).value_or("");
 }
 
 void Router::add(const Route& route) {
@@ -90,7 +90,7 @@ const Route* Router::find(std::string_view method, std::string_view path,
   path_known = node != nullptr;
   if (node == nullptr) return nullptr;
   for (std::string_view segment : segments) {
-    auto decoded = http::percent_decode(segment);
+    auto decoded = percent_decode(segment);
     if (!decoded) return path_known = false, nullptr;
     params.push_back(std::move(*decoded));
   }

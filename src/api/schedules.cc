@@ -8,7 +8,7 @@
 #include "api/routes.h"
 #include "api/schedule_body.h"
 #include "base/quote.h"
-#include "http/url.h"
+#include "base/url.h"
 #include "kernel/cron_jobs.h"
 #include "kernel/script_commands.h"
 
@@ -54,8 +54,8 @@ Result<http::Response> put_decided(Frame& frame, const CronSpec& spec) {
   http::Response response =
       json_response(Surface::V1, created ? 201 : 200, body_of(state, *state.find_cron(spec.name)));
   if (created)
-    response.headers.emplace_back(
-        "Location", "/v1/schedules/" + http::percent_encode(schedule_name(spec.name)));
+    response.headers.emplace_back("Location",
+                                  "/v1/schedules/" + percent_encode(schedule_name(spec.name)));
   return response;
 }
 

@@ -8,7 +8,7 @@
 #include "api/render_script.h"
 #include "api/routes.h"
 #include "base/time.h"
-#include "http/url.h"
+#include "base/url.h"
 #include "kernel/script_commands.h"
 #include "plan/diagram.h"
 
@@ -35,8 +35,7 @@ http::Response run_response(const State& state, const RunId& id, int status) {
   const Run& run = *state.find_run(id);
   http::Response response = json_response(Surface::V1, status, script_run_body(state, run, {}));
   if (status == 201)
-    response.headers.emplace_back("Location",
-                                  "/v1/runs/" + http::percent_encode(workflow_id_text(run)));
+    response.headers.emplace_back("Location", "/v1/runs/" + percent_encode(workflow_id_text(run)));
   return response;
 }
 

@@ -5,8 +5,8 @@
 
 #include "base/quote.h"
 #include "base/time.h"
+#include "base/url.h"
 #include "cli/terminal.h"
-#include "http/url.h"
 
 namespace pawl::cli {
 namespace {
@@ -166,7 +166,7 @@ int64_t member_int(json::View object, std::string_view name) {
 }
 
 std::string path_of(std::string_view before, std::string_view segment, std::string_view after) {
-  return std::string(before) + http::percent_encode(segment) + std::string(after);
+  return std::string(before) + percent_encode(segment) + std::string(after);
 }
 
 Result<int64_t> parse_span(std::string_view text) {
@@ -176,8 +176,7 @@ Result<int64_t> parse_span(std::string_view text) {
 std::string query_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
   std::string query;
   for (const auto& [name, value] : pairs)
-    if (!value.empty())
-      query += (query.empty() ? "?" : "&") + name + "=" + http::percent_encode(value);
+    if (!value.empty()) query += (query.empty() ? "?" : "&") + name + "=" + percent_encode(value);
   return query;
 }
 

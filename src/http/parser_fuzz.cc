@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/url.h"
 #include "http/request_reader.h"
-#include "http/url.h"
 
 namespace {
 
@@ -31,8 +31,8 @@ std::string story(std::string_view bytes, size_t step) {
       const Request request = reader.take_request();
       PAWL_CHECK(request.body.size() <= kLimits.body_bytes_max);
       PAWL_CHECK(request.headers.size() <= kLimits.headers_max);
-      (void)pawl::http::percent_decode(request.path);
-      (void)pawl::http::query_params(request.query);
+      (void)pawl::percent_decode(request.path);
+      (void)pawl::query_params(request.query);
       out.append(request.method).append(" ").append(request.target).append(" ");
       for (const auto& header : request.headers) {
         out.append(header.name).append(":").append(header.value).append("\n");

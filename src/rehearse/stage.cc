@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "actions/pure_actions.h"
+#include "actions/receipt.h"
 #include "kernel/breakers.h"
 #include "rehearse/matcher.h"
 #include "rehearse/stand_in.h"
@@ -34,36 +35,6 @@ StepOutcome failure(std::string code, std::string message, bool retryable) {
   StepOutcome outcome;
   outcome.error = {std::move(code), std::move(message), "", ""};
   outcome.retryable = retryable;
-  return outcome;
-}
-
-Value without_secrets(const Value& value, const std::vector<expr::Secret>& secrets) {
-  if (secrets.empty()) return value;
-  if (value.is_string()) return expr::redact(value.as_string(), secrets);
-  if (value.is_array()) {
-    Value::Array clean;
-    for (const Value& element : value.as_array())
-      clean.push_back(without_secrets(element, secrets));
-    return clean;
-  }
-  if (!value.is_object()) return value;
-  Value::Object clean;
-  for (const Value::Member& member : value.as_object())
-    clean.set(expr::redact(member.key, secrets), without_secrets(member.value, secrets));
-  return clean;
-}
-
-StepOutcome outcome_of(const actions::ActionOutcome& done,
-                       const std::vector<expr::Secret>& secrets) {
-  if (!done.ok) {
-    StepOutcome failed = failure(done.code, expr::redact(done.message, secrets), done.retryable);
-    if (!done.details.is_null())
-      failed.error.details = without_secrets(done.details, secrets).json();
-    return failed;
-  }
-  StepOutcome outcome;
-  outcome.ok = true;
-  outcome.output = without_secrets(done.output, secrets).json();
   return outcome;
 }
 
@@ -213,7 +184,7 @@ void Stage::answer_from_mock(Work& work, Call& call, const Answer& answer) {
   done.message = answer.message;
   done.details = answer.details;
   done.retryable = answer.retryable;
-  StepOutcome outcome = outcome_of(done, work.request.secrets);
+  StepOutcome outcome = actions::receipt_of(done, work.request.secrets);
   outcome.breaker = work.breaker;
   reply(work, outcome, delay_of(work, call, answer));
 }
@@ -242,7 +213,8 @@ bool Stage::answer_for_real(Work& work, const Call& call) {
   request.idempotency_key =
       request.run_id + "/" + request.step_id + "/" + std::to_string(call.attempt);
   request.timeout_ms = work.request.timeout_ms;
-  StepOutcome outcome = outcome_of(pure ? do_pure(request) : real_(request), work.request.secrets);
+  StepOutcome outcome =
+      actions::receipt_of(pure ? do_pure(request) : real_(request), work.request.secrets);
   outcome.breaker = work.breaker;
   reply(work, outcome, 0);
   return true;

@@ -244,6 +244,24 @@ class Server:
                     return int(line.split()[1])
         raise AssertionError(f"no {field} in /proc")
 
+    def raw(self, data, half_close=True):
+        """The statuses of everything that comes back for these bytes until the server closes the connection."""
+        statuses = []
+        with socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE_S) as connection:
+            try:
+                connection.sendall(data)
+                if half_close:
+                    connection.shutdown(socket.SHUT_WR)
+                with connection.makefile("rb") as stream:
+                    while True:
+                        status, closing = read_reply(stream)
+                        if status is not None:
+                            statuses.append(status)
+                        if closing:
+                            return statuses
+            except ConnectionError:
+                return statuses
+
     def log_tail(self, lines=40):
         with open(self._log.name, encoding="utf-8", errors="replace") as log:
             return "".join(collections.deque(log, maxlen=lines))

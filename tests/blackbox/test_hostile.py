@@ -10,7 +10,7 @@ import socket
 import threading
 import unittest
 
-from harness import DEADLINE_S, SANITIZED, Pipeline, Server, encode, join_all, new_id, read_reply, until
+from harness import DEADLINE_S, SANITIZED, Pipeline, Server, encode, join_all, new_id, until
 
 REQUESTS = int(os.environ.get("PAWL_HOSTILE_REQUESTS", "30000"))
 SEED = int(os.environ.get("PAWL_HOSTILE_SEED", "1"))
@@ -160,24 +160,6 @@ class Hostile(unittest.TestCase):
         if not SANITIZED:
             self.assertLess(self.server.rss_kb("VmHWM"), RSS_KB_MAX)
 
-    def raw(self, data, half_close=True):
-        """The statuses of the replies to these bytes until the server closes the connection."""
-        statuses = []
-        with socket.create_connection(("127.0.0.1", self.server.port), timeout=DEADLINE_S) as connection:
-            try:
-                connection.sendall(data)
-                if half_close:
-                    connection.shutdown(socket.SHUT_WR)
-                with connection.makefile("rb") as stream:
-                    while True:
-                        status, closing = read_reply(stream)
-                        if status is not None:
-                            statuses.append(status)
-                        if closing:
-                            return statuses
-            except ConnectionError:
-                return statuses
-
     def test_damaged_requests(self):
         threads = [HostileThread(self.server.port, f"{SEED}/{n}", REQUESTS // CONNECTIONS) for n in range(CONNECTIONS)]
         for thread in threads:
@@ -217,7 +199,7 @@ class Hostile(unittest.TestCase):
             "chunk extension flood": chunked + b"1;" + b"a" * 1_000_000 + b"\r\nx\r\n0\r\n\r\n",
         }.items():
             with self.subTest(name):
-                statuses = self.raw(data)
+                statuses = self.server.raw(data)
                 self.assertTrue(all(400 <= s < 500 or s in (501, 503, 505) for s in statuses), statuses)
         client = self.server.client()
         self.assertEqual(client.fetch(["broken-http"]).body["jobs"], [])
@@ -226,7 +208,7 @@ class Hostile(unittest.TestCase):
     def test_cut_off_requests_do_nothing(self):
         whole = encode("POST", "/ojs/v1/jobs", b'{"type":"a.b","args":[],"options":{"queue":"cut-off"}}')
         for length in range(0, len(whole), 3):
-            statuses = self.raw(whole[:length])
+            statuses = self.server.raw(whole[:length])
             self.assertTrue(all(400 <= s < 500 for s in statuses), (length, statuses))
         client = self.server.client()
         self.assertEqual(client.fetch(["cut-off"]).body["jobs"], [])
@@ -239,11 +221,11 @@ class Hostile(unittest.TestCase):
 
     def test_oversized_bodies_are_refused(self):
         declared = b"POST /ojs/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (1 << 40)
-        self.assertEqual(self.raw(declared + b"[" * 100_000, half_close=False), [413])
+        self.assertEqual(self.server.raw(declared + b"[" * 100_000, half_close=False), [413])
         chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
         head = b"POST /ojs/v1/jobs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
         past_64_mib = chunk * 1025
-        self.assertIn(self.raw(head + past_64_mib, half_close=False), ([413], []))  # [] when the reset overtakes it
+        self.assertIn(self.server.raw(head + past_64_mib, half_close=False), ([413], []))  # [] when the reset overtakes it
 
     def test_long_names_never_reach_a_row(self):
         """A name longer than a row's key may be must be refused at the door: once journaled, it could never be flushed."""

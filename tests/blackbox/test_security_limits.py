@@ -30,24 +30,6 @@ class Raw(unittest.TestCase):
         cls.addClassCleanup(cls.server.close)
         cls.server.start()
 
-    def ask(self, data, half_close=True):
-        """The statuses of everything that came back until the server closed."""
-        statuses = []
-        with socket.create_connection(("127.0.0.1", self.server.port), timeout=DEADLINE_S) as connection:
-            try:
-                connection.sendall(data)
-                if half_close:
-                    connection.shutdown(socket.SHUT_WR)
-                with connection.makefile("rb") as stream:
-                    while True:
-                        status, closing = read_reply(stream)
-                        if status is not None:
-                            statuses.append(status)
-                        if closing:
-                            return statuses
-            except ConnectionError:
-                return statuses
-
 
 class Smuggling(Raw):
     def tearDown(self):
@@ -99,7 +81,7 @@ class Smuggling(Raw):
     def test_heads_that_can_be_read_in_two_ways(self):
         for name, (head, rest) in self.REFUSED.items():
             with self.subTest(name):
-                statuses = self.ask(POST + head + b"\r\n" + rest)
+                statuses = self.server.raw(POST + head + b"\r\n" + rest)
                 self.assertTrue(len(statuses) == 1 and statuses[0] in (400, 413, 501), statuses)
 
     CHUNKED = {
@@ -115,7 +97,7 @@ class Smuggling(Raw):
     def test_chunks_that_can_be_read_in_two_ways(self):
         for name, body in self.CHUNKED.items():
             with self.subTest(name):
-                statuses = self.ask(POST + b"Transfer-Encoding: chunked\r\n\r\n" + body + HIDDEN)
+                statuses = self.server.raw(POST + b"Transfer-Encoding: chunked\r\n\r\n" + body + HIDDEN)
                 self.assertEqual(statuses, [400], name)
 
     def test_request_lines(self):
@@ -128,7 +110,7 @@ class Smuggling(Raw):
                            "empty lines": b"\r\n\r\n\r\n" + GET + b"\r\n", "blank first": b" GET /health HTTP/1.1\r\nHost: x\r\n\r\n",
                            "a head of a head": b"GET /health HTTP/1.1\r\nHost: x\r\n\x00\r\n\r\n"}.items():
             with self.subTest(name):
-                statuses = self.ask(line + HIDDEN)
+                statuses = self.server.raw(line + HIDDEN)
                 self.assertTrue(len(statuses) == 1 and statuses[0] in (400, 505), statuses)
 
     def test_what_is_clear_is_taken_as_it_is(self):
@@ -139,11 +121,11 @@ class Smuggling(Raw):
                            "absolute form": b"GET http://x/health HTTP/1.1\r\nHost: x\r\n\r\n", "one empty line before": b"\r\n" + GET + b"\r\n",
                            "body of a GET": GET + b"Content-Length: %d\r\n\r\n" % len(HIDDEN) + HIDDEN}.items():
             with self.subTest(name):
-                self.assertEqual(self.ask(data + GET + b"\r\n"), [200, 200])
+                self.assertEqual(self.server.raw(data + GET + b"\r\n"), [200, 200])
 
     def test_a_refusal_ends_the_connection(self):
         for head in (b"Content-Length: 5x\r\n", b"X-A b\r\n"):
-            self.assertEqual(len(self.ask(GET + b"\r\n" + POST + head + b"\r\n" + HIDDEN * 3)), 2)
+            self.assertEqual(len(self.server.raw(GET + b"\r\n" + POST + head + b"\r\n" + HIDDEN * 3)), 2)
 
 
 class Limits(Raw):
@@ -167,12 +149,12 @@ class Limits(Raw):
              post + coded + b"Content-Length: %d\r\n\r\n" % len(bomb) + bomb, 413),
         ):
             with self.subTest(name):
-                self.assertEqual(self.ask(fine), [200])
-                self.assertEqual(self.ask(too_much), [status])
+                self.assertEqual(self.server.raw(fine), [200])
+                self.assertEqual(self.server.raw(too_much), [status])
 
     def test_one_byte_chunks_are_only_slow(self):
         data = GET + b"Transfer-Encoding: chunked\r\n\r\n" + chunk(b" ") * 60_000 + b"0\r\n\r\n"
-        self.assertEqual(self.ask(data), [200])
+        self.assertEqual(self.server.raw(data), [200])
 
     def test_promises_of_large_bodies_cost_nothing(self):
         """Forty clients that announce the largest body and send none of it."""
@@ -183,7 +165,7 @@ class Limits(Raw):
                 connection = socket.create_connection(("127.0.0.1", self.server.port), timeout=DEADLINE_S)
                 waiting.append(connection)
                 connection.sendall(POST + b"Content-Length: 65536\r\n\r\n[")
-            self.assertEqual(self.ask(GET + b"\r\n"), [200])
+            self.assertEqual(self.server.raw(GET + b"\r\n"), [200])
             if not SANITIZED:
                 self.assertLess(self.server.rss_kb() - before, 40_000)
         finally:
@@ -203,7 +185,7 @@ class Limits(Raw):
         body = json.dumps({"queues": ["never"], "wait_ms": 60000}).encode()
         with socket.create_connection(("127.0.0.1", self.server.port), timeout=DEADLINE_S) as connection:
             connection.sendall(encode("POST", "/ojs/v1/workers/fetch", body) * 200)
-            self.assertEqual(self.ask(GET + b"\r\n"), [200])
+            self.assertEqual(self.server.raw(GET + b"\r\n"), [200])
 
     def test_connections_beyond_the_limit_are_told(self):
         held = []
@@ -226,7 +208,7 @@ class Limits(Raw):
 
     def server_answers(self):
         while True:  # the closed ones are counted until the server has seen it
-            if self.ask(GET + b"\r\n") == [200]:
+            if self.server.raw(GET + b"\r\n") == [200]:
                 return
 
 

@@ -4,7 +4,7 @@
 #include "api/ojs/parse_workflow.h"
 #include "api/ojs/render_workflow.h"
 #include "api/routes.h"
-#include "http/url.h"
+#include "base/url.h"
 #include "kernel/run_flow.h"
 
 namespace pawl::api {
@@ -28,8 +28,8 @@ void create(App& app, Call&& call) {
         app.metrics().jobs_pushed.fetch_add(run.job_count, std::memory_order_relaxed);
         http::Response response =
             json_response(Surface::Ojs, 201, workflow_body(frame.state(), run, {}));
-        response.headers.emplace_back(
-            "Location", "/ojs/v1/workflows/" + http::percent_encode(workflow_id_text(run)));
+        response.headers.emplace_back("Location",
+                                      "/ojs/v1/workflows/" + percent_encode(workflow_id_text(run)));
         return response;
       });
 }

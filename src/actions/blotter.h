@@ -17,7 +17,7 @@
 #include "base/value.h"
 #include "expr/template.h"
 
-namespace pawl::api {
+namespace pawl::actions {
 
 class Blotter {
  public:
@@ -39,4 +39,4 @@ class Blotter {
   std::vector<std::string> numbers_;
 };
 
-}  // namespace pawl::api
+}  // namespace pawl::actions

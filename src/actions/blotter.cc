@@ -1,12 +1,12 @@
-#include "api/blotter.h"
+#include "actions/blotter.h"
 
 #include <algorithm>
 
 #include "actions/value_text.h"
 #include "base/json_writer.h"
-#include "http/url.h"
+#include "base/url.h"
 
-namespace pawl::api {
+namespace pawl::actions {
 namespace {
 
 constexpr size_t kLineBytesMin = 8;  // "-----" and single brackets are no secrets
@@ -85,7 +85,7 @@ void Blotter::add_secret(std::string_view secret) {
   add_spelling(in_json(core), kSecretBytesMin);
   add_spelling(in_case(core, 'A', 'a'), kSpellingBytesMin);  // as a host name is written
   add_spelling(in_case(core, 'a', 'A'), kSpellingBytesMin);
-  add_spelling(http::percent_encode(core), kSecretBytesMin);
+  add_spelling(percent_encode(core), kSecretBytesMin);
   add_spelling(in_hex(core, "0123456789abcdef"), kSpellingBytesMin);
   add_spelling(in_hex(core, "0123456789ABCDEF"), kSpellingBytesMin);
   for (size_t before = 0; before < 3; ++before) {
@@ -120,4 +120,4 @@ void Blotter::value(Value& value) const {
   }
 }
 
-}  // namespace pawl::api
+}  // namespace pawl::actions

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace pawl::http {
+namespace pawl {
 
 // Nothing if a '%' is not followed by two hex digits, or if the result would hold a NUL.
 std::optional<std::string> percent_decode(std::string_view text);
@@ -23,4 +23,4 @@ std::optional<std::string> query_param(std::string_view query, std::string_view 
 std::optional<std::vector<std::pair<std::string, std::string>>> query_params(
     std::string_view query);
 
-}  // namespace pawl::http
+}  // namespace pawl

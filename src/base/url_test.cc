@@ -1,8 +1,8 @@
-#include "http/url.h"
+#include "base/url.h"
 
 #include <gtest/gtest.h>
 
-namespace pawl::http {
+namespace pawl {
 namespace {
 
 TEST(Url, DecodesOnlyWhatIsWellFormed) {
@@ -40,4 +40,4 @@ TEST(Url, ListsQueryParametersInOrder) {
 }
 
 }  // namespace
-}  // namespace pawl::http
+}  // namespace pawl

@@ -1,10 +1,10 @@
-#include "api/blotter.h"
+#include "actions/blotter.h"
 
 #include <gtest/gtest.h>
 
 #include "actions/value_text.h"
 
-namespace pawl::api {
+namespace pawl::actions {
 namespace {
 
 Blotter of(const std::vector<std::string>& texts) {
@@ -67,4 +67,4 @@ TEST(Blotter, ShortSecretsAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace pawl::api
+}  // namespace pawl::actions

@@ -1,6 +1,6 @@
-#include "http/url.h"
+#include "base/url.h"
 
-namespace pawl::http {
+namespace pawl {
 namespace {
 
 int hex_digit(char c) {
@@ -87,4 +87,4 @@ std::optional<std::vector<std::pair<std::string, std::string>>> query_params(
   return pairs;
 }
 
-}  // namespace pawl::http
+}  // namespace pawl

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/blotter.h"
+#include "actions/blotter.h"
 #include "base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -15,9 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (cut == std::string_view::npos || cut > 200) return 0;
   const std::string secret(all.substr(0, cut));
   const std::string_view text = all.substr(cut + 1);
-  const api::Blotter blotter({{"$", secret}});
+  const actions::Blotter blotter({{"$", secret}});
   const std::string left = blotter.text(text);
-  if (secret.size() < api::Blotter::kSecretBytesMin || secret.find('*') != std::string::npos)
+  if (secret.size() < actions::Blotter::kSecretBytesMin || secret.find('*') != std::string::npos)
     return 0;
   PAWL_CHECK(left.find(secret) == std::string::npos);
   Result<Value> value = Value::parse(text);
