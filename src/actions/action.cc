@@ -26,6 +26,7 @@ ActionPolicy ActionPolicy::local() {
   policy.fs.confined = false;
   policy.shell.enabled = true;
   policy.shell.environment = {"*"};
+  policy.shell.limits = ProcessLimits::none();
   return policy;
 }
 

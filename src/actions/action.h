@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "actions/process_limits.h"
 #include "base/result.h"
 #include "base/value.h"
 
@@ -77,6 +78,7 @@ struct ShellPolicy {
   std::vector<std::string> allow;  // commands; empty = any, once enabled
   // Names passed on from the server's environment; "*" = all. Never the server's own (PAWL_…).
   std::vector<std::string> environment;
+  ProcessLimits limits;
 };
 
 struct ActionPolicy {

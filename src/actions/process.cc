@@ -3,17 +3,17 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 
+#include "actions/death_watch.h"
 #include "actions/file_handle.h"
-#include "base/quote.h"
+#include "actions/spawn.h"
 
 namespace pawl::actions {
 namespace {
@@ -71,74 +71,6 @@ class PipeSignalHeld {
   sigset_t before_;
 };
 
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
-Error spawn_error(int number, const std::string& program) {
-  std::string message = quoted(program) + ": " + std::generic_category().message(number);
-  switch (number) {
-    case ENOENT:
-    case ENOTDIR:
-      return Error{ErrorCode::NotFound, message};
-    case EACCES:
-    case EPERM:
-      return Error{ErrorCode::Forbidden, message};
-    case E2BIG:
-    case ENOEXEC:
-    case EISDIR:
-    case ELOOP:
-    case ENAMETOOLONG:
-      return Error{ErrorCode::InvalidContent, message};
-    default:
-      return Error{ErrorCode::Unavailable, message};
-  }
-}
-
-class SpawnPlan {
- public:
-  SpawnPlan() {
-    posix_spawn_file_actions_init(&files_);
-    posix_spawnattr_init(&attributes_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&files_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-
-  Result<pid_t> spawn(const ProcessSpec& spec, int input, int output, int errors) {
-    posix_spawn_file_actions_adddup2(&files_, input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files_, output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&files_, errors, STDERR_FILENO);
-    // Whatever the server holds open without close-on-exec stays the server's.
-    posix_spawn_file_actions_addclosefrom_np(&files_, kFirstFreeDescriptor);
-    if (!spec.directory.empty())
-      posix_spawn_file_actions_addchdir_np(&files_, spec.directory.c_str());
-    sigset_t all, none;
-    sigfillset(&all);
-    sigemptyset(&none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    pid_t pid = 0;
-    int failed = ::posix_spawn(&pid, spec.program.c_str(), &files_, &attributes_,
-                               pointers(spec.arguments).data(), pointers(spec.environment).data());
-    if (failed != 0) return spawn_error(failed, spec.program);
-    return pid;
-  }
-
- private:
-  posix_spawn_file_actions_t files_;
-  posix_spawnattr_t attributes_;
-};
-
 // The running process and what was said so far.
 class Watch {
  public:
@@ -159,10 +91,8 @@ class Watch {
     while (running) running = step();
     // While the first process is not reaped its number, which is the group's, is not given away.
     ::kill(-pid_, SIGKILL);
-    siginfo_t info{};
-    while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 && errno == EINTR) {
-    }
-    end_.exit_code = info.si_code == CLD_EXITED ? info.si_status : -1;
+    DeathWatch::of_this_process().ended(pid_);
+    reap();
     // What it wrote before it ended lies in the pipes.
     if (end_.why == ProcessEnd::Why::Exited || end_.why == ProcessEnd::Why::KilledByTime) {
       drain(output_, end_.output);
@@ -187,6 +117,18 @@ class Watch {
     if (polled[3].revents != 0) drain(errors_, end_.errors);
     if (end_.why == ProcessEnd::Why::SaidTooMuch) return false;
     return polled[0].revents == 0;
+  }
+
+  void reap() {
+    siginfo_t info{};
+    rusage used{};
+    while (::syscall(SYS_waitid, P_PID, pid_, &info, WEXITED, &used) != 0 && errno == EINTR) {
+    }
+    bool exited = info.si_code == CLD_EXITED;
+    end_.exit_code = exited ? info.si_status : -1;
+    end_.signal = exited ? 0 : info.si_status;
+    end_.cpu_ms = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+                  (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
   }
 
   bool over(ProcessEnd::Why why) {
@@ -249,9 +191,7 @@ Result<ProcessEnd> run_process(const ProcessSpec& spec, StopSignal& stop) {
   PAWL_TRY(Pipe output, make_pipe(true));
   PAWL_TRY(Pipe errors, make_pipe(true));
   if (stop.descriptor() < 0) return Error{ErrorCode::Unavailable, "too many open files"};
-  SpawnPlan plan;
-  PAWL_TRY(pid_t pid,
-           plan.spawn(spec, input.theirs.get(), output.theirs.get(), errors.theirs.get()));
+  PAWL_TRY(pid_t pid, spawn(spec, input.theirs.get(), output.theirs.get(), errors.theirs.get()));
   input.theirs.reset();
   output.theirs.reset();
   errors.theirs.reset();

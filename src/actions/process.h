@@ -2,13 +2,15 @@
 //
 // However it ends, nothing of its group is left running: the group is killed when the time is up,
 // when it is stopped, when it says too much, and when its first process has exited. Only what left
-// the group on purpose (setsid) lives on, and is not waited for. Blocks; any thread.
+// the group on purpose (setsid) lives on, and is not waited for. When this process is killed, the
+// group dies with it (death_watch.h). Blocks; any thread.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "actions/process_limits.h"
 #include "actions/stop_signal.h"
 #include "base/result.h"
 
@@ -22,12 +24,15 @@ struct ProcessSpec {
   std::string input;                     // of its standard input
   size_t output_bytes_max = 10u << 20;   // of each stream
   int64_t kill_after_ms = 0;             // 0 = only the stop signal ends it
+  ProcessLimits limits;
 };
 
 struct ProcessEnd {
   enum class Why { Exited, KilledByTime, Stopped, SaidTooMuch };
   Why why = Why::Exited;
-  int exit_code = 0;  // -1 if a signal ended it
+  int exit_code = 0;   // -1 if a signal ended it
+  int signal = 0;      // which
+  int64_t cpu_ms = 0;  // processor time of it and of the children it waited for
   std::string output;
   std::string errors;
 };

@@ -1,5 +1,6 @@
 #include "actions/shell_action.h"
 
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -179,11 +180,30 @@ Result<ProcessSpec> spec_of(const ActionRequest& request, const ActionPolicy& po
     spec.environment.push_back(name + "=" + value);
   spec.input = string_param(params, "stdin");
   spec.output_bytes_max = policy.output_bytes_max;
+  spec.limits = policy.shell.limits;
   // The step's own time is the stop signal's, and a failure; this one is the command's, and part of
   // its result.
   PAWL_TRY(spec.kill_after_ms,
            duration_param(params, "timeout", request.timeout_ms > 0 ? 0 : kTimeoutMs));
   return spec;
+}
+
+// Why the command could not go on, if it was a limit of the server's that says so; else "". Memory,
+// files and processes that it does not get are errors it tells of itself.
+std::string struck_limit(const ProcessEnd& end, const ProcessLimits& limits, bool shell) {
+  if (end.why != ProcessEnd::Why::Exited) return "";
+  // A shell tells in this way how what it ran came to its end.
+  int signal = shell && end.exit_code > 128 ? end.exit_code - 128 : end.signal;
+  // Who ignores the first signal gets the one that nobody can. Half: the kernel's two ways to count
+  // do not agree to the tick, and an exit code of 152 may have another meaning.
+  bool worked = limits.cpu_s != 0 && static_cast<uint64_t>(end.cpu_ms) >= limits.cpu_s * 500;
+  if ((signal == SIGXCPU || signal == SIGKILL) && worked)
+    return "the command used its " + std::to_string(limits.cpu_s) +
+           " s of processor time (actions.shell.cpu)";
+  if (signal == SIGXFSZ && limits.file_bytes != 0)
+    return "the command wrote a file past " + std::to_string(limits.file_bytes) +
+           " bytes (actions.shell.file_size)";
+  return "";
 }
 
 ActionOutcome spawn_failure(const Error& error) {
@@ -225,6 +245,10 @@ ActionOutcome run_shell_action(const ActionRequest& request, const ActionPolicy&
     case ProcessEnd::Why::KilledByTime:
       break;
   }
+  if (std::string limit =
+          struck_limit(*end, spec->limits, bool_param(request.params, "shell", false));
+      !limit.empty())
+    return ActionOutcome::failure("NON_RETRYABLE", std::move(limit), false);
   auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - started);
   return ActionOutcome::success(output_of(std::move(end).value(), duration.count()));

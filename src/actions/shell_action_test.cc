@@ -201,6 +201,45 @@ TEST_F(ShellAction, CancellingKillsTheWholeGroup) {
   EXPECT_TRUE(is_gone("child"));
 }
 
+TEST_F(ShellAction, ALimitThatStrikesIsNamed) {
+  auto failed = [&](const std::string& line, bool shell = true) {
+    ActionOutcome outcome =
+        shell ? act(Value::Object{{"command", line}, {"shell", true}})
+              : act(Value::Object{{"command", "sh"}, {"args", Value::Array{"-c", line}}});
+    return outcome.ok ? outcome.output.json() : outcome.code + ": " + outcome.message;
+  };
+  policy_.shell.limits.file_bytes = 4096;
+  const std::string too_large =
+      "NON_RETRYABLE: the command wrote a file past 4096 bytes (actions.shell.file_size)";
+  EXPECT_EQ(failed("head -c 5000 /dev/zero > large"), too_large);
+  EXPECT_EQ(failed("exec head -c 5000 /dev/zero > large", false), too_large);
+  EXPECT_EQ(said("head -c 4096 /dev/zero > fits; head -c 9000 /dev/zero | wc -c | tr -d ' '"),
+            "9000\n");  // pipes are no files
+  policy_.shell.limits.cpu_s = 1;
+  const std::string too_long =
+      "NON_RETRYABLE: the command used its 1 s of processor time (actions.shell.cpu)";
+  EXPECT_EQ(failed("while :; do :; done", false), too_long);
+  EXPECT_EQ(failed("sh -c 'while :; do :; done'; exit $?"), too_long);
+  // Who ignores the signal is killed.
+  EXPECT_EQ(failed("trap '' XCPU; while :; do :; done", false), too_long);
+  // Another meaning of the same code.
+  EXPECT_EQ(act(R"({"command":"exit 152","shell":true})").output.find("exit_code")->as_int(), 152);
+}
+
+// What the kernel refuses, the program itself must cope with and tell.
+TEST_F(ShellAction, LimitsReachTheCommandAndItsChildren) {
+  policy_.shell.limits = {1ull << 30, 77, 4096 * 1024, 55, 0};
+  EXPECT_EQ(said("ulimit -v; ulimit -St; ulimit -Ht; ulimit -f; ulimit -n; ulimit -c"),
+            "1048576\n77\n79\n8192\n55\n0\n");
+  EXPECT_EQ(said("sh -c 'ulimit -n 56' 2>/dev/null || echo no"), "no\n");
+  policy_.shell.limits.memory_bytes = 64u << 20;
+  EXPECT_EQ(said("head -c 1 /dev/zero | tr '\\0' x"), "x");
+  EXPECT_EQ(said("dd if=/dev/zero of=/dev/null bs=256M count=1 2>/dev/null || echo no"), "no\n");
+  policy_.shell.limits = ProcessLimits::none();
+  EXPECT_EQ(said("ulimit -c"), "0\n");
+  EXPECT_EQ(said("dd if=/dev/zero of=/dev/null bs=256M count=1 2>/dev/null || echo no"), "");
+}
+
 TEST_F(ShellAction, NothingOutlivesTheCommand) {
   EXPECT_EQ(said("sleep 600 & echo $! > child; echo done"), "done\n");
   EXPECT_TRUE(is_gone("child"));

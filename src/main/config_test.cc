@@ -98,6 +98,8 @@ TEST(Config, EverySettingReachesItsPlace) {
       "deny_hosts: [c]\n"
       "  fs:\n    writable: [/w]\n    read_only: [/r]\n    deny: [/d]\n"
       "  shell:\n    enabled: true\n    allow: [ls]\n    environment: [HOME]\n"
+      "    memory: 32MiB\n    cpu: 1500ms\n    file_size: 7MB\n    open_files: 18\n    "
+      "processes: 19\n"
       "workflow:\n  max_concurrent: 17\n  on_limit: reject\nexecution:\n  parallel_steps: false\n"
       "  step_timeout: 5m\nretry:\n  default_max_attempts: 4\n  default_backoff: 1.5\n"
       "  default_initial_delay: 250ms\n";
@@ -130,6 +132,12 @@ TEST(Config, EverySettingReachesItsPlace) {
   EXPECT_EQ(o.actions.fs.deny, std::vector<std::string>{"/d"});
   EXPECT_EQ(o.actions.shell.allow, std::vector<std::string>{"ls"});
   EXPECT_EQ(o.actions.shell.environment, std::vector<std::string>{"HOME"});
+  const actions::ProcessLimits& limits = o.actions.shell.limits;
+  EXPECT_EQ(limits.memory_bytes, 32u << 20);
+  EXPECT_EQ(limits.cpu_s, 2u);
+  EXPECT_EQ(limits.file_bytes, 7u << 20);
+  EXPECT_EQ(limits.open_files, 18u);
+  EXPECT_EQ(limits.processes, 19u);
   const ScriptDefaults& scripts = o.engine.core.state.scripts;
   EXPECT_EQ(scripts.max_concurrent, 17u);
   EXPECT_TRUE(scripts.reject_at_limit && !scripts.parallel_steps);

@@ -78,6 +78,18 @@ Result<uint32_t> factor_milli(const std::string& text) {
   return static_cast<uint32_t>(value * 1000.0 + 0.5);
 }
 
+// 0 is no bound; below `least` no program could begin.
+Result<uint64_t> bytes_or_none(const std::string& text, uint64_t least, uint64_t most) {
+  if (text == "0") return 0;
+  return bytes(text, least, most);
+}
+
+// Whole ones, rounded up; 0 is no bound.
+Result<uint64_t> whole_seconds(const std::string& text) {
+  PAWL_TRY(int64_t ms, seconds(text));
+  return static_cast<uint64_t>((ms + 999) / 1000);
+}
+
 // The rows differ in where the value goes; these give them one shape.
 #define PAWL_INTO(parse, place, type)                      \
   [](ServeOptions& o, const std::string& text) -> Status { \
@@ -189,6 +201,19 @@ std::vector<Setting> permissions() {
        PAWL_ADD_TO(actions.shell.allow), true},
       {"actions.shell.environment", "NAME", "a variable that commands inherit; repeatable",
        PAWL_ADD_TO(actions.shell.environment), true},
+      {"actions.shell.memory", "SIZE", "address space of a command's process; 0 = no bound (4GiB)",
+       PAWL_INTO(bytes_or_none(text, 16u << 20, 1ull << 50), actions.shell.limits.memory_bytes,
+                 uint64_t)},
+      {"actions.shell.cpu", "DURATION", "processor time of one; 0 = no bound (1h)",
+       PAWL_INTO(whole_seconds(text), actions.shell.limits.cpu_s, uint64_t)},
+      {"actions.shell.file_size", "SIZE", "largest file that one writes; 0 = no bound (1GiB)",
+       PAWL_INTO(bytes_or_none(text, 1, 1ull << 50), actions.shell.limits.file_bytes, uint64_t)},
+      {"actions.shell.open_files", "N", "files that one holds open; 0 = the server's bound (1024)",
+       PAWL_INTO(number(text, 0, 1'000'000), actions.shell.limits.open_files, uint64_t)},
+      {"actions.shell.processes", "N",
+       "processes and threads of the server's user, all counted, from where on a command gets no "
+       "more; 0 = no bound (0)",
+       PAWL_INTO(number(text, 0, 10'000'000), actions.shell.limits.processes, uint64_t)},
       {"actions.threads", "N", "threads that file and shell actions share (8)",
        PAWL_INTO(number(text, 1, 256), action_threads, uint32_t)},
   };
