@@ -1,7 +1,6 @@
 #include "api/effect_dispatcher.h"
 
 #include <chrono>
-#include <filesystem>
 
 #include "actions/blotter.h"
 #include "actions/receipt.h"
@@ -189,8 +188,8 @@ class EffectDispatcher::Prepared : public PreparedEffects {
 };
 
 EffectDispatcher::EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault,
-                                   std::string work_root, Clock& clock)
-    : runner_(runner), vault_(vault), work_root_(std::move(work_root)), clock_(clock) {
+                                   WorkRoot work_root, Clock& clock)
+    : runner_(runner), vault_(vault), directories_(std::move(work_root)), clock_(clock) {
   backlog_thread_ = std::thread([this] { run_backlog(); });
 }
 
@@ -205,9 +204,11 @@ void EffectDispatcher::attach(Engine& engine) {
     engine_ = &engine;
   }
   wakes_.notify_all();
+  directories_.attach(engine);
 }
 
 void EffectDispatcher::stop() {
+  directories_.stop();
   {
     std::lock_guard lock(mutex_);
     stopped_ = true;
@@ -313,7 +314,7 @@ void EffectDispatcher::start_action(Work&& given) {
   request.step_id = work->request.step;
   request.idempotency_key = idempotency_key(work->request);
   request.timeout_ms = work->request.timeout_ms;
-  request.work_directory = work_directory(request.run_id, request.name);
+  request.work_directory = work_directory(key.first, request.name);
   // The action may be done before start() returns: a handle is only kept for one that is not.
   auto done = std::make_shared<std::atomic<bool>>(false);
   uint64_t handle =
@@ -389,15 +390,10 @@ void EffectDispatcher::run_backlog() {
   }
 }
 
-std::string EffectDispatcher::work_directory(const std::string& run, const std::string& action) {
+std::string EffectDispatcher::work_directory(const RunId& run, const std::string& action) {
   bool needs = action.rfind("fs.", 0) == 0 || action.rfind("shell.", 0) == 0;
-  if (!needs || work_root_.empty()) return work_root_;
-  std::filesystem::path path = std::filesystem::path(work_root_) / run;
-  std::error_code failed;
-  std::filesystem::create_directories(path, failed);
-  if (failed)
-    log::error("no work directory", {{"path", path.string()}, {"error", failed.message()}});
-  return path.string();
+  if (!needs || directories_.root().empty()) return directories_.root();
+  return directories_.open(run);
 }
 
 }  // namespace pawl::api

@@ -21,6 +21,7 @@
 
 #include "actions/action.h"
 #include "actions/vault.h"
+#include "api/work_directories.h"
 #include "engine/engine.h"
 #include "kernel/script_commands.h"
 
@@ -28,9 +29,9 @@ namespace pawl::api {
 
 class EffectDispatcher : public EffectSink {
  public:
-  // `work_root`: where runs get a directory each for their files; "" = the process's own.
-  EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault,
-                   std::string work_root, Clock& clock);
+  // `work_root`: where runs get a directory each for their files.
+  EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault, WorkRoot work_root,
+                   Clock& clock);
   ~EffectDispatcher() override;
 
   // What was asked for before the engine was there is done now.
@@ -56,11 +57,11 @@ class EffectDispatcher : public EffectSink {
   void settled(const Key& key);
   void refused(TaskPtr answer, const Error& error);
   void run_backlog();
-  std::string work_directory(const std::string& run, const std::string& action);
+  std::string work_directory(const RunId& run, const std::string& action);
 
   actions::ActionRunner& runner_;
   const actions::Vault* vault_;
-  std::string work_root_;
+  WorkDirectories directories_;
   Clock& clock_;
 
   std::mutex mutex_;

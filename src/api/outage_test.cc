@@ -62,7 +62,7 @@ TEST(Outage, AnActionAtWorkIsDoneOnce) {
                           return outcome;
                         })
                   .ok());
-  EffectDispatcher effects(*runner, nullptr, "", clock);
+  EffectDispatcher effects(*runner, nullptr, WorkRoot{}, clock);
   AppConfig config;
   config.action_names = {"test.hold"};
   {

@@ -61,10 +61,8 @@ Status Runtime::open_parts() {
     PAWL_TRY_DO(open_disk());
   }
   records_found_ = store_->journal_last();
-  std::filesystem::path root = setup_.data_dir;
-  if (root.empty()) root = std::filesystem::temp_directory_path();
-  effects_ = std::make_unique<api::EffectDispatcher>(
-      *runner_, vault_.get(), std::filesystem::absolute(root / "work").string(), clock_);
+  effects_ = std::make_unique<api::EffectDispatcher>(*runner_, vault_.get(),
+                                                     api::WorkRoot::in(setup_.data_dir), clock_);
   EngineConfig config;
   config.core.effects = effects_.get();
   PAWL_TRY(engine_, Engine::start(*store_, config, clock_, random_));

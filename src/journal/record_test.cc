@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "journal/peek.h"
+
 namespace pawl {
 namespace {
 
@@ -47,6 +49,17 @@ TEST(Record, ReadsBackWhatWasWritten) {
   ASSERT_TRUE(codec::decode((*events)[0].bytes, read));
   EXPECT_EQ(codec::encoded(read), codec::encoded(leased()));
   EXPECT_EQ(read.worker, "w1");
+}
+
+// Told without reading it all, and no reading past the end whatever the bytes are.
+TEST(Record, AGlanceTellsWhichKindsItHolds) {
+  std::string record = two_frames(7);
+  EXPECT_TRUE(journal::holds(record, EventType::JobLeased));
+  EXPECT_TRUE(journal::holds(record, EventType::DocDeleted));
+  EXPECT_TRUE(journal::holds(record, EventType::CronDeleted));
+  EXPECT_FALSE(journal::holds(record, EventType::RunForgotten));
+  for (size_t size = 0; size < record.size(); ++size)
+    EXPECT_FALSE(journal::holds(record.substr(0, size), EventType::RunForgotten)) << size;
 }
 
 // One flipped bit anywhere is noticed, never misread.

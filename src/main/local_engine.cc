@@ -42,8 +42,8 @@ Result<std::unique_ptr<LocalEngine>> LocalEngine::start(const LocalOptions& opti
   local->runner_ = std::make_unique<actions::ActionRunner>(
       options.confined ? actions::ActionPolicy{} : actions::ActionPolicy::local(), kActionThreads);
   local->effects_ = std::make_unique<api::EffectDispatcher>(
-      *local->runner_, local->vault_.get(), options.confined ? local->directory_ + "/work" : "",
-      local->clock_);
+      *local->runner_, local->vault_.get(),
+      api::WorkRoot{options.confined ? local->directory_ + "/work" : ""}, local->clock_);
   EngineConfig config;
   config.core.effects = local->effects_.get();
   PAWL_TRY(local->engine_, Engine::start(*local->store_, config, local->clock_, local->random_));

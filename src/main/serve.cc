@@ -54,12 +54,6 @@ void wipe_environment() {
   }
 }
 
-std::string work_root(const ServeOptions& options) {
-  std::filesystem::path root = options.store == "memory" ? std::filesystem::temp_directory_path()
-                                                         : std::filesystem::path(options.data_dir);
-  return std::filesystem::absolute(root / "work").string();
-}
-
 Status split_listen(const std::string& listen, http::ServerConfig& http) {
   size_t colon = listen.rfind(':');
   if (colon == std::string::npos)
@@ -142,7 +136,8 @@ int serve(const ServeOptions& given) {
   wipe_environment();
   auto runner = std::make_unique<actions::ActionRunner>(options.actions, options.action_threads);
   const actions::Vault* keeper = vault->has_value() ? &**vault : nullptr;
-  api::EffectDispatcher effects(*runner, keeper, work_root(options), clock);
+  api::EffectDispatcher effects(
+      *runner, keeper, api::WorkRoot::in(options.store == "memory" ? "" : options.data_dir), clock);
   // An action that is still at work answers to the dispatcher: it must be over before that goes.
   std::shared_ptr<void> actions_end(nullptr, [&runner](void*) { runner.reset(); });
   options.engine.core.effects = &effects;
