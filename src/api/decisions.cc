@@ -2,7 +2,7 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/definition_faults.h"
-#include "api/paging.h"
+#include "api/keyed_list.h"
 #include "api/routes.h"
 #include "kernel/script_commands.h"
 
@@ -18,37 +18,29 @@ void write_decision(json::Writer& w, const std::string& id, const StoredDecision
   if (!decision.target_agent.empty()) w.field("target_agent", decision.target_agent);
   if (!decision.answer.empty()) w.field_raw("answer", decision.answer);
   w.field_time("created_at", decision.created_ms);
-  if (decision.expires_ms != 0) w.field_time("expires_at", decision.expires_ms);
+  w.field_time_if_set("expires_at", decision.expires_ms);
   w.end_object();
 }
 
 void list(App& app, Call&& call) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
   std::string status = call.query("status");
   std::string run = call.query("run_id");
   std::string agent = call.query("target_agent");
-  std::string tenant = call.tenant;
-  app.decide_list(std::move(call), [=, page = *page](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(PageWindow window, PageWindow::open(page));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("decisions").begin_array();
-    frame.state().each_doc(DocKind::Decision, "", kDecisionsScanMax, [&](const Doc& doc) {
-      StoredDecision decision;
-      if (!codec::decode(doc.value, decision)) return true;
-      bool wanted = (status.empty() || decision.status == status) &&
-                    (run.empty() || decision.run.text() == run) &&
-                    (agent.empty() || decision.target_agent == agent) &&
-                    (tenant.empty() || decision.tenant == tenant);
-      if (wanted && window.takes(doc.key)) write_decision(w, doc.key, decision);
-      return true;
-    });
-    w.end_array();
-    write_pagination(w, page, window.end());
-    w.end_object();
-    return json_response(Surface::V1, 200, std::move(body));
-  });
+  answer_keyed_list(
+      app, std::move(call), {"decisions"}, kPageLimitUsual,
+      [status, run, agent](const Frame& frame, KeyedList& list) {
+        frame.state().each_doc(DocKind::Decision, "", kDecisionsScanMax, [&](const Doc& doc) {
+          StoredDecision decision;
+          if (!codec::decode(doc.value, decision)) return true;
+          bool wanted = (status.empty() || decision.status == status) &&
+                        (run.empty() || decision.run.text() == run) &&
+                        (agent.empty() || decision.target_agent == agent) &&
+                        (list.tenant().empty() || decision.tenant == list.tenant());
+          if (wanted && list.takes_unscoped(doc.key))
+            write_decision(list.writer(), doc.key, decision);
+          return true;
+        });
+      });
 }
 
 Result<StoredDecision> visible_decision(const State& state, const std::string& id,

@@ -3,7 +3,7 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/definition_faults.h"
-#include "api/paging.h"
+#include "api/keyed_list.h"
 #include "api/routes.h"
 #include "api/schedule_body.h"
 #include "api/schedules.h"
@@ -214,28 +214,22 @@ void get(App& app, Call&& call) {
 }
 
 void list(App& app, Call&& call) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
-  app.decide(std::move(call), [page = *page](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(PageWindow window, PageWindow::open(page));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("definitions").begin_array();
-    frame.state().each_doc(DocKind::Definition, "", kDefinitionsMax * 4, [&](const Doc& doc) {
-      if (doc.key.find('\x1f') != doc.key.npos) return true;  // a version, not the name
-      StoredDefinition stored;
-      if (find_definition(frame.state(), doc.key, "", stored) == nullptr) return true;
-      if (!window.takes(doc.key)) return true;
-      w.begin_object();
-      write_definition(w, stored, false);
-      w.end_object();
-      return true;
-    });
-    w.end_array();
-    write_pagination(w, page, window.end());
-    w.end_object();
-    return json_response(Surface::V1, 200, std::move(body));
-  });
+  answer_keyed_list(app, std::move(call), {"definitions"}, kPageLimitUsual,
+                    [](const Frame& frame, KeyedList& list) {
+                      frame.state().each_doc(
+                          DocKind::Definition, "", kDefinitionsMax * 4, [&](const Doc& doc) {
+                            if (doc.key.find('\x1f') != doc.key.npos)
+                              return true;  // a version, not the name
+                            StoredDefinition stored;
+                            if (find_definition(frame.state(), doc.key, "", stored) == nullptr)
+                              return true;
+                            if (!list.takes_unscoped(doc.key)) return true;
+                            list.writer().begin_object();
+                            write_definition(list.writer(), stored, false);
+                            list.writer().end_object();
+                            return true;
+                          });
+                    });
 }
 
 size_t live_runs(const State& state, const std::string& name, const std::string& version) {

@@ -1,7 +1,7 @@
 // /v1/keys: who may call this server. The key's text is shown once, to whoever asked for it.
 #include "api/app.h"
 #include "api/body.h"
-#include "api/paging.h"
+#include "api/keyed_list.h"
 #include "api/routes.h"
 #include "base/json_writer.h"
 #include "kernel/settings.h"
@@ -86,27 +86,18 @@ void create(App& app, Call&& call) {
 }
 
 void list(App& app, Call&& call) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
-  app.decide(std::move(call), [page = *page](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(PageWindow window, PageWindow::open(page));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("keys").begin_array();
-    frame.state().each_doc(DocKind::ApiKey, "", kKeysMax, [&](const Doc& doc) {
-      ApiKey key;
-      PAWL_CHECK(codec::decode(doc.value, key));
-      if (!window.takes(doc.key)) return true;
-      w.begin_object();
-      write_key(w, key);
-      w.end_object();
-      return true;
-    });
-    w.end_array();
-    write_pagination(w, page, window.end());
-    w.end_object();
-    return json_response(Surface::V1, 200, std::move(body));
-  });
+  answer_keyed_list(app, std::move(call), {"keys"}, kPageLimitUsual,
+                    [](const Frame& frame, KeyedList& list) {
+                      frame.state().each_doc(DocKind::ApiKey, "", kKeysMax, [&](const Doc& doc) {
+                        ApiKey key;
+                        PAWL_CHECK(codec::decode(doc.value, key));
+                        if (!list.takes_unscoped(doc.key)) return true;
+                        list.writer().begin_object();
+                        write_key(list.writer(), key);
+                        list.writer().end_object();
+                        return true;
+                      });
+                    });
 }
 
 void revoke(App& app, Call&& call) {

@@ -14,17 +14,18 @@
 
 namespace pawl::api {
 
+constexpr size_t kPageLimitUsual = 50;
 constexpr size_t kPageLimitMax = 1000;
 constexpr size_t kPageOffsetMax = 1'000'000;
 
 struct Page {
-  size_t limit = 50;
+  size_t limit = kPageLimitUsual;
   size_t offset = 0;  // of offset=, or of page=
   size_t number = 1;
   std::string cursor;  // "" = from the start
 };
 
-Result<Page> parse_page(const Call& call, size_t limit_default = 50);
+Result<Page> parse_page(const Call& call, size_t limit_default = kPageLimitUsual);
 
 struct PageEnd {
   std::optional<uint64_t> total;

@@ -6,10 +6,6 @@
 namespace pawl::api {
 namespace {
 
-void optional_time(json::Writer& w, std::string_view name, int64_t at_ms) {
-  if (at_ms != 0) w.field_time(name, at_ms);
-}
-
 void render_error(json::Writer& w, const StepError& error) {
   w.begin_object().field("code", error.code).field("message", error.message);
   if (!error.step.empty()) w.field("step_id", error.step);
@@ -34,7 +30,7 @@ void render_wait(json::Writer& w, const StepRecord& record) {
                  : !record.signal.empty()              ? "signal"
                  : record.state == StepState::Retrying ? "retry"
                                                        : "time");
-  optional_time(w, "until", record.due_ms);
+  w.field_time_if_set("until", record.due_ms);
   w.end_object();
 }
 
@@ -48,8 +44,8 @@ void render_step(json::Writer& w, const Run& run, const Scope& scope, const plan
   if (!step.label.empty()) w.field("label", step.label);
   if (!step.action.empty()) w.field("action", step.action);
   w.field_int("attempts", record.attempt);
-  optional_time(w, "started_at", record.started_ms);
-  optional_time(w, "completed_at", record.finished_ms);
+  w.field_time_if_set("started_at", record.started_ms);
+  w.field_time_if_set("completed_at", record.finished_ms);
   if (record.started_ms != 0 && record.finished_ms != 0)
     w.field_int("duration_ms", record.finished_ms - record.started_ms);
   if (!shown.output.empty()) w.field_raw("output", shown.output);
@@ -100,7 +96,7 @@ void render_decisions(json::Writer& w, const State& state, const Run& run,
       if (doc != nullptr && codec::decode(doc->value, decision)) {
         w.field("status", decision.status).field_raw("context", decision.context);
         w.field_time("created_at", decision.created_ms);
-        optional_time(w, "expires_at", decision.expires_ms);
+        w.field_time_if_set("expires_at", decision.expires_ms);
       }
       w.end_object();
     }
@@ -149,9 +145,9 @@ void begin_script_run(json::Writer& w, const State& state, const Run& run) {
   w.field_int("failed", static_cast<int64_t>(counts.failed));
   w.field_int("skipped", static_cast<int64_t>(counts.skipped)).end_object();
   w.field_time("created_at", run.created_ms);
-  optional_time(w, "started_at", run.started_ms);
-  optional_time(w, "completed_at", run.finished_ms);
-  optional_time(w, "times_out_at", script.timeout_at_ms);
+  w.field_time_if_set("started_at", run.started_ms);
+  w.field_time_if_set("completed_at", run.finished_ms);
+  w.field_time_if_set("times_out_at", script.timeout_at_ms);
   if (!script.agent_id.empty()) w.field("agent_id", script.agent_id);
   if (script.priority != 0) w.field_int("priority", script.priority);
   if (!run.parent.run.is_nil())

@@ -48,10 +48,6 @@ std::string_view status_of(const Run& run, ChildState child, const Job* job) {
   return job->state == JobState::Pending ? "suspended" : "scheduled";
 }
 
-void optional_time(json::Writer& w, std::string_view name, int64_t at_ms) {
-  if (at_ms != 0) w.field_time(name, at_ms);
-}
-
 // Members without the closing brace.
 void begin_run(json::Writer& w, const Run& run) {
   w.begin_object().field("id", workflow_id_text(run)).field("kind", kind_name(run.kind));
@@ -63,9 +59,9 @@ void begin_run(json::Writer& w, const Run& run) {
   w.field_int("completed", run.completed).field_int("failed", run.failed);
   w.field_int("cancelled", run.cancelled).field_int("jobs", run.job_count).end_object();
   w.field_time("created_at", run.created_ms);
-  optional_time(w, "started_at", run.started_ms);
-  optional_time(w, "completed_at", run.finished_ms);
-  optional_time(w, "times_out_at", run.due_ms());
+  w.field_time_if_set("started_at", run.started_ms);
+  w.field_time_if_set("completed_at", run.finished_ms);
+  w.field_time_if_set("times_out_at", run.due_ms());
   if (!run.parent.run.is_nil())
     w.key("parent")
         .begin_object()
@@ -90,8 +86,8 @@ void render_step(json::Writer& w, const State& state, const Run& run, uint32_t i
   if (job != nullptr) {
     w.field("type", type_of_spec(job->spec)).key("job_id").uuid(job->id);
     w.field_int("attempts", job->attempt);
-    optional_time(w, "started_at", job->started_ms);
-    optional_time(w, "completed_at", job->finished_ms);
+    w.field_time_if_set("started_at", job->started_ms);
+    w.field_time_if_set("completed_at", job->finished_ms);
     if (child == ChildState::Completed && !job->result.empty()) w.field_raw("output", job->result);
     if (child == ChildState::Failed && job->extras && !job->extras->errors.empty()) {
       w.key("error");
@@ -99,8 +95,8 @@ void render_step(json::Writer& w, const State& state, const Run& run, uint32_t i
     }
   } else if (nested != nullptr) {
     w.field("type", kind_name(nested->kind)).field("run_id", workflow_id_text(*nested));
-    optional_time(w, "started_at", nested->started_ms);
-    optional_time(w, "completed_at", nested->finished_ms);
+    w.field_time_if_set("started_at", nested->started_ms);
+    w.field_time_if_set("completed_at", nested->finished_ms);
   } else if (PlanNode node; state.held_plan(run, index, node)) {
     NewJob planned;
     if (node.kind == NodeKind::Run) {
@@ -262,15 +258,15 @@ void render_wait(json::Writer& w, const Wait& wait) {
   w.begin_object();
   if (!wait.step_id.empty()) w.field("step_id", wait.step_id);
   w.field("reason", wait.reason);
-  optional_time(w, "since", wait.since_ms);
-  optional_time(w, "until", wait.until_ms);
+  w.field_time_if_set("since", wait.since_ms);
+  w.field_time_if_set("until", wait.until_ms);
   w.field("detail", wait.detail);
   if (!wait.job.is_nil()) w.key("job_id").uuid(wait.job);
   if (!wait.queue.empty()) w.field("queue", wait.queue);
   if (!wait.worker.empty()) w.field("worker_id", wait.worker);
   if (!wait.key.empty()) w.field("key", wait.key);
   if (wait.jobs_ahead >= 0) w.field_int("jobs_ahead", wait.jobs_ahead);
-  optional_time(w, "worker_last_asked_at", wait.worker_asked_ms);
+  w.field_time_if_set("worker_last_asked_at", wait.worker_asked_ms);
   w.end_object();
 }
 

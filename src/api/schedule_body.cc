@@ -93,13 +93,13 @@ std::string_view last_status(const State& state, const Cron& cron) {
 }
 
 void render_last(json::Writer& w, const State& state, const Cron& cron) {
-  if (cron.last_ms != 0) w.field_time("last_at", cron.last_ms);
+  w.field_time_if_set("last_at", cron.last_ms);
   if (!cron.last_run.is_nil()) w.key("last_run_id").uuid(cron.last_run);
   if (!cron.last_job.is_nil()) w.key("last_job_id").uuid(cron.last_job);
   if (cron.last_ms != 0) w.field("last_status", last_status(state, cron));
   if (cron.last_error_ms != 0)
     w.field("last_error", cron.last_error).field_time("last_error_at", cron.last_error_ms);
-  if (cron.waiting_ms != 0) w.field_time("waiting_since", cron.waiting_ms);
+  w.field_time_if_set("waiting_since", cron.waiting_ms);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/definition_faults.h"
-#include "api/paging.h"
+#include "api/keyed_list.h"
 #include "api/routes.h"
 #include "api/schedule_body.h"
 #include "base/quote.h"
@@ -72,29 +72,18 @@ void put(App& app, Call&& call) {
 }
 
 void list(App& app, Call&& call) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
-  std::string tenant = call.tenant;
   std::string definition = call.query("definition");
-  app.decide(std::move(call),
-             [page = *page, tenant, definition](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(PageWindow window, PageWindow::open(page));
-               std::string body;
-               json::Writer w(body);
-               w.begin_object().key("schedules").begin_array();
-               frame.state().each_cron([&](const Cron& cron) {
-                 const CronSpec& spec = cron.spec;
-                 bool wanted = spec.source != CronSource::Cron &&
-                               (tenant.empty() || tenant_of_scoped(spec.name) == tenant) &&
-                               (definition.empty() || spec.definition == definition);
-                 if (wanted && window.takes(spec.name)) render_schedule(w, frame.state(), cron);
-                 return true;
-               });
-               w.end_array();
-               write_pagination(w, page, window.end());
-               w.end_object();
-               return json_response(Surface::V1, 200, std::move(body));
-             });
+  answer_keyed_list(app, std::move(call), {"schedules"}, kPageLimitUsual,
+                    [definition](const Frame& frame, KeyedList& list) {
+                      frame.state().each_cron([&](const Cron& cron) {
+                        const CronSpec& spec = cron.spec;
+                        bool wanted = spec.source != CronSource::Cron &&
+                                      (definition.empty() || spec.definition == definition);
+                        if (wanted && list.takes(spec.name))
+                          render_schedule(list.writer(), frame.state(), cron);
+                        return true;
+                      });
+                    });
 }
 
 // Calls about one that exists. act changes it; the answer shows it as it is then.

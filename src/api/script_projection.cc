@@ -92,7 +92,7 @@ void tell(const StepSuspended& event, const journal::EventBytes& from, std::vect
   w.begin_object();
   if (!event.decision.empty()) w.field("decision_id", event.decision);
   if (!event.signal.empty()) w.field("signal", event.signal);
-  if (event.due_ms != 0) w.field_time("until", event.due_ms);
+  w.field_time_if_set("until", event.due_ms);
   w.end_object();
 }
 

@@ -2,7 +2,7 @@
 #include "actions/vault.h"
 #include "api/app.h"
 #include "api/body.h"
-#include "api/paging.h"
+#include "api/keyed_list.h"
 #include "api/routes.h"
 #include "kernel/settings.h"
 
@@ -52,23 +52,18 @@ void put(App& app, Call&& call) {
 }
 
 void list(App& app, Call&& call) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
-  app.decide(std::move(call), [page = *page](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(PageWindow window, PageWindow::open(page));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("secrets").begin_array();
-    frame.state().each_doc(DocKind::Secret, "", kSecretsMax, [&](const Doc& doc) {
-      if (window.takes(doc.key))
-        w.begin_object().field("name", doc.key).field_time("updated_at", doc.put_ms).end_object();
-      return true;
-    });
-    w.end_array();
-    write_pagination(w, page, window.end());
-    w.end_object();
-    return json_response(Surface::V1, 200, std::move(body));
-  });
+  answer_keyed_list(app, std::move(call), {"secrets"}, kPageLimitUsual,
+                    [](const Frame& frame, KeyedList& list) {
+                      frame.state().each_doc(DocKind::Secret, "", kSecretsMax, [&](const Doc& doc) {
+                        if (list.takes_unscoped(doc.key))
+                          list.writer()
+                              .begin_object()
+                              .field("name", doc.key)
+                              .field_time("updated_at", doc.put_ms)
+                              .end_object();
+                        return true;
+                      });
+                    });
 }
 
 void remove(App& app, Call&& call) {

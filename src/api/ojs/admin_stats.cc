@@ -1,8 +1,8 @@
 // Figures for operators: the whole server, one tenant, scheduling.
 #include "api/app.h"
+#include "api/keyed_list.h"
 #include "api/ojs/event_projection.h"
 #include "api/ojs/render_queue.h"
-#include "api/paging.h"
 #include "api/routes.h"
 
 namespace pawl::api {
@@ -87,28 +87,16 @@ void write_tenant(json::Writer& w, const std::string& tenant, const Totals& tota
 }
 
 void list_tenants(App& app, Call&& call) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
-  std::string own = call.tenant;
-  app.decide(std::move(call), [page = *page, own](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(PageWindow window, PageWindow::open(page));
-    std::string items;
-    json::Writer w(items);
-    w.begin_array();
-    for (const auto& [tenant, totals] : by_tenant(frame.state())) {
-      if (tenant.empty() || (!own.empty() && tenant != own) || !window.takes(tenant)) continue;
-      w.begin_object();
-      write_tenant(w, tenant, totals);
-      w.end_object();
-    }
-    w.end_array();
-    std::string body;
-    json::Writer reply(body);
-    reply.begin_object().field_raw("items", items).field_raw("tenants", items);
-    write_pagination(reply, page, window.end());
-    reply.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+  answer_keyed_list(app, std::move(call), {"items", "tenants"}, kPageLimitUsual,
+                    [](const Frame& frame, KeyedList& list) {
+                      for (const auto& [tenant, totals] : by_tenant(frame.state())) {
+                        bool seen = list.tenant().empty() || tenant == list.tenant();
+                        if (tenant.empty() || !seen || !list.takes_unscoped(tenant)) continue;
+                        list.writer().begin_object();
+                        write_tenant(list.writer(), tenant, totals);
+                        list.writer().end_object();
+                      }
+                    });
 }
 
 // A tenant that has pushed nothing yet reads as zeros, as a queue does.

@@ -1,7 +1,7 @@
 // Cron entries: jobs pushed by the clock.
 #include "api/app.h"
 #include "api/body.h"
-#include "api/ojs/keyed_list.h"
+#include "api/keyed_list.h"
 #include "api/ojs/parse_cron.h"
 #include "api/ojs/render_job.h"
 #include "api/routes.h"

@@ -150,8 +150,8 @@ void stats(App& app, Call&& call) {
     write_counts(w, "by_queue", found.by_queue);
     write_counts(w, "by_type", found.by_type);
     write_counts(w, "by_error_type", found.by_error_type);
-    if (found.oldest_ms != 0) w.field_time("oldest_at", found.oldest_ms);
-    if (found.newest_ms != 0) w.field_time("newest_at", found.newest_ms);
+    w.field_time_if_set("oldest_at", found.oldest_ms);
+    w.field_time_if_set("newest_at", found.newest_ms);
     if (found.cut) w.field_bool("partial", true);
     w.end_object();
     return json_response(Surface::Ojs, 200, std::move(body));

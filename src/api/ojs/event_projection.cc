@@ -178,7 +178,7 @@ void tell(const CronFired& event, Told& told) {
   json::Writer w(made.data);
   w.begin_object().field("cron_name", made.subject).key("job_id").uuid(event.job);
   w.field_time("scheduled_for", event.due_ms);
-  if (event.next_ms != 0) w.field_time("next_run_at", event.next_ms);
+  w.field_time_if_set("next_run_at", event.next_ms);
   w.end_object();
 }
 
@@ -188,7 +188,7 @@ void tell(const CronSkipped& event, Told& told) {
   json::Writer w(made.data);
   w.begin_object().field("cron_name", made.subject).field("reason", event.reason);
   w.field_time("scheduled_for", event.due_ms);
-  if (event.next_ms != 0) w.field_time("next_run_at", event.next_ms);
+  w.field_time_if_set("next_run_at", event.next_ms);
   w.end_object();
 }
 

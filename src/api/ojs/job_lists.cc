@@ -8,8 +8,6 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kListedUsual = 50;
-
 PageEnd write_jobs(json::Writer& w, const State& state, const JobQuery& query) {
   JobPage page(w, query);
   PageEnd end = page.end(state.each_job(query.from, true, kJobsScannedMax,
@@ -22,10 +20,10 @@ PageEnd write_jobs(json::Writer& w, const State& state, const JobQuery& query) {
 }
 
 void list_jobs(App& app, Call&& call) {
-  answer_job_list(app, std::move(call), "jobs", kListedUsual, write_jobs);
+  answer_job_list(app, std::move(call), "jobs", kPageLimitUsual, write_jobs);
 }
 void list_for_admin(App& app, Call&& call) {
-  answer_job_list(app, std::move(call), "items", kListedUsual, write_jobs);
+  answer_job_list(app, std::move(call), "items", kPageLimitUsual, write_jobs);
 }
 
 // The job's own members at the top, and the same under "job".

@@ -162,7 +162,7 @@ void render_cron(json::Writer& w, const Cron& cron) {
   render_job_template(w, spec);
   if (!spec.description.empty()) w.field_raw("description", spec.description);
   if (!spec.paused && cron.next_ms != 0) w.field_time("next_run_at", cron.next_ms);
-  if (cron.last_ms != 0) w.field_time("last_run_at", cron.last_ms);
+  w.field_time_if_set("last_run_at", cron.last_ms);
   if (!cron.last_job.is_nil()) w.key("last_job_id").uuid(cron.last_job);
   w.field_time("created_at", spec.created_ms).end_object();
 }

@@ -3,7 +3,7 @@
 // queues.
 #include "api/app.h"
 #include "api/body.h"
-#include "api/ojs/keyed_list.h"
+#include "api/keyed_list.h"
 #include "api/ojs/parse_job.h"
 #include "api/routes.h"
 #include "kernel/settings.h"
@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kPoolBytesMax = 64 * 1024;
 constexpr size_t kPoolsMax = 10'000;
-constexpr size_t kListedUsual = 50;
 
 std::string pool_key(const Call& call) { return scoped_queue(call.tenant, call.params[0]); }
 
@@ -84,7 +83,7 @@ void remove(App& app, Call&& call) {
 }
 
 void list(App& app, Call&& call) {
-  answer_keyed_list(app, std::move(call), {"pools"}, kListedUsual,
+  answer_keyed_list(app, std::move(call), {"pools"}, kPageLimitUsual,
                     [](const Frame& frame, KeyedList& list) {
                       frame.state().each_doc(DocKind::Pool, "", kPoolsMax, [&](const Doc& doc) {
                         if (list.takes(doc.key)) list.writer().raw(doc.value);

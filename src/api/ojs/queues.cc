@@ -1,8 +1,8 @@
 // What clients ask of queues: which there are, how full they are, pause and resume.
 #include "api/app.h"
+#include "api/keyed_list.h"
 #include "api/ojs/event_projection.h"
 #include "api/ojs/render_queue.h"
-#include "api/paging.h"
 #include "api/routes.h"
 #include "kernel/settings.h"
 
@@ -11,28 +11,16 @@ namespace {
 
 // Lists the queues that the caller may see under `name` ("queues", or "items" for the admin API).
 void list(App& app, Call&& call, std::string_view name) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [page = *page, tenant, name](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(PageWindow window, PageWindow::open(page));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key(name).begin_array();
-    frame.state().each_queue([&](const Queue& queue) {
-      if (is_internal_queue(queue.name)) return true;
-      if (!tenant.empty() && tenant_of_scoped(queue.name) != tenant) return true;
-      if (!window.takes(queue.name)) return true;
-      w.begin_object();
-      render_queue_members(w, queue.name, &queue);
-      w.end_object();
-      return true;
-    });
-    w.end_array();
-    write_pagination(w, page, window.end());
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+  answer_keyed_list(app, std::move(call), {name}, kPageLimitUsual,
+                    [](const Frame& frame, KeyedList& list) {
+                      frame.state().each_queue([&](const Queue& queue) {
+                        if (is_internal_queue(queue.name) || !list.takes(queue.name)) return true;
+                        list.writer().begin_object();
+                        render_queue_members(list.writer(), queue.name, &queue);
+                        list.writer().end_object();
+                        return true;
+                      });
+                    });
 }
 
 void list_queues(App& app, Call&& call) { list(app, std::move(call), "queues"); }

@@ -1,7 +1,7 @@
 // Concurrency keys: what jobs that share one are allowed, and how much of it is taken.
 #include "api/app.h"
 #include "api/body.h"
-#include "api/ojs/keyed_list.h"
+#include "api/keyed_list.h"
 #include "api/ojs/parse_job.h"
 #include "api/routes.h"
 #include "base/time.h"
@@ -10,7 +10,6 @@ namespace pawl::api {
 namespace {
 
 constexpr int64_t kLimitMost = 1'000'000;
-constexpr size_t kListedUsual = 50;
 
 void render_limit(json::Writer& w, const Limit& limit, int64_t now_ms) {
   const LimitSettings& settings = limit.settings;
@@ -36,7 +35,7 @@ void render_limit(json::Writer& w, const Limit& limit, int64_t now_ms) {
 }
 
 void list(App& app, Call&& call) {
-  answer_keyed_list(app, std::move(call), {"items"}, kListedUsual,
+  answer_keyed_list(app, std::move(call), {"items"}, kPageLimitUsual,
                     [](const Frame& frame, KeyedList& list) {
                       frame.state().each_limit([&](const Limit& limit) {
                         if (list.takes(limit.key))

@@ -3,16 +3,12 @@
 namespace pawl::api {
 namespace {
 
-void optional_time(json::Writer& w, std::string_view name, int64_t at_ms) {
-  if (at_ms != 0) w.field_time(name, at_ms);
-}
-
 // What the client wrote is echoed as it was; what the server computed is written its own way.
 void given_time(json::Writer& w, std::string_view name, std::string_view text, int64_t at_ms) {
   if (!text.empty()) {
     w.field(name, text);
   } else {
-    optional_time(w, name, at_ms);
+    w.field_time_if_set(name, at_ms);
   }
 }
 
@@ -82,7 +78,7 @@ void render_job_members(json::Writer& w, const Job& job) {
     given_time(w, "scheduled_at", spec.scheduled_text, job.attempt == 0 ? job.scheduled_ms : 0);
   }
   given_time(w, "expires_at", spec.expires_text, job.expires_ms);
-  optional_time(w, "started_at", job.started_ms);
+  w.field_time_if_set("started_at", job.started_ms);
   if (job.state == JobState::Active) {
     w.field("worker_id", job.worker).field_time("lease_expires_at", job.lease_until_ms);
   }

@@ -47,7 +47,7 @@ void render_queue_members(json::Writer& w, std::string_view scoped, const Queue*
   write_state_counts(w, queue == nullptr ? kNone : queue->counts);
   w.end_object();
   if (queue == nullptr) return;
-  if (queue->created_ms != 0) w.field_time("created_at", queue->created_ms);
+  w.field_time_if_set("created_at", queue->created_ms);
   render_queue_settings(w, queue->settings);
 }
 

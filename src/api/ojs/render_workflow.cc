@@ -29,10 +29,6 @@ std::string_view child_state_name(const Run& run, ChildState child, const Job* j
   return "";
 }
 
-void optional_time(json::Writer& w, std::string_view name, int64_t at_ms) {
-  if (at_ms != 0) w.field_time(name, at_ms);
-}
-
 std::string planned_type(const State& state, const Run& run, uint32_t index, std::string& name) {
   PlanNode node;
   if (!state.held_plan(run, index, node)) return "";
@@ -81,8 +77,8 @@ void render_child(json::Writer& w, const State& state, const Run& run, uint32_t 
   } else {
     w.uuid(job->id).field_int("attempt", job->attempt).field("job_state", state_name(job->state));
     if (child == ChildState::Completed && !job->result.empty()) w.field_raw("result", job->result);
-    optional_time(w, "started_at", job->started_ms);
-    optional_time(w, "completed_at", job->finished_ms);
+    w.field_time_if_set("started_at", job->started_ms);
+    w.field_time_if_set("completed_at", job->finished_ms);
     if (child == ChildState::Failed && job->extras && !job->extras->errors.empty()) {
       const JobError& error = job->extras->errors.back();
       w.key("error")
@@ -164,7 +160,7 @@ void render_metadata(json::Writer& w, const State& state, const Run& run) {
   std::vector<std::pair<const Job*, uint32_t>> failed;
   collect(state, run, totals, failed);
   w.key("metadata").begin_object().field_time("created_at", run.created_ms);
-  optional_time(w, "started_at", run.started_ms);
+  w.field_time_if_set("started_at", run.started_ms);
   if (is_terminal(run.state)) {
     w.field_time("completed_at", run.finished_ms);
     if (run.state == RunState::Cancelled) w.field_time("cancelled_at", run.finished_ms);
@@ -247,8 +243,8 @@ void render_workflow_summary(json::Writer& w, const Run& run) {
       .field_int("failed", run.failed)
       .field_int("job_count", run.job_count);
   w.field_time("created_at", run.created_ms);
-  optional_time(w, "started_at", run.started_ms);
-  optional_time(w, "completed_at", run.finished_ms);
+  w.field_time_if_set("started_at", run.started_ms);
+  w.field_time_if_set("completed_at", run.finished_ms);
   if (!run.parent.run.is_nil()) w.key("parent_workflow_id").uuid(run.parent.run);
   w.end_object();
 }

@@ -7,7 +7,7 @@
 
 #include "api/app.h"
 #include "api/body.h"
-#include "api/ojs/keyed_list.h"
+#include "api/keyed_list.h"
 #include "api/ojs/parse_job.h"
 #include "api/routes.h"
 #include "kernel/settings.h"
@@ -18,7 +18,6 @@ namespace {
 constexpr size_t kSchemaBytesMax = 256 * 1024;
 constexpr size_t kVersionsMax = 1'000;   // of one type
 constexpr size_t kSchemasMax = 100'000;  // looked at by a list
-constexpr size_t kListedUsual = 50;
 
 struct StoredSchema {
   std::string type;
@@ -247,7 +246,7 @@ void list_versions(App& app, Call&& call) {
 }
 
 void list(App& app, Call&& call) {
-  answer_keyed_list(app, std::move(call), {"schemas", "items"}, kListedUsual,
+  answer_keyed_list(app, std::move(call), {"schemas", "items"}, kPageLimitUsual,
                     [](const Frame& frame, KeyedList& list) {
                       frame.state().each_doc(DocKind::Schema, "", kSchemasMax, [&](const Doc& doc) {
                         if (!list.takes(doc.key)) return true;

@@ -1,4 +1,4 @@
-#include "api/ojs/keyed_list.h"
+#include "api/keyed_list.h"
 
 #include "kernel/queue.h"
 
@@ -9,12 +9,14 @@ bool KeyedList::takes(std::string_view scoped) {
 }
 
 void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> names,
-                       size_t limit_default, void (*walk)(const Frame&, KeyedList&)) {
+                       size_t limit_default, std::function<void(const Frame&, KeyedList&)> walk) {
   auto page = parse_page(call, limit_default);
   if (!page.ok()) return call.fail(page.error());
   std::string tenant = call.tenant;
+  Surface surface = call.surface();
   app.decide_list(std::move(call),
-                  [page = *page, tenant, names, walk](Frame& frame) -> Result<http::Response> {
+                  [page = *page, tenant, surface, names = std::move(names),
+                   walk = std::move(walk)](Frame& frame) -> Result<http::Response> {
                     PAWL_TRY(PageWindow window, PageWindow::open(page));
                     std::string items;
                     KeyedList list(items, window, tenant);
@@ -27,7 +29,7 @@ void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> name
                     for (std::string_view name : names) w.field_raw(name, items);
                     write_pagination(w, page, window.end());
                     w.end_object();
-                    return json_response(Surface::Ojs, 200, std::move(body));
+                    return json_response(surface, 200, std::move(body));
                   });
 }
 

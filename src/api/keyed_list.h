@@ -1,7 +1,8 @@
-// KeyedList: how every list of named things (pools, schemas, rate limits, cron entries) is
-// answered: one page in the order of their names, of the caller's tenant only.
+// KeyedList: how every list of things that have a key (pools, schemas, cron entries, definitions,
+// decisions, …) is answered: one page in the order of the keys, of what the caller may see.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,10 +17,14 @@ class KeyedList {
   KeyedList(std::string& items, PageWindow& window, std::string_view tenant)
       : writer_(items), window_(window), tenant_(tenant) {}
 
-  // Whether the entry of this scoped name belongs to the page; then it is to be written. Ask once
-  // for each, in order.
+  // Whether the entry of this scoped name is of the caller's tenant and belongs to the page; then
+  // it is to be written. Ask once for each, in order.
   bool takes(std::string_view scoped);
+  // The same for a key that names no tenant: whoever walks leaves out what the caller may not see.
+  bool takes_unscoped(std::string_view key) { return window_.takes(key); }
+
   json::Writer& writer() { return writer_; }
+  std::string_view tenant() const { return tenant_; }  // the caller's; "" sees all
 
  private:
   json::Writer writer_;
@@ -30,6 +35,6 @@ class KeyedList {
 // Answers {name: […], "pagination": …}, with the same array under each of the names: clients differ
 // in what they look for. walk offers all entries there are.
 void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> names,
-                       size_t limit_default, void (*walk)(const Frame&, KeyedList&));
+                       size_t limit_default, std::function<void(const Frame&, KeyedList&)> walk);
 
 }  // namespace pawl::api
