@@ -114,7 +114,10 @@ void add_http(Page& page, const Metrics& metrics, const http::ServerStats& stats
   page.describe(kCut, "counter", "Connections cut by a limit, by the limit.");
   page.sample(kCut, label("reason", "request_timeout"), static_cast<double>(stats.timeouts));
   page.sample(kCut, label("reason", "slow_reader"), static_cast<double>(stats.slow_readers_cut));
+  page.sample(kCut, label("reason", "hoarder"), static_cast<double>(stats.hoarders_cut));
   page.sample(kCut, label("reason", "stream_overrun"), static_cast<double>(stats.streams_overrun));
+  page.one("pawl_http_unsent_bytes", "gauge", "Answer bytes that wait for clients to take them.",
+           stats.unsent_bytes);
   page.one("pawl_http_received_bytes_total", "counter", "Bytes received.", stats.bytes_in);
   page.one("pawl_http_sent_bytes_total", "counter", "Bytes sent.", stats.bytes_out);
   page.one("pawl_event_streams", "gauge", "Event streams open.", streams);

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "http/server_fixture.h"
 
@@ -130,6 +132,65 @@ TEST(BackPressure, AReaderBelowTheLeastRateIsCutWhileItReads) {
   }
   EXPECT_EQ(server.stats().slow_readers_cut, 1U);
   EXPECT_EQ(server.stats().timeouts, 0U);
+}
+
+// Each is within what one connection may hold; together they are not.
+TEST(BackPressure, WhoHoldsMoreThanItsShareOfAnExhaustedBudgetIsCut) {
+  Mixed server({.out_bytes_total_max = 3 * kLarge + 1000, .out_stall_ms = 10});
+  LoopbackClient modest(server.port());
+  modest.send(get("/parked") + get("/behind"));
+  std::vector<std::unique_ptr<LoopbackClient>> greedy;
+  for (int i = 0; i < 5; ++i) {
+    greedy.push_back(std::make_unique<LoopbackClient>(server.port()));
+    greedy.back()->send(get("/parked" + std::to_string(i)) + get("/large"));
+  }
+  while (server.stats().hoarders_cut < 2) std::this_thread::yield();
+  EXPECT_EQ(server.taken_up(), 2U + 5U * 2U);
+  EXPECT_EQ(server.stats().hoarders_cut, 2U);  // the others fit once these are gone
+  server.answer("/parked");
+  EXPECT_EQ(body_of(modest.read_response()), "/parked");
+  EXPECT_EQ(body_of(modest.read_response()), "GET /behind []");
+}
+
+TEST(BackPressure, ManyWhoDoNotReadHoldNoMoreThanTheBudget) {
+  Mixed server({.out_bytes_total_max = 300 * 1024, .out_stall_ms = 10});
+  std::vector<std::unique_ptr<LoopbackClient>> greedy;
+  for (int i = 0; i < 4; ++i) {
+    greedy.push_back(std::make_unique<LoopbackClient>(server.port(), kSmallBuffer));
+    greedy.back()->send(pipelined("/large", 30));
+  }
+  while (server.stats().hoarders_cut < 3) std::this_thread::yield();
+  server.taken_up();  // others are served as ever
+  while (server.stats().unsent_bytes > 300 * 1024) std::this_thread::yield();
+  EXPECT_EQ(server.stats().slow_readers_cut, 0U);
+}
+
+TEST(BackPressure, OverTheBudgetWhoHasSomethingUnsentIsNotAskedForMore) {
+  Mixed server({.out_bytes_total_max = kLarge - 1, .out_stall_ms = 600'000});
+  LoopbackClient modest(server.port());
+  modest.send(get("/parked") + get("/behind"));
+  LoopbackClient greedy(server.port());
+  greedy.send(get("/parked-greedy") + get("/large"));
+  EXPECT_EQ(server.taken_up(), 4U);
+  modest.send(get("/more"));
+  EXPECT_EQ(server.taken_up(), 4U);  // who asks here has nothing unsent, and is served
+  server.answer("/parked-greedy");
+  greedy.read_response();
+  EXPECT_EQ(body_of(greedy.read_response()).size(), kLarge);
+  EXPECT_EQ(server.taken_up(), 5U);
+  server.answer("/parked");
+  for (const char* body : {"/parked", "GET /behind []", "GET /more []"})
+    EXPECT_EQ(body_of(modest.read_response()), body);
+  EXPECT_EQ(server.stats().hoarders_cut, 0U);
+}
+
+// Being over is no fault of who takes what it gets.
+TEST(BackPressure, AnAnswerBeyondTheBudgetArrives) {
+  Mixed server({.out_bytes_max = 1000, .out_bytes_total_max = 1000, .out_stall_ms = 5'000});
+  LoopbackClient client(server.port(), kSmallBuffer);
+  client.send(pipelined("/large", 4));
+  for (int i = 0; i < 4; ++i) ASSERT_EQ(body_of(client.read_response()).size(), kLarge);
+  EXPECT_EQ(server.stats().hoarders_cut, 0U);
 }
 
 // A handler that starts one stream and leaves the writing to the test.

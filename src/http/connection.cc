@@ -47,6 +47,7 @@ void Connection::end() {
   context_.deadlines.disarm(read_deadline_);
   context_.deadlines.disarm(write_deadline_);
   transport_.close();
+  charge(0);
   link_->connection = nullptr;
   link_->gone.store(true, std::memory_order_release);
   context_.ended.push_back(this);
@@ -76,9 +77,16 @@ void Connection::continue_reading() {
 bool Connection::wants_input() const {
   if (closing_ || streams_ > 0) return false;
   const ServerConfig& config = *context_.config;
+  if (context_.over_budget && (unsent() > 0 || !slots_.empty())) return false;
   if (slots_.empty()) return out_.size() < config.out_bytes_max;
   return slots_.size() < config.pipeline_max && in_bytes_ < config.in_bytes_max &&
          out_.size() + (slots_.size() + 1) * answer_bytes_ <= config.out_bytes_max;
+}
+
+void Connection::resume_input() {
+  if (ended_ || !paused_ || !wants_input()) return;
+  paused_ = false;
+  mark_unread();
 }
 
 // A large answer counts at once, small ones bit by bit: it takes a row of them to forget it.
@@ -290,20 +298,39 @@ void Connection::update_deadlines() {
   }
 }
 
+Connection::Due Connection::due_of(const TakenBytes& now, size_t unsent) const {
+  return {now.taken, std::min<uint64_t>(context_.config->write_bytes_min, now.waiting + unsent)};
+}
+
 void Connection::begin_stall_watch() {
-  const TakenBytes now = transport_.taken();
-  taken_before_ = now.taken;
-  taken_due_ = std::min<uint64_t>(context_.config->write_bytes_min, now.waiting + out_.size());
+  write_due_ = due_of(transport_.taken(), out_.size());
   context_.deadlines.arm(write_deadline_, DeadlineKind::Write, context_.now_ms());
 }
 
 void Connection::end_stall_watch() {
   const TakenBytes now = transport_.taken();
-  if (now.taken - taken_before_ >= taken_due_) {
+  if (now.taken - write_due_.taken_before >= write_due_.bytes) {
     if (now.waiting > 0 || !out_.empty()) begin_stall_watch();
     return;
   }
   context_.counters.slow_readers_cut.add(1);
+  transport_.discard_unsent();
+  end();
+}
+
+// Answers that wait behind an unanswered request count as not taken: who pipelines chose to wait.
+bool Connection::hoards(size_t share) {
+  if (ended_ || unsent() <= share) return false;
+  const TakenBytes now = transport_.taken();
+  const bool seen = seen_look_ + 1 == context_.out_looks;
+  const bool slow = seen && now.taken - share_due_.taken_before < share_due_.bytes;
+  share_due_ = due_of(now, unsent());
+  seen_look_ = context_.out_looks;
+  return slow;
+}
+
+void Connection::cut_hoarder() {
+  context_.counters.hoarders_cut.add(1);
   transport_.discard_unsent();
   end();
 }

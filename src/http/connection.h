@@ -6,7 +6,8 @@
 //
 // Bounds: unanswered requests (pipeline_max, and fewer the larger its answers are: whoever asks for
 // much and reads slowly is not asked for more), unparsed input (one head and one recv), unsent
-// bytes (out_bytes_max and one answer; a stream has its own bound), and time for each step.
+// bytes (out_bytes_max and one answer; a stream has its own bound; all connections together:
+// OutBudget), and time for each step.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,7 @@ class Connection {
 
   void on_events(uint32_t events);
   void continue_reading();
+  void resume_input();  // if it was left waiting and need not any more
   void flush();
   void on_deadline(Deadline& deadline);
   void apply(uint64_t sequence, Message::Content&& content);
@@ -46,10 +48,21 @@ class Connection {
   void begin_drain();
   void end();
 
+  // Whether it holds more than `share` and took too little of it since the look before.
+  bool hoards(size_t share);
+  void cut_hoarder();
+  size_t unsent() const { return out_.size() + held_bytes_; }
+
   int fd() const { return transport_.fd(); }
   size_t registry_index = 0;
 
  private:
+  // What a client must take to be no slow reader.
+  struct Due {
+    uint64_t taken_before = 0;
+    uint64_t bytes = 0;
+  };
+
   bool wants_input() const;
   void read_input();
   void discard_input();
@@ -70,6 +83,9 @@ class Connection {
   void apply_to(Slot& slot, message::StreamOverflow&& overflow);
   void apply_to(Slot& slot, message::Watch&& watch);
 
+  void hold(Slot& slot, size_t bytes);
+  void charge(size_t bytes);
+
   void queue_answers();
   void queue_answer(Slot& slot);
   bool queue_stream(Slot& slot);  // true when it is over
@@ -85,6 +101,7 @@ class Connection {
   void update_deadlines();
   DeadlineKind wanted_read_deadline() const;
   void expect_answers_of(size_t bytes);
+  Due due_of(const TakenBytes& now, size_t unsent) const;
   void begin_stall_watch();
   void end_stall_watch();
 
@@ -97,12 +114,15 @@ class Connection {
   Slots slots_;
   uint64_t first_sequence_ = 0;  // of slots_.front()
   OutQueue out_;
-  size_t stream_queued_ = 0;   // bytes of the current stream at the end of out_
-  size_t streams_ = 0;         // slots that are streaming
-  size_t in_bytes_ = 0;        // of the requests in slots_
-  size_t answer_bytes_;        // what one more answer may come to
-  uint64_t taken_before_ = 0;  // by the client, when write_deadline_ was armed
-  uint64_t taken_due_ = 0;     // what it must have taken since, when that has passed
+  size_t stream_queued_ = 0;  // bytes of the current stream at the end of out_
+  size_t streams_ = 0;        // slots that are streaming
+  size_t in_bytes_ = 0;       // of the requests in slots_
+  size_t held_bytes_ = 0;     // of the answers in slots_
+  size_t charged_ = 0;        // to the server's budget
+  size_t answer_bytes_;       // what one more answer may come to
+  Due write_due_;             // when write_deadline_ has passed
+  Due share_due_;             // at the next look for hoarders
+  uint64_t seen_look_ = 0;    // when share_due_ was set
   Deadline read_deadline_{this};
   Deadline write_deadline_{this};
   uint64_t deadline_sequence_ = 0;  // which request read_deadline_ was armed for

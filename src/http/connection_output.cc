@@ -48,6 +48,7 @@ void Connection::apply(uint64_t sequence, Message::Content&& content) {
 void Connection::apply_to(Slot& slot, message::Answer&& answer) {
   const auto watch = std::exchange(slot.watch, nullptr);  // destroyed last: it may own anything
   slot.response = std::move(answer.response);
+  hold(slot, slot.response.body.size());
   expect_answers_of(slot.response.body.size());
   slot.state = Slot::State::Answered;
   mark_dirty();
@@ -89,6 +90,7 @@ void Connection::apply_to(Slot& slot, message::StreamChunk&& chunk) {
     append_chunk(chunk.bytes, slot.held);
   }
   slot.stream->unsent.fetch_sub(chunk.charged - (slot.held.size() - before));
+  hold(slot, slot.held.size());
   mark_dirty();
 }
 
@@ -128,14 +130,12 @@ void Connection::flush() {
   send_queued();
   if (ended_) return;
   settle_stream();
+  charge(unsent());
   if (out_.empty() && slots_.empty() && closing_) {
     finish();
     return;
   }
-  if (paused_ && wants_input()) {
-    paused_ = false;
-    mark_unread();
-  }
+  resume_input();
   update_deadlines();
 }
 
@@ -158,7 +158,21 @@ void Connection::queue_answers() {
   }
 }
 
+void Connection::hold(Slot& slot, size_t bytes) {
+  held_bytes_ += bytes - slot.held_bytes;
+  slot.held_bytes = bytes;
+}
+
+void Connection::charge(size_t bytes) {
+  if (bytes == charged_) return;  // mostly 0: what is sent at once costs no shared write
+  if (charged_ == 0) ++context_.holders;
+  if (bytes == 0) --context_.holders;
+  context_.out_budget->change(charged_, bytes);
+  charged_ = bytes;
+}
+
 void Connection::queue_answer(Slot& slot) {
+  hold(slot, 0);
   Response& response = slot.response;
   HeadFacts facts;
   facts.request_id = slot.id;
@@ -200,6 +214,7 @@ bool Connection::queue_stream(Slot& slot) {
   }
   if (!slot.held.empty()) {
     stream_queued_ += slot.held.size();
+    hold(slot, 0);
     out_.append(std::exchange(slot.held, {}));
   }
   if (!slot.stream_ended) return false;
@@ -215,6 +230,7 @@ void Connection::close_front() {
     stream_queued_ = 0;
   }
   in_bytes_ -= slots_.front().in_bytes;
+  hold(slots_.front(), 0);
   slots_.pop();
   ++first_sequence_;
 }

@@ -9,6 +9,7 @@
 
 #include "http/deadlines.h"
 #include "http/mailbox.h"
+#include "http/out_budget.h"
 #include "http/parser.h"
 #include "http/server.h"
 
@@ -33,6 +34,7 @@ struct Counters {
   Counter requests_bad;
   Counter timeouts;
   Counter slow_readers_cut;
+  Counter hoarders_cut;
   Counter streams_overrun;
   Counter unanswered;
   Counter bytes_in;
@@ -42,6 +44,7 @@ struct Counters {
 struct IoContext {
   const ServerConfig* config;
   const Handler* handler;
+  OutBudget* out_budget;  // the server's
   ParserLimits limits;
   std::shared_ptr<Mailbox> mailbox;
   Deadlines deadlines;
@@ -52,6 +55,11 @@ struct IoContext {
   std::vector<Connection*> dirty;   // has answers to write
   std::vector<Connection*> unread;  // may have input left: continue next round
   std::vector<Connection*> ended;   // to be destroyed when the round is over
+
+  // As this round found it: what a connection wants must not change while it reads.
+  bool over_budget = false;
+  size_t holders = 0;      // connections with unsent bytes
+  uint64_t out_looks = 0;  // for hoarders; two in a row have consecutive numbers
 
   uint64_t now_us = 0;  // monotonic, read once or twice per round
   uint64_t handed = 0;  // requests given to the handler since after_poll

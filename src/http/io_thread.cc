@@ -58,6 +58,7 @@ Status IoThread::open() {
   }
   context_.config = &config;
   context_.handler = &shared_.handler;
+  context_.out_budget = &shared_.out_budget;
   context_.limits = {config.header_bytes_max, config.target_bytes_max, config.headers_max,
                      config.body_bytes_max};
   context_.scratch.resize(kScratchBytes);
@@ -107,6 +108,11 @@ int IoThread::wait_ms() {
     const int64_t left = std::max<int64_t>(accept_again_ms_ - context_.now_ms(), 0);
     if (wait < 0 || left < wait) wait = static_cast<int>(left);
   }
+  // Another thread's connections may be what exceeds the budget, and nobody tells this one.
+  const bool watching = context_.holders > 0 || context_.over_budget;
+  if (watching && (wait < 0 || shared_.config.out_stall_ms < wait)) {
+    wait = shared_.config.out_stall_ms;
+  }
   return wait;
 }
 
@@ -134,6 +140,7 @@ void IoThread::loop() {
     read_messages();
     expire_deadlines();
     flush_dirty();
+    watch_budget();
     destroy_ended();
     if (accept_again_ms_ >= 0 && accept_again_ms_ <= context_.now_ms()) resume_accepting();
   }
@@ -178,6 +185,36 @@ void IoThread::flush_dirty() {
   context_.dirty.clear();
 }
 
+void IoThread::watch_budget() {
+  const bool was_over = std::exchange(context_.over_budget, shared_.out_budget.over());
+  if (context_.over_budget) {
+    if (!was_over) {
+      ++context_.out_looks;  // what was seen in an earlier need is no measure
+      out_look_ms_ = 0;
+    }
+    cut_hoarders();
+  } else if (was_over) {
+    for (const auto& connection : connections_) connection->resume_input();
+  }
+}
+
+void IoThread::cut_hoarders() {
+  if (out_look_ms_ > context_.now_ms()) return;
+  ++context_.out_looks;
+  out_look_ms_ = context_.now_ms() + shared_.config.out_stall_ms;
+  const size_t share = shared_.out_budget.share();
+  hoarders_.clear();
+  for (const auto& connection : connections_) {
+    if (connection->hoards(share)) hoarders_.push_back(connection.get());
+  }
+  std::sort(hoarders_.begin(), hoarders_.end(),
+            [](const Connection* a, const Connection* b) { return a->unsent() > b->unsent(); });
+  for (Connection* connection : hoarders_) {
+    if (!shared_.out_budget.over()) break;
+    connection->cut_hoarder();
+  }
+}
+
 void IoThread::destroy_ended() {
   if (context_.ended.empty()) return;
   for (Connection* connection : context_.ended) {
@@ -210,6 +247,7 @@ void IoThread::add_to(ServerStats& stats) const {
   stats.requests_bad += counters.requests_bad.get();
   stats.timeouts += counters.timeouts.get();
   stats.slow_readers_cut += counters.slow_readers_cut.get();
+  stats.hoarders_cut += counters.hoarders_cut.get();
   stats.streams_overrun += counters.streams_overrun.get();
   stats.unanswered += counters.unanswered.get();
   stats.bytes_in += counters.bytes_in.get();

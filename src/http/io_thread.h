@@ -1,8 +1,8 @@
 // IoThread: one epoll loop and the connections it owns.
 //
 // A round: events → requests to the handler → after_poll → messages from other threads → deadlines
-// → write what is ready, one send per connection. It sleeps without a timeout when no deadline is
-// armed.
+// → write what is ready, one send per connection → cut who hoards answers. It sleeps without a
+// timeout when no deadline is armed.
 #pragma once
 
 #include <atomic>
@@ -26,6 +26,7 @@ struct ServerShared {
   Handler handler;
   std::unique_ptr<TlsContext> tls;
   int listen_fd = -1;
+  OutBudget out_budget;
   std::vector<std::unique_ptr<IoThread>> threads;  // fixed before the first one runs
 
   std::atomic<size_t> connections_open{0};
@@ -60,6 +61,8 @@ class IoThread {
   void read_messages();
   void expire_deadlines();
   void flush_dirty();
+  void watch_budget();
+  void cut_hoarders();
   void destroy_ended();
   void begin_drain();
   void read_clock();
@@ -73,6 +76,8 @@ class IoThread {
   std::atomic<size_t> connection_count_{0};
   std::vector<Connection*> reading_;
   std::vector<Message> messages_;
+  std::vector<Connection*> hoarders_;
+  int64_t out_look_ms_ = 0;       // next look for hoarders, while over the budget
   int64_t accept_again_ms_ = -1;  // -1: accepting
   int64_t shed_log_ms_ = 0;       // not before this time again
   bool stopping_ = false;

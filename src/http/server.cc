@@ -27,11 +27,14 @@ Status check_config(const ServerConfig& config) {
   if (config.pipeline_first < 1 || config.out_bytes_max < 1 || config.write_bytes_min < 1) {
     return refuse("pipeline_first, out_bytes_max and write_bytes_min must be at least 1");
   }
+  if (config.out_bytes_total_max < config.out_bytes_max) {
+    return refuse("out_bytes_total_max must be at least out_bytes_max");
+  }
   if (config.header_bytes_max < 64 || config.target_bytes_max < 16) {
     return refuse("header_bytes_max must be at least 64, target_bytes_max at least 16");
   }
   if (config.idle_ms < 1 || config.header_read_ms < 1 || config.body_read_ms < 1 ||
-      config.write_stall_ms < 1) {
+      config.write_stall_ms < 1 || config.out_stall_ms < 1) {
     return refuse("HTTP timeouts must be at least 1 ms");
   }
   if (config.tls_certificate_file.empty() != config.tls_key_file.empty()) {
@@ -62,6 +65,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerConfig config, Handler handl
   ServerShared& shared = parts->shared;
   shared.config = std::move(config);
   shared.handler = std::move(handler);
+  shared.out_budget.limit(shared.config.out_bytes_total_max);
   if (!shared.config.tls_certificate_file.empty()) {
     PAWL_TRY(shared.tls,
              TlsContext::load(shared.config.tls_certificate_file, shared.config.tls_key_file));
@@ -102,6 +106,7 @@ void Server::stop() {
 ServerStats Server::stats() const {
   ServerStats stats;
   stats.connections_open = parts_->shared.connections_open.load();
+  stats.unsent_bytes = parts_->shared.out_budget.unsent();
   for (const auto& thread : parts_->shared.threads) thread->add_to(stats);
   return stats;
 }

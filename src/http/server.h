@@ -54,6 +54,11 @@ struct ServerConfig {
   size_t pipeline_max = 64;  // unanswered requests, however small their answers
   size_t pipeline_first = 4;
   size_t out_bytes_max = 256 * 1024;
+  // Unsent bytes of all connections. Beyond it a connection that has some is not asked for further
+  // requests, and each out_stall_ms those are cut, largest first, that hold more than their share
+  // and did not take write_bytes_min of it meanwhile, until the rest is within it.
+  size_t out_bytes_total_max = 256 * 1024 * 1024;
+  int out_stall_ms = 1'000;
   size_t in_bytes_max = 8 * 1024 * 1024;  // bodies of unanswered requests, before one more is read
   size_t stream_buffer_bytes_max = 1024 * 1024;
   size_t gzip_bytes_min = 1024;  // smaller answers are never compressed; 0: never compress
@@ -84,6 +89,8 @@ struct ServerStats {
   uint64_t requests_bad = 0;         // refused by the server itself
   uint64_t timeouts = 0;             // requests and handshakes that did not arrive in time
   uint64_t slow_readers_cut = 0;     // they took too little within write_stall_ms
+  uint64_t hoarders_cut = 0;         // over their share of out_bytes_total_max
+  uint64_t unsent_bytes = 0;         // what counts against it, now
   uint64_t streams_overrun = 0;      // cut, since stream_buffer_bytes_max did not suffice
   uint64_t unanswered = 0;           // Responders destroyed without an answer: handler bugs
   uint64_t bytes_in = 0;

@@ -25,7 +25,8 @@ struct Slot {
   bool stream_head_sent = false;
   bool stream_ended = false;
   uint64_t started_us = 0;
-  size_t in_bytes = 0;  // the request's body
+  size_t in_bytes = 0;    // the request's body
+  size_t held_bytes = 0;  // of its answer, not yet in the connection's OutQueue
   std::string id;
   std::string method;  // these two only for the access log
   std::string path;

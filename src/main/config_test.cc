@@ -93,7 +93,8 @@ TEST(Config, EverySettingReachesItsPlace) {
       "12\n"
       "memory:\n  resident_jobs: 1000\nlimits:\n  body_bytes: 2MiB\n  result_bytes: 64KiB\n  "
       "batch_jobs: 13\n"
-      "  connections: 14\n  parked_fetches: 15\nwebhooks:\n  allow_private: true\n"
+      "  connections: 14\n  unsent_bytes: 3MiB\n  parked_fetches: 15\nwebhooks:\n  allow_private: "
+      "true\n"
       "actions:\n  threads: 16\n  http:\n    allow_private: true\n    allow_hosts: [a, b]\n    "
       "deny_hosts: [c]\n"
       "  fs:\n    writable: [/w]\n    read_only: [/r]\n    deny: [/d]\n"
@@ -121,6 +122,7 @@ TEST(Config, EverySettingReachesItsPlace) {
   EXPECT_EQ(o.app.result_bytes_max, 65536u);
   EXPECT_EQ(o.app.batch_jobs_max, 13u);
   EXPECT_EQ(o.http.connections_max, 14u);
+  EXPECT_EQ(o.http.out_bytes_total_max, 3u << 20);
   EXPECT_EQ(o.engine.core.parked_max, 15u);
   EXPECT_TRUE(o.app.webhooks_allow_private);
   EXPECT_EQ(o.action_threads, 16u);

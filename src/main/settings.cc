@@ -167,6 +167,8 @@ std::vector<Setting> bounds() {
        PAWL_INTO(number(text, 1, 1'000'000), app.batch_jobs_max, size_t)},
       {"limits.connections", "N", "open connections (10000)",
        PAWL_INTO(number(text, 1, 1'000'000), http.connections_max, size_t)},
+      {"limits.unsent_bytes", "SIZE", "answers that wait for slow clients, in all (256MiB)",
+       PAWL_INTO(bytes(text, 1u << 20, 1ull << 40), http.out_bytes_total_max, size_t)},
       {"limits.parked_fetches", "N", "fetches that may wait for a job at a time (20000)",
        PAWL_INTO(number(text, 0, 1'000'000), engine.core.parked_max, size_t)},
       {"webhooks.allow_private", "", "deliver webhooks to loopback and private addresses too",
