@@ -1,5 +1,6 @@
 #include "api/router.h"
 
+#include "api/field_choice.h"
 #include "base/url.h"
 
 namespace pawl::api {
@@ -40,6 +41,15 @@ std::string_view scope_name(Scope scope) {
 
 Surface Call::surface() const {
   return route != nullptr ? route->surface : surface_of_path(request.path);
+}
+
+void Call::answer(http::Response&& response) {
+  if (route != nullptr && !route->fields_of.empty() && response.status == 200) {
+    std::string fields = query("fields");
+    if (!fields.empty())
+      response.body = keep_fields(std::move(response.body), route->fields_of, fields);
+  }
+  responder.respond(std::move(response));
 }
 
 void Call::fail(const Error& error) { answer(error_response(surface(), error, request.id)); }

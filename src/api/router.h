@@ -33,7 +33,7 @@ struct Call {
   bool secret = false;  // its body or answer holds one: what is kept of them is sealed
 
   Surface surface() const;
-  void answer(http::Response&& response) { responder.respond(std::move(response)); }
+  void answer(http::Response&& response);
   void fail(const Error& error);
   std::string query(std::string_view name) const;  // "" if it was not sent
 };
@@ -46,6 +46,7 @@ struct Route {
   Scope scope;
   Surface surface;
   CallHandler handler;
+  std::string_view fields_of = {};  // the member of its answer that ?fields= chooses from, if any
 };
 
 class Router {

@@ -173,6 +173,22 @@ TEST(Runs, GetAndList) {
   EXPECT_EQ(http::status_of(world.call("GET", "/v1/runs/" + id + "?cursor=x")), "400");
 }
 
+TEST(Runs, FieldsChooseWhatIsShown) {
+  ApiWorld world;
+  std::string id = create(world, R"({"type":"chain","name":"order","steps":[)"
+                                 R"({"type":"a.one","args":[]},{"type":"a.two","args":[]}]})");
+  std::string kept = R"({"id":")" + id + R"(","status":"active"})";
+  EXPECT_EQ(world.body("GET", "/v1/runs/" + id + "?fields=status"), R"({"run":)" + kept + "}");
+  EXPECT_EQ(world.body("GET", "/v1/runs?fields=status,unheard_of"), R"({"runs":[)" + kept + "]}");
+  EXPECT_EQ(world.body("GET", "/v1/runs/" + id + "?fields="), world.body("GET", "/v1/runs/" + id));
+  // That there are more steps is told, whatever was asked for.
+  EXPECT_EQ(world.body("GET", "/v1/runs/" + id + "?limit=1&fields=current_steps"),
+            R"({"run":{"id":")" + id + R"(","current_steps":["0"],"next_cursor":"1"}})");
+  EXPECT_EQ(http::status_of(world.call("GET", "/v1/runs/none?fields=id")), "404");
+  EXPECT_EQ(text_of(world.body("GET", "/v1/runs/" + id + "/explain?fields=id"), "status"),
+            "active");
+}
+
 // --- what clients do to a run
 
 std::string status_word(ApiWorld& world, const std::string& id) {

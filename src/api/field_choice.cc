@@ -1,0 +1,63 @@
+#include "api/field_choice.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr uint32_t kDepthMax = 1'000;  // outputs may be deeper than what clients may send
+
+using Names = std::vector<std::string_view>;
+
+// Sorted, with those that always stay.
+Names split(std::string_view fields) {
+  Names names = {"id", "next_cursor"};
+  while (!fields.empty()) {
+    size_t end = std::min(fields.find(','), fields.size());
+    names.push_back(fields.substr(0, end));
+    fields.remove_prefix(std::min(end + 1, fields.size()));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void write_chosen(json::Writer& w, json::View object, const Names& names) {
+  w.begin_object();
+  object.each_member([&](json::View key, json::View value) {
+    std::string name = key.string();
+    if (std::binary_search(names.begin(), names.end(), std::string_view(name)))
+      w.field_raw(name, value.raw());
+  });
+  w.end_object();
+}
+
+}  // namespace
+
+std::string keep_fields(std::string body, std::string_view member, std::string_view fields) {
+  auto doc = json::parse(body, {.depth_max = kDepthMax, .nodes_max = UINT32_MAX});
+  if (!doc.ok()) return body;
+  const Names names = split(fields);
+  std::string kept;
+  json::Writer w(kept);
+  w.begin_object();
+  doc->root().each_member([&](json::View key, json::View value) {
+    w.key(key.string());
+    if (!key.equals(member)) {
+      w.raw(value.raw());
+    } else if (value.is_array()) {
+      w.begin_array();
+      value.each_element([&](json::View each) { write_chosen(w, each, names); });
+      w.end_array();
+    } else {
+      write_chosen(w, value, names);
+    }
+  });
+  w.end_object();
+  return kept;
+}
+
+}  // namespace pawl::api
