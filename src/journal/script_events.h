@@ -353,6 +353,7 @@ struct StepPlace {
   // Of a resumed loop: the iteration after those that stay; 0 = as it was. Of a step that was
   // stopped in the middle: its attempts before that one.
   uint32_t next = 0;
+  int64_t due_ms = 0;  // of a resumed one: when it has taken too long; 0 = never
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -361,6 +362,7 @@ struct StepPlace {
     visit(3, "dormant", self.dormant);
     visit(4, "resumed", self.resumed);
     visit(5, "next", self.next);
+    visit(6, "due_ms", self.due_ms);
   }
 };
 

@@ -377,7 +377,8 @@ void State::apply(const StepsReset& event, Stamp stamp) {
     StepRecord& record = scope->records[place.position];
     count(script, mover_of(record), UINT32_MAX);
     drop_effect(script, record);
-    set_due(*run, place.step, record, 0, DueKind::None);
+    set_due(*run, place.step, record, place.due_ms,
+            place.due_ms == 0 ? DueKind::None : DueKind::Timeout);
     if (is_over(record.state) && !place.dormant) ++scope->unfinished;
     if (place.resumed) {
       record.state = StepState::Running;
@@ -409,7 +410,7 @@ void State::apply(const StepsReset& event, Stamp stamp) {
     script.inputs = event.inputs;
     script.parsed_inputs.reset();
   }
-  update_due(*run);
+  if (!is_terminal(run->state)) update_due(*run);  // else when a retry has brought it back
 }
 
 void State::apply(const ScriptExtended& event, Stamp stamp) {

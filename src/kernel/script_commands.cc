@@ -190,7 +190,7 @@ void ScriptFlow::pause(bool now) {
       if (!find(open.step, at)) continue;
       stopped.push_back(open.effect);
       uint32_t before = record(at).attempt - 1;
-      reset.steps.push_back({at.path, at.position, at.step->dormant, false, before});
+      reset.steps.push_back({at.path, at.position, at.step->dormant, false, before, 0});
     }
     frame_.emit(reset);
     for (uint32_t effect : stopped) stop_effect(effect);

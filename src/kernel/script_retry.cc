@@ -236,7 +236,7 @@ void ScriptFlow::go_on(const Reset& reset, const std::string& inputs) {
   for (const std::string& path : reset.again) {
     At at;
     if (!find(path, at)) continue;
-    event.steps.push_back({path, at.position, at.step->dormant, false, 0});
+    event.steps.push_back({path, at.position, at.step->dormant, false, 0, 0});
   }
   for (const std::string& path : reset.resumed) {
     At at;
@@ -249,7 +249,9 @@ void ScriptFlow::go_on(const Reset& reset, const std::string& inputs) {
         return true;
       });
     }
-    event.steps.push_back({path, at.position, at.step->dormant, true, next});
+    // It has as long as it had at first: what it does again may take as long as before.
+    int64_t due_ms = at.step->timeout_ms == 0 ? 0 : frame_.now_ms() + at.step->timeout_ms;
+    event.steps.push_back({path, at.position, at.step->dormant, true, next, due_ms});
   }
   event.reopened.assign(reset.reopened.begin(), reset.reopened.end());
   frame_.emit(event);

@@ -156,6 +156,44 @@ TEST_P(ScriptRetry, AFailedHookIsNoStepToSkip) {
   EXPECT_EQ(world.signal("skip", "a"), "completed");
 }
 
+// What goes on after a retry has as long as it had at first: the clock of a step with lists in it
+// begins anew, in whatever way the step was ended.
+TEST_P(ScriptRetry, AStepWithListsIsTimedAgain) {
+  for (const char* around :
+       {"{id: s, type: sequence, timeout: 10s, config: {steps: [{id: a, action: x}]}}",
+        "{id: s, type: loop, timeout: 10s, config: {over: [1], body: [{id: a, action: x}]}}",
+        "{id: s, type: parallel, timeout: 10s, config: {branches: [{id: a, action: x}]}}",
+        "{id: s, type: condition, timeout: 10s, config: {expression: 'true', branches: {'true': "
+        "[{id: a, action: x}]}}}"}) {
+    world.begin("steps: [" + std::string(around) + "]");
+    world.wait(4'000);
+    EXPECT_EQ(world.fail(world.asked()).substr(0, 22), "failed EXECUTION_ERROR") << around;
+    world.wait(60'000);
+    EXPECT_EQ(world.retry(), "active") << around;
+    EXPECT_EQ(world.wait(9'999), "active") << around;
+    EXPECT_EQ(world.wait(1), "failed TIMEOUT_ERROR at s") << around;
+    EXPECT_EQ(world.retry(), "active") << around;  // what it cut off itself goes on as well
+    EXPECT_EQ(world.wait(9'999), "active") << around;
+    EXPECT_EQ(world.wait(1), "failed TIMEOUT_ERROR at s") << around;
+    EXPECT_EQ(world.retry(), "active") << around;
+    EXPECT_EQ(world.done(world.asked()), "completed") << around;
+  }
+}
+
+// Each of the steps around what failed has its own time, and its attempts are counted on.
+TEST_P(ScriptRetry, StepsAroundEachOtherAreTimedAgain) {
+  world.begin(
+      "steps: [{id: s, type: sequence, timeout: 30s, config: {steps: [{id: l, type: loop, timeout: "
+      "10s, retry: {max: 1, delay: 1s}, config: {over: [1], body: [{id: a, action: x}]}}]}}]");
+  EXPECT_EQ(world.cancel(), "cancelled");
+  EXPECT_EQ(world.retry(), "active");
+  EXPECT_EQ(world.wait(10'000), "active");
+  EXPECT_EQ(world.step("s.seq.l"), "retrying");
+  world.wait(1'000);
+  EXPECT_EQ(world.asked(), "s.seq.l.iter_0.a");
+  EXPECT_EQ(world.wait(10'000), "failed TIMEOUT_ERROR at s.seq.l");
+}
+
 TEST(ScriptRetryFold, EndsWhereAListCannotBeRead) {
   ScriptWorld world;
   world.begin(R"({"steps": [{"id": "a", "action": "x"}]})");

@@ -416,12 +416,16 @@ void ScriptModel::happened(const StepsReset& event, const At& at) {
     ModelStep& step = scope->second.steps[place.position];
     run->effects.erase(step.effect);
     if (place.resumed) {
+      const plan::Step& plan = run->plan->at(scope->second.list, place.position);
+      if (place.due_ms != (plan.timeout_ms == 0 ? 0 : at.time_ms + plan.timeout_ms))
+        broken("I7 script timers", event.run, place.step + " goes on with another timeout");
+      if (place.due_ms != 0) verdict_.reach(Probe::StepTimedAgain);
       if (place.next != 0) step.next = place.next;
       step.state = StepState::Running;
       step.handled = false;
       step.error = {};
       step.reason.clear();
-      set_due(step, 0, DueKind::None);
+      set_due(step, place.due_ms, place.due_ms == 0 ? DueKind::None : DueKind::Timeout);
     } else {
       step = ModelStep{};
       step.attempt = place.next;

@@ -84,6 +84,12 @@ void spoil_steps(const Plants& plants, Frame& frame) {
       event.due_ms = 0;
       return timed;
     });
+  if (plants.resumed_step_untimed)
+    change_each<StepsReset>(frame, [](StepsReset& event) {
+      bool timed = false;
+      for (StepPlace& place : event.steps) timed = std::exchange(place.due_ms, 0) != 0 || timed;
+      return timed;
+    });
   if (plants.iteration_left_out)
     change_each<ScopeOpened>(frame, [](ScopeOpened& event) {
       if (!event.iteration || event.index == 0) return false;
@@ -96,10 +102,10 @@ void spoil_steps(const Plants& plants, Frame& frame) {
 
 std::string spoil_scripts(const Plants& plants, uint64_t number, std::string record) {
   if (!(plants.answer_altered || plants.step_ends_twice || plants.step_too_early ||
-        plants.step_retry_counted_twice || plants.step_timer_lost || plants.iteration_left_out ||
-        plants.race_of_two_winners || plants.decision_taken_twice || plants.kept_signal_lost ||
-        plants.undone_twice || plants.child_end_lost || plants.cancelled_goes_on ||
-        plants.suspension_unsaid))
+        plants.step_retry_counted_twice || plants.step_timer_lost || plants.resumed_step_untimed ||
+        plants.iteration_left_out || plants.race_of_two_winners || plants.decision_taken_twice ||
+        plants.kept_signal_lost || plants.undone_twice || plants.child_end_lost ||
+        plants.cancelled_goes_on || plants.suspension_unsaid))
     return record;
   return rewrite_record(number, record, [&](Frame& frame) {
     spoil_steps(plants, frame);
