@@ -25,7 +25,9 @@ std::string say_turn(const State& state, const Run& run) {
   return "waiting for its turn, " + std::string(standing.more_ahead ? "more than " : "") +
          std::to_string(standing.ahead) + " ahead: " + std::to_string(standing.active) +
          " of the " + std::to_string(standing.limit) + " runs that " +
-         (standing.of_server ? "the server" : "'" + run.script->definition + "'") +
+         (standing.of_server               ? "the server"
+          : run.script->definition.empty() ? "this text"
+                                           : "'" + run.script->definition + "'") +
          " may have are at work";
 }
 

@@ -63,6 +63,9 @@ struct ScriptCreated {
   std::string meta;  // JSON
   int32_t priority = 0;
   int64_t timeout_ms = 0;
+  // SHA-256 of the source, if it has no name and bounds how many of its runs are at work: it is
+  // the name under which they are counted. Runs from before this field have none.
+  std::string text_digest;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -78,6 +81,7 @@ struct ScriptCreated {
     visit(10, "meta", self.meta);
     visit(11, "priority", self.priority);
     visit(12, "timeout_ms", self.timeout_ms);
+    visit(13, "text_digest", self.text_digest);
   }
 };
 
@@ -97,8 +101,9 @@ struct ScriptMoved {
   ScriptStatus to = ScriptStatus::Pending;
   std::string reason;
   StepError error;
-  std::string output;   // JSON
-  bool nested = false;  // part of another run: it has no place of its own on the server
+  std::string output;       // JSON
+  bool nested = false;      // part of another run: it has no place of its own on the server
+  std::string text_digest;  // as in ScriptCreated
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -110,6 +115,7 @@ struct ScriptMoved {
     visit(6, "error", self.error);
     visit(7, "output", self.output);
     visit(8, "nested", self.nested);
+    visit(9, "text_digest", self.text_digest);
   }
 };
 

@@ -7,7 +7,7 @@ void State::count_run(const ScriptMoved& event, Stamp stamp) {
   bool was = event.from == ScriptStatus::Active;
   bool is = event.to == ScriptStatus::Active;
   if (was == is) return;
-  count_at_gate(definition_gate(event.definition), is, stamp);
+  count_at_gate(definition_gate(event.definition, event.text_digest), is, stamp);
   if (!event.nested) count_at_gate(server_gate(), is, stamp);
 }
 

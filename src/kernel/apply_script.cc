@@ -103,6 +103,7 @@ void State::apply(const ScriptCreated& event, Stamp stamp) {
   script->definition = event.definition;
   script->version = event.version;
   script->source = event.source;
+  script->text_digest = event.text_digest;
   script->inputs = event.inputs;
   script->agent_id = event.agent_id;
   script->priority = event.priority;

@@ -31,17 +31,17 @@ std::string turn_key(const std::string& gate, const Run& run) {
   return key;
 }
 
-bool has_ancestor_of(const State& state, const RunId& parent, const std::string& definition) {
+bool has_ancestor_of(const State& state, const RunId& parent, const std::string& own) {
   for (const Run* around = state.find_run(parent); around != nullptr;
        around = state.find_run(around->parent.run))
-    if (around->script && around->script->definition == definition) return true;
+    if (around->script && gate_of(*around->script) == own) return true;
   return false;
 }
 
-// Of its definition, for this run; 0 = no bound.
-uint64_t limit_for(const State& state, const plan::Script& plan, const std::string& definition,
+// At the gate of its definition, for this run; 0 = no bound.
+uint64_t limit_for(const State& state, const plan::Script& plan, const std::string& own,
                    const RunId& parent) {
-  if (plan.max_concurrent == 0 || has_ancestor_of(state, parent, definition)) return 0;
+  if (plan.max_concurrent == 0 || has_ancestor_of(state, parent, own)) return 0;
   return plan.max_concurrent;
 }
 
@@ -71,7 +71,7 @@ void enter(Frame& frame, const Run& run, const std::string& gate, bool claims) {
   ++now.waiting;
   write_gate(frame, gate, now);
   if (!claims) return;
-  std::string own = definition_gate(run.script->definition);
+  std::string own = gate_of(*run.script);
   RunGate definition = read_gate(frame.state(), own);
   ++definition.claimed;
   write_gate(frame, own, definition);
@@ -85,7 +85,7 @@ void leave(Frame& frame, const Run& run, const std::string& gate, bool claims) {
   if (key == now.from) now.from += '\0';
   write_gate(frame, gate, now);
   if (!claims) return;
-  std::string own = definition_gate(run.script->definition);
+  std::string own = gate_of(*run.script);
   RunGate definition = read_gate(frame.state(), own);
   --definition.claimed;
   write_gate(frame, own, definition);
@@ -93,7 +93,7 @@ void leave(Frame& frame, const Run& run, const std::string& gate, bool claims) {
 
 // Where it waits, and whether it holds a place of its definition.
 bool find_turn(const State& state, const Run& run, std::string& gate, RunTurn& turn) {
-  for (const std::string& candidate : {definition_gate(run.script->definition), server_gate()}) {
+  for (const std::string& candidate : {gate_of(*run.script), server_gate()}) {
     const Doc* doc = state.find_doc(DocKind::RunTurn, turn_key(candidate, run));
     if (doc == nullptr || !codec::decode(doc->value, turn) || turn.run != run.id) continue;
     gate = candidate;
@@ -106,11 +106,16 @@ bool find_turn(const State& state, const Run& run, std::string& gate, RunTurn& t
 
 std::string server_gate() { return "s"; }
 
-// The length stands first, so that no gate's name begins another's.
-std::string definition_gate(std::string_view definition) {
+// The length stands first, so that no gate's name begins another's; digests are of one length.
+std::string definition_gate(std::string_view definition, std::string_view text_digest) {
+  if (!text_digest.empty()) return "t" + std::string(text_digest);
   std::string gate = "d";
   put_big_endian(gate, definition.size(), 4);
   return gate.append(definition);
+}
+
+std::string gate_of(const ScriptRun& script) {
+  return definition_gate(script.definition, script.text_digest);
 }
 
 uint64_t runs_at_work(const State& state, const std::string& gate) {
@@ -121,16 +126,15 @@ uint64_t runs_at_work(const State& state, const std::string& gate) {
 }
 
 Result<std::string> gate_before(const State& state, const plan::Script& plan,
-                                const std::string& definition, const RunId& parent) {
-  std::string gate = definition_gate(definition);
-  uint64_t limit = limit_for(state, plan, definition, parent);
+                                const std::string& own, const RunId& parent) {
+  uint64_t limit = limit_for(state, plan, own, parent);
   bool nested = !parent.is_nil();
-  if (limit != 0 && taken(state, gate, nested) >= limit) {
+  if (limit != 0 && taken(state, own, nested) >= limit) {
     if (plan.reject_at_limit) return limit_reached(limit);
-    return gate;
+    return own;
   }
-  if (limit != 0 && !nested && read_gate(state, gate).waiting > 0)
-    return gate;  // they were here first
+  if (limit != 0 && !nested && read_gate(state, own).waiting > 0)
+    return own;  // they were here first
   if (nested || !server_is_full(state)) return std::string();
   const ScriptDefaults& server = state.script_defaults();
   if (plan.reject_at_limit || server.reject_at_limit) return limit_reached(server.max_concurrent);
@@ -164,12 +168,12 @@ void admit_next(Frame& frame, const std::string& gate) {
     uint64_t limit = state.script_defaults().max_concurrent;
     if (limit != 0 && runs_at_work(state, gate) >= limit) return state.gate_looked_at(gate);
     leave(frame, *run, gate, turn.claims);
-    std::string own = definition_gate(run->script->definition);
+    std::string own = gate_of(*run->script);
     if (turn.claims && runs_at_work(state, own) >= plan->max_concurrent)
       return enter(frame, *run, own, false);  // a run within a run has its place
     return ScriptFlow(frame, turn.run).begin(false);
   }
-  uint64_t limit = limit_for(state, *plan, run->script->definition, run->parent.run);
+  uint64_t limit = limit_for(state, *plan, gate, run->parent.run);
   if (limit != 0 && taken(state, gate, nested) >= limit) return state.gate_looked_at(gate);
   leave(frame, *run, gate, false);
   if (!nested && server_is_full(state)) return enter(frame, *run, server_gate(), limit != 0);

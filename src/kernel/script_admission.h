@@ -6,11 +6,14 @@
 // another ends or is suspended. A run that is resumed or retried counts again, above the limit if
 // need be: it was let in once.
 //
+// A definition is the same as another if they have the same name, whatever their texts; runs of a
+// text without a name are counted with those of the same text.
+//
 // A run that is part of another one waits for its definition only, never for the server, since its
 // parent holds a place already; nor for a definition that some run around it is of; nor behind runs
 // that stand for themselves, or for a place of its definition that one of those holds while it
-// waits for the server. So no run waits for itself. (Definitions that call each other both ways, each with a limit, can still wait for
-// each other; explain shows it, a cancel ends it.)
+// waits for the server. So no run waits for itself. (Definitions that call each other both ways,
+// each with a limit, can still wait for each other; explain shows it, a cancel ends it.)
 //
 // What there is (all of it documents, changed in the frames of the runs themselves):
 //   RunCount  gate → runs at work behind it. Follows ScriptMoved, whether or not there is a limit.
@@ -64,13 +67,16 @@ struct RunTurn {
 };
 
 std::string server_gate();
-std::string definition_gate(std::string_view definition);
+// A definition is known by its name; one that has none, by its text.
+std::string definition_gate(std::string_view definition, std::string_view text_digest = "");
+std::string gate_of(const ScriptRun& script);
 
 uint64_t runs_at_work(const State& state, const std::string& gate);
 
-// At which gate a new run has to wait; "" = it may begin. RateLimited if it is not to wait.
+// At which gate a new run has to wait; "" = it may begin. RateLimited if it is not to wait. `own`:
+// the gate of its definition.
 Result<std::string> gate_before(const State& state, const plan::Script& plan,
-                                const std::string& definition, const RunId& parent);
+                                const std::string& own, const RunId& parent);
 // A run that was just created waits there.
 void wait_at_gate(Frame& frame, const RunId& run, const std::string& gate);
 // A run that waits does so no longer.

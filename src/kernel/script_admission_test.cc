@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/script_flow.h"
 #include "kernel/script_test_world.h"
 
 namespace pawl {
@@ -28,6 +29,28 @@ class GateWorld : public ScriptWorld {
     std::string how = start(command);
     runs_[name] = run_id();
     return how;
+  }
+  // Without registering the text.
+  std::string begin_inline(const std::string& name, std::string_view text) {
+    std::string how = begin(text);
+    runs_[name] = run_id();
+    return how;
+  }
+  // As it was when nothing told texts without a name apart.
+  std::string begin_before(const std::string& name, const std::string& canonical, bool waits) {
+    ScriptCreated created;
+    act([&](Frame& f) {
+      created.run = RunId(f.fresh_id());
+      created.source = canonical;
+      created.inputs = "{}";
+      f.emit(created);
+      waits ? wait_at_gate(f, created.run, definition_gate(""))
+            : ScriptFlow(f, created.run).begin(false);
+      return ok_status();
+    });
+    runs_[name] = created.run;
+    look_at(created.run);
+    return how();
   }
   void pick(const std::string& name) { look_at(runs_.at(name)); }
   // "x=active y=pending", after the timers have had their say.
@@ -289,6 +312,45 @@ TEST_P(Admission, CountsHoldInRandomLives) {
       EXPECT_TRUE(is_terminal(world.state().find_run(id)->state)) << name;
     world.check_counts();
   }
+}
+
+// A definition that has no name is known by its text: its limit is for runs of that text.
+TEST_P(Admission, ATextWithoutANameHasALimitOfItsOwn) {
+  auto text = [](const char* step) {
+    return R"({"max_concurrent": 1, "steps": [{"id": "a", "action": ")" + std::string(step) +
+           R"("}]})";
+  };
+  GateWorld world(GetParam());
+  EXPECT_EQ(world.begin_inline("free", R"({"steps": [{"id": "a", "action": "x"}]})"), "active");
+  EXPECT_EQ(world.begin_inline("x1", text("x")), "active");
+  EXPECT_EQ(world.begin_inline("y1", text("y")), "active");
+  EXPECT_EQ(world.begin_inline("x2", text("x")), "pending");
+  EXPECT_EQ(standing_of(world.state(), world.run(), 10).active, 1u);
+  EXPECT_EQ(world.finish("y1"), "free=active x1=active x2=pending y1=completed");
+  // What is added to a run does not make it one of another definition.
+  world.pick("x1");
+  world.extend(
+      R"({"max_concurrent": 1, "steps": [{"id": "a", "action": "x"}, {"id": "b", "action": "x"}]})");
+  world.done("b");
+  EXPECT_EQ(world.finish("x1"), "free=active x1=completed x2=active y1=completed");
+  EXPECT_EQ(world.finish("x2"), "free=active x1=completed x2=completed y1=completed");
+  EXPECT_EQ(world.begin_inline("x3", text("x")), "active");
+}
+
+// Runs from before texts were told apart wait where they waited, and are let in there.
+TEST_P(Admission, RunsOfAnOlderJournalKeepTheirGate) {
+  GateWorld world(GetParam());
+  constexpr std::string_view kText =
+      R"({"max_concurrent": 1, "steps": [{"id": "a", "action": "x"}]})";
+  EXPECT_EQ(world.begin_inline("new1", kText), "active");
+  std::string canonical = world.script().source;
+  EXPECT_EQ(world.begin_before("old1", canonical, false), "active");
+  EXPECT_EQ(world.begin_before("old2", canonical, true), "pending");
+  EXPECT_EQ(world.begin_inline("new2", kText), "pending");
+  EXPECT_EQ(world.finish("new1"), "new1=completed new2=active old1=active old2=pending");
+  EXPECT_EQ(world.finish("old1"), "new1=completed new2=active old1=completed old2=active");
+  EXPECT_EQ(world.finish("old2"), "new1=completed new2=active old1=completed old2=completed");
+  EXPECT_EQ(runs_at_work(world.state(), definition_gate("")), 0u);
 }
 
 // A limit that is lifted while the server is down lets in everything that waited.

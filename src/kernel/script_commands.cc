@@ -1,5 +1,6 @@
 #include "kernel/script_commands.h"
 
+#include "base/hash.h"
 #include "expr/json_schema.h"
 #include "kernel/breakers.h"
 #include "kernel/run_flow.h"
@@ -118,7 +119,12 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
   event.priority = command.priority != 0 ? command.priority : plan->priority;
   event.timeout_ms = plan->timeout_ms;
   if (event.definition.empty()) event.definition = plan->name;
-  PAWL_TRY(std::string gate, gate_before(state, *plan, event.definition, event.parent.run));
+  if (event.definition.empty() && plan->max_concurrent != 0) {
+    std::array<uint8_t, 32> digest = sha256(canonical);
+    event.text_digest.assign(digest.begin(), digest.end());
+  }
+  std::string own = definition_gate(event.definition, event.text_digest);
+  PAWL_TRY(std::string gate, gate_before(state, *plan, own, event.parent.run));
   frame.emit(event);
   if (gate.empty()) {
     ScriptFlow(frame, event.run).begin(command.end_is_seen);
@@ -130,13 +136,7 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
 
 void ScriptFlow::begin(bool end_is_seen) {
   end_is_seen_ = end_is_seen;
-  ScriptMoved event;
-  event.run = id_;
-  event.definition = script().definition;
-  event.from = script().status;
-  event.to = ScriptStatus::Active;
-  event.nested = is_nested();
-  frame_.emit(event);
+  frame_.emit(moved(ScriptStatus::Active));
   open_scope(nullptr, "", plan().root, false, 0, "");
   drain();
 }

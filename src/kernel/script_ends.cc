@@ -410,12 +410,7 @@ Result<std::string> ScriptFlow::outputs() const {
 
 void ScriptFlow::finish() {
   if (script().status == ScriptStatus::Pending) leave_gate(frame_, id_);
-  ScriptMoved event;
-  event.run = id_;
-  event.definition = script().definition;
-  event.from = script().status;
-  event.to = script().outcome;
-  event.nested = is_nested();
+  ScriptMoved event = moved(script().outcome);
   event.error = script().error;
   event.reason = script().reason;
   if (event.to == ScriptStatus::Completed) {

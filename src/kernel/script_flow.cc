@@ -100,6 +100,17 @@ bool ScriptFlow::look_for_another() {
   return !looks_.empty();
 }
 
+ScriptMoved ScriptFlow::moved(ScriptStatus to) const {
+  ScriptMoved event;
+  event.run = id_;
+  event.definition = script().definition;
+  event.text_digest = script().text_digest;
+  event.from = script().status;
+  event.to = to;
+  event.nested = is_nested();
+  return event;
+}
+
 // A run that only people, signals or a pause hold is suspended.
 void ScriptFlow::settle_status() {
   if (is_terminal(run().state) || script().status == ScriptStatus::Pending) return;
@@ -109,12 +120,7 @@ void ScriptFlow::settle_status() {
   bool held = !moves && (script().held > 0 || script().paused);
   ScriptStatus wanted = held ? ScriptStatus::Suspended : ScriptStatus::Active;
   if (wanted == script().status) return;
-  ScriptMoved event;
-  event.run = id_;
-  event.definition = script().definition;
-  event.from = script().status;
-  event.to = wanted;
-  event.nested = is_nested();
+  ScriptMoved event = moved(wanted);
   event.reason = !held ? "" : script().paused ? "paused" : "waiting";
   frame_.emit(event);
 }

@@ -90,6 +90,7 @@ class ScriptFlow {
   uint32_t next_effect() const;
   StepStarted started(const At& at, uint32_t attempt, bool asks_outside) const;
   std::string last_output(const Scope& in) const;
+  ScriptMoved moved(ScriptStatus to) const;
   void settle_status();
   bool may_start_another() const;
   bool look_for_another();

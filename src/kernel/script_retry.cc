@@ -268,14 +268,9 @@ void ScriptFlow::come_back() {
   ScriptPaused paused;
   paused.run = id_;
   if (script().paused) frame_.emit(paused);
-  ScriptMoved moved;
-  moved.run = id_;
-  moved.definition = script().definition;
-  moved.from = script().status;
-  moved.to = ScriptStatus::Active;
-  moved.nested = is_nested();
-  moved.reason = "retry";
-  frame_.emit(moved);
+  ScriptMoved event = moved(ScriptStatus::Active);
+  event.reason = "retry";
+  frame_.emit(event);
 }
 
 // The compensation that failed is tried again, or left out.

@@ -166,7 +166,8 @@ struct OpenEffect {
 struct ScriptRun {
   std::string definition;
   std::string version;
-  std::string source;  // canonical text if it is not a registered one
+  std::string source;       // canonical text if it is not a registered one
+  std::string text_digest;  // of the text it began with, if that is what its runs are counted by
   std::string inputs;
   std::string agent_id;
   int32_t priority = 0;
@@ -221,6 +222,7 @@ struct ScriptRun {
     visit(26, "yielded_ms", self.yielded_ms);
     visit(27, "created_sequence", self.created_sequence);
     visit(28, "rounds", self.rounds);
+    visit(29, "text_digest", self.text_digest);
   }
 
   // In memory only.

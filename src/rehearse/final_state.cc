@@ -70,8 +70,9 @@ void waits_of_run(const State& state, const Run& run, const std::string& prefix,
       prefix.empty() ? "the run" : "the run of '" + prefix.substr(0, prefix.size() - 1) + "'";
   if (script.paused) add_wait(into, who + " is paused; an event lets it go on: resume: {}");
   if (script.status == ScriptStatus::Pending)
-    add_wait(into, who + " waits for its turn: max_concurrent runs of '" + script.definition +
-                       "' are at work");
+    add_wait(into, who + " waits for its turn: max_concurrent runs of " +
+                       (script.definition.empty() ? "this text" : "'" + script.definition + "'") +
+                       " are at work");
   for (const std::string& path : script.live) {
     const Scope* scope = state.find_scope(run, path);
     for (uint32_t i = 0; scope != nullptr && plan != nullptr && i < scope->records.size(); ++i) {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kRunsAtOnceMax = 5;
 constexpr int kDefinitions = 4;
+constexpr size_t kInlineTextsMax = 3;
 const std::vector<std::string> kSignals = {"go", "ready"};
 
 // A loop that has more to do than one frame may hold.
@@ -113,10 +114,12 @@ void ScriptCrowd::start() {
   StartScript command;
   command.definition = definition_name(random_.below(kDefinitions));
   if (random_.percent(25)) {  // without registering it
-    // Those without a name share one place to wait in, so none of them bounds how many there are.
-    std::string text;
-    do text = RandomDefinition(random_, ways_.queues, {"def0"}).text();
-    while (text.find("max_concurrent") != std::string::npos);
+    // Some come again: only runs of the same text are in each other's way.
+    if (inline_texts_.empty() || random_.percent(60)) {
+      if (inline_texts_.size() >= kInlineTextsMax) inline_texts_.erase(inline_texts_.begin());
+      inline_texts_.push_back(RandomDefinition(random_, ways_.queues, {"def0"}).text());
+    }
+    const std::string& text = random_.pick(inline_texts_);
     command.source = plan::read_definition(text).canonical;
     command.definition.clear();
     verdict_.tell("inline definition: " + text);

@@ -52,6 +52,7 @@ class ScriptCrowd {
   Verdict& verdict_;
   Ways ways_;
   uint64_t serial_ = 0;
+  std::vector<std::string> inline_texts_;  // that were run without being registered
 };
 
 }  // namespace pawl::sim

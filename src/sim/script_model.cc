@@ -76,12 +76,16 @@ size_t ScriptModel::unfinished() const {
   }));
 }
 
-size_t ScriptModel::at_work(const std::string* definition) const {
-  return static_cast<size_t>(std::count_if(runs_.begin(), runs_.end(), [&](const auto& entry) {
+size_t ScriptModel::at_work() const {
+  return static_cast<size_t>(std::count_if(runs_.begin(), runs_.end(), [](const auto& entry) {
     const ModelScript& run = entry.second;
-    if (run.status != ScriptStatus::Active || run.forgotten) return false;
-    return definition == nullptr ? run.birth.parent.run.is_nil()
-                                 : run.birth.definition == *definition;
+    return run.at_work() && run.birth.parent.run.is_nil();
+  }));
+}
+
+size_t ScriptModel::at_work_like(const ModelScript& of) const {
+  return static_cast<size_t>(std::count_if(runs_.begin(), runs_.end(), [&](const auto& entry) {
+    return entry.second.at_work() && entry.second.like(of);
   }));
 }
 
@@ -193,7 +197,7 @@ void ScriptModel::happened(const ScriptMoved& event, const At& at) {
   if (!legal) return broken("I5 script", event.run, "a move that is not listed");
   uint32_t limit = run->plan->max_concurrent;
   if (event.from == ScriptStatus::Pending && limit != 0 && run->birth.parent.run.is_nil() &&
-      event.to == ScriptStatus::Active && at_work(&event.definition) >= limit)
+      event.to == ScriptStatus::Active && at_work_like(*run) >= limit)
     broken("I8 runs", event.run, "begins though as many are at work as may be");
   if (is_end(event.to)) check_end(*run, event);
   if (is_end(event.from)) {

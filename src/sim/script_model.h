@@ -111,8 +111,14 @@ struct ModelScript {
     return status == ScriptStatus::Completed || status == ScriptStatus::Failed ||
            status == ScriptStatus::Cancelled;
   }
+  bool at_work() const { return status == ScriptStatus::Active && !forgotten; }
   int64_t due_ms() const;  // 0: no timer will move it
   const ModelStep* find(std::string_view step) const;
+  // Counted by the same limit: of one name, or without a name of one text.
+  bool like(const ModelScript& other) const {
+    return birth.definition == other.birth.definition &&
+           (!birth.definition.empty() || birth.source == other.birth.source);
+  }
 };
 
 // A step of a run, found.
@@ -141,7 +147,8 @@ class ScriptModel {
   const std::map<std::string, std::string>& newest() const { return newest_; }
   int64_t first_due_ms() const;
   size_t unfinished() const;
-  size_t at_work(const std::string* definition) const;  // null: that stand for themselves
+  size_t at_work() const;                            // of those that stand for themselves
+  size_t at_work_like(const ModelScript& of) const;  // of those that its limit counts
   void one_step_at_a_time() { parallel_steps_ = false; }
   void restarted() { ++life_; }
 

@@ -189,13 +189,14 @@ void ScriptModel::check_status(const ModelScript& run) {
 }
 
 void ScriptModel::check_gates(uint64_t server_max) {
-  bool server_full = server_max != 0 && at_work(nullptr) >= server_max;
+  bool server_full = server_max != 0 && at_work() >= server_max;
   for (const auto& [id, run] : runs_) {
     if (run.forgotten || run.status != ScriptStatus::Pending) continue;
     verdict_.reach(Probe::ScriptWaitedAtGate);
+    if (run.birth.definition.empty()) verdict_.reach(Probe::UnnamedWaitedAtGate);
     if (server_full && run.birth.parent.run.is_nil()) continue;
     uint64_t limit = run.plan->max_concurrent;
-    uint64_t taken = at_work(&run.birth.definition);
+    uint64_t taken = at_work_like(run);
     if (server_full) continue;  // others may hold places of its definition while they wait there
     if (limit == 0 || taken < limit)
       return broken("I7 rest", id, "waits for its turn, though there is room");
