@@ -25,6 +25,7 @@ struct Wait {
   int64_t until_ms = 0;  // 0 = nobody can say
   std::string detail;    // one sentence
   JobId job;             // nil if no job is concerned
+  RunId run = {};        // the run within the run that waits; nil = the run itself
   std::string queue = {};
   std::string worker = {};
   std::string key = {};         // of a limit

@@ -74,6 +74,7 @@ void Explainer::add_script(const Run& run, const std::string& prefix, size_t dep
     wait.since_ms = script.paused ? script.paused_ms : run.created_ms;
     wait.detail = script.paused ? "is paused; POST /v1/runs/" + run.id.text() + "/resume goes on"
                                 : say_turn(state_, run);
+    if (depth > 0) wait.run = run.id;
     if (!full()) out_.waits.push_back(std::move(wait));
   }
   for (const std::string& path : script.live) {
@@ -127,6 +128,10 @@ void Explainer::add_step(const Run& run, const plan::Step& step, const StepRecor
                   at(record.due_ms);
   } else {
     say_running(step, record, wait);
+  }
+  if (depth > 0) {
+    wait.run = run.id;
+    wait.detail += ", in run " + run.id.text();
   }
   out_.waits.push_back(std::move(wait));
 }

@@ -6,6 +6,8 @@
 namespace pawl::api {
 namespace {
 
+constexpr size_t kInnerWaitsMax = 100;  // told of one step; explain counts the rest
+
 void render_error(json::Writer& w, const StepError& error) {
   w.begin_object().field("code", error.code).field("message", error.message);
   if (!error.step.empty()) w.field("step_id", error.step);
@@ -19,23 +21,66 @@ std::string_view status_of(const Run& run, const StepRecord& record) {
   return step_state_name(record.state);
 }
 
-void render_wait(json::Writer& w, const StepRecord& record) {
-  bool waits = record.state == StepState::Suspended || record.state == StepState::Retrying ||
-               record.due == DueKind::Wait;
-  if (!waits) return;
-  w.key("wait").begin_object();
+void render_what_for(json::Writer& w, const StepRecord& record) {
   if (!record.decision.empty()) w.field("decision_id", record.decision);
   if (!record.signal.empty()) w.field("signal", record.signal);
   w.field("for", !record.decision.empty()              ? "decision"
                  : !record.signal.empty()              ? "signal"
+                 : record.effect != 0                  ? "run"
                  : record.state == StepState::Retrying ? "retry"
                                                        : "time");
   w.field_time_if_set("until", record.due_ms);
+}
+
+// The run that fills the place of a step that waits for it.
+const Run* run_in_place(const State& state, const Run& run, const StepRecord& record) {
+  return record.effect == 0 ? nullptr : state.find_run(RunId(child_id(run, record.effect)));
+}
+
+// What a suspended run within a run waits for, however deep it is: each entry names the run to
+// which an answer has to go, and the step there.
+void render_inner_waits(json::Writer& w, const State& state, const Run& run, size_t& left) {
+  if (run.script->paused && left > 0) {
+    --left;
+    w.begin_object().key("run_id").uuid(run.id).field("for", "resume").end_object();
+  }
+  for (const std::string& path : run.script->live) {
+    const Scope* scope = state.find_scope(run, path);
+    for (size_t i = 0; scope != nullptr && i < scope->records.size() && left > 0; ++i) {
+      const StepRecord& record = scope->records[i];
+      if (record.state != StepState::Suspended) continue;
+      const Run* inner = run_in_place(state, run, record);
+      if (inner != nullptr && inner->script) {
+        render_inner_waits(w, state, *inner, left);
+        continue;
+      }
+      --left;
+      w.begin_object().key("run_id").uuid(run.id).field("step_id", join_path(path, record.id));
+      render_what_for(w, record);
+      w.end_object();
+    }
+  }
+}
+
+void render_wait(json::Writer& w, const State& state, const Run& run, const StepRecord& record) {
+  const Run* inner = run_in_place(state, run, record);
+  if (inner != nullptr) w.key("run_id").uuid(inner->id);
+  bool waits = record.state == StepState::Suspended || record.state == StepState::Retrying ||
+               record.due == DueKind::Wait;
+  if (!waits) return;
+  w.key("wait").begin_object();
+  render_what_for(w, record);
+  if (inner != nullptr && inner->script) {
+    size_t left = kInnerWaitsMax;
+    w.key("waiting_for").begin_array();
+    render_inner_waits(w, state, *inner, left);
+    w.end_array();
+  }
   w.end_object();
 }
 
-void render_step(json::Writer& w, const Run& run, const Scope& scope, const plan::Script& plan,
-                 uint32_t position) {
+void render_step(json::Writer& w, const State& state, const Run& run, const Scope& scope,
+                 const plan::Script& plan, uint32_t position) {
   const StepRecord& record = scope.records[position];
   const plan::Step& step = plan.at(scope.list, position);
   const StepRecord& shown = effective_record(scope, plan, record, position);
@@ -58,7 +103,7 @@ void render_step(json::Writer& w, const Run& run, const Scope& scope, const plan
   if (!record.choice.empty()) w.field("choice", record.choice);
   for (const std::string& undone : run.script->compensated)
     if (undone == join_path(scope.path, step.id)) w.field_bool("compensated", true);
-  render_wait(w, record);
+  render_wait(w, state, run, record);
   w.end_object();
 }
 
@@ -184,7 +229,7 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
     for (uint32_t i = 0; i < scope.records.size(); ++i, ++at) {
       if (at < page.from) continue;
       if (at - page.from >= page.count) return !(more = true);
-      render_step(w, run, scope, *plan, i);
+      render_step(w, state, run, scope, *plan, i);
     }
     return true;
   });

@@ -262,6 +262,7 @@ void render_wait(json::Writer& w, const Wait& wait) {
   w.field_time_if_set("until", wait.until_ms);
   w.field("detail", wait.detail);
   if (!wait.job.is_nil()) w.key("job_id").uuid(wait.job);
+  if (!wait.run.is_nil()) w.key("run_id").uuid(wait.run);
   if (!wait.queue.empty()) w.field("queue", wait.queue);
   if (!wait.worker.empty()) w.field("worker_id", wait.worker);
   if (!wait.key.empty()) w.field("key", wait.key);

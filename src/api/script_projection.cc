@@ -96,6 +96,12 @@ void tell(const StepSuspended& event, const journal::EventBytes& from, std::vect
   w.end_object();
 }
 
+void tell(const ChildMoved& event, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
+  std::string_view type = event.suspended ? "step_suspended" : "step_resumed";
+  json::Writer w(add(from, out, type, event.run, event.step).data);
+  w.begin_object().field("run_id", event.child.text()).end_object();
+}
+
 void tell(const StepRetrying& event, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
   json::Writer w(add(from, out, "step_retrying", event.run, event.step).data);
   w.begin_object().field_int("attempt", event.attempt);
@@ -192,6 +198,7 @@ const std::vector<std::string_view>& script_event_names() {
       "step_failed",
       "step_fallback",
       "step_ignored",
+      "step_resumed",
       "step_retry_attempt",
       "step_retrying",
       "step_skipped",

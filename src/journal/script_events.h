@@ -20,7 +20,7 @@ enum class StepState : uint8_t {
   Completed = 2,
   Failed = 3,
   Skipped = 4,
-  Suspended = 5,  // a decision or a signal holds it
+  Suspended = 5,  // a decision, a signal or a suspended run in its place holds it
   Retrying = 6,
 };
 
@@ -244,6 +244,19 @@ struct StepSuspended : StepEvent {
     visit(10, "decision", self.decision);
     visit(11, "signal", self.signal);
     visit(12, "due_ms", self.due_ms);
+  }
+};
+
+// The run that fills the step's place is suspended, or at work again.
+struct ChildMoved : StepEvent {
+  RunId child;
+  bool suspended = false;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    StepEvent::fields(self, visit);
+    visit(10, "child", self.child);
+    visit(11, "suspended", self.suspended);
   }
 };
 

@@ -286,6 +286,16 @@ void State::apply(const StepSuspended& event, Stamp stamp) {
   update_due(*run);
 }
 
+void State::apply(const ChildMoved& event, Stamp stamp) {
+  Run* run = nullptr;
+  StepRecord* record = step_for(event, stamp, run);
+  if (record == nullptr) return;
+  ScriptRun& script = *run->script;
+  count(script, mover_of(*record), UINT32_MAX);
+  record->state = event.suspended ? StepState::Suspended : StepState::Running;
+  count(script, mover_of(*record), 1);
+}
+
 void State::apply(const StepRetrying& event, Stamp stamp) {
   Run* run = nullptr;
   StepRecord* record = step_for(event, stamp, run);

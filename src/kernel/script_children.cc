@@ -98,10 +98,35 @@ void ScriptFlow::start_child(const At& at, StartScript command) {
                 full);
   }
   const Run* child = state_.find_run(*begun);
-  if (child == nullptr || !is_terminal(child->state)) return;
+  if (child == nullptr) return;
+  if (child->script->status == ScriptStatus::Suspended) return note_child(at, true);
+  if (!is_terminal(child->state)) return;
   StepOutcome outcome = outcome_of_script(*child->script);
   if (outcome.ok) return complete(at, outcome.output);
   fail(at, outcome.error, outcome.retryable);
+}
+
+// Nothing to say of one that was suspended before such things were noted.
+void ScriptFlow::note_child(const At& at, bool suspended) {
+  if ((record(at).state == StepState::Suspended) == suspended) return;
+  auto event = event_for<ChildMoved>(at);
+  event.child = RunId(child_id(run(), record(at).effect));
+  event.suspended = suspended;
+  frame_.emit(event);
+}
+
+void ScriptFlow::child_moved(uint32_t effect, bool suspended) {
+  const std::string* path = script().step_of_effect(effect);
+  At at;
+  if (path == nullptr || !find(*path, at) || record(at).effect != effect) return;
+  note_child(at, suspended);
+  drain();
+}
+
+void child_moved(Frame& frame, const JobParent& place, bool suspended) {
+  const Run* around = frame.state().find_run(place.run);
+  if (around == nullptr || !around->script || is_terminal(around->state)) return;
+  ScriptFlow(frame, place.run).child_moved(place.node, suspended);
 }
 
 void ScriptFlow::run_engine_action(const At& at, uint32_t attempt) {

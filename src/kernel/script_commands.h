@@ -75,6 +75,8 @@ Status extend_script(Frame& frame, const RunId& run, const std::string& canonica
                      const std::string& data);
 
 // A timer of the run has come.
+// The run that fills this place of another one is suspended, or at work again.
+void child_moved(Frame& frame, const JobParent& place, bool suspended);
 void script_due(Frame& frame, const RunId& run);
 
 // --- what the outside is to do

@@ -86,14 +86,16 @@ void ScriptFlow::look_at_everything() {
   }
 }
 
-// Whether the server lets a run have a further step at work.
+// Whether the server lets a run have a further step at work. A suspended run in a step's place is
+// not at work, but will be.
 bool ScriptFlow::may_start_another() const {
-  return state_.script_defaults().parallel_steps || script().busy == 0;
+  if (state_.script_defaults().parallel_steps) return true;
+  return script().busy == 0 && script().effects.empty();
 }
 
 // One step at a time: when none is at work, any list may hold the next one.
 bool ScriptFlow::look_for_another() {
-  if (state_.script_defaults().parallel_steps || script().busy > 0) return false;
+  if (state_.script_defaults().parallel_steps || !may_start_another()) return false;
   if (is_terminal(run().state) || looked_after_ == frame_.emitted()) return false;
   looked_after_ = frame_.emitted();
   for (const std::string& path : script().live) look(LookKind::List, path);
@@ -111,18 +113,28 @@ ScriptMoved ScriptFlow::moved(ScriptStatus to) const {
   return event;
 }
 
-// A run that only people, signals or a pause hold is suspended.
+// Something was sent out that will come back without anybody's doing.
+bool ScriptFlow::outside_moves_it() const {
+  return std::any_of(script().effects.begin(), script().effects.end(), [&](const OpenEffect& open) {
+    At at;
+    return find(open.step, at) && record(at).state != StepState::Suspended;
+  });
+}
+
+// A run that only people, signals or a pause hold is suspended; so is then the step of another run
+// whose place it fills, and perhaps that run.
 void ScriptFlow::settle_status() {
   if (is_terminal(run().state) || script().status == ScriptStatus::Pending) return;
   // Clocks stand still while it is paused: then only what was sent out can still move it.
   bool moves =
-      script().yielded_ms != 0 || (script().paused ? !script().effects.empty() : script().busy > 0);
+      script().yielded_ms != 0 || (script().paused ? outside_moves_it() : script().busy > 0);
   bool held = !moves && (script().held > 0 || script().paused);
   ScriptStatus wanted = held ? ScriptStatus::Suspended : ScriptStatus::Active;
   if (wanted == script().status) return;
   ScriptMoved event = moved(wanted);
   event.reason = !held ? "" : script().paused ? "paused" : "waiting";
   frame_.emit(event);
+  if (is_nested() && !end_is_seen_) pawl::child_moved(frame_, run().parent, held);
 }
 
 // --- lists

@@ -26,6 +26,7 @@ class ScriptFlow {
   // --- inputs (script_commands.cc, script_signals.cc, script_retry.cc)
   void begin(bool end_is_seen);
   void effect_done(uint32_t effect, const StepOutcome& outcome);
+  void child_moved(uint32_t effect, bool suspended);
   void due();
   void pause(bool now);
   void resume();
@@ -92,6 +93,7 @@ class ScriptFlow {
   std::string last_output(const Scope& in) const;
   ScriptMoved moved(ScriptStatus to) const;
   void settle_status();
+  bool outside_moves_it() const;
   bool may_start_another() const;
   bool look_for_another();
 
@@ -169,6 +171,7 @@ class ScriptFlow {
   // --- children and actions of the engine (script_children.cc)
   void begin_subworkflow(const At& at, uint32_t effect);
   void start_child(const At& at, StartScript command);
+  void note_child(const At& at, bool suspended);
   bool is_engine_action(std::string_view name) const;
   void run_engine_action(const At& at, uint32_t attempt);
   StepOutcome engine_action(const At& at, const Value& params);

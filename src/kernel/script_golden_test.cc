@@ -1,4 +1,5 @@
-// tests/golden/v4-scripts: what runs of definitions leave in a journal. See golden_test.cc.
+// tests/golden/v4-scripts, v5-nested: what runs of definitions leave in a journal. See
+// golden_test.cc.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -66,13 +67,47 @@ void live_scripts(ScriptWorld& world) {
   world.cancel();
 }
 
-TEST(Golden, DISABLED_WriteScripts) {
-  ScriptWorld world;
-  live_scripts(world);
-  const std::string name = "tests/golden/v4-scripts";
+void write_golden(const ScriptWorld& world, const std::string& name) {
   std::ofstream journal(name + ".journal");
   for (const std::string& record : world.journal()) journal << to_hex(record) << "\n";
   std::ofstream(name + ".digest") << world.state().digest() << "\n";
+}
+
+// Runs within runs that wait for people, steps that are timed again, and texts with a limit.
+void live_nested(ScriptWorld& world) {
+  world.define("asks", "steps: [{id: w, type: wait, config: {signal: go}}, {id: a, action: x}]",
+               "v1");
+  world.begin("steps: [{id: c, type: subworkflow, config: {definition: asks}}]");
+  world.look_at(RunId(child_id(world.run(), world.effect_of("c"))));
+  world.done("a");
+  world.pause();
+  world.resume();
+  world.signal("go");
+
+  world.begin("steps: [{id: c, type: subworkflow, config: {definition: asks}}]");  // stays so
+  world.look_at(RunId(child_id(world.run(), world.effect_of("c"))));
+  world.done("a");
+
+  world.begin(
+      "steps: [{id: s, type: sequence, timeout: 10s, config: {steps: [{id: a, action: x}]}}]");
+  world.fail("s.seq.a");
+  world.retry();
+
+  constexpr const char* kBounded = "max_concurrent: 1\nsteps: [{id: a, action: x}]";
+  world.begin(kBounded);
+  world.begin(kBounded);
+}
+
+TEST(Golden, DISABLED_WriteScripts) {
+  ScriptWorld world;
+  live_scripts(world);
+  write_golden(world, "tests/golden/v4-scripts");
+}
+
+TEST(Golden, DISABLED_WriteNested) {
+  ScriptWorld world;
+  live_nested(world);
+  write_golden(world, "tests/golden/v5-nested");
 }
 
 }  // namespace

@@ -180,6 +180,7 @@ class State {
   void apply(const ScopeClosed& event, Stamp stamp);
   void apply(const StepStarted& event, Stamp stamp);
   void apply(const StepSuspended& event, Stamp stamp);
+  void apply(const ChildMoved& event, Stamp stamp);
   void apply(const StepRetrying& event, Stamp stamp);
   void apply(const StepEnded& event, Stamp stamp);
   void apply(const StepNoted& event, Stamp stamp);

@@ -160,6 +160,7 @@ void RunProgress::take_event(const journal::EventBytes& bytes, std::vector<std::
   if (StepStarted event; decoded(bytes, event) && knows(event.run))
     began(event, bytes.time_ms, lines);
   if (StepSuspended event; decoded(bytes, event) && knows(event.run)) suspended(event, lines);
+  if (ChildMoved event; decoded(bytes, event) && knows(event.run)) child_moved(event);
   if (StepRetrying event; decoded(bytes, event) && knows(event.run))
     retrying(event, bytes.time_ms, lines);
   if (StepEnded event; decoded(bytes, event) && knows(event.run))
@@ -219,6 +220,12 @@ void RunProgress::suspended(const StepSuspended& event, std::vector<std::string>
   questions_[path] = {event.run, event.step, path, event.decision, event.signal, event.due_ms};
   lines.push_back(line_of(
       "waits", path, event.decision.empty() ? "for signal " + event.signal : "for a decision"));
+}
+
+// What it waits for is told by the step inside.
+void RunProgress::child_moved(const ChildMoved& event) {
+  node_at(path_of(event.run, event.step)).state =
+      event.suspended ? StepState::Suspended : StepState::Running;
 }
 
 void RunProgress::retrying(const StepRetrying& event, int64_t at_ms,

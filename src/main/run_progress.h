@@ -75,6 +75,7 @@ class RunProgress {
   void take_event(const journal::EventBytes& event, std::vector<std::string>& lines);
   void began(const StepStarted& event, int64_t at_ms, std::vector<std::string>& lines);
   void suspended(const StepSuspended& event, std::vector<std::string>& lines);
+  void child_moved(const ChildMoved& event);
   void retrying(const StepRetrying& event, int64_t at_ms, std::vector<std::string>& lines);
   void ended_step(const StepEnded& event, int64_t at_ms, std::vector<std::string>& lines);
   void noted(const StepNoted& event, std::vector<std::string>& lines);

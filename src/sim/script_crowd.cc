@@ -292,7 +292,7 @@ void ScriptCrowd::give_what_is_missing(const RunId& id, const ModelScript& run) 
   std::vector<std::pair<std::string, std::string>> waits;  // path, decision
   for (const auto& [path, scope] : run.scopes)
     for (uint32_t i = 0; i < scope.steps.size(); ++i)
-      if (scope.steps[i].state == StepState::Suspended)
+      if (scope.steps[i].state == StepState::Suspended && scope.steps[i].effect == 0)
         waits.emplace_back(join_path(path, run.plan->at(scope.list, i).id),
                            scope.steps[i].decision);
   for (const auto& [path, decision] : waits) {

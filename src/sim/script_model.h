@@ -51,7 +51,7 @@ struct ModelStep {
            state == StepState::Skipped;
   }
   bool busy() const {
-    return effect != 0 || state == StepState::Retrying ||
+    return (effect != 0 && state != StepState::Suspended) || state == StepState::Retrying ||
            (state == StepState::Running && due == DueKind::Wait);
   }
 };
@@ -174,6 +174,7 @@ class ScriptModel {
   void happened(const ScopeClosed& event, const At& at);
   void happened(const StepStarted& event, const At& at);
   void happened(const StepSuspended& event, const At& at);
+  void happened(const ChildMoved& event, const At& at);
   void happened(const StepRetrying& event, const At& at);
   void happened(const StepEnded& event, const At& at);
   void happened(const StepNoted& event, const At& at);

@@ -105,7 +105,7 @@ std::string spoil_scripts(const Plants& plants, uint64_t number, std::string rec
         plants.step_retry_counted_twice || plants.step_timer_lost || plants.resumed_step_untimed ||
         plants.iteration_left_out || plants.race_of_two_winners || plants.decision_taken_twice ||
         plants.kept_signal_lost || plants.undone_twice || plants.child_end_lost ||
-        plants.cancelled_goes_on || plants.suspension_unsaid))
+        plants.child_suspension_lost || plants.cancelled_goes_on || plants.suspension_unsaid))
     return record;
   return rewrite_record(number, record, [&](Frame& frame) {
     spoil_steps(plants, frame);
@@ -131,6 +131,8 @@ std::string spoil_scripts(const Plants& plants, uint64_t number, std::string rec
         return true;
       });
     if (plants.child_end_lost) lose_ends_of_children(frame);
+    if (plants.child_suspension_lost)
+      swallow_if<ChildMoved>(frame, [](ChildMoved& event) { return event.suspended; });
     if (plants.cancelled_goes_on)
       swallow_if<ScriptMoved>(
           frame, [](ScriptMoved& event) { return event.to == ScriptStatus::Cancelled; });

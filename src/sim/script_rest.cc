@@ -90,11 +90,18 @@ void ScriptModel::check_cut_off(const CutOff& cut) {
          cut.step + " was stopped without a cause: " + cut.reason);
 }
 
-// A run that is part of another one: its end has reached the step that waits for it.
+// A run that is part of another one: its end has reached the step that waits for it, and so has
+// that only people can move it.
 void ScriptModel::check_parent(const ModelScript& run) {
   const JobParent& parent = run.birth.parent;
-  if (parent.run.is_nil() || !run.over() || !is_open(parent.run, parent.node)) return;
-  broken("I4 child", run.birth.run, "has ended, and the step around it still waits");
+  if (parent.run.is_nil() || !is_open(parent.run, parent.node)) return;
+  if (run.over())
+    return broken("I4 child", run.birth.run, "has ended, and the step around it still waits");
+  const ModelScript& around = *existing(parent.run);
+  const ModelStep* step = around.find(around.effects.at(parent.node));
+  bool told = step != nullptr && step->state == StepState::Suspended;
+  if (told != (run.status == ScriptStatus::Suspended))
+    broken("I7 rest", run.birth.run, "stands otherwise than the step around it says");
 }
 
 void ScriptModel::check_at_rest(ModelScript& run) {
@@ -106,7 +113,7 @@ void ScriptModel::check_at_rest(ModelScript& run) {
   if (!open) return broken("I7 rest", id, "is at work, and no list of it is open");
   bool busy = false;
   for (const auto& [path, scope] : run.scopes)
-    for (const ModelStep& step : scope.steps) busy = busy || step.busy();
+    for (const ModelStep& step : scope.steps) busy = busy || step.busy() || step.effect != 0;
   bool moves = !run.paused && run.yielded_ms == 0 && (parallel_steps_ || !busy);
   for (const auto& [path, scope] : run.scopes)
     if (!scope.closed) check_list(run, scope, moves);
@@ -145,7 +152,7 @@ void ScriptModel::check_waiting(const ModelScript& run, const ModelScope& scope,
       broken("I7 rest", id, path + " waits for an attempt that never comes");
     return;
   }
-  if (step.state == StepState::Suspended) {
+  if (step.state == StepState::Suspended && step.effect == 0) {
     auto question = decisions_.find(step.decision);
     bool asked = question != decisions_.end() && question->second.status == "pending";
     if (step.signal.empty() && !asked)
@@ -174,13 +181,14 @@ void ScriptModel::check_waiting(const ModelScript& run, const ModelScope& scope,
 // Suspended: only a person, a signal or the end of a pause can move it.
 void ScriptModel::check_status(const ModelScript& run) {
   if (run.yielded_ms != 0) return;  // a frame that is due at once goes on, and says how it stands
-  size_t busy = 0, held = 0;
+  size_t busy = 0, held = 0, sent = 0;
   for (const auto& [path, scope] : run.scopes)
     for (const ModelStep& step : scope.steps) {
       busy += step.busy() ? 1 : 0;
+      sent += step.busy() && step.effect != 0 ? 1 : 0;
       held += step.state == StepState::Suspended ? 1 : 0;
     }
-  bool moves = run.paused ? !run.effects.empty() : busy > 0;
+  bool moves = run.paused ? sent > 0 : busy > 0;
   bool suspended = !moves && (held > 0 || run.paused);
   if (suspended != (run.status == ScriptStatus::Suspended))
     broken("I7 rest", run.birth.run,

@@ -295,6 +295,21 @@ void ScriptModel::happened(const StepSuspended& event, const At& when) {
   set_due(*at.step, event.due_ms, event.due_ms == 0 ? DueKind::None : DueKind::Deadline);
 }
 
+void ScriptModel::happened(const ChildMoved& event, const At& when) {
+  StepAt at;
+  if (!locate(event.run, event.step, when, at)) return;
+  tell(event.run, event.step + (event.suspended ? " waits for people inside" : " goes on inside"));
+  const ModelScript* child = child_script(at);
+  if (child == nullptr || child->birth.run != event.child)
+    return broken("I4 child", event.run, at.path + " hears of a run that is not its own");
+  if ((child->status == ScriptStatus::Suspended) != event.suspended)
+    broken("I7 rest", event.run, at.path + " hears of its run what is not so");
+  StepState before = event.suspended ? StepState::Running : StepState::Suspended;
+  if (at.step->state != before) broken("I5 step", event.run, at.path + " hears it twice");
+  if (event.suspended) verdict_.reach(Probe::ChildRunSuspended);
+  at.step->state = event.suspended ? StepState::Suspended : StepState::Running;
+}
+
 // --- ends
 
 void ScriptModel::happened(const StepRetrying& event, const At& when) {

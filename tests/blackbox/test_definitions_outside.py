@@ -109,16 +109,42 @@ class Subworkflows(DefinitionCase):
 
     def test_a_question_inside_holds_the_run_around_it(self):
         self.define("asks", ask("gate"))
-        run = self.start({"id": "sub", "type": "subworkflow", "config": {"definition": "asks"}}, wait="100ms")
-        child = until(lambda: self.call("GET", f"/v1/runs?parent={run['id']}")["runs"], "the child")[0]
-        self.decide(child, "yes")
+        self.define("calls", {"id": "sub", "type": "subworkflow", "config": {"definition": "asks"}})
+        run = self.start({"id": "outer", "action": "workflow.run", "params": {"definition": "calls"}}, wait="30s")
+        self.assertEqual((run["status"], run["steps"]["outer"]["status"]), ("suspended", "suspended"))
+        middle = self.call("GET", f"/v1/runs?parent={run['id']}")["runs"][0]
+        inner = self.call("GET", f"/v1/runs?parent={middle['id']}")["runs"][0]
+        self.assertEqual(middle["status"], "suspended")
+        self.assertEqual(run["steps"]["outer"]["run_id"], middle["id"])
+        wait = run["steps"]["outer"]["wait"]
+        question = wait["waiting_for"][0].pop("decision_id")
+        self.assertEqual(wait, {"for": "run", "waiting_for": [{"run_id": inner["id"], "step_id": "gate", "for": "decision"}]})
+        explained = self.call("GET", f"/v1/runs/{run['id']}/explain")
+        self.assertEqual([(w["step_id"], w["reason"], w["run_id"]) for w in explained["waiting_for"]],
+                         [("outer.sub.gate", "decision", inner["id"])])
+        self.restart()
+        self.call("POST", f"/v1/decisions/{question}", {"choice": "yes"})
         self.assertEqual(self.watch(run)["status"], "completed")
+        self.assertEqual([e["type"] for e in self.events(run, "step_suspended", "workflow_suspended", "step_completed")],
+                         ["step_suspended", "workflow_suspended", "step_completed"])
 
     def test_a_definition_that_runs_itself_ends(self):
         self.define("itself", {"id": "again", "type": "subworkflow", "config": {"definition": "itself"}})
         run = self.watch(self.run_named("itself"))
         self.assertEqual(run["status"], "failed")
         self.assertIn("nested", run["error"]["message"])
+
+
+class Turns(DefinitionCase):
+    def test_a_text_without_a_name_bounds_its_own_runs_only(self):
+        def begin(name):
+            return self.start({"id": name, "type": "wait", "config": {"duration": "1h"}}, wait=None, max_concurrent=1)
+        first, other, second = begin("a"), begin("b"), begin("a")
+        self.assertEqual([run["status"] for run in (first, other, second)], ["active", "active", "pending"])
+        detail = self.call("GET", f"/v1/runs/{second['id']}/explain")["waiting_for"][0]["detail"]
+        self.assertEqual(detail, "waiting for its turn, 0 ahead: 1 of the 1 runs that this text may have are at work")
+        self.steer(first, "cancel")
+        self.watch(second, "active")
 
 
 class Interpolation(DefinitionCase):
