@@ -102,7 +102,7 @@ void RandomDefinition::draw_composite(Value::Object& step, uint64_t kind, int de
     step.set("type", "sequence");
     config.set("steps", list(depth + 1, false));
   }
-  if (random_.percent(15)) step.set("timeout", duration(30'000));
+  if (random_.percent(35)) step.set("timeout", duration(30'000));
   step.set("config", std::move(config));
 }
 
