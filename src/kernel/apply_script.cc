@@ -76,10 +76,12 @@ void State::drop_effect(ScriptRun& script, StepRecord& record) {
   record.effect = 0;
 }
 
-// The run's one timer follows the earliest of its steps; a paused run has none.
+// The run's one timer follows the earliest of its steps. One that is paused has none, and one that
+// is over: a retry says what will be due before it brings the run back.
 void State::update_due(Run& run) {
   ScriptRun& script = *run.script;
-  int64_t due_ms = script.paused || script.dues.empty() ? 0 : script.dues.begin()->first;
+  bool rests = script.paused || is_terminal(run.state) || script.dues.empty();
+  int64_t due_ms = rests ? 0 : script.dues.begin()->first;
   if (run.deadline_ms != due_ms) set_deadline(run, due_ms);
 }
 
@@ -421,7 +423,7 @@ void State::apply(const StepsReset& event, Stamp stamp) {
     script.inputs = event.inputs;
     script.parsed_inputs.reset();
   }
-  if (!is_terminal(run->state)) update_due(*run);  // else when a retry has brought it back
+  update_due(*run);
 }
 
 void State::apply(const ScriptExtended& event, Stamp stamp) {

@@ -160,6 +160,8 @@ class ScriptFlow {
   // --- retries (script_retry.cc)
   struct Reset;
   void reset_incomplete(const std::string& path, Reset& reset) const;
+  void keep_around(const At& from, Reset& reset) const;
+  bool done_anew(const At& at) const;
   void reset_from(const At& at, Reset& reset) const;
   static void prune(Reset& reset);
   bool is_of_the_steps(const At& at) const;

@@ -98,6 +98,23 @@ void ScriptFlow::reset_incomplete(const std::string& path, Reset& reset) const {
   }
 }
 
+// A step that was to be done anew as a whole, for it failed by itself, is not if one inside it is
+// named: what was done in there before stays.
+void ScriptFlow::keep_around(const At& from, Reset& reset) const {
+  At owner = from;
+  while (find(scope(owner.scope)->owner, owner)) {
+    if (done_anew(owner) || reset.again.erase(owner.path) == 0) continue;
+    std::erase_if(reset.dropped,
+                  [&](const std::string& path) { return is_below(path, owner.path); });
+  }
+}
+
+// As a whole or not at all: it is run for again, or it was undone.
+bool ScriptFlow::done_anew(const At& at) const {
+  const std::vector<std::string>& undone = script().compensated;
+  return is_race(*at.step) || std::find(undone.begin(), undone.end(), at.path) != undone.end();
+}
+
 // This step, everything behind it, and the same for every step around it.
 void ScriptFlow::reset_from(const At& from, Reset& reset) const {
   const Scope in = *scope(from.scope);
@@ -130,7 +147,7 @@ void ScriptFlow::reset_from(const At& from, Reset& reset) const {
   if (in.owner.empty()) return;
   At owner;
   if (!find(in.owner, owner)) return;
-  if (is_race(*owner.step)) return reset_from(owner, reset);  // it is run for again
+  if (done_anew(owner)) return reset_from(owner, reset);
   reset.resumed.insert(owner.path);
   if (in.iteration)  // later iterations begin anew
     state_.each_scope(run(), owner.path + ".iter_", [&](const Scope& each) {
@@ -187,6 +204,7 @@ Result<RetryPlan> ScriptFlow::retry(const std::string& from_step, const std::str
     if (!find(from_step, from) || !is_of_the_steps(from))
       return Error{ErrorCode::InvalidContent,
                    "from_step: this run has no step '" + from_step + "'"};
+    keep_around(from, reset);
     reset_from(from, reset);
   } else if (reset.again.empty()) {
     if (script().status == ScriptStatus::Completed)

@@ -194,6 +194,45 @@ TEST_P(ScriptRetry, StepsAroundEachOtherAreTimedAgain) {
   EXPECT_EQ(world.wait(10'000), "failed TIMEOUT_ERROR at s.seq.l");
 }
 
+// Named from within a loop that ran out of time: the iterations before stay, those after go.
+TEST_P(ScriptRetry, FromAStepInALoopThatFailedByItself) {
+  world.begin(
+      "steps:\n- {id: l, type: loop, timeout: 15s, config: {mode: until, condition: iter.index == "
+      "3, "
+      "body: [{id: a, action: x}]}}\n");
+  world.done("l.iter_0.a", "1");
+  world.done("l.iter_1.a", "2");
+  EXPECT_EQ(world.wait(15'000), "failed TIMEOUT_ERROR at l");
+  EXPECT_EQ(world.retry("l.iter_1.a"), "active");
+  EXPECT_EQ(world.asked(), "l.iter_1.a");
+  EXPECT_EQ(world.steps(), "l=running l.iter_0.a=completed l.iter_1.a=running");
+}
+
+// All iterations that there were are done when the time is up: nothing in there is incomplete.
+TEST_P(ScriptRetry, FromAStepInALoopThatFailedBetweenIterations) {
+  world.begin(
+      "steps:\n- {id: l, type: loop, timeout: 15s, config: {mode: until, condition: iter.index == "
+      "3, "
+      "body: [{id: a, type: wait, config: {duration: 5s}}]}}\n");
+  EXPECT_EQ(world.wait(50'000), "failed TIMEOUT_ERROR at l");
+  EXPECT_EQ(world.steps(), "l=failed l.iter_0.a=completed");
+  EXPECT_EQ(world.retry("l.iter_0.a"), "active");
+  EXPECT_EQ(world.steps(), "l=running l.iter_0.a=running");
+  world.wait(5'000);
+  EXPECT_EQ(world.steps(), "l=running l.iter_0.a=completed l.iter_1.a=running");
+}
+
+// It ended while it was paused, so the pause ends with the retry: what is due then is due.
+TEST_P(ScriptRetry, OfARunThatEndedInAPauseIsTimedAgain) {
+  world.begin(
+      "steps: [{id: s, type: sequence, timeout: 10s, config: {steps: [{id: a, action: x}]}}]");
+  world.pause();
+  EXPECT_EQ(world.done("s.seq.a"), "completed");
+  EXPECT_EQ(world.retry("s.seq.a"), "active");
+  EXPECT_EQ(world.wait(9'999), "active");
+  EXPECT_EQ(world.wait(1), "failed TIMEOUT_ERROR at s");
+}
+
 TEST(ScriptRetryFold, EndsWhereAListCannotBeRead) {
   ScriptWorld world;
   world.begin(R"({"steps": [{"id": "a", "action": "x"}]})");
