@@ -6,6 +6,7 @@
 #include "kernel/run_flow.h"
 #include "kernel/script_admission.h"
 #include "kernel/script_flow.h"
+#include "plan/canonical.h"
 
 namespace pawl {
 namespace {
@@ -255,8 +256,10 @@ Status ScriptFlow::extend(const std::string& canonical, const std::string& data)
   const plan::List& list = next->lists[next->root];
   if (list.steps.size() < root->records.size())
     return Error{ErrorCode::InvalidContent, "steps can be added, not removed"};
+  const Value before = plan::canonical_definition(plan());
+  const Value after = plan::canonical_definition(*next);
   for (uint32_t i = 0; i < root->records.size(); ++i)
-    if (next->at(next->root, i).id != plan().at(root->list, i).id)
+    if (before.find("steps")->as_array()[i].json() != after.find("steps")->as_array()[i].json())
       return Error{ErrorCode::InvalidContent, "the steps there are must stay as they are"};
   ScriptExtended event;
   event.run = id_;

@@ -306,6 +306,8 @@ TEST_P(ScriptWaits, ALiveRunCanBeExtended) {
   world.begin("steps: [{id: a, action: x}]");
   EXPECT_EQ(world.extend("steps: [{id: b, action: x}]"),
             "rejected validation_error: the steps there are must stay as they are");
+  EXPECT_EQ(world.extend("steps: [{id: a, type: job, config: {type: t}}, {id: b, action: x}]"),
+            "rejected validation_error: the steps there are must stay as they are");
   EXPECT_EQ(world.extend("steps: [{id: a, action: x}, {id: s, type: sequence, depends_on: [a], "
                          "config: {steps: [{id: b, action: x}]}}]"),
             "active");

@@ -147,7 +147,8 @@ class ScriptModel {
   const std::map<std::string, std::string>& newest() const { return newest_; }
   int64_t first_due_ms() const;
   size_t unfinished() const;
-  size_t at_work() const;                            // of those that stand for themselves
+  size_t at_work() const;  // of those that stand for themselves
+  bool is_first_in_line(const ModelScript& run) const;
   size_t at_work_like(const ModelScript& of) const;  // of those that its limit counts
   void one_step_at_a_time() { parallel_steps_ = false; }
   void restarted() { ++life_; }

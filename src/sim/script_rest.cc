@@ -1,6 +1,7 @@
 // When a frame is over, every run of a definition that it touched is at rest: what could begin has
 // begun, and what waits waits for something that will come.
 #include <algorithm>
+#include <tuple>
 
 #include "sim/model.h"
 #include "sim/script_model.h"
@@ -196,6 +197,19 @@ void ScriptModel::check_status(const ModelScript& run) {
                      : "is at work, and says that it waits for people");
 }
 
+// Versions of a definition may differ in their limit: who has room still waits behind who has none.
+bool ScriptModel::is_first_in_line(const ModelScript& run) const {
+  auto place = [](const ModelScript& of) {
+    bool nested = !of.birth.parent.run.is_nil();
+    return std::tuple(!nested, nested ? 0 : -int64_t{of.birth.priority}, of.born);
+  };
+  return std::none_of(runs_.begin(), runs_.end(), [&](const auto& entry) {
+    const ModelScript& other = entry.second;
+    return !other.forgotten && other.status == ScriptStatus::Pending && other.like(run) &&
+           place(other) < place(run);
+  });
+}
+
 void ScriptModel::check_gates(uint64_t server_max) {
   bool server_full = server_max != 0 && at_work() >= server_max;
   for (const auto& [id, run] : runs_) {
@@ -206,7 +220,7 @@ void ScriptModel::check_gates(uint64_t server_max) {
     uint64_t limit = run.plan->max_concurrent;
     uint64_t taken = at_work_like(run);
     if (server_full) continue;  // others may hold places of its definition while they wait there
-    if (limit == 0 || taken < limit)
+    if ((limit == 0 || taken < limit) && is_first_in_line(run))
       return broken("I7 rest", id, "waits for its turn, though there is room");
   }
 }
