@@ -297,12 +297,12 @@ void ScriptCrowd::give_what_is_missing(const RunId& id, const ModelScript& run) 
                            scope.steps[i].decision);
   for (const auto& [path, decision] : waits) {
     if (!decision.empty()) {
-      send(ScriptOp::Decide, id, [&](ScriptTask& made) {
+      send(ScriptOp::Decide, id, [&decision = decision](ScriptTask& made) {
         made.decision = decision;
         made.answer.choice = "yes";
       });
     } else {
-      send(ScriptOp::Signal, id, [&](ScriptTask& made) {
+      send(ScriptOp::Signal, id, [this, &path = path](ScriptTask& made) {
         made.signal.type = "go";
         made.signal.step = path;
         made.signal.payload = "{\"s\":" + std::to_string(++serial_) + "}";
