@@ -47,7 +47,8 @@ Status Core::recover() {
   });
 }
 
-// Whatever reads the state goes through here, but not what is read into a half-changed one.
+// Whatever reads the state does so in here. Once that has failed, a decision was left in the
+// middle, and the state is not read again.
 template <class Work>
 void Core::try_reading(Work&& work) {
   if (unreadable_) return;
