@@ -45,7 +45,7 @@ void render_inner_waits(json::Writer& w, const State& state, const Run& run, siz
     w.begin_object().key("run_id").uuid(run.id).field("for", "resume").end_object();
   }
   for (const std::string& path : run.script->live) {
-    const Scope* scope = state.find_scope(run, path);
+    const pawl::Scope* scope = state.find_scope(run, path);
     for (size_t i = 0; scope != nullptr && i < scope->records.size() && left > 0; ++i) {
       const StepRecord& record = scope->records[i];
       if (record.state != StepState::Suspended) continue;
@@ -112,7 +112,7 @@ void render_current(json::Writer& w, const State& state, const Run& run, const p
   std::string first;
   w.key("current_steps").begin_array();
   for (const std::string& path : run.script->live) {
-    const Scope* scope = state.find_scope(run, path);
+    const pawl::Scope* scope = state.find_scope(run, path);
     for (uint32_t i = 0; scope != nullptr && i < scope->records.size(); ++i) {
       StepState step = scope->records[i].state;
       if (step == StepState::Pending || is_over(step)) continue;
@@ -130,7 +130,7 @@ void render_decisions(json::Writer& w, const State& state, const Run& run,
                       const plan::Script& plan) {
   w.key("pending_decisions").begin_array();
   for (const std::string& path : run.script->live) {
-    const Scope* scope = state.find_scope(run, path);
+    const pawl::Scope* scope = state.find_scope(run, path);
     for (uint32_t i = 0; scope != nullptr && i < scope->records.size(); ++i) {
       const StepRecord& record = scope->records[i];
       if (record.decision.empty()) continue;
