@@ -79,7 +79,7 @@ void render_wait(json::Writer& w, const State& state, const Run& run, const Step
   w.end_object();
 }
 
-void render_step(json::Writer& w, const State& state, const Run& run, const Scope& scope,
+void render_step(json::Writer& w, const State& state, const Run& run, const pawl::Scope& scope,
                  const plan::Script& plan, uint32_t position) {
   const StepRecord& record = scope.records[position];
   const plan::Step& step = plan.at(scope.list, position);
@@ -158,7 +158,7 @@ struct Counts {
 
 Counts count_steps(const State& state, const Run& run, const plan::Script* plan) {
   Counts counts;
-  const Scope* root = state.find_scope(run, "");
+  const pawl::Scope* root = state.find_scope(run, "");
   for (uint32_t i = 0; root != nullptr && plan != nullptr && i < root->records.size(); ++i) {
     StepState step = root->records[i].state;
     if (plan->at(root->list, i).dormant && step == StepState::Pending) continue;
@@ -225,7 +225,7 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
   size_t at = 0;
   bool more = false;
   w.key("steps").begin_object();
-  state.each_scope(run, "", [&](const Scope& scope) {
+  state.each_scope(run, "", [&](const pawl::Scope& scope) {
     for (uint32_t i = 0; i < scope.records.size(); ++i, ++at) {
       if (at < page.from) continue;
       if (at - page.from >= page.count) return !(more = true);
@@ -243,7 +243,7 @@ plan::StepStatuses step_statuses(const State& state, const Run& run) {
   plan::StepStatuses statuses;
   const plan::Script* plan = state.plan_of(run);
   if (plan == nullptr) return statuses;
-  state.each_scope(run, "", [&](const Scope& scope) {
+  state.each_scope(run, "", [&](const pawl::Scope& scope) {
     for (uint32_t i = 0; i < scope.records.size(); ++i)
       statuses[join_path(scope.path, plan->at(scope.list, i).id)] =
           status_of(run, scope.records[i]);
