@@ -31,6 +31,23 @@ std::string say_turn(const State& state, const Run& run) {
          " may have are at work";
 }
 
+// `on_timeout: suspend`: its deadline has passed, and it has none any more.
+bool timed_out(const plan::Script& plan, const Run& run) {
+  const ScriptRun& script = *run.script;
+  return script.paused && plan.on_timeout == plan::OnTimeout::Suspend && run.timeout_ms != 0 &&
+         run.started_ms != 0 && script.timeout_at_ms == 0 && script.phase == ScriptPhase::Steps;
+}
+
+void say_paused(const plan::Script& plan, const Run& run, Wait& wait) {
+  bool late = timed_out(plan, run);
+  wait.reason = late ? "timeout" : "paused";
+  wait.since_ms = run.script->paused_ms;
+  wait.detail = late ? "is suspended: it took longer than its timeout of " +
+                           std::to_string(run.timeout_ms) + " ms; POST /v1/runs/" + run.id.text() +
+                           "/resume goes on without one"
+                     : "is paused; POST /v1/runs/" + run.id.text() + "/resume goes on";
+}
+
 void say_suspended(const StepRecord& record, Wait& wait) {
   wait.until_ms = record.due_ms;
   if (!record.decision.empty()) {
@@ -70,10 +87,13 @@ void Explainer::add_script(const Run& run, const std::string& prefix, size_t dep
     ++out_.waits_total;
     Wait wait;
     wait.step_id = prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1);
-    wait.reason = script.paused ? "paused" : "turn";
-    wait.since_ms = script.paused ? script.paused_ms : run.created_ms;
-    wait.detail = script.paused ? "is paused; POST /v1/runs/" + run.id.text() + "/resume goes on"
-                                : say_turn(state_, run);
+    if (script.paused) {
+      say_paused(*plan, run, wait);
+    } else {
+      wait.reason = "turn";
+      wait.since_ms = run.created_ms;
+      wait.detail = say_turn(state_, run);
+    }
     if (depth > 0) wait.run = run.id;
     if (!full()) out_.waits.push_back(std::move(wait));
   }

@@ -130,9 +130,13 @@ Result<bool> put_cron(Frame& frame, CronSpec cron) {
   cron.created_ms = existing != nullptr ? existing->spec.created_ms : frame.now_ms();
   Next next = next_of(cron, first_planned_ms(cron, frame.now_ms()));
   if (next.next_ms == 0 && cron.at_ms != 0)
-    return Error{ErrorCode::InvalidContent, "the time has passed already"};
+    return Error{ErrorCode::InvalidContent,
+                 "the time has passed already",
+                 {{"$.at", "has passed already", "value"}}};
   if (next.next_ms == 0)
-    return Error{ErrorCode::InvalidContent, "the cron expression never comes due"};
+    return Error{ErrorCode::InvalidContent,
+                 "the cron expression never comes due",
+                 {{"$.cron", "never comes due", "cron"}}};
   bool created = existing == nullptr;
   frame.emit(CronPut{std::move(cron), next.next_ms, next.planned_ms});
   return created;

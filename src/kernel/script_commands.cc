@@ -36,7 +36,10 @@ Result<std::string> full_inputs(const plan::Script& plan, const std::string& sch
   if (!given.empty()) {
     PAWL_TRY(inputs, Value::parse(given));
   }
-  if (!inputs.is_object()) return Error{ErrorCode::InvalidContent, "inputs must be an object"};
+  if (!inputs.is_object())
+    return Error{ErrorCode::InvalidContent,
+                 "inputs must be an object",
+                 {{"inputs", "must be an object", "type"}}};
   if (plan.inputs.is_object())
     for (const Value::Member& member : plan.inputs.as_object())
       if (!inputs.as_object().contains(member.key))
@@ -46,10 +49,15 @@ Result<std::string> full_inputs(const plan::Script& plan, const std::string& sch
   schema->fill_defaults(inputs);
   std::vector<expr::SchemaFault> faults = schema->check(inputs);
   if (faults.empty()) return inputs.json();
-  std::string message = "the inputs do not fit the definition's schema";
-  for (const expr::SchemaFault& fault : faults)
-    message += "; inputs" + (fault.path.empty() ? "" : "." + fault.path) + ": " + fault.message;
-  return Error{ErrorCode::InvalidContent, message};
+  Error error{ErrorCode::InvalidContent, "the inputs do not fit the definition's schema"};
+  for (const expr::SchemaFault& fault : faults) {
+    std::string path = "inputs" + (fault.path.empty() ? "" : "." + fault.path);
+    error.message += "; " + path + ": " + fault.message;
+    // A schema that is just `false`: nothing may stand there.
+    error.complaints.push_back(
+        {path, fault.message, fault.keyword == "false" ? "unknown_field" : fault.keyword});
+  }
+  return error;
 }
 
 // The run, if it is one of a definition and not over.
@@ -181,22 +189,24 @@ void ScriptFlow::pause(bool now) {
   event.paused = true;
   event.reason = "paused";
   if (!script().paused) frame_.emit(event);
-  if (now) {
-    // What is at work is stopped and begins again after the pause.
-    StepsReset reset;
-    reset.run = id_;
-    std::vector<uint32_t> stopped;
-    for (const OpenEffect& open : std::vector<OpenEffect>(script().effects)) {
-      At at;
-      if (!find(open.step, at)) continue;
-      stopped.push_back(open.effect);
-      uint32_t before = record(at).attempt - 1;
-      reset.steps.push_back({at.path, at.position, at.step->dormant, false, before, 0});
-    }
-    frame_.emit(reset);
-    for (uint32_t effect : stopped) stop_effect(effect);
-  }
+  if (now) stop_what_is_at_work();
   drain();
+}
+
+// Actions are cancelled, jobs and nested runs withdrawn; their steps begin again after the pause.
+void ScriptFlow::stop_what_is_at_work() {
+  StepsReset reset;
+  reset.run = id_;
+  std::vector<uint32_t> stopped;
+  for (const OpenEffect& open : std::vector<OpenEffect>(script().effects)) {
+    At at;
+    if (!find(open.step, at)) continue;
+    stopped.push_back(open.effect);
+    uint32_t before = record(at).attempt - 1;
+    reset.steps.push_back({at.path, at.position, at.step->dormant, false, before, 0});
+  }
+  frame_.emit(reset);
+  for (uint32_t effect : stopped) stop_effect(effect);
 }
 
 Status resume_script(Frame& frame, const RunId& id) {

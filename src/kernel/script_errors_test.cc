@@ -113,12 +113,35 @@ TEST_P(ScriptErrors, OnTimeoutSuspendHoldsTheRunUntilItIsResumed) {
   world.begin(
       "timeout: 10s\non_timeout: suspend\nsteps: [{id: a, action: x}, {id: b, action: x, "
       "depends_on: [a]}]");
-  EXPECT_EQ(world.wait(10'000), "active");  // what is at work may end
-  EXPECT_EQ(world.done("a", "1"), "suspended paused");
+  uint32_t effect = world.effect_of("a");
+  EXPECT_EQ(world.wait(10'000), "suspended timeout");  // what is at work is stopped
+  EXPECT_EQ(world.take_cancelled(), std::vector<uint32_t>{effect});
   EXPECT_EQ(world.asked(), "");
-  EXPECT_EQ(world.wait(100'000), "suspended paused");
+  EXPECT_EQ(world.done("a", "1"), "nobody asked for a");
+  EXPECT_EQ(world.wait(100'000), "suspended timeout");
   EXPECT_EQ(world.resume(), "active");
+  EXPECT_EQ(world.done("a", "1"), "active");
+  EXPECT_EQ(world.wait(100'000), "active");  // without a limit now
   EXPECT_EQ(world.done("b"), "completed");
+}
+
+TEST_P(ScriptErrors, OnTimeoutSuspendWithdrawsJobsAndStopsChildren) {
+  world.define("inner", "steps: [{id: x, action: x}]", "v1");
+  world.begin(
+      "timeout: 10s\non_timeout: suspend\nsteps:\n"
+      "- {id: j, type: job, config: {type: t, args: []}}\n"
+      "- {id: s, type: subworkflow, config: {definition: inner}}\n"
+      "- {id: q, type: reasoning, config: {prompt_context: p}}\n");
+  JobId job(child_id(world.run(), world.effect_of("j")));
+  RunId child(child_id(world.run(), world.effect_of("s")));
+  EXPECT_EQ(world.wait(10'000), "suspended timeout");
+  const Job* withdrawn = world.state().find_job(job);
+  EXPECT_TRUE(withdrawn == nullptr || withdrawn->state == JobState::Cancelled);
+  EXPECT_EQ(world.state().find_run(child)->state, RunState::Cancelled);
+  EXPECT_EQ(world.steps(), "j=pending s=pending q=suspended");
+  EXPECT_EQ(world.decide("q", "yes"), "suspended timeout");  // an answer does not end a pause
+  EXPECT_EQ(world.resume(), "active");
+  EXPECT_EQ(world.steps(), "j=running s=running q=completed");
 }
 
 // --- what a failure means

@@ -130,11 +130,28 @@ void ScriptFlow::settle_status() {
       script().yielded_ms != 0 || (script().paused ? outside_moves_it() : script().busy > 0);
   bool held = !moves && (script().held > 0 || script().paused);
   ScriptStatus wanted = held ? ScriptStatus::Suspended : ScriptStatus::Active;
-  if (wanted == script().status) return;
+  if (wanted != script().status) settle_as(wanted);
+}
+
+void ScriptFlow::settle_as(ScriptStatus wanted) {
+  bool held = wanted == ScriptStatus::Suspended;
   ScriptMoved event = moved(wanted);
-  event.reason = !held ? "" : script().paused ? "paused" : "waiting";
+  event.reason = !held ? released_by_ : script().paused ? paused_by_ : "waiting";
   frame_.emit(event);
   if (is_nested() && !end_is_seen_) pawl::child_moved(frame_, run().parent, held);
+}
+
+// A suspended run goes on. Said before anything that follows from it: all of that may fit into this
+// frame, at whose end the run is over or held again, and nobody would have heard that it moved.
+void ScriptFlow::leave_suspension() {
+  if (script().status == ScriptStatus::Suspended && !script().paused)
+    settle_as(ScriptStatus::Active);
+}
+
+// What a step waited for has come. With others held it depends on what follows: try_start.
+void ScriptFlow::released(std::string by) {
+  released_by_ = std::move(by);
+  if (script().held == 1) leave_suspension();
 }
 
 // --- lists
@@ -260,6 +277,7 @@ void ScriptFlow::try_start(const std::string& path, const std::vector<uint32_t>&
     if (now == Ready::Skip) {
       skip_step(here, "upstream_failed");
     } else if (may_start_another()) {
+      leave_suspension();
       start_step(here);
     }
   }
@@ -286,6 +304,7 @@ void ScriptFlow::close_if_done(const std::string& path) {
       path == join_path(owner, plan::kCompensateName))
     return compensation_closed(path);
   if (!owner.empty()) return look(LookKind::Around, owner);
+  leave_suspension();
   if (script().phase == ScriptPhase::Hooks) return finish();
   const Scope& root = *scope(path);
   steps_over(root.failed ? ScriptStatus::Failed : ScriptStatus::Completed, root.error, "",

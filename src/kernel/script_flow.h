@@ -93,6 +93,9 @@ class ScriptFlow {
   std::string last_output(const Scope& in) const;
   ScriptMoved moved(ScriptStatus to) const;
   void settle_status();
+  void settle_as(ScriptStatus wanted);
+  void leave_suspension();
+  void released(std::string by);
   bool outside_moves_it() const;
   bool may_start_another() const;
   bool look_for_another();
@@ -141,6 +144,7 @@ class ScriptFlow {
   void begin_decision(const At& at);
   void step_due(const At& at);
   void pause_for_timeout();
+  void stop_what_is_at_work();
   void deadline_passed(const At& at);
   void decided(const At& at, const DecisionAnswer& answer, const std::string& status);
   void close_decision(const StepRecord& record, const std::string& status,
@@ -185,6 +189,8 @@ class ScriptFlow {
   std::deque<Look> looks_;
   uint64_t looked_after_ = UINT64_MAX;  // events of the frame when another was last looked for
   bool end_is_seen_ = false;            // by whoever began it: no need to report it
+  std::string released_by_;             // decision, signal, timer: what ends a suspension
+  std::string paused_by_ = "paused";    // or the timeout
 };
 
 StepError step_error(std::string code, std::string message, std::string step = "");

@@ -203,7 +203,8 @@ Result<RetryPlan> ScriptFlow::retry(const std::string& from_step, const std::str
     At from;
     if (!find(from_step, from) || !is_of_the_steps(from))
       return Error{ErrorCode::InvalidContent,
-                   "from_step: this run has no step '" + from_step + "'"};
+                   "from_step: this run has no step '" + from_step + "'",
+                   {{"from_step", "names no step of this run", "unknown_step"}}};
     keep_around(from, reset);
     reset_from(from, reset);
   } else if (reset.again.empty()) {

@@ -52,7 +52,8 @@ Status ScriptFlow::signal(const ScriptSignal& signal) {
     std::string step = full_path(signal.step);
     if (signal.step.empty() || !find(step, at))
       return Error{ErrorCode::InvalidContent,
-                   "signal '" + signal.type + "' needs the step_id of a step of this run"};
+                   "signal '" + signal.type + "' needs the step_id of a step of this run",
+                   {{"step_id", "must name a step of this run", "unknown_step"}}};
     StepState state = record(at).state;
     if (signal.type == "cancel" && record(at).decision.empty())
       return Error{ErrorCode::Conflict, "step '" + step + "' does not wait for a decision"};
@@ -62,6 +63,7 @@ Status ScriptFlow::signal(const ScriptSignal& signal) {
                                             std::string(step_state_name(state)) +
                                             " and cannot be skipped"};
     frame_.emit(event);
+    released("signal");
     stop_step(at, signal.type == "cancel" ? "decision_cancelled" : "skipped_by_signal");
     look(LookKind::Ended, at.path);
     drain();
@@ -71,7 +73,9 @@ Status ScriptFlow::signal(const ScriptSignal& signal) {
   if (signal.type == "data") {
     auto payload = Value::parse(signal.payload.empty() ? "{}" : signal.payload);
     if (!payload.ok() || !payload->is_object())
-      return Error{ErrorCode::InvalidContent, "a data signal needs an object as its payload"};
+      return Error{ErrorCode::InvalidContent,
+                   "a data signal needs an object as its payload",
+                   {{"payload", "must be an object", "type"}}};
     if (script().variables.size() + payload->as_object().size() > kVariablesMax)
       return Error{ErrorCode::TooLarge,
                    "a run holds " + std::to_string(kVariablesMax) + " variables at most"};
@@ -133,7 +137,8 @@ Status ScriptFlow::decide_by_signal(const ScriptSignal& signal, const SignalRece
         if (scope(path)->records[i].decision.empty()) continue;
         if (!step.empty())
           return Error{ErrorCode::InvalidContent,
-                       "several decisions are pending: name one with step_id"};
+                       "several decisions are pending: name one with step_id",
+                       {{"step_id", "is required: several decisions are pending", "required"}}};
         step = at(path, i).path;
       }
     if (step.empty()) return Error{ErrorCode::Conflict, "no decision is pending"};
@@ -141,7 +146,9 @@ Status ScriptFlow::decide_by_signal(const ScriptSignal& signal, const SignalRece
   auto payload = Value::parse(signal.payload.empty() ? "{}" : signal.payload);
   const Value* choice = payload.ok() ? payload->find("choice") : nullptr;
   if (choice == nullptr || !choice->is_string())
-    return Error{ErrorCode::InvalidContent, "a decision signal needs payload.choice"};
+    return Error{ErrorCode::InvalidContent,
+                 "a decision signal needs payload.choice",
+                 {{"payload.choice", "is required", "required"}}};
   DecisionAnswer answer;
   answer.choice = choice->as_string();
   if (const Value* data = payload->find("data")) answer.data = data->json();

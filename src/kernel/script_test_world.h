@@ -208,6 +208,19 @@ class ScriptWorld : public World {
     });
     return found;
   }
+  // Every move of the run: "active suspended(waiting) active(decision) completed".
+  std::string moves() const {
+    std::string line;
+    each_event([&](const journal::EventBytes& event) {
+      ScriptMoved moved;
+      if (event.type != EventType::ScriptMoved || !codec::decode(event.bytes, moved) ||
+          moved.run != run_)
+        return;
+      line += (line.empty() ? "" : " ") + std::string(script_status_name(moved.to));
+      if (!moved.reason.empty()) line += "(" + moved.reason + ")";
+    });
+    return line;
+  }
   // How often attempts of this step began.
   size_t attempts(const std::string& step) const {
     size_t count = 0;

@@ -53,12 +53,15 @@ void ScriptFlow::due() {
   drain();
 }
 
+// As pausing at once does, so that nothing of the run is at work past its deadline.
 void ScriptFlow::pause_for_timeout() {
   ScriptPaused event;
   event.run = id_;
   event.paused = true;
   event.reason = kTimeoutReason;
   frame_.emit(event);
+  paused_by_ = kTimeoutReason;
+  stop_what_is_at_work();
 }
 
 void ScriptFlow::step_due(const At& at) {
@@ -106,9 +109,11 @@ void ScriptFlow::deadline_passed(const At& at) {
       return decided(at, answer, "timed_out");
     }
     close_decision(record(at), "timed_out", "");
+    released("timer");
     return fail(at, step_error("TIMEOUT_ERROR", "nobody decided in time"), false);
   }
   if (step.on_timeout == plan::OnTimeout::Continue) {
+    released("timer");
     Value::Object output;
     output.set("timed_out", true);
     output.set("signal", step.signal);
@@ -123,6 +128,7 @@ void ScriptFlow::deadline_passed(const At& at) {
     event.signal = record(at).signal;
     return frame_.emit(event);  // it waits on, without a clock
   }
+  released("timer");
   fail(at, std::move(error), true);
 }
 
@@ -196,6 +202,7 @@ void ScriptFlow::signal_arrived(const At& at, const std::string& type, const std
   Value::Object output;
   output.set("signal", type);
   output.set("payload", stored_value(payload));
+  released("signal");
   wait_over(at, std::move(output));
 }
 
@@ -274,6 +281,7 @@ void ScriptFlow::decided(const At& at, const DecisionAnswer& answer, const std::
   close_decision(record(at), status, text);
   output.set("decision_id", id);
   note(at, "decision_resolved", output);
+  released(status == "resolved" ? "decision" : "timer");
   complete(at, text);
 }
 
@@ -281,7 +289,10 @@ Status ScriptFlow::may_resolve(const std::string& step, const DecisionAnswer& an
   At at;
   if (!find(step, at) || record(at).decision.empty())
     return Error{ErrorCode::Conflict, "step '" + step + "' does not wait for a decision"};
-  if (answer.choice.empty()) return Error{ErrorCode::InvalidContent, "a decision needs a choice"};
+  if (answer.choice.empty())
+    return Error{ErrorCode::InvalidContent,
+                 "a decision needs a choice",
+                 {{"choice", "is required", "required"}}};
   if (!at.step->target_agent.empty() && !answer.resolved_by.empty() &&
       answer.resolved_by != at.step->target_agent)
     return Error{ErrorCode::Forbidden,
@@ -294,7 +305,8 @@ Status ScriptFlow::may_resolve(const std::string& step, const DecisionAnswer& an
   }
   if (known) return ok_status();
   return Error{ErrorCode::InvalidContent,
-               "'" + answer.choice + "' is none of the options: " + options};
+               "'" + answer.choice + "' is none of the options: " + options,
+               {{"choice", "must be one of " + options, "value"}}};
 }
 
 Status ScriptFlow::resolve(const std::string& step, const DecisionAnswer& answer) {

@@ -82,6 +82,76 @@ TEST_P(ScriptWaits, SignalsSkipRetryAndCancel) {
   EXPECT_EQ(world.steps(), "a=completed b=skipped(skipped_by_signal) c=skipped(cancelled)");
 }
 
+// --- the end of a suspension is told, however little follows it
+
+TEST_P(ScriptWaits, ASignalThatEndsTheRunResumesItFirst) {
+  world.begin("steps: [{id: w, type: wait, config: {signal: go}}]");
+  EXPECT_EQ(world.signal("go"), "completed");
+  EXPECT_EQ(world.moves(), "active suspended(waiting) active(signal) completed");
+  world.begin("steps: [{id: w, type: wait, config: {signal: go, timeout: 5s}}]");
+  world.wait(5000);
+  EXPECT_EQ(world.moves(), "active suspended(waiting) active(timer) failed");
+  world.begin("steps: [{id: w, type: wait, config: {signal: go}}]");
+  EXPECT_EQ(world.signal("skip", "w"), "completed");
+  EXPECT_EQ(world.moves(), "active suspended(waiting) active(signal) completed");
+  world.begin("steps: [{id: w, type: wait, config: {signal: go}}]");
+  EXPECT_EQ(world.signal("cancel"), "cancelled");
+  EXPECT_EQ(world.moves(), "active suspended(waiting) cancelled(cancelled by a signal)");
+}
+
+TEST_P(ScriptWaits, EachDecisionResumesARunThatTheNextOneSuspends) {
+  world.begin(
+      "steps: [{id: p, type: reasoning, config: {prompt_context: a}}, {id: q, type: reasoning, "
+      "depends_on: [p], config: {prompt_context: b}}]");
+  EXPECT_EQ(world.decide("p", "yes"), "suspended waiting");
+  EXPECT_EQ(world.decide("q", "yes"), "completed");
+  EXPECT_EQ(world.moves(),
+            "active suspended(waiting) active(decision) suspended(waiting) active(decision) "
+            "completed");
+}
+
+TEST_P(ScriptWaits, OneOfTwoDecisionsEndsNoSuspensionUnlessSomethingFollows) {
+  world.begin(
+      "steps: [{id: p, type: reasoning, config: {prompt_context: a}}, {id: q, type: reasoning, "
+      "config: {prompt_context: b}}, {id: l, action: workflow.log, depends_on: [q], params: "
+      "{message: m}}]");
+  EXPECT_EQ(world.decide("q", "yes"), "suspended waiting");
+  EXPECT_EQ(world.moves(),
+            "active suspended(waiting) active(decision) suspended(waiting)");  // the log line
+  EXPECT_EQ(world.decide("p", "yes"), "completed");
+  world.begin(
+      "steps: [{id: p, type: reasoning, config: {prompt_context: a}}, {id: q, type: reasoning, "
+      "config: {prompt_context: b}}]");
+  EXPECT_EQ(world.decide("q", "yes"), "suspended waiting");
+  EXPECT_EQ(world.moves(), "active suspended(waiting)");
+  EXPECT_EQ(world.decide("p", "yes"), "completed");
+  EXPECT_EQ(world.moves(), "active suspended(waiting) active(decision) completed");
+}
+
+TEST_P(ScriptWaits, APausedRunIsNotResumedByAnAnswer) {
+  world.begin(
+      "steps: [{id: q, type: reasoning, config: {prompt_context: a}}, {id: b, action: x, "
+      "depends_on: [q]}]");
+  world.pause();
+  EXPECT_EQ(world.decide("q", "yes"), "suspended waiting");
+  EXPECT_EQ(world.moves(), "active suspended(waiting)");
+  EXPECT_EQ(world.resume(), "active");
+  EXPECT_EQ(world.moves(), "active suspended(waiting) active");
+}
+
+TEST_P(ScriptWaits, TheRunAroundASuspendedOneIsResumedWithIt) {
+  world.define("inner", "steps: [{id: q, type: reasoning, config: {prompt_context: a}}]", "v1");
+  world.begin("steps: [{id: s, type: subworkflow, config: {definition: inner}}]");
+  RunId outer = world.run_id();
+  EXPECT_EQ(world.how(), "suspended waiting");
+  RunId inner(child_id(world.run(), world.effect_of("s")));
+  world.look_at(inner);
+  EXPECT_EQ(world.decide("q", "yes"), "completed");
+  EXPECT_EQ(world.moves(), "active suspended(waiting) active(decision) completed");
+  world.look_at(outer);
+  EXPECT_EQ(world.moves(), "active suspended(waiting) active completed");
+}
+
 // --- decisions
 
 TEST_P(ScriptWaits, ADecisionIsAskedAnsweredAndSeen) {
