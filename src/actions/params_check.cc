@@ -1,5 +1,7 @@
 // Parameters against their schema: first the kinds that text interpolation loses are restored, then
 // the schema judges.
+#include "actions/params_check.h"
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -26,6 +28,8 @@ bool declares(const Value& schema, std::string_view type) {
                      [&](const Value& one) { return one.is_string() && one.as_string() == type; });
 }
 
+}  // namespace
+
 bool accepts_kind(const Value& schema, const Value& value) {
   switch (value.kind()) {
     case Value::Kind::Null:
@@ -45,6 +49,8 @@ bool accepts_kind(const Value& schema, const Value& value) {
   }
   return false;
 }
+
+namespace {
 
 std::optional<Value> from_text(const Value& schema, const std::string& text) {
   if (declares(schema, "boolean") && (text == "true" || text == "false"))
@@ -123,16 +129,33 @@ Result<Compiled> compiled(const ActionInfo& info) {
   return expr::JsonSchema::compile(info.params_schema);
 }
 
-// Two names under which definitions in the wild give the same thing.
 Status check_aliases(const ActionInfo& info, const Value& params) {
-  if (info.name != "workflow.emit") return ok_status();
-  for (std::string_view name : {"event_type", "event", "signal"})
+  std::span<const std::string_view> needed = needed_aliases(info.name);
+  for (std::string_view name : needed)
     if (const Value* given = params.find(name); given != nullptr && !given->is_null())
       return ok_status();
-  return Error{ErrorCode::InvalidContent, "workflow.emit: event_type is required"};
+  if (needed.empty()) return ok_status();
+  return Error{ErrorCode::InvalidContent,
+               info.name + ": " + std::string(needed[0]) + " is required"};
 }
 
 }  // namespace
+
+// Names under which definitions in the wild give the same thing.
+std::span<const std::string_view> needed_aliases(std::string_view action) {
+  static constexpr std::string_view kEmit[] = {"event_type", "event", "signal"};
+  static constexpr std::string_view kRun[] = {"template_name", "definition", "name"};
+  static constexpr std::string_view kFail[] = {"reason", "message"};
+  if (action == "workflow.emit") return kEmit;
+  if (action == "workflow.run") return kRun;
+  if (action == "workflow.fail") return kFail;
+  return {};
+}
+
+Value turned(const Value& schema, Value value) {
+  turn(schema, value, 0);
+  return value;
+}
 
 Status check_params(const ActionInfo& info, Value& params) {
   if (params.is_null()) params = Value::Object();

@@ -23,8 +23,9 @@ std::vector<ActionInfo> build() {
     info.description = schema.description;
     info.pure = schema.pure;
     info.by_engine = schema.by_engine;
-    info.params_schema =
-        object_schema(schema.params, schema.required, schema.name == "workflow.log");
+    // What else these two are given goes into the line.
+    bool open = schema.name == "workflow.log" || schema.name == "workflow.notify";
+    info.params_schema = object_schema(schema.params, schema.required, open);
     info.output_schema = object_schema(schema.output, "[]", false);
     all.push_back(std::move(info));
   }

@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   (void)parse_workflow(doc->root(), rules).ok();
   (void)parse_cron(*doc, "", "t").ok();
-  (void)parse_triggers(text, "d", "t").ok();
+  (void)parse_triggers(text, "d", "t", false).ok();
   Fields fields(doc->root());
   (void)parse_schedule(fields, "t").ok();
   return 0;

@@ -37,13 +37,14 @@ std::string Fields::text(std::string_view name, std::string_view fallback) {
   auto value = find(name);
   if (!value) return std::string(fallback);
   if (value->is_string()) return value->string();
-  complain(name, "must be a string");
+  complain(name, "must be a string", "type");
   return std::string(fallback);
 }
 
 std::string Fields::required_text(std::string_view name) {
   std::string value = text(name);
-  if (value.empty() && ok()) complain(name, "is required and must be a non-empty string");
+  if (value.empty() && ok())
+    complain(name, "is required and must be a non-empty string", "required");
   return value;
 }
 
@@ -53,7 +54,8 @@ int64_t Fields::integer(std::string_view name, int64_t fallback, int64_t least, 
   auto number = value->as_int();
   if (number && *number >= least && *number <= most) return *number;
   complain(name,
-           "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+           "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most),
+           number ? "value" : "type");
   return fallback;
 }
 
@@ -61,7 +63,7 @@ bool Fields::boolean(std::string_view name, bool fallback) {
   auto value = find(name);
   if (!value) return fallback;
   if (value->is_bool()) return value->is_true();
-  complain(name, "must be true or false");
+  complain(name, "must be true or false", "type");
   return fallback;
 }
 
@@ -74,7 +76,7 @@ std::vector<std::string> Fields::texts(std::string_view name) {
     good &= element.is_string();
     if (element.is_string()) list.push_back(element.string());
   });
-  if (!good) complain(name, "must be an array of strings");
+  if (!good) complain(name, "must be an array of strings", "type");
   return list;
 }
 
@@ -83,8 +85,8 @@ std::string Fields::raw(std::string_view name, std::string_view fallback) const 
   return std::string(value ? value->raw() : fallback);
 }
 
-void Fields::complain(std::string_view name, std::string message) {
-  complaints_.push_back({path_of(name), std::move(message)});
+void Fields::complain(std::string_view name, std::string message, std::string_view code) {
+  complaints_.push_back({path_of(name), std::move(message), std::string(code)});
 }
 
 Error Fields::error(ErrorCode code) const {

@@ -20,7 +20,7 @@ class Fields {
  public:
   explicit Fields(json::View object, std::string path = "$")
       : object_(object), path_(std::move(path)) {
-    if (!object.is_object()) complain("", "must be an object");
+    if (!object.is_object()) complain("", "must be an object", "type");
   }
 
   std::optional<json::View> find(std::string_view name) const;  // null counts as absent
@@ -32,7 +32,8 @@ class Fields {
   std::vector<std::string> texts(std::string_view name);
   std::string raw(std::string_view name, std::string_view fallback = "") const;  // JSON text
 
-  void complain(std::string_view name, std::string message);
+  // Codes: required, type, value, unknown_field, …; those that definitions use.
+  void complain(std::string_view name, std::string message, std::string_view code = "value");
   bool ok() const { return complaints_.empty(); }
   Error error(ErrorCode code) const;
   const std::string& path() const { return path_; }

@@ -1,8 +1,11 @@
 #include "api/definition_faults.h"
 
 #include <algorithm>
+#include <span>
 
+#include "actions/params_judge.h"
 #include "base/json_writer.h"
+#include "plan/nearest.h"
 #include "plan/source.h"
 
 namespace pawl::api {
@@ -31,9 +34,10 @@ Result<json::Doc> parse_definition_body(Call& call) {
 
 plan::ReadResult read_given(App& app, const Call& call, const std::string& text) {
   plan::ReadOptions options;
-  options.lenient = call.query("lenient") == "true";
+  options.lenient = is_lenient(call);
   const std::vector<std::string>& known = app.config().action_names;
   if (!known.empty()) options.actions = &known;
+  options.params = actions::judge_params;
   return plan::read_definition(text, options);
 }
 
@@ -68,13 +72,20 @@ Error fault_error(const plan::ReadResult& read, std::string_view prefix) {
   return error;
 }
 
+bool is_lenient(const Call& call) { return call.query("lenient") == "true"; }
+
 void refuse_unknown(const Call& call, Fields& fields, std::initializer_list<std::string_view> known,
                     bool strict) {
-  if (!strict || call.query("lenient") == "true") return;
+  if (strict && !is_lenient(call)) refuse_unknown(fields, known);
+}
+
+void refuse_unknown(Fields& fields, std::initializer_list<std::string_view> known) {
   fields.object().each_member([&](json::View key, json::View) {
     std::string name = key.string();
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      fields.complain(name, "is no member that this call knows");
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    std::string hint = plan::meant(name, std::span(known.begin(), known.end()));
+    fields.complain(name, "is no member that this call knows" + (hint.empty() ? "" : "; " + hint),
+                    "unknown_field");
   });
 }
 

@@ -25,5 +25,7 @@ Error fault_error(const plan::ReadResult& read, std::string_view prefix);
 // Members that are not in the list are complained about, unless the call is lenient.
 void refuse_unknown(const Call& call, Fields& fields, std::initializer_list<std::string_view> known,
                     bool strict = true);
+void refuse_unknown(Fields& fields, std::initializer_list<std::string_view> known);
+bool is_lenient(const Call& call);
 
 }  // namespace pawl::api

@@ -130,7 +130,7 @@ Status check_schema(Fields& fields, std::string_view name) {
   if (text.empty()) return ok_status();
   PAWL_TRY(Value schema, Value::parse(text));
   auto compiled = expr::JsonSchema::compile(schema);
-  if (!compiled.ok()) fields.complain(name, compiled.error().message);
+  if (!compiled.ok()) fields.complain(name, compiled.error().message, "schema");
   return ok_status();
 }
 
@@ -139,7 +139,7 @@ void put(App& app, Call&& call) {
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
   bool wrapped = fields.has("definition");
-  if (!wrapped && !fields.has("steps")) fields.complain("definition", "is required");
+  if (!wrapped && !fields.has("steps")) fields.complain("definition", "is required", "required");
   refuse_unknown(call, fields,
                  {"name", "definition", "description", "version", "input_schema", "output_schema",
                   "triggers", "agent_id", "category", "features", "tags"},
@@ -153,7 +153,8 @@ void put(App& app, Call&& call) {
   if (stored.name.empty()) stored.name = fields.text("workflow_id");
   if (stored.name.empty() && read.valid()) stored.name = read.script->name;
   if (!is_name(stored.name))
-    fields.complain("name", "is required: up to 255 characters without '/' or control characters");
+    fields.complain("name", "is required: up to 255 characters without '/' or control characters",
+                    "required");
   stored.version = fields.text("version");
   if (stored.version.size() > 64) fields.complain("version", "must be at most 64 bytes");
   stored.description = fields.text("description");
@@ -166,7 +167,7 @@ void put(App& app, Call&& call) {
   if (!read.valid()) return call.fail(fault_error(read, wrapped ? "definition" : ""));
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   stored.canonical = read.canonical;
-  auto triggers = parse_triggers(stored.triggers, stored.name, call.tenant);
+  auto triggers = parse_triggers(stored.triggers, stored.name, call.tenant, is_lenient(call));
   if (!triggers.ok()) return call.fail(triggers.error());
   Along along{faults_json(read.warnings), call.tenant, std::move(triggers).value()};
   app.decide(std::move(call), [stored, along = std::move(along)](Frame& frame) {

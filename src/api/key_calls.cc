@@ -58,7 +58,8 @@ Result<NewApiKey> parse_key(const json::Doc& doc, int64_t now_ms) {
   if (name.size() > kNameBytesMax) fields.complain("name", "must be at most 255 bytes");
   std::vector<std::string> scopes = fields.texts("scopes");
   doc.root().each_member([&](json::View key, json::View) {
-    if (!key.equals("name") && !key.equals("scopes")) fields.complain(key.string(), "is unknown");
+    if (!key.equals("name") && !key.equals("scopes"))
+      fields.complain(key.string(), "is unknown", "unknown_field");
   });
   if (!fields.ok()) return fields.error(ErrorCode::InvalidContent);
   PAWL_TRY(uint32_t bits, parse_scopes(scopes));

@@ -30,10 +30,14 @@ Result<uint32_t> parse_scopes(const std::vector<std::string>& names) {
       if (scope_name(scope) == name) found = bit(scope);
     if (found == 0)
       return Error{ErrorCode::InvalidContent,
-                   "unknown scope '" + name + "'; there are read, write, worker, operate, admin"};
+                   "unknown scope '" + name + "'; there are read, write, worker, operate, admin",
+                   {{"scopes", "'" + name + "' is no scope", "value"}}};
     scopes |= found;
   }
-  if (scopes == 0) return Error{ErrorCode::InvalidContent, "a key needs at least one scope"};
+  if (scopes == 0)
+    return Error{ErrorCode::InvalidContent,
+                 "a key needs at least one scope",
+                 {{"scopes", "is required", "required"}}};
   return scopes;
 }
 

@@ -7,13 +7,26 @@ namespace {
 
 constexpr std::string_view kOjsType = "application/openjobspec+json";
 
-void write_complaints(json::Writer& w, const Error& error) {
+// On /v1 a path is that of definitions, `steps[2].retry`; "" is the whole body. OJS has `$.steps`.
+std::string_view path_on(Surface surface, std::string_view path) {
+  if (surface == Surface::Ojs || !path.starts_with("$")) return path;
+  return path.substr(path.starts_with("$.") ? 2 : 1);
+}
+
+void write_complaint(json::Writer& w, std::string_view path, const Complaint& complaint) {
+  w.begin_object().field("path", path);
+  w.field("code", complaint.code.empty() ? std::string_view("value") : complaint.code);
+  w.field("message", complaint.message).end_object();
+}
+
+// What was refused for its content says where, whoever refused it.
+void write_complaints(json::Writer& w, Surface surface, const Error& error) {
+  bool whole = error.complaints.empty();
+  if (whole && (surface != Surface::V1 || error.code != ErrorCode::InvalidContent)) return;
   w.key("details").begin_object().key("validation_errors").begin_array();
-  for (const Complaint& complaint : error.complaints) {
-    w.begin_object().field("path", complaint.path).field("message", complaint.message);
-    if (!complaint.code.empty()) w.field("code", complaint.code);
-    w.end_object();
-  }
+  if (whole) write_complaint(w, "", {"", error.message, ""});
+  for (const Complaint& complaint : error.complaints)
+    write_complaint(w, path_on(surface, complaint.path), complaint);
   w.end_array().end_object();
 }
 
@@ -78,7 +91,7 @@ http::Response error_response(Surface surface, const Error& error, std::string_v
         .field("hint", hint(error.code));
     w.field("docs_url", "/docs/errors#" + std::string(wire_code(error.code)));
   }
-  if (!error.complaints.empty()) write_complaints(w, error);
+  write_complaints(w, surface, error);
   w.field("request_id", request_id).end_object().end_object();
   http::Response response = json_response(surface, http_status(error.code), std::move(body));
   if (later) response.headers.emplace_back("Retry-After", "1");

@@ -25,7 +25,7 @@ void cancel(App& app, Call&& call) {
   bool rollback = fields.boolean("rollback", false);
   if (reason.size() > kReasonBytesMax)
     fields.complain("reason", "must be at most " + std::to_string(kReasonBytesMax) + " bytes");
-  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call),
@@ -60,8 +60,8 @@ void retry(App& app, Call&& call) {
   std::string from = fields.text("from_step");
   std::string inputs = fields.raw("inputs");
   bool preview = fields.boolean("preview", false);
-  if (!inputs.empty() && inputs[0] != '{') fields.complain("inputs", "must be an object");
-  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
+  if (!inputs.empty() && inputs[0] != '{') fields.complain("inputs", "must be an object", "type");
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [=](Frame& frame) -> Result<http::Response> {

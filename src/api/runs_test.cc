@@ -201,10 +201,10 @@ TEST(CancelRun, SaysWhyAndWhen) {
       create(world, R"({"type":"chain","id":"order-7","steps":[{"type":"a.one","args":[]},)"
                     R"({"type":"a.two","args":[]}]})");
   std::string path = "/v1/runs/" + id;
-  EXPECT_EQ(http::status_of(world.call("POST", path + "/cancel", R"({"reason":7})")), "400");
+  EXPECT_EQ(http::status_of(world.call("POST", path + "/cancel", R"({"reason":7})")), "422");
   EXPECT_EQ(http::status_of(world.call("POST", path + "/cancel",
                                        R"({"reason":")" + std::string(1025, 'x') + "\"}")),
-            "400");
+            "422");
   EXPECT_EQ(http::status_of(world.call("POST", path + "/cancel", "", "X-OJS-Tenant: acme\r\n")),
             "404");
   EXPECT_EQ(status_word(world, id), "active");

@@ -1,5 +1,6 @@
 #include "api/schedule_body.h"
 
+#include "api/definition_faults.h"
 #include "api/ojs/parse_cron.h"
 #include "base/cron.h"
 #include "base/quote.h"
@@ -48,7 +49,7 @@ void parse_times(Fields& fields, CronSpec& cron) {
   cron.every_ms = duration_of(fields, "every", kEveryMsMin, kEveryMsMax);
   if (fields.has("every")) {
     cron.expression = fields.text("every");
-    if (cron.every_ms == 0) fields.complain("every", "is required to be a duration");
+    if (cron.every_ms == 0) fields.complain("every", "is required to be a duration", "required");
   } else if (fields.has("at")) {
     cron.expression = fields.text("at");
     auto at = parse_rfc3339(cron.expression);
@@ -58,7 +59,7 @@ void parse_times(Fields& fields, CronSpec& cron) {
   } else {
     cron.expression = fields.text("cron");
     auto schedule = CronSchedule::parse(cron.expression);
-    if (!schedule.ok()) fields.complain("cron", schedule.error().message);
+    if (!schedule.ok()) fields.complain("cron", schedule.error().message, "cron");
   }
 }
 
@@ -79,7 +80,8 @@ void parse_rhythm(Fields& fields, CronSpec& cron) {
   if (!known) fields.complain("overlap", "must be skip, queue or allow");
   cron.paused = fields.boolean("paused", false);
   cron.inputs = fields.raw("inputs");
-  if (!cron.inputs.empty() && cron.inputs[0] != '{') fields.complain("inputs", "must be an object");
+  if (!cron.inputs.empty() && cron.inputs[0] != '{')
+    fields.complain("inputs", "must be an object", "type");
   if (cron.inputs.size() > kInputsBytesMax) fields.complain("inputs", "must be at most 1 MiB");
 }
 
@@ -135,7 +137,7 @@ Result<CronSpec> parse_schedule(Fields& fields, std::string_view tenant) {
 }
 
 Result<std::vector<CronSpec>> parse_triggers(const std::string& json, const std::string& definition,
-                                             std::string_view tenant) {
+                                             std::string_view tenant, bool lenient) {
   std::vector<CronSpec> made;
   if (json.empty() || json == "null") return made;
   PAWL_TRY(json::Doc doc, json::parse(json));
@@ -146,12 +148,17 @@ Result<std::vector<CronSpec>> parse_triggers(const std::string& json, const std:
     given.push_back(doc.root());
   }
   if (given.size() > kTriggersMax)
-    return Error{ErrorCode::InvalidContent, "triggers: a definition has at most 100"};
+    return Error{ErrorCode::InvalidContent,
+                 "triggers: a definition has at most 100",
+                 {{"triggers", "a definition has at most 100", "too_large"}}};
   for (size_t i = 0; i < given.size(); ++i) {
     Fields fields(given[i], "$.triggers[" + std::to_string(i) + "]");
     CronSpec cron;
     cron.source = CronSource::Trigger;
     cron.definition = definition;
+    if (!lenient)
+      refuse_unknown(fields,
+                     {"cron", "every", "at", "timezone", "overlap", "jitter", "paused", "inputs"});
     if (given[i].is_object()) parse_rhythm(fields, cron);
     if (!fields.ok()) return fields.error(ErrorCode::InvalidContent);
     cron.name = schedule_key(tenant, trigger_name(definition, i));

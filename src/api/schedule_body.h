@@ -25,7 +25,7 @@ Result<CronSpec> parse_schedule(Fields& fields, std::string_view tenant);
 
 // What a definition brings along, in the order of its list; the first is <definition>/trigger_0.
 Result<std::vector<CronSpec>> parse_triggers(const std::string& json, const std::string& definition,
-                                             std::string_view tenant);
+                                             std::string_view tenant, bool lenient);
 std::string trigger_name(const std::string& definition, size_t index);
 
 void render_schedule(json::Writer& w, const State& state, const Cron& cron);

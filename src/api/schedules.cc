@@ -43,7 +43,7 @@ Result<http::Response> put_decided(Frame& frame, const CronSpec& spec) {
                  "definition " + quoted(spec.definition) +
                      (spec.version.empty() ? "" : " version " + quoted(spec.version)) +
                      " not found",
-                 {{"$.definition", "is not known"}}};
+                 {{"$.definition", "is not known", "not_found"}}};
   const Cron* existing = state.find_cron(spec.name);
   if (existing != nullptr && existing->spec.source == CronSource::Trigger)
     return Error{ErrorCode::Conflict, "schedule " + quoted(schedule_name(spec.name)) +
@@ -149,7 +149,8 @@ Status put_triggers(Frame& frame, const std::string& definition, const std::stri
                                             " is there already and is none of this definition"};
     if (spec.at_ms != 0 && spec.at_ms <= frame.now_ms() && existing == nullptr)
       return Error{ErrorCode::InvalidContent,
-                   "triggers: " + spec.expression + " has passed already"};
+                   "triggers: " + spec.expression + " has passed already",
+                   {{"triggers", spec.expression + " has passed already", "value"}}};
   }
   if (!triggers.empty() && !has_room(state, triggers.size()))
     return Error{ErrorCode::Overloaded, "the server has as many schedules as it may hold"};

@@ -1,5 +1,6 @@
 // POST /v1/runs and what can be asked of a definition's run: signals, pause, resume, extend,
 // diagram.
+#include "actions/params_judge.h"
 #include "api/app.h"
 #include "api/body.h"
 #include "api/definition_faults.h"
@@ -64,7 +65,7 @@ Result<StartScript> parse_start(App& app, Call& call, int64_t& wait_ms) {
   StartScript command;
   auto definition = fields.find("definition");
   if (!definition) {
-    fields.complain("definition", "is required: a name, or a definition itself");
+    fields.complain("definition", "is required: a name, or a definition itself", "required");
   } else if (definition->is_string()) {
     command.definition = definition->string();
   } else if (definition->is_object()) {
@@ -73,12 +74,12 @@ Result<StartScript> parse_start(App& app, Call& call, int64_t& wait_ms) {
     command.source = read.canonical;
     command.definition = fields.text("name", read.script->name);
   } else {
-    fields.complain("definition", "must be a name or an object");
+    fields.complain("definition", "must be a name or an object", "type");
   }
   command.version = fields.text("version");
   command.inputs = fields.raw(fields.has("inputs") ? "inputs" : "params");
   if (!command.inputs.empty() && command.inputs[0] != '{')
-    fields.complain("inputs", "must be an object");
+    fields.complain("inputs", "must be an object", "type");
   command.agent_id = fields.text("agent_id");
   command.priority = static_cast<int32_t>(fields.integer("priority", 0, -1000, 1000));
   command.meta = fields.raw("metadata");
@@ -140,7 +141,8 @@ void signal(App& app, Call&& call) {
   signal.type = fields.text(fields.has("type") ? "type" : "signal_type");
   if (signal.type.empty() || signal.type.size() > kSignalNameMax)
     fields.complain("type",
-                    "is required: decision, data, cancel, retry, skip, or a name of your own");
+                    "is required: decision, data, cancel, retry, skip, or a name of your own",
+                    "required");
   signal.step = fields.text("step_id");
   signal.payload = fields.raw("payload");
   signal.agent_id = fields.text("agent_id");
@@ -183,8 +185,10 @@ Result<std::string> extended(App& app, const State& state, const Run& run, const
   Value* list = definition.is_object() ? definition.as_object().find("steps") : nullptr;
   if (list == nullptr || !list->is_array())
     return Error{ErrorCode::Conflict, "its definition has no steps"};
-  for (const Value& step : steps.as_array()) list->as_array().push_back(step);
   plan::ReadOptions options;
+  options.steps_accepted = static_cast<uint32_t>(list->as_array().size());
+  options.params = actions::judge_params;
+  for (const Value& step : steps.as_array()) list->as_array().push_back(step);
   const std::vector<std::string>& known = app.config().action_names;
   if (!known.empty()) options.actions = &known;
   plan::ReadResult read = plan::read_definition(definition, options);
@@ -199,7 +203,7 @@ void extend(App& app, Call&& call) {
   refuse_unknown(call, fields, {"steps", "reason", "agent_id"});
   auto steps = Value::parse(fields.raw("steps", "null"));
   if (!steps.ok() || !steps->is_array() || steps->as_array().empty())
-    fields.complain("steps", "is required: a list of steps");
+    fields.complain("steps", "is required: a list of steps", "required");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   std::string data(doc->root().raw());
   std::string text = call.params[0];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actions/params_judge.h"
 #include "plan/source.h"
 
 namespace pawl::embed {
@@ -129,6 +130,7 @@ Result<plan::ReadResult> read_workflow(std::string_view text, const EngineOption
                                        const std::vector<std::string>* actions) {
   plan::ReadOptions rules;
   rules.actions = actions;
+  rules.params = pawl::actions::judge_params;
   // Read as written first: its faults have lines.
   plan::ReadResult read = plan::read_definition(text, rules);
   if (!read.valid()) return faults_told(read.errors, text);

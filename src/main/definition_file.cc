@@ -1,6 +1,7 @@
 #include "main/definition_file.h"
 
 #include "actions/action.h"
+#include "actions/params_judge.h"
 #include "cli/given_inputs.h"
 #include "cli/terminal.h"
 #include "plan/source.h"
@@ -34,6 +35,7 @@ plan::ReadResult read_definition_text(const std::string& text, bool lenient) {
   plan::ReadOptions options;
   options.lenient = lenient;
   options.actions = &known;
+  options.params = actions::judge_params;
   return plan::read_definition(text, options);
 }
 

@@ -31,6 +31,15 @@ Cursor Cursor::member(size_t index) const {
   return cursor;
 }
 
+Cursor Cursor::absent(std::string_view name) const {
+  static const Value nothing;
+  Cursor cursor(nothing, nullptr);
+  cursor.parent_ = this;
+  cursor.key_ = name;
+  cursor.is_member_ = true;
+  return cursor;
+}
+
 std::vector<Cursor> Cursor::entries() const {
   std::vector<Cursor> found;
   if (!is_array()) {

@@ -27,6 +27,8 @@ class Cursor {
   std::optional<Cursor> field(std::string_view name) const;
   Cursor element(size_t index) const;
   Cursor member(size_t index) const;
+  // Where a member would stand that is not there; the name must outlive the cursor.
+  Cursor absent(std::string_view name) const;
   // The elements of an array; anything else is a list of itself.
   std::vector<Cursor> entries() const;
 

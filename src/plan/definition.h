@@ -31,10 +31,21 @@ struct DefinitionLimits {
   uint32_t depth_max = 16;  // lists within lists
 };
 
+class Cursor;
+class Findings;
+
+// Says what is wrong with what a step gives its action; no cursor if it gives nothing. Handed in,
+// since what actions take is not known here.
+using ParamsJudge = void (*)(std::string_view action, const Cursor& step, const Cursor* params,
+                             Findings& findings);
+
 struct ReadOptions {
   bool lenient = false;  // unknown fields and parameters warn instead of failing
   // Known action names; null: not checked. An unknown one is an error with the nearest known name.
   const std::vector<std::string>* actions = nullptr;
+  ParamsJudge params = nullptr;  // null: not checked
+  // So many of the first steps were accepted before, with whatever their actions are given.
+  uint32_t steps_accepted = 0;
   DefinitionLimits limits;
 };
 

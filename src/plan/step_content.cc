@@ -178,6 +178,8 @@ void StepReader::read_action(const Cursor& at, Step& step) {
   } else {
     required(at, "an action step", "action");
   }
+  if (checked_ && options_.params != nullptr && !accepted_)
+    options_.params(step.action, at, params ? &*params : nullptr, findings_);
   step.params = Value(Value::Object());
   if (!params) return;
   if (params->is_object() ||

@@ -105,6 +105,8 @@ uint32_t StepReader::read_list(const Cursor& at, Role role, uint32_t owner, std:
     script_.steps[place].list = list;
     script_.steps[place].position = static_cast<uint32_t>(i);
     script_.lists[list].steps.push_back(place);
+    if (role == Role::Root) accepted_ = i < options_.steps_accepted;
+    if (role == Role::Hook) accepted_ = options_.steps_accepted > 0;
     read_step(entries[i], role, place, made_id(made, i), drafts.emplace_back());
   }
   settle_order(script_, list, role != Role::Root, drafts, entries, findings_);

@@ -85,8 +85,9 @@ class StepReader {
   const ReadOptions& options_;
   const bool checked_;
   uint32_t depth_ = 0;
-  bool undoing_ = false;  // inside of a compensation
-  bool full_ = false;     // the bound on steps was met and reported
+  bool undoing_ = false;   // inside of a compensation
+  bool full_ = false;      // the bound on steps was met and reported
+  bool accepted_ = false;  // inside of a step that was accepted before
 };
 
 }  // namespace pawl::plan

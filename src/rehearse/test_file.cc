@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actions/params_judge.h"
 #include "base/quote.h"
 #include "plan/source.h"
 #include "rehearse/case_reader.h"
@@ -26,11 +27,13 @@ std::shared_ptr<const plan::Script> take(plan::Findings& findings, const Cursor&
 
 std::shared_ptr<const plan::Script> load_one(plan::Findings& findings, const Cursor& at,
                                              const Loader& load) {
-  if (at.is_object()) return take(findings, at, plan::read_definition(at.value()));
+  plan::ReadOptions options;
+  options.params = actions::judge_params;
+  if (at.is_object()) return take(findings, at, plan::read_definition(at.value(), options));
   std::string path = findings.text(at);
   if (path.empty()) return nullptr;
   auto text = load(path);
-  if (text.ok()) return take(findings, at, plan::read_definition(*text));
+  if (text.ok()) return take(findings, at, plan::read_definition(*text, options));
   findings.error(at, "not_found", text.error().message);
   return nullptr;
 }
