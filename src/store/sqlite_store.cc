@@ -152,6 +152,7 @@ Result<Writer> SqliteStore::open_writer() {
   const auto note_frames = [](void* store, sqlite3*, const char*, int frames) {
     auto* self = static_cast<SqliteStore*>(store);
     self->wal_bytes_ = static_cast<uint64_t>(frames) * self->frame_bytes_;
+    if (self->options_.on_visible) self->options_.on_visible();
     return SQLITE_OK;
   };
   sqlite3_wal_hook(db.handle(), note_frames, this);
@@ -276,7 +277,7 @@ Status SqliteStore::write(const Batch& batch) {
     return error;
   }
   first_ = *first;
-  last_ = last;
+  last_ = last;  // read_journal() shows no record before this
   return ok_status();
 }
 
@@ -349,10 +350,14 @@ Status SqliteStore::read_journal(uint64_t from, size_t limit,
   Statement& query = reader->journal;
   const ResetLater reset(query);
   query.bind(1, from);
+  // SQLite shows a record to readers while its commit is still on the way back to the caller, who
+  // only then sets last_. A cursor made from such a record would lie ahead of journal_last().
+  const uint64_t last = last_;
   for (size_t seen = 0; seen < limit; ++seen) {
     const int code = query.step();
     if (code == SQLITE_DONE) break;
     if (code != SQLITE_ROW) return reader->connection.error(code, "reading the journal");
+    if (query.number(0) > last) break;
     if (!visit(query.number(0), query.bytes(1))) break;
   }
   return ok_status();

@@ -12,6 +12,7 @@
 // one of the checkpoint thread (sqlite_checkpoint.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -34,6 +35,8 @@ struct SqliteOptions {
   uint64_t reserve_bytes = uint64_t{8}
                            << 20;  // that must be free before a full disk is tried again
   DiskFault fault;                 // tests only
+  // Tests only: called inside commit(), once other connections can see the batch.
+  std::function<void()> on_visible = {};
 };
 
 // Creates `directory` and the database if needed. Unavailable (naming the pid) while another store

@@ -169,6 +169,33 @@ TEST(SqliteStore, AJournalRecordCostsOneSync) {
   EXPECT_GE(after.sync_ns_p99, after.sync_ns_p50);
 }
 
+// A client got a cursor of such a record, and was told later that it lies ahead of the journal.
+TEST(SqliteStore, ARecordIsNotReadBeforeTheJournalReachesIt) {
+  const TempDirectory directory;
+  Store* opened = nullptr;
+  size_t looks = 0;
+  SqliteOptions options = small_log();
+  options.on_visible = [&] {
+    if (opened == nullptr) return;
+    ++looks;
+    uint64_t newest = 0;
+    EXPECT_TRUE(opened
+                    ->read_journal(0, SIZE_MAX,
+                                   [&](uint64_t number, std::string_view) {
+                                     newest = number;
+                                     return true;
+                                   })
+                    .ok());
+    EXPECT_EQ(newest, opened->journal_last());
+  };
+  const auto store = must_open(directory / "data", std::move(options));
+  opened = store.get();
+  for (uint64_t n = 1; n <= 3; ++n) EXPECT_EQ(outcome(store->commit(numbered(n))), "ok");
+  EXPECT_EQ(looks, 3u);
+  EXPECT_EQ(prefix_length(*store), 3u);
+  opened = nullptr;
+}
+
 TEST(SqliteStore, AFailedSyncIsStickyAndLosesNothingAcknowledged) {
   const TempDirectory directory;
   std::atomic<bool> failing = false;

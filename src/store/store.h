@@ -83,6 +83,8 @@ class Store {
                       FunctionRef<bool(std::string_view key, std::string_view value)> visit) = 0;
 
   // Visits up to `limit` records ascending, starting at the first whose number is at least `from`.
+  // Never one beyond journal_last(), also not while it is being committed: whoever has seen a
+  // record finds it within journal_first() to journal_last() from then on, until it is trimmed.
   virtual Status read_journal(
       uint64_t from, size_t limit,
       FunctionRef<bool(uint64_t number, std::string_view record)> visit) = 0;
