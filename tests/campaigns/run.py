@@ -16,14 +16,17 @@ import traceback
 
 # name → cycles by default
 CAMPAIGNS = {"kill9": 200, "powercut": 50, "enospc": 5, "eio": 30, "sigstop": 30, "two_servers": 10, "upgrade": 1,
-             "connections": 1, "memory": 1}
+             "connections": 1, "memory": 1, "hostile_minutes": 30}
+# Not part of `all`: other lengths of hostile_minutes.
+OTHERS = {"hostile": 39, "hostile_short": 13}
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="+", metavar="NAME", help=", ".join([*CAMPAIGNS, "all"]))
+    parser.add_argument("names", nargs="+", metavar="NAME", help=", ".join([*CAMPAIGNS, *OTHERS, "all"]))
     parser.add_argument("--cycles", type=int)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--round", type=int, help="the first round of a hostile campaign, to repeat one")
     parser.add_argument("--pawl", default=os.environ.get("PAWL", "build/pawl"))
     parser.add_argument("--layer", help="disk_layer.c, built (beside the binary by default)")
     return parser.parse_args()
@@ -32,8 +35,8 @@ def parse():
 def wanted(names):
     for name in CAMPAIGNS if names == ["all"] else names:
         name, _, cycles = name.partition(":")
-        if name not in CAMPAIGNS:
-            raise SystemExit(f"no campaign '{name}'; there are {', '.join(CAMPAIGNS)}")
+        if name not in CAMPAIGNS and name not in OTHERS:
+            raise SystemExit(f"no campaign '{name}'; there are {', '.join([*CAMPAIGNS, *OTHERS])}")
         yield name, int(cycles) if cycles else None
 
 
@@ -43,17 +46,19 @@ def main():
     os.environ["PAWL"] = os.path.abspath(args.pawl)
     layer = args.layer or os.path.join(os.path.dirname(os.path.abspath(args.pawl)), "tests", "libdisk_layer.so")
     os.environ.setdefault("PAWL_DISK_LAYER", os.path.abspath(layer))
+    os.environ["PAWL_HOSTILE_ROUND"] = str(args.round or 0)
     import crash_campaigns  # after PAWL is set, which the harness reads
     import crowd_campaigns
     import disk_campaigns
+    import hostile_campaigns
     import process_campaigns
     failed = []
     for name, cycles in chosen:
-        module = next(m for m in (crash_campaigns, disk_campaigns, process_campaigns, crowd_campaigns)
+        module = next(m for m in (crash_campaigns, disk_campaigns, process_campaigns, crowd_campaigns, hostile_campaigns)
                       if hasattr(m, name) and getattr(m, name).__module__ == m.__name__)
         begin = time.monotonic()
         try:
-            violations = getattr(module, name)(cycles or args.cycles or CAMPAIGNS[name], args.seed)
+            violations = getattr(module, name)(cycles or args.cycles or {**CAMPAIGNS, **OTHERS}[name], args.seed)
         except Exception:  # one campaign that breaks must not hide the others
             traceback.print_exc()
             violations = 1
