@@ -73,6 +73,16 @@ class Rules(unittest.TestCase):
             with self.subTest(line):
                 self.assertEqual(self.line_rules("src/api/a.cc", line), [rule])
 
+    def test_data_from_outside_is_not_taken_at_its_word(self):
+        for line, rule in {
+            "int port = std::stoi(text);": "throws on bad text",
+            "Value value = Value::parse(text).value();": "aborts on bad data",
+            "PAWL_CHECK(curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK);": "aborts on bad data",
+        }.items():
+            with self.subTest(line):
+                self.assertEqual(self.line_rules("src/api/a.cc", line), [rule])
+                self.assertEqual(self.line_rules("src/cli/a.cc", line), [])
+
     def test_no_sleep_in_tests(self):
         self.assertEqual(self.line_rules("src/api/a_test.cc", "std::this_thread::sleep_for(1s);"), ["sleep in a test"])
         self.assertEqual(self.line_rules("src/api/a.cc", "std::this_thread::sleep_for(1s);"), [])

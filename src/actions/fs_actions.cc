@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 
 #include "actions/file_tree.h"
@@ -65,7 +66,9 @@ Result<std::optional<unsigned>> mode_of(const Value& params) {
     bool octal = !text.empty() && text.size() <= 6 &&
                  text.find_first_not_of("01234567") == std::string::npos;
     // "0644" is octal as people write it, "420" is the number that got interpolated into text.
-    mode = octal ? std::stoll(text, nullptr, text[0] == '0' ? 8 : 10) : -1;
+    mode = -1;
+    if (octal)
+      std::from_chars(text.data(), text.data() + text.size(), mode, text[0] == '0' ? 8 : 10);
   }
   if (mode < 0 || mode > 0777)
     return fs_error("VALIDATION_ERROR", "mode must be permissions between 0 and 0777 (511)");
@@ -208,7 +211,7 @@ ActionOutcome run_fs_action(const ActionRequest& request, const ActionPolicy& po
     return output.ok() ? ActionOutcome::success(std::move(output).value())
                        : fs_outcome(output.error());
   }
-  PAWL_CHECK(false);
+  return ActionOutcome::failure("NOT_FOUND", "there is no action " + quoted(request.name), false);
 }
 
 }  // namespace pawl::actions

@@ -23,6 +23,8 @@ namespace pawl::actions {
 namespace {
 
 constexpr size_t kHeaderBytesMax = 64 * 1024;  // of the answer, all together
+constexpr size_t kMethodBytesMax = 64;
+constexpr size_t kSentHeaderBytesMax = 256 * 1024;  // of the request, all together
 constexpr long kConnectMsMax = 10'000;
 constexpr int64_t kTimeoutMsMax = int64_t{24} * 3600 * 1000;
 constexpr int kPollMs = 1000;
@@ -51,12 +53,22 @@ bool is_token(const std::string& text) {
 
 Status check_request(const HttpRequest& request) {
   PAWL_TRY_DO(check_url(request.url));
+  if (request.method.size() > kMethodBytesMax)
+    return Error{ErrorCode::InvalidRequest, "an HTTP method has at most " +
+                                                std::to_string(kMethodBytesMax) + " letters, not " +
+                                                std::to_string(request.method.size())};
   if (!is_token(request.method))
     return Error{ErrorCode::InvalidRequest, quoted(request.method) + " is no HTTP method"};
+  size_t header_bytes = 0;
   for (const HeaderList* list : {&request.headers, &request.credentials})
-    for (const auto& [name, value] : *list)
+    for (const auto& [name, value] : *list) {
+      header_bytes += name.size() + value.size() + 4;
+      if (header_bytes > kSentHeaderBytesMax)
+        return Error{ErrorCode::InvalidRequest, "the headers are larger than " +
+                                                    std::to_string(kSentHeaderBytesMax) + " bytes"};
       if (!is_sendable_header(name, value))
         return Error{ErrorCode::InvalidRequest, "header " + quoted(name) + " cannot be sent"};
+    }
   return ok_status();
 }
 
@@ -176,57 +188,88 @@ curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-template <class Argument>
-void set(CURL* easy, CURLoption option, Argument argument) {
-  CURLcode code = curl_easy_setopt(easy, option, argument);
-  PAWL_CHECK(code == CURLE_OK);
+// The options of one transfer. What libcurl refuses (text past its own bounds, no memory) is an
+// outcome of this request, whatever the option: the first refusal counts.
+class Options {
+ public:
+  explicit Options(CURL* easy) : easy_(easy) {}
+
+  template <class Argument>
+  void set(CURLoption option, Argument argument) {
+    if (code_ == CURLE_OK) code_ = curl_easy_setopt(easy_, option, argument);
+  }
+  void refuse(CURLcode code) {
+    if (code_ == CURLE_OK) code_ = code;
+  }
+  Status status() const {
+    if (code_ == CURLE_OK) return ok_status();
+    if (code_ == CURLE_OUT_OF_MEMORY)
+      return Error{ErrorCode::Unavailable, "there was no memory for the request"};
+    return Error{ErrorCode::InvalidRequest,
+                 std::string("the request cannot be sent: ") + curl_easy_strerror(code_)};
+  }
+
+ private:
+  CURL* easy_;
+  CURLcode code_ = CURLE_OK;
+};
+
+// False when there was no memory: curl_slist_append() leaves the list as it was.
+bool add_line(curl_slist*& list, const std::string& line) {
+  curl_slist* longer = curl_slist_append(list, line.c_str());
+  if (longer == nullptr) return false;
+  list = longer;
+  return true;
 }
 
-void set_up(Transfer& transfer) {
+Status set_up(Transfer& transfer) {
   const HttpRequest& request = transfer.request;
-  CURL* easy = transfer.easy = curl_easy_init();
-  PAWL_CHECK(easy != nullptr);
-  set(easy, CURLOPT_URL, request.url.c_str());
-  set(easy, CURLOPT_PRIVATE, &transfer);
-  set(easy, CURLOPT_ERRORBUFFER, transfer.error);
-  set(easy, CURLOPT_NOSIGNAL, 1L);
-  set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  set(easy, CURLOPT_PROXY, "");
-  set(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  transfer.easy = curl_easy_init();
+  if (transfer.easy == nullptr)
+    return Error{ErrorCode::Unavailable, "there was no memory for the request"};
+  Options easy(transfer.easy);
+  easy.set(CURLOPT_URL, request.url.c_str());
+  easy.set(CURLOPT_PRIVATE, &transfer);
+  easy.set(CURLOPT_ERRORBUFFER, transfer.error);
+  easy.set(CURLOPT_NOSIGNAL, 1L);
+  easy.set(CURLOPT_PROTOCOLS_STR, "http,https");
+  easy.set(CURLOPT_PROXY, "");
+  easy.set(CURLOPT_FOLLOWLOCATION, 0L);
   long left_ms = static_cast<long>(std::max<int64_t>(
       1, std::chrono::ceil<std::chrono::milliseconds>(transfer.deadline -
                                                       std::chrono::steady_clock::now())
              .count()));
-  set(easy, CURLOPT_TIMEOUT_MS, left_ms);
-  set(easy, CURLOPT_CONNECTTIMEOUT_MS, std::min(kConnectMsMax, left_ms));
-  set(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
-  set(easy, CURLOPT_OPENSOCKETDATA, &transfer);
-  set(easy, CURLOPT_WRITEFUNCTION, on_body);
-  set(easy, CURLOPT_WRITEDATA, &transfer);
-  set(easy, CURLOPT_HEADERFUNCTION, on_header);
-  set(easy, CURLOPT_HEADERDATA, &transfer);
+  easy.set(CURLOPT_TIMEOUT_MS, left_ms);
+  easy.set(CURLOPT_CONNECTTIMEOUT_MS, std::min(kConnectMsMax, left_ms));
+  easy.set(CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+  easy.set(CURLOPT_OPENSOCKETDATA, &transfer);
+  easy.set(CURLOPT_WRITEFUNCTION, on_body);
+  easy.set(CURLOPT_WRITEDATA, &transfer);
+  easy.set(CURLOPT_HEADERFUNCTION, on_header);
+  easy.set(CURLOPT_HEADERDATA, &transfer);
   // A kept connection is used again without asking for its address: one that was allowed to be
   // private must never serve a request that is not.
-  if (transfer.any_address && !transfer.keep_private) set(easy, CURLOPT_FORBID_REUSE, 1L);
+  if (transfer.any_address && !transfer.keep_private) easy.set(CURLOPT_FORBID_REUSE, 1L);
   if (!request.verify_tls) {
-    set(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-    set(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    easy.set(CURLOPT_SSL_VERIFYPEER, 0L);
+    easy.set(CURLOPT_SSL_VERIFYHOST, 0L);
   }
-  if (request.decompress) set(easy, CURLOPT_ACCEPT_ENCODING, "");
+  if (request.decompress) easy.set(CURLOPT_ACCEPT_ENCODING, "");
   if (request.method == "HEAD") {
-    set(easy, CURLOPT_NOBODY, 1L);
+    easy.set(CURLOPT_NOBODY, 1L);
   } else if (request.method != "GET" || !request.body.empty()) {
-    set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-    set(easy, CURLOPT_POSTFIELDS, request.body.c_str());
+    easy.set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    easy.set(CURLOPT_POSTFIELDS, request.body.c_str());
   }
-  set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  easy.set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   for (const HeaderList* list : {&request.headers, &request.credentials})
     for (const auto& [name, value] : *list) {
       std::string line = value.empty() ? name + ";" : name + ": " + value;
-      transfer.headers = curl_slist_append(transfer.headers, line.c_str());
+      if (!add_line(transfer.headers, line)) easy.refuse(CURLE_OUT_OF_MEMORY);
     }
-  transfer.headers = curl_slist_append(transfer.headers, "Expect:");
-  set(easy, CURLOPT_HTTPHEADER, transfer.headers);
+  if (!add_line(transfer.headers, "Expect:")) easy.refuse(CURLE_OUT_OF_MEMORY);
+  easy.set(CURLOPT_HTTPHEADER, transfer.headers);
+  return easy.status();
 }
 
 Result<HttpResponse> outcome(Transfer& transfer, CURLcode code) {
@@ -356,9 +399,15 @@ class HttpClient::Worker {
       transfer->done(std::move(allowed).error());
       return;
     }
-    set_up(*transfer);
+    if (Status ready = set_up(*transfer); !ready.ok()) {
+      transfer->done(std::move(ready).error());
+      return;
+    }
     CURL* easy = transfer->easy;
-    curl_multi_add_handle(multi_, easy);
+    if (curl_multi_add_handle(multi_, easy) != CURLM_OK) {
+      transfer->done(Error{ErrorCode::Unavailable, "the request could not be started"});
+      return;
+    }
     under_way_.emplace(easy, std::move(transfer));
   }
 

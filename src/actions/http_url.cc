@@ -1,5 +1,6 @@
 #include "actions/http_url.h"
 
+#include <charconv>
 #include <utility>
 
 #include "actions/http_client.h"
@@ -31,7 +32,7 @@ bool is_host_character(char c) {
 Result<HttpUrl> HttpUrl::parse(const std::string& text) {
   PAWL_TRY_DO(check_text(text));
   HttpUrl url(curl_url());
-  PAWL_CHECK(url.handle_ != nullptr);
+  if (url.handle_ == nullptr) return refused("could not be read: no memory");
   if (curl_url_set(url.handle_, CURLUPART_URL, text.c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
     return refused("is malformed");
   PAWL_TRY_DO(url.check());
@@ -41,7 +42,7 @@ Result<HttpUrl> HttpUrl::parse(const std::string& text) {
 Result<HttpUrl> HttpUrl::follow(const std::string& location) const {
   PAWL_TRY_DO(check_text(location));
   HttpUrl url(curl_url_dup(handle_));
-  PAWL_CHECK(url.handle_ != nullptr);
+  if (url.handle_ == nullptr) return refused("could not be read: no memory");
   if (curl_url_set(url.handle_, CURLUPART_URL, location.c_str(), CURLU_NON_SUPPORT_SCHEME) !=
       CURLUE_OK)
     return refused("of a redirect is malformed");
@@ -97,7 +98,9 @@ std::string HttpUrl::host() const {
 
 int HttpUrl::port() const {
   std::string text = get(CURLUPART_PORT, CURLU_DEFAULT_PORT);
-  return text.empty() ? 0 : std::stoi(text);
+  int port = 0;
+  std::from_chars(text.data(), text.data() + text.size(), port);  // libcurl gave digits or nothing
+  return port;
 }
 
 std::string HttpUrl::authority() const {

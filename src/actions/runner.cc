@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <exception>
 #include <map>
 #include <mutex>
 
@@ -80,7 +81,7 @@ class ActionRunner::Impl {
       std::lock_guard lock(mutex_);
       tasks_.emplace(handle, task);
     }
-    dispatch(task);
+    guarded(*task, [&] { dispatch(task); });
     return handle;
   }
 
@@ -195,8 +196,10 @@ class ActionRunner::Impl {
     bool added = pool.add([this, task, work = std::move(work)] {
       Stage waiting = Stage::Waiting;
       if (!task->stage.compare_exchange_strong(waiting, Stage::Running)) return;
-      Status in_time = keep_going(task->stop);
-      finish(task->handle, in_time.ok() ? work() : fs_outcome(in_time.error()));
+      guarded(*task, [&] {
+        Status in_time = keep_going(task->stop);
+        finish(task->handle, in_time.ok() ? work() : fs_outcome(in_time.error()));
+      });
     });
     if (!added) return finish(task->handle, overloaded());
     // It may have been cancelled before it could be seen waiting.
@@ -222,10 +225,26 @@ class ActionRunner::Impl {
     if (task->stop.raised()) return finish(task->handle, cancelled());
     auto shared = std::make_shared<Result<HttpResponse>>(std::move(result));
     auto answer = [this, task, shared, duration_ms] {
-      finish(task->handle, http_outcome(task->request.params, std::move(*shared), duration_ms));
+      guarded(*task, [&] {
+        finish(task->handle, http_outcome(task->request.params, std::move(*shared), duration_ms));
+      });
     };
     bool large = shared->ok() && (*shared)->body.size() > kParsedHereBytesMax;
     if (!large || !quick_->add(answer)) answer();
+  }
+
+  // What a library throws while it works on somebody's data (no memory left, a length nobody
+  // thought of) is the end of that action and not of the server.
+  template <class Work>
+  void guarded(const Task& task, Work&& work) {
+    try {
+      work();
+    } catch (const std::exception& thrown) {
+      finish(task.handle,
+             ActionOutcome::failure(
+                 "EXECUTION_ERROR",
+                 std::string("the action failed inside the server: ") + thrown.what(), false));
+    }
   }
 
   void fail(const TaskPtr& task, const char* code, std::string message) {

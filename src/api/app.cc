@@ -1,9 +1,11 @@
 #include "api/app.h"
 
+#include <exception>
 #include <future>
 
 #include "api/routes.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "http/parser.h"
 #include "kernel/settings.h"
 
@@ -247,7 +249,13 @@ void App::handle(http::Request&& request, http::Responder responder) {
     metrics_.requests_refused.fetch_add(1, std::memory_order_relaxed);
     return call.fail(allowed.error());
   }
-  call.route->handler(*this, std::move(call));
+  // What a library throws over somebody's bytes (no memory left) is an answer to that request: the
+  // responder goes with the call and says 500.
+  try {
+    call.route->handler(*this, std::move(call));
+  } catch (const std::exception& thrown) {
+    log::error("a request failed inside the server", {{"why", thrown.what()}});
+  }
 }
 
 void App::begin_drain() {

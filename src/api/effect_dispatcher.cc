@@ -1,6 +1,7 @@
 #include "api/effect_dispatcher.h"
 
 #include <chrono>
+#include <exception>
 
 #include "actions/blotter.h"
 #include "actions/receipt.h"
@@ -159,6 +160,18 @@ class VaultSecrets : public SecretSource {
   mutable std::vector<expr::Secret> opened_;
 };
 
+// Filling in parameters changes nothing, so what a library throws over them (no memory left) can
+// be the outcome of this step. A row that cannot be read is no std::exception and passes through.
+Result<EffectRequest> requested(const State& state, const EffectNote& note,
+                                const VaultSecrets& secrets, int64_t now_ms) {
+  try {
+    return effect_request(state, note, secrets, now_ms);
+  } catch (const std::exception& thrown) {
+    return Error{ErrorCode::InvalidContent,
+                 std::string("the parameters cannot be filled in: ") + thrown.what()};
+  }
+}
+
 }  // namespace
 
 struct EffectDispatcher::Work {
@@ -233,7 +246,7 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
       continue;
     }
     VaultSecrets secrets(state, vault_);
-    auto request = effect_request(state, note, secrets, now_ms);
+    auto request = requested(state, note, secrets, now_ms);
     if (!request.ok()) {
       work.request.run = note.run;
       work.request.effect = note.effect;

@@ -91,7 +91,7 @@ void list(App& app, Call&& call) {
                     [](const Frame& frame, KeyedList& list) {
                       frame.state().each_doc(DocKind::ApiKey, "", kKeysMax, [&](const Doc& doc) {
                         ApiKey key;
-                        PAWL_CHECK(codec::decode(doc.value, key));
+                        if (!codec::decode(doc.value, key)) unreadable_row("key", doc.key);
                         if (!list.takes_unscoped(doc.key)) return true;
                         list.writer().begin_object();
                         write_key(list.writer(), key);

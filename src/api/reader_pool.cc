@@ -1,5 +1,9 @@
 #include "api/reader_pool.h"
 
+#include <exception>
+
+#include "base/log.h"
+
 namespace pawl::api {
 
 ReaderPool::ReaderPool(size_t threads, size_t waiting_max) : waiting_max_(waiting_max) {
@@ -42,7 +46,11 @@ void ReaderPool::serve() {
       work = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    work();
+    try {
+      work();
+    } catch (const std::exception& thrown) {  // its request is answered with 500
+      log::error("a read failed inside the server", {{"why", thrown.what()}});
+    }
   }
 }
 

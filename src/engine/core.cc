@@ -1,6 +1,7 @@
 #include "engine/core.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "kernel/fire_timers.h"
 
@@ -77,6 +78,12 @@ void Core::run(TaskPtr task, bool last_call, uint64_t place) {
   } catch (const Unreadable&) {
     waiting_.push_back(std::move(task));
     throw;
+  } catch (const std::exception& thrown) {
+    // A decision that was left in the middle cannot be taken back. One that only reads can.
+    if (!task->only_reads()) throw;
+    task->refuse(Error{ErrorCode::Internal,
+                       std::string("the request failed inside the server: ") + thrown.what()});
+    return;
   }
   if (parking) {
     parked_.park(std::move(task), std::move(*parking), place);

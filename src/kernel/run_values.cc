@@ -56,7 +56,9 @@ struct ResultsScope {
   expr::Variables variables;
 
   // An expression that names neither is spared the reading: a chain may hold thousands of guards.
-  void load(const State& state, std::string_view source, const JobParent& parent) {
+  // Results that JSON can say and an expression cannot hold (1e999, or nested deeper than 64 levels
+  // together with the groups around them) are an error of whoever asks for them.
+  Status load(const State& state, std::string_view source, const JobParent& parent) {
     ParentResults parents;
     if (source.find("results") != source.npos || source.find("steps") != source.npos)
       parents = parent_results(state, parent);
@@ -65,13 +67,14 @@ struct ResultsScope {
     for (uint32_t child : parents.children) {
       std::string text;
       append_child_result(text, state, *parents.run, child);
-      Value value = Value::parse(text).value();
+      PAWL_TRY(Value value, Value::parse(text));
       by_name.set(step_name(state, *parents.run, child), value);
       list.push_back(std::move(value));
     }
     results = std::move(list);
     steps = std::move(by_name);
     variables.json("results", results).json("steps", steps);
+    return ok_status();
   }
 };
 
@@ -81,7 +84,7 @@ Result<Value> map_items(const State& state, const PlanNode& plan, const JobParen
     if (literal.ok()) return literal;
   }
   ResultsScope scope;
-  scope.load(state, plan.over, parent);
+  PAWL_TRY_DO(scope.load(state, plan.over, parent));
   PAWL_TRY(auto program, programs().get(expr::unwrap_template(plan.over)));
   expr::Budget budget;
   PAWL_TRY(expr::Val value, program->evaluate(scope.variables, budget));
@@ -92,6 +95,7 @@ Result<Value> map_items(const State& state, const PlanNode& plan, const JobParen
 // it asks nowhere.
 Result<std::string> args_for_item(std::string_view args, const Value& item, size_t index) {
   PAWL_TRY(Value tree, Value::parse(args));
+  if (!tree.is_array()) return Error{ErrorCode::InvalidContent, "args must be a list"};
   if (!expr::has_template(args)) {
     tree.as_array().push_back(item);
     return tree.json();
@@ -221,7 +225,7 @@ void render_parent_results(json::Writer& w, const State& state, const Job& job) 
 
 Result<bool> guard_holds(const State& state, const Run& run, uint32_t index, const PlanNode& node) {
   ResultsScope scope;
-  scope.load(state, node.when, {run.id, index});
+  PAWL_TRY_DO(scope.load(state, node.when, {run.id, index}));
   PAWL_TRY(auto program, programs().get(expr::unwrap_template(node.when)));
   expr::Budget budget;
   return program->test(scope.variables, budget);

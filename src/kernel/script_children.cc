@@ -36,6 +36,7 @@ Value data_of(const Value& params, std::initializer_list<std::string_view> named
     data = given->as_object();
   else if (given != nullptr)
     data.set("data", *given);
+  if (!params.is_object()) return data;
   for (const Value::Member& member : params.as_object()) {
     bool known = member.key == "data";
     for (std::string_view name : named) known = known || member.key == name;

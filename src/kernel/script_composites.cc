@@ -189,6 +189,11 @@ void ScriptFlow::begin_loop(const At& at) {
       data.set("items_left_out", static_cast<int64_t>(size - bound));
     }
     noted.items = items->json();
+    // What is stored must be readable again: an expression can nest deeper than JSON is read.
+    if (auto again = Value::parse(noted.items); !again.ok())
+      return fail(
+          at, step_error("EXPRESSION_ERROR", "its list cannot be kept: " + again.error().message),
+          false);
     noted.count = static_cast<uint32_t>(items->as_array().size());
     data.set("items", static_cast<int64_t>(noted.count));
   }
@@ -226,7 +231,8 @@ bool ScriptFlow::open_iteration(const At& at) {
     const StepRecord& now = record(at);
     if (!now.parsed_items)
       now.parsed_items = std::make_shared<const Value>(stored_value(now.items));
-    item = now.parsed_items->as_array()[next].json();
+    if (now.parsed_items->is_array() && next < now.parsed_items->as_array().size())
+      item = now.parsed_items->as_array()[next].json();
   }
   open_scope(&at, join_path(at.path, plan::iteration_name(next)), at.step->body, true, next, item);
   return true;

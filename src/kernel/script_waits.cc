@@ -134,6 +134,14 @@ void ScriptFlow::deadline_passed(const At& at) {
 
 // --- waits
 
+// A number of seconds that an expression gave; it may be any number at all.
+static Result<int64_t> ms_of_seconds(const Value& seconds) {
+  auto ms = seconds.as_double() * 1000;
+  if (!(ms >= 0 && ms <= static_cast<decltype(ms)>(kDurationMsMax)))
+    return Error{ErrorCode::InvalidContent, seconds.json() + " is no duration in seconds"};
+  return static_cast<int64_t>(ms);
+}
+
 void ScriptFlow::begin_wait(const At& at) {
   const plan::Step& step = *at.step;
   uint32_t attempt = record(at).attempt + 1;
@@ -148,7 +156,7 @@ void ScriptFlow::begin_wait(const At& at) {
                                                     : filled->value.json();
     Result<int64_t> when = !step.until.empty() ? parse_rfc3339(plain) : parse_duration_ms(plain);
     if (filled.ok() && filled->value.is_number() && step.until.empty())
-      when = static_cast<int64_t>(filled->value.as_double() * 1000);
+      when = ms_of_seconds(filled->value);
     if (!filled.ok() || !when.ok())
       problem = filled.ok() ? when.error().message : filled.error().message;
     else

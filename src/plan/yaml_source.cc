@@ -286,6 +286,8 @@ Source read_yaml(std::string_view text) {
     source.lines = std::move(root.lines);
   } catch (const YAML::Exception& error) {
     source.faults.push_back({"", "syntax", "YAML: " + error.msg, "", line_of(error.mark)});
+  } catch (const std::exception& error) {  // of the standard library inside the parser
+    source.faults.push_back({"", "syntax", std::string("YAML: ") + error.what(), "", 0});
   }
   return source;
 }

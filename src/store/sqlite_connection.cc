@@ -34,13 +34,13 @@ Error sqlite_error(int code, std::string_view doing, std::string_view detail) {
 void Statement::bind(int index, std::string_view bytes) {
   // A null pointer would bind NULL, not the empty blob.
   const char* data = bytes.empty() ? "" : bytes.data();
-  PAWL_CHECK(sqlite3_bind_blob64(statement_, index, data, bytes.size(), SQLITE_STATIC) ==
-             SQLITE_OK);
+  const int code = sqlite3_bind_blob64(statement_, index, data, bytes.size(), SQLITE_STATIC);
+  if (code != SQLITE_OK) bound_ = code;
 }
 
 void Statement::bind(int index, uint64_t number) {
-  PAWL_CHECK(sqlite3_bind_int64(statement_, index, static_cast<sqlite3_int64>(number)) ==
-             SQLITE_OK);
+  const int code = sqlite3_bind_int64(statement_, index, static_cast<sqlite3_int64>(number));
+  if (code != SQLITE_OK) bound_ = code;
 }
 
 int Statement::run() {

@@ -22,21 +22,26 @@ class Statement {
   Statement() = default;
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
   ~Statement() { sqlite3_finalize(statement_); }
-  Statement(Statement&& other) noexcept : statement_(other.statement_) {
+  Statement(Statement&& other) noexcept : statement_(other.statement_), bound_(other.bound_) {
     other.statement_ = nullptr;
   }
   Statement& operator=(Statement&& other) noexcept {
     std::swap(statement_, other.statement_);
+    std::swap(bound_, other.bound_);
     return *this;
   }
 
-  // Bound bytes are not copied: they must live until reset().
+  // Bound bytes are not copied: they must live until reset(). What cannot be bound (more than
+  // SQLite takes in one value) is told by the next step().
   void bind(int index, std::string_view bytes);
   void bind(int index, uint64_t number);
 
   // SQLITE_ROW, SQLITE_DONE or an error code.
-  int step() { return sqlite3_step(statement_); }
-  void reset() { sqlite3_reset(statement_); }
+  int step() { return bound_ == SQLITE_OK ? sqlite3_step(statement_) : bound_; }
+  void reset() {
+    sqlite3_reset(statement_);
+    bound_ = SQLITE_OK;
+  }
   // For a statement that returns no row: runs it and resets it. SQLITE_OK or an error code.
   int run();
 
@@ -47,6 +52,7 @@ class Statement {
 
  private:
   sqlite3_stmt* statement_ = nullptr;
+  int bound_ = SQLITE_OK;
 };
 
 // Resets on leaving the scope, which also ends the read transaction of a query.

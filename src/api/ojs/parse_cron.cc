@@ -142,7 +142,8 @@ Result<CronSpec> parse_cron(const json::Doc& doc, std::string_view name_of_path,
 void render_job_template(json::Writer& w, const CronSpec& cron) {
   NewJob job;
   JobSpecView spec;
-  PAWL_CHECK(codec::decode(cron.job, job) && codec::decode(job.spec, spec));
+  if (!codec::decode(cron.job, job) || !codec::decode(job.spec, spec))
+    unreadable_row("cron", cron.name);
   w.field("type", spec.type).field_raw("args", spec.args).field_raw("meta", spec.meta);
   w.field("queue", queue_of_scoped(job.queue));
   if (!spec.options.empty()) w.field_raw("options", spec.options);

@@ -36,7 +36,7 @@ struct StoredSchema {
 
 StoredSchema decoded(const Doc& doc) {
   StoredSchema stored;
-  PAWL_CHECK(codec::decode(doc.value, stored));
+  if (!codec::decode(doc.value, stored)) unreadable_row("schema", doc.key);
   return stored;
 }
 
