@@ -34,6 +34,7 @@ BASELINE_S = 3
 GIVEN_UP_S = 20  # a server that does not answer, end or start: the next round has another one
 FRESH_EVERY = 12  # rounds on one data directory: every one of them leaves something
 KEYS = {"root": "pawl_hostile_root_0123456789abcdef"}
+ONLY = [name for name in os.environ.get("PAWL_HOSTILE_GENERATORS", "").split(",") if name]
 FIRST_ROUND = int(os.environ.get("PAWL_HOSTILE_ROUND", "0"))
 
 
@@ -192,7 +193,7 @@ class Hostile:
 
     def chosen(self, number):
         """The generators of a round. Every deck of rounds holds each of them."""
-        names = sorted(GENERATORS)
+        names = sorted(ONLY or GENERATORS)
         per_deck = -(-len(names) // self.mixed)
         random.Random(f"{self.seed}/deck/{number // per_deck}").shuffle(names)
         at = number % per_deck * self.mixed
@@ -300,8 +301,9 @@ class Hostile:
         self.used.update(names)
         print(f"{self.name} round {number}: {' + '.join(names)}: {answers or 'no answers'}; canary at most "
               f"{max([0, *worst.values()]):.0f} ms beyond its baseline; {how}, ready in {took:.0f} ms", flush=True)
+        again = " --generators " + ",".join(ONLY) if ONLY else ""
         for each in wrong:
-            print(f"  violation: {each}\n  again: run.py {self.name}:1 --seed {self.seed} --round {number}", flush=True)
+            print(f"  violation: {each}\n  again: run.py {self.name}:1 --seed {self.seed} --round {number}{again}", flush=True)
         self.violations += wrong
 
     def verdict(self):
@@ -321,6 +323,9 @@ class Hostile:
 
 def campaign(name, seed, attack_s, mixed, more):
     """Rounds while more(how many there were)."""
+    for each in ONLY:
+        if each not in GENERATORS:
+            raise SystemExit(f"no generator '{each}'; there are {', '.join(sorted(GENERATORS))}")
     hostile_one = Hostile(name, seed, attack_s, mixed)
     try:
         hostile_one.begin()

@@ -15,11 +15,12 @@ EVERY_S = 0.01
 
 
 def echo(end):
-    while True:
-        byte = end.recv(1)
-        if not byte:
-            os._exit(0)
-        end.send(byte)
+    try:
+        while byte := end.recv(1):
+            end.send(byte)
+    except OSError:
+        pass  # the other end was killed
+    os._exit(0)
 
 
 def main():

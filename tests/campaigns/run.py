@@ -27,6 +27,7 @@ def parse():
     parser.add_argument("--cycles", type=int)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--round", type=int, help="the first round of a hostile campaign, to repeat one")
+    parser.add_argument("--generators", default="", help="of a hostile campaign: only these, with commas between them")
     parser.add_argument("--pawl", default=os.environ.get("PAWL", "build/pawl"))
     parser.add_argument("--layer", help="disk_layer.c, built (beside the binary by default)")
     return parser.parse_args()
@@ -46,7 +47,7 @@ def main():
     os.environ["PAWL"] = os.path.abspath(args.pawl)
     layer = args.layer or os.path.join(os.path.dirname(os.path.abspath(args.pawl)), "tests", "libdisk_layer.so")
     os.environ.setdefault("PAWL_DISK_LAYER", os.path.abspath(layer))
-    os.environ["PAWL_HOSTILE_ROUND"] = str(args.round or 0)
+    os.environ.update(PAWL_HOSTILE_ROUND=str(args.round or 0), PAWL_HOSTILE_GENERATORS=args.generators)
     import crash_campaigns  # after PAWL is set, which the harness reads
     import crowd_campaigns
     import disk_campaigns
