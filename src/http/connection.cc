@@ -13,6 +13,12 @@ namespace {
 
 constexpr size_t kReadBytesPerRound = 256 * 1024;  // then the others get their turn
 
+constexpr size_t kDropBytesMax = 64 * 1024;          // of a refused request's body; more: closed
+constexpr size_t kInflateHereBytesMax = 256 * 1024;  // under a millisecond of the I/O thread
+constexpr size_t kInflateStepBytes = 1024 * 1024;    // that another thread asks the budget for
+constexpr size_t kInputGranuleBytes = 4 * 1024;      // less is not worth a shared write
+constexpr size_t kHandshakeBytes = 32 * 1024;        // that OpenSSL holds, about
+
 constexpr Refusal kTimeout{408, "request_timeout", "the request did not arrive in time"};
 constexpr Refusal kBusy{503, "too_many_connections", "the server has no room for a connection"};
 
@@ -24,7 +30,7 @@ Connection::Connection(IoContext& context, int fd, ssl_st* tls, std::string peer
     : context_(context),
       transport_(fd, tls),
       peer_(std::move(peer)),
-      link_(std::make_shared<Link>(context.mailbox)),
+      link_(std::make_shared<Link>(context.mailbox, context.in_budget)),
       reader_(context.limits, peer_),
       answer_bytes_(context.config->out_bytes_max / context.config->pipeline_first) {
   link_->connection = this;
@@ -32,7 +38,14 @@ Connection::Connection(IoContext& context, int fd, ssl_st* tls, std::string peer
 
 Connection::~Connection() { end(); }
 
-void Connection::begin() { update_deadlines(); }
+void Connection::begin() {
+  if (!charge_input()) {  // no room for one more handshake
+    context_.counters.requests_no_room.add(1);
+    end();
+    return;
+  }
+  update_deadlines();
+}
 
 void Connection::mark_dirty() {
   if (!std::exchange(dirty_, true)) context_.dirty.push_back(this);
@@ -48,6 +61,8 @@ void Connection::end() {
   context_.deadlines.disarm(write_deadline_);
   transport_.close();
   charge(0);
+  // What a handler still works on is given back by the last who has the link.
+  link_->in_charge.set(in_bytes_ - in_bytes_ % kInputGranuleBytes);
   link_->connection = nullptr;
   link_->gone.store(true, std::memory_order_release);
   context_.ended.push_back(this);
@@ -75,7 +90,7 @@ void Connection::continue_reading() {
 }
 
 bool Connection::wants_input() const {
-  if (closing_ || streams_ > 0) return false;
+  if (closing_ || inflating_ || streams_ > 0) return false;
   const ServerConfig& config = *context_.config;
   if (context_.over_budget && (unsent() > 0 || !slots_.empty())) return false;
   if (slots_.empty()) return out_.size() < config.out_bytes_max;
@@ -165,12 +180,22 @@ void Connection::consume(std::string_view data) {
   }
   size_t used = 0;
   while (used < data.size() && wants_input()) {
-    used += reader_.feed(data.substr(used));
+    const bool dropping = reader_.state() == RequestReader::State::Dropping;
+    const size_t taken = reader_.feed(data.substr(used));
+    used += taken;
+    if (reader_.state() == RequestReader::State::HeadRead) {
+      judge_head();
+      if (reader_.state() == RequestReader::State::Body) continue;
+    }
+    if (reader_.state() == RequestReader::State::Packed) unpack();
     if (reader_.state() == RequestReader::State::Done) {
       hand_over();
     } else if (reader_.state() == RequestReader::State::Refused) {
-      refuse(reader_.refusal());
-    } else {
+      if (dropping) closing_ = true;  // its request has its answer already
+      if (!closing_) refuse(reader_.refusal());
+    } else if (taken == 0 || reader_.state() == RequestReader::State::Head ||
+               reader_.state() == RequestReader::State::Body ||
+               reader_.state() == RequestReader::State::Packed) {
       break;  // all of `data` that can be understood without more is understood
     }
   }
@@ -186,6 +211,92 @@ void Connection::consume(std::string_view data) {
   } else {
     in_.assign(data.substr(used));
   }
+  if (!charge_input() && !closing_) {
+    in_.clear();
+    refuse(kNoRoom);
+  }
+}
+
+// What a client sends, from its arrival to its answer, counts against the budget of all.
+bool Connection::charge_input() {
+  size_t held = in_.size() + reader_.held_bytes() + in_bytes_;
+  if (transport_.handshaking()) held += kHandshakeBytes;
+  return ended_ || link_->in_charge.set(held - held % kInputGranuleBytes);
+}
+
+void Connection::judge_head() {
+  lines_ = nullptr;
+  const Judge& judge = context_.config->judge;
+  if (!judge) return read_body(SIZE_MAX);
+  Verdict verdict = judge(reader_.head_request());
+  lines_ = verdict.lines;
+  if (!verdict.answer) return read_body(verdict.body_bytes_max);
+  context_.counters.judged_out.add(1);
+  open_request_slot(reader_.head_request(), 0);
+  reader_.drop_body(kDropBytesMax);
+  Slot& slot = slots_.at(slots_.size() - 1);
+  slot.response = std::move(*verdict.answer);
+  slot.state = Slot::State::Answered;
+  hold(slot, slot.response.body.size());
+  // Where its body ends is not looked for: it may be endless.
+  if (reader_.state() == RequestReader::State::Refused) closing_ = true;
+  mark_dirty();
+}
+
+void Connection::read_body(size_t bytes_max) {
+  reader_.read_body(bytes_max);
+  body_began_ms_ = context_.now_ms();
+  body_seen_ = 0;
+  if (reader_.state() != RequestReader::State::Body) return;
+  // Room for all of it, or none is read: bodies that begin end, instead of being refused halfway.
+  if (!charge_input()) reader_.refuse(kNoRoom);
+}
+
+void Connection::unpack() {
+  const ServerConfig& config = *context_.config;
+  const size_t packed = reader_.body_bytes();
+  const size_t by_ratio =
+      packed > SIZE_MAX / config.inflate_ratio_max ? SIZE_MAX : packed * config.inflate_ratio_max;
+  const size_t bytes_max =
+      std::min(reader_.body_bytes_max(), std::max(config.inflate_free_bytes, by_ratio));
+  if (bytes_max <= kInflateHereBytesMax || !config.run_aside) return reader_.inflate(bytes_max);
+  if (reader_.try_inflate(kInflateHereBytesMax) == InflateFault::TooLarge) unpack_aside(bytes_max);
+}
+
+void Connection::unpack_aside(size_t bytes_max) {
+  // std::function copies what it holds, hence the pointers.
+  auto packed = std::make_shared<std::string>(reader_.take_packed());
+  charge_input();
+  auto charge = std::make_shared<InCharge>(context_.in_budget);
+  const size_t base = packed->size();
+  if (!charge->set(base)) return reader_.refuse(kNoRoom);
+  std::function<void()> work = [link = link_, packed, charge, base, bytes_max] {
+    message::Inflated done{InflateFault::None, {}, {}};
+    done.fault = gunzip(*packed, bytes_max, done.plain, [&](size_t bytes) {
+      const size_t steps = (bytes + kInflateStepBytes - 1) / kInflateStepBytes;
+      return charge->set(base + steps * kInflateStepBytes);
+    });
+    done.charge = std::move(*charge);
+    const std::shared_ptr<Mailbox> mailbox = link->mailbox;
+    mailbox->push(Message{link, 0, std::move(done)});
+  };
+  if (!context_.config->run_aside(work)) return reader_.refuse(kNoRoom);
+  inflating_ = true;
+}
+
+void Connection::take_inflated(message::Inflated&& inflated) {
+  inflating_ = false;
+  if (closing_) return;  // by an answer before it
+  reader_.give_plain(inflated.fault, std::move(inflated.plain));
+  inflated.charge.set(0);
+  if (reader_.state() == RequestReader::State::Done && charge_input()) {
+    hand_over();
+  } else {
+    refuse(reader_.state() == RequestReader::State::Refused ? reader_.refusal() : kNoRoom);
+  }
+  if (ended_) return;
+  readable_ = true;
+  mark_unread();
 }
 
 Slot& Connection::open_slot(std::string_view id) {
@@ -197,30 +308,38 @@ Slot& Connection::open_slot(std::string_view id) {
 }
 
 void Connection::hand_over() {
+  const size_t in_bytes = reader_.held_bytes();
   Request request = reader_.take_request();
-  const Head& head = reader_.head();
-  Slot& slot = open_slot(request.id);
-  slot.head_only = request.method == "HEAD";
-  slot.http10 = head.http10;
-  slot.accepts_gzip = head.accepts_gzip;
-  slot.in_bytes = request.body.size();
-  in_bytes_ += slot.in_bytes;
-  if (context_.config->access_log) {
-    slot.method = request.method;
-    slot.path = request.path;
-  }
-  if (!head.keep_alive || context_.draining) closing_ = true;
+  open_request_slot(request, in_bytes);
   context_.counters.requests.add(1);
   ++context_.handed;
   const uint64_t sequence = first_sequence_ + slots_.size() - 1;
   (*context_.handler)(std::move(request), Responder(link_, sequence));
 }
 
+void Connection::open_request_slot(const Request& request, size_t in_bytes) {
+  const Head& head = reader_.head();
+  Slot& slot = open_slot(request.id);
+  slot.head_only = request.method == "HEAD";
+  slot.http10 = head.http10;
+  slot.accepts_gzip = head.accepts_gzip;
+  slot.lines = lines_;
+  slot.in_bytes = in_bytes;
+  in_bytes_ += in_bytes;
+  if (context_.config->access_log) {
+    slot.method = request.method;
+    slot.path = request.path;
+  }
+  if (!head.keep_alive || context_.draining) closing_ = true;
+}
+
 void Connection::refuse(const Refusal& refusal) {
   context_.counters.requests_bad.add(1);
+  if (std::string_view(refusal.code) == kNoRoom.code) context_.counters.requests_no_room.add(1);
   std::string id;
   append_request_id(id);
   Slot& slot = open_slot(id);
+  slot.lines = lines_;
   slot.response = refusal_response(refusal);
   slot.state = Slot::State::Answered;
   closing_ = true;
@@ -228,6 +347,7 @@ void Connection::refuse(const Refusal& refusal) {
 }
 
 void Connection::refuse_busy() {
+  if (ended_) return;
   refuse(kBusy);
   update_deadlines();
 }
@@ -275,7 +395,9 @@ DeadlineKind Connection::wanted_read_deadline() const {
   if (lingering_) return DeadlineKind::Linger;
   if (transport_.handshaking()) return DeadlineKind::Head;
   if (closing_ || !wants_input()) return DeadlineKind::None;
-  if (reader_.state() == RequestReader::State::Body) return DeadlineKind::Body;
+  const bool in_body = reader_.state() == RequestReader::State::Body ||
+                       reader_.state() == RequestReader::State::Dropping;
+  if (in_body) return DeadlineKind::Body;
   if (!in_.empty()) return DeadlineKind::Head;
   return slots_.empty() && out_.empty() ? DeadlineKind::Idle : DeadlineKind::None;
 }
@@ -335,6 +457,20 @@ void Connection::cut_hoarder() {
   end();
 }
 
+// False: enough of it came, and it goes on.
+bool Connection::late_body() {
+  const ServerConfig& config = *context_.config;
+  const size_t seen = reader_.body_bytes();
+  if (reader_.state() != RequestReader::State::Body ||
+      context_.now_ms() - body_began_ms_ >= config.body_read_ms ||
+      seen - body_seen_ < config.body_bytes_min) {
+    return true;
+  }
+  body_seen_ = seen;
+  context_.deadlines.arm(read_deadline_, DeadlineKind::Body, context_.now_ms());
+  return false;
+}
+
 void Connection::on_deadline(Deadline& deadline) {
   const DeadlineKind kind = deadline.kind;
   context_.deadlines.disarm(deadline);
@@ -342,9 +478,12 @@ void Connection::on_deadline(Deadline& deadline) {
     end_stall_watch();
     return;
   }
+  if (kind == DeadlineKind::Body && !late_body()) return;
   const bool late_request = kind == DeadlineKind::Head || kind == DeadlineKind::Body;
   if (late_request) context_.counters.timeouts.add(1);
-  if (late_request && !transport_.handshaking()) {
+  // A body that is dropped belongs to a request that has its answer.
+  const bool answered = reader_.state() == RequestReader::State::Dropping;
+  if (late_request && !answered && !transport_.handshaking()) {
     in_.clear();
     refuse(kTimeout);
   } else {

@@ -7,7 +7,7 @@
 // Bounds: unanswered requests (pipeline_max, and fewer the larger its answers are: whoever asks for
 // much and reads slowly is not asked for more), unparsed input (one head and one recv), unsent
 // bytes (out_bytes_max and one answer; a stream has its own bound; all connections together:
-// OutBudget), and time for each step.
+// OutBudget), request bytes (InBudget), and time for each step.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +67,16 @@ class Connection {
   void read_input();
   void discard_input();
   void consume(std::string_view data);
+  void judge_head();
+  void read_body(size_t bytes_max);
+  void unpack();
+  void unpack_aside(size_t bytes_max);
+  void take_inflated(message::Inflated&& inflated);
+  bool charge_input();
   void hand_over();
+  void open_request_slot(const Request& request, size_t in_bytes);
   void refuse(const Refusal& refusal);
+  bool late_body();
   Slot& open_slot(std::string_view id);
   void input_ended();
   void client_left();
@@ -114,15 +122,18 @@ class Connection {
   Slots slots_;
   uint64_t first_sequence_ = 0;  // of slots_.front()
   OutQueue out_;
-  size_t stream_queued_ = 0;  // bytes of the current stream at the end of out_
-  size_t streams_ = 0;        // slots that are streaming
-  size_t in_bytes_ = 0;       // of the requests in slots_
-  size_t held_bytes_ = 0;     // of the answers in slots_
-  size_t charged_ = 0;        // to the server's budget
-  size_t answer_bytes_;       // what one more answer may come to
-  Due write_due_;             // when write_deadline_ has passed
-  Due share_due_;             // at the next look for hoarders
-  uint64_t seen_look_ = 0;    // when share_due_ was set
+  size_t stream_queued_ = 0;            // bytes of the current stream at the end of out_
+  size_t streams_ = 0;                  // slots that are streaming
+  size_t in_bytes_ = 0;                 // of the requests in slots_
+  const std::string* lines_ = nullptr;  // of the request that is being read
+  int64_t body_began_ms_ = 0;
+  size_t body_seen_ = 0;    // when read_deadline_ was armed for it
+  size_t held_bytes_ = 0;   // of the answers in slots_
+  size_t charged_ = 0;      // to the server's budget
+  size_t answer_bytes_;     // what one more answer may come to
+  Due write_due_;           // when write_deadline_ has passed
+  Due share_due_;           // at the next look for hoarders
+  uint64_t seen_look_ = 0;  // when share_due_ was set
   Deadline read_deadline_{this};
   Deadline write_deadline_{this};
   uint64_t deadline_sequence_ = 0;  // which request read_deadline_ was armed for
@@ -134,6 +145,7 @@ class Connection {
   bool input_ended_ = false;   // EOF was read
   bool client_left_ = false;   // watches were fired
   bool continue_due_ = false;  // "100 Continue" is owed
+  bool inflating_ = false;     // another thread does; the next request waits for it
   bool lingering_ = false;     // all is sent; wait for the client to close
   bool ended_ = false;
   bool dirty_ = false;

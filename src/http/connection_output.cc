@@ -33,6 +33,10 @@ Slot* Connection::find(uint64_t sequence) {
 
 void Connection::apply(uint64_t sequence, Message::Content&& content) {
   if (ended_) return;
+  if (auto* inflated = std::get_if<message::Inflated>(&content)) {
+    take_inflated(std::move(*inflated));
+    return;
+  }
   Slot* slot = find(sequence);
   if (slot == nullptr) return;  // dropped, after an answer that closes the connection
   std::visit(
@@ -131,6 +135,7 @@ void Connection::flush() {
   if (ended_) return;
   settle_stream();
   charge(unsent());
+  charge_input();  // what was answered is given back: that never fails
   if (out_.empty() && slots_.empty() && closing_) {
     finish();
     return;
@@ -176,6 +181,7 @@ void Connection::queue_answer(Slot& slot) {
   Response& response = slot.response;
   HeadFacts facts;
   facts.request_id = slot.id;
+  facts.lines = slot.lines;
   facts.http10 = slot.http10;
   const bool last = closing_ && slots_.size() == 1;
   if (last) response.close = true;
@@ -204,6 +210,7 @@ bool Connection::queue_stream(Slot& slot) {
     slot.stream_head_sent = true;
     HeadFacts facts;
     facts.request_id = slot.id;
+    facts.lines = slot.lines;
     facts.framing = slot.http10 ? Framing::Close : Framing::Chunked;
     if (!status_has_body(slot.response.status)) facts.framing = Framing::None;
     if ((closing_ && slots_.size() == 1) || slot.http10) slot.response.close = true;

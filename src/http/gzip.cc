@@ -40,6 +40,11 @@ std::optional<std::string> gzip(std::string_view plain) {
 }
 
 InflateFault gunzip(std::string_view packed, size_t bytes_max, std::string& plain) {
+  return gunzip(packed, bytes_max, plain, [](size_t) { return true; });
+}
+
+InflateFault gunzip(std::string_view packed, size_t bytes_max, std::string& plain,
+                    MayGrow may_grow) {
   plain.clear();
   if (packed.size() > kZlibBytesMax) return InflateFault::TooLarge;
   z_stream stream{};
@@ -51,6 +56,10 @@ InflateFault gunzip(std::string_view packed, size_t bytes_max, std::string& plai
     const size_t had = plain.size();
     // One byte beyond the bound tells "exactly full" from "too large".
     const size_t step = std::min(kStepBytesMax, bytes_max - had + 1);
+    if (!may_grow(had + step)) {
+      fault = InflateFault::NoRoom;
+      break;
+    }
     plain.resize(had + step);
     stream.next_out = reinterpret_cast<Bytef*>(plain.data() + had);
     stream.avail_out = static_cast<uInt>(step);
@@ -67,7 +76,7 @@ InflateFault gunzip(std::string_view packed, size_t bytes_max, std::string& plai
   }
   if (fault == InflateFault::None && stream.avail_in != 0) fault = InflateFault::Corrupt;
   inflateEnd(&stream);
-  if (fault != InflateFault::None) plain.clear();
+  if (fault != InflateFault::None) std::string{}.swap(plain);
   return fault;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "http/deadlines.h"
+#include "http/in_budget.h"
 #include "http/mailbox.h"
 #include "http/out_budget.h"
 #include "http/parser.h"
@@ -32,6 +33,8 @@ struct Counters {
   Counter refused;
   Counter requests;
   Counter requests_bad;
+  Counter requests_no_room;
+  Counter judged_out;
   Counter timeouts;
   Counter slow_readers_cut;
   Counter hoarders_cut;
@@ -45,6 +48,7 @@ struct IoContext {
   const ServerConfig* config;
   const Handler* handler;
   OutBudget* out_budget;  // the server's
+  std::shared_ptr<InBudget> in_budget;
   ParserLimits limits;
   std::shared_ptr<Mailbox> mailbox;
   Deadlines deadlines;

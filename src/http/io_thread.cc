@@ -59,12 +59,14 @@ Status IoThread::open() {
   context_.config = &config;
   context_.handler = &shared_.handler;
   context_.out_budget = &shared_.out_budget;
+  context_.in_budget = shared_.in_budget;
   context_.limits = {config.header_bytes_max, config.target_bytes_max, config.headers_max,
                      config.body_bytes_max};
   context_.scratch.resize(kScratchBytes);
   context_.deadlines.set_delay(DeadlineKind::Idle, config.idle_ms);
   context_.deadlines.set_delay(DeadlineKind::Head, config.header_read_ms);
-  context_.deadlines.set_delay(DeadlineKind::Body, config.body_read_ms);
+  context_.deadlines.set_delay(DeadlineKind::Body,
+                               std::min(config.body_read_ms, config.body_stall_ms));
   context_.deadlines.set_delay(DeadlineKind::Write, config.write_stall_ms);
   context_.deadlines.set_delay(DeadlineKind::Linger, kLingerMs);
 
@@ -134,10 +136,9 @@ void IoThread::loop() {
     std::swap(reading_, context_.unread);
     for (Connection* connection : reading_) connection->continue_reading();
     reading_.clear();
-    if (std::exchange(context_.handed, 0) > 0 && shared_.config.after_poll) {
-      shared_.config.after_poll();
-    }
+    end_handing();
     read_messages();
+    end_handing();  // bodies that were inflated aside
     expire_deadlines();
     flush_dirty();
     watch_budget();
@@ -149,6 +150,12 @@ void IoThread::loop() {
   destroy_ended();
   context_.mailbox->close();
   Connection::current_mailbox = nullptr;
+}
+
+void IoThread::end_handing() {
+  if (std::exchange(context_.handed, 0) > 0 && shared_.config.after_poll) {
+    shared_.config.after_poll();
+  }
 }
 
 void IoThread::read_messages() {
@@ -245,6 +252,8 @@ void IoThread::add_to(ServerStats& stats) const {
   stats.connections_refused += counters.refused.get();
   stats.requests += counters.requests.get();
   stats.requests_bad += counters.requests_bad.get();
+  stats.requests_no_room += counters.requests_no_room.get();
+  stats.judged_out += counters.judged_out.get();
   stats.timeouts += counters.timeouts.get();
   stats.slow_readers_cut += counters.slow_readers_cut.get();
   stats.hoarders_cut += counters.hoarders_cut.get();

@@ -27,6 +27,8 @@ struct ServerShared {
   std::unique_ptr<TlsContext> tls;
   int listen_fd = -1;
   OutBudget out_budget;
+  // Requests that outlive the server give back to it.
+  std::shared_ptr<InBudget> in_budget = std::make_shared<InBudget>();
   std::vector<std::unique_ptr<IoThread>> threads;  // fixed before the first one runs
 
   std::atomic<size_t> connections_open{0};
@@ -58,6 +60,7 @@ class IoThread {
   void resume_accepting();
   void place(int fd, std::string peer);
   void adopt(int fd, std::string peer);
+  void end_handing();
   void read_messages();
   void expire_deadlines();
   void flush_dirty();

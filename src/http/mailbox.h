@@ -14,6 +14,8 @@
 #include <variant>
 #include <vector>
 
+#include "http/gzip.h"
+#include "http/in_budget.h"
 #include "http/responder.h"
 
 namespace pawl::http {
@@ -23,11 +25,13 @@ class Mailbox;
 
 // What other threads may hold of a connection. It outlives the connection.
 struct Link {
-  explicit Link(std::shared_ptr<Mailbox> box) : mailbox(std::move(box)) {}
+  Link(std::shared_ptr<Mailbox> box, std::shared_ptr<InBudget> in_budget)
+      : mailbox(std::move(box)), in_charge(std::move(in_budget)) {}
 
   const std::shared_ptr<Mailbox> mailbox;
   std::atomic<bool> gone{false};     // the client closed its side, or the connection ended
   Connection* connection = nullptr;  // I/O thread only; null once the connection ended
+  InCharge in_charge;  // I/O thread only; what is in work outlives the connection, and so does this
 };
 
 struct StreamState {
@@ -60,14 +64,20 @@ struct Adopt {  // a socket accepted by another I/O thread
   int fd;
   std::string peer;
 };
+struct Inflated {  // a packed body, by whoever did it
+  InflateFault fault;
+  std::string plain;
+  InCharge charge;  // for it
+};
 struct Drain {};
 struct Stop {};
 }  // namespace message
 
 struct Message {
-  using Content = std::variant<message::Answer, message::Unanswered, message::StreamStart,
-                               message::StreamChunk, message::StreamEnd, message::StreamOverflow,
-                               message::Watch, message::Adopt, message::Drain, message::Stop>;
+  using Content =
+      std::variant<message::Answer, message::Unanswered, message::StreamStart, message::StreamChunk,
+                   message::StreamEnd, message::StreamOverflow, message::Watch, message::Adopt,
+                   message::Inflated, message::Drain, message::Stop>;
 
   std::shared_ptr<Link> link;  // null for Adopt, Drain, Stop
   uint64_t sequence = 0;       // which request of the connection

@@ -29,6 +29,10 @@ struct Refusal {
   const char* message;
 };
 
+// No more request bytes may be held now. Nothing of this request was done.
+inline constexpr Refusal kNoRoom{503, "overloaded",
+                                 "the server holds as many request bytes as it may; try again"};
+
 enum class BodyCoding : unsigned char { Plain, Gzip };
 
 // Views point into the parsed bytes.

@@ -24,6 +24,17 @@ std::string story(std::string_view bytes, size_t step) {
     pending.append(bytes.substr(at, step));
     while (!pending.empty()) {
       pending.erase(0, reader.feed(pending));
+      // What decides here what becomes of a body must not depend on how the bytes are cut.
+      if (reader.state() == RequestReader::State::HeadRead) {
+        if (reader.head_request().method == "DROP") {
+          reader.drop_body(kLimits.body_bytes_max / 2);
+          if (reader.state() == RequestReader::State::Idle) continue;
+        } else {
+          reader.read_body(kLimits.body_bytes_max);
+        }
+        if (reader.state() == RequestReader::State::Body) continue;
+      }
+      if (reader.state() == RequestReader::State::Packed) reader.inflate(kLimits.body_bytes_max);
       if (reader.state() == RequestReader::State::Refused) {
         return out + std::to_string(reader.refusal().status) + reader.refusal().code;
       }

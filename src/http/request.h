@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,6 +38,10 @@ struct Request {
   // The value without surrounding blanks, or an empty view when it was not sent.
   std::string_view header(std::string_view name) const;
   bool has_header(std::string_view name) const;
+
+  // What ServerConfig::judge found out about it, for the handler.
+  const void* verdict = nullptr;
+  uint64_t verdict_epoch = 0;
 
   // What the views point into: filled by the server, of no use to handlers.
   std::unique_ptr<std::byte[]> head_bytes;

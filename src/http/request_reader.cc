@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "http/gzip.h"
 #include "http/request_id.h"
 
 namespace pawl::http {
@@ -32,16 +31,23 @@ size_t RequestReader::feed(std::string_view input) {
   }
   if (state_ == State::Head) taken += feed_head(input.substr(taken));
   if (state_ == State::Body) taken += feed_body(input.substr(taken));
+  if (state_ == State::Dropping) taken += drop(input.substr(taken));
   return taken;
 }
 
 bool RequestReader::take_continue_wish() { return std::exchange(continue_wish_, false); }
 
-Request RequestReader::take_request() {
-  PAWL_CHECK(state_ == State::Done);
+void RequestReader::end_request() {
   state_ = State::Idle;
   blank_line_skipped_ = false;
+  continue_wish_ = false;
   scanner_.reset();
+  head_bytes_ = 0;
+}
+
+Request RequestReader::take_request() {
+  PAWL_CHECK(state_ == State::Done);
+  end_request();
   Request taken = std::move(request_);
   request_ = Request{};
   return taken;
@@ -50,7 +56,15 @@ Request RequestReader::take_request() {
 void RequestReader::refuse(const Refusal& refusal) {
   refusal_ = refusal;
   request_ = Request{};
+  head_bytes_ = 0;
+  continue_wish_ = false;
   state_ = State::Refused;
+}
+
+size_t RequestReader::held_bytes() const {
+  const bool announced = state_ == State::Body && !head_.chunked;
+  return head_bytes_ +
+         (announced ? static_cast<size_t>(head_.content_length) : request_.body_bytes.size());
 }
 
 size_t RequestReader::feed_head(std::string_view input) {
@@ -65,33 +79,81 @@ size_t RequestReader::feed_head(std::string_view input) {
     return size;
   }
   own_head(input.substr(0, size));
-  state_ = State::Body;
+  head_bytes_ = size;
+  state_ = State::HeadRead;
+  return size;
+}
+
+void RequestReader::read_body(size_t bytes_max) {
+  PAWL_CHECK(state_ == State::HeadRead);
+  body_bytes_max_ = std::min(bytes_max, limits_->body_bytes_max);
   if (head_.chunked) {
     chunked_.reset();
-    continue_wish_ = head_.expects_continue;
   } else if (head_.content_length == 0) {
-    finish();
+    state_ = State::Done;
+    return;
+  } else if (head_.content_length > body_bytes_max_) {
+    refuse(kBodyTooLarge);
+    return;
   } else {
     request_.body_bytes.reserve(
         static_cast<size_t>(std::min<uint64_t>(head_.content_length, kBodyReserveMax)));
-    continue_wish_ = head_.expects_continue;
   }
-  return size;
+  state_ = State::Body;
+  continue_wish_ = head_.expects_continue;
+}
+
+void RequestReader::drop_body(size_t bytes_max) {
+  PAWL_CHECK(state_ == State::HeadRead);
+  request_ = Request{};
+  head_bytes_ = 0;
+  if (!head_.chunked && head_.content_length == 0) return end_request();
+  body_bytes_max_ = bytes_max;
+  dropped_ = 0;
+  chunked_.reset();
+  state_ = State::Dropping;
+  // A client that waits for "100 Continue" may send the body or the next request: nobody can know.
+  if (head_.expects_continue || (!head_.chunked && head_.content_length > bytes_max)) {
+    refuse(kBodyTooLarge);
+  }
+}
+
+size_t RequestReader::drop(std::string_view input) {
+  size_t taken = 0;
+  if (head_.chunked) {
+    drop_scratch_.clear();
+    taken = chunked_.feed(input, drop_scratch_, body_bytes_max_);
+    dropped_ += taken;
+    if (chunked_.refusal() || dropped_ > body_bytes_max_) {
+      refuse(kBodyTooLarge);
+    } else if (chunked_.done()) {
+      end_request();
+    }
+  } else {
+    taken = static_cast<size_t>(std::min<uint64_t>(head_.content_length - dropped_, input.size()));
+    dropped_ += taken;
+    if (dropped_ == head_.content_length) end_request();
+  }
+  return taken;
 }
 
 size_t RequestReader::feed_body(std::string_view input) {
   size_t taken = 0;
   if (head_.chunked) {
-    taken = chunked_.feed(input, request_.body_bytes, limits_->body_bytes_max);
+    taken = chunked_.feed(input, request_.body_bytes, body_bytes_max_);
     if (chunked_.refusal()) {
       refuse(*chunked_.refusal());
     } else if (chunked_.done()) {
       finish();
     }
   } else {
-    const uint64_t missing = head_.content_length - request_.body_bytes.size();
-    taken = static_cast<size_t>(std::min<uint64_t>(missing, input.size()));
-    request_.body_bytes.append(input.substr(0, taken));
+    std::string& body = request_.body_bytes;
+    const auto length = static_cast<size_t>(head_.content_length);
+    const size_t missing = length - body.size();
+    taken = std::min(missing, input.size());
+    // Once as much has come as was believed at first, the rest is: one allocation for it.
+    if (body.size() + taken > body.capacity()) body.reserve(length);
+    body.append(input.substr(0, taken));
     if (taken == missing) finish();
   }
   if (taken > 0) continue_wish_ = false;  // it did not wait
@@ -100,17 +162,44 @@ size_t RequestReader::feed_body(std::string_view input) {
 
 void RequestReader::finish() {
   continue_wish_ = false;
-  if (head_.coding == BodyCoding::Gzip && !request_.body_bytes.empty()) {
-    std::string plain;
-    const InflateFault fault = gunzip(request_.body_bytes, limits_->body_bytes_max, plain);
-    if (fault != InflateFault::None) {
-      refuse(fault == InflateFault::TooLarge ? kBodyTooLarge : kCorruptGzip);
-      return;
-    }
-    request_.body_bytes = std::move(plain);
-  }
   request_.body = request_.body_bytes;
-  state_ = State::Done;
+  const bool packed = head_.coding == BodyCoding::Gzip && !request_.body_bytes.empty();
+  state_ = packed ? State::Packed : State::Done;
+}
+
+InflateFault RequestReader::try_inflate(size_t bytes_max) {
+  PAWL_CHECK(state_ == State::Packed);
+  std::string plain;
+  const InflateFault fault = gunzip(request_.body_bytes, bytes_max, plain);
+  if (fault != InflateFault::TooLarge) give_plain(fault, std::move(plain));
+  return fault;
+}
+
+void RequestReader::inflate(size_t bytes_max) {
+  if (try_inflate(bytes_max) == InflateFault::TooLarge) refuse(kBodyTooLarge);
+}
+
+std::string RequestReader::take_packed() {
+  PAWL_CHECK(state_ == State::Packed);
+  request_.body = {};
+  return std::exchange(request_.body_bytes, {});
+}
+
+void RequestReader::give_plain(InflateFault fault, std::string plain) {
+  PAWL_CHECK(state_ == State::Packed);
+  switch (fault) {
+    case InflateFault::None:
+      request_.body_bytes = std::move(plain);
+      request_.body = request_.body_bytes;
+      state_ = State::Done;
+      return;
+    case InflateFault::Corrupt:
+      return refuse(kCorruptGzip);
+    case InflateFault::TooLarge:
+      return refuse(kBodyTooLarge);
+    case InflateFault::NoRoom:
+      return refuse(kNoRoom);
+  }
 }
 
 // One allocation holds the header table, the head, the peer and the id.

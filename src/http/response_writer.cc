@@ -117,6 +117,7 @@ void append_response_head(const Response& response, const HeadFacts& facts, std:
     const bool sound = !name.empty() && fits_on_a_line(name) && fits_on_a_line(value);
     if (sound && !written_by_server(name)) append_line(name, value, out);
   }
+  if (facts.lines != nullptr) out.append(*facts.lines);
   if (facts.gzipped) out.append("Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n");
   if (!facts.keep_alive) {
     out.append("Connection: close\r\n");
@@ -141,6 +142,7 @@ Response refusal_response(const Refusal& refusal) {
       .append(R"(","message":")")
       .append(refusal.message)
       .append("\"}}");
+  if (refusal.status == 503) response.headers.emplace_back("Retry-After", "1");
   response.close = true;
   return response;
 }

@@ -19,6 +19,7 @@ enum class Framing : unsigned char {
 
 struct HeadFacts {
   std::string_view request_id;
+  const std::string* lines = nullptr;  // further header lines, whole
   Framing framing = Framing::Length;
   uint64_t body_bytes = 0;
   bool gzipped = false;

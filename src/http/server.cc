@@ -34,7 +34,7 @@ Status check_config(const ServerConfig& config) {
     return refuse("header_bytes_max must be at least 64, target_bytes_max at least 16");
   }
   if (config.idle_ms < 1 || config.header_read_ms < 1 || config.body_read_ms < 1 ||
-      config.write_stall_ms < 1 || config.out_stall_ms < 1) {
+      config.body_stall_ms < 1 || config.write_stall_ms < 1 || config.out_stall_ms < 1) {
     return refuse("HTTP timeouts must be at least 1 ms");
   }
   if (config.tls_certificate_file.empty() != config.tls_key_file.empty()) {
@@ -66,6 +66,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerConfig config, Handler handl
   shared.config = std::move(config);
   shared.handler = std::move(handler);
   shared.out_budget.limit(shared.config.out_bytes_total_max);
+  shared.in_budget->limit(shared.config.in_bytes_total_max);
   if (!shared.config.tls_certificate_file.empty()) {
     PAWL_TRY(shared.tls,
              TlsContext::load(shared.config.tls_certificate_file, shared.config.tls_key_file));
@@ -106,6 +107,8 @@ void Server::stop() {
 ServerStats Server::stats() const {
   ServerStats stats;
   stats.connections_open = parts_->shared.connections_open.load();
+  stats.connections_max = parts_->shared.config.connections_max;
+  stats.request_bytes = parts_->shared.in_budget->held();
   stats.unsent_bytes = parts_->shared.out_budget.unsent();
   for (const auto& thread : parts_->shared.threads) thread->add_to(stats);
   return stats;

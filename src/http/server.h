@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,16 @@ namespace pawl::http {
 // Called on an I/O thread: must not block. The request may be moved away; exceptions must not
 // leave.
 using Handler = std::function<void(Request&&, Responder)>;
+
+// Called on an I/O thread when a request's head is complete and before any byte of its body is
+// kept: who may not ask, or asks for what is not there, is answered at once, and what he sends is
+// not held. It may leave a note for the handler (Request::verdict).
+struct Verdict {
+  std::optional<Response> answer;      // given at once; the handler is not called
+  size_t body_bytes_max = SIZE_MAX;    // of this request, below ServerConfig::body_bytes_max
+  const std::string* lines = nullptr;  // "Name: value\r\n" added to its answer; outlives the server
+};
+using Judge = std::function<Verdict(Request&)>;
 
 // One answered request. The views are valid during the call, which is made on an I/O thread.
 struct AccessRecord {
@@ -59,13 +70,22 @@ struct ServerConfig {
   // and did not take write_bytes_min of it meanwhile, until the rest is within it.
   size_t out_bytes_total_max = 256 * 1024 * 1024;
   int out_stall_ms = 1'000;
-  size_t in_bytes_max = 8 * 1024 * 1024;  // bodies of unanswered requests, before one more is read
+  size_t in_bytes_max = 8 * 1024 * 1024;  // of unanswered requests, before one more is read
+  // Request bytes of all connections, from their arrival to their answer: see InBudget. Beyond:
+  // 503.
+  size_t in_bytes_total_max = 256 * 1024 * 1024;
+  // What may come out of a packed body: inflate_free_bytes, or that many times its size.
+  size_t inflate_free_bytes = 1024 * 1024;
+  size_t inflate_ratio_max = 200;
   size_t stream_buffer_bytes_max = 1024 * 1024;
   size_t gzip_bytes_min = 1024;  // smaller answers are never compressed; 0: never compress
 
   int idle_ms = 75'000;         // no request under way
   int header_read_ms = 10'000;  // from its first byte, or the TLS handshake: 408
   int body_read_ms = 60'000;    // the whole body: 408
+  // Each body_stall_ms what is left of a body must arrive, or so many bytes of it: 408.
+  int body_stall_ms = 10'000;
+  size_t body_bytes_min = 64 * 1024;
   // Each write_stall_ms a client must take all that waited for it, or so many bytes of it; else it
   // is cut. Bytes that its socket holds wait, too.
   int write_stall_ms = 30'000;
@@ -74,6 +94,10 @@ struct ServerConfig {
   std::string tls_certificate_file;  // PEM chain; both or none. TLS 1.2 at least
   std::string tls_key_file;
 
+  Judge judge;
+  // Runs work on another thread; false, and nothing taken, if it has no room for it. Without one,
+  // large bodies are inflated on the I/O thread.
+  std::function<bool(std::function<void()>& work)> run_aside;
   // On the I/O thread, after the requests of one epoll round have been handed to the handler: the
   // place to flush a batch. Not called for rounds without requests.
   std::function<void()> after_poll;
@@ -83,6 +107,7 @@ struct ServerConfig {
 
 struct ServerStats {
   uint64_t connections_open = 0;
+  uint64_t connections_max = 0;
   uint64_t connections_accepted = 0;
   uint64_t connections_refused = 0;  // over connections_max, or no file descriptor left
   uint64_t requests = 0;             // handed to the handler
@@ -90,6 +115,9 @@ struct ServerStats {
   uint64_t timeouts = 0;             // requests and handshakes that did not arrive in time
   uint64_t slow_readers_cut = 0;     // they took too little within write_stall_ms
   uint64_t hoarders_cut = 0;         // over their share of out_bytes_total_max
+  uint64_t request_bytes = 0;        // what counts against in_bytes_total_max, now
+  uint64_t requests_no_room = 0;     // refused, since that was reached
+  uint64_t judged_out = 0;           // answered by the judge
   uint64_t unsent_bytes = 0;         // what counts against it, now
   uint64_t streams_overrun = 0;      // cut, since stream_buffer_bytes_max did not suffice
   uint64_t unanswered = 0;           // Responders destroyed without an answer: handler bugs

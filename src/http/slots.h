@@ -25,8 +25,9 @@ struct Slot {
   bool stream_head_sent = false;
   bool stream_ended = false;
   uint64_t started_us = 0;
-  size_t in_bytes = 0;    // the request's body
-  size_t held_bytes = 0;  // of its answer, not yet in the connection's OutQueue
+  size_t in_bytes = 0;                 // the request's body
+  size_t held_bytes = 0;               // of its answer, not yet in the connection's OutQueue
+  const std::string* lines = nullptr;  // of its Verdict
   std::string id;
   std::string method;  // these two only for the access log
   std::string path;
@@ -56,6 +57,7 @@ class Slots {
     slot.head_only = slot.http10 = slot.accepts_gzip = false;
     slot.stream_head_sent = slot.stream_ended = false;
     slot.in_bytes = 0;
+    slot.lines = nullptr;
     slot.id.clear();
     slot.method.clear();
     slot.path.clear();
