@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -16,10 +15,39 @@ namespace {
 std::atomic<bool> as_json{false};
 constexpr std::string_view kNames[] = {"info", "warning", "error"};
 
+// U+0080 to U+009F in UTF-8: terminals take them for escape sequences, too.
+bool is_high_control(std::string_view text, size_t at) {
+  return text[at] == '\xc2' && at + 1 < text.size() &&
+         static_cast<unsigned char>(text[at + 1]) >= 0x80 &&
+         static_cast<unsigned char>(text[at + 1]) <= 0x9f;
+}
+
 // Nothing that would end the line or steer the operator's terminal.
 bool is_printable(std::string_view text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte < ' ' || byte == 0x7f || is_high_control(text, at)) return false;
+  }
+  return true;
+}
+
+// As JSON, and without the control characters that JSON lets pass.
+void append_escaped(std::string& line, std::string_view text) {
+  std::string quoted;
+  json::append_quoted(quoted, text);
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (size_t at = 0; at < quoted.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(quoted[at]);
+    if (byte == 0x7f) {
+      line.append("\\u007f");
+    } else if (is_high_control(quoted, at)) {
+      const auto low = static_cast<unsigned char>(quoted[++at]);
+      line.append("\\u00").push_back(kDigits[low >> 4]);
+      line.push_back(kDigits[low & 15]);
+    } else {
+      line.push_back(quoted[at]);
+    }
+  }
 }
 
 bool is_plain(std::string_view text) {
@@ -35,14 +63,14 @@ std::string text_line(std::string_view level, std::string_view message,
   if (is_printable(message)) {
     line.append(message);
   } else {
-    json::append_quoted(line, message);
+    append_escaped(line, message);
   }
   for (const auto& [name, value] : fields) {
     line.append(" ").append(name).append("=");
     if (is_plain(value)) {
       line.append(value);
     } else {
-      json::append_quoted(line, value);
+      append_escaped(line, value);
     }
   }
   return line;

@@ -28,6 +28,7 @@ TEST(Log, NobodyForgesALineOrSteersATerminal) {
   EXPECT_EQ(escape.find('\x1b'), std::string::npos);
   EXPECT_EQ(escape.find('\n'), escape.size() - 1);
   EXPECT_EQ(escape.find('\r'), std::string::npos);
+  EXPECT_EQ(told("m\xc2\x9b[2J", "\x7f"), "warning \"m\\u009b[2J\" field=\"\\u007f\"\n");
 }
 
 }  // namespace
