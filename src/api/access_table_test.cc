@@ -63,7 +63,7 @@ const std::map<Scope, std::vector<Entry>> kTable = {
         {"POST", "/ojs/v1/workflows"}, {"DELETE", "/ojs/v1/workflows/{id}"},
         {"POST", "/ojs/v1/workflows/{id}/cancel"},
         {"POST", "/ojs/v1/cron"}, {"PUT", "/ojs/v1/cron/{name}"}, {"DELETE", "/ojs/v1/cron/{name}"},
-        {"POST", "/ojs/v1/cron/{name}/trigger"}, {"POST", "/ojs/v1/schemas"}}},
+        {"POST", "/ojs/v1/cron/{name}/trigger"}}},
     {Scope::Worker, {
         {"POST", "/ojs/v1/workers/fetch"}, {"POST", "/ojs/v1/workers/ack"},
         {"POST", "/ojs/v1/workers/nack"}, {"POST", "/ojs/v1/workers/heartbeat"},
@@ -85,7 +85,7 @@ const std::map<Scope, std::vector<Entry>> kTable = {
         {"POST", "/ojs/v1/cron/{name}/disable"}, {"POST", "/ojs/v1/cron/{name}/enable"},
         {"POST", "/ojs/v1/dead-letter/retry"}, {"POST", "/ojs/v1/dead-letter/{id}/retry"},
         {"DELETE", "/ojs/v1/dead-letter/{id}"}, {"PUT", "/ojs/v1/rate-limits/{key}"},
-        {"DELETE", "/ojs/v1/schemas/{type}/{version}"},
+        {"POST", "/ojs/v1/schemas"}, {"DELETE", "/ojs/v1/schemas/{type}/{version}"},
         {"POST", "/ojs/v1/webhooks/subscriptions"}, {"PATCH", "/ojs/v1/webhooks/subscriptions/{id}"},
         {"PUT", "/ojs/v1/webhooks/subscriptions/{id}"},
         {"DELETE", "/ojs/v1/webhooks/subscriptions/{id}"},

@@ -29,6 +29,8 @@ class ApiWorld {
     app = std::make_unique<App>(config, *engine, *store, clock);
     http::ServerConfig http;
     http.after_poll = [this] { app->after_poll(); };
+    http.judge = [this](http::Request& request) { return app->judge(request); };
+    http.run_aside = [this](std::function<void()>& work) { return app->readers().run(work).ok(); };
     server = std::move(http::Server::start(http, [this](http::Request&& request,
                                                         http::Responder responder) {
                app->handle(std::move(request), std::move(responder));

@@ -3,10 +3,10 @@
 #include <exception>
 #include <future>
 
+#include "api/host_name.h"
 #include "api/routes.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "http/parser.h"
 #include "kernel/settings.h"
 
 namespace pawl::api {
@@ -90,7 +90,7 @@ class CallTask : public Task {
                           "this Idempotency-Key was used with another request body"});
     response_ =
         json_response(call_.surface(), static_cast<int>(stored.status), std::move(stored.body));
-    response_.content_type = stored.content_type;
+    if (call_.surface() != Surface::Ojs) response_.content_type = stored.content_type;
     if (!stored.location.empty()) response_.headers.emplace_back("Location", stored.location);
     response_.headers.emplace_back("Idempotency-Replayed", "true");
   }
@@ -145,13 +145,11 @@ class ListTask : public CallTask {
 class ReadKeys : public Task {
  public:
   std::future<std::vector<ApiKey>> keys() { return answer_.get_future(); }
+  bool closed() const { return closed_; }  // once the keys are there
 
   std::optional<Parking> decide(Frame& frame, bool) override {
-    frame.state().each_doc(DocKind::ApiKey, "", SIZE_MAX, [&](const Doc& doc) {
-      ApiKey key;
-      if (codec::decode(doc.value, key)) found_.push_back(std::move(key));
-      return true;
-    });
+    each_stored_key(frame.state(), [&](const ApiKey& key) { found_.push_back(key); });
+    closed_ = is_closed_by_keys(frame.state());
     return std::nullopt;
   }
   void durable() override { answer_.set_value(std::move(found_)); }
@@ -159,6 +157,7 @@ class ReadKeys : public Task {
 
  private:
   std::vector<ApiKey> found_;
+  bool closed_ = false;
   std::promise<std::vector<ApiKey>> answer_;
 };
 
@@ -178,18 +177,11 @@ bool foreign_origin(const http::Request& request) {
   return at == std::string_view::npos || origin.substr(at + 3) != request.header("host");
 }
 
-// A name that a stranger's name server could point at this machine, so that a page of his has the
-// same origin as this server (DNS rebinding). Nobody can do that with an address, with *.localhost,
-// or with a name that has no domain.
-bool is_strangers_name(std::string_view host) {
-  if (host.substr(0, 1) == "[") return false;
-  host = host.substr(0, host.find(':'));
-  if (!host.empty() && host.back() == '.') host.remove_suffix(1);
-  size_t dot = host.rfind('.');
-  if (dot == std::string_view::npos) return false;
-  std::string_view last = host.substr(dot + 1);
-  bool is_address = !last.empty() && last.find_first_not_of("0123456789") == last.npos;
-  return !is_address && !http::equals_ignoring_case(last, "localhost");
+// What a handler that needs no body may be sent nevertheless.
+constexpr size_t kUnusedBodyBytesMax = 64 * 1024;
+
+Surface surface_of(const Route* route, const http::Request& request) {
+  return route != nullptr ? route->surface : surface_of_path(request.path);
 }
 
 }  // namespace
@@ -199,6 +191,7 @@ App::App(const AppConfig& config, Engine& engine, Store& store, Clock& clock)
       engine_(engine),
       store_(store),
       clock_(clock),
+      cors_(config.cors_origins),
       started_ms_(clock.now_ms()),
       events_(engine, store),
       turns_(engine) {
@@ -210,45 +203,75 @@ void App::load() {
   std::future<std::vector<ApiKey>> keys = reading->keys();
   if (!engine_.submit(reading).ok()) return;
   for (const ApiKey& key : keys.get()) keys_.put(key);
+  if (reading->closed()) keys_.close();
 }
 
-Status App::allow(const Call& call) const {
-  if (call.route->scope == Scope::Public) return ok_status();
-  if (foreign_origin(call.request))
+Status App::allow(const http::Request& request, const Route& route, bool from_known_origin) const {
+  if (route.scope == Scope::Public) return ok_status();
+  if (!from_known_origin && foreign_origin(request))
     return Error{ErrorCode::Forbidden, "requests from other origins are not accepted"};
-  if (config_.local_names_only && !keys_.needed() && is_strangers_name(call.request.header("host")))
+  // HTTP/1.0 may leave it out; no browser does.
+  if (config_.local_names_only && !keys_.needed() && request.has_header("host") &&
+      !is_own_host(request.header("host"), config_.host_names))
     return Error{ErrorCode::Forbidden,
-                 "without an API key this server answers to localhost and addresses only; make a "
-                 "key, or start it with --no-auth"};
-  if (!sane_tenant(call.tenant))
+                 "without an API key this server answers to localhost, addresses and its own names "
+                 "only; make a key, or name it with --host-name"};
+  if (!sane_tenant(request.header("x-ojs-tenant")))
     return Error{ErrorCode::InvalidRequest,
                  "X-OJS-Tenant must be up to 128 letters, digits, '-', '_' or '.'"};
-  if (call.request.header("idempotency-key").size() > kIdempotencyKeyMax)
+  if (request.header("idempotency-key").size() > kIdempotencyKeyMax)
     return Error{ErrorCode::InvalidRequest, "Idempotency-Key must be at most " +
                                                 std::to_string(kIdempotencyKeyMax) + " bytes"};
-  std::string_view version = call.request.header("ojs-version");
-  if (call.surface() == Surface::Ojs && !version.empty() && version.substr(0, 2) != "1." &&
+  std::string_view version = request.header("ojs-version");
+  if (route.surface == Surface::Ojs && !version.empty() && version.substr(0, 2) != "1." &&
       version != "1")
     return Error{ErrorCode::Unsupported, "OJS-Version '" + std::string(version) +
                                              "' is not supported; this server speaks 1.0"};
-  return keys_.check(call.request.header("authorization"), call.route->scope);
+  return keys_.check(request.header("authorization"), route.scope);
+}
+
+http::Verdict App::judge(http::Request& request) {
+  http::Verdict verdict;
+  const CorsPolicy::Origin origin = cors_.judge(request);
+  verdict.lines = origin.lines;
+  if (origin.known && CorsPolicy::is_preflight(request)) {
+    verdict.answer = CorsPolicy::preflight_answer(request);
+    return verdict;
+  }
+  request.verdict_epoch = keys_.epoch();  // before the keys are looked at
+  std::vector<std::string> params;
+  bool path_known = false;
+  const Route* route = router_.find(request.method, request.path, params, path_known);
+  const auto refuse = [&](const Error& error) {
+    verdict.answer = error_response(surface_of(route, request), error, request.id);
+  };
+  if (route == nullptr) {
+    path_known ? refuse({ErrorCode::MethodNotAllowed,
+                         "this path does not take " + std::string(request.method)})
+               : refuse({ErrorCode::NotFound, "no such path"});
+  } else if (Status allowed = allow(request, *route, origin.known); !allowed.ok()) {
+    metrics_.requests_refused.fetch_add(1, std::memory_order_relaxed);
+    refuse(allowed.error());
+  } else if (route->scope == Scope::Public || route->method == "GET") {
+    verdict.body_bytes_max = kUnusedBodyBytesMax;
+  }
+  request.verdict = route;
+  return verdict;
 }
 
 void App::handle(http::Request&& request, http::Responder responder) {
+  // A key that was revoked while the body arrived opens nothing any more.
+  if (request.verdict == nullptr || request.verdict_epoch != keys_.epoch()) {
+    http::Verdict verdict = judge(request);
+    if (verdict.answer) return responder.respond(std::move(*verdict.answer));
+  }
   Call call{std::move(request), std::move(responder)};
-  bool path_known = false;
-  call.route = router_.find(call.request.method, call.request.path, call.params, path_known);
-  if (call.route == nullptr) {
-    ErrorCode code = path_known ? ErrorCode::MethodNotAllowed : ErrorCode::NotFound;
-    return call.fail(Error{code, path_known
-                                     ? "this path does not take " + std::string(call.request.method)
-                                     : "no such path"});
+  call.route = static_cast<const Route*>(call.request.verdict);
+  if (call.route->pattern.find('{') != std::string_view::npos) {
+    bool path_known = false;
+    router_.find(call.request.method, call.request.path, call.params, path_known);
   }
   call.tenant = call.request.header("x-ojs-tenant");
-  if (Status allowed = allow(call); !allowed.ok()) {
-    metrics_.requests_refused.fetch_add(1, std::memory_order_relaxed);
-    return call.fail(allowed.error());
-  }
   // What a library throws over somebody's bytes (no memory left) is an answer to that request: the
   // responder goes with the call and says 500.
   try {

@@ -13,6 +13,7 @@
 
 #include "actions/action.h"
 #include "actions/vault.h"
+#include "api/cors.h"
 #include "api/event_stream.h"
 #include "api/keys.h"
 #include "api/metrics.h"
@@ -42,6 +43,10 @@ struct AppConfig {
   // As long as no key is needed, a Host that a stranger could own is refused: his page in a browser
   // on this machine must not be able to drive a server that trusts everyone on the machine.
   bool local_names_only = false;
+  std::vector<std::string> host_names;    // that are this server's own, beside localhost
+  std::vector<std::string> cors_origins;  // whose pages may call it: "https://app.example"
+  // An engine that is longer than this at one turn or commit hangs, and /ready says so.
+  int64_t stuck_after_ms = 5'000;
 };
 
 class App {
@@ -51,6 +56,8 @@ class App {
   // Reads what stays in memory here (the key ring). Call once, before serving.
   void load();
 
+  // Route, origin, host, key and scope of a request, before its body is read: ServerConfig::judge.
+  http::Verdict judge(http::Request& request);
   void handle(http::Request&& request, http::Responder responder);
   void after_poll();  // hands the round's tasks to the engine
 
@@ -104,7 +111,7 @@ class App {
   int64_t started_ms() const { return started_ms_; }
 
  private:
-  Status allow(const Call& call) const;
+  Status allow(const http::Request& request, const Route& route, bool from_known_origin) const;
 
   AppConfig config_;
   Engine& engine_;
@@ -114,6 +121,7 @@ class App {
   WorkerRegistry workers_;
   Metrics metrics_;
   Router router_;
+  CorsPolicy cors_;
   std::atomic<const http::Server*> http_server_{nullptr};
   std::atomic<bool> draining_{false};
   int64_t started_ms_;

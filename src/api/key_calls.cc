@@ -4,7 +4,6 @@
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "base/json_writer.h"
-#include "kernel/settings.h"
 
 namespace pawl::api {
 namespace {
@@ -48,7 +47,7 @@ class KeyTask : public Task {
 
 size_t key_count(const State& state) {
   size_t count = 0;
-  state.each_doc(DocKind::ApiKey, "", kKeysMax, [&](const Doc&) { return ++count < kKeysMax; });
+  each_stored_key(state, [&](const ApiKey&) { ++count; });
   return count;
 }
 
@@ -74,7 +73,7 @@ void create(App& app, Call&& call) {
   auto decide = [made = *made](Frame& frame) -> Result<http::Response> {
     if (key_count(frame.state()) >= kKeysMax)
       return Error{ErrorCode::Conflict, "there are as many keys as there may be; revoke some"};
-    put_doc(frame, DocKind::ApiKey, made.key.id, codec::encoded(made.key));
+    store_key(frame, made.key);
     std::string body;
     json::Writer w(body);
     w.begin_object();
@@ -89,14 +88,11 @@ void create(App& app, Call&& call) {
 void list(App& app, Call&& call) {
   answer_keyed_list(app, std::move(call), {"keys"}, kPageLimitUsual,
                     [](const Frame& frame, KeyedList& list) {
-                      frame.state().each_doc(DocKind::ApiKey, "", kKeysMax, [&](const Doc& doc) {
-                        ApiKey key;
-                        if (!codec::decode(doc.value, key)) unreadable_row("key", doc.key);
-                        if (!list.takes_unscoped(doc.key)) return true;
+                      each_stored_key(frame.state(), [&](const ApiKey& key) {
+                        if (!list.takes_unscoped(key.id)) return;
                         list.writer().begin_object();
                         write_key(list.writer(), key);
                         list.writer().end_object();
-                        return true;
                       });
                     });
 }
@@ -104,8 +100,7 @@ void list(App& app, Call&& call) {
 void revoke(App& app, Call&& call) {
   std::string id = call.params[0];
   auto decide = [id](Frame& frame) -> Result<http::Response> {
-    if (!delete_doc(frame, DocKind::ApiKey, id).ok())
-      return Error{ErrorCode::NotFound, "no such key"};
+    PAWL_TRY_DO(revoke_stored_key(frame, id));
     std::string body;
     json::Writer(body).begin_object().field("id", id).field_bool("revoked", true).end_object();
     return json_response(Surface::V1, 200, std::move(body));

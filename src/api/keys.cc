@@ -1,6 +1,7 @@
 #include "api/keys.h"
 
 #include "base/hash.h"
+#include "kernel/settings.h"
 
 namespace pawl::api {
 namespace {
@@ -9,6 +10,10 @@ constexpr std::string_view kPrefix = "pawl_";
 constexpr Scope kScopes[] = {Scope::Read, Scope::Write, Scope::Worker, Scope::Operate,
                              Scope::Admin};
 constexpr uint32_t kAllScopes = 0x3e;
+
+// The document that says that a key was there. It is no key: its hash is none, and a key's id is
+// hexadecimal. A Pawl that does not know it takes it for a key that opens nothing.
+constexpr std::string_view kClosedMark = "closed";
 
 uint32_t bit(Scope scope) { return 1u << static_cast<unsigned>(scope); }
 
@@ -59,21 +64,57 @@ NewApiKey make_api_key(std::string_view name, uint32_t scopes, int64_t now_ms) {
   return made;
 }
 
+void store_key(Frame& frame, const ApiKey& key) {
+  put_doc(frame, DocKind::ApiKey, key.id, codec::encoded(key));
+}
+
+Status revoke_stored_key(Frame& frame, const std::string& id) {
+  if (id == kClosedMark || !delete_doc(frame, DocKind::ApiKey, id).ok())
+    return Error{ErrorCode::NotFound, "no such key"};
+  const std::string mark(kClosedMark);
+  if (frame.state().find_doc(DocKind::ApiKey, mark) == nullptr)
+    store_key(frame, {.id = mark, .name = mark, .hash = {}});
+  return ok_status();
+}
+
+void each_stored_key(const State& state, FunctionRef<void(const ApiKey&)> visit) {
+  state.each_doc(DocKind::ApiKey, "", SIZE_MAX, [&](const Doc& doc) {
+    ApiKey key;
+    if (doc.key != kClosedMark && codec::decode(doc.value, key)) visit(key);
+    return true;
+  });
+}
+
+bool is_closed_by_keys(const State& state) {
+  bool any = false;
+  state.each_doc(DocKind::ApiKey, "", 1, [&](const Doc&) { return any = true, false; });
+  return any;
+}
+
 void KeyRing::add_fixed(std::string_view text) {
   std::unique_lock lock(mutex_);
   fixed_hashes_.push_back(sha256_hex(text));
   needed_ = true;
+  ++epoch_;
 }
 
 void KeyRing::put(const ApiKey& key) {
   std::unique_lock lock(mutex_);
   keys_[key.id] = key;
   needed_ = true;
+  ++epoch_;
 }
 
 void KeyRing::remove(const std::string& id) {
   std::unique_lock lock(mutex_);
   keys_.erase(id);
+  ++epoch_;
+}
+
+void KeyRing::close() {
+  std::unique_lock lock(mutex_);
+  needed_ = true;
+  ++epoch_;
 }
 
 bool KeyRing::empty() const {

@@ -5,6 +5,7 @@
 // Thread: any.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,7 +15,9 @@
 #include <vector>
 
 #include "api/router.h"
+#include "base/function_ref.h"
 #include "base/result.h"
+#include "kernel/frame.h"
 #include "kernel/state.h"
 
 namespace pawl::api {
@@ -46,12 +49,20 @@ struct NewApiKey {
 };
 NewApiKey make_api_key(std::string_view name, uint32_t scopes, int64_t now_ms);
 
+// Stored keys. A server that ever had one needs one for good: revoking leaves a mark, so that the
+// next start does not take "no key is left" for "no key is needed".
+void store_key(Frame& frame, const ApiKey& key);
+Status revoke_stored_key(Frame& frame, const std::string& id);  // NotFound
+void each_stored_key(const State& state, FunctionRef<void(const ApiKey&)> visit);
+bool is_closed_by_keys(const State& state);  // there is a key, or there was one
+
 class KeyRing {
  public:
   // A key given on the command line: every scope, never stored.
   void add_fixed(std::string_view text);
   void put(const ApiKey& key);
   void remove(const std::string& id);
+  void close();  // a key is needed even if there is none
   bool empty() const;
   // From the first key on, and also when the last one is gone: a server that was closed does not
   // open because a key was revoked.
@@ -59,12 +70,15 @@ class KeyRing {
 
   // Unauthenticated for a missing or wrong key, Forbidden for one without the scope.
   Status check(std::string_view authorization_header, Scope scope) const;
+  // Changes with every change of the ring: what was judged before is to be judged again.
+  uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
  private:
   mutable std::shared_mutex mutex_;
   std::map<std::string, ApiKey, std::less<>> keys_;
   std::vector<std::string> fixed_hashes_;
   bool needed_ = false;
+  std::atomic<uint64_t> epoch_{1};
 };
 
 }  // namespace pawl::api

@@ -72,6 +72,13 @@ void add_engine(Page& page, const EngineStats& stats) {
   page.one("pawl_entities_dirty", "gauge", "Entities whose row is not written yet.", stats.dirty);
 }
 
+void add_pulse(Page& page, const EnginePulse& pulse) {
+  page.one("pawl_engine_turn_age_seconds", "gauge", "Since the engine's last turn began.",
+           static_cast<double>(pulse.turn_age_ms) / 1000);
+  page.one("pawl_engine_commit_age_seconds", "gauge", "Since the commit under way began; 0: none.",
+           static_cast<double>(pulse.commit_age_ms) / 1000);
+}
+
 void add_jobs(Page& page, const Metrics& metrics) {
   page.one("pawl_jobs_pushed_total", "counter", "Jobs accepted.", metrics.jobs_pushed.load());
   page.one("pawl_jobs_fetched_total", "counter", "Jobs leased.", metrics.jobs_fetched.load());
@@ -108,6 +115,15 @@ void add_http(Page& page, const Metrics& metrics, const http::ServerStats& stats
   page.one("pawl_http_connections", "gauge", "Connections open.", stats.connections_open);
   page.one("pawl_http_connections_total", "counter", "Connections accepted.",
            stats.connections_accepted);
+  page.one("pawl_http_connections_max", "gauge", "Connections that may be open.",
+           stats.connections_max);
+  page.one("pawl_http_request_bytes", "gauge", "Bytes of requests that arrive or are in work.",
+           stats.request_bytes);
+  page.one("pawl_http_requests_no_room_total", "counter",
+           "Requests refused, since as many bytes are held as may be.", stats.requests_no_room);
+  page.one("pawl_http_requests_judged_out_total", "counter",
+           "Requests answered before their body was read: key, scope, origin, no such path.",
+           stats.judged_out);
   page.one("pawl_http_connections_refused_total", "counter", "Connections refused.",
            stats.connections_refused);
   constexpr std::string_view kCut = "pawl_http_connections_cut_total";
@@ -126,6 +142,7 @@ void add_http(Page& page, const Metrics& metrics, const http::ServerStats& stats
 void add_process(Page& page, const App& app, int64_t now_ms) {
   ProcessUsage usage = process_usage();
   page.one("process_resident_memory_bytes", "gauge", "Memory in use.", usage.resident_bytes);
+  page.one("process_max_fds", "gauge", "Files that may be open.", usage.open_files_max);
   page.one("process_cpu_seconds_total", "counter", "CPU time used.", usage.cpu_seconds);
   page.one("pawl_uptime_seconds", "gauge", "Since the start.",
            static_cast<double>(now_ms - app.started_ms()) / 1000);
@@ -180,6 +197,7 @@ void metrics(App& app, Call&& call) {
     Page page;
     add_store(page, app.store());
     add_engine(page, app.engine().stats());
+    add_pulse(page, app.engine().pulse());
     add_jobs(page, app.metrics());
     add_http(page, app.metrics(), app.http_stats(), app.events().streams());
     add_queues(page, frame.state());

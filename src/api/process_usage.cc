@@ -23,6 +23,8 @@ ProcessUsage process_usage() {
     };
     usage.cpu_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
   }
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) usage.open_files_max = files.rlim_cur;
   return usage;
 }
 

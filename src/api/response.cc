@@ -5,7 +5,7 @@
 namespace pawl::api {
 namespace {
 
-constexpr std::string_view kOjsType = "application/openjobspec+json";
+std::string ojs_type = "application/openjobspec+json";
 
 // On /v1 a path is that of definitions, `steps[2].retry`; "" is the whole body. OJS has `$.steps`.
 std::string_view path_on(Surface surface, std::string_view path) {
@@ -66,12 +66,14 @@ std::string_view hint(ErrorCode code) {
 
 }  // namespace
 
+void use_ojs_content_type(const std::string& type) { ojs_type = type; }
+
 http::Response json_response(Surface surface, int status, std::string body) {
   http::Response response;
   response.status = status;
   response.body = std::move(body);
   if (surface == Surface::Ojs) {
-    response.content_type = kOjsType;
+    response.content_type = ojs_type;
     response.headers.emplace_back("OJS-Version", "1.0");
   } else {
     response.content_type = "application/json";

@@ -12,6 +12,10 @@ namespace pawl::api {
 
 enum class Surface { Ojs, V1, Plain };
 
+// What replies of the Open Job Spec surface say they are. For clients that insist on
+// application/json; before the first reply.
+void use_ojs_content_type(const std::string& type);
+
 http::Response json_response(Surface surface, int status, std::string body);
 http::Response error_response(Surface surface, const Error& error, std::string_view request_id);
 

@@ -14,12 +14,12 @@ std::string_view next_segment(std::string_view& rest) {
   return segment;
 }
 
+}  // namespace
+
 Surface surface_of_path(std::string_view path) {
   if (path.substr(0, 4) == "/ojs") return Surface::Ojs;
   return path.substr(0, 4) == "/v1/" ? Surface::V1 : Surface::Plain;
 }
-
-}  // namespace
 
 std::string_view scope_name(Scope scope) {
   switch (scope) {

@@ -23,6 +23,8 @@ std::string_view scope_name(Scope scope);
 
 struct Route;
 
+Surface surface_of_path(std::string_view path);  // also of paths that no route answers
+
 // One request on its way to its answer.
 struct Call {
   http::Request request;

@@ -1,4 +1,6 @@
 // Health, readiness, the manifest, and what an operator asks first.
+#include <algorithm>
+
 #include "api/app.h"
 #include "api/process_usage.h"
 #include "api/routes.h"
@@ -24,14 +26,16 @@ void health(App& app, Call&& call) {
   call.answer(json_response(call.surface(), failure ? 503 : 200, std::move(body)));
 }
 
+// Answered on the I/O thread: it must say that the engine hangs while it does.
 void ready(App& app, Call&& call) {
-  bool good = !app.engine().failed() && !app.draining();
+  const EnginePulse pulse = app.engine().pulse();
+  const bool stuck = std::max(pulse.turn_age_ms, pulse.commit_age_ms) > app.config().stuck_after_ms;
+  const bool good = !stuck && !app.engine().failed() && !app.draining();
   std::string body;
-  json::Writer(body)
-      .begin_object()
-      .field("status", good ? "ready" : "not_ready")
-      .field_bool("ready", good)
-      .end_object();
+  json::Writer w(body);
+  w.begin_object().field("status", stuck ? "stuck" : good ? "ready" : "not_ready");
+  w.field_bool("ready", good).field_int("engine_turn_age_ms", pulse.turn_age_ms);
+  w.field_int("commit_age_ms", pulse.commit_age_ms).end_object();
   call.answer(json_response(call.surface(), good ? 200 : 503, std::move(body)));
 }
 

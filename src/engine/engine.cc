@@ -11,6 +11,12 @@ constexpr int64_t kIdleBeforeFlushMs = 50;
 constexpr size_t kInPlaceTasksMax =
     8;  // a batch this small, with nothing behind it, is committed without a hand-over
 
+int64_t steady_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::start(Store& store, const EngineConfig& config,
@@ -32,6 +38,7 @@ Engine::Engine(const EngineConfig& config, std::unique_ptr<Core> core, Store& st
       recovery_(core_->recovery()),
       published_(core_->journal_head()) {
   stats_.journal_head = published_;
+  turn_began_ms_ = steady_ms();
 }
 
 Engine::~Engine() { stop(); }
@@ -110,6 +117,14 @@ EngineStats Engine::stats() const {
   return stats;
 }
 
+EnginePulse Engine::pulse() const {
+  const int64_t turn = turn_began_ms_.load(std::memory_order_relaxed);
+  const int64_t commit = commit_began_ms_.load(std::memory_order_relaxed);
+  const int64_t now = steady_ms();
+  return {.turn_age_ms = std::max<int64_t>(now - turn, 0),
+          .commit_age_ms = commit == 0 ? 0 : std::max<int64_t>(now - commit, 0)};
+}
+
 uint64_t Engine::listen(RecordListener listener) {
   std::lock_guard lock(listeners_mutex_);
   listeners_.emplace_back(++listener_ids_, std::move(listener));
@@ -127,6 +142,7 @@ void Engine::unlisten(uint64_t id) {
 
 void Engine::run() {
   while (wait_for_work()) {
+    turn_began_ms_.store(steady_ms(), std::memory_order_relaxed);
     if (down_) endure();
     if (!down_) work();
     if (!down_ && failed()) go_down();
@@ -262,7 +278,9 @@ void Engine::note_stats() {
 // --- committing, on either thread
 
 void Engine::commit_now(SealedBatch& sealed) {
+  commit_began_ms_.store(steady_ms(), std::memory_order_relaxed);
   Status status = store_.commit(sealed.batch);
+  commit_began_ms_.store(0, std::memory_order_relaxed);
   size_t tasks = sealed.tasks.size();
   if (!status.ok()) {
     note_failure(status.error());

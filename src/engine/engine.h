@@ -13,10 +13,11 @@
 // that were there after all, and tasks are taken again. A damaged store (Corrupt) is not tried
 // again.
 //
-// Threads: submit(), failed(), stats() and listeners' (un)subscribing from any; the rest from the
-// one that starts and stops it.
+// Threads: submit(), failed(), stats(), pulse() and listeners' (un)subscribing from any; the rest
+// from the one that starts and stops it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -48,6 +49,12 @@ struct EngineStats {
   size_t dirty = 0;
 };
 
+// How long the engine is at what it does, for a watchdog. An idle engine takes a turn each second.
+struct EnginePulse {
+  int64_t turn_age_ms = 0;    // since its last turn began
+  int64_t commit_age_ms = 0;  // since the commit under way began; 0 = none is
+};
+
 // A durable record, handed to whoever follows the journal. Called on the committing thread: be
 // quick.
 using RecordListener =
@@ -74,6 +81,7 @@ class Engine {
   // Why tasks are refused now, if they are.
   std::optional<Error> failed() const;
   EngineStats stats() const;
+  EnginePulse pulse() const;  // takes no lock: it answers however stuck the engine is
   Recovery recovery() const { return recovery_; }
 
   uint64_t listen(RecordListener listener);
@@ -133,6 +141,9 @@ class Engine {
   std::chrono::steady_clock::time_point down_since_;
   std::chrono::steady_clock::time_point retry_at_;
   std::chrono::milliseconds retry_pause_{0};
+
+  std::atomic<int64_t> turn_began_ms_{0};    // steady clock
+  std::atomic<int64_t> commit_began_ms_{0};  // 0 = no commit is under way
 
   std::mutex listeners_mutex_;
   std::vector<std::pair<uint64_t, RecordListener>> listeners_;

@@ -93,7 +93,8 @@ TEST(Config, EverySettingReachesItsPlace) {
       "12\n"
       "memory:\n  resident_jobs: 1000\nlimits:\n  body_bytes: 2MiB\n  result_bytes: 64KiB\n  "
       "batch_jobs: 13\n"
-      "  connections: 14\n  unsent_bytes: 3MiB\n  parked_fetches: 15\nwebhooks:\n  allow_private: "
+      "  connections: 14\n  unsent_bytes: 3MiB\n  request_bytes: 5MiB\n  parked_fetches: "
+      "15\nwebhooks:\n  allow_private: "
       "true\n"
       "actions:\n  threads: 16\n  http:\n    allow_private: true\n    allow_hosts: [a, b]\n    "
       "deny_hosts: [c]\n"
@@ -103,7 +104,8 @@ TEST(Config, EverySettingReachesItsPlace) {
       "processes: 19\n"
       "workflow:\n  max_concurrent: 17\n  on_limit: reject\nexecution:\n  parallel_steps: false\n"
       "  step_timeout: 5m\nretry:\n  default_max_attempts: 4\n  default_backoff: 1.5\n"
-      "  default_initial_delay: 250ms\n";
+      "  default_initial_delay: 250ms\nhost_name: [a, b]\ncors_origin: [\"http://A.example:80\"]\n"
+      "ojs_content_type: application/json\nready:\n  stuck_after: 7s\n";
   Status done = apply_yaml(o, text, "pawl.yaml");
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_EQ(o.listen + " " + o.data_dir + " " + o.store, "0.0.0.0:1 d memory");
@@ -123,6 +125,11 @@ TEST(Config, EverySettingReachesItsPlace) {
   EXPECT_EQ(o.app.batch_jobs_max, 13u);
   EXPECT_EQ(o.http.connections_max, 14u);
   EXPECT_EQ(o.http.out_bytes_total_max, 3u << 20);
+  EXPECT_EQ(o.http.in_bytes_total_max, 5u << 20);
+  EXPECT_EQ(o.app.host_names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(o.app.cors_origins, std::vector<std::string>{"http://a.example"});
+  EXPECT_EQ(o.ojs_content_type, "application/json");
+  EXPECT_EQ(o.app.stuck_after_ms, 7'000);
   EXPECT_EQ(o.engine.core.parked_max, 15u);
   EXPECT_TRUE(o.app.webhooks_allow_private);
   EXPECT_EQ(o.action_threads, 16u);

@@ -9,7 +9,6 @@
 #include "cli/session.h"
 #include "cli/terminal.h"
 #include "engine/engine.h"
-#include "kernel/settings.h"
 #include "main/local.h"
 #include "store/sqlite_store.h"
 
@@ -81,7 +80,7 @@ int create(const Invocation& given) {
   if (!scopes.ok()) return fail(scopes.error());
   api::NewApiKey made = api::make_api_key(given.argument(0), *scopes, SystemClock().now_ms());
   Status done = decide_in(given.text("--data"), [&](Frame& frame) {
-    put_doc(frame, DocKind::ApiKey, made.key.id, codec::encoded(made.key));
+    api::store_key(frame, made.key);
     return ok_status();
   });
   if (!done.ok()) return fail(done.error());
@@ -102,11 +101,7 @@ int list(const Invocation& given) {
   if (!given.has("--data")) return cli::list_keys(given);
   std::vector<api::ApiKey> keys;
   Status done = decide_in(given.text("--data"), [&](Frame& frame) {
-    frame.state().each_doc(DocKind::ApiKey, "", SIZE_MAX, [&](const Doc& doc) {
-      api::ApiKey key;
-      if (codec::decode(doc.value, key)) keys.push_back(key);
-      return true;
-    });
+    api::each_stored_key(frame.state(), [&](const api::ApiKey& key) { keys.push_back(key); });
     return ok_status();
   });
   if (!done.ok()) return fail(done.error());
@@ -129,13 +124,14 @@ int revoke(const Invocation& given) {
   if (!given.has("--data")) return cli::revoke_key(given);
   std::string id = given.argument(0);
   Status done = decide_in(given.text("--data"), [&](Frame& frame) -> Status {
-    if (frame.state().find_doc(DocKind::ApiKey, id) == nullptr)
+    if (!api::revoke_stored_key(frame, id).ok())
       return Error{ErrorCode::NotFound, "no key " + cli::printable(id)};
-    return delete_doc(frame, DocKind::ApiKey, id);
+    return ok_status();
   });
   if (!done.ok()) return fail(done.error());
-  cli::print_text(given.has("--json") ? "{\"id\":\"" + id + "\",\"revoked\":true}\n"
-                                      : cli::printable(id) + " revoked\n");
+  std::string body;
+  json::Writer(body).begin_object().field("id", id).field_bool("revoked", true).end_object();
+  cli::print_text(given.has("--json") ? body + "\n" : cli::printable(id) + " revoked\n");
   return cli::kDone;
 }
 

@@ -10,6 +10,8 @@
 #include "api/effect_dispatcher.h"
 #include "api/webhook_service.h"
 #include "base/log.h"
+#include "main/file_limit.h"
+#include "main/log_follower.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 
@@ -104,12 +106,27 @@ void log_access(const http::AccessRecord& record) {
 http::ServerConfig http_config(const ServeOptions& options, api::App& app) {
   http::ServerConfig config = options.http;
   config.after_poll = [&app] { app.after_poll(); };
+  config.judge = [&app](http::Request& request) { return app.judge(request); };
+  config.run_aside = [&app](std::function<void()>& work) { return app.readers().run(work).ok(); };
   config.log = [](std::string_view message) { log::warning(message); };
   config.access_log = [&app, verbose = options.access_log](const http::AccessRecord& record) {
     app.metrics().answered(record.status, record.micros);
     if (verbose) log_access(record);
   };
   return config;
+}
+
+// Clients must not take the descriptors that the server needs for itself.
+void share_out_files(ServeOptions& options) {
+  const FileLimit files = raise_file_limit();
+  const size_t wanted = options.http.connections_max;
+  options.http.connections_max = connections_within(files.now, wanted);
+  if (options.http.connections_max < wanted)
+    log::warning("fewer connections than were asked for: the limit of open files is too low",
+                 {{"open_files", std::to_string(files.now)},
+                  {"connections", std::to_string(options.http.connections_max)}});
+  uint64_t& of_commands = options.actions.shell.limits.open_files;
+  if (of_commands == 0) of_commands = files.before;
 }
 
 int fail(const Error& error) {
@@ -125,6 +142,8 @@ int serve(const ServeOptions& given) {
   if (Status split = split_listen(options.listen, options.http); !split.ok())
     return fail(split.error());
   block_signals();
+  share_out_files(options);
+  if (!options.ojs_content_type.empty()) api::use_ojs_content_type(options.ojs_content_type);
 
   auto store = open_store(options);
   if (!store.ok()) return fail(store.error());
@@ -154,11 +173,17 @@ int serve(const ServeOptions& given) {
   app.use_actions(runner.get(), keeper);
   app.load();
   effects.attach(**engine);
-  if (app.keys().empty() && !options.no_auth && !is_loopback(options.http.host))
+  if (app.keys().empty() && app.keys().needed())
+    log::warning(
+        "every API key was revoked: all calls are refused. Stop the server and make a key "
+        "with 'pawl keys create NAME --data " +
+        options.data_dir + "', or start it with --api-key");
+  if (!app.keys().needed() && !options.no_auth && !is_loopback(options.http.host))
     return fail({ErrorCode::Forbidden,
                  "without an API key the server listens on loopback only; make one with 'pawl keys "
                  "create', or say --no-auth"});
 
+  LogFollower workflow_log(**engine);
   actions::HttpClient outgoing;
   api::WebhookService webhooks(app, outgoing);
   auto server = http::Server::start(http_config(options, app),
@@ -179,6 +204,7 @@ int serve(const ServeOptions& given) {
   webhooks.stop();
   effects.stop();
   (*engine)->stop();
+  workflow_log.stop();
   std::optional<Error> failure = (*engine)->failed();
   return failure ? fail(*failure) : 0;
 }

@@ -20,6 +20,7 @@ struct ServeOptions {
   bool no_auth = false;
   bool log_json = false;
   bool access_log = false;
+  std::string ojs_content_type;  // "" = the one of Open Job Spec
   int drain_ms = 10'000;
   actions::ActionPolicy actions;
   uint32_t action_threads = 8;

@@ -90,6 +90,26 @@ Result<uint64_t> whole_seconds(const std::string& text) {
   return static_cast<uint64_t>((ms + 999) / 1000);
 }
 
+// "https://App.example:8443" as browsers write it in Origin. "*" is none: it would be everybody.
+Result<std::string> origin_of(const std::string& text) {
+  size_t at = text.find("://");
+  std::string origin;
+  for (char c : text) origin += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  bool known = origin.substr(0, 7) == "http://" || origin.substr(0, 8) == "https://";
+  bool plain =
+      at != text.npos && at + 3 < text.size() &&
+      origin.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_:[]", at + 3) == origin.npos;
+  if (!known || !plain) return takes("an origin such as https://app.example:8443", text);
+  for (const char* usual : {"http:80", "https:443"}) {
+    std::string scheme = std::string(usual).substr(0, std::string(usual).find(':'));
+    std::string port = std::string(usual).substr(scheme.size());
+    if (origin.substr(0, at) == scheme && origin.size() > port.size() &&
+        origin.substr(origin.size() - port.size()) == port)
+      origin.resize(origin.size() - port.size());
+  }
+  return origin;
+}
+
 // The rows differ in where the value goes; these give them one shape.
 #define PAWL_INTO(parse, place, type)                      \
   [](ServeOptions& o, const std::string& text) -> Status { \
@@ -126,6 +146,31 @@ std::vector<Setting> basics() {
        true},
       {"no_auth", "", "listen beyond loopback without any key",
        PAWL_INTO(boolean(text), no_auth, bool)},
+      {"host_name", "NAME", "a name of this server, which it answers to without a key; repeatable",
+       [](ServeOptions& o, const std::string& text) -> Status {
+         if (text.empty() || text.find_first_of(":/@ ") != text.npos)
+           return takes("a host name without a port", text);
+         o.app.host_names.push_back(text);
+         return ok_status();
+       },
+       true},
+      {"cors_origin", "ORIGIN", "pages from there may call this server; repeatable",
+       [](ServeOptions& o, const std::string& text) -> Status {
+         PAWL_TRY(std::string origin, origin_of(text));
+         o.app.cors_origins.push_back(std::move(origin));
+         return ok_status();
+       },
+       true},
+      {"ojs_content_type", "TYPE", "of replies under /ojs/v1 (application/openjobspec+json)",
+       [](ServeOptions& o, const std::string& text) -> Status {
+         if (text != "application/json" && text != "application/openjobspec+json")
+           return takes("application/openjobspec+json or application/json", text);
+         o.ojs_content_type = text;
+         return ok_status();
+       },
+       false, "application/openjobspec+json application/json"},
+      {"ready.stuck_after", "DURATION", "/ready is 503 once the engine hangs for so long (5s)",
+       PAWL_INTO(duration(text, 2'000, 3'600'000), app.stuck_after_ms, int64_t)},
       {"log_format", "FORMAT", "of the lines on stderr (text)",
        [](ServeOptions& o, const std::string& text) -> Status {
          if (text != "text" && text != "json") return takes("text or json", text);
@@ -169,6 +214,8 @@ std::vector<Setting> bounds() {
        PAWL_INTO(number(text, 1, 1'000'000), http.connections_max, size_t)},
       {"limits.unsent_bytes", "SIZE", "answers that wait for slow clients, in all (256MiB)",
        PAWL_INTO(bytes(text, 1u << 20, 1ull << 40), http.out_bytes_total_max, size_t)},
+      {"limits.request_bytes", "SIZE", "requests that arrive or are in work, in all (256MiB)",
+       PAWL_INTO(bytes(text, 1u << 20, 1ull << 40), http.in_bytes_total_max, size_t)},
       {"limits.parked_fetches", "N", "fetches that may wait for a job at a time (20000)",
        PAWL_INTO(number(text, 0, 1'000'000), engine.core.parked_max, size_t)},
       {"webhooks.allow_private", "", "deliver webhooks to loopback and private addresses too",

@@ -339,7 +339,7 @@ def join_all(threads):
 
 def encode(method, path, body=b"", headers=()):
     """One request as bytes, with nothing checked: for clients that do not mean well."""
-    lines = [f"{method} {path} HTTP/1.1", "Host: pawl", f"Content-Length: {len(body)}", *headers]
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}", *headers]
     if not any(h.lower().startswith("content-type:") for h in headers):
         lines.append("Content-Type: application/json")
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body

@@ -1,4 +1,5 @@
 """Who is let in: by default nobody but this machine, and never a web page."""
+import json
 import os
 import subprocess
 import unittest
@@ -60,11 +61,11 @@ class WebPages(unittest.TestCase):
 
     def test_a_name_that_a_stranger_points_here_is_refused(self):
         for host in ("evil.example", f"evil.example:{self.server.port}", "evil.example.", "127.0.0.1.evil.example", "localhost.evil.example",
-                     "1.2.3.com:80", "EVIL.example"):
+                     "1.2.3.com:80", "EVIL.example", "evil", "evil:80", "pawl"):
             self.assertEqual(self.status(Host=host), 403, host)
             self.assertEqual(self.status(Host=host, Origin="http://" + host), 403, host)
         for host in (f"127.0.0.1:{self.server.port}", "localhost", "localhost.", f"LOCALHOST:{self.server.port}", "[::1]:80", "pawl.localhost",
-                     "192.0.2.7", "pawl"):
+                     "192.0.2.7"):
             self.assertEqual(self.status(Host=host), 200, host)
 
     def test_who_has_a_key_may_use_any_name(self):
@@ -95,6 +96,40 @@ class Keys(unittest.TestCase):
         self.assertEqual(client.delete(f"/v1/keys/{made['id']}", headers=key).status, 200)
         self.assertEqual(client.get("/v1/keys", headers=key).status, 401)
         self.assertEqual(client.get("/v1/keys").status, 401)
+        client.close()
+        # Nor when it starts again; but then it says how to get in, and that works.
+        server.stop()
+        server.start()
+        self.assertEqual(client.get("/v1/keys").status, 401)
+        self.assertEqual(client.get("/v1/keys", headers=key).status, 401)
+        self.assertEqual(client.get("/health").status, 200)
+        self.assertIn("pawl keys create", server.log_tail())
+        client.close()
+        server.stop()
+        fresh = subprocess.run([PAWL, "keys", "create", "again", "--data", server.data], capture_output=True, text=True, check=True)
+        server.start()
+        self.assertEqual(client.get("/v1/keys", headers={"Authorization": "Bearer " + fresh.stdout.split()[-1]}).status, 200)
+        client.close()
+
+    def test_a_last_key_that_is_revoked_in_the_data_directory_closes_too(self):
+        server = Server()
+        self.addCleanup(server.close)
+        run = lambda *args: subprocess.run([PAWL, "keys", *args, "--data", server.data], capture_output=True, text=True, check=True).stdout
+        run("create", "only")
+        (row,) = json.loads(run("list", "--json"))["keys"]
+        run("revoke", row["id"])
+        self.assertEqual(json.loads(run("list", "--json"))["keys"], [])
+        server.start()
+        client = server.client()
+        self.assertEqual(client.get("/v1/keys").status, 401)
+        client.close()
+
+    def test_names_of_the_server_and_who_revokes_nothing(self):
+        server = Server(args=("--host-name", "build-box")).start()
+        self.addCleanup(server.close)
+        client = server.client()
+        self.assertEqual(client.get("/v1/system", headers={"Host": "build-box:8080"}).status, 200)
+        self.assertEqual(client.get("/v1/system", headers={"Host": "evil"}).status, 403)
         client.close()
 
     def test_keys_survive_a_crash_and_so_does_their_end(self):

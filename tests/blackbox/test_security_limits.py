@@ -12,9 +12,9 @@ import unittest
 from harness import DEADLINE_S, SANITIZED, Server, encode, read_reply
 
 PUSH = b'{"type":"a.b","args":[],"options":{"queue":"smuggled"}}'
-HIDDEN = (b"POST /ojs/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(PUSH)) + PUSH
-POST = b"POST /ojs/v1/jobs/batch HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-GET = b"GET /health HTTP/1.1\r\nHost: x\r\n"
+HIDDEN = (b"POST /ojs/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(PUSH)) + PUSH
+POST = b"POST /ojs/v1/jobs/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
 
 
 def chunk(data):
@@ -73,7 +73,7 @@ class Smuggling(Raw):
         "NUL in a name": (b"X\x00A: b\r\n", HIDDEN),
         "no name": (b": b\r\n", HIDDEN),
         "no colon": (b"X-A b\r\n", HIDDEN),
-        "two hosts": (b"Host: y\r\n", HIDDEN),
+        "two hosts": (b"Host: localhost2\r\n", HIDDEN),
         "bytes above ASCII in a name": ("X-é: b\r\n".encode(), HIDDEN),
         "upgrade in a coding": (b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", b"0\r\n\r\n" + HIDDEN),
     }
@@ -101,14 +101,14 @@ class Smuggling(Raw):
                 self.assertEqual(statuses, [400], name)
 
     def test_request_lines(self):
-        for name, line in {"bare LF": b"GET /health HTTP/1.1\nHost: x\n\n", "tab": b"GET\t/health\tHTTP/1.1\r\nHost: x\r\n\r\n",
-                           "two blanks": b"GET  /health HTTP/1.1\r\nHost: x\r\n\r\n", "blank behind": b"GET /health HTTP/1.1 \r\nHost: x\r\n\r\n",
-                           "blank in the target": b"GET /hea lth HTTP/1.1\r\nHost: x\r\n\r\n", "no version": b"GET /health\r\nHost: x\r\n\r\n",
-                           "lower case": b"GET /health http/1.1\r\nHost: x\r\n\r\n", "version 1.10": b"GET /health HTTP/1.10\r\nHost: x\r\n\r\n",
-                           "version 01.1": b"GET /health HTTP/01.1\r\nHost: x\r\n\r\n", "NUL": b"GET /hea\x00lth HTTP/1.1\r\nHost: x\r\n\r\n",
-                           "no target": b"GET HTTP/1.1\r\nHost: x\r\n\r\n", "0.9": b"GET /\r\n\r\n", "no host": b"GET /health HTTP/1.1\r\n\r\n",
-                           "empty lines": b"\r\n\r\n\r\n" + GET + b"\r\n", "blank first": b" GET /health HTTP/1.1\r\nHost: x\r\n\r\n",
-                           "a head of a head": b"GET /health HTTP/1.1\r\nHost: x\r\n\x00\r\n\r\n"}.items():
+        for name, line in {"bare LF": b"GET /health HTTP/1.1\nHost: localhost\n\n", "tab": b"GET\t/health\tHTTP/1.1\r\nHost: localhost\r\n\r\n",
+                           "two blanks": b"GET  /health HTTP/1.1\r\nHost: localhost\r\n\r\n", "blank behind": b"GET /health HTTP/1.1 \r\nHost: localhost\r\n\r\n",
+                           "blank in the target": b"GET /hea lth HTTP/1.1\r\nHost: localhost\r\n\r\n", "no version": b"GET /health\r\nHost: localhost\r\n\r\n",
+                           "lower case": b"GET /health http/1.1\r\nHost: localhost\r\n\r\n", "version 1.10": b"GET /health HTTP/1.10\r\nHost: localhost\r\n\r\n",
+                           "version 01.1": b"GET /health HTTP/01.1\r\nHost: localhost\r\n\r\n", "NUL": b"GET /hea\x00lth HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                           "no target": b"GET HTTP/1.1\r\nHost: localhost\r\n\r\n", "0.9": b"GET /\r\n\r\n", "no host": b"GET /health HTTP/1.1\r\n\r\n",
+                           "empty lines": b"\r\n\r\n\r\n" + GET + b"\r\n", "blank first": b" GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                           "a head of a head": b"GET /health HTTP/1.1\r\nHost: localhost\r\n\x00\r\n\r\n"}.items():
             with self.subTest(name):
                 statuses = self.server.raw(line + HIDDEN)
                 self.assertTrue(len(statuses) == 1 and statuses[0] in (400, 505), statuses)
@@ -118,7 +118,7 @@ class Smuggling(Raw):
         for name, data in {"blanks around a value": GET + b"X-A: \t b \t \r\n\r\n", "chunked in capitals": GET + b"Transfer-Encoding: CHUNKED\r\n\r\n0\r\n\r\n",
                            "trailer": GET + b"Transfer-Encoding: chunked\r\n\r\n" + chunk(b"x") + b"0\r\nX-T: 1\r\n\r\n",
                            "extension": GET + b'Transfer-Encoding: chunked\r\n\r\n1;a="b"\r\nx\r\n0\r\n\r\n',
-                           "absolute form": b"GET http://x/health HTTP/1.1\r\nHost: x\r\n\r\n", "one empty line before": b"\r\n" + GET + b"\r\n",
+                           "absolute form": b"GET http://x/health HTTP/1.1\r\nHost: localhost\r\n\r\n", "one empty line before": b"\r\n" + GET + b"\r\n",
                            "body of a GET": GET + b"Content-Length: %d\r\n\r\n" % len(HIDDEN) + HIDDEN}.items():
             with self.subTest(name):
                 self.assertEqual(self.server.raw(data + GET + b"\r\n"), [200, 200])
@@ -132,7 +132,7 @@ class Limits(Raw):
     arguments = ("--limits-body-bytes", "64KiB", "--limits-connections", "40")
 
     def test_each_limit_on_both_sides(self):
-        post = b"POST /v1/definitions/validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        post = b"POST /v1/definitions/validate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         body = json.dumps({"definition": {"name": "x" * 1000, "steps": [{"id": "a", "action": "jq", "params": {"expression": ".", "data": "y" * 60000}}]}}).encode()
         long = body + b" " * (65536 - len(body))
         bomb = gzip.compress(bytes(50_000_000))
@@ -140,8 +140,8 @@ class Limits(Raw):
         for name, fine, too_much, status in (
             ("header count", GET + b"X: y\r\n" * 99 + b"\r\n", GET + b"X: y\r\n" * 100 + b"\r\n", 431),
             ("header bytes", GET + b"X: " + b"y" * 30_000 + b"\r\n\r\n", GET + b"X: " + b"y" * 33_000 + b"\r\n\r\n", 431),
-            ("target", b"GET /health?" + b"y" * 8000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-             b"GET /health?" + b"y" * 8200 + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
+            ("target", b"GET /health?" + b"y" * 8000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+             b"GET /health?" + b"y" * 8200 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
             ("body", post + b"Content-Length: %d\r\n\r\n" % len(long) + long, post + b"Content-Length: %d\r\n\r\n" % (len(long) + 1) + long + b" ", 413),
             ("chunked body", post + b"Transfer-Encoding: chunked\r\n\r\n" + chunk(long[:999]) + chunk(long[999:]) + b"0\r\n\r\n",
              post + b"Transfer-Encoding: chunked\r\n\r\n" + chunk(long) + chunk(b" ") + b"0\r\n\r\n", 413),

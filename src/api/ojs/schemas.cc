@@ -69,16 +69,15 @@ std::string type_prefix(std::string_view tenant, std::string_view type) {
   return scoped_queue(tenant, type) + "/";
 }
 
-bool is_number(std::string_view version) {
-  return version.find('.') == std::string_view::npos && version.size() <= 10;
-}
-
+// A whole number is written as one, whatever zeros it was given with: "007" is 7.
 void write_version(json::Writer& w, const std::string& version) {
-  w.key("version");
-  if (is_number(version)) {
-    w.raw(version);
+  uint32_t number = 0;
+  const char* last = version.data() + version.size();
+  auto [end, failed] = std::from_chars(version.data(), last, number);
+  if (failed == std::errc() && end == last) {
+    w.field_int("version", number);
   } else {
-    w.string(version);
+    w.field("version", version);
   }
 }
 
@@ -275,7 +274,7 @@ void add_schema_routes(Router& router) {
       {"DELETE", "/ojs/v1/admin/schemas/{type}/{version}", Scope::Operate, kOjs, delete_version});
 
   router.add({"GET", "/ojs/v1/schemas", Scope::Read, kOjs, list});
-  router.add({"POST", "/ojs/v1/schemas", Scope::Write, kOjs, post});
+  router.add({"POST", "/ojs/v1/schemas", Scope::Operate, kOjs, post});
   router.add({"GET", "/ojs/v1/schemas/{type}", Scope::Read, kOjs, get_latest});
   router.add({"GET", "/ojs/v1/schemas/{type}/versions", Scope::Read, kOjs, list_versions});
   router.add({"GET", "/ojs/v1/schemas/{type}/{version}", Scope::Read, kOjs, get_version});
