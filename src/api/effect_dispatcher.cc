@@ -15,6 +15,7 @@ namespace pawl::api {
 namespace {
 
 constexpr std::chrono::milliseconds kBacklogPause{5};
+constexpr uint64_t kUnitsPerEffect = 100;
 constexpr std::chrono::milliseconds kOutagePause{100};
 
 // The answers of one release, handed to the engine together.
@@ -163,9 +164,9 @@ class VaultSecrets : public SecretSource {
 // Filling in parameters changes nothing, so what a library throws over them (no memory left) can
 // be the outcome of this step. A row that cannot be read is no std::exception and passes through.
 Result<EffectRequest> requested(const State& state, const EffectNote& note,
-                                const VaultSecrets& secrets, int64_t now_ms) {
+                                const VaultSecrets& secrets, int64_t now_ms, Meter& meter) {
   try {
-    return effect_request(state, note, secrets, now_ms);
+    return effect_request(state, note, secrets, now_ms, &meter);
   } catch (const std::exception& thrown) {
     return Error{ErrorCode::InvalidContent,
                  std::string("the parameters cannot be filled in: ") + thrown.what()};
@@ -233,10 +234,13 @@ void EffectDispatcher::stop() {
 // --- on the engine thread
 
 std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
-                                                           std::vector<EffectNote> notes,
-                                                           int64_t now_ms) {
+                                                           std::deque<EffectNote>& notes,
+                                                           int64_t now_ms, Meter& meter) {
   std::vector<Work> list;
-  for (const EffectNote& note : notes) {
+  while (!notes.empty() && !meter.spent()) {
+    EffectNote note = notes.front();
+    notes.pop_front();
+    meter.charge(kUnitsPerEffect);
     Work work;
     if (note.cancel) {
       work.cancel = true;
@@ -246,7 +250,7 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
       continue;
     }
     VaultSecrets secrets(state, vault_);
-    auto request = requested(state, note, secrets, now_ms);
+    auto request = requested(state, note, secrets, now_ms, meter);
     if (!request.ok()) {
       work.request.run = note.run;
       work.request.effect = note.effect;

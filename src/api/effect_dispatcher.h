@@ -39,8 +39,8 @@ class EffectDispatcher : public EffectSink {
   // No answer is submitted any more. Call before the engine goes.
   void stop();
 
-  std::unique_ptr<PreparedEffects> prepare(const State& state, std::vector<EffectNote> notes,
-                                           int64_t now_ms) override;
+  std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
+                                           int64_t now_ms, Meter& meter) override;
 
  private:
   class Prepared;

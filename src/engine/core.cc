@@ -4,11 +4,13 @@
 #include <exception>
 
 #include "kernel/fire_timers.h"
+#include "kernel/run_flow.h"
 
 namespace pawl {
 namespace {
 
 constexpr size_t kTimersPerFrame = 512;
+constexpr size_t kTurnsPerTick = 512;
 
 }  // namespace
 
@@ -59,13 +61,27 @@ void Core::try_reading(Work&& work) {
 
 void Core::advance_clock() { now_ms_ = std::max(now_ms_, clock_.now_ms()); }
 
-void Core::fire_due() {
+// All timers, but no more evaluations than that: a run that has none left yields.
+void Core::fire_due(uint64_t& allowance) {
   bool more = true;
   while (more) {
-    int64_t due = state_.next_due_ms();
+    int64_t due = state_.next_timer_ms();
     if (due == 0 || due > now_ms_) return;
-    Frame frame(state_, record_, now_ms_, random_.next());
-    more = fire_timers(frame, kTimersPerFrame) && !batch_full();
+    Frame frame(state_, record_, now_ms_, random_.next(), allowance);
+    more = fire_timers(frame, kTimersPerFrame, true) && !batch_full();
+    allowance = frame.meter().left();
+  }
+}
+
+// A frame for each run, so that what becomes of one is no matter of another.
+void Core::take_turns() {
+  uint64_t allowance = config_.state.scripts.frame_allowance;
+  for (size_t i = 0; i < kTurnsPerTick && allowance > 0 && !batch_full(); ++i) {
+    const RunId* next = state_.next_yielded(now_ms_);
+    if (next == nullptr) return;
+    Frame frame(state_, record_, now_ms_, random_.next(), allowance);
+    run_due(frame, RunId(*next));
+    allowance = frame.meter().left();
   }
 }
 
@@ -115,9 +131,11 @@ void Core::wake_parked() {
 void Core::decide(TaskPtr task) {
   advance_clock();
   try_reading([&] {
-    fire_due();
+    uint64_t allowance = config_.state.scripts.frame_allowance;
+    fire_due(allowance);
     run(std::move(task), false);
-    fire_due();  // what came in may be due already, and a job past its time must not be handed out
+    fire_due(allowance);  // what came in may be due already, and a job past its time must not be
+                          // handed out
     wake_parked();
   });
   if (task != nullptr) waiting_.push_back(std::move(task));
@@ -137,7 +155,9 @@ bool Core::tick() {
   advance_clock();
   bool more = false;
   try_reading([&] {
-    fire_due();
+    uint64_t allowance = config_.state.scripts.frame_allowance;
+    fire_due(allowance);
+    take_turns();
     bool last_call = false;
     uint64_t place = 0;
     while (TaskPtr task = parked_.take_due(now_ms_, last_call, place))
@@ -173,14 +193,17 @@ size_t Core::rows_wanted(bool idle) const {
 }
 
 void Core::prepare_effects(SealedBatch& sealed) {
-  if (!state_.has_effects()) return;
-  std::vector<EffectNote> notes = state_.take_effects();
-  if (config_.effects) sealed.effects = config_.effects->prepare(state_, std::move(notes), now_ms_);
+  if (state_.has_effects())
+    for (const EffectNote& note : state_.take_effects()) asked_.push_back(note);
+  if (!config_.effects) asked_.clear();
+  if (asked_.empty()) return;
+  Meter meter(config_.state.scripts.frame_allowance);
+  sealed.effects = config_.effects->prepare(state_, asked_, now_ms_, meter);
 }
 
 void Core::add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence) {
   std::vector<Row> collected;
-  state_.collect_rows(rows, collected);
+  state_.collect_rows(rows, collected, config_.row_bytes_per_batch_max);
   for (Row& row : collected)
     sealed.batch.writes.push_back(
         {static_cast<uint8_t>(row.space), std::move(row.key), std::move(row.value)});

@@ -6,6 +6,12 @@
 // commit the memory is ahead of the disk, so the core must be thrown away and opened again (I1,
 // D5). At most one batch may be sealed and not yet committed. Deciding goes on meanwhile.
 //
+// No input waits long for others' evaluations: each frame has its allowance (kernel/meter.h), what
+// timers cause shares one between two inputs, and runs that have yielded get their turns in tick(),
+// one allowance's worth of them at a time, whoever has waited longest first. What runs ask of the
+// outside is made ready with the batch that asks for it, as far as one allowance goes, the rest
+// with later ones.
+//
 // Thread: one at a time.
 #pragma once
 
@@ -35,6 +41,7 @@ struct CoreConfig {
   size_t rows_per_batch_max = 2'048;
   size_t batch_bytes_max =
       8u << 20;  // an open batch past this wants committing before more is decided
+  size_t row_bytes_per_batch_max = 16u << 20;  // past this no further entity's rows are added
   size_t parked_max = 20'000;
   EffectSink* effects = nullptr;  // null: nothing that runs ask of the outside is ever done
 };
@@ -64,11 +71,13 @@ class Core {
   int64_t next_tick_ms();
 
   bool wants_commit() const {
-    return !record_.empty() || !waiting_.empty() || state_.has_effects();
+    return !record_.empty() || !waiting_.empty() || state_.has_effects() || !asked_.empty();
   }
   bool batch_full() const {
     return record_.size() > config_.batch_bytes_max || record_.event_count() > kEventsPerBatchMax;
   }
+  // The next batch takes more of what runs ask of the outside.
+  bool has_asked() const { return !asked_.empty(); }
   bool has_dirty() const { return state_.dirty_count() > 0; }
   // Closes the open batch. `idle` also flushes rows that could wait.
   SealedBatch seal(bool idle);
@@ -97,7 +106,8 @@ class Core {
   template <class Work>
   void try_reading(Work&& work);
   void advance_clock();
-  void fire_due();
+  void fire_due(uint64_t& allowance);
+  void take_turns();
   void run(TaskPtr task, bool last_call, uint64_t place = 0);
   void wake_parked();
   void fill(SealedBatch& sealed, bool idle);
@@ -115,6 +125,7 @@ class Core {
   Retention retention_;
   journal::RecordWriter record_;
   std::vector<TaskPtr> waiting_;  // decided in the open batch
+  std::deque<EffectNote> asked_;  // of the outside, and not made ready for it yet
   std::deque<std::pair<uint64_t, size_t>>
       tail_;  // records that rows do not cover yet, with their sizes
   size_t tail_bytes_ = 0;

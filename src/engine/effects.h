@@ -2,14 +2,16 @@
 //
 // prepare() is called on the engine thread when a batch is sealed: it reads the state and makes
 // ready what is to be done. The result is released only once that batch is durable (I3), on the
-// committing thread: be quick. A batch that fails is never released; after a restart everything
-// that was asked and not answered is asked again.
+// committing thread: be quick. What the meter has no room for is left for a later batch. A batch
+// that fails is never released; after a restart everything that was asked and not answered is asked
+// again.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
-#include <vector>
 
+#include "kernel/meter.h"
 #include "kernel/state.h"
 
 namespace pawl {
@@ -23,9 +25,10 @@ class PreparedEffects {
 class EffectSink {
  public:
   virtual ~EffectSink() = default;
+  // Takes from the front of `notes`, one at least, until the meter is spent.
   virtual std::unique_ptr<PreparedEffects> prepare(const State& state,
-                                                   std::vector<EffectNote> notes,
-                                                   int64_t now_ms) = 0;
+                                                   std::deque<EffectNote>& notes, int64_t now_ms,
+                                                   Meter& meter) = 0;
 };
 
 }  // namespace pawl

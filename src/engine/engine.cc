@@ -180,6 +180,7 @@ bool Engine::wait_for_work() {
   if (!work_left && !ready()) {
     int64_t wait_ms = down_ ? retry_in_ms() : core_->next_tick_ms() - clock_.now_ms();
     wait_ms = std::clamp<int64_t>(wait_ms, 0, kLongestWaitMs);
+    if (!down_ && !committing_ && core_->has_asked()) wait_ms = 0;
     if (flush_wanted) wait_ms = std::min(wait_ms, kIdleBeforeFlushMs);
     engine_waits_ = true;
     bool woken = engine_wakes_.wait_for(lock, std::chrono::milliseconds(wait_ms), ready);

@@ -61,8 +61,8 @@ std::vector<IndexRow> rows_of(const Run& run) {
   if (run.script) {
     for (const std::string& path : run.script->live)
       rows.push_back({Space::Scope, "list of steps", run.id.bytes() + path});
-    if (!run.script->effects.empty()) rows.push_back({Space::Busy, "busy entry", run.id.bytes()});
   }
+  if (is_busy(run)) rows.push_back({Space::Busy, "busy entry", run.id.bytes()});
   if (run.kind == RunKind::Group || run.kind == RunKind::Batch) return rows;
   for (uint32_t i = 0; i < run.total; ++i) {
     std::string key = run.id.bytes();
@@ -144,6 +144,7 @@ Status check_runs(Store& store, VerifyReport& report) {
       }));
   for (auto [space, kind] : {std::pair{Space::RunChild, "plan"},
                              {Space::Scope, "list of steps"},
+                             {Space::Part, "text"},
                              {Space::Busy, "busy entry"}})
     PAWL_TRY_DO(each_row(store, space, [&, kind = kind](std::string_view key, std::string_view) {
       return check_belongs(store, kind, key, report);

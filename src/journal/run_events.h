@@ -14,7 +14,15 @@ namespace pawl {
 // --- runs: compositions of jobs. A run is one chain, group, batch, dag or map; a nested one is a
 // run of its own whose parent is the place that it fills.
 
-enum class RunKind : uint8_t { None = 0, Chain = 1, Group = 2, Batch = 3, Dag = 4, Map = 5, Script = 6 };
+enum class RunKind : uint8_t {
+  None = 0,
+  Chain = 1,
+  Group = 2,
+  Batch = 3,
+  Dag = 4,
+  Map = 5,
+  Script = 6
+};
 enum class RunState : uint8_t { None = 0, Running = 1, Completed = 2, Failed = 3, Cancelled = 4 };
 enum class ChildState : uint8_t {
   Waiting = 0,
@@ -163,6 +171,16 @@ struct RunRetried : RunStep {
   static void fields(Self& self, Visitor&& visit) {
     RunStep::fields(self, visit);
     visit(10, "restart", self.restart);
+  }
+};
+
+// It has more to evaluate than one frame may, and goes on in a later one; or it does so now.
+struct RunYielded {
+  RunId run;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
   }
 };
 

@@ -413,6 +413,40 @@ struct ScriptYielded {
   }
 };
 
+// Of something that is made of many evaluations (a run's outputs, what a decision is told), some
+// are done: the next frame goes on behind them.
+struct PartsMade {
+  RunId run;
+  std::string step;                 // "" = the run's outputs
+  std::vector<std::string> values;  // JSON; behind those that were made before
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "step", self.step);
+    visit(3, "values", self.values);
+  }
+};
+
+// These steps of a list may begin, whatever becomes of those that begin before them: the frame that
+// found it had no room left to begin them all.
+struct StepsReady {
+  RunId run;
+  std::string scope;
+  std::vector<uint32_t> positions;
+  bool guarded = false;    // their conditions hold, too
+  bool withdrawn = false;  // they wait for others again
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "run", self.run);
+    visit(2, "scope", self.scope);
+    visit(3, "positions", self.positions);
+    visit(4, "guarded", self.guarded);
+    visit(5, "withdrawn", self.withdrawn);
+  }
+};
+
 // Steps were added to a live run: from now on it follows this text.
 struct ScriptExtended {
   RunId run;

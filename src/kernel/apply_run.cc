@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernel/keys.h"
+#include "kernel/run_parts.h"
 #include "kernel/state.h"
 
 namespace pawl {
@@ -14,6 +15,12 @@ std::string child_row_key(const RunId& run, uint32_t index) {
 }
 
 uint32_t role_bit(CallbackRole role) { return 1u << static_cast<uint32_t>(role); }
+
+// As the list of runs in memory counts it.
+uint32_t weight_of(const Run& run) {
+  uint64_t bytes = run.script ? run.script->held_bytes : 0;
+  return static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
+}
 
 void set_child(Run& run, uint32_t index, ChildState to) {
   if (run.child(index) == ChildState::Started) --run.at_work;
@@ -29,7 +36,7 @@ Run* State::resident_run(const RunId& id) const {
   if (Run* run = runs_.find(id)) {
     if (run->dirty_since == 0 && run->in_flight == 0) {
       clean_runs_.remove(*run);
-      clean_runs_.push_newest(*run);
+      clean_runs_.push_newest(*run, weight_of(*run));
     }
     return run;
   }
@@ -39,9 +46,11 @@ Run* State::resident_run(const RunId& id) const {
   if (!decode_run(*row, *run)) unreadable_row("run", id.text());
   run->has_row = run->row_durable = true;
   run->due_on_disk_ms = run->due_ms();
+  run->busy_on_disk = is_busy(*run);
   Run& resident = runs_.insert(std::move(run));
-  clean_runs_.push_newest(resident);
   if (resident.script) load_script(resident);
+  clean_runs_.push_newest(resident, weight_of(resident));
+  line_up(resident);
   return &resident;
 }
 
@@ -104,6 +113,7 @@ RunId State::each_run(const RunId& from, bool newest_first, size_t scan_max,
                }
                Run run;  // looked at, not kept: a walk must not fill the memory
                if (!decode_run(value, run)) unreadable_row("run", id.text());
+               if (run.script) bring_texts(cold_, id, *run.script);
                run.has_row = run.row_durable = true;
                return offer(run);
              });
@@ -124,6 +134,25 @@ void State::set_deadline(Run& run, int64_t deadline_ms) {
   if (run.due_ms() != 0) timers_.erase({run.due_ms(), TimerKind::Run, run.id});
   run.deadline_ms = deadline_ms;
   if (run.due_ms() != 0) timers_.insert({run.due_ms(), TimerKind::Run, run.id});
+}
+
+// Its place among the runs that have yielded, if it has.
+void State::line_up(Run& run) const {
+  bool rests =
+      run.state != RunState::Running || run.forgotten || (run.script && run.script->paused);
+  int64_t since_ms = rests ? 0 : yielded_since(run);
+  if (since_ms == run.lined_up_ms) return;
+  if (run.lined_up_ms != 0) yielded_.erase({run.lined_up_ms, run.id});
+  if (since_ms != 0) yielded_.emplace(since_ms, run.id);
+  run.lined_up_ms = since_ms;
+}
+
+void State::apply(const RunYielded& event, Stamp stamp) {
+  Run* run = run_for(event.run, stamp);
+  if (run == nullptr) return;
+  // Asked for, or taken up again: not before the next millisecond, so never in the same frame.
+  run->yielded_ms = run->yielded_ms == 0 ? stamp.time_ms + 1 : 0;
+  line_up(*run);
 }
 
 // A job or nested run fills this place now.
@@ -204,6 +233,8 @@ void State::apply(const RunFinished& event, Stamp stamp) {
   run->state = event.state;
   run->finished_ms = stamp.time_ms;
   run->reason = event.reason;
+  run->yielded_ms = 0;
+  line_up(*run);
 }
 
 void State::apply(const RunRetried& event, Stamp stamp) {
@@ -233,9 +264,26 @@ void State::apply(const RunForgotten& event, Stamp stamp) {
   if (run == nullptr) return;
   set_deadline(*run, 0);
   run->forgotten = true;
+  line_up(*run);
 }
 
 // --- rows
+
+namespace {
+
+void collect_run_row(Run& run, std::vector<Row>& out) {
+  Row row{Space::Run, run.id.bytes(), std::nullopt};
+  if (run.script) {
+    TextsAside aside(run, run.script->parts, out);
+    aside.take(*run.script);
+    row.value = encode_run_row(run);
+  } else {
+    row.value = encode_run_row(run);
+  }
+  out.push_back(std::move(row));
+}
+
+}  // namespace
 
 void State::collect_run(Run& run, std::vector<Row>& out) {
   int64_t due_ms = run.due_ms();
@@ -246,12 +294,18 @@ void State::collect_run(Run& run, std::vector<Row>& out) {
     if (due_ms != 0) out.push_back({Space::Due, due_row_key({due_ms, TimerKind::Run, run.id}), ""});
     run.due_on_disk_ms = due_ms;
   }
+  if (bool busy = !run.forgotten && is_busy(run); busy != run.busy_on_disk) {
+    Row row{Space::Busy, run.id.bytes(), std::nullopt};
+    if (busy) row.value = "";
+    out.push_back(std::move(row));
+    run.busy_on_disk = busy;
+  }
   if (!run.forgotten) {
     if (!run.has_row)
       for (const auto& [index, plan] : run.held)
         out.push_back({Space::RunChild, child_row_key(run.id, index), plan});
-    out.push_back({Space::Run, run.id.bytes(), encode_run(run)});
     if (run.script) collect_scopes(run, out);
+    collect_run_row(run, out);
   } else if (run.has_row) {
     std::string prefix = run.id.bytes();
     for (const auto& [index, plan] : run.held)
@@ -276,8 +330,8 @@ void State::settle_run(Run& run) {
   }
   if (run.due_ms() != 0) timers_.settled({run.due_ms(), TimerKind::Run, run.id});
   // Nothing will move it soon: a hundred thousand runs that wait are to cost disk, not memory.
-  if (run.script && run.script->effects.empty()) return runs_.erase(run.id);
-  clean_runs_.push_newest(run);
+  if (run.script && !is_busy(run)) return runs_.erase(run.id);
+  clean_runs_.push_newest(run, weight_of(run));
 }
 
 }  // namespace pawl

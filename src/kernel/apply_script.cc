@@ -23,6 +23,30 @@ void count(ScriptRun& script, Mover mover, uint32_t by) {
   if (mover == Mover::Person) script.held += by;
 }
 
+// Keeps count of what the run holds while one thing of it changes.
+template <class Holder>
+class Held {
+ public:
+  Held(ScriptRun& script, const Holder& holder)
+      : script_(script), holder_(holder), before_(held_by(holder)) {}
+  ~Held() { script_.held_bytes += held_by(holder_) - before_; }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  ScriptRun& script_;
+  const Holder& holder_;
+  uint64_t before_;
+};
+
+void forget_made(ScriptRun& script, std::string_view step) {
+  std::erase_if(script.made, [&](const MadeParts& made) {
+    if (made.step != step) return false;
+    for (const std::string& value : made.values) script.held_bytes -= value.size();
+    return true;
+  });
+}
+
 RunState run_state_of(ScriptStatus status) {
   switch (status) {
     case ScriptStatus::Completed:
@@ -77,12 +101,15 @@ void State::drop_effect(ScriptRun& script, StepRecord& record) {
 }
 
 // The run's one timer follows the earliest of its steps. One that is paused has none, and one that
-// is over: a retry says what will be due before it brings the run back.
+// is over: a retry says what will be due before it brings the run back. One that has yielded sees
+// what is due when its turn comes.
 void State::update_due(Run& run) {
   ScriptRun& script = *run.script;
-  bool rests = script.paused || is_terminal(run.state) || script.dues.empty();
+  bool rests =
+      script.paused || is_terminal(run.state) || script.yielded_ms != 0 || script.dues.empty();
   int64_t due_ms = rests ? 0 : script.dues.begin()->first;
   if (run.deadline_ms != due_ms) set_deadline(run, due_ms);
+  line_up(run);
 }
 
 void State::apply(const ScriptCreated& event, Stamp stamp) {
@@ -110,6 +137,7 @@ void State::apply(const ScriptCreated& event, Stamp stamp) {
   script->agent_id = event.agent_id;
   script->priority = event.priority;
   script->created_sequence = stamp.sequence;
+  script->held_bytes = held_by(*script);
   fresh->script = std::move(script);
   changed(runs_.insert(std::move(fresh)), stamp);
 }
@@ -119,6 +147,7 @@ void State::apply(const ScriptMoved& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
+  uint64_t held_before = script.output.size() + held_by(script.error);
   script.status = event.to;
   // While it rolls back or runs its hooks, why it does so is not forgotten for being held up.
   if (script.phase == ScriptPhase::Steps || run_state_of(event.to) != RunState::Running)
@@ -139,6 +168,8 @@ void State::apply(const ScriptMoved& event, Stamp stamp) {
     script.live.clear();
     script.timeout_at_ms = 0;
     script.busy = script.held = 0;
+    script.yielded_ms = 0;
+    forget_made(script, "");
     script.phase = ScriptPhase::Over;
     set_deadline(*run, 0);
     run->finished_ms = stamp.time_ms;
@@ -154,6 +185,7 @@ void State::apply(const ScriptMoved& event, Stamp stamp) {
       script.dues.emplace(script.timeout_at_ms, kTimeoutDue);
     }
   }
+  script.held_bytes += script.output.size() + held_by(script.error) - held_before;
   run->state = state;
   update_due(*run);
   if (event.to != ScriptStatus::Active && !folding_) moved_runs_.push_back(run->id);
@@ -166,7 +198,10 @@ void State::apply(const ScriptPhased& event, Stamp stamp) {
   script.phase = event.phase;
   script.outcome = event.outcome;
   script.reason = event.reason;
-  script.error = event.error;
+  {
+    Held counted(script, script.error);
+    script.error = event.error;
+  }
   if (event.phase == ScriptPhase::Rollback) {
     for (const std::string& step : script.compensate)
       if (std::find(event.compensate.begin(), event.compensate.end(), step) ==
@@ -216,8 +251,11 @@ void State::apply(const ScopeOpened& event, Stamp stamp) {
   scope.unfinished = event.steps - event.dormant;
   scope.records.resize(event.steps);
   scope.dirty = true;
-  if (auto at = run->script->scopes.find(event.scope); at != run->script->scopes.end())
+  if (auto at = run->script->scopes.find(event.scope); at != run->script->scopes.end()) {
     scope.in_flight = at->second.in_flight;
+    scope.parts = at->second.parts;
+  }
+  run->script->held_bytes += held_by(scope);
   run->script->scopes.insert_or_assign(event.scope, std::move(scope));
   run->script->live.push_back(event.scope);
   if (event.owner.empty()) return;
@@ -251,6 +289,9 @@ void State::apply(const StepStarted& event, Stamp stamp) {
   StepRecord* record = step_for(event, stamp, run);
   if (record == nullptr) return;
   ScriptRun& script = *run->script;
+  Held counted(script, *record);
+  forget_made(script, event.step);
+  record->ready = 0;
   count(script, mover_of(*record), UINT32_MAX);
   drop_effect(script, *record);
   if (record->started_ms == 0) record->started_ms = stamp.time_ms;
@@ -279,6 +320,7 @@ void State::apply(const StepSuspended& event, Stamp stamp) {
   if (record == nullptr) return;
   ScriptRun& script = *run->script;
   count(script, mover_of(*record), UINT32_MAX);
+  forget_made(script, event.step);
   record->state = StepState::Suspended;
   record->decision = event.decision;
   record->signal = event.signal;
@@ -305,6 +347,8 @@ void State::apply(const StepRetrying& event, Stamp stamp) {
   ScriptRun& script = *run->script;
   count(script, mover_of(*record), UINT32_MAX);
   drop_effect(script, *record);
+  forget_made(script, event.step);
+  Held counted(script, *record);
   record->state = StepState::Retrying;
   record->error = event.error;
   set_due(*run, event.step, *record, event.due_ms, DueKind::Retry);
@@ -318,6 +362,9 @@ void State::apply(const StepEnded& event, Stamp stamp) {
   if (record == nullptr) return;
   ScriptRun& script = *run->script;
   bool was_over = is_over(record->state);
+  forget_made(script, event.step);
+  Held counted(script, *record);
+  record->ready = 0;
   count(script, mover_of(*record), UINT32_MAX);
   drop_effect(script, *record);
   record->state = event.state;
@@ -334,6 +381,7 @@ void State::apply(const StepEnded& event, Stamp stamp) {
   Scope* scope = resident_scope(*run, split_step(event.step).first);
   if (!was_over && !event.dormant) --scope->unfinished;
   if (event.state == StepState::Failed && !event.handled && !scope->failed) {
+    Held in_list(script, scope->error);
     scope->failed = true;
     scope->error = event.error;
   }
@@ -344,6 +392,7 @@ void State::apply(const StepNoted& event, Stamp stamp) {
   Run* run = nullptr;
   StepRecord* record = step_for(event, stamp, run);
   if (record == nullptr) return;
+  Held counted(*run->script, *record);
   if (!event.choice.empty()) record->choice = event.choice;
   if (!event.items.empty()) record->items = event.items;
   if (event.count != 0) record->count = event.count;
@@ -352,15 +401,20 @@ void State::apply(const StepNoted& event, Stamp stamp) {
 void State::apply(const VariableSet& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
-  for (Variable& variable : run->script->variables)
-    if (variable.key == event.key) return void(variable.value = event.value);
+  for (Variable& variable : run->script->variables) {
+    if (variable.key != event.key) continue;
+    Held counted(*run->script, variable);
+    return void(variable.value = event.value);
+  }
   run->script->variables.push_back({event.key, event.value});
+  run->script->held_bytes += held_by(run->script->variables.back());
 }
 
 void State::apply(const SignalReceived& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr || !event.kept) return;
   run->script->signals.push_back({event.type, event.step, event.payload, event.agent_id});
+  run->script->held_bytes += held_by(run->script->signals.back());
 }
 
 void State::apply(const SignalTaken& event, Stamp stamp) {
@@ -368,6 +422,7 @@ void State::apply(const SignalTaken& event, Stamp stamp) {
   if (run == nullptr) return;
   auto& signals = run->script->signals;
   PAWL_CHECK(event.place < signals.size());
+  run->script->held_bytes -= held_by(signals[event.place]);
   signals.erase(signals.begin() + event.place);
 }
 
@@ -376,7 +431,15 @@ void State::apply(const StepsReset& event, Stamp stamp) {
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
   for (const std::string& path : event.dropped) {
+    resident_scope(*run, path);
     Scope& scope = script.scopes[path];
+    script.held_bytes -= held_by(scope);
+    // Its row goes with the next flush; until then it is known by what that has to remove.
+    Scope left;
+    left.path = path;
+    left.in_flight = scope.in_flight;
+    left.parts = std::move(scope.parts);
+    scope = std::move(left);
     scope.gone = scope.dirty = true;
     std::erase(script.live, path);
     std::erase_if(script.compensated,
@@ -388,6 +451,8 @@ void State::apply(const StepsReset& event, Stamp stamp) {
     Scope* scope = resident_scope(*run, split_step(place.step).first);
     PAWL_CHECK(scope != nullptr && place.position < scope->records.size());
     StepRecord& record = scope->records[place.position];
+    forget_made(script, place.step);
+    Held counted(script, record);
     count(script, mover_of(record), UINT32_MAX);
     drop_effect(script, record);
     set_due(*run, place.step, record, place.due_ms,
@@ -411,6 +476,7 @@ void State::apply(const StepsReset& event, Stamp stamp) {
   for (const std::string& path : event.reopened) {
     Scope* scope = resident_scope(*run, path);
     PAWL_CHECK(scope != nullptr);
+    Held counted(script, scope->error);
     scope->closed = scope->failed = false;
     scope->error = {};
     scope->dirty = true;
@@ -420,6 +486,7 @@ void State::apply(const StepsReset& event, Stamp stamp) {
     ++outer->records[scope->owner_position].open;
   }
   if (!event.inputs.empty()) {
+    script.held_bytes += event.inputs.size() - script.inputs.size();
     script.inputs = event.inputs;
     script.parsed_inputs.reset();
   }
@@ -443,11 +510,34 @@ void State::apply(const ScriptYielded& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
-  if (script.yielded_ms != 0) script.dues.erase({script.yielded_ms, kYieldDue});
   // Asked for, or taken up again: not before the next millisecond, so never in the same frame.
   script.yielded_ms = script.yielded_ms == 0 ? stamp.time_ms + 1 : 0;
-  if (script.yielded_ms != 0) script.dues.emplace(script.yielded_ms, kYieldDue);
   update_due(*run);
+}
+
+void State::apply(const PartsMade& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  ScriptRun& script = *run->script;
+  auto made = std::find_if(script.made.begin(), script.made.end(),
+                           [&](const MadeParts& each) { return each.step == event.step; });
+  if (made == script.made.end()) made = script.made.insert(made, MadeParts{event.step, {}});
+  for (const std::string& value : event.values) {
+    made->values.push_back(value);
+    script.held_bytes += value.size();
+  }
+}
+
+void State::apply(const StepsReady& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  Scope* scope = resident_scope(*run, event.scope);
+  PAWL_CHECK(scope != nullptr);
+  scope->dirty = true;
+  for (uint32_t position : event.positions) {
+    PAWL_CHECK(position < scope->records.size());
+    scope->records[position].ready = event.withdrawn ? 0 : event.guarded ? 2 : 1;
+  }
 }
 
 }  // namespace pawl

@@ -33,7 +33,8 @@ enum class Space : uint8_t {
   Due = 11,      // time, kind, id → nothing: jobs and runs that a timer will move
   Unique = 12,   // unique key, id → nothing
   Dead = 13,     // id → nothing: the dead letter list
-  Busy = 14,  // run id → nothing: runs of definitions that have asked the outside for something
+  Busy = 14,     // run id → nothing: runs that asked the outside for something, or have yielded
+  Part = 15,     // run id, number → a large text of a definition's run
 };
 
 struct Row {

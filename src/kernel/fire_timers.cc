@@ -32,7 +32,7 @@ void timer_due(Frame& frame, const TimerKey& timer) {
 
 }  // namespace
 
-bool fire_timers(Frame& frame, size_t max) {
+bool fire_timers(Frame& frame, size_t max, bool leave_yielded) {
   const State& state = frame.state();
   for (size_t i = 0; i < max; ++i) {
     const TimerKey* timer = state.first_timer();
@@ -45,11 +45,16 @@ bool fire_timers(Frame& frame, size_t max) {
       waiting_cron_due(frame, *waiting);
     } else if (const std::string* gate = state.gate_to_look_at()) {
       admit_next(frame, std::string(*gate));
+    } else if (const RunId* yielded = leave_yielded || frame.meter().spent()
+                                          ? nullptr
+                                          : state.next_yielded(frame.now_ms())) {
+      run_due(frame, RunId(*yielded));
     } else {
       return false;
     }
   }
-  int64_t next = state.next_due_ms();
+  int64_t next =
+      leave_yielded || frame.meter().spent() ? state.next_timer_ms() : state.next_due_ms();
   return next != 0 && next <= frame.now_ms();
 }
 

@@ -7,7 +7,8 @@
 
 namespace pawl {
 
-// Moves up to max entities; true if more are due.
-bool fire_timers(Frame& frame, size_t max);
+// Moves up to max entities; true if more are due. Runs that have yielded come last, and only while
+// the frame has something left for them; with `leave_yielded` not at all.
+bool fire_timers(Frame& frame, size_t max, bool leave_yielded = false);
 
 }  // namespace pawl

@@ -40,7 +40,7 @@ void Flow::drain() {
 // --- creating
 
 bool Flow::expand_map(PlanNode& plan, const JobParent& parent, std::string& problem) {
-  auto jobs = unfold_map(state_, plan, parent);
+  auto jobs = unfold_map(state_, plan, parent, frame_.meter());
   if (!jobs.ok()) {
     problem = jobs.error().message;
     return false;
@@ -120,7 +120,7 @@ void Flow::begin(const RunId& id, const PlanNode& plan) {
 
 bool Flow::skipped_by_guard(const Run& in, uint32_t index, const PlanNode& node) {
   if (node.when.empty()) return false;
-  auto wanted = guard_holds(state_, in, index, node);
+  auto wanted = guard_holds(state_, in, index, node, frame_.meter());
   if (wanted.ok() && *wanted) return false;
   End end{
       in.id, index, wanted.ok() ? ChildState::Skipped : ChildState::Failed, {}, type_name(node)};
@@ -130,7 +130,33 @@ bool Flow::skipped_by_guard(const Run& in, uint32_t index, const PlanNode& node)
   return true;
 }
 
+// The frame has no room for what must be evaluated first: the run goes on when its turn comes.
+bool Flow::yields(const Run& in, const PlanNode& node) {
+  bool evaluates =
+      !node.when.empty() || (node.kind == NodeKind::Run && node.run_kind == RunKind::Map);
+  if (!evaluates || !frame_.meter().spent()) return false;
+  if (in.yielded_ms == 0) frame_.emit(RunYielded{in.id});
+  return true;
+}
+
+// Looks again at everything that could begin.
+void Flow::take_turn(const RunId& id) {
+  frame_.emit(RunYielded{id});
+  bool all_at_once = run(id).kind == RunKind::Group || run(id).kind == RunKind::Batch;
+  for (uint32_t i = 0; i < run(id).total && run(id).state == RunState::Running; ++i) {
+    ChildState child = run(id).child(i);
+    // One that a retry restarts counts as started before it is.
+    bool restarting = child == ChildState::Started && run(id).generation > 0 &&
+                      job_in(run(id), i) == nullptr && run_in(run(id), i) == nullptr;
+    PlanNode node;
+    if (!restarting && !(all_at_once && child == ChildState::Waiting)) continue;
+    if (state_.held_plan(run(id), i, node)) start_child(run(id), i, node);
+  }
+  if (!all_at_once && run(id).state == RunState::Running) go_on(id, 0);
+}
+
 void Flow::start_child(const Run& in, uint32_t index, const PlanNode& node) {
+  if (yields(in, node)) return;
   if (skipped_by_guard(in, index, node)) return;
   JobParent parent{in.id, index};
   if (node.kind == NodeKind::Run) {

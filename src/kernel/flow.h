@@ -45,10 +45,12 @@ class Flow {
 
   // Jobs at work may finish; everything that waits is cancelled.
   void stop(const RunId& id, const std::string& reason);
+  void take_turn(const RunId& id);
   void retry(const RunId& id);
 
  private:
   void take(const End& end);
+  bool yields(const Run& in, const PlanNode& node);
   void begin(const RunId& id, const PlanNode& plan);
   void advance(const RunId& id, uint32_t index, ChildState outcome);
   void advance_chain(const Run& run, uint32_t index, ChildState outcome);

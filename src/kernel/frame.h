@@ -3,12 +3,17 @@
 // There is no other way to change the state.
 //
 // A decision that fails must fail before its first emit: a frame is committed whole or not at all.
+//
+// A frame has an allowance for evaluations and for what it writes (meter()). Runs that have used it
+// up yield and go on in a later frame: so no input holds up others for long, or makes a record that
+// the store refuses.
 #pragma once
 
 #include <cstdint>
 
 #include "base/clock.h"
 #include "journal/record.h"
+#include "kernel/meter.h"
 #include "kernel/state.h"
 
 namespace pawl {
@@ -16,11 +21,15 @@ namespace pawl {
 class Frame {
  public:
   Frame(State& state, journal::RecordWriter& record, int64_t now_ms, uint64_t entropy)
+      : Frame(state, record, now_ms, entropy, state.script_defaults().frame_allowance) {}
+  Frame(State& state, journal::RecordWriter& record, int64_t now_ms, uint64_t entropy,
+        uint64_t allowance)
       : state_(state),
         record_(record),
         now_ms_(now_ms),
         entropy_(entropy),
-        first_(record.event_count()) {
+        first_(record.event_count()),
+        meter_(allowance) {
     record_.begin_frame(now_ms);
   }
   ~Frame() { record_.end_frame(); }
@@ -30,10 +39,14 @@ class Frame {
   const State& state() const { return state_; }
   int64_t now_ms() const { return now_ms_; }
   uint64_t emitted() const { return record_.event_count() - first_; }
+  Meter& meter() { return meter_; }
+  const Meter& meter() const { return meter_; }
 
   template <class Event>
   void emit(const Event& event) {
+    size_t before = record_.size();
     uint64_t sequence = record_.add(event);
+    meter_.charge_written(record_.size() - before);
     state_.apply(event, Stamp{sequence, now_ms_});
   }
 
@@ -52,6 +65,7 @@ class Frame {
   uint64_t entropy_;
   uint64_t draws_ = 0;
   uint64_t first_;
+  Meter meter_;
 };
 
 // The common part of an event about this job, as it stands before the event.

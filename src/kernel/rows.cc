@@ -72,15 +72,19 @@ void State::collect_entity(Resident& entity, std::vector<Row>& out) {
   }
 }
 
-void State::collect_rows(size_t max, std::vector<Row>& out) {
+void State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max) {
   std::vector<Resident*> set;
-  while (set.size() < max && !dirty_.empty()) {
+  size_t bytes = 0;
+  size_t counted = 0;
+  while (set.size() < max && bytes < bytes_max && !dirty_.empty()) {
     Resident& entity = *dirty_.oldest();
     dirty_.remove(entity);
     entity.dirty_since = 0;
     ++entity.in_flight;
     collect_entity(entity, out);
     set.push_back(&entity);
+    for (; counted < out.size(); ++counted)
+      bytes += out[counted].value ? out[counted].value->size() : 0;
   }
   in_flight_.push_back(std::move(set));
 }
@@ -156,7 +160,8 @@ void State::evict() {
     clean_jobs_.remove(*job);
     jobs_.erase(job->id);
   }
-  while (clean_runs_.size() > config_.resident_runs_max) {
+  while (clean_runs_.size() > config_.resident_runs_max ||
+         clean_runs_.weight() > config_.resident_run_bytes_max) {
     Run* run = static_cast<Run*>(clean_runs_.oldest());
     clean_runs_.remove(*run);
     runs_.erase(run->id);

@@ -34,6 +34,8 @@ struct RunRow {
   std::vector<ReasonEntry> reasons;
   std::vector<IdEntry> ids;
   std::string script;
+  uint64_t held_bytes = 0;
+  uint64_t next_part = 0;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -70,18 +72,32 @@ struct RunRow {
     visit(30, "ids", self.ids);
     visit(40, "script", self.script);
     visit(31, "salt", run.salt);
+    visit(32, "yielded_ms", run.yielded_ms);
+    visit(41, "held_bytes", self.held_bytes);
+    visit(42, "next_part", self.next_part);
   }
 };
 
 }  // namespace
 
-std::string encode_run(const Run& run) {
+namespace {
+
+std::string encode(const Run& run, bool as_row) {
   RunRow row{const_cast<Run*>(&run), {}, {}, {}};
+  if (as_row && run.script) {
+    row.held_bytes = run.script->held_bytes;
+    row.next_part = run.script->next_part;
+  }
   for (const auto& [index, id] : run.ids) row.ids.push_back({index, id});
   for (const auto& [index, reason] : run.reasons) row.reasons.push_back({index, reason});
   if (run.script) row.script = codec::encoded(*run.script);
   return codec::encoded(row);
 }
+
+}  // namespace
+
+std::string encode_run(const Run& run) { return encode(run, false); }
+std::string encode_run_row(const Run& run) { return encode(run, true); }
 
 bool decode_run(std::string_view bytes, Run& run) {
   RunRow row{&run, {}, {}, {}};
@@ -93,6 +109,8 @@ bool decode_run(std::string_view bytes, Run& run) {
   if (run.kind == RunKind::Script) {
     run.script = std::make_unique<ScriptRun>();
     if (!codec::decode(row.script, *run.script)) return false;
+    run.script->held_bytes = row.held_bytes;
+    run.script->next_part = std::max<uint64_t>(row.next_part, 1);
   }
   return run.children.size() == run.total;
 }

@@ -47,6 +47,7 @@ struct Run : Resident {
   int64_t finished_ms = 0;
   int64_t deadline_ms = 0;
   int64_t timeout_ms = 0;
+  int64_t yielded_ms = 0;        // it waits for its next turn since then; of a script, see there
   std::string children;          // ChildState, one byte each
   std::string reason;            // of its end
   std::string client_id;         // the text that a client chose as id, if it is no UUID
@@ -62,6 +63,8 @@ struct Run : Resident {
   bool has_row = false;
   bool row_durable = false;
   int64_t due_on_disk_ms = 0;
+  bool busy_on_disk = false;
+  int64_t lined_up_ms = 0;  // its place among those that have yielded
   // Of a dag, read off the plans when first needed: who waits for whom.
   std::vector<std::vector<uint32_t>> dependents;
   std::vector<std::vector<uint32_t>> depends_on;
@@ -72,7 +75,26 @@ struct Run : Resident {
   int64_t due_ms() const { return state == RunState::Running && !forgotten ? deadline_ms : 0; }
 };
 
+inline bool is_terminal(RunState state) {
+  return state != RunState::Running && state != RunState::None;
+}
+
+// Since when it waits for its next turn, if it has yielded.
+inline int64_t yielded_since(const Run& run) {
+  return run.script ? run.script->yielded_ms : run.yielded_ms;
+}
+// A restart must find it without a timer: it has asked the outside for something, or has yielded.
+inline bool is_busy(const Run& run) {
+  if (!run.script) return run.yielded_ms != 0;
+  // From before there was a line, such a run has a timer instead.
+  bool in_line = run.script->yielded_ms != 0 && run.deadline_ms == 0 && !is_terminal(run.state);
+  return in_line || !run.script->effects.empty();
+}
+
+// What the run is. Its row also says what it holds, and leaves out what has rows of its own
+// (run_parts.h).
 std::string encode_run(const Run& run);
+std::string encode_run_row(const Run& run);
 bool decode_run(std::string_view bytes, Run& run);
 
 // Counts one more child, in a Run or in the RunStep of an event.
@@ -98,9 +120,6 @@ void count_child(Counts& counts, ChildState outcome) {
 std::string_view kind_name(RunKind kind);
 std::string_view state_name(RunState state);
 std::string_view role_name(CallbackRole role);
-inline bool is_terminal(RunState state) {
-  return state != RunState::Running && state != RunState::None;
-}
 
 // Callbacks stand behind the children: one place per role and generation.
 constexpr uint32_t kCallbackBase = 0x80000000u;

@@ -123,16 +123,43 @@ void Flow::go_on(const RunId& id, uint32_t wanted_callbacks) {
 
 // --- commands
 
+namespace {
+
+constexpr size_t kCreatedBytesMax = 128u << 20;  // in the journal
+
+// Each run within a run is written with the one around it and again when it is created itself. What
+// maps unfold is not in it: they yield (Flow::yields).
+size_t written_by(const PlanNode& plan) {
+  size_t bytes = plan.meta.size();
+  for (const std::string& child : plan.children) {
+    bytes += child.size();
+    PlanNode node;
+    if (bytes > kCreatedBytesMax || !codec::decode(child, node)) return bytes;
+    bytes += node.kind == NodeKind::Run ? written_by(node) : node.job.size();
+  }
+  for (const std::string& callback : plan.callbacks) bytes += 2 * callback.size();
+  return bytes;
+}
+
+Status check_size(const PlanNode& plan) {
+  if (written_by(plan) <= kCreatedBytesMax) return ok_status();
+  return Error{ErrorCode::TooLarge, "the workflow, with what is nested in it, takes more than " +
+                                        std::to_string(kCreatedBytesMax) + " bytes"};
+}
+
+}  // namespace
+
 Result<RunId> create_run(Frame& frame, const PlanNode& given, const std::string& tenant) {
   if (!given.id.is_nil() && frame.state().find_run(given.id) != nullptr)
     return Error{ErrorCode::Duplicate,
                  "a workflow with the id " + given.id.text() + " exists already"};
+  PAWL_TRY_DO(check_size(given));
   Flow flow(frame);
   PlanNode plan = given;
   std::string problem;
   if (plan.run_kind == RunKind::Map && !flow.expand_map(plan, {}, problem))
     return Error{ErrorCode::InvalidContent, problem};
-  PAWL_TRY_DO(admit_run(frame.state(), plan));
+  PAWL_TRY_DO(admit_run(frame.state(), plan, frame.meter()));
   RunId id = flow.create(plan, {}, tenant);
   flow.drain();
   return id;
@@ -140,7 +167,8 @@ Result<RunId> create_run(Frame& frame, const PlanNode& given, const std::string&
 
 Status create_child_run(Frame& frame, const PlanNode& given, const JobParent& parent,
                         const std::string& tenant) {
-  PAWL_TRY_DO(admit_run(frame.state(), given));
+  PAWL_TRY_DO(check_size(given));
+  PAWL_TRY_DO(admit_run(frame.state(), given, frame.meter()));
   Flow flow(frame);
   PlanNode plan = given;
   plan.id = {};
@@ -195,6 +223,10 @@ void run_due(Frame& frame, const RunId& id) {
   if (run->script) return script_due(frame, id);
   bool cancels = run->on_timeout == RunTimeout::Cancel;
   Flow flow(frame);
+  if (run->deadline_ms == 0 || run->deadline_ms > frame.now_ms()) {
+    flow.take_turn(id);
+    return flow.drain();
+  }
   flow.finish(id, cancels ? RunState::Cancelled : RunState::Failed,
               "it ran longer than its timeout_ms");
   flow.stop(id, "its workflow timed out");

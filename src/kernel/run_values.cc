@@ -12,6 +12,9 @@
 namespace pawl {
 namespace {
 
+constexpr uint64_t kStepsPerItem = 100;     // of a map's items, beside a budget for all of them
+constexpr size_t kMapBytesMax = 64u << 20;  // of their arguments together
+
 expr::ProgramCache& programs() {
   static expr::ProgramCache cache;  // of compiled texts: what it holds changes no result
   return cache;
@@ -58,7 +61,9 @@ struct ResultsScope {
   // An expression that names neither is spared the reading: a chain may hold thousands of guards.
   // Results that JSON can say and an expression cannot hold (1e999, or nested deeper than 64 levels
   // together with the groups around them) are an error of whoever asks for them.
-  Status load(const State& state, std::string_view source, const JobParent& parent) {
+  Status load(const State& state, std::string_view source, const JobParent& parent, Meter& meter) {
+    size_t most = state.script_defaults().output_bytes_max;
+    size_t bytes = 0;
     ParentResults parents;
     if (source.find("results") != source.npos || source.find("steps") != source.npos)
       parents = parent_results(state, parent);
@@ -66,7 +71,12 @@ struct ResultsScope {
     Value::Object by_name;
     for (uint32_t child : parents.children) {
       std::string text;
-      append_child_result(text, state, *parents.run, child);
+      bool fits = append_child_result(text, state, *parents.run, child, most - bytes);
+      bytes += text.size();
+      if (!fits || bytes > most)
+        return Error{ErrorCode::TooLarge, "the results it may name are together larger than " +
+                                              std::to_string(most) + " bytes"};
+      meter.charge_parsed(text.size());
       PAWL_TRY(Value value, Value::parse(text));
       by_name.set(step_name(state, *parents.run, child), value);
       list.push_back(std::move(value));
@@ -78,22 +88,28 @@ struct ResultsScope {
   }
 };
 
-Result<Value> map_items(const State& state, const PlanNode& plan, const JobParent& parent) {
+Result<Value> map_items(const State& state, const PlanNode& plan, const JobParent& parent,
+                        Meter& meter) {
   if (!plan.over.empty() && plan.over[0] == '[') {
     auto literal = Value::parse(plan.over);
     if (literal.ok()) return literal;
   }
   ResultsScope scope;
-  PAWL_TRY_DO(scope.load(state, plan.over, parent));
+  PAWL_TRY_DO(scope.load(state, plan.over, parent, meter));
   PAWL_TRY(auto program, programs().get(expr::unwrap_template(plan.over)));
   expr::Budget budget;
-  PAWL_TRY(expr::Val value, program->evaluate(scope.variables, budget));
-  return expr::to_json(value, budget);
+  Result<Value> items = [&]() -> Result<Value> {
+    PAWL_TRY(expr::Val value, program->evaluate(scope.variables, budget));
+    return expr::to_json(value, budget);
+  }();
+  meter.charge(budget);
+  return items;
 }
 
 // Puts the item where the template asks for it (${{ item }}, ${{ index }}); as the last argument if
 // it asks nowhere.
-Result<std::string> args_for_item(std::string_view args, const Value& item, size_t index) {
+Result<std::string> args_for_item(std::string_view args, const Value& item, size_t index,
+                                  expr::Budget& budget) {
   PAWL_TRY(Value tree, Value::parse(args));
   if (!tree.is_array()) return Error{ErrorCode::InvalidContent, "args must be a list"};
   if (!expr::has_template(args)) {
@@ -103,14 +119,13 @@ Result<std::string> args_for_item(std::string_view args, const Value& item, size
   Value place(static_cast<int64_t>(index));
   expr::Variables variables;
   variables.json("item", item).json("index", place);
-  expr::Budget budget;
   PAWL_TRY(expr::Interpolated filled, expr::interpolate(tree, variables, programs(), budget));
   return filled.value.json();
 }
 
 // How many jobs a run starts with, by queue, if no condition holds any back.
-void count_starting(const State& state, const PlanNode& plan,
-                    std::map<std::string, uint64_t>& jobs) {
+void count_starting(const State& state, const PlanNode& plan, std::map<std::string, uint64_t>& jobs,
+                    Meter& meter) {
   bool bounded = plan.run_kind == RunKind::Map && plan.concurrency != 0;
   size_t most = plan.run_kind == RunKind::Chain ? 1
                 : bounded                       ? plan.concurrency
@@ -121,11 +136,11 @@ void count_starting(const State& state, const PlanNode& plan,
     if (!node.depends_on.empty()) continue;
     if (node.kind == NodeKind::Run) {
       if (node.run_kind == RunKind::Map) {
-        auto items = unfold_map(state, node, {});
+        auto items = unfold_map(state, node, {}, meter);
         if (!items.ok()) continue;  // it will not start
         node.children = std::move(items).value();
       }
-      count_starting(state, node, jobs);
+      count_starting(state, node, jobs, meter);
     } else {
       NewJob job;
       PAWL_CHECK(codec::decode(node.job, job));
@@ -141,37 +156,49 @@ Uuid child_of(const State&, const Run& run, uint32_t index) {
   return at != run.ids.end() ? at->second : child_id(run, index);
 }
 
-void append_child_result(std::string& out, const State& state, const Run& run, uint32_t index) {
+bool append_child_result(std::string& out, const State& state, const Run& run, uint32_t index,
+                         size_t bytes_max) {
   ChildState child = run.child(index);
-  if (child == ChildState::Waiting || child == ChildState::Started || child == ChildState::Skipped)
-    return void(out.append("null"));
+  if (child == ChildState::Waiting || child == ChildState::Started ||
+      child == ChildState::Skipped) {
+    out.append("null");
+    return true;
+  }
   Uuid id = child_of(state, run, index);
   if (const Job* job = state.find_job(JobId(id))) {
-    if (child != ChildState::Completed) return append_job_failure(out, *job);
-    out.append(job->result.empty() ? "null" : job->result);
+    if (child != ChildState::Completed) {
+      append_job_failure(out, *job);
+    } else if (job->result.size() > bytes_max || out.size() > bytes_max - job->result.size()) {
+      return false;
+    } else {
+      out.append(job->result.empty() ? "null" : job->result);
+    }
   } else if (const Run* nested = state.find_run(RunId(id))) {
-    append_run_result(out, state, *nested);
+    return append_run_result(out, state, *nested, bytes_max);
   } else {
     append_reason(out, run, index);
   }
+  return out.size() <= bytes_max;
 }
 
-void append_run_result(std::string& out, const State& state, const Run& run) {
+bool append_run_result(std::string& out, const State& state, const Run& run, size_t bytes_max) {
   if (run.kind == RunKind::Chain) {
     uint32_t last = run.total;
     while (last > 0 && (run.child(last - 1) == ChildState::Waiting ||
                         run.child(last - 1) == ChildState::Skipped))
       --last;
-    if (last == 0) return void(out.append("null"));
-    return append_child_result(out, state, run, last - 1);
+    if (last > 0) return append_child_result(out, state, run, last - 1, bytes_max);
+    out.append("null");
+    return true;
   }
   json::Writer w(out);
   w.begin_object();
   for (uint32_t i = 0; i < run.total; ++i) {
     w.key(step_name(state, run, i));
-    append_child_result(out, state, run, i);
+    if (!append_child_result(out, state, run, i, bytes_max)) return false;
   }
   w.end_object();
+  return out.size() <= bytes_max;
 }
 
 ParentResults parent_results(const State& state, const JobParent& parent) {
@@ -204,11 +231,20 @@ ParentResults parent_results(const State& state, const JobParent& parent) {
 void render_parent_results(json::Writer& w, const State& state, const Job& job) {
   ParentResults parents = parent_results(state, job.parent);
   std::vector<std::string> texts;
-  for (uint32_t child : parents.children)
-    append_child_result(texts.emplace_back(), state, *parents.run, child);
+  size_t left = state.script_defaults().output_bytes_max;
+  size_t omitted = 0;
+  for (uint32_t child : parents.children) {
+    std::string& text = texts.emplace_back();
+    if (!append_child_result(text, state, *parents.run, child, left)) {
+      text = "null";
+      ++omitted;
+    }
+    left -= std::min(left, text.size());
+  }
   w.key("workflow_id").uuid(job.parent.run).key("parent_results").begin_array();
   for (const std::string& text : texts) w.raw(text);
   w.end_array();
+  if (omitted > 0) w.field_int("parent_results_omitted", static_cast<int64_t>(omitted));
   if (!parents.children.empty() && parents.run->kind == RunKind::Chain && parents.children[0] > 0)
     w.field_int("parent_results_offset", parents.children[0]);
   w.key("workflow").begin_object().key("id").uuid(job.parent.run);
@@ -223,17 +259,20 @@ void render_parent_results(json::Writer& w, const State& state, const Job& job) 
   w.end_object().end_object();
 }
 
-Result<bool> guard_holds(const State& state, const Run& run, uint32_t index, const PlanNode& node) {
+Result<bool> guard_holds(const State& state, const Run& run, uint32_t index, const PlanNode& node,
+                         Meter& meter) {
   ResultsScope scope;
-  PAWL_TRY_DO(scope.load(state, node.when, {run.id, index}));
+  PAWL_TRY_DO(scope.load(state, node.when, {run.id, index}, meter));
   PAWL_TRY(auto program, programs().get(expr::unwrap_template(node.when)));
   expr::Budget budget;
-  return program->test(scope.variables, budget);
+  Result<bool> holds = program->test(scope.variables, budget);
+  meter.charge(budget);
+  return holds;
 }
 
 Result<std::vector<std::string>> unfold_map(const State& state, const PlanNode& plan,
-                                            const JobParent& parent) {
-  PAWL_TRY(Value items, map_items(state, plan, parent));
+                                            const JobParent& parent, Meter& meter) {
+  PAWL_TRY(Value items, map_items(state, plan, parent, meter));
   if (!items.is_array()) return Error{ErrorCode::InvalidContent, "over must give a list"};
   if (items.as_array().size() > kRunChildrenMax)
     return Error{ErrorCode::TooLarge,
@@ -246,12 +285,26 @@ Result<std::vector<std::string>> unfold_map(const State& state, const PlanNode& 
   PAWL_CHECK(codec::decode(job.spec, spec));
   std::string args = spec.args;
   std::vector<std::string> children;
+  // One budget for all of them: with each its own, a list of many would have no bound.
+  expr::BudgetLimits limits;
+  limits.steps_max += kStepsPerItem * items.as_array().size();
+  limits.bytes_max = kMapBytesMax;
+  expr::Budget budget(limits);
+  size_t bytes = 0;
   for (size_t i = 0; i < items.as_array().size(); ++i) {
-    PAWL_TRY(spec.args, args_for_item(args, items.as_array()[i], i));
+    auto filled = args_for_item(args, items.as_array()[i], i, budget);
+    if (!filled.ok()) meter.charge(budget);
+    PAWL_TRY(spec.args, std::move(filled));
+    bytes += spec.args.size();
+    if (bytes > kMapBytesMax) meter.charge(budget);
+    if (bytes > kMapBytesMax)
+      return Error{ErrorCode::TooLarge, "the items' arguments are together larger than " +
+                                            std::to_string(kMapBytesMax) + " bytes"};
     job.spec = codec::encoded(spec);
     body.job = codec::encoded(job);
     children.push_back(codec::encoded(body));
   }
+  meter.charge(budget);
   return children;
 }
 
@@ -279,9 +332,9 @@ DagEdges dag_edges(const State& state, const Run& run) {
   return {run.depends_on, run.dependents, run.open_dependencies};
 }
 
-Status admit_run(const State& state, const PlanNode& plan) {
+Status admit_run(const State& state, const PlanNode& plan, Meter& meter) {
   std::map<std::string, uint64_t> starting;
-  count_starting(state, plan, starting);
+  count_starting(state, plan, starting, meter);
   for (const auto& [name, jobs] : starting) {
     const Queue* queue = state.find_queue(name);
     if (queue == nullptr && !state.has_room_for_queue())
@@ -324,7 +377,17 @@ StepOutcome outcome_of(const State& state, const Uuid& child) {
   }
   outcome.ok = run->state == RunState::Completed;
   std::string results;
-  append_run_result(results, state, *run);
+  size_t most = state.script_defaults().output_bytes_max;
+  bool fits = append_run_result(results, state, *run, most);
+  if (!fits && outcome.ok) {
+    outcome.ok = outcome.retryable = false;
+    outcome.error = {"NON_RETRYABLE",
+                     "its results are together larger than " + std::to_string(most) +
+                         " bytes, the limit of an output",
+                     "", ""};
+    return outcome;
+  }
+  if (!fits) results = "null";
   std::string text;
   json::Writer w(text);
   w.begin_object().key("workflow_id").uuid(run->id).field("state", state_name(run->state));

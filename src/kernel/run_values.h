@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json_writer.h"
+#include "kernel/meter.h"
 #include "kernel/state.h"
 
 namespace pawl {
@@ -16,8 +17,11 @@ Uuid child_of(const State& state, const Run& run, uint32_t index);
 // A child's result as JSON text: a job's result or null; for a failed one {"error":{…}}; a nested
 // chain's last result; a nested group's, batch's or map's results as an object keyed by index; a
 // dag's keyed by step name.
-void append_child_result(std::string& out, const State& state, const Run& run, uint32_t index);
-void append_run_result(std::string& out, const State& state, const Run& run);
+bool append_child_result(std::string& out, const State& state, const Run& run, uint32_t index,
+                         size_t bytes_max = SIZE_MAX);
+// False, with less in `out`, if there would be more than bytes_max in it.
+bool append_run_result(std::string& out, const State& state, const Run& run,
+                       size_t bytes_max = SIZE_MAX);
 
 // The results a job of a run may build on, by the place they have in their run.
 struct ParentResults {
@@ -31,10 +35,11 @@ constexpr uint32_t kParentResultsMax =
     1000;  // of a longer chain the latest; `parent_results_offset` tells where they begin
 void render_parent_results(json::Writer& w, const State& state, const Job& job);
 
-Result<bool> guard_holds(const State& state, const Run& run, uint32_t index, const PlanNode& node);
+Result<bool> guard_holds(const State& state, const Run& run, uint32_t index, const PlanNode& node,
+                         Meter& meter);
 // One encoded PlanNode per item of plan.over.
 Result<std::vector<std::string>> unfold_map(const State& state, const PlanNode& plan,
-                                            const JobParent& parent);
+                                            const JobParent& parent, Meter& meter);
 
 // Who waits for whom in a dag; kept with the run while it is in memory.
 struct DagEdges {
@@ -45,7 +50,7 @@ struct DagEdges {
 DagEdges dag_edges(const State& state, const Run& run);
 
 // Whether the queues have room for the jobs that start at once, all of them together.
-Status admit_run(const State& state, const PlanNode& plan);
+Status admit_run(const State& state, const PlanNode& plan, Meter& meter);
 
 // How a job or run that fills a step of a definition ended, for the step.
 struct StepOutcome;

@@ -76,6 +76,7 @@ void ScriptFlow::begin_subworkflow(const At& at, uint32_t effect) {
   auto filled = fill_template(scope_for(at, tree.json()), tree, plan().text_mode);
   if (!filled.ok())
     return fail(at, step_error("INTERPOLATION_ERROR", filled.error().message), false);
+  if (!json_fits(filled->value, output_max())) return fail_too_large(at, "what its run is given");
   command.definition = text_of(filled->value.find("definition"));
   command.version = text_of(filled->value.find("version"));
   if (const Value* inputs = filled->value.find("inputs"); inputs && inputs->is_object())
@@ -141,6 +142,7 @@ void ScriptFlow::run_engine_action(const At& at, uint32_t attempt) {
   if (!filled->value.is_object())
     return fail(at, step_error("VALIDATION_ERROR", "params must be an object"), false);
   const Value& params = filled->value;
+  if (!json_fits(params, output_max())) return fail_too_large(at, "what it is given");
   if (child) {
     StartScript command;
     command.id = RunId(child_id(run(), event.effect));
@@ -195,6 +197,14 @@ StepOutcome ScriptFlow::change_context(const Value& params) {
   if (what == "read" || what.empty()) {
     Value::Object output;
     output.set("workflow_id", id_.text());
+    uint64_t bytes = 0;
+    for (const Variable& variable : script().variables) bytes += held_by(variable) + 4;
+    if (bytes > output_max())
+      return failed_outcome("NON_RETRYABLE",
+                            "the run's variables are together larger than " +
+                                std::to_string(output_max()) + " bytes, the limit of an output",
+                            false);
+    frame_.meter().charge_parsed(bytes);
     Value::Object variables;
     for (const Variable& variable : script().variables) {
       auto value = Value::parse(variable.value);
@@ -212,6 +222,9 @@ StepOutcome ScriptFlow::change_context(const Value& params) {
     return failed_outcome("VALIDATION_ERROR",
                           "a run holds " + std::to_string(kVariablesMax) + " variables at most",
                           false);
+  std::string whole = params.json();
+  if (!has_room_for(whole.size()))
+    return failed_outcome("RUN_TOO_LARGE", room_told(whole.size()), false);
   if (data != nullptr && data->is_object())
     for (const Value::Member& member : data->as_object())
       frame_.emit(VariableSet{id_, member.key, member.value.json()});

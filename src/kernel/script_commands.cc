@@ -119,7 +119,12 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
   const plan::Script* plan = state.compiled_plan(canonical);
   if (plan == nullptr) return Error{ErrorCode::InvalidContent, "the definition cannot be compiled"};
   if (schema.empty() && plan->input_schema.is_object()) schema = plan->input_schema.json();
+  frame.meter().charge_parsed(command.inputs.size());
   PAWL_TRY(event.inputs, full_inputs(*plan, schema, command.inputs));
+  if (event.inputs.size() > state.script_defaults().run_bytes_max)
+    return Error{ErrorCode::TooLarge,
+                 "inputs of " + std::to_string(event.inputs.size()) + " bytes; a run holds " +
+                     std::to_string(state.script_defaults().run_bytes_max) + " at most"};
   event.agent_id = command.agent_id;
   event.client_id = command.client_id;
   event.parent = command.parent;
@@ -156,7 +161,11 @@ void ScriptFlow::effect_done(uint32_t effect, const StepOutcome& outcome) {
   const std::string* path = script().step_of_effect(effect);
   At at;
   if (path == nullptr || !find(*path, at) || record(at).effect != effect) return;
-  if (outcome.ok) {
+  // A job's result has its own bound (limits.result_bytes).
+  bool bounded = at.step->type == plan::StepType::Action;
+  if (outcome.ok && bounded && outcome.output.size() > output_max()) {
+    fail_too_large(at, "its output");
+  } else if (outcome.ok) {
     complete(at, outcome.output.empty() ? "null" : outcome.output);
   } else {
     fail(at, outcome.error, outcome.retryable);

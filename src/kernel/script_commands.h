@@ -101,7 +101,8 @@ struct EffectRequest {
 };
 // The error is a failed outcome (INTERPOLATION_ERROR) to be reported like any other.
 Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
-                                     const SecretSource& secrets, int64_t now_ms);
+                                     const SecretSource& secrets, int64_t now_ms,
+                                     Meter* meter = nullptr);
 
 // A question that waits for an answer, or has one.
 struct StoredDecision {

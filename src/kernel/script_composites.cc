@@ -50,10 +50,11 @@ void ScriptFlow::around(const At& at) {
       return around_loop(at);
     case plan::StepType::Parallel:
       return around_parallel(at);
+    case plan::StepType::Decision:  // it was not yet put together
+      return begin_decision(at);
     case plan::StepType::Action:
     case plan::StepType::Test:
     case plan::StepType::Wait:
-    case plan::StepType::Decision:
     case plan::StepType::Job:
     case plan::StepType::Composition:
     case plan::StepType::Subworkflow:
@@ -71,6 +72,7 @@ void ScriptFlow::begin_condition(const At& at) {
                 step_error("EXPRESSION_ERROR",
                            "its expression cannot be evaluated: " + value.error().message),
                 true);
+  if (!json_fits(*value, output_max())) return fail_too_large(at, "what its expression gives");
   std::string key = branch_key(*value);
   uint32_t list = plan::kNoList;
   for (const plan::Branch& branch : step.branches)
@@ -128,10 +130,7 @@ void ScriptFlow::around_branch(const At& at) {
   if (inner->failed) return fail(at, inner->error, true);
   std::string last = last_output(*inner);
   if (!condition) return complete(at, last);
-  Value::Object output;
-  output.set("branch", key);
-  output.set("output", stored_value(last));
-  complete(at, Value(std::move(output)).json());
+  complete(at, "{\"branch\":" + Value(key).json() + ",\"output\":" + last + "}");
 }
 
 // --- loops
@@ -155,7 +154,9 @@ Result<Value> ScriptFlow::loop_items(const At& at) const {
   } else {
     PAWL_TRY(auto program, expr::JqProgram::compile(text));
     expr::Budget budget;
-    PAWL_TRY(std::vector<Value> found, program->run(names.all(), budget));
+    auto given = program->run(names.all(), budget);
+    PAWL_TRY_DO(names.charge(budget));
+    PAWL_TRY(std::vector<Value> found, std::move(given));
     items = found.size() == 1 && found[0].is_array() ? std::move(found[0])
                                                      : Value(Value::Array(std::move(found)));
   }
@@ -188,12 +189,14 @@ void ScriptFlow::begin_loop(const At& at) {
       items->as_array().resize(bound);
       data.set("items_left_out", static_cast<int64_t>(size - bound));
     }
+    if (!json_fits(*items, output_max())) return fail_too_large(at, "its list");
     noted.items = items->json();
     // What is stored must be readable again: an expression can nest deeper than JSON is read.
     if (auto again = Value::parse(noted.items); !again.ok())
       return fail(
           at, step_error("EXPRESSION_ERROR", "its list cannot be kept: " + again.error().message),
           false);
+    if (!has_room_for(noted.items.size())) return fail_no_room(at, noted.items.size());
     noted.count = static_cast<uint32_t>(items->as_array().size());
     data.set("items", static_cast<int64_t>(noted.count));
   }
@@ -229,10 +232,16 @@ bool ScriptFlow::open_iteration(const At& at) {
   std::string item = "null";
   if (at.step->loop_mode == plan::LoopMode::ForEach) {
     const StepRecord& now = record(at);
-    if (!now.parsed_items)
+    if (!now.parsed_items) {
+      frame_.meter().charge_parsed(now.items.size());
       now.parsed_items = std::make_shared<const Value>(stored_value(now.items));
+    }
     if (now.parsed_items->is_array() && next < now.parsed_items->as_array().size())
       item = now.parsed_items->as_array()[next].json();
+    if (!has_room_for(item.size())) {
+      fail_no_room(at, item.size());
+      return false;
+    }
   }
   open_scope(&at, join_path(at.path, plan::iteration_name(next)), at.step->body, true, next, item);
   return true;
@@ -246,24 +255,70 @@ void ScriptFlow::around_loop(const At& at) {
   bool failed = false;
   bool each = at.step->loop_mode == plan::LoopMode::ForEach;
   uint32_t at_once = !each ? 1 : at.step->concurrency == 0 ? UINT32_MAX : at.step->concurrency;
-  while (record(at).open < at_once && !script().paused && loop_goes_on(at, failed))
-    open_iteration(at);
+  while (record(at).open < at_once && !script().paused) {
+    if (full()) return void(cut_short_ = true);
+    if (!loop_goes_on(at, failed)) break;
+    if (!open_iteration(at)) return;
+  }
   if (failed || record(at).open > 0 || script().paused) return;
   if (each && record(at).next < record(at).count) return;
   finish_loop(at);
 }
 
-void ScriptFlow::finish_loop(const At& at) {
-  uint32_t count = record(at).next;
-  std::vector<std::string> last(count, "null");
-  state_.each_scope(run(), at.path + ".iter_", [&](const Scope& inner) {
-    if (inner.owner == at.path && inner.index < count) last[inner.index] = last_output(inner);
-    return true;
+// Read for once and not kept: a loop may have had a hundred thousand of them.
+std::string ScriptFlow::iteration_output(const At& at, uint32_t index) const {
+  std::string path = join_path(at.path, plan::iteration_name(index));
+  std::string output = "null";
+  state_.each_scope(run(), path, [&](const Scope& inner) {
+    if (inner.path == path) output = last_output(inner);
+    return false;
   });
+  return output;
+}
+
+// All of them in one walk, if nothing stands within them.
+std::vector<std::string> ScriptFlow::few_outputs(const At& at, uint32_t count) const {
+  constexpr uint32_t kFew = 2'000;
+  const plan::List& body = plan().lists[at.step->body];
+  bool flat = std::all_of(body.steps.begin(), body.steps.end(), [&](uint32_t place) {
+    const plan::Step& step = plan().steps[place];
+    return step.branches.empty() && step.body == plan::kNoList && step.compensate == plan::kNoList;
+  });
+  if (!flat || count > kFew) return {};
+  std::vector<std::string> outputs(count, "null");
+  size_t bytes = 0;
+  state_.each_scope(run(), at.path + ".iter_", [&](const Scope& inner) {
+    if (inner.owner != at.path || inner.index >= count) return true;
+    outputs[inner.index] = last_output(inner);
+    bytes += outputs[inner.index].size();
+    return bytes <= output_max();
+  });
+  return outputs;
+}
+
+void ScriptFlow::finish_loop(const At& at) {
+  constexpr uint64_t kUnitsPerIteration = 100;
+  uint32_t count = record(at).next;
+  std::vector<std::string> made = made_of(at.path);
+  size_t before = made.size();
+  std::vector<std::string> few;
+  if (before == 0) few = few_outputs(at, count);
+  size_t bytes = 0;
+  for (const std::string& each : made) bytes += each.size() + 1;
+  for (auto i = static_cast<uint32_t>(before); i < count; ++i) {
+    if (few.empty() && full() && made.size() > before)
+      return keep_made(at.path, {made.begin() + static_cast<ptrdiff_t>(before), made.end()});
+    made.push_back(i < few.size() ? std::move(few[i]) : iteration_output(at, i));
+    bytes += made.back().size() + 1;
+    frame_.meter().charge(kUnitsPerIteration);
+    frame_.meter().charge_written(made.back().size());
+    if (bytes > output_max()) return fail_too_large(at, "what its iterations gave together");
+  }
   std::string results = "[";
+  results.reserve(bytes + 2);
   for (uint32_t i = 0; i < count; ++i) {
     if (i > 0) results += ',';
-    results += last[i];
+    results += made[i];
   }
   results += ']';
   Value::Object data;
@@ -308,11 +363,8 @@ void ScriptFlow::around_parallel(const At& at) {
     for (uint32_t i = 0; i < branches; ++i)
       if (i != winner) stop_scope(join_path(at.path, plan::branch_name(i)), "race_lost");
     frame_.emit(noted);
-    Value::Object output;
-    output.set("mode", "race");
-    output.set("winner", static_cast<int64_t>(winner));
-    output.set("output", stored_value(last_output(*branch(winner))));
-    return complete(at, Value(std::move(output)).json());
+    return complete(at, "{\"mode\":\"race\",\"winner\":" + std::to_string(winner) +
+                            ",\"output\":" + last_output(*branch(winner)) + "}");
   }
   if (record(at).open > 0) return;
   if (!record(at).failed_scopes.empty()) {
@@ -322,16 +374,16 @@ void ScriptFlow::around_parallel(const At& at) {
     return fail(at, branch(race ? scope(record(at).failed_scopes.front())->index : first)->error,
                 true);
   }
-  Value::Array outputs;
-  for (uint32_t i = 0; i < branches; ++i) outputs.push_back(stored_value(last_output(*branch(i))));
+  std::string outputs;
+  for (uint32_t i = 0; i < branches; ++i) {
+    outputs += (i == 0 ? "" : ",") + last_output(*branch(i));
+    if (outputs.size() > output_max()) return fail_too_large(at, "what its branches gave together");
+  }
   Value::Object data;
   data.set("mode", "all");
   data.set("branches", static_cast<int64_t>(branches));
   note(at, "parallel_completed", data);
-  Value::Object output;
-  output.set("mode", "all");
-  output.set("branches", std::move(outputs));
-  complete(at, Value(std::move(output)).json());
+  complete(at, "{\"mode\":\"all\",\"branches\":[" + outputs + "]}");
 }
 
 }  // namespace pawl

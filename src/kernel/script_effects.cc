@@ -29,7 +29,7 @@ void add_compensating(const State& state, const Run& run, const Scope& scope, Sc
 }  // namespace
 
 Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
-                                     const SecretSource& secrets, int64_t now_ms) {
+                                     const SecretSource& secrets, int64_t now_ms, Meter* meter) {
   EffectRequest request;
   request.run = note.run;
   request.effect = note.effect;
@@ -69,10 +69,14 @@ Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
   ScriptScope names(state, *run, around, text, record.started_ms);
   static const NoSecrets none;
   names.with_secrets(action ? secrets : none);
+  if (meter != nullptr) names.metered(*meter);
   if (run->script->phase != ScriptPhase::Steps) names.with_error(run->script->error);
   add_compensating(state, *run, *scope, names);
   PAWL_TRY(auto filled, fill_template(names, tree, plan->text_mode));
-  if (whole_scope) request.scope = names.all();
+  if (whole_scope) {
+    request.scope = names.all();
+    PAWL_TRY_DO(names.charge(expr::Budget()));
+  }
   request.secrets = std::move(filled.secrets);
   if (action) {
     request.kind = EffectKind::Action;

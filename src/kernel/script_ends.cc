@@ -85,6 +85,7 @@ void ScriptFlow::note_run(const std::string& type, const Value& data) {
 // --- steps
 
 void ScriptFlow::complete(const At& at, const std::string& output) {
+  if (!has_room_for(output.size())) return fail_no_room(at, output.size());
   auto event = event_for<StepEnded>(at);
   event.state = StepState::Completed;
   event.output = output;
@@ -104,6 +105,7 @@ void ScriptFlow::skip_step(const At& at, const std::string& reason) {
 }
 
 void ScriptFlow::fail(const At& at, StepError error, bool retryable) {
+  error = bounded(std::move(error));
   if (error.step.empty()) error.step = at.path;
   const StepRecord& now = record(at);
   for (const std::string& path : std::vector<std::string>(script().live))
@@ -383,43 +385,81 @@ void ScriptFlow::run_hook_or_finish() {
              0, "");
 }
 
-// What the run gives back: its outputs, or what its last steps gave.
-Result<std::string> ScriptFlow::outputs() const {
-  Value::Object object;
-  const Scope* root = scope("");
-  if (root == nullptr) return std::string("null");
-  if (!plan().outputs.empty()) {
-    for (const plan::Output& output : plan().outputs) {
-      std::string text = output.value.is_string() ? output.value.as_string() : output.value.json();
-      ScriptScope names(state_, run(), "", text, frame_.now_ms());
-      PAWL_TRY(auto filled, fill_template(names, output.value, plan().text_mode));
-      object.set(output.name, std::move(filled.value));
+// What the run gives back: its outputs, or what its last steps gave. While cut_short_ says so, it
+// is not all there yet.
+Result<std::string> ScriptFlow::outputs() {
+  if (scope("") == nullptr) return std::string("null");
+  return plan().outputs.empty() ? last_outputs() : own_outputs();
+}
+
+Result<std::string> ScriptFlow::own_outputs() {
+  std::vector<std::string> made = made_of("");
+  size_t before = made.size();
+  size_t bytes = 0;
+  for (const std::string& each : made) bytes += each.size();
+  for (size_t i = before; i < plan().outputs.size(); ++i) {
+    if (full()) {
+      keep_made("", {made.begin() + static_cast<ptrdiff_t>(before), made.end()});
+      return std::string();
     }
-    return Value(std::move(object)).json();
+    const plan::Output& output = plan().outputs[i];
+    std::string text = output.value.is_string() ? output.value.as_string() : output.value.json();
+    ScriptScope names(state_, run(), "", text, frame_.now_ms());
+    names.metered(frame_.meter());
+    PAWL_TRY(auto filled, fill_template(names, output.value, plan().text_mode));
+    if (!json_fits(filled.value, output_max() - std::min(bytes, output_max())))
+      return Error{ErrorCode::TooLarge, "they are larger than " + std::to_string(output_max()) +
+                                            " bytes, the limit of an output"};
+    made.push_back(filled.value.json());
+    bytes += made.back().size();
   }
+  std::string text = "{";
+  Value::Object seen;  // of two of one name the later counts, in the place of the first
+  for (size_t i = 0; i < made.size(); ++i)
+    seen.set(plan().outputs[i].name, static_cast<int64_t>(i));
+  for (const Value::Member& member : seen) {
+    if (text.size() > 1) text += ',';
+    text += Value(member.key).json() + ":" + made[static_cast<size_t>(member.value.as_int())];
+  }
+  return text + "}";
+}
+
+Result<std::string> ScriptFlow::last_outputs() const {
+  const Scope* root = scope("");
+  std::string text = "{";
   for (uint32_t i = 0; i < root->records.size(); ++i) {
     const plan::Step& step = plan().at(root->list, i);
     if (!step.dependents.empty() || step.dormant) continue;
     const StepRecord& record = effective_record(*root, plan(), root->records[i], i);
     if (record.state != StepState::Completed) continue;
-    auto value = Value::parse(record.output.empty() ? "null" : record.output);
-    object.set(step.id, value.ok() ? std::move(value).value() : Value());
+    if (text.size() + record.output.size() > output_max())
+      return Error{ErrorCode::TooLarge, "what its last steps gave is together larger than " +
+                                            std::to_string(output_max()) +
+                                            " bytes, the limit of an output"};
+    if (text.size() > 1) text += ',';
+    text += Value(step.id).json() + ":" + (record.output.empty() ? "null" : record.output);
   }
-  return Value(std::move(object)).json();
+  return text + "}";
 }
 
 void ScriptFlow::finish() {
+  Result<std::string> output = std::string();
+  if (script().outcome == ScriptStatus::Completed) output = outputs();
+  if (cut_short_) return;  // looked at again
   if (script().status == ScriptStatus::Pending) leave_gate(frame_, id_);
   ScriptMoved event = moved(script().outcome);
   event.error = script().error;
   event.reason = script().reason;
   if (event.to == ScriptStatus::Completed) {
-    auto output = outputs();
-    if (output.ok()) {
+    bool too_large = !output.ok() && output.error().code == ErrorCode::TooLarge;
+    if (output.ok() && !has_room_for(output->size())) {
+      event.to = ScriptStatus::Failed;
+      event.error = step_error("RUN_TOO_LARGE", room_told(output->size()));
+    } else if (output.ok()) {
       event.output = *output;
     } else {
       event.to = ScriptStatus::Failed;
-      event.error = step_error("INTERPOLATION_ERROR",
+      event.error = step_error(too_large ? "NON_RETRYABLE" : "INTERPOLATION_ERROR",
                                "its outputs cannot be evaluated: " + output.error().message);
     }
   }

@@ -8,9 +8,37 @@ namespace {
 
 constexpr uint64_t kEventsPerFrameMax = 20'000;
 
+// Counts down; false once it is below nothing.
+bool take_json(const Value& value, size_t& left) {
+  auto take = [&](size_t bytes) {
+    bool fits = bytes <= left;
+    left -= fits ? bytes : left;
+    return fits;
+  };
+  auto take_text = [&](const std::string& text) {
+    size_t bytes = text.size() + 2;
+    for (char c : text) bytes += static_cast<uint8_t>(c) < 0x20 ? 5 : c == '"' || c == '\\' ? 1 : 0;
+    return take(bytes);
+  };
+  if (value.is_string()) return take_text(value.as_string());
+  if (value.is_array()) {
+    for (const Value& item : value.as_array())
+      if (!take(1) || !take_json(item, left)) return false;
+    return take(2);
+  }
+  if (value.is_object()) {
+    for (const Value::Member& member : value.as_object())
+      if (!take(2) || !take_text(member.key) || !take_json(member.value, left)) return false;
+    return take(2);
+  }
+  return take(value.json().size());
+}
+
 bool succeeded(const StepRecord& record) { return record.state == StepState::Completed; }
 
 }  // namespace
+
+bool json_fits(const Value& value, size_t bytes) { return take_json(value, bytes); }
 
 StepError step_error(std::string code, std::string message, std::string step) {
   return {std::move(code), std::move(message), "", std::move(step)};
@@ -46,29 +74,96 @@ bool ScriptFlow::find(std::string_view path, At& out) const {
 
 ScriptScope ScriptFlow::scope_for(const At& at, std::string_view text) const {
   ScriptScope scope(state_, run(), at.scope, text, frame_.now_ms());
+  scope.metered(frame_.meter());
   if (script().phase != ScriptPhase::Steps) scope.with_error(script().error);
   return scope;
+}
+
+// --- bounds
+
+bool ScriptFlow::full() const {
+  return frame_.meter().spent() || frame_.emitted() > kEventsPerFrameMax;
+}
+
+// What cleans up after a run that has reached its bound may hold a little more.
+bool ScriptFlow::has_room_for(uint64_t bytes) const {
+  uint64_t most = state_.script_defaults().run_bytes_max;
+  if (script().phase != ScriptPhase::Steps) most += most / 4;
+  return script().held_bytes + bytes <= most;
+}
+
+std::string ScriptFlow::room_told(uint64_t bytes) const {
+  return "the run holds " + std::to_string(script().held_bytes) + " bytes, and " +
+         std::to_string(bytes) + " more would pass its bound of " +
+         std::to_string(state_.script_defaults().run_bytes_max);
+}
+
+void ScriptFlow::fail_too_large(const At& at, const std::string& what) {
+  fail(at,
+       step_error("NON_RETRYABLE", what + " is larger than " + std::to_string(output_max()) +
+                                       " bytes, the limit of an output"),
+       false);
+}
+
+void ScriptFlow::fail_no_room(const At& at, uint64_t bytes) {
+  fail(at, step_error("RUN_TOO_LARGE", room_told(bytes)), false);
+}
+
+// An error tells what happened; what is too large for that is left out, and it says so.
+StepError ScriptFlow::bounded(StepError error) const {
+  constexpr size_t kMessageMax = 64u << 10;
+  constexpr size_t kDetailsMax = 1u << 20;
+  constexpr size_t kShortMax = 1u << 10;
+  bool room = has_room_for(held_by(error));
+  size_t longest = room ? kMessageMax : kShortMax;
+  if (error.details.size() > (room ? kDetailsMax : 0)) {
+    error.message += " (" + std::to_string(error.details.size()) + " bytes of details left out)";
+    error.details.clear();
+  }
+  if (error.message.size() > longest) {
+    size_t end = longest;
+    while (end > 0 && (static_cast<uint8_t>(error.message[end]) & 0xc0) == 0x80) --end;
+    size_t left_out = error.message.size() - end;
+    error.message.resize(end);
+    error.message += "… (" + std::to_string(left_out) + " bytes left out)";
+  }
+  return error;
+}
+
+std::vector<std::string> ScriptFlow::made_of(std::string_view step) const {
+  for (const MadeParts& made : script().made)
+    if (made.step == step) return made.values;
+  return {};
+}
+
+void ScriptFlow::keep_made(const std::string& step, std::vector<std::string> values) {
+  cut_short_ = true;
+  if (!values.empty()) frame_.emit(PartsMade{id_, step, std::move(values)});
 }
 
 // --- the queue
 
 void ScriptFlow::drain() {
-  while (!looks_.empty() || look_for_another()) {
-    if (frame_.emitted() > kEventsPerFrameMax) {
-      looks_.clear();
-      if (script().yielded_ms == 0 && !is_terminal(run().state)) frame_.emit(ScriptYielded{id_});
-      return;
+  while (!cut_short_ && (!looks_.empty() || look_for_another())) {
+    if (full()) {
+      cut_short_ = true;
+      break;
     }
     Look next = std::move(looks_.front());
     looks_.pop_front();
     if (is_terminal(run().state)) continue;
     look_at(next);
   }
-  settle_status();
+  if (!std::exchange(cut_short_, false)) return settle_status();
+  looks_.clear();
+  if (is_terminal(run().state)) return settle_status();
+  leave_suspension();
+  if (script().yielded_ms == 0) frame_.emit(ScriptYielded{id_});
 }
 
 void ScriptFlow::look_at(const Look& look) {
   if (look.kind == LookKind::List) return start_ready(look.path);
+  if (look.kind == LookKind::Finish) return finish();
   At at;
   if (!find(look.path, at)) return;
   if (look.kind == LookKind::Ended) return after_end(at);
@@ -76,6 +171,7 @@ void ScriptFlow::look_at(const Look& look) {
 }
 
 void ScriptFlow::look_at_everything() {
+  if (script().live.empty() && script().phase == ScriptPhase::Hooks) look(LookKind::Finish, "");
   for (const std::string& path : script().live) {
     look(LookKind::List, path);
     if (const Scope* in = scope(path); in != nullptr && !in->owner.empty())
@@ -266,10 +362,15 @@ void ScriptFlow::try_start(const std::string& path, const std::vector<uint32_t>&
     if (in.records[position].state != StepState::Pending || script().paused) continue;
     const plan::Step& step = plan().at(in.list, position);
     bool asleep = step.dormant && !called_upon(in, position);
-    Ready now = asleep ? Ready::Wait : step.dormant ? Ready::Run : readiness(in, step);
+    Ready now = in.records[position].ready != 0 ? Ready::Run
+                : asleep                        ? Ready::Wait
+                : step.dormant                  ? Ready::Run
+                                                : readiness(in, step);
     if (now != Ready::Wait) ready.emplace_back(position, now);
   }
-  for (auto [position, now] : ready) {
+  std::vector<uint32_t> left;  // marked as ready, and there is no place for them
+  for (size_t i = 0; i < ready.size(); ++i) {
+    auto [position, now] = ready[i];
     const Scope* in = scope(path);
     if (in == nullptr || in->closed || is_terminal(run().state)) return;
     if (in->records[position].state != StepState::Pending) continue;
@@ -278,9 +379,30 @@ void ScriptFlow::try_start(const std::string& path, const std::vector<uint32_t>&
       skip_step(here, "upstream_failed");
     } else if (may_start_another()) {
       leave_suspension();
-      start_step(here);
+      if (!full()) start_step(here);
+      if (full() && scope(path)->records[position].state == StepState::Pending) cut_short_ = true;
+      if (cut_short_) return keep_ready(path, ready, i);
+    } else if (in->records[position].ready != 0) {
+      left.push_back(position);
     }
   }
+  if (!left.empty()) frame_.emit(StepsReady{id_, path, std::move(left), false, true});
+}
+
+// The rest of these begins in a later frame, and then as if it were now.
+void ScriptFlow::keep_ready(const std::string& path,
+                            const std::vector<std::pair<uint32_t, Ready>>& ready, size_t from) {
+  const Scope* in = scope(path);
+  if (in == nullptr || in->closed || is_terminal(run().state)) return;
+  StepsReady event;
+  event.run = id_;
+  event.scope = path;
+  for (size_t i = from; i < ready.size(); ++i) {
+    const StepRecord& record = in->records[ready[i].first];
+    if (ready[i].second == Ready::Run && record.state == StepState::Pending && record.ready == 0)
+      event.positions.push_back(ready[i].first);
+  }
+  if (!event.positions.empty()) frame_.emit(event);
 }
 
 void ScriptFlow::close_if_done(const std::string& path) {
@@ -325,7 +447,7 @@ std::string ScriptFlow::last_output(const Scope& in) const {
 // --- steps
 
 void ScriptFlow::start_step(const At& at) {
-  if (!at.step->condition.empty()) {
+  if (!at.step->condition.empty() && record(at).ready < 2) {
     auto holds = test_expression(scope_for(at, at.step->condition), at.step->condition);
     if (!holds.ok()) {
       frame_.emit(started(at, 1, false));
@@ -335,6 +457,10 @@ void ScriptFlow::start_step(const At& at) {
                   false);
     }
     if (!*holds) return skip_step(at, "condition");
+    if (full()) {
+      cut_short_ = true;
+      return frame_.emit(StepsReady{id_, at.scope, {at.position}, true, false});
+    }
   }
   begin_attempt(at, record(at).attempt + 1);
 }

@@ -36,7 +36,8 @@ class ScriptFlow {
   Result<RetryPlan> retry(const std::string& from_step, const std::string& inputs, bool preview);
   Status extend(const std::string& canonical, const std::string& data);
 
-  // Works off everything that follows, then says whether the run is suspended or at work.
+  // Works off everything that follows, as far as the frame goes, then says whether the run is
+  // suspended or at work.
   void drain();
 
  private:
@@ -47,7 +48,7 @@ class ScriptFlow {
     uint32_t position = 0;
     const plan::Step* step = nullptr;
   };
-  enum class LookKind : uint8_t { List, Ended, Around };
+  enum class LookKind : uint8_t { List, Ended, Around, Finish };
   struct Look {
     LookKind kind = LookKind::List;
     std::string path;  // List: a scope. Ended: a step. Around: a step whose inner list has closed
@@ -71,6 +72,18 @@ class ScriptFlow {
     return event;
   }
   ScriptScope scope_for(const At& at, std::string_view text) const;
+  // The frame has done as much as one may: whoever has more to do says so and stops.
+  bool full() const;
+  size_t output_max() const { return state_.script_defaults().output_bytes_max; }
+  // Whether the run may hold so much more.
+  bool has_room_for(uint64_t bytes) const;
+  std::string room_told(uint64_t bytes) const;
+  void fail_too_large(const At& at, const std::string& what);
+  void fail_no_room(const At& at, uint64_t bytes);
+  StepError bounded(StepError error) const;
+  // What was made of it so far, by this frame and those before.
+  std::vector<std::string> made_of(std::string_view step) const;
+  void keep_made(const std::string& step, std::vector<std::string> values);
 
   // --- lists (script_flow.cc)
   void look(LookKind kind, std::string path) { looks_.push_back({kind, std::move(path)}); }
@@ -81,6 +94,8 @@ class ScriptFlow {
   void start_ready(const std::string& path);
   void after_end(const At& at);
   void try_start(const std::string& path, const std::vector<uint32_t>& positions);
+  void keep_ready(const std::string& path, const std::vector<std::pair<uint32_t, Ready>>& ready,
+                  size_t from);
   Ready readiness(const Scope& in, const plan::Step& step) const;
   bool called_upon(const Scope& in, uint32_t position) const;
   bool may_be_called(const Scope& in, uint32_t position, size_t depth) const;
@@ -120,7 +135,9 @@ class ScriptFlow {
   void compensation_closed(const std::string& path);
   void run_hook_or_finish();
   void finish();
-  Result<std::string> outputs() const;
+  Result<std::string> outputs();
+  Result<std::string> own_outputs();
+  Result<std::string> last_outputs() const;
   void note(const At& at, const std::string& type, const Value& data);
   void note_run(const std::string& type, const Value& data);
 
@@ -135,6 +152,8 @@ class ScriptFlow {
   void around_loop(const At& at);
   void around_parallel(const At& at);
   void finish_loop(const At& at);
+  std::vector<std::string> few_outputs(const At& at, uint32_t count) const;
+  std::string iteration_output(const At& at, uint32_t index) const;
   bool open_iteration(const At& at);
   bool loop_goes_on(const At& at, bool& failed);
   Result<Value> loop_items(const At& at) const;
@@ -142,6 +161,7 @@ class ScriptFlow {
   // --- waits (script_waits.cc)
   void begin_wait(const At& at);
   void begin_decision(const At& at);
+  bool decision_texts(const At& at, std::vector<std::string>& texts);
   void step_due(const At& at);
   void pause_for_timeout();
   void stop_what_is_at_work();
@@ -191,7 +211,11 @@ class ScriptFlow {
   bool end_is_seen_ = false;            // by whoever began it: no need to report it
   std::string released_by_;             // decision, signal, timer: what ends a suspension
   std::string paused_by_ = "paused";    // or the timeout
+  bool cut_short_ = false;              // something was left for a later frame
 };
+
+// Whether its JSON is no longer than that; counted, not built.
+bool json_fits(const Value& value, size_t bytes);
 
 StepError step_error(std::string code, std::string message, std::string step = "");
 StepOutcome outcome_of_script(const ScriptRun& script);

@@ -1,4 +1,4 @@
-// tests/golden/v4-scripts, v5-nested: what runs of definitions leave in a journal. See
+// tests/golden/v4-scripts, v5-nested, v6-turns: what runs of definitions leave in a journal. See
 // golden_test.cc.
 #include <gtest/gtest.h>
 
@@ -96,6 +96,38 @@ void live_nested(ScriptWorld& world) {
   constexpr const char* kBounded = "max_concurrent: 1\nsteps: [{id: a, action: x}]";
   world.begin(kBounded);
   world.begin(kBounded);
+}
+
+// Runs that have more to evaluate than one frame may.
+void live_in_turns(ScriptWorld& world) {
+  constexpr const char* kDear = "[1,2,3,4,5,6].all(a, [1,2,3,4,5,6].all(b, a + b > 0))";
+  std::string text = "outputs: {";
+  for (std::string name : {"o", "p", "q", "r"})
+    text += (name == "o" ? "" : ", ") + name + ": '${{ " + kDear + " }}'";
+  text += "}\nsteps:\n";
+  for (std::string name : {"a", "b", "c", "d"})
+    text += "- {id: " + name + ", condition: '" + kDear +
+            "', action: workflow.log, params: " + "{message: hi}}\n";
+  world.begin(text);
+  while (world.how() == "active") world.wait(1);
+  world.begin(text);
+  world.wait(1);  // stays so
+
+  PlanNode plan = chain({when(std::string("!") + kDear), when(std::string("!") + kDear),
+                         when(std::string("!") + kDear), step()});
+  world.act([&](Frame& f) -> Status {
+    PAWL_TRY_DO(create_run(f, plan, ""));
+    return ok_status();
+  });
+  for (int i = 0; i < 10; ++i) world.wait(1);
+}
+
+TEST(Golden, DISABLED_WriteInTurns) {
+  StateConfig config;
+  config.scripts.frame_allowance = 300;
+  ScriptWorld world(false, config);
+  live_in_turns(world);
+  write_golden(world, "tests/golden/v6-turns");
 }
 
 TEST(Golden, DISABLED_WriteScripts) {

@@ -22,12 +22,33 @@
 
 namespace pawl {
 
+// A text that may be large. On disk a large one has a row of its own (run_parts.h), written once:
+// what a run already holds must not be written again with everything that is added to it.
+class Text : public std::string {
+ public:
+  using std::string::string;
+  Text() = default;
+  Text(const std::string& text) : std::string(text) {}        // NOLINT(runtime/explicit)
+  Text(std::string&& text) : std::string(std::move(text)) {}  // NOLINT(runtime/explicit)
+  Text& operator=(const std::string& text) {
+    assign(text);
+    part = 0;
+    return *this;
+  }
+  void clear() {
+    std::string::clear();
+    part = 0;
+  }
+
+  uint64_t part = 0;  // the row that holds it; 0 = none yet
+};
+
 struct StepRecord {
   std::string id;  // local; empty until something happens to it
   StepState state = StepState::Pending;
   uint32_t attempt = 0;
   uint32_t effect = 0;  // asked of the outside and not answered yet
-  std::string output;   // JSON
+  Text output;          // JSON
   StepError error;      // of its failure, of the last failed attempt, or ignored
   bool handled = false;
   std::string reason;
@@ -39,12 +60,13 @@ struct StepRecord {
   std::string decision;
   std::string signal;
   std::string choice;
-  std::string items;
+  Text items;
   uint32_t count = 0;
   uint32_t next = 0;  // the first iteration or branch not entered
   uint32_t open = 0;  // scopes of it that are at work
   std::vector<std::string> failed_scopes;
   uint32_t round = 0;  // of the run's, in which its first attempt began
+  uint8_t ready = 0;   // it waits for a frame only: 1 it may begin, 2 and its condition holds
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -70,6 +92,7 @@ struct StepRecord {
     visit(20, "failed_scopes", self.failed_scopes);
     visit(21, "id", self.id);
     visit(22, "round", self.round);
+    visit(23, "ready", self.ready);
   }
 
   // In memory only: the output, parsed when an expression first asked for it.
@@ -90,7 +113,7 @@ struct Scope {
   uint32_t list = 0;
   bool iteration = false;
   uint32_t index = 0;
-  std::string item;  // JSON
+  Text item;  // JSON
   bool closed = false;
   bool failed = false;
   StepError error;
@@ -121,14 +144,15 @@ struct Scope {
 
   // In memory only.
   bool dirty = false;
-  uint32_t in_flight = 0;  // flushes written but not yet durable
-  bool gone = false;       // undone by a retry; stays until its row is removed
+  uint32_t in_flight = 0;       // flushes written but not yet durable
+  bool gone = false;            // undone by a retry; stays until its row is removed
+  std::vector<uint64_t> parts;  // rows that hold its large texts
 };
 
 struct KeptSignal {
   std::string type;
   std::string step;
-  std::string payload;
+  Text payload;
   std::string agent_id;
 
   template <class Self, class Visitor>
@@ -142,7 +166,7 @@ struct KeptSignal {
 
 struct Variable {
   std::string key;
-  std::string value;  // JSON
+  Text value;  // JSON
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -163,12 +187,24 @@ struct OpenEffect {
   }
 };
 
+// What is made of many evaluations, as far as it is made.
+struct MadeParts {
+  std::string step;  // "" = the run's outputs
+  std::vector<std::string> values;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "step", self.step);
+    visit(2, "values", self.values);
+  }
+};
+
 struct ScriptRun {
   std::string definition;
   std::string version;
   std::string source;       // canonical text if it is not a registered one
   std::string text_digest;  // of the text it began with, if that is what its runs are counted by
-  std::string inputs;
+  Text inputs;
   std::string agent_id;
   int32_t priority = 0;
   ScriptStatus status = ScriptStatus::Pending;
@@ -176,7 +212,7 @@ struct ScriptRun {
   ScriptStatus outcome = ScriptStatus::Active;  // decided, while hooks or compensation still run
   std::string reason;
   StepError error;
-  std::string output;
+  Text output;
   bool paused = false;
   int64_t paused_ms = 0;
   int64_t timeout_at_ms = 0;      // 0 = none
@@ -192,6 +228,7 @@ struct ScriptRun {
   std::vector<Variable> variables;
   std::vector<std::string> compensate;  // still to undo, in this order
   std::vector<std::string> compensated;
+  std::vector<MadeParts> made;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -223,22 +260,35 @@ struct ScriptRun {
     visit(27, "created_sequence", self.created_sequence);
     visit(28, "rounds", self.rounds);
     visit(29, "text_digest", self.text_digest);
+    visit(30, "made", self.made);
   }
 
+  // In its row, and no part of what it is: both follow from its history.
+  uint64_t held_bytes = 0;  // of all it holds, in memory or not (held_by())
+  uint64_t next_part = 1;
+
   // In memory only.
+  std::vector<uint64_t> parts;  // rows that hold its large texts, those of its lists not counted
   std::map<std::string, Scope, std::less<>> scopes;
   std::deque<std::vector<std::string>> flushing;  // scopes of each flush that is not yet durable
   std::set<std::pair<int64_t, std::string>> dues;
   std::shared_ptr<const plan::Script> plan;
   std::shared_ptr<const Value> parsed_inputs;
-  bool busy_on_disk = false;
 
   const std::string* step_of_effect(uint32_t effect) const;
 };
 
+// Bytes that count towards the bound of a run.
+uint64_t held_by(const StepError& error);
+uint64_t held_by(const StepRecord& record);
+uint64_t held_by(const Scope& scope);
+uint64_t held_by(const KeptSignal& signal);
+uint64_t held_by(const Variable& variable);
+// Without its lists.
+uint64_t held_by(const ScriptRun& script);
+
 // Names among the run's timers that are no steps.
 inline constexpr const char* kTimeoutDue = "";
-inline constexpr const char* kYieldDue = "+";
 inline constexpr const char* kTimeoutReason = "timeout";
 
 // Something for the outside to do, or to stop doing, once the frame that asked for it is durable.

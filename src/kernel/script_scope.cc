@@ -8,9 +8,10 @@
 namespace pawl {
 namespace {
 
-std::shared_ptr<const Value> parsed_output(const StepRecord& record) {
-  if (!record.parsed) record.parsed = std::make_shared<const Value>(stored_value(record.output));
-  return record.parsed;
+constexpr size_t kKeptParsedMax = 1u << 20;  // a larger output is parsed each time it is asked for
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 Value error_value(const StepError& error) {
@@ -19,15 +20,6 @@ Value error_value(const StepError& error) {
   object.set("message", error.message);
   if (!error.step.empty()) object.set("step_id", error.step);
   if (!error.details.empty()) object.set("details", stored_value(error.details));
-  return object;
-}
-
-Value result_of(const StepRecord& record) {
-  Value::Object object;
-  object.set("status", std::string(step_state_name(record.state)));
-  object.set("output", *parsed_output(record));
-  object.set("attempts", static_cast<int64_t>(record.attempt));
-  if (!record.error.empty()) object.set("error", error_value(record.error));
   return object;
 }
 
@@ -96,7 +88,7 @@ ScriptScope& ScriptScope::with_error(const StepError& error) {
 ScriptScope& ScriptScope::with_compensating(std::string_view step, std::string_view output) {
   Value::Object object;
   object.set("step", step);
-  object.set("output", stored_value(output));
+  object.set("output", read(output));
   compensating_ = std::move(object);
   return *this;
 }
@@ -106,8 +98,63 @@ ScriptScope& ScriptScope::with_iteration(uint32_t index) {
   return *this;
 }
 
+ScriptScope& ScriptScope::metered(Meter& meter) {
+  meter_ = &meter;
+  return *this;
+}
+
+Status ScriptScope::charge(const expr::Budget& budget) const {
+  if (meter_ != nullptr) meter_->charge(budget);
+  if (read_bytes_ <= kScopeBytesMax) return ok_status();
+  return Error{ErrorCode::TooLarge, "the expression reads more than " +
+                                        std::to_string(kScopeBytesMax) +
+                                        " bytes of what the run holds"};
+}
+
+// Past the bound nothing more is read: the evaluation fails whatever it comes to.
+bool ScriptScope::may_read(size_t bytes) const {
+  read_bytes_ += bytes;
+  return read_bytes_ <= kScopeBytesMax;
+}
+
+Value ScriptScope::read(std::string_view json) const {
+  if (!may_read(json.size())) return Value();
+  if (meter_ != nullptr) meter_->charge_parsed(json.size());
+  return stored_value(json);
+}
+
+Value ScriptScope::output_of(const StepRecord& record) const {
+  if (record.output.size() > kKeptParsedMax) return read(record.output);
+  if (!record.parsed) {
+    if (meter_ != nullptr) meter_->charge_parsed(record.output.size());
+    record.parsed = std::make_shared<const Value>(stored_value(record.output));
+  }
+  if (!may_read(record.output.size())) return Value();
+  if (meter_ != nullptr) meter_->charge_copied(record.output.size());
+  return *record.parsed;
+}
+
+Value ScriptScope::result_of(const StepRecord& record) const {
+  Value::Object object;
+  object.set("status", std::string(step_state_name(record.state)));
+  object.set("output", output_of(record));
+  object.set("attempts", static_cast<int64_t>(record.attempt));
+  if (!record.error.empty() && may_read(held_by(record.error)))
+    object.set("error", error_value(record.error));
+  return object;
+}
+
+// As a word of its own: a step of one letter is not meant by every text. A text may be JSON in
+// which a line's end stands as \n before the word.
 bool ScriptScope::mentions(std::string_view id) const {
-  return everything_ || text_.find(id) != text_.npos;
+  if (everything_) return true;
+  for (size_t at = text_.find(id); at != text_.npos; at = text_.find(id, at + 1)) {
+    bool escaped = at >= 2 && text_[at - 2] == '\\';
+    bool begins = at == 0 || escaped || !is_word(text_[at - 1]);
+    size_t end = at + id.size();
+    if (begins && (end == text_.size() || !is_word(text_[end]))) return true;
+  }
+  return false;
 }
 
 // Every step that can be meant by its own id: the innermost list first, then those around it.
@@ -125,7 +172,7 @@ void ScriptScope::add_visible(Value::Object& into, bool as_results) const {
         if (as_results) {
           into.set(id, result_of(record));
         } else if (has_output(record)) {
-          into.set(id, *parsed_output(record));
+          into.set(id, output_of(record));
         }
       }
     }
@@ -157,7 +204,7 @@ void ScriptScope::add_dotted(Value::Object& into, bool as_results) const {
       if (token.back() != '.' && !into.contains(token)) {
         const StepRecord* record = state_.find_step(run_, token);
         if (record != nullptr && (as_results || has_output(*record))) {
-          into.set(token, as_results ? result_of(*record) : *parsed_output(*record));
+          into.set(token, as_results ? result_of(*record) : output_of(*record));
           break;
         }
       }
@@ -195,7 +242,7 @@ const Value& ScriptScope::loop() const {
     if (scope == nullptr) break;
     if (scope->iteration) {
       Value::Object object;
-      object.set("item", stored_value(scope->item));
+      object.set("item", read(scope->item));
       object.set("index", static_cast<int64_t>(iteration_.value_or(scope->index)));
       loop_ = std::move(object);
       return *loop_;
@@ -217,7 +264,7 @@ const Value& ScriptScope::context() const {
     Value::Object object;
     if (!run_.script->agent_id.empty()) object.set("agent_id", run_.script->agent_id);
     for (const Variable& variable : run_.script->variables)
-      object.set(variable.key, stored_value(variable.value));
+      object.set(variable.key, read(variable.value));
     context_ = std::move(object);
   }
   return *context_;
@@ -240,6 +287,7 @@ const Value& ScriptScope::workflow() const {
 const Value& ScriptScope::inputs() const {
   ScriptRun& script = *run_.script;
   if (!script.parsed_inputs) {
+    if (meter_ != nullptr) meter_->charge_parsed(script.inputs.size());
     Value value = stored_value(script.inputs);
     if (!value.is_object()) value = Value::Object{};
     script.parsed_inputs = std::make_shared<const Value>(std::move(value));
@@ -285,10 +333,13 @@ std::vector<std::string> ScriptScope::names() const {
 
 Value ScriptScope::all() const {
   Value::Object object;
+  if (!may_read(2 * run_.script->inputs.size())) return object;
+  if (meter_ != nullptr) meter_->charge_copied(2 * run_.script->inputs.size());
   if (inputs().is_object())
     for (const Value::Member& member : inputs().as_object()) object.set(member.key, member.value);
   object.set("inputs", inputs());
   object.set("steps", steps());
+  if (meter_ != nullptr) meter_->charge_copied(read_bytes_);
   object.set("workflow", workflow());
   object.set("context", context());
   object.set("workflow_id", run_.id.text());
@@ -303,14 +354,20 @@ Value ScriptScope::all() const {
 Result<bool> test_expression(const ScriptScope& scope, std::string_view text) {
   PAWL_TRY(auto program, script_programs().get(expr::unwrap_template(text)));
   expr::Budget budget;
-  return program->test(scope, budget);
+  Result<bool> holds = program->test(scope, budget);
+  PAWL_TRY_DO(scope.charge(budget));
+  return holds;
 }
 
 Result<Value> evaluate_expression(const ScriptScope& scope, std::string_view text) {
   PAWL_TRY(auto program, script_programs().get(expr::unwrap_template(text)));
   expr::Budget budget;
-  PAWL_TRY(expr::Val value, program->evaluate(scope, budget));
-  return expr::to_json(value, budget);
+  Result<Value> made = [&]() -> Result<Value> {
+    PAWL_TRY(expr::Val value, program->evaluate(scope, budget));
+    return expr::to_json(value, budget);
+  }();
+  PAWL_TRY_DO(scope.charge(budget));
+  return made;
 }
 
 Result<expr::Interpolated> fill_template(const ScriptScope& scope, const Value& tree,
@@ -318,7 +375,9 @@ Result<expr::Interpolated> fill_template(const ScriptScope& scope, const Value& 
   expr::Budget budget;
   expr::TemplateOptions options;
   options.always_text = text_mode;
-  return expr::interpolate(tree, scope, script_programs(), budget, options);
+  auto filled = expr::interpolate(tree, scope, script_programs(), budget, options);
+  PAWL_TRY_DO(scope.charge(budget));
+  return filled;
 }
 
 }  // namespace pawl

@@ -4,6 +4,9 @@
 // Names of steps resolve from the innermost list outwards; every step can also be named by its full
 // dotted id. Only steps that the expression's text can mean are looked up (a run may have a hundred
 // thousand), so the message about an unknown name lists those, not all there are.
+//
+// Reading costs: what is parsed and copied for an expression is charged to the meter, and an
+// expression that would read more than kScopeBytesMax fails.
 #pragma once
 
 #include <optional>
@@ -13,6 +16,7 @@
 
 #include "expr/activation.h"
 #include "expr/template.h"
+#include "kernel/meter.h"
 #include "kernel/state.h"
 
 namespace pawl {
@@ -25,6 +29,8 @@ class SecretSource {
   virtual std::vector<std::string> names() const = 0;
 };
 
+constexpr uint64_t kScopeBytesMax = 32u << 20;
+
 class ScriptScope : public expr::Activation {
  public:
   // `scope`: the list in which the expression stands. `text`: the expression, or all of them.
@@ -36,6 +42,9 @@ class ScriptScope : public expr::Activation {
   ScriptScope& with_error(const StepError& error);
   ScriptScope& with_compensating(std::string_view step, std::string_view output);
   ScriptScope& with_iteration(uint32_t index);
+  ScriptScope& metered(Meter& meter);
+  // An evaluation in this scope is over. The error, if it read more than it may.
+  Status charge(const expr::Budget& budget) const;
 
   expr::Val find(std::string_view name) const override;
   std::vector<std::string> names() const override;
@@ -49,6 +58,10 @@ class ScriptScope : public expr::Activation {
   void add_visible(Value::Object& into, bool as_results) const;
   void add_dotted(Value::Object& into, bool as_results) const;
   bool mentions(std::string_view id) const;
+  bool may_read(size_t bytes) const;
+  Value read(std::string_view json) const;
+  Value output_of(const StepRecord& record) const;
+  Value result_of(const StepRecord& record) const;
   const Value& loop() const;
   const Value& context() const;
   const Value& workflow() const;
@@ -62,6 +75,8 @@ class ScriptScope : public expr::Activation {
   bool everything_ = false;
   int64_t now_ms_;
   const SecretSource* secret_source_ = nullptr;
+  Meter* meter_ = nullptr;
+  mutable uint64_t read_bytes_ = 0;
   std::optional<uint32_t> iteration_;
   mutable std::optional<Value> steps_, results_, loop_, context_, workflow_, secrets_;
   Value error_, compensating_;

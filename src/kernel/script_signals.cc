@@ -5,6 +5,7 @@ namespace pawl {
 namespace {
 
 constexpr size_t kSignalsKeptMax = 1'000;
+constexpr uint64_t kSignalBytesKeptMax = 64u << 20;
 
 }  // namespace
 
@@ -30,6 +31,10 @@ Status resolve_decision(Frame& frame, const std::string& id, const DecisionAnswe
   const Run* run = frame.state().find_run(decision.run);
   if (run == nullptr || !run->script)
     return Error{ErrorCode::NotFound, "the run of decision " + id + " is gone"};
+  size_t most = frame.state().script_defaults().output_bytes_max;
+  if (answer.data.size() + answer.reasoning.size() > most)
+    return Error{ErrorCode::TooLarge,
+                 "an answer must be at most " + std::to_string(most) + " bytes"};
   return ScriptFlow(frame, decision.run).resolve(decision.step, answer);
 }
 
@@ -41,6 +46,11 @@ Status ScriptFlow::signal(const ScriptSignal& signal) {
   event.payload = signal.payload;
   event.agent_id = signal.agent_id;
   event.reasoning = signal.reasoning;
+  if (signal.payload.size() > output_max())
+    return Error{ErrorCode::TooLarge,
+                 "a signal's payload must be at most " + std::to_string(output_max()) + " bytes"};
+  if (!signal.payload.empty() && !has_room_for(signal.payload.size()))
+    return Error{ErrorCode::TooLarge, "RUN_TOO_LARGE: " + room_told(signal.payload.size())};
   if (signal.type == "decision") return decide_by_signal(signal, event);
   if (signal.type == "cancel" && signal.step.empty()) {
     frame_.emit(event);
@@ -88,6 +98,13 @@ Status ScriptFlow::signal(const ScriptSignal& signal) {
   if (script().signals.size() >= kSignalsKeptMax)
     return Error{ErrorCode::TooLarge,
                  "the run keeps " + std::to_string(kSignalsKeptMax) + " signals already"};
+  uint64_t kept = signal.payload.size();
+  for (const KeptSignal& each : script().signals) kept += held_by(each);
+  if (kept > kSignalBytesKeptMax)
+    return Error{ErrorCode::TooLarge, "the run keeps signals of " +
+                                          std::to_string(kept - signal.payload.size()) +
+                                          " bytes already; at most " +
+                                          std::to_string(kSignalBytesKeptMax) + " are kept"};
   deliver(signal, event);
   drain();
   return ok_status();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/keys.h"
+#include "kernel/run_parts.h"
 #include "kernel/state.h"
 #include "plan/definition.h"
 
@@ -24,9 +25,14 @@ Scope* State::resident_scope(const Run& run, std::string_view path) const {
   if (!run.row_durable) return nullptr;
   auto row = cold_.get(Space::Scope, scope_row_key(run.id, path));
   if (!row) return nullptr;
+  return &script.scopes.emplace(std::string(path), read_scope(run, path, *row)).first->second;
+}
+
+Scope State::read_scope(const Run& run, std::string_view path, std::string_view row) const {
   Scope scope;
-  if (!codec::decode(*row, scope)) unreadable_row("list", path);
-  return &script.scopes.emplace(std::string(path), std::move(scope)).first->second;
+  if (!codec::decode(row, scope)) unreadable_row("list", path);
+  bring_texts(cold_, run.id, scope);
+  return scope;
 }
 
 const Scope* State::find_scope(const Run& run, std::string_view path) const {
@@ -59,9 +65,7 @@ void State::each_scope(const Run& run, std::string_view prefix,
                  std::string_view path = key.substr(run.id.bytes().size());
                  if (!offer_resident_before(&path)) return false;
                  if (at != resident.end() && at->first == path) return true;  // offered in its turn
-                 Scope scope;
-                 if (!codec::decode(value, scope)) unreadable_row("list", path);
-                 return going = visit(scope);
+                 return going = visit(read_scope(run, path, value));
                });
   }
   offer_resident_before(nullptr);
@@ -70,10 +74,14 @@ void State::each_scope(const Run& run, std::string_view prefix,
 // What a run in memory needs of its scopes: the open ones, and when they are due.
 void State::load_script(Run& run) const {
   ScriptRun& script = *run.script;
-  script.busy_on_disk = !script.effects.empty();
+  bring_texts(cold_, run.id, script);
+  if (script.held_bytes == 0) {  // from before this was counted: inputs alone are two bytes or more
+    script.held_bytes = held_by(script);
+    each_scope(run, "",
+               [&](const Scope& scope) { return script.held_bytes += held_by(scope), true; });
+  }
   if (run.state != RunState::Running) return;
   if (script.timeout_at_ms != 0) script.dues.emplace(script.timeout_at_ms, kTimeoutDue);
-  if (script.yielded_ms != 0) script.dues.emplace(script.yielded_ms, kYieldDue);
   for (const std::string& path : script.live) {
     const Scope* scope = resident_scope(run, path);
     if (scope == nullptr) continue;
@@ -130,7 +138,9 @@ void State::recall_effects() {
   new_effects_.clear();
   for (const RunId& id : busy) {
     const Run* run = find_run(id);
-    if (run == nullptr || !run->script) continue;
+    if (run == nullptr) continue;
+    line_up(*resident_run(id));
+    if (!run->script) continue;
     for (const OpenEffect& open : run->script->effects)
       new_effects_.push_back({id, open.effect, false});
   }
@@ -144,20 +154,19 @@ void State::collect_scopes(Run& run, std::vector<Row>& out) {
   for (auto& [path, scope] : script.scopes) {
     if (!scope.dirty) continue;
     Row row{Space::Scope, scope_row_key(run.id, path), std::nullopt};
-    if (!scope.gone) row.value = codec::encoded(scope);
+    {
+      TextsAside aside(run, scope.parts, out);
+      if (!scope.gone) {
+        aside.take(scope);
+        row.value = codec::encoded(scope);
+      }
+    }
     out.push_back(std::move(row));
     scope.dirty = false;
     ++scope.in_flight;
     flushed.push_back(path);
   }
   script.flushing.push_back(std::move(flushed));
-  bool busy = !script.effects.empty();
-  if (busy != script.busy_on_disk) {
-    Row row{Space::Busy, run.id.bytes(), std::nullopt};
-    if (busy) row.value = "";
-    out.push_back(std::move(row));
-    script.busy_on_disk = busy;
-  }
 }
 
 void State::forget_scopes(Run& run, std::vector<Row>& out) {
@@ -169,7 +178,16 @@ void State::forget_scopes(Run& run, std::vector<Row>& out) {
                out.push_back({Space::Scope, std::string(key), std::nullopt});
                return true;
              });
-  if (run.script->busy_on_disk) out.push_back({Space::Busy, run.id.bytes(), std::nullopt});
+  for (const auto& [path, scope] : run.script->scopes)
+    for (uint64_t part : scope.parts)
+      out.push_back({Space::Part, part_row_key(run.id, part), std::nullopt});
+  for (uint64_t part : run.script->parts)
+    out.push_back({Space::Part, part_row_key(run.id, part), std::nullopt});
+  cold_.scan(Space::Part, prefix, prefix_end(prefix), false, SIZE_MAX,
+             [&](std::string_view key, std::string_view) {
+               out.push_back({Space::Part, std::string(key), std::nullopt});
+               return true;
+             });
   run.script->flushing.emplace_back();
 }
 

@@ -258,7 +258,17 @@ class ScriptWorld : public World {
     EXPECT_EQ(folded.digest(), digest) << "fold from genesis";
     MapCold disk;
     disk.rows = cold.rows;
-    EXPECT_EQ(recovered(disk)->digest(), digest) << "recovery";
+    auto again = recovered(disk);
+    EXPECT_EQ(again->digest(), digest) << "recovery";
+    state().each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
+      if (!run.script) return true;
+      uint64_t held = held_by(*run.script);
+      state().each_scope(run, "", [&](const Scope& in) { return held += held_by(in), true; });
+      EXPECT_EQ(run.script->held_bytes, held) << "counted";
+      EXPECT_EQ(folded.find_run(run.id)->script->held_bytes, held) << "counted, fold from genesis";
+      EXPECT_EQ(again->find_run(run.id)->script->held_bytes, held) << "counted, recovery";
+      return true;
+    });
   }
   // Forgets everything in memory; what was asked and not answered is asked again.
   void crash() {

@@ -19,13 +19,18 @@ bool fits(const KeptSignal& signal, const std::string& name, const std::string& 
 // --- timers
 
 void ScriptFlow::due() {
+  bool yielded = script().yielded_ms != 0;
+  if (yielded) frame_.emit(ScriptYielded{id_});
+  if (full()) return frame_.emit(ScriptYielded{id_});  // what is due waits for the run's turn
+  if (yielded) look_at_everything();
   while (!is_terminal(run().state) && !script().paused && !script().dues.empty()) {
     auto [due_ms, name] = *script().dues.begin();
     if (due_ms > frame_.now_ms()) break;
-    if (name == kYieldDue) {
-      frame_.emit(ScriptYielded{id_});
-      look_at_everything();
-    } else if (name == kTimeoutDue) {
+    if (full()) {
+      cut_short_ = true;
+      break;
+    }
+    if (name == kTimeoutDue) {
       Value::Object data;
       data.set("timeout_ms", run().timeout_ms);
       note_run("workflow_timed_out", data);
@@ -48,7 +53,6 @@ void ScriptFlow::due() {
       PAWL_CHECK(find(name, at));
       step_due(at);
     }
-    if (frame_.emitted() > 20'000) break;
   }
   drain();
 }
@@ -216,20 +220,46 @@ void ScriptFlow::signal_arrived(const At& at, const std::string& type, const std
 
 // --- decisions
 
+// The prompt, then each value that is told, as JSON. False if it is not all there: the step has
+// failed, or a later frame goes on.
+bool ScriptFlow::decision_texts(const At& at, std::vector<std::string>& texts) {
+  const plan::Step& step = *at.step;
+  texts = made_of(at.path);
+  size_t before = texts.size();
+  size_t bytes = 0;
+  for (const std::string& text : texts) bytes += text.size();
+  for (size_t i = before; i <= step.inject.size(); ++i) {
+    if (full()) {
+      keep_made(at.path, {texts.begin() + static_cast<ptrdiff_t>(before), texts.end()});
+      return false;
+    }
+    const std::string& given = i == 0 ? step.prompt : step.inject[i - 1].second;
+    bool plain = !expr::has_template(given);
+    std::string text = i > 0 && plain ? "${{" + given + "}}" : given;
+    Value made = i == 0 ? Value(given) : Value();
+    if (i > 0 || !plain)
+      if (auto filled = fill_template(scope_for(at, text), Value(text), i == 0); filled.ok())
+        made = std::move(filled->value);
+    if (i == 0 && !made.is_string()) made = made.json();
+    if (!json_fits(made, output_max() - std::min(bytes, output_max()))) {
+      fail_too_large(at, "what the decision is told");
+      return false;
+    }
+    texts.push_back(made.json());
+    bytes += texts.back().size();
+  }
+  return true;
+}
+
 void ScriptFlow::begin_decision(const At& at) {
   const plan::Step& step = *at.step;
+  std::vector<std::string> texts;
+  if (!decision_texts(at, texts)) return;
   Value::Object context;
-  std::string prompt = step.prompt;
-  if (expr::has_template(prompt))
-    if (auto filled = fill_template(scope_for(at, prompt), Value(prompt), true); filled.ok())
-      prompt = filled->value.is_string() ? filled->value.as_string() : filled->value.json();
-  context.set("prompt_context", prompt);
+  context.set("prompt_context", stored_value(texts[0]));
   Value::Object injected;
-  for (const auto& [name, path] : step.inject) {
-    std::string text = expr::has_template(path) ? path : "${{" + path + "}}";
-    auto filled = fill_template(scope_for(at, text), Value(text), false);
-    injected.set(name, filled.ok() ? std::move(filled->value) : Value());
-  }
+  for (size_t i = 0; i < step.inject.size(); ++i)
+    injected.set(step.inject[i].first, stored_value(texts[i + 1]));
   context.set("data", std::move(injected));
   Value::Array options;
   for (const plan::Option& option : step.options) {

@@ -370,7 +370,19 @@ const Cron* State::cron_to_look_at() const {
   return cron_looks_.empty() ? nullptr : find_cron(*cron_looks_.begin());
 }
 
+const RunId* State::next_yielded(int64_t now_ms) const {
+  if (yielded_.empty() || yielded_.begin()->first > now_ms) return nullptr;
+  return &yielded_.begin()->second;
+}
+
 int64_t State::next_due_ms() const {
+  int64_t due = next_timer_ms();
+  if (!yielded_.empty() && (due == 0 || yielded_.begin()->first < due))
+    due = yielded_.begin()->first;
+  return due;
+}
+
+int64_t State::next_timer_ms() const {
   if (!cron_looks_.empty() || !gate_looks_.empty()) return 1;  // at once
   const TimerKey* timer = first_timer();
   int64_t due = timer == nullptr ? 0 : timer->due_ms;

@@ -40,13 +40,17 @@ struct ScriptDefaults {
   uint32_t retry_attempts = 0;          // of `retry` without a policy, the first included; 0 = the
   int64_t retry_delay_ms = -1;          //   language's own, likewise the delay and
   uint32_t retry_multiplier_milli = 0;  //   what it is multiplied with, in thousandths
+  size_t output_bytes_max = 20u << 20;  // of an output as JSON, an action's or put together here
+  size_t run_bytes_max = 256u << 20;  // outputs, variables, signals, inputs, … of one run together
+  uint64_t frame_allowance = 500'000;  // units of a Meter, for one frame
 };
 
 struct StateConfig {
   size_t resident_jobs_max = 100'000;
   size_t resident_job_bytes_max = 256u << 20;  // their arguments and results
   size_t resident_runs_max = 20'000;
-  size_t ready_window_max = 32'768;  // per queue
+  size_t resident_run_bytes_max = 256u << 20;  // what they hold
+  size_t ready_window_max = 32'768;            // per queue
   size_t timer_window_max = 65'536;
   size_t queues_max = 100'000;
   size_t limits_max = 100'000;
@@ -125,6 +129,10 @@ class State {
   }
   void gate_looked_at(const std::string& gate) const { gate_looks_.erase(std::string(gate)); }
   int64_t next_due_ms() const;  // 0 = nothing will ever be due
+  // The same without runs that have yielded.
+  int64_t next_timer_ms() const;
+  // The run that has waited longest for its next turn since it yielded; null if none has by then.
+  const RunId* next_yielded(int64_t now_ms) const;
   // Jobs with this unique key, in id order.
   void each_unique(std::string_view unique_key, FunctionRef<bool(const Job&)> visit) const;
 
@@ -190,13 +198,16 @@ class State {
   void apply(const StepsReset& event, Stamp stamp);
   void apply(const ScriptExtended& event, Stamp stamp);
   void apply(const ScriptYielded& event, Stamp stamp);
+  void apply(const PartsMade& event, Stamp stamp);
+  void apply(const StepsReady& event, Stamp stamp);
+  void apply(const RunYielded& event, Stamp stamp);
   // Decodes and applies one journaled event.
   Status fold(const journal::EventBytes& event);
 
   // --- rows (rows.cc)
   // Moves up to max of the longest-dirty entities into rows that must be committed next, in the
-  // order of the calls.
-  void collect_rows(size_t max, std::vector<Row>& out);
+  // order of the calls; past bytes_max no further one.
+  void collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max = SIZE_MAX);
   // The oldest collected set is durable.
   void rows_durable();
   size_t dirty_count() const { return dirty_.size(); }
@@ -239,6 +250,8 @@ class State {
   StepRecord* step_for(const StepEvent& event, Stamp stamp, Run*& run);
   Scope* resident_scope(const Run& run, std::string_view path) const;
   void load_script(Run& run) const;
+  Scope read_scope(const Run& run, std::string_view path, std::string_view row) const;
+  void line_up(Run& run) const;
   std::shared_ptr<const plan::Script> shared_plan(const std::string& canonical) const;
   static void set_due(Run& run, const std::string& step, StepRecord& record, int64_t due_ms,
                       DueKind kind);
@@ -301,6 +314,7 @@ class State {
   std::set<std::pair<Uuid, std::string>> awaited_;  // job or run → cron of which a firing waits
   mutable std::set<std::string> cron_looks_;
   mutable std::set<std::string> gate_looks_;
+  mutable std::set<std::pair<int64_t, RunId>> yielded_;  // since when they wait for their turn
   ResidentList dirty_;
   mutable ResidentList clean_jobs_;
   mutable ResidentList clean_runs_;

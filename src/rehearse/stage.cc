@@ -70,17 +70,20 @@ Stage::Stage(const Case& given, const Story& story, VirtualClock& clock, uint64_
       real_(std::move(real)),
       mocks_(given.mocks) {}
 
-std::unique_ptr<PreparedEffects> Stage::prepare(const State& state, std::vector<EffectNote> notes,
-                                                int64_t now_ms) {
+std::unique_ptr<PreparedEffects> Stage::prepare(const State& state, std::deque<EffectNote>& notes,
+                                                int64_t now_ms, Meter& meter) {
   CaseSecrets secrets(case_);
   std::vector<Work> list;
-  for (const EffectNote& note : notes) {
+  while (!notes.empty() && !meter.spent()) {
+    EffectNote note = notes.front();
+    notes.pop_front();
+    meter.charge(1);
     Work work;
     work.cancel = note.cancel;
     work.request.run = note.run;
     work.request.effect = note.effect;
     if (!note.cancel) {
-      auto request = effect_request(state, note, secrets, now_ms);
+      auto request = effect_request(state, note, secrets, now_ms, &meter);
       if (!request.ok()) {
         work.refusal = failure("INTERPOLATION_ERROR", request.error().message, false);
       } else if (request->kind == EffectKind::Gone) {

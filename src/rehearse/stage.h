@@ -53,8 +53,8 @@ class Stage : public EffectSink {
   Stage(const Case& given, const Story& story, VirtualClock& clock, uint64_t seed, Dice* faults,
         RealAction real);
 
-  std::unique_ptr<PreparedEffects> prepare(const State& state, std::vector<EffectNote> notes,
-                                           int64_t now_ms) override;
+  std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
+                                           int64_t now_ms, Meter& meter) override;
 
   int64_t next_ms() const { return replies_.empty() ? 0 : replies_.begin()->first; }  // 0 = none
   std::vector<Reply> take_due();

@@ -28,17 +28,20 @@ class EffectWorld::Prepared : public PreparedEffects {
 };
 
 std::unique_ptr<PreparedEffects> EffectWorld::prepare(const State& state,
-                                                      std::vector<EffectNote> notes,
-                                                      int64_t now_ms) {
+                                                      std::deque<EffectNote>& notes, int64_t now_ms,
+                                                      Meter& meter) {
   static const NoSecrets none;
   std::vector<Work> list;
-  for (const EffectNote& note : notes) {
+  while (!notes.empty() && !meter.spent()) {
+    EffectNote note = notes.front();
+    notes.pop_front();
+    meter.charge(1);
     Work work;
     work.run = note.run;
     work.effect = note.effect;
     work.cancel = note.cancel;
     if (!note.cancel) {
-      auto request = effect_request(state, note, none, now_ms);
+      auto request = effect_request(state, note, none, now_ms, &meter);
       if (!request.ok()) {
         work.refusal = request.error().message;
       } else {

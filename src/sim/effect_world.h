@@ -32,8 +32,8 @@ class EffectWorld : public EffectSink {
  public:
   EffectWorld(Desk& desk, const Plants& plants) : desk_(desk), plants_(plants) {}
 
-  std::unique_ptr<PreparedEffects> prepare(const State& state, std::vector<EffectNote> notes,
-                                           int64_t now_ms) override;
+  std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
+                                           int64_t now_ms, Meter& meter) override;
   // When a batch is sealed: from which record on what was prepared with it may leave.
   static void may_leave_after(PreparedEffects* effects, uint64_t record);
 

@@ -436,6 +436,13 @@ void RunModel::happened(const RunRetried& event, const At& at) {
   run->deadline_ms = run->birth.timeout_ms == 0 ? 0 : at.time_ms + run->birth.timeout_ms;
 }
 
+void RunModel::happened(const RunYielded& event, const At& at) {
+  ModelRun* run = step(event.run, at);
+  if (run == nullptr) return;
+  if (run->over()) broken("I5 run", event.run, "yields though it is over");
+  run->yielded = !run->yielded;
+}
+
 void RunModel::happened(const RunForgotten& event, const At& at) {
   ModelRun* run = step(event.run, at);
   if (run == nullptr) return;

@@ -37,6 +37,7 @@ struct ModelRun {
   uint64_t fired_life = 0;  // and when its callbacks were fired
   bool started = false;
   bool forgotten = false;
+  bool yielded = false;
   int64_t deadline_ms = 0;
   std::vector<ChildState> children;
   std::vector<Uuid> filled_by;  // the job or nested run that took each place last
@@ -83,6 +84,7 @@ class RunModel {
   void happened(const RunCallbackFired& event, const At& at);
   void happened(const RunFinished& event, const At& at);
   void happened(const RunRetried& event, const At& at);
+  void happened(const RunYielded& event, const At& at);
   void happened(const RunForgotten& event, const At& at);
   // Runs of definitions are no part of this model.
   template <class Event>

@@ -33,7 +33,8 @@ bool same_json(std::string_view a, std::string_view b) {
 
 int64_t ModelScript::due_ms() const {
   if (forgotten || over() || paused || status == ScriptStatus::Pending) return 0;
-  int64_t first = sooner(timeout_at_ms, yielded_ms);
+  if (yielded_ms != 0) return yielded_ms;  // then it sees what is due
+  int64_t first = timeout_at_ms;
   for (const auto& [path, scope] : scopes)
     for (const ModelStep& step : scope.steps) first = sooner(first, step.due_ms);
   return first;
@@ -233,6 +234,7 @@ void ScriptModel::check_end(ModelScript& run, const ScriptMoved& event) {
   run.output = event.output;
   run.phase = ScriptPhase::Over;
   run.timeout_at_ms = 0;
+  run.yielded_ms = 0;
   if (!run.seed || run.disturbed || verdict_.failed()) return;
   verdict_.reach(Probe::OracleAsked);
   std::string fault = fault_by_oracle(*run.seed, run, event.to, event.error);
@@ -461,6 +463,32 @@ void ScriptModel::happened(const ScriptYielded& event, const At& at) {
   if (run == nullptr) return;
   verdict_.reach(Probe::ScriptYielded);
   run->yielded_ms = run->yielded_ms == 0 ? at.time_ms + 1 : 0;
+}
+
+void ScriptModel::happened(const PartsMade& event, const At& at) {
+  ModelScript* run = step(event.run, at);
+  if (run == nullptr) return;
+  if (run->over()) broken("I5 script", event.run, "makes something though it is over");
+}
+
+void ScriptModel::happened(const StepsReady& event, const At& at) {
+  ModelScript* run = step(event.run, at);
+  if (run == nullptr) return;
+  auto scope = run->scopes.find(event.scope);
+  if (scope == run->scopes.end() || scope->second.closed)
+    return broken("I5 script", event.run, "a list that is not open has ready steps");
+  for (uint32_t position : event.positions) {
+    if (position >= scope->second.steps.size())
+      return broken("I5 script", event.run, "a step that is not there is ready");
+    ModelStep& step = scope->second.steps[position];
+    const plan::Step& plan = run->plan->at(scope->second.list, position);
+    bool failed = scope->second.failed && scope->second.failed_in != frame_;
+    bool may = plan.dormant ? called_upon(*run, scope->second, position)
+                            : readiness(*run, scope->second, plan, failed) == Ready::Run;
+    if (!event.withdrawn && step.ready == 0 && (!may || step.state != StepState::Pending))
+      broken("I4 step", event.run, plan.id + " is called ready, and is not");
+    step.ready = event.withdrawn ? 0 : event.guarded ? 2 : 1;
+  }
 }
 
 bool ScriptModel::is_forgotten(const RunForgotten& event, const At& at) {

@@ -45,6 +45,7 @@ struct ModelStep {
   uint32_t next = 0;           // the first iteration or branch not entered
   uint64_t done_sequence = 0;  // of its end
   uint64_t life = 0;           // the engine's, when its attempt began
+  int ready = 0;               // 1: it may begin, whatever fails meanwhile; 2: its condition holds
 
   bool over() const {
     return state == StepState::Completed || state == StepState::Failed ||
@@ -185,6 +186,8 @@ class ScriptModel {
   void happened(const StepsReset& event, const At& at);
   void happened(const ScriptExtended& event, const At& at);
   void happened(const ScriptYielded& event, const At& at);
+  void happened(const PartsMade& event, const At& at);
+  void happened(const StepsReady& event, const At& at);
   void job_moved(const RunId& parent) { touched_.insert(parent); }
   void frame_over(const At& at);
 

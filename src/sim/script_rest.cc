@@ -111,6 +111,7 @@ void ScriptModel::check_at_rest(ModelScript& run) {
   const RunId& id = run.birth.run;
   bool open = false;
   for (const auto& [path, scope] : run.scopes) open = open || !scope.closed;
+  if (!open && run.yielded_ms != 0) return;  // its outputs are being put together
   if (!open) return broken("I7 rest", id, "is at work, and no list of it is open");
   bool busy = false;
   for (const auto& [path, scope] : run.scopes)

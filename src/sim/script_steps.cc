@@ -217,10 +217,14 @@ void ScriptModel::check_start(const StepAt& at, const StepStarted& event) {
     bool called = at.plan->dormant && called_upon(*at.run, *at.scope, at.plan->position);
     // Those that were ready together begin together, though one of them fails at once.
     bool failed = at.scope->failed && at.scope->failed_in != frame_;
-    if (at.plan->dormant ? !called : readiness(*at.run, *at.scope, *at.plan, failed) != Ready::Run)
+    bool ready = at.step->ready != 0;
+    if (!ready &&
+        (at.plan->dormant ? !called
+                          : readiness(*at.run, *at.scope, *at.plan, failed) != Ready::Run))
       broken("I4 step", id, at.path + " begins before what it depends on");
     if (called) verdict_.reach(Probe::FallbackRan);
-    if (guess(*at.run, at.scope->path, at.plan->condition, -1).kind == Guess::False)
+    bool held = at.step->ready == 2;
+    if (!held && guess(*at.run, at.scope->path, at.plan->condition, -1).kind == Guess::False)
       broken("I4 step", id, at.path + " begins against its condition");
   } else if (at.step->state == StepState::Retrying) {
     if (at.step->due_ms > at.time_ms && !hurried)
@@ -259,6 +263,7 @@ void ScriptModel::happened(const StepStarted& event, const At& when) {
   ModelStep& step = *at.step;
   if (step.started_ms == 0) step.started_ms = when.time_ms;
   step.state = StepState::Running;
+  step.ready = 0;
   step.attempt = event.attempt;
   step.effect = event.effect;
   step.choice.clear();
@@ -345,7 +350,8 @@ void ScriptModel::check_skip(const StepAt& at, const std::string& reason) {
     if (!pending || holds.kind == Guess::True || holds.kind == Guess::Error)
       broken("I4 step", id, at.path + " is skipped against its condition");
     bool failed = at.scope->failed && at.scope->failed_in != frame_;
-    if (!at.plan->dormant && readiness(*at.run, *at.scope, *at.plan, failed) != Ready::Run)
+    if (!at.plan->dormant && at.step->ready == 0 &&
+        readiness(*at.run, *at.scope, *at.plan, failed) != Ready::Run)
       broken("I4 step", id, at.path + " is judged before what it depends on");
   } else if (reason == "upstream_failed") {
     if (!pending || readiness(*at.run, *at.scope, *at.plan) != Ready::Skip)

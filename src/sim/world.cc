@@ -33,6 +33,9 @@ CoreConfig World::draw_config(SimRandom& random) {
   retention.sweep_every_ms = random.between(50, 60'000);
   config.state.resident_runs_max = random.below(random.percent(50) ? 4 : 60);
   config.state.scripts.parallel_steps = !random.percent(15);
+  // So little that runs yield everywhere; the last one as on a server.
+  uint64_t allowances[] = {20, 60, 400, config.state.scripts.frame_allowance};
+  config.state.scripts.frame_allowance = allowances[random.below(4)];
   config.state.scripts.max_concurrent = random.percent(20) ? 1 + random.below(3) : 0;
   return config;
 }

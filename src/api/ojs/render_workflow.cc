@@ -50,8 +50,11 @@ void render_nested(json::Writer& w, const State& state, const Run& outer, const 
   if (!run.name.empty()) w.field("name", run.name);
   if (outer.child(index) == ChildState::Completed) {
     std::string result;
-    append_run_result(result, state, run);
-    w.field_raw("result", result);
+    if (append_run_result(result, state, run, state.script_defaults().output_bytes_max)) {
+      w.field_raw("result", result);
+    } else {
+      w.key("result").null().field_bool("result_omitted", true);
+    }
   }
   w.end_object();
 }

@@ -1,0 +1,288 @@
+// What one run may cost others: evaluations of a frame, sizes of what is put together, bytes held.
+#include <gtest/gtest.h>
+
+#include "kernel/script_test_world.h"
+
+namespace pawl {
+namespace {
+
+StateConfig with_allowance(uint64_t units) {
+  StateConfig config;
+  config.scripts.frame_allowance = units;
+  return config;
+}
+
+class Bounds : public testing::TestWithParam<bool> {
+ protected:
+  // Begins it and gives it turns, a millisecond each, until it waits for nobody's turn.
+  static std::string live(ScriptWorld& world, const std::string& text,
+                          const std::string& inputs = "") {
+    world.begin(text, inputs);
+    return go_on(world);
+  }
+  static std::string go_on(ScriptWorld& world) {
+    for (int i = 0; i < 2'000 && world.script().yielded_ms != 0; ++i) world.wait(1);
+    return world.how();
+  }
+  static size_t count(const ScriptWorld& world, EventType type) {
+    size_t found = 0;
+    world.each_event(
+        [&](const journal::EventBytes& event) { found += event.type == type ? 1 : 0; });
+    return found;
+  }
+  // The same story with plenty and with little in each frame ends the same.
+  static void expect_same(const std::string& text, uint64_t allowance, size_t yields_min,
+                          const std::string& inputs = "") {
+    ScriptWorld rich;
+    live(rich, text, inputs);
+    EXPECT_EQ(count(rich, EventType::ScriptYielded), 0u);
+    ScriptWorld poor(GetParam(), with_allowance(allowance));
+    live(poor, text, inputs);
+    EXPECT_GE(count(poor, EventType::ScriptYielded), 2 * yields_min) << text;
+    EXPECT_EQ(poor.how(), rich.how());
+    EXPECT_EQ(poor.steps(), rich.steps());
+    EXPECT_EQ(poor.output(), rich.output());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Told, Bounds, testing::Bool(), [](const auto& told) {
+  return std::string(told.param ? "WithCrashes" : "InMemory");
+});
+
+// Some hundred steps.
+constexpr const char* kDear =
+    "[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, a + b > 0))";
+
+TEST_P(Bounds, ALoopOfDearConditionsGoesOnInLaterFrames) {
+  expect_same(std::string("steps: [{id: l, type: loop, config: {mode: while, condition: '") +
+                  kDear +
+                  " && iter.index < 12', body: [{id: b, action: workflow.log, params: {message: "
+                  "hi}}]}}]",
+              250, 6);
+}
+
+TEST_P(Bounds, EachFrameDoesSomethingHoweverLittleItMay) {
+  expect_same(std::string("steps: [{id: l, type: loop, config: {over: [1, 2, 3], body: [{id: b, "
+                          "condition: '") +
+                  kDear + "', action: workflow.log, params: {message: hi}}]}}]",
+              20, 4);
+}
+
+// One that fails at once must not keep others from beginning that were as ready as itself.
+TEST_P(Bounds, StepsThatWereReadyTogetherBeginThoughFramesLieBetween) {
+  std::string text = "steps:\n- {id: a, condition: nobody.knows, action: workflow.log}\n";
+  for (int i = 0; i < 10; ++i)
+    text += "- {id: s" + std::to_string(i) + ", condition: '" + kDear +
+            "', action: workflow.log, params: {message: hi}}\n";
+  expect_same(text, 250, 4);
+}
+
+TEST_P(Bounds, OutputsOfManyExpressionsAreMadeBitByBit) {
+  std::string text = "outputs:\n";
+  for (int i = 0; i < 12; ++i)
+    text += "  o" + std::to_string(i) + ": '${{ [" + std::to_string(i) + ", " + kDear + "] }}'\n";
+  text += "steps: [{id: b, action: workflow.log, params: {message: hi}}]";
+  expect_same(text, 250, 4);
+}
+
+TEST_P(Bounds, WhatADecisionIsToldIsMadeBitByBit) {
+  std::string text =
+      "steps: [{id: q, type: reasoning, config: {prompt_context: 'n is ${{ 1 + 1 }}', "
+      "data_inject: {";
+  for (int i = 0; i < 12; ++i)
+    text += (i == 0 ? "" : ", ") + std::string("d") + std::to_string(i) + ": '[" +
+            std::to_string(i) + ", " + kDear + "]'";
+  text += "}, options: [y, n]}}]";
+  ScriptWorld rich;
+  ScriptWorld poor(GetParam(), with_allowance(250));
+  EXPECT_EQ(live(rich, text), live(poor, text));
+  EXPECT_GE(count(poor, EventType::PartsMade), 3u);
+  auto told = [](const ScriptWorld& world) {
+    Value context = stored_value(world.notes("decision_requested").at(0));
+    return context.find("prompt_context")->json() + context.find("data")->json();
+  };
+  EXPECT_EQ(told(poor), told(rich));
+  EXPECT_EQ(poor.decide("q", "y"), "completed");
+}
+
+TEST_P(Bounds, TheResultsOfALongLoopAreReadBitByBit) {
+  expect_same(
+      "steps: [{id: l, type: loop, config: {over: [1,2,3,4,5,6,7,8,9,10,11,12], body: [{id: s, "
+      "type: "
+      "sequence, config: {steps: [{id: b, action: workflow.log, params: {message: hi}}]}}]}}]",
+      300, 3);
+}
+
+// A timer that comes while others have used the frame up is not lost.
+TEST_P(Bounds, WhatIsDueWaitsForTheRunsTurn) {
+  ScriptWorld world(GetParam(), with_allowance(100));
+  world.begin("steps: [{id: w, type: wait, config: {duration: 1s}}]");
+  go_on(world);
+  world.now_ms += 1000;
+  world.frame([&](Frame& f) {
+    f.meter().charge(1'000);
+    while (fire_timers(f, 7)) {
+    }
+    return std::string();
+  });
+  EXPECT_NE(world.script().yielded_ms, 0);
+  EXPECT_EQ(world.step("w"), "running");
+  go_on(world);
+  EXPECT_EQ(world.how(), "completed");
+}
+
+// --- sizes
+
+StateConfig small_outputs() {
+  StateConfig config;
+  config.scripts.output_bytes_max = 1'000;
+  return config;
+}
+
+TEST_P(Bounds, WhatIsPutTogetherIsNoLargerThanAnOutputMayBe) {
+  ScriptWorld world(GetParam(), small_outputs());
+  std::string big = "\"" + std::string(600, 'x') + "\"";
+  world.begin("steps: [{id: l, type: loop, config: {over: [1, 2], body: [{id: b, action: x}]}}]");
+  world.done("l.iter_0.b", big);
+  EXPECT_EQ(world.done("l.iter_1.b", big), "failed NON_RETRYABLE at l");
+  EXPECT_NE(world.script().error.message.find("1000 bytes"), std::string::npos);
+
+  world.begin(
+      "steps: [{id: p, type: parallel, config: {branches: [{id: a, action: x}, {id: b, action: "
+      "x}]}}]");
+  world.done("p.branch_0.a", big);
+  EXPECT_EQ(world.done("p.branch_1.b", big), "failed NON_RETRYABLE at p");
+
+  world.begin("steps: [{id: a, action: x}, {id: b, action: x}]");
+  world.done("a", big);
+  EXPECT_EQ(world.done("b", big), "failed NON_RETRYABLE");
+
+  world.begin("outputs: {a: '${{steps.a}}', b: '${{steps.a}}'}\nsteps: [{id: a, action: x}]");
+  EXPECT_EQ(world.done("a", big), "failed NON_RETRYABLE");
+
+  constexpr const char* kTwice = "'${{ steps.a + steps.a }}'";
+  for (std::string step :
+       {"{id: b, depends_on: [a], action: workflow.emit, params: {event_type: e, payload: ",
+        "{id: b, depends_on: [a], action: workflow.log, params: {message: ",
+        "{id: b, depends_on: [a], action: workflow.context, params: {action: update, intent: "}) {
+    world.begin("steps: [{id: a, action: x}, " + step + kTwice + "}}]");
+    EXPECT_EQ(world.done("a", big), "failed NON_RETRYABLE at b") << step;
+  }
+  world.begin(
+      "steps: [{id: a, action: x}, {id: b, depends_on: [a], type: reasoning, config: "
+      "{prompt_context: p, data_inject: {m: steps.a, n: steps.a}}}]");
+  EXPECT_EQ(world.done("a", big), "failed NON_RETRYABLE at b");
+
+  world.begin(
+      "steps: [{id: a, action: x}, {id: b, depends_on: [a], type: loop, config: {over: "
+      "'${{[steps.a, steps.a]}}', body: [{id: c, action: x}]}}]");
+  EXPECT_EQ(world.done("a", big), "failed NON_RETRYABLE at b");
+}
+
+TEST_P(Bounds, ARunHoldsSoMuchAndNoMore) {
+  StateConfig config;
+  config.scripts.run_bytes_max = 2'000;
+  ScriptWorld world(GetParam(), config);
+  std::string big = "\"" + std::string(900, 'x') + "\"";
+  world.begin(
+      "on_error: {id: tell, action: x}\nsteps: [{id: a, action: x}, {id: b, action: x, "
+      "depends_on: [a]}, {id: c, action: x, depends_on: [b]}]");
+  world.done("a", big);
+  world.done("b", big);
+  EXPECT_EQ(world.done("c", big), "active");  // the hook has its chance
+  EXPECT_EQ(world.done("on_error.tell"), "failed RUN_TOO_LARGE at c");
+  EXPECT_NE(world.script().error.message.find("2000"), std::string::npos);
+
+  world.begin("steps: [{id: w, type: wait, config: {signal: go}}]");
+  EXPECT_EQ(world.signal("early", "", big), "suspended waiting");
+  EXPECT_EQ(world.signal("early", "", big), "suspended waiting");
+  EXPECT_NE(world.signal("early", "", big).find("RUN_TOO_LARGE"), std::string::npos);
+  EXPECT_NE(world.signal("data", "", R"({"k":)" + big + "}").find("RUN_TOO_LARGE"),
+            std::string::npos);
+  EXPECT_EQ(world.signal("go"), "completed");
+}
+
+TEST_P(Bounds, AnErrorOfManyBytesIsCutAndSaysSo) {
+  ScriptWorld world(GetParam());
+  world.begin("steps: [{id: a, action: x}]");
+  StepOutcome outcome;
+  outcome.error = {"E", std::string(200'000, 'm'), "\"" + std::string(2'000'000, 'd') + "\"", ""};
+  EXPECT_EQ(world.answer("a", outcome), "failed E at a");
+  EXPECT_LT(world.script().held_bytes, 300'000u);
+  EXPECT_NE(world.script().error.message.find("left out"), std::string::npos);
+}
+
+// --- what is written
+
+TEST(Parts, ALargeTextIsWrittenOnceAndGoesWithWhatHeldIt) {
+  ScriptWorld world;
+  std::string big = "\"" + std::string(100'000, 'x') + "\"";
+  auto flush = [&] {
+    world.collect(SIZE_MAX);
+    world.commit_rows();
+  };
+  world.begin(
+      "steps: [{id: w, type: wait, config: {signal: go}}, {id: a, action: x, depends_on: "
+      "[w]}]");
+  for (int i = 0; i < 3; ++i) {
+    world.signal("early", "", big);
+    flush();
+  }
+  auto& parts = world.cold.rows[Space::Part];
+  EXPECT_EQ(parts.size(), 3u);
+  EXPECT_LT(world.cold.rows[Space::Run].begin()->second.size(), 2'000u);
+  std::map<std::string, std::string, std::less<>> before = parts;
+  parts.begin()->second = "\"touched\"";  // were it written again, this would be gone
+  world.signal("early", "", big);
+  flush();
+  EXPECT_EQ(parts.size(), 4u);
+  EXPECT_EQ(parts.begin()->second, "\"touched\"");
+  parts = before;
+  world.signal("go", "", big);
+  world.done("a", big);
+  flush();
+  EXPECT_EQ(world.how(), "completed");
+  world.crash();
+  EXPECT_EQ(world.output(), R"({"a":)" + big + "}");
+  world.frame([&](Frame& f) {
+    RunId cursor;
+    forget_runs(f, f.now_ms() + 1, 1000, cursor);
+    return std::string();
+  });
+  flush();
+  EXPECT_EQ(parts.size(), 0u);
+  EXPECT_EQ(world.cold.rows[Space::Run].size(), 0u);
+}
+
+// --- compositions
+
+TEST(BoundsOfCompositions, ACompositionOfDearGuardsGoesOnInLaterFrames) {
+  for (RunKind kind : {RunKind::Chain, RunKind::Group, RunKind::Dag}) {
+    RunWorld world(with_allowance(250));
+    std::vector<PlanNode> steps;
+    for (int i = 0; i < 10; ++i) steps.push_back(when(std::string("!") + kDear));
+    steps.push_back(step());
+    world.start(compose(kind, steps));
+    for (int i = 0; i < 100 && world.run("r1").yielded_ms != 0; ++i) {
+      world.restart();
+      world.advance(1);
+    }
+    EXPECT_GT(world.now_ms, kWorldStartMs + 3);
+    EXPECT_EQ(world.pass_all(), 1u);
+    EXPECT_EQ(world.run("r1").state, RunState::Completed);
+    EXPECT_EQ(world.run("r1").children, std::string(10, static_cast<char>(ChildState::Skipped)) +
+                                            static_cast<char>(ChildState::Completed));
+  }
+}
+
+TEST(BoundsOfCompositions, ResultsOfGroupedJobsHaveTheBoundOfAnOutput) {
+  RunWorld world(small_outputs());
+  std::string big = "\"" + std::string(600, 'x') + "\"";
+  world.start(chain({step(), step(), when("results.size() == 2")}));
+  world.pass(big);
+  world.pass(big);
+  EXPECT_EQ(world.run("r1").state, RunState::Failed);
+  EXPECT_NE(world.run("r1").reasons.at(2).find("larger than 1000"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,142 @@
+"""Definitions and signals that want more than their share.
+
+A canary client pushes all the while: every push of it must be taken, the process must live, and the
+run that asked for too much must say so in its own outcome.
+"""
+import threading
+import unittest
+
+from harness import Server, until
+
+# About two hundred thousand steps of an evaluation.
+DEAR = "[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, " \
+       "[1,2,3,4,5,6,7,8,9,10].all(d, a + b + c + d > 0))))"
+BIG = {"action": "jq", "params": {"expression": '"x" * 9000000', "data": {}}}
+
+
+class Canary:
+    """Pushes until it is told to stop; counts what was not taken."""
+
+    def __init__(self, server):
+        self._client = server.client()
+        self._stop = threading.Event()
+        self.taken = 0
+        self.refused = []
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self):
+        while not self._stop.wait(0.005):
+            answer = self._client.push("canary", queue="canary")
+            if answer.status == 201:
+                self.taken += 1
+            else:
+                self.refused.append((answer.status, answer.body))
+
+    def stop(self):
+        self._stop.set()
+        self._thread.join()
+        self._client.close()
+
+
+class Bounds(unittest.TestCase):
+    def setUp(self):
+        self.server = Server()
+        self.addCleanup(self.server.close)
+        self.server.start()
+        self.client = self.server.client()
+        self.addCleanup(self.client.close)
+        self.canary = Canary(self.server)
+
+    def tearDown(self):
+        self.canary.stop()
+        self.assertTrue(self.server.alive(), self.server.log_tail())
+        self.assertEqual(self.canary.refused, [])
+        self.assertGreater(self.canary.taken, 0)
+
+    def begin(self, definition, **more):
+        answer = self.client.post("/v1/runs", {"definition": definition, **more})
+        self.assertEqual(answer.status, 201, answer.body)
+        return answer.body["id"]
+
+    def end(self, run, seconds=200):
+        def over():
+            body = self.client.get(f"/v1/runs/{run}?fields=id,status,state,error,output").body
+            return body if body.get("status") in ("completed", "failed", "cancelled") else None
+        return until(over, "the run's end", seconds)
+
+    def test_a_loop_of_large_results(self):
+        body = [{"id": "big", **BIG}]
+        run = self.begin({"name": "loop", "steps": [
+            {"id": "l", "type": "loop", "config": {"over": list(range(60)), "body": body}}]})
+        over = self.end(run)
+        self.assertEqual(over["status"], "failed")
+        self.assertIn(over["error"]["code"], ("RUN_TOO_LARGE", "NON_RETRYABLE"))
+
+    def test_branches_of_large_results(self):
+        branches = [[{"id": f"b{i}", **BIG}] for i in range(4)]
+        over = self.end(self.begin({"name": "p", "steps": [
+            {"id": "p", "type": "parallel", "config": {"branches": branches}}]}))
+        self.assertEqual((over["status"], over["error"]["code"]), ("failed", "NON_RETRYABLE"))
+
+    def test_outputs_and_events_of_large_results(self):
+        twice = "${{ steps.a.result + steps.a.result }}"
+        for extra in ({"outputs": {"o": twice}},
+                      {"more": {"action": "workflow.emit", "params": {"event_type": "e", "payload": twice}}},
+                      {"more": {"action": "workflow.context", "params": {"action": "update", "data": {"k": twice}}}}):
+            definition = {"name": "o", "steps": [{"id": "a", **BIG}]}
+            if "more" in extra:
+                definition["steps"].append({"id": "b", "depends_on": ["a"], **extra["more"]})
+            else:
+                definition["outputs"] = extra["outputs"]
+            over = self.end(self.begin(definition))
+            self.assertEqual(over["status"], "failed", extra)
+            self.assertTrue(over["error"]["code"], extra)
+
+    def test_a_loop_of_dear_conditions_lets_others_through(self):
+        loop = {"mode": "while", "condition": f"{DEAR} && iter.index < 200", "max_iter": 200,
+                "body": [{"id": "b", "action": "workflow.log", "params": {"message": "m"}}]}
+        runs = [self.begin({"name": "w", "steps": [{"id": "l", "type": "loop", "config": loop}]}) for _ in range(3)]
+        before = self.canary.taken
+        until(lambda: self.canary.taken > before + 20, "pushes while the loops run")
+        for run in runs:
+            self.assertEqual(self.client.post(f"/v1/runs/{run}/cancel", {}).status, 200)
+            self.end(run)
+
+    def test_large_signals(self):
+        run = self.begin({"name": "s", "steps": [{"id": "w", "type": "wait", "config": {"signal": "go"}}]})
+        statuses = [self.client.post(f"/v1/runs/{run}/signals", {"type": "early", "payload": {"x": "y" * 9_000_000}}).status
+                    for _ in range(9)]
+        self.assertEqual(statuses[:5], [200] * 5)
+        self.assertIn(413, statuses)
+        self.server.kill()
+        self.canary.stop()
+        self.canary.refused = []
+        self.server.start()
+        self.assertEqual(self.client.post(f"/v1/runs/{run}/signals", {"type": "go"}).status, 200)
+        self.assertEqual(self.end(run)["status"], "completed")
+
+    def test_outputs_of_many_dear_expressions(self):
+        definition = {"name": "many", "steps": [{"id": "b", "action": "workflow.log", "params": {"message": "m"}}],
+                      "outputs": {f"o{i}": "${{ " + DEAR + " }}" for i in range(30)}}
+        over = self.end(self.begin(definition))
+        self.assertEqual(over["status"], "completed", over)
+        self.assertEqual(over["output"], {f"o{i}": True for i in range(30)})
+
+
+class RunBytes(unittest.TestCase):
+    def test_the_bound_of_a_run_can_be_set(self):
+        server = Server(args=["--limits-run-bytes", "64KiB"])
+        self.addCleanup(server.close)
+        server.start()
+        client = server.client()
+        self.addCleanup(client.close)
+        steps = [{"id": f"s{i}", "action": "jq", "params": {"expression": '"x" * 20000', "data": {}},
+                  **({"depends_on": [f"s{i - 1}"]} if i else {})} for i in range(5)]
+        run = client.post("/v1/runs", {"definition": {"name": "r", "steps": steps}, "wait": "30s"}).body
+        self.assertEqual((run["status"], run["error"]["code"]), ("failed", "RUN_TOO_LARGE"), run)
+        self.assertIn("65536", run["error"]["message"])
+
+
+if __name__ == "__main__":
+    unittest.main()
