@@ -161,16 +161,26 @@ struct JobFailed : JobStep {
   }
 };
 
-enum class RequeueReason : uint8_t { LeaseExpired = 0, Returned = 1 };
+enum class RequeueReason : uint8_t { LeaseExpired = 0, Returned = 1, Changed = 2 };
 
-// active → available, with its old place in the queue
+// active → available, with its old place in the queue. Or, if Changed: a job that waits takes the
+// place that somebody gave it.
 struct JobRequeued : JobStep {
   RequeueReason reason = RequeueReason::LeaseExpired;
+  // Only if Changed: all of what it is then.
+  JobState to = JobState::None;
+  int32_t priority = 0;
+  int64_t scheduled_ms = 0;
+  std::string spec = {};  // JobSpec, encoded; empty = as it was
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     JobStep::fields(self, visit);
     visit(10, "reason", self.reason);
+    visit(11, "to", self.to);
+    visit(12, "priority", self.priority);
+    visit(13, "scheduled_ms", self.scheduled_ms);
+    visit(14, "spec", self.spec);
   }
 };
 

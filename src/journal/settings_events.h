@@ -12,6 +12,7 @@ namespace pawl {
 
 struct QueueSettings {
   bool paused = false;
+  bool deleted = false;          // not shown until it is used again
   uint64_t depth_max = 0;        // 0 = no bound of its own
   uint32_t warn_permille = 0;    // share of depth_max from which replies carry a warning
   uint32_t rate_per_second = 0;  // 0 = no limit
@@ -23,6 +24,7 @@ struct QueueSettings {
     visit(2, "depth_max", self.depth_max);
     visit(3, "warn_permille", self.warn_permille);
     visit(4, "rate_per_second", self.rate_per_second);
+    visit(5, "deleted", self.deleted);
   }
 };
 
@@ -73,15 +75,16 @@ enum class DocKind : uint8_t {
   Webhook = 3,
   Idempotency = 4,
   Pool = 5,
-  Definition = 6,  // name, unit separator, version → what was registered
-  Decision = 7,    // id → a question that a run asks, and its answer
-  Secret = 8,      // name → sealed value
-  Breaker = 9,     // action and place → how often it failed in a row
-  RunCount = 10,   // a gate → how many runs behind it are at work; kept by ScriptMoved
-  RunGate = 11,    // a gate → how many runs wait there, see kernel/script_admission.h
-  RunTurn = 12     // gate, rank → a run that waits there
+  Definition = 6,   // name, unit separator, version → what was registered
+  Decision = 7,     // id → a question that a run asks, and its answer
+  Secret = 8,       // name → sealed value
+  Breaker = 9,      // action and place → how often it failed in a row
+  RunCount = 10,    // a gate → how many runs behind it are at work; kept by ScriptMoved
+  RunGate = 11,     // a gate → how many runs wait there, see kernel/script_admission.h
+  RunTurn = 12,     // gate, rank → a run that waits there
+  Maintenance = 13  // "" → since when and why workers get no jobs
 };
-constexpr DocKind kLastDocKind = DocKind::RunTurn;
+constexpr DocKind kLastDocKind = DocKind::Maintenance;
 // Kinds of which there may be very many: their documents leave memory once their row is durable.
 constexpr bool is_numerous(DocKind kind) {
   return kind == DocKind::Idempotency || kind == DocKind::Decision || kind == DocKind::RunTurn;

@@ -14,6 +14,17 @@ void end_lease(Job& job) {
   job.deadline_ms = 0;
 }
 
+// A job that waits already keeps its turn among those of its priority.
+void take_change(Job& job, const JobRequeued& event, Stamp stamp) {
+  if (event.to != event.from) {
+    job.order = stamp.sequence;
+    job.enqueued_ms = event.to == JobState::Available ? stamp.time_ms : 0;
+  }
+  job.priority = event.priority;
+  job.scheduled_ms = event.scheduled_ms;
+  if (!event.spec.empty()) job.spec = event.spec;
+}
+
 constexpr int64_t kRateWindowMs = 1000;
 
 void use_rate(int64_t& window_ms, uint32_t& used, int64_t period_ms, int64_t now_ms) {
@@ -120,7 +131,7 @@ void State::wake(Queue& queue) {
 }
 
 void State::apply(const JobCreated& event, Stamp stamp) {
-  count_move(event, event.state, stamp);
+  if (Queue* queue = count_move(event, event.state, stamp)) queue->settings.deleted = false;
   child_started(event.parent, event.job, stamp);
   // Only a fold can meet a row that is newer than its event; what is decided now is new, and is not
   // looked for on disk.
@@ -216,14 +227,17 @@ void State::apply(const JobFailed& event, Stamp stamp) {
 }
 
 void State::apply(const JobRequeued& event, Stamp stamp) {
-  count_move(event, JobState::Available, stamp);
+  bool changed_by_hand = event.reason == RequeueReason::Changed;
+  JobState to = changed_by_hand ? event.to : JobState::Available;
+  count_move(event, to, stamp);
   Job* job = job_for(event, stamp);
   if (job == nullptr) return;
   unplace(*job);
-  job->state = JobState::Available;
+  if (changed_by_hand) take_change(*job, event, stamp);
+  job->state = to;
   end_lease(*job);
   place(*job);
-  wake(*job->queue);
+  if (to == JobState::Available) wake(*job->queue);
 }
 
 void State::apply(const JobCancelled& event, Stamp stamp) {

@@ -112,6 +112,9 @@ class EventStory {
            (e.dead_letter ? " dead_letter " : " ") + e.error.code;
   }
   std::string details(const JobRequeued& e) {
+    if (e.reason == RequeueReason::Changed)
+      return job(e) + " changed " + std::string(state_name(e.to)) + " priority " +
+             std::to_string(e.priority) + when(e.scheduled_ms);
     return job(e) + (e.reason == RequeueReason::Returned ? " returned" : " lease_expired");
   }
   std::string details(const JobCancelled& e) { return job(e) + " " + e.reason; }

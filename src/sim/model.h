@@ -149,6 +149,7 @@ class JournalModel {
   void happened(const JobCompleted& event, const At& at);
   void happened(const JobFailed& event, const At& at);
   void happened(const JobRequeued& event, const At& at);
+  void changed(ModelJob& job, const JobRequeued& event, const At& at);
   void happened(const JobCancelled& event, const At& at);
   void happened(const JobExpired& event, const At& at);
   void happened(const JobRevived& event, const At& at);

@@ -48,6 +48,7 @@ void JournalModel::happened(const JobCreated& event, const At& at) {
   job.scheduled_ms = event.scheduled_ms;
   job.expires_ms = event.expires_ms;
   move(job, event.state, at);
+  queues_[event.queue].settings.deleted = false;
   job.order = at.sequence;
   if (job.state == JobState::Available) queues_[event.queue].ready.insert(job.place());
   if (!event.unique_key.empty() && event.unique_key[0] == kStrictUniqueMark)
@@ -158,9 +159,33 @@ void JournalModel::happened(const JobFailed& event, const At& at) {
   note(*job, at);
 }
 
+// By hand: only what waits can be given another place.
+void JournalModel::changed(ModelJob& job, const JobRequeued& event, const At& at) {
+  auto waits = [](JobState state) {
+    return state == JobState::Available || state == JobState::Scheduled ||
+           state == JobState::Pending;
+  };
+  if (!waits(job.state) || !waits(event.to))
+    broken("I5 transition", at, event.job, "was changed, though it does not wait");
+  ModelQueue& queue = queues_[event.queue];
+  if (job.state == JobState::Available) queue.ready.erase(job.place());
+  if (event.to != job.state) job.order = at.sequence;
+  job.state = event.to;
+  job.birth.priority = event.priority;
+  job.scheduled_ms = event.scheduled_ms;
+  if (!event.spec.empty()) {
+    job.birth.spec = event.spec;
+    if (!codec::decode(event.spec, job.spec))
+      broken("I5 transition", at, event.job, "was changed to what cannot be read");
+  }
+  if (event.to == JobState::Available) queue.ready.insert(job.place());
+  note(job, at);
+}
+
 void JournalModel::happened(const JobRequeued& event, const At& at) {
   ModelJob* job = step(event, at, attempt_of(event.job));
   if (job == nullptr) return;
+  if (event.reason == RequeueReason::Changed) return changed(*job, event, at);
   if (event.reason == RequeueReason::LeaseExpired) {
     verdict_.reach(Probe::LeaseExpired);
     if (job->state != JobState::Active || job->lease_until_ms > at.time_ms)
