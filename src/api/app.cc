@@ -4,7 +4,9 @@
 #include <future>
 
 #include "api/host_name.h"
+#include "api/maintenance.h"
 #include "api/routes.h"
+#include "api/waiting_task.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "kernel/settings.h"
@@ -161,6 +163,21 @@ class ReadKeys : public Task {
   std::promise<std::vector<ApiKey>> answer_;
 };
 
+// Looks at the state for what App keeps in memory of it.
+class ReadState : public WaitingTask {
+ public:
+  explicit ReadState(App& app) : app_(app) {}
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    app_.set_maintenance(is_in_maintenance(frame.state()));
+    app_.stats_history().sample(frame.state(), frame.now_ms());
+    return std::nullopt;
+  }
+  bool only_reads() const override { return true; }
+
+ private:
+  App& app_;
+};
+
 bool sane_tenant(std::string_view tenant) {
   if (tenant.size() > 128) return false;
   for (char c : tenant)
@@ -204,6 +221,12 @@ void App::load() {
   if (!engine_.submit(reading).ok()) return;
   for (const ApiKey& key : keys.get()) keys_.put(key);
   if (reading->closed()) keys_.close();
+  auto look = [this] {
+    // A store that fails, or a server that stops, only leaves a gap in the history.
+    (void)WaitingTask::run(engine_, std::make_shared<ReadState>(*this)).ok();
+  };
+  look();
+  stats_history_.start(look);
 }
 
 Status App::allow(const http::Request& request, const Route& route, bool from_known_origin) const {
@@ -283,6 +306,7 @@ void App::handle(http::Request&& request, http::Responder responder) {
 
 void App::begin_drain() {
   draining_ = true;
+  stats_history_.stop();
   events_.stop();
 }
 

@@ -19,6 +19,7 @@
 #include "api/metrics.h"
 #include "api/reader_pool.h"
 #include "api/router.h"
+#include "api/stats_history.h"
 #include "api/turns.h"
 #include "api/workers.h"
 #include "base/clock.h"
@@ -100,6 +101,10 @@ class App {
   EventHub& events() { return events_; }
   ReaderPool& readers() { return readers_; }
   Turns& turns() { return turns_; }
+  StatsHistory& stats_history() { return stats_history_; }
+  // While it is on, workers get no jobs. Any thread.
+  bool in_maintenance() const { return maintenance_.load(std::memory_order_relaxed); }
+  void set_maintenance(bool on) { maintenance_.store(on, std::memory_order_relaxed); }
   const Router& router() const { return router_; }
   // The server that brings the calls, told once it runs: its first call may be here before. It
   // outlives the engine's thread. Any thread.
@@ -131,6 +136,8 @@ class App {
   EventHub events_;
   ReaderPool readers_;
   Turns turns_;
+  std::atomic<bool> maintenance_{false};
+  StatsHistory stats_history_;
 };
 
 }  // namespace pawl::api

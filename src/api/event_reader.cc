@@ -63,6 +63,28 @@ EventPosition journal_start(const Store& store) {
   return {journal::sequence(first, 0) - 1, EventPosition::kAllParts};
 }
 
+EventPosition journal_end(const Store& store) {
+  return {journal::sequence(store.journal_last() + 1, 0) - 1, EventPosition::kAllParts};
+}
+
+EventPosition position_before(Store& store, int64_t time_ms) {
+  uint64_t low = store.journal_first();
+  uint64_t high = store.journal_last() + 1;
+  while (low != 0 && low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    std::optional<int64_t> reached;
+    Status read = store.read_journal(middle, 1, [&](uint64_t number, std::string_view record) {
+      auto events = journal::read_record(number, record);
+      if (events.ok() && !events->empty()) reached = events->back().time_ms;
+      return false;
+    });
+    if (!read.ok() || !reached) return journal_start(store);
+    (*reached < time_ms ? low : high) = *reached < time_ms ? middle + 1 : middle;
+  }
+  if (low == 0) return journal_start(store);
+  return {journal::sequence(low, 0) - 1, EventPosition::kAllParts};
+}
+
 Result<EventPage> read_events(Store& store, const EventPosition& after, const EventFilter& filter,
                               const ReadBudget& budget) {
   EventPage page;

@@ -36,5 +36,10 @@ Result<EventPage> read_latest_events(Store& store, const EventFilter& filter, si
 
 // The start of the journal: before everything that is kept.
 EventPosition journal_start(const Store& store);
+// Its end: behind everything that is durable.
+EventPosition journal_end(const Store& store);
+// Before the first record that reaches this time, found by bisection: times in a journal never go
+// back. The start, if a record on the way cannot be read.
+EventPosition position_before(Store& store, int64_t time_ms);
 
 }  // namespace pawl::api

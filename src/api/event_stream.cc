@@ -16,35 +16,47 @@ int64_t steady_ms() {
       .count();
 }
 
+}  // namespace
+
+void render_sse(std::string& out, const OjsEvent& event, std::string_view name,
+                std::string_view data) {
+  out += "id: " + event.position.text() + "\nevent: ";
+  out.append(name).append("\ndata: ").append(data).append("\n\n");
+}
+
 void render_sse(std::string& out, const OjsEvent& event) {
-  out += "id: " + event.position.text() + "\nevent: " + std::string(event.type) + "\ndata: ";
   std::string data;
   json::Writer w(data);
   render_event(w, event);
-  out += data;  // JSON on one line: control characters are escaped in it
-  out += "\n\n";
+  render_sse(out, event, event.type, data);  // control characters are escaped in it
 }
 
-}  // namespace
+http::Response stream_head() {
+  http::Response head;
+  head.content_type = "text/event-stream";
+  head.headers = {
+      {"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}, {"OJS-Version", "1.0"}};
+  head.body = ": pawl events\n\n";
+  return head;
+}
 
 EventHub::EventHub(Engine& engine, Store& store, const EventHubConfig& config)
     : engine_(engine), store_(store), config_(config), thread_([this] { run(); }) {}
 
 EventHub::~EventHub() { stop(); }
 
-Status EventHub::add(http::Responder& responder, EventFilter filter, EventPosition after) {
+Status EventHub::add(http::Responder& responder, EventFilter filter, EventPosition after,
+                     StreamStyle style) {
   std::unique_lock lock(mutex_);
   if (stopping_) return Error{ErrorCode::Unavailable, "the server is stopping"};
   if (count_ >= config_.streams_max)
     return Error{ErrorCode::Overloaded, "too many event streams are open"};
-  http::Response head;
-  head.content_type = "text/event-stream";
-  head.headers = {
-      {"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}, {"OJS-Version", "1.0"}};
-  head.body = ": pawl events\n\n";
+  http::Response head = stream_head();
+  head.body += style.first;
   Subscriber& made = arriving_.emplace_back();
   made.stream = responder.stream(std::move(head));
   made.filter = std::move(filter);
+  made.style = std::move(style);
   made.after = after;
   ++count_;
   lock.unlock();
@@ -185,8 +197,13 @@ void EventHub::replay(Subscriber& subscriber, int64_t now_ms) {
 void EventHub::send(Subscriber& subscriber, const std::vector<OjsEvent>& events, int64_t now_ms) {
   if (events.empty() || subscriber.over) return;
   std::string text;
-  for (const OjsEvent& event : events) render_sse(text, event);
-  subscriber.over |= !subscriber.stream.write(text);
+  bool ended = false;
+  for (const OjsEvent& event : events) {
+    if (ended) break;
+    subscriber.style.render(text, event);
+    ended = subscriber.style.ends_with != nullptr && subscriber.style.ends_with(event);
+  }
+  subscriber.over |= !subscriber.stream.write(text) || ended;
   subscriber.last_write_ms = now_ms;
 }
 

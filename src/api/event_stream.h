@@ -33,6 +33,21 @@ struct EventHubConfig {
   int64_t replay_pause_ms = 10;
 };
 
+// How a stream tells events, and when it is over.
+struct StreamStyle {
+  void (*render)(std::string& out, const OjsEvent& event);
+  bool (*ends_with)(const OjsEvent& event) = nullptr;  // null: it goes on for ever
+  std::string first = {};                              // sent before all events
+};
+
+// "id: …", "event: …" and "data: …", which is the event as lists show it.
+void render_sse(std::string& out, const OjsEvent& event);
+// The same with the data in the caller's words: JSON on one line.
+void render_sse(std::string& out, const OjsEvent& event, std::string_view name,
+                std::string_view data);
+// Head of the answer that a stream begins with.
+http::Response stream_head();
+
 class EventHub {
  public:
   EventHub(Engine& engine, Store& store, const EventHubConfig& config = {});
@@ -42,7 +57,8 @@ class EventHub {
 
   // Starts the answer and feeds it with what the filter wants behind `after`. Overloaded when there
   // are too many streams, Unavailable after stop(): then the responder was not used.
-  Status add(http::Responder& responder, EventFilter filter, EventPosition after);
+  Status add(http::Responder& responder, EventFilter filter, EventPosition after,
+             StreamStyle style = {render_sse});
 
   // Ends every stream and the thread.
   void stop();
@@ -53,6 +69,7 @@ class EventHub {
   struct Subscriber {
     http::Stream stream;
     EventFilter filter;
+    StreamStyle style{};
     EventPosition after;
     bool live = false;
     bool over = false;

@@ -5,6 +5,13 @@ namespace pawl::api {
 void add_all_routes(Router& router) {
   add_job_routes(router);
   add_event_routes(router);
+  add_event_channel_routes(router);
+  add_job_result_routes(router);
+  add_patch_job_routes(router);
+  add_bulk_push_routes(router);
+  add_queue_call_routes(router);
+  add_workflow_progress_routes(router);
+  add_maintenance_routes(router);
   add_webhook_routes(router);
   add_metrics_routes(router);
   add_status_page_routes(router);

@@ -155,6 +155,7 @@ void system(App& app, Call&& call) {
 void add_system_routes(Router& router) {
   router.add({"GET", "/ojs/manifest", Scope::Public, Surface::Ojs, manifest});
   router.add({"GET", "/ojs/v1/health", Scope::Public, Surface::Ojs, health});
+  router.add({"GET", "/ojs/v1/admin/system/health", Scope::Read, Surface::Ojs, health});
   router.add({"GET", "/health", Scope::Public, Surface::Plain, health});
   router.add({"GET", "/v1/system", Scope::Read, Surface::V1, system});
   router.add({"GET", "/ready", Scope::Public, Surface::Plain, ready});

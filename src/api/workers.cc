@@ -61,6 +61,18 @@ bool WorkerRegistry::tell(std::string_view id, std::string_view directive) {
   return true;
 }
 
+void WorkerRegistry::forget(std::string_view id) {
+  std::lock_guard lock(mutex_);
+  auto at = workers_.find(id);
+  if (at != workers_.end()) workers_.erase(at);
+}
+
+size_t WorkerRegistry::tell_all(std::string_view directive) {
+  std::lock_guard lock(mutex_);
+  for (auto& [id, worker] : workers_) worker.told = directive;
+  return workers_.size();
+}
+
 std::string WorkerRegistry::state(std::string_view id) const {
   std::lock_guard lock(mutex_);
   auto at = workers_.find(id);

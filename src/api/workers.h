@@ -39,6 +39,9 @@ class WorkerRegistry {
   void says(std::string_view id, std::string_view state, int64_t now_ms);
   // False if no such worker has been seen. "" takes an earlier directive back.
   bool tell(std::string_view id, std::string_view directive);
+  void forget(std::string_view id);
+  // Tells all of them, and returns how many there are.
+  size_t tell_all(std::string_view directive);
   // running, quiet or terminate; "running" for a worker that nobody knows.
   std::string state(std::string_view id) const;
   bool may_fetch(std::string_view id) const;

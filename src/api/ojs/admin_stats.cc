@@ -4,9 +4,12 @@
 #include "api/ojs/event_projection.h"
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
+#include "base/time.h"
 
 namespace pawl::api {
 namespace {
+
+constexpr int64_t kWorkerStaleAfterMs = 60'000;
 
 struct Totals {
   std::array<uint64_t, kJobStateCount> counts{};
@@ -15,7 +18,11 @@ struct Totals {
   uint64_t dead = 0;
   uint64_t depth = 0;
 
+  int64_t created_ms = 0;  // of the first queue
+
   void add(const Queue& queue) {
+    if (queue.settings.deleted) return;
+    if (created_ms == 0 || queue.created_ms < created_ms) created_ms = queue.created_ms;
     for (size_t at = 0; at < kJobStateCount; ++at) counts[at] += queue.counts[at];
     ++queues;
     paused += queue.settings.paused ? 1 : 0;
@@ -56,17 +63,70 @@ void write_jobs(json::Writer& w, const Totals& totals) {
   w.field_int("total", static_cast<int64_t>(totals.jobs())).end_object();
 }
 
+Totals one_queue(const State& state, const std::string& scoped) {
+  Totals totals;
+  const Queue* queue = state.find_queue(scoped);
+  if (queue != nullptr && !is_internal_queue(scoped)) totals.add(*queue);
+  return totals;
+}
+
+// Of the last minute, in both spellings that clients read.
+void write_throughput(json::Writer& w, const Tally& minute) {
+  auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
+  w.key("throughput").begin_object();
+  w.field_int("processed_per_minute", number(minute.completed));
+  w.field_int("failed_per_minute", number(minute.failed));
+  w.field_int("enqueued_per_minute", number(minute.enqueued));
+  w.field_int("enqueued_per_min", number(minute.enqueued));
+  w.field_int("completed_per_min", number(minute.completed));
+  w.field_int("failed_per_min", number(minute.failed)).end_object();
+}
+
+void write_worker_counts(json::Writer& w, const std::vector<WorkerInfo>& workers, int64_t now_ms) {
+  int64_t stale = 0;
+  int64_t running = 0;
+  for (const WorkerInfo& worker : workers) {
+    bool silent = now_ms - worker.last_seen_ms > kWorkerStaleAfterMs;
+    stale += silent ? 1 : 0;
+    running += !silent && worker.effective() == "running" ? 1 : 0;
+  }
+  int64_t total = static_cast<int64_t>(workers.size());
+  w.key("workers").begin_object().field_int("total", total).field_int("running", running);
+  w.field_int("quiet", total - running - stale).field_int("stale", stale).end_object();
+}
+
+// The command line client reads how many queues and workers there are as objects, the specification
+// and the admin UI as numbers; the first one alone asks for the media type by name.
+void write_counts(json::Writer& w, App& app, const Totals& totals, bool as_objects,
+                  int64_t now_ms) {
+  std::vector<WorkerInfo> workers = app.workers().list(now_ms);
+  auto queues = static_cast<int64_t>(totals.queues);
+  auto paused = static_cast<int64_t>(totals.paused);
+  if (!as_objects) {
+    w.field_int("queues", queues).field_int("workers", static_cast<int64_t>(workers.size()));
+    return;
+  }
+  w.key("queues").begin_object().field_int("total", queues).field_int("active", queues - paused);
+  w.field_int("paused", paused).end_object();
+  write_worker_counts(w, workers, now_ms);
+}
+
 void stats(App& app, Call&& call) {
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [&app, tenant](Frame& frame) -> Result<http::Response> {
-    Totals totals = all_queues(frame.state(), tenant);
+  StatsScope scope{call.tenant, call.query("queue")};
+  bool as_objects = call.request.header("accept") == "application/openjobspec+json";
+  app.decide(std::move(call), [&app, scope, as_objects](Frame& frame) -> Result<http::Response> {
+    Totals totals = scope.queue.empty()
+                        ? all_queues(frame.state(), scope.tenant)
+                        : one_queue(frame.state(), scoped_queue(scope.tenant, scope.queue));
+    app.stats_history().sample(frame.state(), frame.now_ms());
     size_t crons = 0;
     frame.state().each_cron([&](const Cron&) { return ++crons, true; });
     std::string body;
     json::Writer w(body);
-    w.begin_object().field_int("queues", static_cast<int64_t>(totals.queues));
-    w.field_int("workers", static_cast<int64_t>(app.workers().list(frame.now_ms()).size()));
+    w.begin_object();
+    write_counts(w, app, totals, as_objects, frame.now_ms());
     write_jobs(w, totals);
+    write_throughput(w, app.stats_history().last_minute(scope, frame.now_ms()));
     w.field_int("depth", static_cast<int64_t>(totals.depth));
     w.field_int("paused_queues", static_cast<int64_t>(totals.paused));
     w.field_int("dead_letter", static_cast<int64_t>(totals.dead));
@@ -77,42 +137,142 @@ void stats(App& app, Call&& call) {
   });
 }
 
-void write_tenant(json::Writer& w, const std::string& tenant, const Totals& totals) {
-  w.field("tenant_id", tenant).field_int("total_jobs", static_cast<int64_t>(totals.jobs()));
+constexpr std::pair<std::string_view, int64_t> kPeriods[] = {{"1m", StatsHistory::kMinuteMs},
+                                                             {"5m", 5 * StatsHistory::kMinuteMs},
+                                                             {"15m", 15 * StatsHistory::kMinuteMs},
+                                                             {"1h", StatsHistory::kHourMs},
+                                                             {"1d", 24 * StatsHistory::kHourMs}};
+
+struct HistoryQuery {
+  StatsScope scope;
+  std::string period = "5m";
+  int64_t period_ms = 0;
+  int64_t since_ms = 0;
+  int64_t until_ms = 0;
+};
+
+// A time, or how long ago.
+Result<int64_t> parse_point(const Call& call, std::string_view name, int64_t now_ms,
+                            int64_t fallback_ms) {
+  std::string text = call.query(name);
+  if (text.empty()) return fallback_ms;
+  auto ago = text[0] == 'P' ? parse_iso_duration_ms(text) : parse_duration_ms(text);
+  if (ago.ok()) return now_ms - *ago;
+  auto at = parse_rfc3339(text);
+  if (at.ok()) return *at;
+  return Error{ErrorCode::InvalidRequest,
+               std::string(name) + " must be an RFC 3339 time or a duration such as 24h"};
+}
+
+Result<HistoryQuery> parse_history(const Call& call, int64_t now_ms) {
+  HistoryQuery query;
+  query.scope = {call.tenant, call.query("queue")};
+  if (std::string period = call.query("period"); !period.empty()) query.period = period;
+  for (const auto& [name, ms] : kPeriods)
+    if (name == query.period) query.period_ms = ms;
+  if (query.period_ms == 0)
+    return Error{ErrorCode::InvalidRequest, "period must be 1m, 5m, 15m, 1h or 1d"};
+  int64_t usual_ms = now_ms - std::max(StatsHistory::kHourMs, 24 * query.period_ms);
+  PAWL_TRY(query.since_ms, parse_point(call, "since", now_ms, usual_ms));
+  PAWL_TRY(query.until_ms, parse_point(call, "until", now_ms, now_ms + 1));
+  if (query.until_ms <= query.since_ms)
+    return Error{ErrorCode::InvalidRequest, "until must be later than since"};
+  query.until_ms = std::min(query.until_ms, now_ms + 1);
+  return query;
+}
+
+void history(App& app, Call&& call) {
+  auto query = parse_history(call, app.clock().now_ms());
+  if (!query.ok()) return call.fail(query.error());
+  app.decide(std::move(call), [&app, query = *query](Frame& frame) -> Result<http::Response> {
+    StatsHistory& history = app.stats_history();
+    history.sample(frame.state(), frame.now_ms());
+    std::string points;
+    json::Writer p(points);
+    p.begin_array();
+    for (const auto& [at_ms, tally] :
+         history.periods(query.scope, query.period_ms, query.since_ms, query.until_ms)) {
+      p.begin_object().field_time("timestamp", at_ms);
+      p.field_int("processed", static_cast<int64_t>(tally.completed));
+      p.field_int("completed", static_cast<int64_t>(tally.completed));
+      p.field_int("failed", static_cast<int64_t>(tally.failed));
+      p.field_int("enqueued", static_cast<int64_t>(tally.enqueued)).end_object();
+    }
+    p.end_array();
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().field("period", query.period).field_raw("data", points);
+    w.field_raw("data_points", points).field_time("recorded_since", history.since_ms());
+    w.end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+// Workers that have asked for a queue of this tenant.
+int64_t workers_of(App& app, const std::string& tenant, int64_t now_ms) {
+  int64_t count = 0;
+  for (const WorkerInfo& worker : app.workers().list(now_ms))
+    count += std::any_of(worker.queues.begin(), worker.queues.end(), [&](const std::string& queue) {
+      return tenant_of_scoped(queue) == tenant;
+    });
+  return count;
+}
+
+void write_tenant(json::Writer& w, App& app, const std::string& tenant, const Totals& totals,
+                  int64_t now_ms) {
+  w.field("tenant_id", tenant).field("id", tenant).field("name", tenant);
+  w.field_int("total_jobs", static_cast<int64_t>(totals.jobs()));
   w.field_int("queues", static_cast<int64_t>(totals.queues));
   w.field_int("active_jobs",
               static_cast<int64_t>(totals.counts[static_cast<size_t>(JobState::Active)]));
   w.field_int("depth", static_cast<int64_t>(totals.depth));
   write_jobs(w, totals);
+  w.key("stats").begin_object().field_int("queues", static_cast<int64_t>(totals.queues));
+  write_jobs(w, totals);
+  w.field_int("workers", workers_of(app, tenant, now_ms)).end_object();
+  w.field_time_if_set("created_at", totals.created_ms);
 }
 
 void list_tenants(App& app, Call&& call) {
   answer_keyed_list(app, std::move(call), {"items", "tenants"}, kPageLimitUsual,
-                    [](const Frame& frame, KeyedList& list) {
+                    [&app](const Frame& frame, KeyedList& list) {
                       for (const auto& [tenant, totals] : by_tenant(frame.state())) {
                         bool seen = list.tenant().empty() || tenant == list.tenant();
                         if (tenant.empty() || !seen || !list.takes_unscoped(tenant)) continue;
                         list.writer().begin_object();
-                        write_tenant(list.writer(), tenant, totals);
+                        write_tenant(list.writer(), app, tenant, totals, frame.now_ms());
                         list.writer().end_object();
                       }
                     });
 }
 
-// A tenant that has pushed nothing yet reads as zeros, as a queue does.
-void tenant_stats(App& app, Call&& call) {
-  std::string tenant = call.params[0];
-  if (tenant.empty() || tenant.size() > 128 || (!call.tenant.empty() && call.tenant != tenant))
-    return call.fail({ErrorCode::NotFound, "no such tenant"});
-  app.decide(std::move(call), [tenant](Frame& frame) -> Result<http::Response> {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object();
-    write_tenant(w, tenant, all_queues(frame.state(), tenant));
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+Result<std::string> tenant_of_path(const Call& call) {
+  const std::string& tenant = call.params[0];
+  bool good = !tenant.empty() && tenant.size() <= 128;
+  if (good && (call.tenant.empty() || call.tenant == tenant)) return tenant;
+  return Error{ErrorCode::NotFound, "tenant " + tenant.substr(0, 128) + " not found"};
 }
+
+void answer_tenant(App& app, Call&& call, bool must_exist) {
+  auto tenant = tenant_of_path(call);
+  if (!tenant.ok()) return call.fail(tenant.error());
+  app.decide(std::move(call),
+             [&app, tenant = *tenant, must_exist](Frame& frame) -> Result<http::Response> {
+               Totals totals = all_queues(frame.state(), tenant);
+               if (must_exist && totals.queues == 0)
+                 return Error{ErrorCode::NotFound, "tenant " + tenant + " not found"};
+               std::string body;
+               json::Writer w(body);
+               w.begin_object();
+               write_tenant(w, app, tenant, totals, frame.now_ms());
+               w.end_object();
+               return json_response(Surface::Ojs, 200, std::move(body));
+             });
+}
+
+// A tenant that has pushed nothing yet reads as zeros, as a queue does.
+void tenant_stats(App& app, Call&& call) { answer_tenant(app, std::move(call), false); }
+void get_tenant(App& app, Call&& call) { answer_tenant(app, std::move(call), true); }
 
 // Jobs are handed out queue by queue in the order a worker names them, in each by priority, then
 // age: what there is to say about fairness is how long the first of each queue has waited.
@@ -148,7 +308,9 @@ void scheduling_stats(App& app, Call&& call) {
 void add_admin_stats_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
   router.add({"GET", "/ojs/v1/admin/stats", Scope::Read, kOjs, stats});
+  router.add({"GET", "/ojs/v1/admin/stats/history", Scope::Read, kOjs, history});
   router.add({"GET", "/ojs/v1/admin/tenants", Scope::Read, kOjs, list_tenants});
+  router.add({"GET", "/ojs/v1/admin/tenants/{t}", Scope::Read, kOjs, get_tenant});
   router.add({"GET", "/ojs/v1/admin/tenants/{t}/stats", Scope::Read, kOjs, tenant_stats});
   router.add({"GET", "/ojs/v1/admin/scheduling/stats", Scope::Read, kOjs, scheduling_stats});
 }

@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kIdsMax = 10'000;
 constexpr size_t kScanPerSlice = 2'000;
 constexpr size_t kErrorsShown = 100;
+constexpr size_t kItemsShown = 1'000;
 
 std::string_view act_name(BulkAct act) {
   switch (act) {
@@ -83,6 +84,18 @@ class Sweeper {
                                                       : "purged";
     w.field_int(past, static_cast<int64_t>(succeeded_));
     w.field_int(past + "_count", static_cast<int64_t>(succeeded_));
+    if (bulk_.act == BulkAct::Purge) w.field_int("deleted", static_cast<int64_t>(succeeded_));
+    w.field_int("total_matched", static_cast<int64_t>(succeeded_ + failed_));
+    w.field_int("skipped", static_cast<int64_t>(failed_));
+    w.key("items").begin_array();
+    for (size_t i = 0; i < items_.size(); ++i) {
+      w.begin_object().field_int("index", static_cast<int64_t>(i)).key("job_id").uuid(items_[i].id);
+      w.field("status", items_[i].reason.empty() ? past : "skipped");
+      if (!items_[i].reason.empty()) w.field("reason", items_[i].reason);
+      w.end_object();
+    }
+    w.end_array();
+    if (items_.size() < succeeded_ + failed_) w.field_bool("items_truncated", true);
     w.key("errors").begin_array();
     for (const auto& [id, message] : errors_)
       w.begin_object().key("job_id").uuid(id).field("error", message).end_object();
@@ -93,6 +106,8 @@ class Sweeper {
  private:
   void note(const JobId& id, const Status& status) {
     ++(status.ok() ? succeeded_ : failed_);
+    if (items_.size() < kItemsShown)
+      items_.push_back({id, status.ok() ? "" : status.error().message});
     if (!status.ok() && errors_.size() < kErrorsShown) errors_[id] = status.error().message;
   }
 
@@ -129,6 +144,11 @@ class Sweeper {
   uint64_t succeeded_ = 0;
   uint64_t failed_ = 0;
   std::map<JobId, std::string> errors_;
+  struct Item {
+    JobId id;
+    std::string reason;  // "" = it was done
+  };
+  std::vector<Item> items_;  // the first ones
 };
 
 Status read_ids(Fields& fields, Bulk& bulk) {
@@ -144,10 +164,31 @@ Status read_ids(Fields& fields, Bulk& bulk) {
   return ok_status();
 }
 
-void bulk_call(App& app, Call&& call, BulkAct act) {
+// Clients of the data plane ask for it by ids or by a filter and do not confirm; "atomic" is more
+// than work in slices can promise.
+Status check_data_plane(const json::Doc& doc) {
+  Fields fields(doc.root());
+  std::string atomicity = fields.text("atomicity", "partial");
+  if (atomicity == "atomic")
+    return Error{ErrorCode::Unsupported,
+                 "atomicity must be partial: a bulk operation is done in slices",
+                 {{"$.atomicity", "must be partial"}}};
+  if (atomicity != "partial") fields.complain("atomicity", "must be partial");
+  bool by_ids = fields.has("ids") || fields.has("job_ids");
+  if (by_ids && fields.has("filter")) fields.complain("filter", "and ids exclude each other");
+  auto filter = fields.find("filter");
+  if (filter && filter->is_object() && filter->size() == 0)
+    fields.complain("filter", "must say which jobs are meant");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  return ok_status();
+}
+
+void bulk_call(App& app, Call&& call, BulkAct act, bool must_confirm = true) {
   auto doc = parse_body(call, true);
   if (!doc.ok()) return call.fail(doc.error());
-  auto bulk = parse_bulk(*doc, act, call.tenant);
+  if (Status good = must_confirm ? ok_status() : check_data_plane(*doc); !good.ok())
+    return call.fail(good.error());
+  auto bulk = parse_bulk(*doc, act, call.tenant, must_confirm);
   if (!bulk.ok()) return call.fail(bulk.error());
   run_bulk(app, std::move(call), std::move(bulk).value());
 }
@@ -155,6 +196,9 @@ void bulk_call(App& app, Call&& call, BulkAct act) {
 void bulk_retry(App& app, Call&& call) { bulk_call(app, std::move(call), BulkAct::Retry); }
 void bulk_cancel(App& app, Call&& call) { bulk_call(app, std::move(call), BulkAct::Cancel); }
 void bulk_delete(App& app, Call&& call) { bulk_call(app, std::move(call), BulkAct::Delete); }
+void retry_many(App& app, Call&& call) { bulk_call(app, std::move(call), BulkAct::Retry, false); }
+void cancel_many(App& app, Call&& call) { bulk_call(app, std::move(call), BulkAct::Cancel, false); }
+void delete_many(App& app, Call&& call) { bulk_call(app, std::move(call), BulkAct::Delete, false); }
 
 constexpr uint32_t bit(JobState state) { return 1u << static_cast<int>(state); }
 constexpr uint32_t kWaiting = bit(JobState::Available) | bit(JobState::Scheduled) |
@@ -184,9 +228,10 @@ void purge_confirmed(App& app, Call&& call) { purge_queue(app, std::move(call), 
 
 }  // namespace
 
-Result<Bulk> parse_bulk(const json::Doc& doc, BulkAct act, std::string_view tenant) {
+Result<Bulk> parse_bulk(const json::Doc& doc, BulkAct act, std::string_view tenant,
+                        bool must_confirm) {
   Fields fields(doc.root());
-  bool confirmed = fields.boolean("confirm", false);
+  bool confirmed = fields.boolean("confirm", !must_confirm);
   if (fields.ok() && !confirmed)
     return Error{ErrorCode::InvalidRequest,
                  "a bulk operation needs \"confirm\": true",
@@ -213,6 +258,7 @@ void run_bulk(App& app, Call&& call, Bulk bulk) {
                          : bulk.act == BulkAct::Cancel ? kWaiting | bit(JobState::Active)
                                                        : kFinished;
   }
+  bulk.filter.settle(app.clock().now_ms());
   auto sweeper = std::make_shared<Sweeper>(std::move(bulk), app.clock().now_ms());
   sweep(
       app, std::move(call), [sweeper](Frame& frame) { return sweeper->slice(frame); },
@@ -223,6 +269,10 @@ void add_bulk_job_routes(Router& router) {
   router.add({"POST", "/ojs/v1/admin/jobs/bulk/retry", Scope::Operate, Surface::Ojs, bulk_retry});
   router.add({"POST", "/ojs/v1/admin/jobs/bulk/cancel", Scope::Operate, Surface::Ojs, bulk_cancel});
   router.add({"POST", "/ojs/v1/admin/jobs/bulk/delete", Scope::Admin, Surface::Ojs, bulk_delete});
+  router.add({"POST", "/ojs/v1/jobs/bulk/retry", Scope::Operate, Surface::Ojs, retry_many});
+  router.add({"POST", "/ojs/v1/jobs/bulk/cancel", Scope::Operate, Surface::Ojs, cancel_many});
+  router.add({"POST", "/ojs/v1/jobs/bulk/delete", Scope::Admin, Surface::Ojs, delete_many});
+  router.add({"POST", "/ojs/v1/queues/{q}/purge", Scope::Admin, Surface::Ojs, purge});
   router.add({"POST", "/ojs/v1/admin/queues/{q}/purge", Scope::Admin, Surface::Ojs, purge});
   router.add(
       {"DELETE", "/ojs/v1/admin/queues/{q}/jobs", Scope::Admin, Surface::Ojs, purge_confirmed});

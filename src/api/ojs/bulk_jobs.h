@@ -21,9 +21,11 @@ struct Bulk {
   bool dead_only = false;  // walks the dead letter list
 };
 
-// Reads {filter?, ids? | job_ids?, confirm}. InvalidRequest without "confirm": true, and if neither
-// a filter nor ids are given: everything must be asked for with "filter": {}.
-Result<Bulk> parse_bulk(const json::Doc& doc, BulkAct act, std::string_view tenant);
+// Reads {filter?, ids? | job_ids?, confirm}. InvalidRequest without "confirm": true where the
+// caller must confirm, and if neither a filter nor ids are given: everything must be asked for with
+// "filter": {}.
+Result<Bulk> parse_bulk(const json::Doc& doc, BulkAct act, std::string_view tenant,
+                        bool must_confirm = true);
 
 // Answers {action, matched, succeeded, failed, errors[]} when everything is durable.
 void run_bulk(App& app, Call&& call, Bulk bulk);

@@ -131,6 +131,12 @@ void add_checkpoint_routes(Router& router) {
   router.add({"GET", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, get});
   router.add({"DELETE", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, remove});
   router.add({"GET", "/ojs/v1/checkpoints/{id}/resume", Scope::Worker, kOjs, resume});
+  // Two clients put the prefix before a path that has it already.
+  router.add({"PUT", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
+  router.add({"POST", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
+  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, get});
+  router.add({"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, remove});
+  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume", Scope::Worker, kOjs, resume});
 }
 
 }  // namespace pawl::api

@@ -2,9 +2,11 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/keyed_list.h"
+#include "api/merge_patch.h"
 #include "api/ojs/parse_cron.h"
 #include "api/ojs/render_job.h"
 #include "api/routes.h"
+#include "base/quote.h"
 #include "kernel/cron_jobs.h"
 
 namespace pawl::api {
@@ -36,6 +38,7 @@ std::string body_of(const Cron& cron) {
   json::Writer w(body);
   w.begin_object();
   write_both(w, cron);
+  render_cron_members(w, cron);
   w.end_object();
   return body;
 }
@@ -62,15 +65,115 @@ void put(App& app, Call&& call) {
   });
 }
 
-void list(App& app, Call&& call) {
-  answer_keyed_list(app, std::move(call), {"crons", "cron_jobs"}, kListedUsual,
-                    [](const Frame& frame, KeyedList& list) {
-                      frame.state().each_cron([&](const Cron& cron) {
-                        if (cron.spec.source == CronSource::Cron && list.takes(cron.spec.name))
-                          render_cron(list.writer(), cron);
-                        return true;
-                      });
-                    });
+void list_as(App& app, Call&& call, std::vector<std::string_view> names) {
+  std::string enabled = call.query("enabled");
+  if (!enabled.empty() && enabled != "true" && enabled != "false")
+    return call.fail({ErrorCode::InvalidRequest, "enabled must be true or false"});
+  answer_keyed_list(
+      app, std::move(call), std::move(names), kListedUsual,
+      [enabled](const Frame& frame, KeyedList& list) {
+        frame.state().each_cron([&](const Cron& cron) {
+          bool wanted = enabled.empty() || (enabled == "true") == !cron.spec.paused;
+          if (cron.spec.source == CronSource::Cron && wanted && list.takes(cron.spec.name))
+            render_cron(list.writer(), cron);
+          return true;
+        });
+      });
+}
+void list(App& app, Call&& call) { list_as(app, std::move(call), {"crons", "cron_jobs"}); }
+void list_for_admin(App& app, Call&& call) { list_as(app, std::move(call), {"items"}); }
+
+// The members of a cron's job, wherever the caller puts them.
+bool is_of_job(std::string_view name) {
+  for (std::string_view known : {"type", "args", "meta", "options", "retry", "priority", "queue",
+                                 "timeout_ms", "tags", "unique"})
+    if (name == known) return true;
+  return false;
+}
+
+// {"job_template": {…}} with what stood beside it moved in; a queue or priority goes where the
+// template has its own.
+std::string normal_patch(json::View patch) {
+  std::string text;
+  json::Writer w(text);
+  w.begin_object();
+  std::string job;
+  json::Writer j(job);
+  j.begin_object();
+  patch.each_member([&](json::View key, json::View value) {
+    std::string name = key.string();
+    if (name == "queue" || name == "priority") {
+      j.key("options").begin_object().key(name).raw(value.raw()).end_object();
+    } else if (is_of_job(name)) {
+      j.key(name).raw(value.raw());
+    } else if (name == "cron" || name == "schedule") {
+      w.key("expression").raw(value.raw());
+    } else if (name != "name" && name != "id") {
+      w.key(name).raw(value.raw());
+    }
+  });
+  j.end_object();
+  if (job != "{}") w.field_raw("job_template", job);
+  w.end_object();
+  return text;
+}
+
+// The entry as a PUT would send it.
+std::string as_request(const CronSpec& spec, std::string_view overlap) {
+  std::string text;
+  json::Writer w(text);
+  w.begin_object().field("expression", spec.expression).field("timezone", spec.timezone);
+  w.field("overlap_policy", overlap).field_bool("enabled", !spec.paused);
+  if (!spec.description.empty()) w.field_raw("description", spec.description);
+  w.key("job_template").begin_object();
+  render_job_template(w, spec);
+  w.end_object().end_object();
+  return text;
+}
+
+Result<CronSpec> patched(const CronSpec& old, const std::string& patch, std::string_view tenant) {
+  std::string before = as_request(old, overlap_name(old.overlap));
+  PAWL_TRY(json::Doc target, json::parse(before, {.depth_max = 128}));
+  PAWL_TRY(json::Doc changes, json::parse(patch, {.depth_max = 128}));
+  std::string after = merge_patch(target.root(), changes.root());
+  PAWL_TRY(json::Doc doc, json::parse(after, {.depth_max = 128}));
+  return parse_cron(doc, queue_of_scoped(old.name), tenant);
+}
+
+Status refuse_unknown(json::View patch) {
+  std::optional<Error> refusal;
+  patch.each_member([&](json::View key, json::View) {
+    std::string name = key.string();
+    bool known = is_of_job(name);
+    for (std::string_view own :
+         {"name", "id", "cron", "expression", "schedule", "timezone", "overlap_policy", "enabled",
+          "paused", "description", "job_template"})
+      known |= name == own;
+    if (!known && !refusal)
+      refusal = Error{ErrorCode::InvalidRequest,
+                      quoted(name) + " is nothing that a cron entry has",
+                      {{"$." + name, "is unknown"}}};
+  });
+  if (refusal) return *refusal;
+  return ok_status();
+}
+
+void patch(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  if (Status good = refuse_unknown(doc->root()); !good.ok()) return call.fail(good.error());
+  if (doc->root().size() == 0) return call.fail({ErrorCode::InvalidRequest, "nothing to change"});
+  std::string wish = normal_patch(doc->root());
+  std::string scoped = scoped_queue(call.tenant, call.params[0]);
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [scoped, tenant, wish](Frame& frame) -> Result<http::Response> {
+    const Cron* cron = find_entry(frame.state(), scoped);
+    if (cron == nullptr) return Error{ErrorCode::NotFound, no_such(scoped)};
+    PAWL_TRY(CronSpec spec, patched(cron->spec, wish, tenant));
+    spec.created_ms = cron->spec.created_ms;
+    PAWL_TRY_DO(put_cron(frame, std::move(spec)));
+    return json_response(Surface::Ojs, 200, body_of(*frame.state().find_cron(scoped)));
+  });
 }
 
 // Calls about one entry that exists. act changes it; the answer shows it as it is then.
@@ -140,7 +243,13 @@ void add_cron_routes(Router& router) {
   router.add({"POST", "/ojs/v1/cron", Scope::Write, kOjs, put});
   router.add({"GET", "/ojs/v1/cron/{name}", Scope::Read, kOjs, get});
   router.add({"PUT", "/ojs/v1/cron/{name}", Scope::Write, kOjs, put});
+  router.add({"PATCH", "/ojs/v1/cron/{name}", Scope::Write, kOjs, patch});
   router.add({"DELETE", "/ojs/v1/cron/{name}", Scope::Write, kOjs, remove});
+  // The admin UI's name for it.
+  router.add({"GET", "/ojs/v1/crons", Scope::Read, kOjs, list_for_admin});
+  router.add({"GET", "/ojs/v1/crons/{name}", Scope::Read, kOjs, get});
+  router.add({"PATCH", "/ojs/v1/crons/{name}", Scope::Write, kOjs, patch});
+  router.add({"DELETE", "/ojs/v1/crons/{name}", Scope::Write, kOjs, remove});
   router.add({"POST", "/ojs/v1/cron/{name}/trigger", Scope::Write, kOjs, trigger});
   router.add({"POST", "/ojs/v1/cron/{name}/pause", Scope::Operate, kOjs, pause});
   router.add({"POST", "/ojs/v1/cron/{name}/resume", Scope::Operate, kOjs, resume});

@@ -126,6 +126,14 @@ void tell(const JobFailed& event, Told& told) {
 }
 
 void tell(const JobRequeued& event, Told& told) {
+  if (event.reason == RequeueReason::Changed) {
+    json::Writer w = told.job("job.changed", event);
+    w.field("from", state_name(event.from)).field("to", state_name(event.to));
+    w.field_int("priority", event.priority);
+    if (event.to == JobState::Scheduled) w.field_time("scheduled_at", event.scheduled_ms);
+    w.end_object();
+    return;
+  }
   bool expired = event.reason == RequeueReason::LeaseExpired;
   told.job("job.requeued", event)
       .field("reason", expired ? "lease_expired" : "returned")
@@ -369,6 +377,7 @@ const std::vector<std::string_view>& event_type_names() {
       "cron.skipped",
       "cron.triggered",
       "job.cancelled",
+      "job.changed",
       "job.completed",
       "job.discarded",
       "job.enqueued",

@@ -107,6 +107,11 @@ TEST(EventProjection, Running) {
   EXPECT_EQ(story(requeued), R"(job.requeued job {…,"attempt":2,"reason":"lease_expired"})");
   requeued.reason = RequeueReason::Returned;
   EXPECT_EQ(story(requeued), R"(job.requeued job {…,"attempt":2,"reason":"returned"})");
+  requeued.reason = RequeueReason::Changed;
+  requeued.from = requeued.to = JobState::Available;
+  requeued.priority = 5;
+  EXPECT_EQ(story(requeued),
+            R"(job.changed job {…,"attempt":2,"from":"available","to":"available","priority":5})");
 }
 
 TEST(EventProjection, Completion) {

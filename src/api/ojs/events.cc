@@ -5,6 +5,7 @@
 #include "api/app.h"
 #include "api/event_reader.h"
 #include "api/event_stream.h"
+#include "api/ojs/events_query.h"
 #include "api/ojs/parse_workflow.h"
 #include "api/reader_pool.h"
 #include "api/routes.h"
@@ -16,15 +17,7 @@ namespace pawl::api {
 namespace {
 
 constexpr size_t kLimitMost = 1000;
-constexpr size_t kLimitUsual = 100;
 constexpr size_t kFilterEntriesMax = 100;
-
-struct EventsQuery {
-  EventFilter filter;
-  std::optional<EventPosition> after;
-  size_t limit = kLimitUsual;
-  bool latest = false;
-};
 
 Result<std::vector<std::string>> comma_list(const Call& call, std::string_view name,
                                             std::string_view other_name) {
@@ -39,10 +32,6 @@ Result<std::vector<std::string>> comma_list(const Call& call, std::string_view n
   if (list.size() > kFilterEntriesMax)
     return Error{ErrorCode::InvalidRequest, std::string(name) + " lists more than 100 entries"};
   return list;
-}
-
-EventPosition journal_end(const Store& store) {
-  return {journal::sequence(store.journal_last() + 1, 0) - 1, EventPosition::kAllParts};
 }
 
 Result<std::optional<EventPosition>> parse_after(const Call& call, const Store& store) {
@@ -61,7 +50,9 @@ Result<std::optional<EventPosition>> parse_after(const Call& call, const Store& 
   return position;
 }
 
-Result<EventsQuery> parse_query(const Call& call, const Store& store) {
+}  // namespace
+
+Result<EventsQuery> parse_events_query(const Call& call, const Store& store) {
   EventsQuery query;
   query.filter.tenant = call.tenant;
   query.filter.definitions = call.surface() == Surface::V1;
@@ -81,6 +72,8 @@ Result<EventsQuery> parse_query(const Call& call, const Store& store) {
   return query;
 }
 
+namespace {
+
 http::Response render_page(Surface surface, const EventPage& page) {
   std::string body;
   json::Writer w(body);
@@ -95,8 +88,9 @@ http::Response render_page(Surface surface, const EventPage& page) {
   return json_response(surface, 200, std::move(body));
 }
 
-// Reader thread.
-void answer_page(App& app, Call& call, const EventsQuery& query) {
+}  // namespace
+
+void answer_events_page(App& app, Call& call, const EventsQuery& query) {
   ReadBudget budget{.events_max = query.limit};
   auto page = query.latest && !query.after
                   ? read_latest_events(app.store(), query.filter, query.limit)
@@ -109,14 +103,14 @@ void answer_page(App& app, Call& call, const EventsQuery& query) {
 void list_events(App& app, Call&& call, EventsQuery query) {
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [&app, shared, query = std::move(query)] {
-    answer_page(app, *shared, query);
+    answer_events_page(app, *shared, query);
   };
   if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());
 }
 
-void stream_events(App& app, Call&& call, EventsQuery query) {
+void stream_events(App& app, Call&& call, EventsQuery query, StreamStyle style) {
   EventPosition after = query.after.value_or(journal_end(app.store()));
-  Status added = app.events().add(call.responder, std::move(query.filter), after);
+  Status added = app.events().add(call.responder, std::move(query.filter), after, std::move(style));
   if (!added.ok()) call.fail(added.error());
 }
 
@@ -128,8 +122,10 @@ bool wants_stream(const Call& call) {
   return call.surface() == Surface::V1 && accept.find("json") == std::string_view::npos;
 }
 
+namespace {
+
 void events(App& app, Call&& call) {
-  auto query = parse_query(call, app.store());
+  auto query = parse_events_query(call, app.store());
   if (!query.ok()) return call.fail(query.error());
   if (wants_stream(call)) return stream_events(app, std::move(call), std::move(query).value());
   list_events(app, std::move(call), std::move(query).value());
@@ -152,31 +148,40 @@ class FindWorkflow : public WaitingTask {
   std::string tenant_;
 };
 
+}  // namespace
+
 // Events of a workflow that is not there would be an empty list for ever; so it is looked for
 // first, from a reader thread since that waits for the engine.
-void workflow_events(App& app, Call&& call) {
-  auto query = parse_query(call, app.store());
+void answer_workflow_events(App& app, Call&& call, const std::string& named, bool streams) {
+  auto query = parse_events_query(call, app.store());
   if (!query.ok()) return call.fail(query.error());
-  RunId id = workflow_id(call.params[0]);
+  RunId id = workflow_id(named);
   bool any_kind = call.surface() == Surface::V1;
   (any_kind ? query->filter.run : query->filter.workflow) = id.text();
   auto shared = std::make_shared<Call>(std::move(call));
-  std::function<void()> work = [&app, shared, id, any_kind,
+  std::function<void()> work = [&app, shared, id, any_kind, named, streams,
                                 query = std::move(query).value()]() mutable {
     auto look = std::make_shared<FindWorkflow>(id, query.filter.tenant);
     if (Status ran = WaitingTask::run(app.engine(), look); !ran.ok())
       return shared->fail(ran.error());
     if (!look->found)
-      return shared->fail(
-          {ErrorCode::NotFound, "Workflow " + shared->params[0].substr(0, 128) + " not found"});
+      return shared->fail({ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"});
     if (any_kind) query.filter.tenant.clear();  // it was found to be the caller's
     if (!query.after && look->created_sequence > 0)
       query.after = EventPosition{look->created_sequence - 1, EventPosition::kAllParts};
-    bool streams = any_kind ? shared->query("stream") == "true" : wants_stream(*shared);
-    if (!streams) return answer_page(app, *shared, query);
+    if (!streams) return answer_events_page(app, *shared, query);
     stream_events(app, std::move(*shared), query);
   };
   if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());
+}
+
+namespace {
+
+void workflow_events(App& app, Call&& call) {
+  std::string named = call.params[0];
+  bool streams =
+      call.surface() == Surface::V1 ? call.query("stream") == "true" : wants_stream(call);
+  answer_workflow_events(app, std::move(call), named, streams);
 }
 
 }  // namespace

@@ -35,6 +35,18 @@ Result<int64_t> parse_time(std::string_view name, const std::string& text) {
   return *at;
 }
 
+// "7d", "24h", "P7D", or the time itself.
+Status parse_age(const std::string& text, JobFilter& filter) {
+  auto age =
+      !text.empty() && text[0] == 'P' ? parse_iso_duration_ms(text) : parse_duration_ms(text);
+  if (!text.empty() && age.ok()) {
+    filter.finished_for_ms = std::max<int64_t>(1, *age);
+    return ok_status();
+  }
+  PAWL_TRY(filter.finished_before_ms, parse_time("older_than", text));
+  return ok_status();
+}
+
 bool type_matches(std::string_view pattern, std::string_view type) {
   if (pattern.empty()) return true;
   if (pattern.back() != '*') return pattern == type;
@@ -62,7 +74,7 @@ bool JobFilter::matches(const Job& job) const {
 
 bool JobFilter::counts_suffice() const {
   return type.empty() && error_type.empty() && since_ms == 0 && until_ms == 0 &&
-         finished_before_ms == 0;
+         finished_before_ms == 0 && finished_for_ms == 0;
 }
 
 Result<JobFilter> parse_filter(FunctionRef<std::string(std::string_view name)> text,
@@ -77,9 +89,13 @@ Result<JobFilter> parse_filter(FunctionRef<std::string(std::string_view name)> t
   std::string states = text("state");
   if (states.empty()) states = text("states");
   PAWL_TRY(filter.states, parse_states(states));
-  PAWL_TRY(filter.since_ms, parse_time("since", text("since")));
-  PAWL_TRY(filter.until_ms, parse_time("until", text("until")));
-  PAWL_TRY(filter.finished_before_ms, parse_time("older_than", text("older_than")));
+  auto either = [&](std::string_view name, std::string_view other) {
+    std::string value = text(name);
+    return value.empty() ? text(other) : value;
+  };
+  PAWL_TRY(filter.since_ms, parse_time("since", either("since", "enqueued_after")));
+  PAWL_TRY(filter.until_ms, parse_time("until", either("until", "enqueued_before")));
+  PAWL_TRY_DO(parse_age(text("older_than"), filter));
   return filter;
 }
 

@@ -20,17 +20,23 @@ struct JobFilter {
   int64_t since_ms = 0;            // created at or after
   int64_t until_ms = 0;            // created at or before; 0 = no end
   int64_t finished_before_ms = 0;  // 0 = whenever
+  int64_t finished_for_ms = 0;     // the same as an age; see settle()
 
   bool matches(const Job& job) const;
   bool has_state(JobState state) const {
     return states == 0 || (states >> static_cast<int>(state) & 1) != 0;
+  }
+  // An age becomes a time. Call before matches().
+  void settle(int64_t now_ms) {
+    if (finished_for_ms != 0) finished_before_ms = now_ms - finished_for_ms;
   }
   // Only queue, tenant and states are asked for, so counters tell how many jobs match.
   bool counts_suffice() const;
 };
 
 // text: the value under a name, "" if absent. Understands queue, type, state(s), error_type, since,
-// until, older_than and tenant. InvalidRequest names what is wrong.
+// until (also enqueued_after, enqueued_before), older_than (a time or an age) and tenant.
+// InvalidRequest names what is wrong.
 Result<JobFilter> parse_filter(FunctionRef<std::string(std::string_view name)> text,
                                std::string_view tenant);
 Result<JobFilter> filter_of_query(const Call& call);

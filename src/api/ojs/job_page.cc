@@ -39,6 +39,7 @@ void answer_job_list(App& app, Call&& call, std::string_view name, size_t limit_
                      PageEnd (*walk)(json::Writer&, const State&, const JobQuery&)) {
   auto query = parse_query(call, limit_default);
   if (!query.ok()) return call.fail(query.error());
+  query->filter.settle(app.clock().now_ms());
   app.decide_list(std::move(call),
                   [query = *query, name, walk](Frame& frame) -> Result<http::Response> {
                     std::string body;

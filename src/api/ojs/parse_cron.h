@@ -24,7 +24,11 @@ Result<std::string> parse_job_template(const std::string& text, const std::strin
 // The members of that envelope.
 void render_job_template(json::Writer& w, const CronSpec& cron);
 
+std::string_view overlap_name(CronOverlap overlap);
+
 // The entry as one object, in both spellings.
 void render_cron(json::Writer& w, const Cron& cron);
+// Its members but `cron`, for replies that have an object under that name.
+void render_cron_members(json::Writer& w, const Cron& cron);
 
 }  // namespace pawl::api

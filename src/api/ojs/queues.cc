@@ -14,7 +14,8 @@ void list(App& app, Call&& call, std::string_view name) {
   answer_keyed_list(app, std::move(call), {name}, kPageLimitUsual,
                     [](const Frame& frame, KeyedList& list) {
                       frame.state().each_queue([&](const Queue& queue) {
-                        if (is_internal_queue(queue.name) || !list.takes(queue.name)) return true;
+                        bool hidden = is_internal_queue(queue.name) || queue.settings.deleted;
+                        if (hidden || !list.takes(queue.name)) return true;
                         list.writer().begin_object();
                         render_queue_members(list.writer(), queue.name, &queue);
                         list.writer().end_object();

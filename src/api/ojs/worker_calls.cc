@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kQueuesPerFetchMax = 1000;
 constexpr size_t kWorkerIdBytesMax = 255;
+constexpr int64_t kMaintenanceLookMs = 1000;  // how often a waiting fetch looks whether it is over
 constexpr int64_t kVisibilityMost = 7LL * 24 * 3600 * 1000;
 
 struct FetchRequest {
@@ -65,7 +66,10 @@ class FetchTask : public Task {
       deadline_ms_ = frame.now_ms() + request_.wait_ms;
       if (!before_fetch(frame)) return std::nullopt;
     }
-    bool may = app_.workers().may_fetch(request_.command.worker) && !app_.draining();
+    if (app_.in_maintenance() && !last_call && !app_.draining() && frame.now_ms() < deadline_ms_)
+      return Parking{{}, deadline_ms_, frame.now_ms() + kMaintenanceLookMs};
+    bool may = app_.workers().may_fetch(request_.command.worker) && !app_.draining() &&
+               !app_.in_maintenance();
     Fetched fetched;
     if (may) fetched = fetch_jobs(frame, request_.command);
     if (may && fetched.jobs.empty() && !last_call && frame.now_ms() < deadline_ms_)

@@ -6,6 +6,7 @@
 #include "api/body.h"
 #include "api/paging.h"
 #include "api/routes.h"
+#include "api/sweep.h"
 #include "kernel/finish_job.h"
 #include "kernel/queue.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr size_t kWorkerIdBytesMax = 255;
 constexpr int64_t kStaleAfterMs = 60'000;
+constexpr size_t kScanPerSlice = 2'000;
 
 bool is_stale(const WorkerInfo& worker, int64_t now_ms) {
   return now_ms - worker.last_seen_ms > kStaleAfterMs;
@@ -29,7 +31,8 @@ void render_worker(json::Writer& w, const WorkerInfo& worker, int64_t now_ms) {
   w.field_int("jobs_fetched", static_cast<int64_t>(worker.fetched));
   w.field_int("jobs_finished", static_cast<int64_t>(worker.finished));
   w.field_time("started_at", worker.first_seen_ms);
-  w.field_time("last_heartbeat_at", worker.last_seen_ms).end_object();
+  w.field_time("last_heartbeat_at", worker.last_seen_ms);
+  w.field_time("last_heartbeat", worker.last_seen_ms).end_object();
 }
 
 void list(App& app, Call&& call) {
@@ -82,6 +85,71 @@ void tell(App& app, Call&& call, std::string_view directive) {
 void quiet(App& app, Call&& call) { tell(app, std::move(call), "quiet"); }
 void terminate(App& app, Call&& call) { tell(app, std::move(call), "terminate"); }
 void resume(App& app, Call&& call) { tell(app, std::move(call), ""); }
+
+void directive(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  std::string asked = fields.required_text("directive");
+  if (fields.ok() && asked != "quiet" && asked != "resume" && asked != "terminate")
+    fields.complain("directive", "must be quiet, resume or terminate");
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
+  size_t told = app.workers().tell_all(asked == "resume" ? "" : asked);
+  std::string body;
+  json::Writer(body)
+      .begin_object()
+      .field("directive", asked)
+      .field_int("workers", static_cast<int64_t>(told))
+      .end_object();
+  call.answer(json_response(Surface::Ojs, 200, std::move(body)));
+}
+
+// A worker that has gone: what it held waits again at once. One that lives keeps its jobs, since
+// two would work on them; if it holds none, there is nothing to lose.
+struct Deregistration {
+  std::string worker;
+  bool gone = false;
+  JobId from;
+  int64_t started_ms = 0;
+  uint64_t requeued = 0;
+
+  Result<bool> slice(Frame& frame) {
+    std::vector<JobId> held;
+    from = frame.state().each_job(from, false, kScanPerSlice, [&](const Job& job) {
+      if (job.state == JobState::Active && job.worker == worker) held.push_back(job.id);
+      return true;
+    });
+    if (!held.empty() && !gone)
+      return Error{ErrorCode::Conflict,
+                   "worker " + worker + " lives and holds jobs; quiet or terminate it"};
+    for (const JobId& id : held) expire_lease(frame, *frame.state().find_job(id));
+    requeued += held.size();
+    return !from.is_nil() && from.unix_ms() <= started_ms;
+  }
+};
+
+void deregister(App& app, Call&& call) {
+  WorkerInfo worker;
+  if (!app.workers().find(call.params[0], worker)) return call.fail(no_such_worker());
+  auto work = std::make_shared<Deregistration>();
+  work->worker = worker.id;
+  work->started_ms = app.clock().now_ms();
+  work->gone = is_stale(worker, work->started_ms);
+  sweep(
+      app, std::move(call), [work](Frame& frame) { return work->slice(frame); },
+      [&app, work] {
+        app.workers().forget(work->worker);
+        std::string body;
+        json::Writer(body)
+            .begin_object()
+            .field_bool("deregistered", true)
+            .field("id", work->worker)
+            .field("worker_id", work->worker)
+            .field_int("jobs_requeued", static_cast<int64_t>(work->requeued))
+            .end_object();
+        return json_response(Surface::Ojs, 200, std::move(body));
+      });
+}
 
 void health(App& app, Call&& call) {
   WorkerInfo worker;
@@ -167,6 +235,8 @@ void add_worker_state_routes(Router& router) {
   router.add({"GET", "/ojs/v1/workers/{id}/health", Scope::Read, kOjs, health});
   router.add({"GET", "/ojs/v1/admin/workers", Scope::Read, kOjs, list});
   router.add({"GET", "/ojs/v1/admin/workers/{id}", Scope::Read, kOjs, answer_worker});
+  router.add({"DELETE", "/ojs/v1/admin/workers/{id}", Scope::Operate, kOjs, deregister});
+  router.add({"POST", "/ojs/v1/admin/workers/directive", Scope::Operate, kOjs, directive});
   router.add({"POST", "/ojs/v1/admin/workers/{id}/quiet", Scope::Operate, kOjs, quiet});
   router.add({"POST", "/ojs/v1/admin/workers/{id}/terminate", Scope::Operate, kOjs, terminate});
   router.add({"POST", "/ojs/v1/admin/workers/{id}/resume", Scope::Operate, kOjs, resume});

@@ -1,0 +1,14 @@
+// JSON merge patch (RFC 7386): what a PATCH leaves of a document.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+
+namespace pawl::api {
+
+// Members of the patch replace those of the target, objects are merged, null removes. A target
+// that is no object counts as an empty one.
+std::string merge_patch(json::View target, json::View patch);
+
+}  // namespace pawl::api

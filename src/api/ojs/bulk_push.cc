@@ -1,0 +1,164 @@
+// POST /jobs/bulk: many jobs, each with its own outcome. "partial" (the default) pushes what can be
+// pushed; "atomic" pushes all or nothing, as /jobs/batch does, but tells which jobs stand in the
+// way.
+#include "api/app.h"
+#include "api/body.h"
+#include "api/ojs/parse_job.h"
+#include "api/ojs/render_job.h"
+#include "api/routes.h"
+#include "base/quote.h"
+#include "kernel/push_jobs.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kJobsMax = 10'000;
+
+struct Item {
+  NewJob job;
+  std::optional<Error> error;
+  JobId id;
+  bool created = false;
+};
+
+struct BulkPush {
+  bool atomic = false;
+  std::vector<Item> items;
+
+  bool all_good() const {
+    for (const Item& item : items)
+      if (item.error) return false;
+    return true;
+  }
+};
+
+Result<BulkPush> parse_bulk_push(const json::Doc& doc, const EnvelopeRules& rules) {
+  Fields fields(doc.root());
+  BulkPush bulk;
+  std::string atomicity = fields.text("atomicity", "partial");
+  bulk.atomic = atomicity == "atomic";
+  if (!bulk.atomic && atomicity != "partial")
+    fields.complain("atomicity", "must be atomic or partial, not " + quoted(atomicity));
+  auto list = fields.find("jobs");
+  if (!list || !list->is_array() || list->size() == 0)
+    fields.complain("jobs", "must be an array with at least one job");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  if (list->size() > kJobsMax)
+    return Error{ErrorCode::TooLarge, "jobs holds " + std::to_string(list->size()) +
+                                          " jobs; at most " + std::to_string(kJobsMax) +
+                                          " are taken at once"};
+  bulk.items.reserve(list->size());
+  list->each_element([&](json::View envelope) {
+    Item& item = bulk.items.emplace_back();
+    auto job = parse_job(envelope, rules, "$.jobs[" + std::to_string(bulk.items.size() - 1) + "]");
+    if (job.ok()) {
+      item.job = std::move(job).value();
+    } else {
+      item.error = job.error();
+    }
+  });
+  return bulk;
+}
+
+// Each for itself: what one of them is refused for concerns no other.
+void push_partial(Frame& frame, BulkPush& bulk) {
+  for (Item& item : bulk.items) {
+    if (item.error) continue;
+    auto pushed = push_jobs(frame, {item.job});
+    if (pushed.ok()) {
+      item.id = (*pushed)[0].id;
+      item.created = (*pushed)[0].created;
+    } else {
+      item.error = pushed.error();
+    }
+  }
+}
+
+void push_atomic(Frame& frame, BulkPush& bulk) {
+  if (!bulk.all_good()) return;
+  std::vector<NewJob> jobs;
+  for (const Item& item : bulk.items) jobs.push_back(item.job);
+  auto pushed = push_jobs(frame, jobs);
+  for (size_t i = 0; i < bulk.items.size(); ++i) {
+    if (!pushed.ok()) {
+      bulk.items[i].error = pushed.error();
+      continue;
+    }
+    bulk.items[i].id = (*pushed)[i].id;
+    bulk.items[i].created = (*pushed)[i].created;
+  }
+}
+
+void write_item(json::Writer& w, const State& state, const Item& item, size_t index) {
+  w.begin_object().field_int("index", static_cast<int64_t>(index));
+  const Job* job = item.id.is_nil() ? nullptr : state.find_job(item.id);
+  if (job != nullptr) {
+    w.field("status", item.created ? "created" : "duplicate").key("job_id").uuid(job->id);
+    w.key("job");
+    render_job(w, *job);
+  } else if (item.error) {
+    w.field("status", "failed").key("error").begin_object();
+    w.field("code", wire_code(item.error->code)).field("type", wire_code(item.error->code));
+    w.field("message", item.error->message);
+    w.field_bool("retryable", worth_retrying(item.error->code)).end_object();
+  } else {
+    w.field("status", "failed").key("error").begin_object().field("code", "aborted");
+    w.field("message", "another job of this atomic request was refused");
+    w.field_bool("retryable", true).end_object();
+  }
+  w.end_object();
+}
+
+http::Response report(const State& state, const BulkPush& bulk) {
+  size_t succeeded = 0;
+  for (const Item& item : bulk.items) succeeded += item.id.is_nil() ? 0 : 1;
+  size_t total = bulk.items.size();
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().field_int("total", static_cast<int64_t>(total));
+  w.field_int("succeeded", static_cast<int64_t>(succeeded));
+  w.field_int("failed", static_cast<int64_t>(total - succeeded));
+  w.field("atomicity", bulk.atomic ? "atomic" : "partial").key("items").begin_array();
+  for (size_t i = 0; i < total; ++i) write_item(w, state, bulk.items[i], i);
+  w.end_array().end_object();
+  int status = succeeded == total ? 201 : succeeded == 0 ? 422 : 207;
+  http::Response response = json_response(Surface::Ojs, status, std::move(body));
+  response.headers.emplace_back("X-OJS-Batch-Size", std::to_string(total));
+  return response;
+}
+
+// A key that is passed over would let a retry push everything twice.
+Status check_idempotency(const Call& call, const json::Doc& doc) {
+  auto key = doc.root().find("idempotency_key");
+  if (!key || key->is_null() || key->equals(call.request.header("idempotency-key")))
+    return ok_status();
+  return Error{ErrorCode::Unsupported,
+               "idempotency_key must be sent as the header Idempotency-Key",
+               {{"$.idempotency_key", "belongs into the header Idempotency-Key"}}};
+}
+
+void push(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  if (Status good = check_idempotency(call, *doc); !good.ok()) return call.fail(good.error());
+  EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
+  auto bulk = parse_bulk_push(*doc, rules);
+  if (!bulk.ok()) return call.fail(bulk.error());
+  app.decide(
+      std::move(call),
+      [&app, bulk = std::move(bulk).value()](Frame& frame) mutable -> Result<http::Response> {
+        bulk.atomic ? push_atomic(frame, bulk) : push_partial(frame, bulk);
+        uint64_t made = 0;
+        for (const Item& item : bulk.items) made += item.created ? 1 : 0;
+        app.metrics().jobs_pushed.fetch_add(made, std::memory_order_relaxed);
+        return report(frame.state(), bulk);
+      });
+}
+
+}  // namespace
+
+void add_bulk_push_routes(Router& router) {
+  router.add({"POST", "/ojs/v1/jobs/bulk", Scope::Write, Surface::Ojs, push});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,268 @@
+// Events of one channel, as the clients of the Open Job Spec subscribe to them:
+//   GET /events/stream?channel=job:ID | queue:NAME | workflow:ID | all    server-sent events
+//   GET /jobs/{id}/events, /queues/{q}/events    the same, or a list for who does not ask for them
+//   GET /jobs/{id}/progress/stream               what a progress bar needs, until the job ends
+//
+// A job's stream ends with the job. One that is over already is answered with its end at once; and
+// with 204, which tells clients not to come again, if Last-Event-ID shows that they have seen it.
+#include "api/app.h"
+#include "api/ojs/events_query.h"
+#include "api/ojs/render_job.h"
+#include "api/ojs/render_queue.h"
+#include "api/routes.h"
+#include "api/waiting_task.h"
+#include "base/json.h"
+#include "base/quote.h"
+
+namespace pawl::api {
+namespace {
+
+struct Lifecycle {
+  std::string_view event;
+  std::string_view from;  // "" = it does not say, or says it itself
+  std::string_view to;
+};
+
+// What an event means for the state of its job.
+constexpr Lifecycle kLifecycle[] = {
+    {"job.scheduled", "", "scheduled"},      {"job.enqueued", "", "available"},
+    {"job.started", "available", "active"},  {"job.completed", "active", "completed"},
+    {"job.retrying", "active", "retryable"}, {"job.discarded", "active", "discarded"},
+    {"job.requeued", "active", "available"}, {"job.expired", "", "discarded"},
+    {"job.cancelled", "", "cancelled"},
+};
+
+bool is_envelope_member(std::string_view name) {
+  for (std::string_view own : {"specversion", "id", "type", "source", "time", "subject", "data"})
+    if (name == own) return true;
+  return false;
+}
+
+// The event as everywhere, and what its data says beside it: some clients look there.
+void render_flat(std::string& out, const OjsEvent& event) {
+  std::string text;
+  json::Writer w(text);
+  render_event(w, event);
+  text.pop_back();
+  w.field("event", event.type).field_time("timestamp", event.time_ms);
+  auto data = json::parse(event.data);
+  std::set<std::string> said;
+  if (data.ok())
+    data->root().each_member([&](json::View key, json::View value) {
+      std::string name = key.string();
+      if (is_envelope_member(name) || !said.insert(name).second) return;
+      w.key(name).raw(value.raw());
+    });
+  for (const Lifecycle& step : kLifecycle) {
+    if (step.event != event.type) continue;
+    if (!step.from.empty() && said.count("from") == 0) w.field("from", step.from);
+    if (said.count("to") == 0) w.field("to", step.to);
+  }
+  w.end_object();
+  render_sse(out, event, event.type, text);
+}
+
+bool is_end_of_job(const OjsEvent& event) {
+  for (std::string_view type : {"job.completed", "job.cancelled", "job.discarded", "job.expired"})
+    if (event.type == type) return true;
+  return false;
+}
+
+std::string_view end_event(const Job& job) {
+  if (job.state == JobState::Completed) return "job.completed";
+  if (job.state == JobState::Cancelled) return "job.cancelled";
+  return job.expired ? "job.expired" : "job.discarded";
+}
+
+// A share from 0 to 1 with what the worker said beside it; then how the job ended.
+void render_progress(std::string& out, const OjsEvent& event) {
+  std::string text;
+  json::Writer w(text);
+  w.begin_object().field("job_id", event.subject);
+  if (!is_end_of_job(event)) {
+    auto data = json::parse(event.data);
+    for (std::string_view name : {"progress", "message", "data"})
+      if (auto value = data.ok() ? data->root().find(name) : std::nullopt)
+        w.field_raw(name, value->raw());
+    w.field("state", "active").field_time("updated_at", event.time_ms).end_object();
+    return render_sse(out, event, "progress", text);
+  }
+  bool done = event.type == "job.completed";
+  bool cancelled = event.type == "job.cancelled";
+  if (done) w.field_raw("progress", "1.0");
+  w.field("state", done ? "completed" : cancelled ? "cancelled" : "discarded");
+  w.field_time("updated_at", event.time_ms).end_object();
+  render_sse(out, event, done ? "completed" : cancelled ? "cancelled" : "failed", text);
+}
+
+// What a stream of a job's events begins with: read once, when the subscriber comes.
+class FindJob : public WaitingTask {
+ public:
+  FindJob(std::string id, std::string tenant) : id_(std::move(id)), tenant_(std::move(tenant)) {}
+
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    auto job = visible_job(frame.state(), id_, tenant_);
+    if (!job.ok()) return failure = job.error(), std::nullopt;
+    read(**job);
+    return std::nullopt;
+  }
+
+  std::optional<Error> failure;
+  int64_t created_ms = 0;
+  bool finished = false;
+  OjsEvent last;  // its end, or the progress it has reported
+
+ private:
+  void read(const Job& job) {
+    created_ms = job.created_ms;
+    finished = is_terminal(job.state);
+    last.subject = job.id.text();
+    json::Writer w(last.data);
+    w.begin_object().key("job_id").uuid(job.id).field("job_type", type_of_spec(job.spec));
+    w.field("queue", queue_of_scoped(job.queue->name)).field_int("attempt", job.attempt);
+    if (finished) {
+      last.type = end_event(job);
+      last.time_ms = job.finished_ms;
+    } else if (job.extras && !job.extras->progress.empty()) {
+      last.type = "job.progress";
+      last.time_ms = job.extras->progress_ms;
+      w.field_raw("progress", job.extras->progress);
+      if (!job.extras->progress_message.empty()) w.field("message", job.extras->progress_message);
+      if (!job.extras->progress_data.empty()) w.field_raw("data", job.extras->progress_data);
+    }
+    w.end_object();
+  }
+
+  std::string id_;
+  std::string tenant_;
+};
+
+// Whether an event of the finished job stands behind what the client has seen.
+bool has_news(App& app, const FindJob& job, const EventsQuery& query) {
+  EventPosition from = std::max(*query.after, position_before(app.store(), job.last.time_ms));
+  auto page = read_events(app.store(), from, query.filter, {.events_max = 1});
+  return page.ok() && !page->events.empty();
+}
+
+// Reader thread. `before` was read before the job was, so nothing lies between.
+void stream_job(App& app, Call& call, FindJob& job, EventsQuery query, StreamStyle style,
+                EventPosition before) {
+  style.ends_with = is_end_of_job;
+  job.last.position = before;
+  bool resumes = query.after.has_value();
+  if (job.finished && !(resumes && has_news(app, job, query))) {
+    http::Response response = stream_head();
+    if (resumes) response = http::Response{.status = 204};
+    if (!resumes) style.render(response.body, job.last);
+    return call.answer(std::move(response));
+  }
+  if (!resumes && !job.last.type.empty() && style.render == render_progress)
+    style.render(style.first, job.last);
+  if (!resumes) query.after = before;
+  stream_events(app, std::move(call), std::move(query), std::move(style));
+}
+
+void job_events(App& app, Call&& call, const std::string& id, bool streams, StreamStyle style) {
+  auto parsed = parse_events_query(call, app.store());
+  if (!parsed.ok()) return call.fail(parsed.error());
+  auto shared = std::make_shared<Call>(std::move(call));
+  std::function<void()> work = [&app, shared, id, streams, style,
+                                query = std::move(parsed).value()]() mutable {
+    EventPosition before = journal_end(app.store());
+    auto job = std::make_shared<FindJob>(id, shared->tenant);
+    if (Status ran = WaitingTask::run(app.engine(), job); !ran.ok())
+      return shared->fail(ran.error());
+    if (job->failure) return shared->fail(*job->failure);
+    query.filter.run = job->last.subject;
+    if (style.render == render_progress)
+      query.filter.types = {"job.progress", "job.completed", "job.cancelled", "job.discarded",
+                            "job.expired"};
+    if (streams) return stream_job(app, *shared, *job, std::move(query), std::move(style), before);
+    if (!query.after) query.after = position_before(app.store(), job->created_ms);
+    answer_events_page(app, *shared, query);
+  };
+  if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());
+}
+
+void job_events_by_path(App& app, Call&& call) {
+  std::string id = call.params[0];
+  bool streams = wants_stream(call);
+  job_events(app, std::move(call), id, streams, {render_flat});
+}
+
+void progress_stream(App& app, Call&& call) {
+  std::string id = call.params[0];
+  job_events(app, std::move(call), id, true, {render_progress});
+}
+
+class FindQueue : public WaitingTask {
+ public:
+  explicit FindQueue(std::string scoped) : scoped_(std::move(scoped)) {}
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    const Queue* queue = frame.state().find_queue(scoped_);
+    found = queue != nullptr && !queue->settings.deleted;
+    if (found) created_ms = queue->created_ms;
+    return std::nullopt;
+  }
+  bool found = false;
+  int64_t created_ms = 0;
+
+ private:
+  std::string scoped_;
+};
+
+// A queue comes to be with its first job, and who subscribes may well be there before; a list of
+// what happened in a queue that never was is a mistake.
+void queue_events(App& app, Call&& call) {
+  auto scoped = queue_of_path(call);
+  if (!scoped.ok()) return call.fail(scoped.error());
+  auto parsed = parse_events_query(call, app.store());
+  if (!parsed.ok()) return call.fail(parsed.error());
+  parsed->filter.queues = {call.params[0]};
+  if (wants_stream(call))
+    return stream_events(app, std::move(call), std::move(parsed).value(), {render_flat});
+  auto shared = std::make_shared<Call>(std::move(call));
+  std::function<void()> work = [&app, shared, scoped = *scoped,
+                                query = std::move(parsed).value()]() mutable {
+    auto queue = std::make_shared<FindQueue>(scoped);
+    if (Status ran = WaitingTask::run(app.engine(), queue); !ran.ok())
+      return shared->fail(ran.error());
+    if (!queue->found)
+      return shared->fail({ErrorCode::NotFound, "queue " + shared->params[0] + " not found"});
+    if (!query.after) query.after = position_before(app.store(), queue->created_ms);
+    answer_events_page(app, *shared, query);
+  };
+  if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());
+}
+
+void channel(App& app, Call&& call) {
+  std::string channel = call.query("channel");
+  std::string kind = channel.substr(0, channel.find(':'));
+  std::string name = kind.size() < channel.size() ? channel.substr(kind.size() + 1) : "";
+  bool named = !name.empty();
+  if (kind == "job" && named) return job_events(app, std::move(call), name, true, {render_flat});
+  if (kind == "workflow" && named) return answer_workflow_events(app, std::move(call), name, true);
+  auto query = parse_events_query(call, app.store());
+  if (!query.ok()) return call.fail(query.error());
+  if (kind == "queue" && named) {
+    query->filter.queues = {name};
+  } else if (!channel.empty() && channel != "all") {
+    return call.fail({ErrorCode::InvalidRequest,
+                      "channel must be job:ID, queue:NAME, workflow:ID or all, not " +
+                          quoted(channel.substr(0, 128)),
+                      {{"$.channel", "is unknown"}}});
+  }
+  stream_events(app, std::move(call), std::move(query).value(), {render_flat});
+}
+
+}  // namespace
+
+void add_event_channel_routes(Router& router) {
+  constexpr Surface kOjs = Surface::Ojs;
+  router.add({"GET", "/ojs/v1/events/stream", Scope::Read, kOjs, channel});
+  router.add({"GET", "/ojs/v1/jobs/{id}/events", Scope::Read, kOjs, job_events_by_path});
+  router.add({"GET", "/ojs/v1/queues/{q}/events", Scope::Read, kOjs, queue_events});
+  router.add({"GET", "/ojs/v1/jobs/{id}/progress/stream", Scope::Read, kOjs, progress_stream});
+}
+
+}  // namespace pawl::api

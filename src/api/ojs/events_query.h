@@ -1,0 +1,36 @@
+// How events are asked for, whatever of: all of them, a workflow's, a job's, a queue's.
+#pragma once
+
+#include <optional>
+
+#include "api/app.h"
+#include "api/event_reader.h"
+#include "api/event_stream.h"
+
+namespace pawl::api {
+
+struct EventsQuery {
+  EventFilter filter;
+  std::optional<EventPosition> after;  // Last-Event-ID, or ?after=, or ?cursor=
+  size_t limit = 100;
+  bool latest = false;
+};
+
+// Reads types, queues, job_types, workflow_id, after, limit and latest. InvalidRequest names what
+// is wrong.
+Result<EventsQuery> parse_events_query(const Call& call, const Store& store);
+
+// Whether the caller wants server-sent events and not a list.
+bool wants_stream(const Call& call);
+
+// Answers {events, cursor, has_more}: on a reader thread, and by going to one.
+void answer_events_page(App& app, Call& call, const EventsQuery& query);
+void list_events(App& app, Call&& call, EventsQuery query);
+
+// Of the workflow or run of this name, which must be there.
+void answer_workflow_events(App& app, Call&& call, const std::string& named, bool streams);
+
+// From query.after on, or from now on.
+void stream_events(App& app, Call&& call, EventsQuery query, StreamStyle style = {render_sse});
+
+}  // namespace pawl::api

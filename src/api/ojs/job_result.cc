@@ -1,0 +1,137 @@
+// GET /jobs/{id}/result: what became of a job, at once or when it has ended; POST /jobs/results:
+// the same of many.
+#include <charconv>
+
+#include "api/app.h"
+#include "api/body.h"
+#include "api/ojs/render_job.h"
+#include "api/routes.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr int64_t kWaitUsualMs = 30'000;
+constexpr int64_t kLookFirstMs = 10;
+constexpr int64_t kLookMostMs = 250;
+constexpr size_t kIdsMax = 1'000;
+
+// Members: job_id, state, and result or error once there is one.
+void write_outcome(json::Writer& w, const Job& job) {
+  w.key("job_id").uuid(job.id).field("state", state_name(job.state));
+  if (job.state == JobState::Completed)
+    w.field_raw("result", job.result.empty() ? "null" : job.result);
+  if (job.state == JobState::Discarded && job.extras && !job.extras->errors.empty()) {
+    w.key("error");
+    render_error(w, job.extras->errors.back());
+  }
+  if (!is_terminal(job.state)) return;
+  w.field_time("completed_at", job.finished_ms).field_time("result_stored_at", job.finished_ms);
+  if (job.state == JobState::Completed)
+    w.field_int("result_size_bytes", static_cast<int64_t>(job.result.size()));
+}
+
+std::string outcome(const Job& job) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object();
+  write_outcome(w, job);
+  w.end_object();
+  return body;
+}
+
+// The job is as it was: whoever waits asks again.
+http::Response still_at_work(const Job& job, const std::string& request_id) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object();
+  write_outcome(w, job);
+  w.key("error").begin_object().field("code", "timeout").field("type", "timeout");
+  w.field("message", "job " + job.id.text() + " is " + std::string(state_name(job.state)) +
+                         "; the time to wait for its end is up");
+  w.field_bool("retryable", true).field("hint", "Ask again; the job goes on.");
+  w.field("request_id", request_id).end_object().end_object();
+  return json_response(Surface::Ojs, 408, std::move(body));
+}
+
+// How long the caller wants to wait; nothing if it does not.
+Result<std::optional<int64_t>> wait_of(const Call& call, int64_t most_ms) {
+  std::string wait = call.query("wait");
+  if (wait.empty() || wait == "false" || wait == "0") return std::optional<int64_t>();
+  if (wait != "true" && wait != "1")
+    return Error{ErrorCode::InvalidRequest, "wait must be true or false"};
+  std::string text = call.query("timeout");
+  int64_t seconds = kWaitUsualMs / 1000;
+  if (!text.empty()) {
+    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    bool whole = failed == std::errc() && end == text.data() + text.size();
+    if (!whole || seconds < 0 || seconds > 86'400)
+      return Error{ErrorCode::InvalidRequest,
+                   "timeout must be a whole number of seconds from 0 to 86400"};
+  }
+  return std::optional<int64_t>(std::min(most_ms, seconds * 1000));
+}
+
+void get(App& app, Call&& call) {
+  auto wait_ms = wait_of(call, app.config().fetch_wait_ms_max);
+  if (!wait_ms.ok()) return call.fail(wait_ms.error());
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  std::string request_id(call.request.id);
+  int64_t until_ms = 0;
+  int64_t look_ms = kLookFirstMs;
+  app.decide_and_wait(
+      std::move(call),
+      [=, wait_ms = *wait_ms](Frame& frame,
+                              std::optional<Parking>& wait) mutable -> Result<http::Response> {
+        PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+        if (until_ms == 0) until_ms = frame.now_ms() + wait_ms.value_or(0);
+        if (is_terminal(job->state) || !wait_ms)
+          return json_response(Surface::Ojs, 200, outcome(*job));
+        if (frame.now_ms() < until_ms) {
+          wait = Parking{{}, until_ms, std::min(until_ms, frame.now_ms() + look_ms)};
+          look_ms = std::min(kLookMostMs, look_ms * 2);
+        }
+        return still_at_work(*job, request_id);
+      });
+}
+
+void many(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  std::vector<std::string> ids = fields.texts(fields.has("ids") ? "ids" : "job_ids");
+  if (fields.ok() && ids.empty()) fields.complain("ids", "must name at least one job");
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
+  if (ids.size() > kIdsMax)
+    return call.fail(
+        {ErrorCode::TooLarge, "ids holds more than " + std::to_string(kIdsMax) + " ids"});
+  std::string tenant = call.tenant;
+  app.decide_list(std::move(call),
+                  [ids = std::move(ids), tenant](Frame& frame) -> Result<http::Response> {
+                    std::string body;
+                    json::Writer w(body);
+                    w.begin_object().key("results").begin_object();
+                    for (const std::string& id : ids) {
+                      auto job = visible_job(frame.state(), id, tenant);
+                      w.key(id);
+                      if (!job.ok()) {
+                        w.null();
+                        continue;
+                      }
+                      w.begin_object();
+                      write_outcome(w, **job);
+                      w.end_object();
+                    }
+                    w.end_object().end_object();
+                    return json_response(Surface::Ojs, 200, std::move(body));
+                  });
+}
+
+}  // namespace
+
+void add_job_result_routes(Router& router) {
+  router.add({"GET", "/ojs/v1/jobs/{id}/result", Scope::Read, Surface::Ojs, get});
+  router.add({"POST", "/ojs/v1/jobs/results", Scope::Read, Surface::Ojs, many});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,162 @@
+// Queues made and removed by hand, and how their waiting jobs are spread over the priorities.
+//
+// A queue comes to be with its first job, so making one only gives it settings before that.
+// Removing one takes it off the lists and drops its settings; its finished jobs are kept as long as
+// others are, and the next push brings it back.
+#include "api/app.h"
+#include "api/body.h"
+#include "api/ojs/event_projection.h"
+#include "api/ojs/parse_job.h"
+#include "api/ojs/render_queue.h"
+#include "api/routes.h"
+#include "api/sweep.h"
+#include "kernel/settings.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr int64_t kDepthMost = 1'000'000'000;
+constexpr size_t kScanPerSlice = 2'000;
+
+Error no_such_queue(std::string_view scoped) {
+  return Error{ErrorCode::NotFound, "queue " + std::string(queue_of_scoped(scoped)) + " not found"};
+}
+
+const Queue* find_shown(const State& state, const std::string& scoped) {
+  const Queue* queue = state.find_queue(scoped);
+  return queue != nullptr && !queue->settings.deleted ? queue : nullptr;
+}
+
+std::string queue_body(const State& state, const std::string& scoped) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().key("queue").begin_object();
+  render_queue_members(w, scoped, state.find_queue(scoped));
+  w.end_object();
+  render_queue_members(w, scoped, state.find_queue(scoped));
+  w.end_object();
+  return body;
+}
+
+Status refuse_unsupported(const Fields& fields) {
+  for (std::string_view name : {"concurrency", "retention", "max_size_bytes"})
+    if (fields.has(name))
+      return Error{ErrorCode::Unsupported,
+                   "the queue setting '" + std::string(name) + "' is not supported",
+                   {{"$." + std::string(name), "is not supported"}}};
+  return ok_status();
+}
+
+void create(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  std::string name = fields.required_text("name");
+  if (fields.ok() && !is_queue_name(name))
+    fields.complain("name",
+                    "must be lower-case letters, digits, '.', '-' or '_', starting with a letter "
+                    "or digit");
+  if (fields.ok() && is_internal_queue(name))
+    fields.complain("name", "must not begin with 'pawl.': those queues are the server's own");
+  QueueSettings settings;
+  settings.paused = fields.boolean("paused", false);
+  std::string_view depth = fields.has("max_size") ? "max_size" : "max_depth";
+  settings.depth_max = static_cast<uint64_t>(fields.integer(depth, 0, 0, kDepthMost));
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
+  if (Status good = refuse_unsupported(fields); !good.ok()) return call.fail(good.error());
+  std::string scoped = scoped_queue(call.tenant, name);
+  app.decide(std::move(call), [scoped, settings](Frame& frame) -> Result<http::Response> {
+    if (find_shown(frame.state(), scoped) != nullptr)
+      return Error{ErrorCode::Conflict,
+                   "queue " + std::string(queue_of_scoped(scoped)) + " is there already"};
+    PAWL_TRY_DO(configure_queue(frame, scoped, [&](QueueSettings& now) { now = settings; }));
+    http::Response response = json_response(Surface::Ojs, 201, queue_body(frame.state(), scoped));
+    response.headers.emplace_back("Location",
+                                  "/ojs/v1/queues/" + std::string(queue_of_scoped(scoped)));
+    return response;
+  });
+}
+
+void remove(App& app, Call&& call) {
+  auto scoped = queue_of_path(call);
+  if (!scoped.ok()) return call.fail(scoped.error());
+  app.decide(std::move(call), [scoped = *scoped](Frame& frame) -> Result<http::Response> {
+    const Queue* queue = find_shown(frame.state(), scoped);
+    if (queue == nullptr) return no_such_queue(scoped);
+    uint64_t unfinished = queue->depth() + queue->count(JobState::Active);
+    if (unfinished != 0)
+      return Error{ErrorCode::Conflict, "queue " + std::string(queue_of_scoped(scoped)) +
+                                            " holds " + std::to_string(unfinished) +
+                                            " unfinished jobs; purge it or let them finish"};
+    PAWL_TRY_DO(configure_queue(frame, scoped,
+                                [](QueueSettings& settings) { settings = {.deleted = true}; }));
+    std::string body;
+    json::Writer(body)
+        .begin_object()
+        .field_bool("deleted", true)
+        .field("name", queue_of_scoped(scoped))
+        .field("queue", queue_of_scoped(scoped))
+        .end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
+// Counts in slices: a queue may hold very many jobs, and others want the engine too.
+struct PriorityCount {
+  std::string scoped;
+  JobId from;
+  int64_t started_ms = 0;
+  bool found = false;
+  std::map<int32_t, uint64_t> counts;  // of what waits, now or later
+
+  Result<bool> slice(const Frame& frame) {
+    if (from.is_nil() && find_shown(frame.state(), scoped) == nullptr) return no_such_queue(scoped);
+    from = frame.state().each_job(from, false, kScanPerSlice, [&](const Job& job) {
+      bool waits = job.state == JobState::Available || job.state == JobState::Scheduled ||
+                   job.state == JobState::Retryable || job.state == JobState::Pending;
+      if (waits && job.queue->name == scoped) ++counts[job.priority];
+      return true;
+    });
+    return !from.is_nil() && from.unix_ms() <= started_ms;
+  }
+
+  std::string report() const {
+    uint64_t total = 0;
+    for (const auto& [priority, count] : counts) total += count;
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().field("queue", queue_of_scoped(scoped)).key("distribution").begin_array();
+    for (auto at = counts.rbegin(); at != counts.rend(); ++at)
+      w.begin_object()
+          .field_int("priority", at->first)
+          .field_int("count", static_cast<int64_t>(at->second))
+          .end_object();
+    w.end_array().key("counts_by_priority").begin_object();
+    for (const auto& [priority, count] : counts)
+      w.field_int(std::to_string(priority), static_cast<int64_t>(count));
+    w.end_object().field_int("total", static_cast<int64_t>(total)).end_object();
+    return body;
+  }
+};
+
+void priority_stats(App& app, Call&& call) {
+  auto scoped = queue_of_path(call);
+  if (!scoped.ok()) return call.fail(scoped.error());
+  auto count = std::make_shared<PriorityCount>();
+  count->scoped = *scoped;
+  count->started_ms = app.clock().now_ms();
+  sweep(
+      app, std::move(call), [count](Frame& frame) { return count->slice(frame); },
+      [count] { return json_response(Surface::Ojs, 200, count->report()); });
+}
+
+}  // namespace
+
+void add_queue_call_routes(Router& router) {
+  constexpr Surface kOjs = Surface::Ojs;
+  router.add({"POST", "/ojs/v1/queues", Scope::Operate, kOjs, create});
+  router.add({"DELETE", "/ojs/v1/queues/{q}", Scope::Operate, kOjs, remove});
+  router.add({"GET", "/ojs/v1/queues/{q}/priority-stats", Scope::Read, kOjs, priority_stats});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,156 @@
+// GET /workflows/{id}/progress: how far a workflow is, by what its steps have done and reported.
+//
+// The whole is the mean of its steps: one that has ended counts fully, one at work by what its
+// worker reported, a nested workflow by its own mean.
+#include "api/app.h"
+#include "api/ojs/parse_workflow.h"
+#include "api/ojs/render_workflow.h"
+#include "api/paging.h"
+#include "api/routes.h"
+#include "kernel/run_values.h"
+
+namespace pawl::api {
+namespace {
+
+double reported(const Job& job) {
+  if (!job.extras || job.extras->progress.empty()) return 0;
+  auto doc = json::parse(job.extras->progress);
+  return doc.ok() ? doc->root().as_double().value_or(0) : 0;
+}
+
+struct StepView {
+  ChildState child = ChildState::Waiting;
+  const Job* job = nullptr;
+  const Run* nested = nullptr;
+};
+
+StepView look(const State& state, const Run& run, uint32_t index) {
+  StepView view{run.child(index)};
+  if (view.child == ChildState::Waiting) return view;
+  Uuid id = child_of(state, run, index);
+  view.job = state.find_job(JobId(id));
+  if (view.job == nullptr) view.nested = state.find_run(RunId(id));
+  return view;
+}
+
+// Walks what is below once; the plan bounds its depth and number.
+class Progress {
+ public:
+  explicit Progress(const State& state) : state_(state) {}
+
+  double of(const Run& run) {
+    note(run.started_ms);
+    note(run.finished_ms);
+    if (is_terminal(run.state) && run.state == RunState::Completed) return 1;
+    double sum = 0;
+    for (uint32_t i = 0; i < run.total; ++i) sum += of(look(state_, run, i));
+    return run.total == 0 ? 1 : sum / run.total;
+  }
+
+  double of(const StepView& view) {
+    if (view.job != nullptr) {
+      note(view.job->started_ms);
+      note(view.job->finished_ms);
+      if (view.job->extras) note(view.job->extras->progress_ms);
+    }
+    if (view.child == ChildState::Waiting) return 0;
+    if (view.child != ChildState::Started)
+      return view.child == ChildState::Completed || view.child == ChildState::Skipped ? 1
+             : view.job != nullptr ? reported(*view.job)
+                                   : 0;
+    if (view.job != nullptr) return reported(*view.job);
+    return view.nested == nullptr ? 0 : of(*view.nested);
+  }
+
+  int64_t updated_ms() const { return updated_ms_; }
+
+ private:
+  void note(int64_t at_ms) { updated_ms_ = std::max(updated_ms_, at_ms); }
+
+  const State& state_;
+  int64_t updated_ms_ = 0;
+};
+
+constexpr std::pair<ChildState, std::string_view> kEnds[] = {{ChildState::Completed, "completed"},
+                                                             {ChildState::Failed, "failed"},
+                                                             {ChildState::Cancelled, "cancelled"},
+                                                             {ChildState::Skipped, "skipped"}};
+
+std::string_view state_of(const Run& run, const StepView& view) {
+  for (const auto& [child, name] : kEnds)
+    if (view.child == child) return name;
+  if (view.child == ChildState::Waiting) return is_terminal(run.state) ? "cancelled" : "waiting";
+  bool at_work =
+      view.nested != nullptr || (view.job != nullptr && view.job->state == JobState::Active);
+  return at_work ? "active" : "pending";
+}
+
+void write_step(json::Writer& w, const State& state, const Run& run, uint32_t index) {
+  StepView view = look(state, run, index);
+  PlanNode node;
+  bool planned = state.held_plan(run, index, node);
+  std::string id = planned && !node.name.empty() ? node.name : std::to_string(index);
+  w.begin_object().field("id", id).field_int("index", index);
+  if (view.job != nullptr) w.key("job_id").uuid(view.job->id);
+  if (view.job != nullptr) w.field("type", type_of_spec(view.job->spec));
+  if (view.nested != nullptr)
+    w.field("workflow_id", workflow_id_text(*view.nested))
+        .field("type", kind_name(view.nested->kind));
+  w.field("state", state_of(run, view)).key("progress");
+  if (view.child == ChildState::Waiting) {
+    w.null();
+  } else {
+    w.real(Progress(state).of(view));
+  }
+  if (view.job != nullptr && view.job->extras && !view.job->extras->progress_data.empty())
+    w.field_raw("data", view.job->extras->progress_data);
+  w.end_object();
+}
+
+std::string body_of(const State& state, const Run& run, const Page& page) {
+  Progress progress(state);
+  double whole = progress.of(run);
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().field("workflow_id", workflow_id_text(run)).field("type", kind_name(run.kind));
+  w.field("state", state_name(run.state)).key("progress").real(whole);
+  w.field_int("steps_total", run.total).field_int("steps_completed", run.completed);
+  w.key("steps").begin_array();
+  uint64_t from = page.offset;
+  uint64_t to = std::min<uint64_t>(run.total, from + page.limit);
+  for (uint64_t i = from; i < to; ++i) write_step(w, state, run, static_cast<uint32_t>(i));
+  w.end_array().field_time("updated_at", std::max(run.created_ms, progress.updated_ms()));
+  PageEnd end{.total = run.total, .next_cursor = to < run.total ? std::to_string(to) : ""};
+  write_pagination(w, page, end);
+  w.end_object();
+  return body;
+}
+
+void get(App& app, Call&& call) {
+  auto page = parse_page(call, kPageLimitMax);
+  if (!page.ok()) return call.fail(page.error());
+  if (!page->cursor.empty()) {
+    char* end = nullptr;
+    page->offset = std::strtoul(page->cursor.c_str(), &end, 10);
+    if (*end != 0 || page->offset > UINT32_MAX)
+      return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
+  }
+  std::string named = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide_list(
+      std::move(call), [named, tenant, page = *page](Frame& frame) -> Result<http::Response> {
+        const Run* run = frame.state().find_run(workflow_id(named));
+        bool mine = run != nullptr && (tenant.empty() || run->tenant == tenant);
+        if (!mine || run->script)
+          return Error{ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"};
+        return json_response(Surface::Ojs, 200, body_of(frame.state(), *run, page));
+      });
+}
+
+}  // namespace
+
+void add_workflow_progress_routes(Router& router) {
+  router.add({"GET", "/ojs/v1/workflows/{id}/progress", Scope::Read, Surface::Ojs, get});
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,330 @@
+"""What the clients of the Open Job Spec call beyond its core: results, bulk operations, changes of jobs, queues and crons,
+figures for operators. Bodies and headers are those that the clients send."""
+import json
+import threading
+import unittest
+
+from harness import Server, new_id
+from ojs_case import OJS, Endpoints
+
+
+class Results(Endpoints):
+    def test_at_once_or_when_there_is_one(self):
+        job = self.push()
+        reply = self.client.get(f"{OJS}/jobs/{job}/result")
+        self.assertEqual((reply.status, reply.body["state"]), (200, "available"))
+        self.assertNotIn("result", reply.body)
+        late = self.client.get(f"{OJS}/jobs/{job}/result?wait=true&timeout=0")
+        self.assertEqual((late.status, late.body["error"]["code"], late.body["state"]), (408, "timeout", "available"))
+        answers = []
+        other = self.server.client()
+        waiting = threading.Thread(target=lambda: answers.append(
+            other.get(f"{OJS}/jobs/{job}/result?wait=true&timeout=30")))
+        waiting.start()
+        self.work({"ok": True})
+        waiting.join()
+        other.close()
+        self.assertEqual((answers[0].status, answers[0].body["result"], answers[0].body["state"]),
+                         (200, {"ok": True}, "completed"))
+
+    def test_how_it_failed_and_of_many(self):
+        done, failed = self.push(), self.push()
+        self.work([1])
+        self.break_one()
+        reply = self.client.get(f"{OJS}/jobs/{failed}/result").body
+        self.assertEqual((reply["state"], reply["error"]["code"]), ("discarded", "no"))
+        nobody = new_id()
+        many = self.client.post(OJS + "/jobs/results", {"ids": [done, failed, nobody]}).body["results"]
+        self.assertEqual((many[done]["result"], many[failed]["state"], many[nobody]), ([1], "discarded", None))
+        self.refused(self.client.get(f"{OJS}/jobs/{nobody}/result"), 404, nobody)
+        self.refused(self.client.get(f"{OJS}/jobs/{done}/result?wait=maybe"), 400, "wait")
+        self.refused(self.client.get(f"{OJS}/jobs/{done}/result?wait=true&timeout=soon"), 400, "timeout")
+        self.refused(self.client.post(OJS + "/jobs/results", {"ids": []}), 400, "ids")
+
+
+class Changes(Endpoints):
+    def test_priority_and_time_of_what_waits(self):
+        first, second = self.push(), self.push()
+        reply = self.patch(f"/jobs/{second}", {"priority": 9})
+        self.assertEqual((reply.status, reply.body["priority"], reply.body["previous_priority"]), (200, 9, 0))
+        self.assertEqual(reply.body["job"]["priority"], 9)
+        later = self.patch(f"/jobs/{first}", {"scheduled_at": "+PT1H"}).body["job"]
+        self.assertEqual(later["state"], "scheduled")
+        self.assertEqual([job["id"] for job in self.client.fetch([self.queue], count=5).body["jobs"]], [second])
+        back = self.patch(f"/jobs/{first}", {"scheduled_at": None}).body["job"]
+        self.assertEqual(back["state"], "available")
+        self.assertEqual([job["id"] for job in self.client.fetch([self.queue], count=5).body["jobs"]], [first])
+        self.refused(self.patch(f"/jobs/{first}", {"priority": 1}), 409, "active")
+        self.client.ack(first)
+        self.refused(self.patch(f"/jobs/{first}", {"priority": 1}), 409, "completed")
+        self.assertIn("job.changed", [event["type"] for event in
+                                      self.client.get(f"{OJS}/jobs/{first}/events").body["events"]])
+
+    def test_meta_is_merged_and_tags_replaced(self):
+        job = self.push(meta={"a": 1, "b": {"c": 1}}, options={"tags": ["x"], "priority": 3})
+        changed = self.patch(f"/admin/jobs/{job}", {"meta": {"a": None, "b": {"d": 2}}, "tags": ["y"],
+                                                    "options": {"priority": 4}}).body["job"]
+        self.assertEqual((changed["meta"], changed["tags"], changed["priority"]), ({"b": {"c": 1, "d": 2}}, ["y"], 4))
+        self.assertEqual((changed["options"]["priority"], changed["options"]["tags"]), (4, ["y"]))
+        self.assertEqual(self.client.fetch([self.queue]).body["jobs"][0]["meta"], changed["meta"])
+
+    def test_what_cannot_be_changed_is_refused_with_a_reason(self):
+        job = self.push()
+        for body, status, words in (
+                ({}, 400, "nothing to change"), ({"priority": 101}, 400, "priority"), ({"priority": "high"}, 400, "priority"),
+                ({"scheduled_at": "soon"}, 400, "scheduled_at"), ({"meta": []}, 400, "meta"), ({"tags": "a"}, 400, "tags"),
+                ({"queue": "other"}, 422, "queue cannot be changed"), ({"args": []}, 422, "args cannot be changed"),
+                ({"options": {"retry": {}}}, 422, "retry"), ({"meta": {"tenant_id": "x"}}, 400, "tenant_id")):
+            self.refused(self.patch(f"/jobs/{job}", body), status, words)
+        self.refused(self.patch(f"/jobs/{new_id()}", {"priority": 1}), 404)
+        self.refused(self.patch(f"/jobs/{job}", {"priority": 1}, headers={"X-OJS-Tenant": "acme"}), 404)
+        self.assertEqual(self.client.job(job).body["job"]["priority"], 0)
+
+    def test_a_change_survives_a_crash(self):
+        server = Server()
+        self.addCleanup(server.close)
+        server.start()
+        client = server.client()
+        low, high = (client.push(queue="q").body["job"]["id"] for _ in range(2))
+        client.call("PATCH", f"{OJS}/jobs/{high}", body={"priority": 5, "meta": {"k": 1}})
+        client.post(OJS + "/queues", {"name": "gone"})
+        self.assertEqual(client.delete(OJS + "/queues/gone").status, 200)
+        client.post(OJS + "/admin/system/maintenance", {"enabled": True, "reason": "crash"})
+        client.close()
+        server.kill()
+        server.start()
+        client = server.client()
+        self.assertEqual(client.fetch(["q"]).body["jobs"], [], "still in maintenance")
+        self.assertEqual(client.get(OJS + "/admin/system/maintenance").body["reason"], "crash")
+        client.post(OJS + "/admin/system/maintenance", {"enabled": False})
+        self.assertEqual([job["id"] for job in client.fetch(["q"], count=2).body["jobs"]], [high, low])
+        self.assertEqual(client.job(high).body["job"]["meta"], {"k": 1})
+        self.assertNotIn("gone", [queue["name"] for queue in client.get(OJS + "/queues").body["queues"]])
+        client.close()
+
+
+class Bulk(Endpoints):
+    def test_the_command_line_s_bulk_calls(self):
+        jobs = [self.push() for _ in range(3)]
+        nobody = new_id()
+        reply = self.client.post(OJS + "/jobs/bulk/cancel", {"job_ids": [jobs[0], nobody]}).body
+        self.assertEqual((reply["cancelled"], reply["failed"], reply["total_matched"], reply["skipped"]), (1, 1, 2, 1))
+        self.assertEqual([(item["job_id"], item["status"]) for item in reply["items"]],
+                         [(nobody, "skipped"), (jobs[0], "cancelled")])
+        self.break_one()
+        self.assertEqual(self.client.post(OJS + "/jobs/bulk/retry", {
+            "filter": {"state": "discarded", "queue": self.queue}}).body["retried"], 1)
+        filtered = {"filter": {"state": ["available"], "queue": self.queue}}
+        self.assertEqual(self.client.post(OJS + "/jobs/bulk/cancel", filtered).body["cancelled"], 2)
+        old = {"filter": {"state": "cancelled", "queue": self.queue, "older_than": "7d"}}
+        self.assertEqual(self.client.post(OJS + "/jobs/bulk/delete", old).body["deleted"], 0)
+        self.assertEqual(self.client.post(OJS + "/jobs/bulk/delete", {"job_ids": jobs}).body["deleted"], 3)
+        self.assertEqual(self.client.job(jobs[0]).status, 404)
+
+    def test_what_a_bulk_call_must_say(self):
+        for body, status, words in (({}, 400, "filter"), ({"filter": {}}, 400, "filter"),
+                                    ({"filter": {"state": "happy"}}, 400, "state"),
+                                    ({"job_ids": [new_id()], "filter": {"state": "active"}}, 400, "filter"),
+                                    ({"job_ids": ["x"]}, 400, "ids"), ({"job_ids": [new_id()], "atomicity": "atomic"}, 422, ""),
+                                    ({"filter": {"state": "cancelled", "older_than": "old"}}, 400, "older_than")):
+            self.refused(self.client.post(OJS + "/jobs/bulk/delete", body), status, words)
+        # The admin API asks for a confirmation besides.
+        self.refused(self.client.post(OJS + "/admin/jobs/bulk/cancel", {"filter": {"queue": self.queue}}), 400, "confirm")
+
+    def test_bulk_push_tells_each_outcome(self):
+        good, bad = {"type": "a.b", "args": [], "options": {"queue": self.queue}}, {"type": "", "args": []}
+        reply = self.client.post(OJS + "/jobs/bulk", {"jobs": [good, good]})
+        self.assertEqual((reply.status, reply.body["succeeded"], reply.headers["X-OJS-Batch-Size"]), (201, 2, "2"))
+        mixed = self.client.post(OJS + "/jobs/bulk", {"jobs": [good, bad, good]})
+        self.assertEqual((mixed.status, mixed.body["total"], mixed.body["failed"]), (207, 3, 1))
+        self.assertEqual([item["status"] for item in mixed.body["items"]], ["created", "failed", "created"])
+        self.assertEqual(self.client.post(OJS + "/jobs/bulk", {"jobs": [bad]}).status, 422)
+        before = self.client.get(f"{OJS}/queues/{self.queue}").body["queue"]["available"]
+        atomic = self.client.post(OJS + "/jobs/bulk", {"jobs": [good, bad], "atomicity": "atomic"})
+        self.assertEqual((atomic.status, atomic.body["succeeded"]), (422, 0))
+        self.assertEqual(atomic.body["items"][0]["error"]["code"], "aborted")
+        self.assertEqual(self.client.get(f"{OJS}/queues/{self.queue}").body["queue"]["available"], before)
+        key = {"Idempotency-Key": new_id()}
+        ids = [self.client.post(OJS + "/jobs/bulk", {"jobs": [good]}, headers=key).body["items"][0]["job_id"]
+               for _ in range(2)]
+        self.assertEqual(ids[0], ids[1])
+        self.refused(self.client.post(OJS + "/jobs/bulk", {"jobs": [good], "idempotency_key": "k"}), 422, "header")
+        self.refused(self.client.post(OJS + "/jobs/bulk", {"jobs": []}), 400, "jobs")
+        self.refused(self.client.post(OJS + "/jobs/bulk", {"jobs": [good], "atomicity": "some"}), 400, "atomicity")
+        self.refused(self.client.post(OJS + "/jobs/bulk", {"jobs": [{}] * 10_001}), 413)
+
+
+class Queues(Endpoints):
+    def names(self):
+        return [queue["name"] for queue in self.client.get(OJS + "/queues?limit=1000").body["queues"]]
+
+    def test_made_removed_and_back_with_the_next_job(self):
+        reply = self.client.post(OJS + "/queues", {"name": self.queue, "max_size": 1})
+        self.assertEqual((reply.status, reply.body["queue"]["name"], reply.headers["Location"]),
+                         (201, self.queue, f"/ojs/v1/queues/{self.queue}"))
+        self.refused(self.client.post(OJS + "/queues", {"name": self.queue}), 409, self.queue)
+        job = self.push()
+        self.assertEqual(self.client.push(queue=self.queue).status, 429, "max_size is its bound")
+        self.refused(self.client.delete(f"{OJS}/queues/{self.queue}"), 409, "1 unfinished")
+        self.client.cancel(job)
+        self.assertEqual(self.client.delete(f"{OJS}/queues/{self.queue}").body["deleted"], True)
+        self.assertNotIn(self.queue, self.names())
+        self.refused(self.client.delete(f"{OJS}/queues/{self.queue}"), 404, self.queue)
+        self.push()
+        self.push()
+        self.assertIn(self.queue, self.names())
+
+    def test_what_a_queue_cannot_be(self):
+        for body, status in (({}, 400), ({"name": "Not Good"}, 400), ({"name": "pawl.x"}, 400),
+                             ({"name": "q", "concurrency": 2}, 422), ({"name": "q", "max_size": -1}, 400)):
+            self.refused(self.client.post(OJS + "/queues", body), status)
+
+    def test_priorities_and_the_command_line_s_purge(self):
+        for priority in (0, 5, 5, -1):
+            self.push(options={"priority": priority})
+        reply = self.client.get(f"{OJS}/queues/{self.queue}/priority-stats").body
+        self.assertEqual(reply["distribution"], [{"priority": 5, "count": 2}, {"priority": 0, "count": 1},
+                                                 {"priority": -1, "count": 1}])
+        self.assertEqual((reply["queue"], reply["total"], reply["counts_by_priority"]["5"]), (self.queue, 4, 2))
+        self.refused(self.client.get(f"{OJS}/queues/nobody-{self.queue}/priority-stats"), 404)
+        purged = self.client.post(f"{OJS}/queues/{self.queue}/purge", {"states": ["available"]}).body
+        self.assertEqual(purged["deleted"], 4)
+
+
+class Crons(Endpoints):
+    def test_changed_in_part(self):
+        name = "c-" + self.queue
+        made = self.client.post(OJS + "/cron", {"name": name, "expression": "0 3 * * *", "job_template": {
+            "type": "a.b", "options": {"queue": self.queue, "priority": 4}}})
+        self.assertEqual((made.status, made.body["cron"]["args"]), (201, []), "args may be left out")
+        created = made.body["cron"]["created_at"]
+        path = f"/cron/{name}"
+        self.assertEqual(self.patch(path, {"enabled": False}).body["cron"]["enabled"], False)
+        changed = self.patch(path, {"expression": "5 4 * * *", "job_template": {"type": "c.d", "options": {"queue": "x"}}})
+        cron = changed.body["cron"]
+        self.assertEqual((cron["expression"], cron["type"], cron["queue"], cron["enabled"], cron["created_at"]),
+                         ("5 4 * * *", "c.d", "x", False, created))
+        self.assertEqual(cron["options"]["priority"], 4, "what was not named stays")
+        flat = self.patch(f"/crons/{name}", {"enabled": True, "queue": "y", "timezone": "Europe/Zurich"}).body
+        self.assertEqual((flat["id"], flat["schedule"], flat["queue"], flat["enabled"], flat["timezone"]),
+                         (name, "5 4 * * *", "y", True, "Europe/Zurich"))
+        self.assertIn(name, [cron["id"] for cron in self.client.get(OJS + "/crons?per_page=100").body["items"]])
+        for enabled, there in (("true", True), ("false", False)):
+            names = [cron["name"] for cron in self.client.get(f"{OJS}/cron?enabled={enabled}").body["crons"]]
+            self.assertEqual(name in names, there)
+        for body, status in (({}, 400), ({"expression": "no"}, 422), ({"cats": 1}, 400), ({"timezone": "Nowhere/X"}, 422)):
+            self.refused(self.patch(path, body), status)
+        self.refused(self.patch("/cron/nobody", {"enabled": True}), 404)
+        self.assertEqual(self.client.get(OJS + path).body["cron"]["expression"], "5 4 * * *")
+
+
+class Workflows(Endpoints):
+    def test_progress_of_the_whole_and_of_the_steps(self):
+        step = {"type": "a.b", "args": [], "options": {"queue": self.queue}}
+        made = self.client.post(OJS + "/workflows", {"type": "chain", "steps": [step] * 4}).body["workflow"]["id"]
+        path = f"{OJS}/workflows/{made}/progress"
+        self.assertEqual(self.client.get(path).body["progress"], 0)
+        self.work()
+        job = self.client.fetch([self.queue]).body["jobs"][0]["id"]
+        self.client.call("PUT", f"{OJS}/jobs/{job}/progress", body={"progress": 0.5})
+        reply = self.client.get(path).body
+        self.assertEqual((reply["workflow_id"], reply["progress"], reply["steps_completed"]), (made, 0.375, 1))
+        self.assertEqual([(step["state"], step["progress"]) for step in reply["steps"]],
+                         [("completed", 1), ("active", 0.5), ("waiting", None), ("waiting", None)])
+        page = self.client.get(path + "?limit=3").body
+        rest = self.client.get(path + f"?limit=3&cursor={page['next_cursor']}").body
+        self.assertEqual((len(page["steps"]), len(rest["steps"]), rest["steps"][0]["index"]), (3, 1, 3))
+        self.refused(self.client.get(f"{OJS}/workflows/{new_id()}/progress"), 404)
+
+
+class Operators(Endpoints):
+    def test_throughput_is_what_happened(self):
+        for _ in range(3):
+            self.push()
+        self.work()
+        self.break_one()
+        stats = self.client.get(f"{OJS}/admin/stats?queue={self.queue}").body
+        self.assertEqual(stats["throughput"]["processed_per_minute"], 1)
+        self.assertEqual((stats["throughput"]["failed_per_minute"], stats["throughput"]["enqueued_per_minute"]), (1, 3))
+        self.assertEqual((stats["queues"], stats["jobs"]["available"]), (1, 1))
+        cli = self.client.get(OJS + "/admin/stats", headers={"Accept": "application/openjobspec+json"}).body
+        self.assertGreaterEqual(cli["queues"]["total"], 1)
+        self.assertGreaterEqual(cli["workers"]["total"], 1)
+        history = self.client.get(f"{OJS}/admin/stats/history?period=1m&queue={self.queue}").body
+        self.assertEqual(history["period"], "1m")
+        for name, count in (("processed", 1), ("failed", 1), ("enqueued", 3)):
+            self.assertEqual(sum(point[name] for point in history["data"]), count)
+        self.assertEqual(history["data"], history["data_points"])
+        none = self.client.get(f"{OJS}/admin/stats/history?queue={self.queue}", headers={"X-OJS-Tenant": "acme"}).body
+        self.assertEqual(sum(point["enqueued"] for point in none["data"]), 0)
+        for query in ("period=2m", "since=yesterday", "until=2020-01-01T00:00:00Z"):
+            self.refused(self.client.get(f"{OJS}/admin/stats/history?{query}"), 400)
+
+    def test_maintenance_holds_the_workers_and_not_the_producers(self):
+        path = OJS + "/admin/system/maintenance"
+        self.assertEqual(self.client.get(path).body["enabled"], False)
+        on = self.client.post(path, {"enabled": True, "reason": "move", "duration": "30m"}).body
+        self.addCleanup(self.client.post, path, {"enabled": False})
+        self.assertEqual((on["enabled"], on["reason"]), (True, "move"))
+        self.assertIn("ends_at", on)
+        self.push()
+        self.assertEqual(self.client.fetch([self.queue]).body["jobs"], [])
+        other, answers = self.server.client(), []
+        waiting = threading.Thread(target=lambda: answers.append(other.fetch([self.queue], wait_ms=30_000)))
+        waiting.start()
+        self.assertEqual(self.client.post(OJS + "/admin/maintenance", {"enabled": False}).body["enabled"], False)
+        waiting.join()
+        other.close()
+        self.assertEqual(len(answers[0].body["jobs"]), 1, "who waits gets it when it is over")
+        self.refused(self.client.post(path, {}), 400, "enabled")
+        self.refused(self.client.post(path, {"enabled": True, "duration": "long"}), 400, "duration")
+
+    def test_configuration_and_health(self):
+        config = self.client.get(OJS + "/admin/system/config").body
+        self.assertEqual((config["backend"], config["auth_required"]), ("sqlite", False))
+        self.assertEqual(self.client.get(OJS + "/admin/config").body, config)
+        self.assertNotIn(self.server.data, json.dumps(config))
+        self.assertEqual(self.client.get(OJS + "/admin/system/health").body["status"], "ok")
+
+    def test_a_worker_that_lives_keeps_its_jobs(self):
+        worker = "w-" + self.queue
+        path = f"{OJS}/admin/workers/{worker}"
+        self.refused(self.client.delete(path), 404)
+        job = self.push()
+        self.client.fetch([self.queue], worker_id=worker)
+        self.refused(self.client.delete(path), 409, "holds jobs")
+        self.assertEqual(self.client.post(OJS + "/admin/workers/directive", {"directive": "quiet"}).status, 200)
+        self.assertEqual(self.client.get(path).body["directive"], "quiet")
+        self.client.post(OJS + "/admin/workers/directive", {"directive": "resume"})
+        self.refused(self.client.post(OJS + "/admin/workers/directive", {"directive": "dance"}), 400, "directive")
+        self.client.ack(job)
+        reply = self.client.delete(path).body
+        self.assertEqual((reply["deregistered"], reply["jobs_requeued"]), (True, 0))
+        self.assertEqual(self.client.get(path).status, 404)
+
+    def test_tenants(self):
+        tenant = "t-" + self.queue
+        headers = {"X-OJS-Tenant": tenant}
+        path = f"{OJS}/admin/tenants/{tenant}"
+        self.refused(self.client.get(path), 404)
+        self.client.post(OJS + "/jobs", {"type": "a.b", "args": []}, headers=headers)
+        reply = self.client.get(path).body
+        self.assertEqual((reply["id"], reply["name"], reply["stats"]["queues"], reply["stats"]["jobs"]["available"]),
+                         (tenant, tenant, 1, 1))
+        self.assertEqual(reply["stats"]["workers"], 0)
+        self.assertIn("created_at", reply)
+        self.refused(self.client.get(path, headers={"X-OJS-Tenant": "acme"}), 404)
+        self.assertIn(tenant, [one["id"] for one in self.client.get(OJS + "/admin/tenants").body["items"]])
+
+    def test_checkpoints_under_the_doubled_prefix(self):
+        job = self.push()
+        self.client.fetch([self.queue])
+        path = f"{OJS}{OJS}/checkpoints/{job}"
+        self.assertEqual(self.client.call("PUT", path, body={"state": {"n": 1}, "step_index": 1}).status, 200)
+        self.assertEqual(self.client.get(path + "/resume").body["checkpoint"]["state"], {"n": 1})
+        self.assertEqual(self.client.get(f"{OJS}/jobs/{job}/checkpoint").body["state"], {"n": 1})
+        self.assertEqual(self.client.delete(path).body["deleted"], True)
+
+
+if __name__ == "__main__":
+    unittest.main()
