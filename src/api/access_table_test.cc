@@ -37,6 +37,7 @@ const std::map<Scope, std::vector<Entry>> kTable = {
         {"GET", "/ojs/v1/queues/{q}/priority-stats"}, {"GET", "/ojs/v1/workflows/{id}/progress"},
         {"GET", "/ojs/v1/crons"}, {"GET", "/ojs/v1/crons/{name}"},
         {"GET", "/ojs/v1/admin/stats/history"}, {"GET", "/ojs/v1/admin/tenants/{t}"},
+        {"GET", "/ojs/v1/admin/tenants/{t}/jobs"},
         {"GET", "/ojs/v1/admin/system/health"}, {"GET", "/ojs/v1/admin/system/config"},
         {"GET", "/ojs/v1/admin/config"}, {"GET", "/ojs/v1/admin/system/maintenance"},
         {"GET", "/ojs/v1/admin/maintenance"},

@@ -314,6 +314,9 @@ class Operators(Endpoints):
         self.assertEqual(reply["stats"]["workers"], 0)
         self.assertIn("created_at", reply)
         self.refused(self.client.get(path, headers={"X-OJS-Tenant": "acme"}), 404)
+        jobs = self.client.get(path + "/jobs?state=available").body["items"]
+        self.assertEqual([job["meta"]["tenant_id"] for job in jobs], [tenant])
+        self.refused(self.client.get(path + "/jobs", headers={"X-OJS-Tenant": "acme"}), 404)
         self.assertIn(tenant, [one["id"] for one in self.client.get(OJS + "/admin/tenants").body["items"]])
 
     def test_checkpoints_under_the_doubled_prefix(self):

@@ -26,6 +26,15 @@ void list_for_admin(App& app, Call&& call) {
   answer_job_list(app, std::move(call), "items", kPageLimitUsual, write_jobs);
 }
 
+// A caller that is of a tenant itself sees no other's.
+void list_of_tenant(App& app, Call&& call) {
+  if (!call.tenant.empty() && call.tenant != call.params[0])
+    return call.fail(
+        {ErrorCode::NotFound, "tenant " + call.params[0].substr(0, 128) + " not found"});
+  call.tenant = call.params[0];
+  list_for_admin(app, std::move(call));
+}
+
 // The job's own members at the top, and the same under "job".
 std::string flat_job(const Job& job) {
   std::string body;
@@ -64,6 +73,7 @@ void cancel(App& app, Call&& call) {
 void add_job_list_routes(Router& router) {
   router.add({"GET", "/ojs/v1/jobs", Scope::Read, Surface::Ojs, list_jobs});
   router.add({"GET", "/ojs/v1/admin/jobs", Scope::Read, Surface::Ojs, list_for_admin});
+  router.add({"GET", "/ojs/v1/admin/tenants/{t}/jobs", Scope::Read, Surface::Ojs, list_of_tenant});
   router.add({"GET", "/ojs/v1/admin/jobs/{id}", Scope::Read, Surface::Ojs, get_job});
   router.add({"POST", "/ojs/v1/admin/jobs/{id}/retry", Scope::Operate, Surface::Ojs, retry});
   router.add({"POST", "/ojs/v1/admin/jobs/{id}/cancel", Scope::Operate, Surface::Ojs, cancel});
