@@ -105,7 +105,7 @@ TEST(Core, RunsThatYieldTakeTurnsAndInputsGoBetween) {
   EXPECT_GT(records, 100u);
   EXPECT_LE(most, 10u);  // taken up and stopped again: a few runs fit into one allowance
   size_t completed = 0;
-  world.core->state().each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
+  world.core->state().each_run(RunId(), false, SIZE_MAX, [&](const pawl::Run& run) {
     completed += run.state == RunState::Completed ? 1 : 0;
     return true;
   });
