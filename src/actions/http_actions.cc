@@ -216,6 +216,7 @@ Result<HttpRequest> http_request_of(const ActionRequest& request, const ActionPo
   if (request.timeout_ms > 0) timeout_ms = std::min(timeout_ms, request.timeout_ms);
 
   HttpRequest out;
+  out.run = Uuid::parse(request.run_id).value_or(Uuid{});
   out.method = method_of(request);
   out.url = with_query(string_param(params, "url"), params.find("query"));
   add_headers(params, out.headers);

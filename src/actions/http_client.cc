@@ -18,6 +18,7 @@
 #include "actions/http_redirect.h"
 #include "actions/http_url.h"
 #include "base/quote.h"
+#include "base/working_on.h"
 
 namespace pawl::actions {
 namespace {
@@ -339,6 +340,7 @@ class HttpClient::Worker {
   using Transfers = std::vector<std::unique_ptr<Transfer>>;
 
   void run() {
+    WatchedThread watched;
     while (start_waiting()) {
       int running = 0;
       curl_multi_perform(multi_, &running);
@@ -391,6 +393,7 @@ class HttpClient::Worker {
   }
 
   void begin_hop(std::unique_ptr<Transfer> transfer) {
+    WorkingOn working(WorkKind::Start, transfer->request.run);
     if (transfer->hops == 0)
       transfer->deadline =
           std::chrono::steady_clock::now() + std::chrono::milliseconds(std::clamp<int64_t>(
@@ -426,6 +429,7 @@ class HttpClient::Worker {
   }
 
   void finish_hop(std::unique_ptr<Transfer> transfer, CURLcode code) {
+    WorkingOn working(WorkKind::Action, transfer->request.run);
     Result<HttpResponse> result = outcome(*transfer, code);
     const HttpRequest& request = transfer->request;
     if (!result.ok() || !request.follow_redirects || !is_redirect(*result)) {

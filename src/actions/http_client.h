@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/uuid.h"
 
 namespace pawl::actions {
 
@@ -49,6 +50,7 @@ struct HttpRequest {
   bool follow_redirects = false;
   int redirects_max = 10;
   bool verify_tls = true;
+  Uuid run = {};            // whom it is for, if for a run
   bool decompress = false;  // ask for and undo compression; max_bytes counts what comes out
 };
 

@@ -16,7 +16,9 @@
 #include "actions/shell_action.h"
 #include "actions/stop_signal.h"
 #include "actions/work_pool.h"
+#include "base/plant.h"
 #include "base/quote.h"
+#include "base/working_on.h"
 
 namespace pawl::actions {
 namespace {
@@ -237,7 +239,9 @@ class ActionRunner::Impl {
   // thought of) is the end of that action and not of the server.
   template <class Work>
   void guarded(const Task& task, Work&& work) {
+    WorkingOn working(WorkKind::Action, Uuid::parse(task.request.run_id).value_or(Uuid{}));
     try {
+      if (planted == Plant::Action) abort_if_planted(planted, task.request.params.json());
       work();
     } catch (const std::exception& thrown) {
       finish(task.handle,

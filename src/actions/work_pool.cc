@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/working_on.h"
+
 namespace pawl::actions {
 
 WorkPool::WorkPool(uint32_t threads, size_t waiting_max) : waiting_max_(waiting_max) {
@@ -30,6 +32,7 @@ bool WorkPool::add(std::function<void()> work) {
 }
 
 void WorkPool::run() {
+  WatchedThread watched;
   while (true) {
     std::function<void()> work;
     {

@@ -94,6 +94,7 @@ const std::map<Scope, std::vector<Entry>> kTable = {
         {"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume"}}},
     {Scope::Operate, {
         {"POST", "/v1/runs/{id}/pause"}, {"POST", "/v1/runs/{id}/resume"},
+        {"POST", "/v1/runs/{id}/release"},
         {"POST", "/v1/schedules/{name}/pause"}, {"POST", "/v1/schedules/{name}/resume"},
         {"POST", "/ojs/v1/jobs/{id}/retry"}, {"POST", "/ojs/v1/workflows/{id}/retry"},
         {"POST", "/ojs/v1/queues/{q}/pause"}, {"POST", "/ojs/v1/queues/{q}/resume"},

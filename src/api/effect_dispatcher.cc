@@ -7,6 +7,7 @@
 #include "actions/receipt.h"
 #include "api/ojs/parse_workflow.h"
 #include "base/log.h"
+#include "base/working_on.h"
 #include "kernel/breakers.h"
 #include "kernel/push_jobs.h"
 #include "kernel/run_flow.h"
@@ -240,6 +241,7 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
   while (!notes.empty() && !meter.spent()) {
     EffectNote note = notes.front();
     notes.pop_front();
+    WorkingOn working(note.run);
     meter.charge(kUnitsPerEffect);
     Work work;
     if (note.cancel) {
@@ -286,6 +288,7 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
 // --- once it is durable
 
 void EffectDispatcher::start(Work&& work) {
+  WorkingOn working(WorkKind::Start, work.request.run);
   Key key{work.request.run, work.request.effect};
   if (work.cancel) {
     uint64_t handle = 0;

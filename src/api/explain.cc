@@ -2,6 +2,7 @@
 
 #include "base/quote.h"
 #include "base/time.h"
+#include "kernel/quarantine.h"
 #include "kernel/run_values.h"
 
 namespace pawl::api {
@@ -28,6 +29,14 @@ Explanation Explainer::run(const Run& run) {
     add_script(run, "", 0);
   } else if (!is_terminal(run.state)) {
     add_run(run, "", 0);
+  } else if (is_quarantined(run)) {
+    ++out_.waits_total;
+    Wait wait;
+    wait.reason = "quarantined";
+    wait.since_ms = run.finished_ms;
+    wait.detail =
+        quarantine_message(run) + "; POST /v1/runs/" + run.id.text() + "/release tries it again";
+    out_.waits.push_back(std::move(wait));
   }
   return std::move(out_);
 }

@@ -64,6 +64,8 @@ void add_store(Page& page, const Store& store) {
 void add_engine(Page& page, const EngineStats& stats) {
   page.one("pawl_engine_batches_total", "counter", "Batches committed by the engine.",
            stats.batches);
+  page.one("pawl_runs_quarantined_total", "counter",
+           "Runs and jobs that were ended since the server kept dying of them.", stats.quarantined);
   page.one("pawl_engine_tasks_total", "counter", "Requests decided and durable.", stats.tasks);
   page.one("pawl_engine_inputs_waiting", "gauge", "Requests waiting for the engine.",
            stats.inputs_waiting);

@@ -1,9 +1,10 @@
-// POST /v1/runs/{id}/cancel and …/retry: every kind of run.
+// POST /v1/runs/{id}/cancel, …/retry and …/release: every kind of run.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/definition_faults.h"
 #include "api/routes.h"
 #include "api/runs.h"
+#include "kernel/quarantine.h"
 #include "kernel/run_flow.h"
 #include "kernel/script_commands.h"
 
@@ -79,11 +80,28 @@ void retry(App& app, Call&& call) {
   });
 }
 
+void release(App& app, Call&& call) {
+  auto doc = parse_body(call, true);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  refuse_unknown(call, fields, {});
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
+  std::string text = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [text, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
+    RunId id = run->id;
+    PAWL_TRY_DO(release_run(frame, id));
+    return changed(frame.state(), id);
+  });
+}
+
 }  // namespace
 
 void add_run_change_routes(Router& router) {
   router.add({"POST", "/v1/runs/{id}/cancel", Scope::Write, Surface::V1, cancel});
   router.add({"POST", "/v1/runs/{id}/retry", Scope::Write, Surface::V1, retry});
+  router.add({"POST", "/v1/runs/{id}/release", Scope::Operate, Surface::V1, release});
 }
 
 }  // namespace pawl::api

@@ -279,6 +279,7 @@ int pause(const Invocation& given) {
 }
 
 int resume(const Invocation& given) { return post(given, "/resume", {}); }
+int release(const Invocation& given) { return post(given, "/release", {}); }
 
 void print_preview(json::View root) {
   for (const char* name : {"again", "kept"}) {
@@ -410,6 +411,7 @@ std::vector<Command> run_commands() {
        "",
        pause},
       {"runs resume", "go on after a pause", {kRunId}, remote_options({}), "", resume},
+      {"runs release", "try a quarantined run again", {kRunId}, remote_options({}), "", release},
       {"runs retry",
        "go on from what failed, or from a step",
        {kRunId},

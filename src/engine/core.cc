@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/working_on.h"
 #include "kernel/fire_timers.h"
+#include "kernel/quarantine.h"
 #include "kernel/run_flow.h"
 
 namespace pawl {
@@ -11,6 +13,34 @@ namespace {
 
 constexpr size_t kTimersPerFrame = 512;
 constexpr size_t kTurnsPerTick = 512;
+
+QuarantineReason reason_of(const Suspect& suspect) {
+  QuarantineReason reason;
+  reason.deaths = suspect.deaths;
+  reason.signal = suspect.signal;
+  reason.bare = suspect.deaths > CrashBook::kDeathsMax;
+  reason.message = "the server died " + std::to_string(suspect.deaths) + " times in a row at " +
+                   suspect.doing + " of it";
+  if (suspect.signal != 0) reason.message += " (signal " + std::to_string(suspect.signal) + ")";
+  return reason;
+}
+
+// Tells of those that were quarantined once that is durable.
+class Settled : public Task {
+ public:
+  Settled(std::vector<Uuid> ids, std::function<void(const Uuid&)> told)
+      : ids_(std::move(ids)), told_(std::move(told)) {}
+
+  std::optional<Parking> decide(Frame&, bool) override { return std::nullopt; }
+  void durable() override {
+    for (const Uuid& id : ids_) told_(id);
+  }
+  void refuse(const Error&) override {}
+
+ private:
+  std::vector<Uuid> ids_;
+  std::function<void(const Uuid&)> told_;
+};
 
 }  // namespace
 
@@ -40,7 +70,7 @@ Status Core::recover() {
     tail_bytes_ += bytes;
     now_ms_ = std::max(now_ms_, time_ms);
   };
-  PAWL_TRY(TailRow tail, pawl::recover(store_, state_, recovery_, on_record));
+  PAWL_TRY(TailRow tail, pawl::recover(store_, state_, config_.skipped, recovery_, on_record));
   now_ms_ = std::max(now_ms_, tail.now_ms);
   tail_marker_ = tail.sequence;
   return reading([&] {
@@ -48,6 +78,36 @@ Status Core::recover() {
     state_.recall_effects();
     state_.evict();
   });
+}
+
+size_t Core::quarantine(const std::vector<Suspect>& suspects,
+                        std::function<void(const Uuid&)> settled) {
+  if (suspects.empty()) return 0;
+  WorkingOn working(WorkKind::Decision, {});
+  advance_clock();
+  size_t ended = 0;
+  std::vector<Uuid> ids;
+  try_reading([&] {
+    for (const Suspect& suspect : suspects) {
+      Frame frame(state_, record_, now_ms_, random_.next());
+      ids.push_back(suspect.id);
+      QuarantineReason reason = reason_of(suspect);
+      if (suspect.fold_sequence != 0) {
+        put_skipped(frame, suspect.id,
+                    {suspect.fold_sequence, journal::sequence(record_.number(), 0) - 1});
+        // Their rows leave the events behind that nobody may fold.
+        flush_all_ = true;
+      }
+      for (const ScriptCreated& created : recovery_.skipped_runs)
+        if (created.run == suspect.id) {
+          quarantine_created(frame, created, reason);
+          ++ended;
+        }
+      if (pawl::quarantine(frame, suspect.id, reason)) ++ended;
+    }
+  });
+  waiting_.push_back(std::make_shared<Settled>(std::move(ids), std::move(settled)));
+  return ended;
 }
 
 // Whatever reads the state does so in here. Once that has failed, a decision was left in the
@@ -129,6 +189,7 @@ void Core::wake_parked() {
 }
 
 void Core::decide(TaskPtr task) {
+  WorkingOn working(WorkKind::Decision, {});
   advance_clock();
   try_reading([&] {
     uint64_t allowance = config_.state.scripts.frame_allowance;
@@ -152,6 +213,7 @@ bool Core::look(Task& task) {
 }
 
 bool Core::tick() {
+  WorkingOn working(WorkKind::Decision, {});
   advance_clock();
   bool more = false;
   try_reading([&] {
@@ -183,6 +245,7 @@ int64_t Core::next_tick_ms() {
 }
 
 size_t Core::rows_wanted(bool idle) const {
+  if (flush_all_) return state_.dirty_count();
   if (idle) return config_.rows_per_batch_max;
   size_t dirty = state_.dirty_count();
   if (tail_bytes_ > config_.tail_bytes_max) return config_.rows_per_batch_max;
@@ -197,6 +260,7 @@ void Core::prepare_effects(SealedBatch& sealed) {
     for (const EffectNote& note : state_.take_effects()) asked_.push_back(note);
   if (!config_.effects) asked_.clear();
   if (asked_.empty()) return;
+  WorkingOn working(WorkKind::Preparation, {});
   Meter meter(config_.state.scripts.frame_allowance);
   sealed.effects = config_.effects->prepare(state_, asked_, now_ms_, meter);
 }
@@ -240,6 +304,7 @@ void Core::fill(SealedBatch& sealed, bool idle) {
   size_t rows = rows_wanted(idle);
   dirty_before_ = state_.dirty_count() - std::min(state_.dirty_count(), rows);
   if (rows > 0 && state_.dirty_count() > 0) add_rows(sealed, rows, next_sequence);
+  flush_all_ = false;
   sealed.batch.trim_journal_before = retention_.trim_before(journal::record_of(tail_marker_));
 }
 

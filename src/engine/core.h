@@ -17,10 +17,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/crash_book.h"
 #include "engine/effects.h"
 #include "engine/parking_lot.h"
 #include "engine/recovery.h"
@@ -44,6 +46,7 @@ struct CoreConfig {
   size_t row_bytes_per_batch_max = 16u << 20;  // past this no further entity's rows are added
   size_t parked_max = 20'000;
   EffectSink* effects = nullptr;  // null: nothing that runs ask of the outside is ever done
+  SkippedEvents skipped;          // of the tail, beside those that the store names
 };
 
 // What is committed together, and who waits for it.
@@ -63,6 +66,9 @@ class Core {
   static Result<std::unique_ptr<Core>> open(Store& store, const CoreConfig& config, Clock& clock,
                                             Random& random);
 
+  // Ends whoever the server died of (kernel/quarantine.h), before anything is decided. `settled` is
+  // told of each once that is durable. Returns how many were ended.
+  size_t quarantine(const std::vector<Suspect>& suspects, std::function<void(const Uuid&)> settled);
   void decide(TaskPtr task);
   // What is due by now: timers, parked tasks whose time is up, retention. True if more is due at
   // once.
@@ -132,6 +138,7 @@ class Core {
   uint64_t tail_marker_ = 0;  // as last written
   size_t dirty_before_ = 0;   // entities that waited for their row when the last batch was sealed
   int64_t now_ms_ = 0;
+  bool flush_all_ = false;  // with the next batch
   std::optional<Error> unreadable_;
   Recovery recovery_;
 };

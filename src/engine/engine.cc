@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/log.h"
+#include "base/working_on.h"
+
 namespace pawl {
 namespace {
 
@@ -19,10 +22,18 @@ int64_t steady_ms() {
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::start(Store& store, const EngineConfig& config,
-                                              Clock& clock, Random& random) {
+Result<std::unique_ptr<Engine>> Engine::start(Store& store, const EngineConfig& given, Clock& clock,
+                                              Random& random) {
+  EngineConfig config = given;
+  WatchedThread watched;
+  if (config.crash_book != nullptr)
+    for (const Suspect& suspect : config.crash_book->suspects())
+      if (suspect.fold_sequence != 0)
+        config.core.skipped.add(suspect.id, {suspect.fold_sequence,
+                                             journal::sequence(store.journal_last() + 1, 0) - 1});
   PAWL_TRY(std::unique_ptr<Core> core, Core::open(store, config.core, clock, random));
   std::unique_ptr<Engine> engine(new Engine(config, std::move(core), store, clock, random));
+  engine->quarantine();
   engine->committer_ = std::thread([raw = engine.get()] { raw->run_committer(); });
   engine->thread_ = std::thread([raw = engine.get()] { raw->run(); });
   return engine;
@@ -42,6 +53,17 @@ Engine::Engine(const EngineConfig& config, std::unique_ptr<Core> core, Store& st
 }
 
 Engine::~Engine() { stop(); }
+
+void Engine::quarantine() {
+  if (config_.crash_book == nullptr) return;
+  CrashBook& book = *config_.crash_book;
+  size_t ended = core_->quarantine(book.suspects(), [&book](const Uuid& id) { book.settled(id); });
+  if (ended == 0) return;
+  log::error("quarantined what the server died of; 'pawl runs release ID' tries it again",
+             {{"count", std::to_string(ended)}});
+  std::lock_guard lock(mutex_);
+  stats_.quarantined += ended;
+}
 
 Status Engine::submit(TaskPtr task) {
   {
@@ -141,6 +163,7 @@ void Engine::unlisten(uint64_t id) {
 // --- the engine thread
 
 void Engine::run() {
+  WatchedThread watched;
   while (wait_for_work()) {
     turn_began_ms_.store(steady_ms(), std::memory_order_relaxed);
     if (down_) endure();
@@ -308,6 +331,7 @@ void Engine::publish(uint64_t number, const std::shared_ptr<const std::string>& 
 }
 
 void Engine::run_committer() {
+  WatchedThread watched;
   std::unique_lock lock(mutex_);
   while (true) {
     committer_wakes_.wait(lock, [&] { return to_commit_ || committer_ends_; });

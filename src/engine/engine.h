@@ -33,13 +33,15 @@ namespace pawl {
 
 struct EngineConfig {
   CoreConfig core;
-  size_t inputs_max = 65'536;  // submitted and not yet decided
+  CrashBook* crash_book = nullptr;  // whom to quarantine; null: nobody
+  size_t inputs_max = 65'536;       // submitted and not yet decided
   // Held while the answers of one batch are given: lets the layer above send them together.
   std::function<std::shared_ptr<void>()> around_release;
 };
 
 struct EngineStats {
-  uint64_t outages = 0;  // of the store
+  uint64_t outages = 0;      // of the store
+  uint64_t quarantined = 0;  // runs and jobs
   uint64_t batches = 0;
   uint64_t tasks = 0;
   uint64_t journal_head = 0;
@@ -105,6 +107,7 @@ class Engine {
   int64_t retry_in_ms() const;
   void come_back();
   Status reopen();
+  void quarantine();
   void open_to_read();
   Status publish_found();
   void answer_parked();

@@ -99,6 +99,7 @@ Status Engine::reopen() {
   PAWL_TRY_DO(store_.reopen());
   core_ = nullptr;
   PAWL_TRY(core_, Core::open(store_, config_.core, clock_, random_));
+  quarantine();
   return publish_found();
 }
 

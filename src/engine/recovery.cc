@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/codec.h"
+#include "base/plant.h"
+#include "base/working_on.h"
 
 namespace pawl {
 namespace {
@@ -10,6 +12,12 @@ namespace {
 constexpr std::string_view kTailKey = "tail";
 
 Error corrupt(std::string message) { return Error{ErrorCode::Corrupt, std::move(message)}; }
+
+void note_skipped(const journal::EventBytes& event, Recovery& recovery) {
+  ScriptCreated created;
+  if (event.type == event_type<ScriptCreated>() && codec::decode(event.bytes, created))
+    recovery.skipped_runs.push_back(std::move(created));
+}
 
 }  // namespace
 
@@ -24,7 +32,8 @@ Result<TailRow> read_tail(Store& store) {
   return tail;
 }
 
-Result<Recovery> fold_journal(Store& store, State& state, uint64_t from, OnRecord on_record) {
+Result<Recovery> fold_journal(Store& store, State& state, uint64_t from,
+                              const SkippedEvents& skipped, OnRecord on_record) {
   Recovery recovery;
   std::optional<Error> bad;
   uint64_t expected = std::max(from, store.journal_first());
@@ -33,7 +42,15 @@ Result<Recovery> fold_journal(Store& store, State& state, uint64_t from, OnRecor
       return corrupt("journal record " + std::to_string(expected) + " is missing");
     ++expected;
     PAWL_TRY(auto events, journal::read_record(number, bytes));
-    for (const journal::EventBytes& event : events) PAWL_TRY_DO(state.fold(event));
+    for (const journal::EventBytes& event : events) {
+      if (skipped.skips(event)) {
+        note_skipped(event, recovery);
+        continue;
+      }
+      WorkingOn working(WorkKind::Fold, subject_of(event), event.sequence);
+      abort_if_planted(Plant::Apply, event.bytes);
+      PAWL_TRY_DO(state.fold(event));
+    }
     ++recovery.records;
     recovery.events += events.size();
     on_record(number, bytes.size(), events.empty() ? 0 : events.back().time_ms);
@@ -51,7 +68,10 @@ Result<Recovery> fold_journal(Store& store, State& state, uint64_t from, OnRecor
   return recovery;
 }
 
-Result<TailRow> recover(Store& store, State& state, Recovery& recovery, OnRecord on_record) {
+Result<TailRow> recover(Store& store, State& state, SkippedEvents skipped, Recovery& recovery,
+                        OnRecord on_record) {
+  PAWL_TRY(SkippedEvents written, SkippedEvents::read(store));
+  skipped.add(written);
   PAWL_TRY_DO(state.load());
   PAWL_TRY(TailRow tail, read_tail(store));
   uint64_t first = store.journal_first();
@@ -63,7 +83,7 @@ Result<TailRow> recover(Store& store, State& state, Recovery& recovery, OnRecord
   if (from > last + 1)
     return corrupt("the journal ends at record " + std::to_string(last) +
                    " but rows were written up to " + std::to_string(from - 1));
-  PAWL_TRY(recovery, fold_journal(store, state, from, on_record));
+  PAWL_TRY(recovery, fold_journal(store, state, from, skipped, on_record));
   return tail;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/function_ref.h"
 #include "base/result.h"
+#include "engine/skipped_events.h"
 #include "engine/store_cold.h"
 #include "kernel/state.h"
 #include "store/store.h"
@@ -31,16 +32,20 @@ Result<TailRow> read_tail(Store& store);
 struct Recovery {
   uint64_t records = 0;  // folded
   uint64_t events = 0;
+  std::vector<ScriptCreated> skipped_runs;  // runs whose creation was skipped
 };
 
 using OnRecord = FunctionRef<void(uint64_t number, size_t bytes, int64_t time_ms)>;
 
 // Folds every record from `from` on and tells each one after it was folded. Corrupt when a record
 // is damaged, or when one is missing between the first and the last.
-Result<Recovery> fold_journal(Store& store, State& state, uint64_t from, OnRecord on_record);
+Result<Recovery> fold_journal(Store& store, State& state, uint64_t from,
+                              const SkippedEvents& skipped, OnRecord on_record);
 
 // Loads the rows and folds the tail; returns the marker that was found. Corrupt when either cannot
 // be read or the journal does not reach back, or up, to the rows.
-Result<TailRow> recover(Store& store, State& state, Recovery& recovery, OnRecord on_record);
+// `skipped` are beside those that the store names.
+Result<TailRow> recover(Store& store, State& state, SkippedEvents skipped, Recovery& recovery,
+                        OnRecord on_record);
 
 }  // namespace pawl

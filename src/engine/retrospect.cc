@@ -92,6 +92,7 @@ Result<std::unique_ptr<Retrospect>> Retrospect::fold(Store& store, const RunId& 
   if (created_ms != 0) {
     PAWL_TRY(from, record_at_time(store, created_ms));
   }
+  PAWL_TRY(past->skipped_, SkippedEvents::read(store));
   PAWL_TRY_DO(past->fold_definitions(store, from));
   size_t scanned = 0;
   Status folded = ok_status();
@@ -151,7 +152,7 @@ Result<bool> Retrospect::fold_record(uint64_t number, std::string_view bytes, co
 Status Retrospect::fold_frame(const journal::EventBytes* begin, const journal::EventBytes* end) {
   bool ours = false;
   for (const journal::EventBytes* event = begin; event != end; ++event) {
-    if (!concerns(*event)) continue;
+    if (!concerns(*event) || skipped_.skips(*event)) continue;
     ours = true;
     PAWL_TRY_DO(state_.fold(*event));
   }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 
+#include "engine/skipped_events.h"
 #include "engine/store_cold.h"
 #include "kernel/state.h"
 #include "store/store.h"
@@ -74,6 +75,7 @@ class Retrospect {
   const RunId id_;
   DefinitionsOnly definitions_;
   State state_{definitions_, StateConfig{}};
+  SkippedEvents skipped_;
   std::set<Uuid> family_;  // the run, its jobs, the runs nested in it and theirs
   Moment moment_;
 };

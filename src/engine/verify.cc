@@ -36,7 +36,7 @@ class Comparison {
 
   Status run(VerifyProgress progress) {
     Recovery tail;
-    PAWL_TRY_DO(recover(live_store_, live_, tail, [](uint64_t, size_t, int64_t) {}));
+    PAWL_TRY_DO(recover(live_store_, live_, {}, tail, [](uint64_t, size_t, int64_t) {}));
     PAWL_TRY_DO(replay(progress));
     return reading([&] { compare(); });
   }
@@ -74,7 +74,8 @@ class Comparison {
       }
       progress(++done, count);
     };
-    PAWL_TRY(Recovery folded, fold_journal(live_store_, replayed_, first, on_record));
+    PAWL_TRY(SkippedEvents skipped, SkippedEvents::read(live_store_));
+    PAWL_TRY(Recovery folded, fold_journal(live_store_, replayed_, first, skipped, on_record));
     if (bad) return *bad;
     report_.records = folded.records;
     report_.events = folded.events;

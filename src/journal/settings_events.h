@@ -75,16 +75,17 @@ enum class DocKind : uint8_t {
   Webhook = 3,
   Idempotency = 4,
   Pool = 5,
-  Definition = 6,   // name, unit separator, version → what was registered
-  Decision = 7,     // id → a question that a run asks, and its answer
-  Secret = 8,       // name → sealed value
-  Breaker = 9,      // action and place → how often it failed in a row
-  RunCount = 10,    // a gate → how many runs behind it are at work; kept by ScriptMoved
-  RunGate = 11,     // a gate → how many runs wait there, see kernel/script_admission.h
-  RunTurn = 12,     // gate, rank → a run that waits there
-  Maintenance = 13  // "" → since when and why workers get no jobs
+  Definition = 6,    // name, unit separator, version → what was registered
+  Decision = 7,      // id → a question that a run asks, and its answer
+  Secret = 8,        // name → sealed value
+  Breaker = 9,       // action and place → how often it failed in a row
+  RunCount = 10,     // a gate → how many runs behind it are at work; kept by ScriptMoved
+  RunGate = 11,      // a gate → how many runs wait there, see kernel/script_admission.h
+  RunTurn = 12,      // gate, rank → a run that waits there
+  Maintenance = 13,  // "" → since when and why workers get no jobs
+  Skipped = 14  // a run or job → events of it that no fold applies, see engine/skipped_events.h
 };
-constexpr DocKind kLastDocKind = DocKind::Maintenance;
+constexpr DocKind kLastDocKind = DocKind::Skipped;
 // Kinds of which there may be very many: their documents leave memory once their row is durable.
 constexpr bool is_numerous(DocKind kind) {
   return kind == DocKind::Idempotency || kind == DocKind::Decision || kind == DocKind::RunTurn;

@@ -1,5 +1,6 @@
 #include "kernel/fire_timers.h"
 
+#include "base/working_on.h"
 #include "kernel/cron_jobs.h"
 #include "kernel/finish_job.h"
 #include "kernel/run_flow.h"
@@ -24,6 +25,7 @@ void job_due(Frame& frame, const Job& job) {
 }
 
 void timer_due(Frame& frame, const TimerKey& timer) {
+  WorkingOn working(timer.id);
   if (timer.kind == TimerKind::Run) return run_due(frame, RunId(timer.id));
   const Job* job = frame.state().find_job(JobId(timer.id));
   PAWL_CHECK(job != nullptr);

@@ -1,5 +1,6 @@
 #include "kernel/flow.h"
 
+#include "base/working_on.h"
 #include "kernel/push_jobs.h"
 #include "kernel/run_values.h"
 #include "kernel/script_commands.h"
@@ -223,6 +224,7 @@ bool Flow::has_begun_since(const Run& in, uint32_t index) const {
 }
 
 void Flow::take(const End& end) {
+  WorkingOn working(end.run);
   const Run* in = state_.find_run(end.run);
   if (in == nullptr) return;
   if (in->script) return effect_done(frame_, end.run, end.index, outcome_of(state_, end.child));

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/working_on.h"
 #include "kernel/frame.h"
 #include "kernel/script_commands.h"
 #include "kernel/script_scope.h"
@@ -21,7 +22,8 @@ constexpr size_t kVariablesMax = 1'000;  // of one run
 
 class ScriptFlow {
  public:
-  ScriptFlow(Frame& frame, const RunId& id) : frame_(frame), state_(frame.state()), id_(id) {}
+  ScriptFlow(Frame& frame, const RunId& id)
+      : working_(id), frame_(frame), state_(frame.state()), id_(id) {}
 
   // --- inputs (script_commands.cc, script_signals.cc, script_retry.cc)
   void begin(bool end_is_seen);
@@ -35,6 +37,9 @@ class ScriptFlow {
   Status resolve(const std::string& step, const DecisionAnswer& answer);
   Result<RetryPlan> retry(const std::string& from_step, const std::string& inputs, bool preview);
   Status extend(const std::string& canonical, const std::string& data);
+  // See quarantine.h.
+  void quarantine(const StepError& error, bool bare);
+  Status release();
 
   // Works off everything that follows, as far as the frame goes, then says whether the run is
   // suspended or at work.
@@ -203,6 +208,7 @@ class ScriptFlow {
   StepOutcome engine_action(const At& at, const Value& params);
   StepOutcome change_context(const Value& params);
 
+  WorkingOn working_;
   Frame& frame_;
   const State& state_;
   RunId id_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/plant.h"
 #include "base/time.h"
 #include "expr/convert.h"
 
@@ -352,6 +353,7 @@ Value ScriptScope::all() const {
 }
 
 Result<bool> test_expression(const ScriptScope& scope, std::string_view text) {
+  abort_if_planted(Plant::Evaluation, text);
   PAWL_TRY(auto program, script_programs().get(expr::unwrap_template(text)));
   expr::Budget budget;
   Result<bool> holds = program->test(scope, budget);
@@ -360,6 +362,7 @@ Result<bool> test_expression(const ScriptScope& scope, std::string_view text) {
 }
 
 Result<Value> evaluate_expression(const ScriptScope& scope, std::string_view text) {
+  abort_if_planted(Plant::Evaluation, text);
   PAWL_TRY(auto program, script_programs().get(expr::unwrap_template(text)));
   expr::Budget budget;
   Result<Value> made = [&]() -> Result<Value> {

@@ -10,6 +10,7 @@
 #include "api/effect_dispatcher.h"
 #include "api/webhook_service.h"
 #include "base/log.h"
+#include "base/plant.h"
 #include "main/file_limit.h"
 #include "main/log_follower.h"
 #include "store/memory_store.h"
@@ -147,6 +148,12 @@ int serve(const ServeOptions& given) {
 
   auto store = open_store(options);
   if (!store.ok()) return fail(store.error());
+  if (const char* where = std::getenv("PAWL_PLANT_ABORT")) plant(where);
+  // Behind the store: two servers must not write one book. Made before any thread that is watched,
+  // and gone after all of them.
+  std::unique_ptr<CrashBook> crash_book;
+  if (options.store != "memory") crash_book = CrashBook::open(options.data_dir + "/crash.book");
+  options.engine.crash_book = crash_book.get();
   SystemClock clock;
   SystemRandom random;
   options.engine.around_release = [] { return std::make_shared<http::AnswerBatch>(); };

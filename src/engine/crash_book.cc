@@ -1,0 +1,305 @@
+#include "engine/crash_book.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <thread>
+
+#include "base/log.h"
+#include "base/working_on.h"
+
+namespace pawl {
+namespace {
+
+constexpr char kMagic[8] = {'P', 'A', 'W', 'L', 'C', 'B', '0', '1'};
+constexpr size_t kSlots = 128;
+constexpr size_t kCounts = 64;
+constexpr uint32_t kElsewhere = UINT32_MAX;  // a mark: the thread that died had no slot
+constexpr uint32_t kDeathsSane = 1'000;
+constexpr std::chrono::milliseconds kBeat{250};
+constexpr uint32_t kBeatsToBlame = 5;           // more than a second at the same work
+constexpr uint64_t kBeatsToForgive = 4 * 3600;  // a process that lived for an hour
+constexpr std::array kFatal = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
+
+// Deaths are counted by what was done, roughly: an effect is the same whether it died while its
+// parameters were filled in, while it began or while it was at work.
+enum class Group : uint32_t { None = 0, Decision = 1, Fold = 2, Effect = 3 };
+
+Group group_of(uint32_t kind) {
+  switch (static_cast<WorkKind>(kind)) {
+    case WorkKind::Decision:
+      return Group::Decision;
+    case WorkKind::Fold:
+      return Group::Fold;
+    case WorkKind::Preparation:
+    case WorkKind::Start:
+    case WorkKind::Action:
+      return Group::Effect;
+    case WorkKind::None:
+      break;
+  }
+  return Group::None;
+}
+
+const char* name_of(Group group) {
+  switch (group) {
+    case Group::Decision:
+      return "a decision";
+    case Group::Fold:
+      return "reading the journal";
+    case Group::Effect:
+      return "an effect";
+    case Group::None:
+      break;
+  }
+  return "its work";
+}
+
+struct Count {
+  uint64_t id_hi = 0;
+  uint64_t id_lo = 0;
+  uint64_t sequence = 0;
+  uint32_t group = 0;
+  uint32_t deaths = 0;
+  int32_t signal = 0;
+  uint32_t unused = 0;
+};
+
+}  // namespace
+
+// The whole file.
+struct CrashBook::Page {
+  char magic[8];
+  std::atomic<uint32_t> running;  // 0: the last process ended well
+  std::atomic<uint32_t> mark;     // slot of the thread that died, plus one
+  std::atomic<int32_t> signal;
+  uint32_t unused[11];
+  Count counts[kCounts];
+  WorkSlot slots[kSlots];
+};
+
+namespace {
+
+// What the handler of a fatal signal may touch.
+std::atomic<std::atomic<uint32_t>*> fatal_mark{nullptr};
+std::atomic<std::atomic<int32_t>*> fatal_signal{nullptr};
+std::atomic<WorkSlot*> fatal_slots{nullptr};
+struct sigaction before[NSIG];
+
+void on_fatal_signal(int number, siginfo_t* info, void*) {
+  if (std::atomic<uint32_t>* mark = fatal_mark.load()) {
+    uint32_t none = 0;
+    uint32_t mine = work_slot == nullptr
+                        ? kElsewhere
+                        : static_cast<uint32_t>(work_slot - fatal_slots.load()) + 1;
+    if (mark->compare_exchange_strong(none, mine)) fatal_signal.load()->store(number);
+  }
+  // Whoever was asked before is asked now. A fault happens again on return; a signal that was sent
+  // must be sent again.
+  ::sigaction(number, &before[number], nullptr);
+  if (info == nullptr || info->si_code <= 0) ::raise(number);
+}
+
+void watch_signals() {
+  struct sigaction action {};
+  action.sa_sigaction = on_fatal_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&action.sa_mask);
+  for (int number : kFatal) ::sigaction(number, &action, &before[number]);
+}
+
+void unwatch_signals() {
+  for (int number : kFatal) ::sigaction(number, &before[number], nullptr);
+}
+
+void* map_file(const std::string& path, size_t bytes) {
+  int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return nullptr;
+  struct stat info {};
+  bool sized = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+               (static_cast<size_t>(info.st_size) == bytes ||
+                (::ftruncate(fd, 0) == 0 && ::ftruncate(fd, static_cast<off_t>(bytes)) == 0));
+  // Blocks that are really there: a store into a hole of a full disk would be a fatal signal.
+  sized = sized && ::posix_fallocate(fd, 0, static_cast<off_t>(bytes)) == 0;
+  void* memory =
+      sized ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+  ::close(fd);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+// Without a file threads write all the same, and nobody reads it.
+void* map_nothing(size_t bytes) {
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+}  // namespace
+
+// Looks at the slots four times a second.
+class CrashBook::Watch {
+ public:
+  explicit Watch(CrashBook& book) : thread_([this, &book] { run(book); }) {}
+  ~Watch() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wakes_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  void run(CrashBook& book) {
+    std::unique_lock lock(mutex_);
+    while (!wakes_.wait_for(lock, kBeat, [&] { return stopping_; })) book.beat();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  bool stopping_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+std::unique_ptr<CrashBook> CrashBook::open(const std::string& path) {
+  std::unique_ptr<CrashBook> book(new CrashBook());
+  void* memory = map_file(path, sizeof(Page));
+  if (memory == nullptr) {
+    log::warning("the crash book cannot be written: work that kills the server is not found out",
+                 {{"path", path}});
+    memory = map_nothing(sizeof(Page));
+    if (memory == nullptr) return book;
+  }
+  book->page_ = static_cast<Page*>(memory);
+  book->read_last_process();
+  book->collect_suspects();
+  book->begin_page();
+  return book;
+}
+
+void CrashBook::read_last_process() {
+  Page& page = *page_;
+  bool known = std::memcmp(page.magic, kMagic, sizeof kMagic) == 0;
+  for (const Count& count : page.counts)
+    known = known && count.deaths <= kDeathsSane && count.group <= 3;
+  if (!known) std::memset(static_cast<void*>(&page), 0, sizeof page);
+  if (page.running.load() == 0) {
+    std::memset(static_cast<void*>(page.counts), 0, sizeof page.counts);
+    return;
+  }
+  uint32_t mark = page.mark.load();
+  if (mark != 0) {
+    if (mark <= kSlots) blame(mark - 1);
+    return;
+  }
+  for (size_t i = 0; i < kSlots; ++i) {
+    const WorkSlot& slot = page.slots[i];
+    bool at_it_for_long = slot.beats >= kBeatsToBlame && slot.seen == slot.serial;
+    bool may_wait = slot.kind == static_cast<uint32_t>(WorkKind::Action);
+    if (at_it_for_long && !may_wait) blame(i);
+  }
+}
+
+void CrashBook::blame(size_t index) {
+  const WorkSlot& slot = page_->slots[index];
+  Group group = group_of(slot.kind);
+  if (group == Group::None || (slot.id_hi == 0 && slot.id_lo == 0)) return;
+  Count* place = nullptr;
+  for (Count& count : page_->counts) {
+    bool same = count.deaths != 0 && count.id_hi == slot.id_hi && count.id_lo == slot.id_lo &&
+                count.group == static_cast<uint32_t>(group);
+    if (same) {
+      place = &count;
+      break;
+    }
+    if (place == nullptr || count.deaths < place->deaths) place = &count;
+  }
+  bool same = place->id_hi == slot.id_hi && place->id_lo == slot.id_lo &&
+              place->group == static_cast<uint32_t>(group);
+  if (!same) *place = Count{};
+  place->id_hi = slot.id_hi;
+  place->id_lo = slot.id_lo;
+  place->group = static_cast<uint32_t>(group);
+  // The earliest event that kills is where its history ends.
+  place->sequence =
+      place->sequence == 0 ? slot.sequence.load() : std::min(place->sequence, slot.sequence.load());
+  ++place->deaths;
+  place->signal = page_->mark == 0 ? 0 : page_->signal.load();
+  log::warning("the last process died at the work of a run or job",
+               {{"id", Uuid{slot.id_hi, slot.id_lo}.text()},
+                {"doing", name_of(group)},
+                {"deaths", std::to_string(place->deaths)},
+                {"signal", std::to_string(place->signal)}});
+}
+
+void CrashBook::collect_suspects() {
+  for (const Count& count : page_->counts) {
+    if (count.deaths < kDeathsMax) continue;
+    Suspect suspect;
+    suspect.id = Uuid{count.id_hi, count.id_lo};
+    suspect.signal = count.signal;
+    suspect.doing = name_of(static_cast<Group>(count.group));
+    if (count.group == static_cast<uint32_t>(Group::Fold)) suspect.fold_sequence = count.sequence;
+    for (const Count& other : page_->counts)
+      if (other.id_hi == count.id_hi && other.id_lo == count.id_lo) suspect.deaths += other.deaths;
+    suspects_.push_back(std::move(suspect));
+  }
+}
+
+void CrashBook::begin_page() {
+  Page& page = *page_;
+  std::memset(static_cast<void*>(page.slots), 0, sizeof page.slots);
+  page.mark = 0;
+  page.signal = 0;
+  std::memcpy(page.magic, kMagic, sizeof kMagic);
+  page.running = 1;
+  set_work_slots(page.slots, kSlots);
+  fatal_slots = page.slots;
+  fatal_signal = &page.signal;
+  fatal_mark = &page.mark;
+  watch_signals();
+  watch_ = std::make_unique<Watch>(*this);
+}
+
+void CrashBook::beat() {
+  for (WorkSlot& slot : page_->slots) {
+    uint64_t serial = slot.serial.load(std::memory_order_relaxed);
+    bool same = slot.kind.load(std::memory_order_relaxed) != 0 && slot.seen == serial;
+    slot.beats = same ? slot.beats + 1 : 0;
+    slot.seen = serial;
+  }
+  if (++beats_ != kBeatsToForgive) return;
+  std::lock_guard lock(mutex_);
+  std::memset(static_cast<void*>(page_->counts), 0, sizeof page_->counts);
+}
+
+std::vector<Suspect> CrashBook::suspects() const {
+  std::lock_guard lock(mutex_);
+  return suspects_;
+}
+
+void CrashBook::settled(const Uuid& id) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(suspects_, [&](const Suspect& suspect) { return suspect.id == id; });
+  if (page_ == nullptr) return;
+  for (Count& count : page_->counts)
+    if (count.id_hi == id.hi && count.id_lo == id.lo) count = Count{};
+}
+
+CrashBook::~CrashBook() {
+  if (page_ == nullptr) return;
+  watch_.reset();
+  unwatch_signals();
+  fatal_mark = nullptr;
+  set_work_slots(nullptr, 0);
+  page_->running = 0;
+}
+
+}  // namespace pawl

@@ -1,0 +1,176 @@
+#include "engine/crash_book.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "base/working_on.h"
+#include "store/store_backing.h"
+
+namespace pawl {
+namespace {
+
+constexpr Uuid kOne{7, 1};
+constexpr Uuid kOther{7, 2};
+
+// Each life of a server is a child process: what it leaves is what the next one finds.
+class Lives {
+ public:
+  // Lives, does this, and returns as the child does not.
+  template <class Act>
+  int live(Act&& act) {
+    pid_t child = ::fork();
+    if (child == 0) {
+      {
+        auto book = CrashBook::open(path());
+        WatchedThread watched;
+        act(*book);
+      }
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  }
+  // Whom the next start would quarantine, as one line. It ends well, so it is asked last.
+  std::string suspects() {
+    auto book = CrashBook::open(path());
+    std::string all;
+    for (const Suspect& suspect : book->suspects())
+      all += std::to_string(suspect.id.lo) + " " + std::to_string(suspect.deaths) + " " +
+             suspect.doing + " " + std::to_string(suspect.fold_sequence) + ";";
+    return all;
+  }
+  std::string path() const { return directory_ / "crash.book"; }
+
+ private:
+  TempDirectory directory_;
+};
+
+void die_at(WorkKind kind, const Uuid& id, uint64_t sequence = 0) {
+  WorkingOn working(kind, id, sequence);
+  std::abort();
+}
+
+TEST(CrashBook, TwoDeathsAtTheSameWorkAreEnough) {
+  Lives lives;
+  EXPECT_EQ(lives.live([](CrashBook&) { die_at(WorkKind::Action, kOne); }), SIGABRT);
+  EXPECT_EQ(lives.live([](CrashBook& book) {
+    if (book.suspects().empty()) die_at(WorkKind::Start, kOne);
+  }),
+            SIGABRT);
+  EXPECT_EQ(lives.suspects(), "1 2 an effect 0;");
+  EXPECT_EQ(lives.suspects(), "");  // the last process ended well
+}
+
+TEST(CrashBook, OneDeathIsNot) {
+  Lives lives;
+  lives.live([](CrashBook&) { die_at(WorkKind::Decision, kOne); });
+  EXPECT_EQ(lives.suspects(), "");
+}
+
+TEST(CrashBook, DeathsOfSomebodyElseInBetweenAreNoExcuse) {
+  Lives lives;
+  for (const Uuid& id : {kOne, kOther, kOne})
+    lives.live([&](CrashBook&) { die_at(WorkKind::Decision, id); });
+  EXPECT_EQ(lives.suspects(), "1 2 a decision 0;");
+}
+
+TEST(CrashBook, TellsTheFirstEventThatKills) {
+  Lives lives;
+  for (uint64_t sequence : {90, 80}) {
+    lives.live([&](CrashBook&) { die_at(WorkKind::Fold, kOne, sequence); });
+  }
+  EXPECT_EQ(lives.suspects(), "1 2 reading the journal 80;");
+}
+
+TEST(CrashBook, WhoseWorkIsOverIsNotBlamed) {
+  Lives lives;
+  for (int i = 0; i < 2; ++i)
+    lives.live([](CrashBook&) {
+      { WorkingOn done(WorkKind::Decision, kOne); }
+      std::abort();
+    });
+  EXPECT_EQ(lives.suspects(), "");
+}
+
+TEST(CrashBook, AKillIsNobodysFault) {
+  Lives lives;
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(lives.live([](CrashBook&) {
+      WorkingOn working(WorkKind::Decision, kOne);
+      ::raise(SIGKILL);
+    }),
+              SIGKILL);
+  EXPECT_EQ(lives.suspects(), "");
+}
+
+// The machine's OOM killer leaves no mark either.
+TEST(CrashBook, AKillAtWorkThatNeverEndedIs) {
+  Lives lives;
+  for (int i = 0; i < 2; ++i)
+    lives.live([](CrashBook& book) {
+      WorkingOn working(WorkKind::Preparation, kOne);
+      for (int beat = 0; beat < 7; ++beat) book.beat();
+      ::raise(SIGKILL);
+    });
+  EXPECT_EQ(lives.suspects(), "1 2 an effect 0;");
+}
+
+TEST(CrashBook, ALongActionIsNotBlamedForAKill) {
+  Lives lives;
+  for (int i = 0; i < 2; ++i)
+    lives.live([](CrashBook& book) {
+      WorkingOn working(WorkKind::Action, kOne);
+      for (int beat = 0; beat < 7; ++beat) book.beat();
+      ::raise(SIGKILL);
+    });
+  EXPECT_EQ(lives.suspects(), "");
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Every frame is used after the call, so that none is left out.
+int use_up_the_stack(volatile char* above) {
+  volatile char here[4096];
+  here[0] = *above;
+  return use_up_the_stack(here) + here[0];
+}
+
+TEST(CrashBook, AStackThatIsUsedUpIsTold) {
+  Lives lives;
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(lives.live([](CrashBook&) {
+      WorkingOn working(WorkKind::Decision, kOne);
+      volatile char first = 1;
+      ::_exit(use_up_the_stack(&first));
+    }),
+              SIGSEGV);
+  EXPECT_EQ(lives.suspects(), "1 2 a decision 0;");
+}
+#endif
+
+TEST(CrashBook, WhoeverWasDealtWithIsNoSuspectAnyMore) {
+  Lives lives;
+  for (int i = 0; i < 2; ++i) lives.live([](CrashBook&) { die_at(WorkKind::Decision, kOne); });
+  lives.live([](CrashBook& book) {
+    book.settled(kOne);
+    if (book.suspects().empty()) ::raise(SIGKILL);
+  });
+  EXPECT_EQ(lives.suspects(), "");
+}
+
+TEST(CrashBook, ADamagedOneBlamesNobody) {
+  Lives lives;
+  lives.live([](CrashBook&) { die_at(WorkKind::Decision, kOne); });
+  std::ofstream(lives.path(), std::ios::trunc) << std::string(20'000, '\xff');
+  EXPECT_EQ(lives.suspects(), "");
+  EXPECT_EQ(CrashBook::open("/nowhere/at/all")->suspects().size(), 0u);
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,49 @@
+// SkippedEvents: events of a run or job that no fold applies, since applying one of them ended the
+// process. Which they are is a document (DocKind::Skipped), so a restart, verify() and a look into
+// the past all skip the same ones and come to the same state.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "journal/record.h"
+#include "kernel/frame.h"
+#include "store/store.h"
+
+namespace pawl {
+
+struct SkippedRange {
+  uint64_t from = 0;  // sequences, both included
+  uint64_t to = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "from", self.from);
+    visit(2, "to", self.to);
+  }
+};
+
+class SkippedEvents {
+ public:
+  // Those that were written down.
+  static Result<SkippedEvents> read(Store& store);
+
+  void add(const Uuid& id, const SkippedRange& range) { ranges_[id].push_back(range); }
+  void add(const SkippedEvents& others);
+  bool empty() const { return ranges_.empty(); }
+  bool skips(const journal::EventBytes& event) const;
+
+ private:
+  std::map<Uuid, std::vector<SkippedRange>> ranges_;
+};
+
+// The run or job that the event is about; nil if it is about neither.
+Uuid subject_of(const journal::EventBytes& event);
+
+// Writes a range down, beside those that were.
+void put_skipped(Frame& frame, const Uuid& id, const SkippedRange& range);
+
+}  // namespace pawl
