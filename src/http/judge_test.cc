@@ -165,6 +165,8 @@ TEST(Judge, WhatAHandlerHoldsCountsAfterItsClientLeft) {
     LoopbackClient client(server->port());
     client.send(post("Content-Length: 1000000\r\n") + std::string(1'000'000, 'x'));
     ASSERT_TRUE(eventually([&] { return server->stats().requests == 1; }));
+    const linger at_once{1, 0};  // a reset: who only stops sending still gets his answer
+    ::setsockopt(client.fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
   ASSERT_TRUE(eventually([&] { return server->stats().connections_open == 0; }));
   EXPECT_GE(server->stats().request_bytes, 990'000u);
