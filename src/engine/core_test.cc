@@ -86,7 +86,7 @@ constexpr const char* kHostile =
 // Between two inputs there is one turn's worth of others' evaluations, however many runs want one.
 TEST(Core, RunsThatYieldTakeTurnsAndInputsGoBetween) {
   CoreConfig config;
-  config.state.scripts.frame_allowance = 2'000;
+  config.state.scripts.frame_allowance = 500;
   CoreWorld world(config);
   for (int i = 0; i < 40; ++i) world.submit(start_task(kHostile));
   world.commit();
