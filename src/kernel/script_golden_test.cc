@@ -113,8 +113,9 @@ void live_in_turns(ScriptWorld& world) {
   world.begin(text);
   world.wait(1);  // stays so
 
-  PlanNode plan = chain({when(std::string("!") + kDear), when(std::string("!") + kDear),
-                         when(std::string("!") + kDear), step()});
+  std::vector<PlanNode> guarded(8, when(std::string("!") + kDear));
+  guarded.push_back(step());
+  PlanNode plan = chain(guarded);
   world.act([&](Frame& f) -> Status {
     PAWL_TRY_DO(create_run(f, plan, ""));
     return ok_status();
