@@ -458,39 +458,6 @@ void ScriptModel::happened(const ScriptExtended& event, const At& at) {
   root->second.steps.resize(event.steps);
 }
 
-void ScriptModel::happened(const ScriptYielded& event, const At& at) {
-  ModelScript* run = step(event.run, at);
-  if (run == nullptr) return;
-  verdict_.reach(Probe::ScriptYielded);
-  run->yielded_ms = run->yielded_ms == 0 ? at.time_ms + 1 : 0;
-}
-
-void ScriptModel::happened(const PartsMade& event, const At& at) {
-  ModelScript* run = step(event.run, at);
-  if (run == nullptr) return;
-  if (run->over()) broken("I5 script", event.run, "makes something though it is over");
-}
-
-void ScriptModel::happened(const StepsReady& event, const At& at) {
-  ModelScript* run = step(event.run, at);
-  if (run == nullptr) return;
-  auto scope = run->scopes.find(event.scope);
-  if (scope == run->scopes.end() || scope->second.closed)
-    return broken("I5 script", event.run, "a list that is not open has ready steps");
-  for (uint32_t position : event.positions) {
-    if (position >= scope->second.steps.size())
-      return broken("I5 script", event.run, "a step that is not there is ready");
-    ModelStep& step = scope->second.steps[position];
-    const plan::Step& plan = run->plan->at(scope->second.list, position);
-    bool failed = scope->second.failed && scope->second.failed_in != frame_;
-    bool may = plan.dormant ? called_upon(*run, scope->second, position)
-                            : readiness(*run, scope->second, plan, failed) == Ready::Run;
-    if (!event.withdrawn && step.ready == 0 && (!may || step.state != StepState::Pending))
-      broken("I4 step", event.run, plan.id + " is called ready, and is not");
-    step.ready = event.withdrawn ? 0 : event.guarded ? 2 : 1;
-  }
-}
-
 bool ScriptModel::is_forgotten(const RunForgotten& event, const At& at) {
   if (existing(event.run) == nullptr) return false;
   ModelScript* run = step(event.run, at);

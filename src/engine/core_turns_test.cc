@@ -1,0 +1,142 @@
+// Who is served when, if runs want more than their share.
+#include <gtest/gtest.h>
+
+#include "engine/engine_test_world.h"
+#include "kernel/script_commands.h"
+#include "plan/definition.h"
+
+namespace pawl {
+namespace {
+
+// Starts the definition; finds "started".
+TestTaskPtr start_task(const std::string& definition) {
+  return std::make_shared<TestTask>(
+      [=](Frame& frame, bool, std::string& found) -> std::optional<Parking> {
+        StartScript command;
+        command.source = plan::read_definition(definition).canonical;
+        found = start_script(frame, command).ok() ? "started" : "refused";
+        return std::nullopt;
+      });
+}
+
+// In how many records a run was stopped or taken up, and how often in the fullest.
+std::pair<size_t, size_t> turns_of(Store& store) {
+  size_t records = 0;
+  size_t most = 0;
+  Status read = store.read_journal(1, SIZE_MAX, [&](uint64_t number, std::string_view bytes) {
+    size_t here = 0;
+    for (const auto& event : journal::read_record(number, bytes).value())
+      here += event.type == EventType::ScriptYielded ? 1 : 0;
+    records += here == 0 ? 0 : 1;
+    if (number > 1) most = std::max(most, here);
+    return true;
+  });
+  EXPECT_TRUE(read.ok());
+  return {records, most};
+}
+
+constexpr const char* kHostile =
+    "steps: [{id: l, type: loop, config: {mode: while, condition: "
+    "'[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, a + b > 0)) && iter.index < 20', "
+    "body: [{id: b, action: workflow.log, params: {message: hi}}]}}]";
+
+// Between two inputs there is one turn's worth of others' evaluations, however many runs want one.
+TEST(Turns, RunsThatYieldTakeTurnsAndInputsGoBetween) {
+  CoreConfig config;
+  config.state.scripts.frame_allowance = 500;
+  CoreWorld world(config);
+  for (int i = 0; i < 40; ++i) world.submit(start_task(kHostile));
+  world.commit();
+  size_t rounds = 0;
+  for (bool at_work = true; at_work && rounds < 10'000; ++rounds) {
+    auto push = world.submit(push_task());
+    world.clock.now += 1;
+    world.core->tick();
+    world.commit();
+    EXPECT_EQ(push->outcome(), "ok pushed");
+    at_work = world.core->state().next_yielded(INT64_MAX) != nullptr;
+  }
+  EXPECT_FALSE(world.core->state().next_yielded(INT64_MAX));
+  EXPECT_GT(rounds, 100u);
+  auto [records, most] = turns_of(*world.store);
+  EXPECT_GT(records, 100u);
+  EXPECT_LE(most, 10u);  // taken up and stopped again: a few runs fit into one allowance
+  size_t completed = 0;
+  world.core->state().each_run(RunId(), false, SIZE_MAX, [&](const pawl::Run& run) {
+    completed += run.state == RunState::Completed ? 1 : 0;
+    return true;
+  });
+  EXPECT_EQ(completed, 40u);
+}
+
+// Whoever has waited longest is next, and a crash forgets nobody.
+TEST(Turns, TurnsGoRoundAndOutliveACrash) {
+  CoreConfig config;
+  config.state.scripts.frame_allowance = 1'000;
+  CoreWorld world(config);
+  for (int i = 0; i < 5; ++i) world.submit(start_task(kHostile));
+  world.flush();
+  world.crash();
+  std::vector<RunId> order;
+  for (int i = 0; i < 15; ++i) {
+    world.clock.now += 1;
+    const RunId* next = world.core->state().next_yielded(INT64_MAX);
+    ASSERT_NE(next, nullptr);
+    order.push_back(*next);
+    world.core->tick();
+    world.commit();
+  }
+  for (size_t i = 5; i < order.size(); ++i) EXPECT_EQ(order[i], order[i - 5]) << i;
+}
+
+// Counts what it is given, and has room for one at a time.
+class OneByOne : public EffectSink {
+ public:
+  class Nothing : public PreparedEffects {
+    void release() override {}
+  };
+  std::unique_ptr<PreparedEffects> prepare(const State&, std::deque<EffectNote>& notes, int64_t,
+                                           Meter& meter) override {
+    while (!notes.empty() && !meter.spent()) {
+      notes.pop_front();
+      meter.charge(meter.left());
+      ++taken;
+    }
+    return std::make_unique<Nothing>();
+  }
+  size_t taken = 0;
+};
+
+TEST(Turns, WhatRunsAskForIsMadeReadyWithLaterBatchesToo) {
+  OneByOne sink;
+  CoreConfig config;
+  config.effects = &sink;
+  CoreWorld world(config);
+  world.submit(start_task("steps: [{id: a, action: x}, {id: b, action: x}, {id: c, action: x}]"));
+  for (size_t i = 1; i <= 3; ++i) {
+    EXPECT_TRUE(world.core->wants_commit());
+    world.commit();
+    EXPECT_EQ(sink.taken, i);
+  }
+  EXPECT_FALSE(world.core->wants_commit());
+}
+
+// One large run does not fill a batch with the rows of all others.
+TEST(Turns, RowsOfABatchHaveABound) {
+  CoreConfig config;
+  config.row_bytes_per_batch_max = 10'000;
+  CoreWorld world(config);
+  for (int i = 0; i < 10; ++i)
+    world.submit(start_task("inputs: {x: " + std::string(9'000, 'x') +
+                            "}\nsteps: [{id: w, type: wait, config: {signal: go}}]"));
+  world.commit();
+  while (world.core->has_dirty()) {
+    SealedBatch sealed = world.commit(true);
+    size_t bytes = 0;
+    for (const Write& write : sealed.batch.writes) bytes += write.value ? write.value->size() : 0;
+    EXPECT_LT(bytes, 40'000u);
+  }
+}
+
+}  // namespace
+}  // namespace pawl

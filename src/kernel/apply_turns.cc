@@ -1,0 +1,55 @@
+// Runs of definitions in the state: steps added to them, and what they leave for a later frame.
+#include <algorithm>
+
+#include "kernel/state.h"
+
+namespace pawl {
+
+void State::apply(const ScriptExtended& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  ScriptRun& script = *run->script;
+  script.source = event.source;
+  script.plan.reset();
+  Scope* root = resident_scope(*run, "");
+  PAWL_CHECK(root != nullptr);
+  root->unfinished += event.steps - static_cast<uint32_t>(root->records.size()) - event.dormant;
+  root->records.resize(event.steps);
+  root->dirty = true;
+}
+
+void State::apply(const ScriptYielded& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  ScriptRun& script = *run->script;
+  // Asked for, or taken up again: not before the next millisecond, so never in the same frame.
+  script.yielded_ms = script.yielded_ms == 0 ? stamp.time_ms + 1 : 0;
+  update_due(*run);
+}
+
+void State::apply(const PartsMade& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  ScriptRun& script = *run->script;
+  auto made = std::find_if(script.made.begin(), script.made.end(),
+                           [&](const MadeParts& each) { return each.step == event.step; });
+  if (made == script.made.end()) made = script.made.insert(made, MadeParts{event.step, {}});
+  for (const std::string& value : event.values) {
+    made->values.push_back(value);
+    script.held_bytes += value.size();
+  }
+}
+
+void State::apply(const StepsReady& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  Scope* scope = resident_scope(*run, event.scope);
+  PAWL_CHECK(scope != nullptr);
+  scope->dirty = true;
+  for (uint32_t position : event.positions) {
+    PAWL_CHECK(position < scope->records.size());
+    scope->records[position].ready = event.withdrawn ? 0 : event.guarded ? 2 : 1;
+  }
+}
+
+}  // namespace pawl

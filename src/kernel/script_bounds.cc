@@ -1,0 +1,99 @@
+// How much a run may do in one frame, put together, and hold.
+#include "kernel/script_flow.h"
+
+namespace pawl {
+namespace {
+
+constexpr uint64_t kEventsPerFrameMax = 20'000;
+
+// Counts down; false once it is below nothing.
+bool take_json(const Value& value, size_t& left) {
+  auto take = [&](size_t bytes) {
+    bool fits = bytes <= left;
+    left -= fits ? bytes : left;
+    return fits;
+  };
+  auto take_text = [&](const std::string& text) {
+    size_t bytes = text.size() + 2;
+    for (char c : text) bytes += static_cast<uint8_t>(c) < 0x20 ? 5 : c == '"' || c == '\\' ? 1 : 0;
+    return take(bytes);
+  };
+  if (value.is_string()) return take_text(value.as_string());
+  if (value.is_array()) {
+    for (const Value& item : value.as_array())
+      if (!take(1) || !take_json(item, left)) return false;
+    return take(2);
+  }
+  if (value.is_object()) {
+    for (const Value::Member& member : value.as_object())
+      if (!take(2) || !take_text(member.key) || !take_json(member.value, left)) return false;
+    return take(2);
+  }
+  return take(value.json().size());
+}
+
+}  // namespace
+
+bool json_fits(const Value& value, size_t bytes) { return take_json(value, bytes); }
+
+bool ScriptFlow::full() const {
+  return frame_.meter().spent() || frame_.emitted() > kEventsPerFrameMax;
+}
+
+// What cleans up after a run that has reached its bound may hold a little more.
+bool ScriptFlow::has_room_for(uint64_t bytes) const {
+  uint64_t most = state_.script_defaults().run_bytes_max;
+  if (script().phase != ScriptPhase::Steps) most += most / 4;
+  return script().held_bytes + bytes <= most;
+}
+
+std::string ScriptFlow::room_told(uint64_t bytes) const {
+  return "the run holds " + std::to_string(script().held_bytes) + " bytes, and " +
+         std::to_string(bytes) + " more would pass its bound of " +
+         std::to_string(state_.script_defaults().run_bytes_max);
+}
+
+void ScriptFlow::fail_too_large(const At& at, const std::string& what) {
+  fail(at,
+       step_error("NON_RETRYABLE", what + " is larger than " + std::to_string(output_max()) +
+                                       " bytes, the limit of an output"),
+       false);
+}
+
+void ScriptFlow::fail_no_room(const At& at, uint64_t bytes) {
+  fail(at, step_error("RUN_TOO_LARGE", room_told(bytes)), false);
+}
+
+// An error tells what happened; what is too large for that is left out, and it says so.
+StepError ScriptFlow::bounded(StepError error) const {
+  constexpr size_t kMessageMax = 64u << 10;
+  constexpr size_t kDetailsMax = 1u << 20;
+  constexpr size_t kShortMax = 1u << 10;
+  bool room = has_room_for(held_by(error));
+  size_t longest = room ? kMessageMax : kShortMax;
+  if (error.details.size() > (room ? kDetailsMax : 0)) {
+    error.message += " (" + std::to_string(error.details.size()) + " bytes of details left out)";
+    error.details.clear();
+  }
+  if (error.message.size() > longest) {
+    size_t end = longest;
+    while (end > 0 && (static_cast<uint8_t>(error.message[end]) & 0xc0) == 0x80) --end;
+    size_t left_out = error.message.size() - end;
+    error.message.resize(end);
+    error.message += "… (" + std::to_string(left_out) + " bytes left out)";
+  }
+  return error;
+}
+
+std::vector<std::string> ScriptFlow::made_of(std::string_view step) const {
+  for (const MadeParts& made : script().made)
+    if (made.step == step) return made.values;
+  return {};
+}
+
+void ScriptFlow::keep_made(const std::string& step, std::vector<std::string> values) {
+  cut_short_ = true;
+  if (!values.empty()) frame_.emit(PartsMade{id_, step, std::move(values)});
+}
+
+}  // namespace pawl
