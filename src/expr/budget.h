@@ -1,9 +1,15 @@
 // Budget: what one evaluation, or several together, may still cost. Nothing in this module runs
 // without one.
 //
-// A step is one operator or one element visited; long strings cost a step per 64 bytes. Bytes count
-// all that is built, freed or not, so they bound both memory and copying. Running out is sticky and
-// no operator can absorb it: the evaluation ends with a TooLarge error that names the limit.
+// A step stands for some 50 ns of a 2020s core, whatever it is spent on: no function may take more
+// than about four times that for the steps it pays, and it pays before it works (price:: below;
+// cost_test.cc goes through every function of every language). So a million steps, the default, are
+// some 50 ms. Bytes count all that is built, freed or not, so they bound both memory and copying.
+// Running out is sticky and no operator can absorb it: the evaluation ends with a TooLarge error
+// that names the limit.
+//
+// Steps are counted, never timed, and do not depend on what a cache happens to hold: the same
+// evaluation costs the same in every replay.
 //
 // Thread: one at a time.
 #pragma once
@@ -17,6 +23,10 @@ struct BudgetLimits {
   uint64_t bytes_max = 32u << 20;
   uint32_t depth_max = 512;  // of operators within operators; see Program::depth()
 };
+
+// What compiling one expression, schema or definition may cost, everything in it together: some
+// 0.2 s.
+inline constexpr uint64_t kCompileStepsMax = 4'000'000;
 
 class Budget {
  public:
@@ -55,5 +65,31 @@ class Budget {
   uint64_t bytes_left_;
   Exceeded exceeded_ = Exceeded::None;
 };
+
+// What work costs in steps.
+namespace price {
+
+// Looking at each byte once, or copying it: comparing, counting code points, changing case.
+constexpr uint64_t reading(uint64_t bytes) { return bytes / 64; }
+// Byte by byte with a decision at each: searching (both texts together), escaping, encoding.
+constexpr uint64_t scanning(uint64_t bytes) { return bytes / 16; }
+// Copying values that are shared by counting.
+constexpr uint64_t copying(uint64_t elements) { return elements / 4; }
+// Putting into order: how often each of so many is compared.
+constexpr uint64_t rounds(uint64_t elements) {
+  uint64_t count = 1;
+  for (; elements > 1; elements /= 2) ++count;
+  return count;
+}
+// A regular expression at work: RE2's slowest engine looks at every instruction for every byte.
+constexpr uint64_t matching(uint64_t instructions, uint64_t bytes) {
+  return 1 + instructions * (bytes + 1) / 32;
+}
+// An error value with its message.
+inline constexpr uint64_t kFailure = 2;
+// Compiling an expression, by its source.
+constexpr uint64_t compiling(uint64_t bytes) { return 16 + 2 * bytes; }
+
+}  // namespace price
 
 }  // namespace pawl::expr

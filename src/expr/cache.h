@@ -1,5 +1,8 @@
 // ProgramCache: compiled expressions by their text, the least recently used ones forgotten first.
 //
+// When room is needed, what was asked for once only may hold a quarter of it and goes first beyond
+// that: a flood of texts that nobody asks for twice does not drive out the ones that are in use.
+//
 // Bounded by entries and by bytes. Failures are not kept: they are rare, and their text is the
 // caller's. Thread: any. Two threads that miss the same text at once compile it twice; one result
 // stays.
@@ -40,14 +43,27 @@ class ProgramCache {
   Stats stats() const;
 
  private:
-  using Order = std::list<std::shared_ptr<const Program>>;  // most recently used first
+  struct Entry {
+    std::shared_ptr<const Program> program;
+    bool kept = false;  // asked for again
+  };
+  using Order = std::list<Entry>;  // most recently used first
+  struct Segment {
+    Order order;
+    size_t bytes = 0;
+  };
 
   void insert(const std::shared_ptr<const Program>& program);
+  Segment& segment_of(const Entry& entry) { return entry.kept ? kept_ : new_; }
+  void promote(Order::iterator entry);
+  void trim();
+  void forget_last(Segment& segment);
 
   const CompileOptions options_;
   const Limits limits_;
   mutable std::mutex mutex_;
-  Order order_;
+  Segment new_;                                                  // guarded by mutex_
+  Segment kept_;                                                 // guarded by mutex_
   std::unordered_map<std::string_view, Order::iterator> index_;  // keys point into the programs
   Stats stats_;
 };

@@ -20,6 +20,15 @@ TEST(ProgramCache, ForgetsTheLeastRecentlyUsed) {
   EXPECT_EQ(cache.stats().misses, 4u);
 }
 
+TEST(ProgramCache, AFloodDoesNotDriveOutWhatIsInUse) {
+  ProgramCache cache(CompileOptions(), {.entries_max = 16});
+  const auto used = cache.get("a + b").value();
+  ASSERT_EQ(cache.get("a + b").value(), used);
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(cache.get(std::to_string(i)).ok());
+  EXPECT_EQ(cache.get("a + b").value(), used);
+  EXPECT_EQ(cache.stats().entries, 16u);
+}
+
 TEST(ProgramCache, IsBoundedInBytes) {
   ProgramCache cache(CompileOptions(), {.entries_max = 1000, .bytes_max = 20000});
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(cache.get(std::to_string(i) + " + 1").ok());

@@ -55,9 +55,9 @@ int compare_numbers(const Datum& a, const Datum& b) {
 }
 
 int compare_objects(const Datum::Object& a, const Datum::Object& b, Budget& budget) {
+  if (!pay_sorting(a, budget) || !pay_sorting(b, budget)) return 0;
   const auto left = a.sorted();
   const auto right = b.sorted();
-  if (!budget.spend_steps(left.size() + right.size())) return 0;
   for (size_t i = 0; i < left.size() && i < right.size(); ++i) {
     if (const int by_key = left[i]->key->compare(*right[i]->key); by_key != 0) return by_key;
   }
@@ -83,7 +83,10 @@ void append_json(std::string& out, const Datum& value, Budget& budget) {
       out += number_text(value);
       break;
     case Value::Kind::String:
-      if (!budget.spend_steps(1 + value.as_string().size() / 64)) return;
+      // Escapes may make six bytes of one.
+      if (!budget.spend_steps(1 + price::scanning(value.as_string().size())) ||
+          !budget.spend_bytes(value.as_string().size()))
+        return;
       json::append_quoted(out, value.as_string());
       break;
     case Value::Kind::Array: {
@@ -105,10 +108,13 @@ void append_json(std::string& out, const Datum& value, Budget& budget) {
       for (const Datum::Member& member : value.as_object().members()) {
         out += separator;
         separator = ",";
+        if (!budget.spend_bytes(member.key->size() + 4) ||
+            !budget.spend_steps(1 + price::scanning(member.key->size())))
+          return;
         json::append_quoted(out, *member.key);
         out += ':';
         append_json(out, member.value, budget);
-        if (!budget.spend_bytes(member.key->size() + 4)) return;
+        if (budget.exceeded() != Budget::Exceeded::None) return;
       }
       out += '}';
       if (!budget.spend_steps(1)) return;
@@ -119,6 +125,15 @@ void append_json(std::string& out, const Datum& value, Budget& budget) {
 }
 
 }  // namespace
+
+// Each key is read in every round.
+bool pay_sorting(const Datum::Object& object, Budget& budget) {
+  const uint64_t rounds = price::rounds(object.size());
+  if (!budget.spend_steps(object.size() * (1 + rounds / 4))) return false;
+  uint64_t bytes = 0;
+  for (const Datum::Member& member : object.members()) bytes += member.key->size();
+  return budget.spend_steps(rounds * price::reading(bytes));
+}
 
 size_t Datum::Object::locate(std::string_view key) const {
   if (slots_.empty()) {
@@ -196,14 +211,15 @@ uint32_t Datum::depth() const {
 }
 
 Datum Datum::string(std::string text, Budget& budget) {
-  if (!budget.spend_bytes(text.size() + kNodeBytes) || !budget.spend_steps(text.size() / 64))
+  if (!budget.spend_bytes(text.size() + kNodeBytes) ||
+      !budget.spend_steps(price::reading(text.size())))
     return {};
   return Datum(Content(std::make_shared<const std::string>(std::move(text))));
 }
 
 Datum Datum::array(Array elements, Budget& budget) {
   if (!budget.spend_bytes(elements.size() * sizeof(Datum) + kNodeBytes) ||
-      !budget.spend_steps(elements.size() / 8))
+      !budget.spend_steps(price::copying(elements.size())))
     return {};
   auto node = std::make_shared<ArrayNode>();
   for (const Datum& element : elements) node->depth = std::max(node->depth, element.depth() + 1);
@@ -217,7 +233,7 @@ Datum Datum::array(Array elements, Budget& budget) {
 
 Datum Datum::object(Object members, Budget& budget) {
   if (!budget.spend_bytes(members.size() * sizeof(Member) + kNodeBytes) ||
-      !budget.spend_steps(members.size() / 8))
+      !budget.spend_steps(price::copying(members.size())))
     return {};
   auto node = std::make_shared<ObjectNode>();
   for (const Member& member : members.members())
@@ -234,7 +250,7 @@ Datum::Array& Datum::edit_array(Budget& budget) {
   auto& node = *std::get_if<std::shared_ptr<const ArrayNode>>(&content_);
   if (node.use_count() != 1) {
     (void)(budget.spend_bytes(node->elements.size() * sizeof(Datum) + kNodeBytes) &&
-           budget.spend_steps(node->elements.size() / 8));
+           budget.spend_steps(price::copying(node->elements.size())));
     node = std::make_shared<ArrayNode>(*node);
   }
   return const_cast<ArrayNode&>(*node).elements;
@@ -244,7 +260,7 @@ Datum::Object& Datum::edit_object(Budget& budget) {
   auto& node = *std::get_if<std::shared_ptr<const ObjectNode>>(&content_);
   if (node.use_count() != 1) {
     (void)(budget.spend_bytes(node->members.size() * sizeof(Member) + kNodeBytes) &&
-           budget.spend_steps(node->members.size() / 8));
+           budget.spend_steps(price::copying(node->members.size())));
     node = std::make_shared<ObjectNode>(*node);
   }
   return const_cast<ObjectNode&>(*node).members;
@@ -287,6 +303,7 @@ Datum copy_from(const Value& value, Budget& budget, uint32_t depth) {
       return Datum::string(value.as_string(), budget);
     case Value::Kind::Array: {
       Datum::Array elements;
+      if (!budget.spend_steps(price::copying(2 * value.as_array().size()))) return {};
       for (const Value& element : value.as_array()) {
         elements.push_back(copy_from(element, budget, depth + 1));
         if (budget.exceeded() != Budget::Exceeded::None) return {};
@@ -296,7 +313,9 @@ Datum copy_from(const Value& value, Budget& budget, uint32_t depth) {
     case Value::Kind::Object: {
       Datum::Object members;
       for (const Value::Member& member : value.as_object()) {
-        if (!budget.spend_bytes(member.key.size() + kNodeBytes)) return {};
+        if (!budget.spend_bytes(member.key.size() + kNodeBytes) ||
+            !budget.spend_steps(2 + price::reading(member.key.size())))
+          return {};
         members.set(std::make_shared<const std::string>(member.key),
                     copy_from(member.value, budget, depth + 1));
         if (budget.exceeded() != Budget::Exceeded::None) return {};
@@ -327,7 +346,9 @@ Value Datum::to_value(Budget& budget) const {
         return Value(std::copysign(std::numeric_limits<double>::max(), as_double()));
       return Value(as_double());
     case Kind::String:
-      if (!budget.spend_bytes(as_string().size())) return {};
+      if (!budget.spend_bytes(as_string().size()) ||
+          !budget.spend_steps(price::reading(as_string().size())))
+        return {};
       return Value(as_string());
     case Kind::Array: {
       Value::Array elements;
@@ -340,7 +361,9 @@ Value Datum::to_value(Budget& budget) const {
     case Kind::Object: {
       Value::Object members;
       for (const Member& member : as_object().members()) {
-        if (!budget.spend_bytes(member.key->size() + kNodeBytes)) return {};
+        if (!budget.spend_bytes(member.key->size() + kNodeBytes) ||
+            !budget.spend_steps(2 + price::reading(member.key->size())))
+          return {};
         members.set(*member.key, member.value.to_value(budget));
         if (budget.exceeded() != Budget::Exceeded::None) return {};
       }
@@ -356,7 +379,8 @@ int compare(const Datum& a, const Datum& b, Budget& budget) {
   if (by_kind != 0) return by_kind;
   if (a.is_number()) return compare_numbers(a, b);
   if (a.is_string()) {
-    if (!budget.spend_steps(std::min(a.as_string().size(), b.as_string().size()) / 64)) return 0;
+    if (!budget.spend_steps(price::reading(std::min(a.as_string().size(), b.as_string().size()))))
+      return 0;
     return a.as_string().compare(b.as_string());
   }
   if (a.is_object()) return compare_objects(a.as_object(), b.as_object(), budget);
@@ -404,6 +428,29 @@ std::string number_text(const Datum& number) {
   if (std::isnan(value)) return "null";
   if (std::isinf(value)) value = std::copysign(std::numeric_limits<double>::max(), value);
   return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+Datum joined(std::string_view a, std::string_view b, Budget& budget) {
+  const size_t size = a.size() + b.size();
+  if (!budget.spend_bytes(size + kNodeBytes) || !budget.spend_steps(price::reading(size)))
+    return {};
+  std::string text;
+  text.reserve(size);
+  text.append(a).append(b);
+  return Datum::text(std::make_shared<const std::string>(std::move(text)));
+}
+
+bool pay_parsing(std::string_view json, Budget& budget) {
+  uint64_t values = 1;
+  bool quoted = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') ++i;
+    if (!quoted && (c == ',' || c == '[' || c == '{')) ++values;
+  }
+  return budget.spend_steps(4 * values + price::scanning(2 * json.size())) &&
+         budget.spend_bytes(values * sizeof(Value) + json.size());
 }
 
 std::string json_text(const Datum& value, Budget& budget) {

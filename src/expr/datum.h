@@ -1,10 +1,10 @@
 // Datum: a JSON value that is cheap to copy, for languages that build and take apart whole
 // documents.
 //
-// Shared, and immutable while shared: a copy is a reference count. Building one pays the budget for its bytes;
-// once the budget is spent every result is null and meaningless, and the evaluation must end. Since
-// parts are shared, a small Datum can stand for a huge document: everything that walks one pays for
-// each part it visits. Nesting is bounded by kDatumDepthMax, so walks may recurse.
+// Shared, and immutable while shared: a copy is a reference count. Building one pays the budget for
+// its bytes; once the budget is spent every result is null and meaningless, and the evaluation must
+// end. Since parts are shared, a small Datum can stand for a huge document: everything that walks
+// one pays for each part it visits. Nesting is bounded by kDatumDepthMax, so walks may recurse.
 //
 // Thread: may be copied and read from any thread.
 #pragma once
@@ -138,5 +138,11 @@ Datum number(double value);
 std::string number_text(const Datum& number);
 // Compact JSON, paid for byte by byte.
 std::string json_text(const Datum& value, Budget& budget);
+// Pays for putting the members of an object into the order of their keys.
+bool pay_sorting(const Datum::Object& object, Budget& budget);
+// One text behind the other, paid for before it is made.
+Datum joined(std::string_view a, std::string_view b, Budget& budget);
+// Pays for reading JSON text into values, which take many times its bytes.
+bool pay_parsing(std::string_view json, Budget& budget);
 
 }  // namespace pawl::expr

@@ -128,11 +128,12 @@ Evaluator::Evaluator(const Plan& plan, const Activation& activation, Budget& bud
 // Reading a text costs by its length, whatever is done with it.
 bool Evaluator::pay_text(const Val& value) {
   if (!value.is(Kind::String) && !value.is(Kind::Bytes)) return true;
-  return context_.budget.spend_steps(value.as_string().size() / 64);
+  return context_.budget.spend_steps(price::reading(value.as_string().size()));
 }
 
-Val Evaluator::placed(Val value, uint32_t offset) const {
+Val Evaluator::placed(Val value, uint32_t offset) {
   if (!value.is_error() || value.as_error().placed) return value;
+  if (!context_.budget.spend_steps(price::kFailure)) return exhausted();
   return Val::error_at(value.as_error().message, offset);
 }
 
@@ -174,6 +175,7 @@ Val Evaluator::fail(const Step& step) {
 
 Val Evaluator::select(const Step& step) {
   const Val operand = run(step.a);
+  if (!pay_text(plan_.constants[step.b])) return exhausted();
   return step.slot == 0 ? select_field(operand, plan_.constants[step.b].as_string())
                         : select_output(operand);
 }
@@ -212,6 +214,10 @@ Val Evaluator::name(const Step& step) {
       if (candidate.type.is_absent()) continue;
       value = candidate.type;
     }
+    // A plain name is one operator, and each of its parts another: long ones take as long.
+    if (!context_.budget.spend_steps((planned.fields.size() - candidate.parts) / 2 +
+                                     price::reading(planned.bytes)))
+      return exhausted();
     for (size_t i = candidate.parts; i < planned.fields.size(); ++i) {
       value = planned.alias == i ? select_output(value)
                                  : select_field(value, planned.fields[i].as_string());
@@ -222,7 +228,8 @@ Val Evaluator::name(const Step& step) {
   return unknown_name(planned, step.offset);
 }
 
-Val Evaluator::unknown_name(const NamePlan& planned, uint32_t offset) const {
+Val Evaluator::unknown_name(const NamePlan& planned, uint32_t offset) {
+  if (!context_.budget.spend_steps(price::kFailure)) return exhausted();
   std::string message = "unknown variable '" + planned.root + "'";
   const std::vector<std::string> names = activation_.names();
   for (size_t i = 0; i < names.size() && i < kNamesShown; ++i) {
@@ -339,7 +346,7 @@ Val Evaluator::presence(const Step& step) {
   if (operand.is_error()) return operand;
   Val key = step.op == Op::IndexOpt ? run(step.b) : Val();
   if (key.is_error()) return key;
-  if (!pay_text(key)) return exhausted();
+  if (!pay_text(step.op == Op::IndexOpt ? key : plan_.constants[step.b])) return exhausted();
   if (operand.is(Kind::Optional)) {
     if (!operand.has_value()) return step.op == Op::Has ? Val::boolean(false) : operand;
     operand = Val(operand.optional_value());
@@ -383,7 +390,9 @@ Val Evaluator::list(const Step& step) {
 }
 
 Val Evaluator::map(const Step& step) {
-  if (!context_.budget.spend_bytes(step.c * (sizeof(Val) + 16) + 64)) return exhausted();
+  if (!context_.budget.spend_bytes(step.c * (sizeof(Val) + 16) + 64) ||
+      !context_.budget.spend_steps(step.c))
+    return exhausted();
   auto node = std::make_unique<MapNode>();
   for (uint32_t i = 0; i < step.c; i += 2) {
     Val key = run(plan_.operands[step.b + i]);

@@ -18,7 +18,7 @@ class Evaluator {
  private:
   Val dispatch(const Step& step);
   Val name(const Step& step);
-  Val unknown_name(const NamePlan& plan, uint32_t offset) const;
+  Val unknown_name(const NamePlan& plan, uint32_t offset);
   Val call(const Step& step);
   Val logical(const Step& step);
   Val conditional(const Step& step);
@@ -49,7 +49,7 @@ class Evaluator {
   void set_element(const FoldPlan& plan, const Val& range, size_t at);
 
   bool pay_text(const Val& value);
-  Val placed(Val value, uint32_t offset) const;
+  Val placed(Val value, uint32_t offset);
   Val& slot(uint32_t at) {
     return at < inline_.size() ? inline_[at] : overflow_[at - inline_.size()];
   }

@@ -134,7 +134,8 @@ Val Evaluator::merge_entries(MapNode& into, const Val& entries, uint32_t offset)
   if (!entries.is(Kind::Map))
     return placed(no_overload("transformMapEntry", {&entries, 1}), offset);
   for (size_t i = 0; i < entries.map_size(); ++i) {
-    if (!context_.budget.spend_bytes(3 * sizeof(Val))) return exhausted();
+    if (!context_.budget.spend_bytes(3 * sizeof(Val)) || !context_.budget.spend_steps(2))
+      return exhausted();
     auto [key, value] = entries.map_at(i);
     if (!pay_text(key)) return exhausted();
     if (!into.insert(std::move(key), std::move(value))) {
@@ -148,7 +149,7 @@ Val Evaluator::collect_map(const FoldPlan& planned, const Val& range, uint32_t o
   auto node = std::make_unique<MapNode>();
   Val problem;
   for (size_t i = 0; i < size_of(range) && !problem.is_error(); ++i) {
-    if (!context_.budget.spend_steps(1) || !context_.budget.spend_bytes(3 * sizeof(Val)))
+    if (!context_.budget.spend_steps(2) || !context_.budget.spend_bytes(3 * sizeof(Val)))
       return exhausted();
     set_element(planned, range, i);
     const Val key = slot(planned.slot);
@@ -168,15 +169,18 @@ Val Evaluator::collect_map(const FoldPlan& planned, const Val& range, uint32_t o
 Val Evaluator::sort_by(const FoldPlan& planned, const Val& range, uint32_t offset) {
   if (!range.is(Kind::List)) return no_overload("sortBy", {&range, 1});
   std::vector<std::pair<Val, size_t>> keys;
+  const uint64_t rounds = price::rounds(range.list_size());
   for (size_t i = 0; i < range.list_size(); ++i) {
-    if (!context_.budget.spend_steps(8) || !context_.budget.spend_bytes(3 * sizeof(Val)))
+    if (!context_.budget.spend_steps(1 + rounds / 2) ||
+        !context_.budget.spend_bytes(3 * sizeof(Val)))
       return exhausted();
     set_element(planned, range, i);
     Val key = run(planned.result);
     if (key.is_error()) return key;
-    // Sorting reads each key some twenty times.
-    for (int reads = 0; reads < 20; ++reads) {
-      if (!pay_text(key)) return exhausted();
+    if (key.is(Kind::String) || key.is(Kind::Bytes)) {
+      // Sorting reads each key in every round.
+      if (!context_.budget.spend_steps(rounds * (1 + price::reading(key.as_string().size()))))
+        return exhausted();
     }
     if (compare(keys.empty() ? key : keys[0].first, key) == Order::Incomparable) {
       return Val::error_at("no such overload: sortBy() keys must be comparable and of one type",

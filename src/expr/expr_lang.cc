@@ -8,6 +8,7 @@
 #include "base/quote.h"
 #include "expr/expr_lang_ast.h"
 #include "expr/functions.h"
+#include "expr/text_search.h"
 
 namespace pawl::expr {
 namespace lang {
@@ -69,6 +70,8 @@ class Evaluator {
   CallState state_;
   std::vector<Datum> slots_;
   std::vector<Closure> closures_;
+  std::string last_pattern_;  // that was compiled while running
+  std::shared_ptr<const re2::RE2> last_regex_;
   bool chain_broken_ = false;
   std::string problem_;
   uint32_t problem_offset_ = 0;
@@ -170,8 +173,11 @@ Datum Evaluator::binary(const Node& node, uint32_t depth) {
   if (op == Op::Contains || op == Op::StartsWith || op == Op::EndsWith) {
     if (!a.is_string() || !b.is_string()) return fail(node, "works on strings only");
     const std::string& text = a.as_string();
-    if (!budget_.spend_steps(text.size() / 64)) return {};
-    if (op == Op::Contains) return Datum::boolean(text.find(b.as_string()) != std::string::npos);
+    if (!budget_.spend_steps(op == Op::Contains
+                                 ? price::scanning(text.size() + b.as_string().size())
+                                 : price::reading(b.as_string().size())))
+      return {};
+    if (op == Op::Contains) return Datum::boolean(has_part(text, b.as_string()));
     return Datum::boolean(op == Op::StartsWith ? text.starts_with(b.as_string())
                                                : text.ends_with(b.as_string()));
   }
@@ -193,8 +199,11 @@ Datum Evaluator::matches(const Node& node, const Datum& text, const Datum& patte
   std::shared_ptr<const re2::RE2> regex = node.regex;
   if (regex == nullptr) {
     Val error;
-    if (!budget_.spend_steps(pattern.as_string().size() * 10 + 200)) return {};
-    regex = compile_regex(pattern.as_string(), error);
+    if (last_regex_ == nullptr || last_pattern_ != pattern.as_string()) {
+      last_regex_ = compile_regex(pattern.as_string(), budget_, error);
+      last_pattern_ = pattern.as_string();
+    }
+    regex = last_regex_;
     if (regex == nullptr) return fail(node, error.as_error().message);
   }
   CallContext context{budget_};
@@ -242,6 +251,7 @@ Datum Evaluator::member(const Node& node, uint32_t depth) {
   chain_broken_ = outer;
   if (failed()) return {};
   if (value.is_object() && key.is_string()) {
+    if (!budget_.spend_steps(price::reading(key.as_string().size()))) return {};
     const Datum* const found = value.as_object().find(key.as_string());
     return found == nullptr ? Datum() : *found;
   }
@@ -278,6 +288,11 @@ Datum Evaluator::call(const Node& node, uint32_t depth) {
     args.push_back(eval(*arg, depth));
     if (failed()) return {};
   }
+  // Reading every text among the arguments; what is more than that the function pays itself.
+  uint64_t bytes = 0;
+  for (const Datum& arg : args)
+    if (arg.is_string()) bytes += arg.as_string().size();
+  if (!budget_.spend_steps(price::reading(bytes))) return {};
   Datum value = node.function->body(state_, args);
   if (!state_.error.empty()) state_.error = std::string(node.function->name) + ": " + state_.error;
   return placed(node, std::move(value));
@@ -310,6 +325,7 @@ Datum Evaluator::fold_step(const Node& node, const Datum::Array& list, uint32_t 
   Datum sum = Datum::integer(0);
   int64_t count = 0;
   for (size_t step = 0; step < list.size() && !failed(); ++step) {
+    if (!budget_.spend_steps(1)) return {};
     const size_t i = backwards ? list.size() - 1 - step : step;
     closures_.back() = {list[i], static_cast<int64_t>(i), {}};
     if (node.fold == FoldKind::Map || node.fold == FoldKind::Sum) {
@@ -354,7 +370,9 @@ Datum Evaluator::group(const Node& node, const Datum::Array& list, uint32_t dept
     Datum key = apply(node, depth);
     if (failed()) return {};
     if (!key.is_string()) key = Datum::string(json_text(key, budget_), budget_);
-    if (failed()) return {};
+    if (failed() || !budget_.spend_steps(2 + price::reading(key.as_string().size())) ||
+        !budget_.spend_bytes(sizeof(Datum::Member)))
+      return {};
     const Datum* at = where.find(key.as_string());
     if (at == nullptr) {
       where.set(key.as_text(), Datum::integer(static_cast<int64_t>(groups.size())));
@@ -377,7 +395,7 @@ Datum Evaluator::sort_by(const Node& node, const Datum::Array& list, uint32_t de
   for (size_t i = 0; i < list.size(); ++i) {
     closures_.back() = {list[i], static_cast<int64_t>(i), {}};
     keyed.emplace_back(apply(node, depth), list[i]);
-    if (failed()) return {};
+    if (failed() || !budget_.spend_bytes(sizeof keyed[0])) return {};
   }
   bool descending = false;
   if (node.args.size() > 2) {
@@ -422,9 +440,14 @@ ExprLang::ExprLang(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ExprLang::~ExprLang() = default;
 
 Result<std::shared_ptr<const ExprLang>> ExprLang::compile(std::string_view source) {
+  Budget budget(BudgetLimits{.steps_max = kCompileStepsMax});
+  return compile(source, budget);
+}
+
+Result<std::shared_ptr<const ExprLang>> ExprLang::compile(std::string_view source, Budget& budget) {
   auto impl = std::make_unique<Impl>();
   impl->source = source;
-  PAWL_TRY(impl->parsed, lang::parse(impl->source));
+  PAWL_TRY(impl->parsed, lang::parse(impl->source, budget));
   return std::shared_ptr<const ExprLang>(new ExprLang(std::move(impl)));
 }
 

@@ -14,7 +14,9 @@ namespace pawl::expr {
 
 class ExprLang {
  public:
+  // TooLarge if it costs more than the budget has; kCompileStepsMax without one.
   static Result<std::shared_ptr<const ExprLang>> compile(std::string_view source);
+  static Result<std::shared_ptr<const ExprLang>> compile(std::string_view source, Budget& budget);
   ~ExprLang();
 
   // `scope`: object whose members are the variables.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -115,7 +116,7 @@ struct Parsed {
 struct CallState;
 
 Result<std::vector<Token>> tokenize(std::string_view source);
-Result<Parsed> parse(std::string_view source);
+Result<Parsed> parse(std::string_view source, Budget& budget);
 // "line 1, column 7: message".
 Error error_at(std::string_view source, uint32_t offset, std::string_view message);
 
@@ -132,6 +133,7 @@ struct Function {
   uint8_t args_max;
 };
 const Function* find_function(std::string_view name);
+std::span<const Function> functions();
 
 bool equal(const Datum& a, const Datum& b, Budget& budget);
 // Shared by operators and functions; null and an error in `state` if the kinds do not fit.

@@ -1,11 +1,13 @@
 // The functions of the expression language, and what its operators share with them.
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <charconv>
 #include <cmath>
 
 #include "expr/expr_lang_ast.h"
 #include "expr/text.h"
+#include "expr/text_search.h"
 
 namespace pawl::expr::lang {
 namespace {
@@ -19,6 +21,12 @@ Datum refuse(CallState& state, std::string message) {
 
 Datum wrong_kind(CallState& state, const Datum& value, std::string_view wanted) {
   return refuse(state, "wants " + std::string(wanted) + ", not " + std::string(type_name(value)));
+}
+
+// Before so many elements are copied.
+bool pay_copy(CallState& state, size_t elements) {
+  return state.budget.spend_steps(price::copying(elements)) &&
+         state.budget.spend_bytes(elements * sizeof(Datum));
 }
 
 bool spent(CallState& state) { return state.budget.exceeded() != Budget::Exceeded::None; }
@@ -39,6 +47,7 @@ Datum length(CallState& state, Args args) {
 template <bool Keys>
 Datum members(CallState& state, Args args) {
   if (!args[0].is_object()) return wrong_kind(state, args[0], "a map");
+  if (!pay_copy(state, args[0].as_object().size())) return {};
   Datum::Array out;
   for (const Datum::Member& member : args[0].as_object().members())
     out.push_back(Keys ? Datum::text(member.key) : member.value);
@@ -48,8 +57,10 @@ Datum members(CallState& state, Args args) {
 Datum to_pairs(CallState& state, Args args) {
   if (!args[0].is_object()) return wrong_kind(state, args[0], "a map");
   Datum::Array out;
-  for (const Datum::Member& member : args[0].as_object().members())
+  for (const Datum::Member& member : args[0].as_object().members()) {
+    if (!state.budget.spend_steps(2)) return {};
     out.push_back(Datum::array({Datum::text(member.key), member.value}, state.budget));
+  }
   return Datum::array(std::move(out), state.budget);
 }
 
@@ -59,6 +70,9 @@ Datum from_pairs(CallState& state, Args args) {
   for (const Datum& pair : args[0].as_array()) {
     if (!pair.is_array() || pair.as_array().size() != 2 || !pair.as_array()[0].is_string())
       return refuse(state, "wants an array of pairs of a string and a value");
+    if (!state.budget.spend_steps(2 + price::reading(pair.as_array()[0].as_string().size())) ||
+        !state.budget.spend_bytes(sizeof(Datum::Member)))
+      return {};
     out.set(pair.as_array()[0].as_text(), pair.as_array()[1]);
   }
   return Datum::object(std::move(out), state.budget);
@@ -69,6 +83,7 @@ Datum sort(CallState& state, Args args) {
   const bool descending = args.size() > 1 && args[1].is_string() && args[1].as_string() == "desc";
   if (args.size() > 1 && !descending && !(args[1].is_string() && args[1].as_string() == "asc"))
     return refuse(state, "the order is \"asc\" or \"desc\"");
+  if (!pay_copy(state, args[0].as_array().size())) return {};
   Datum::Array out = args[0].as_array();
   std::stable_sort(out.begin(), out.end(), [&](const Datum& a, const Datum& b) {
     return compare(a, b, state.budget) * (descending ? -1 : 1) < 0;
@@ -89,6 +104,7 @@ Datum take(CallState& state, Args args) {
     return refuse(state, "wants a count that is not negative");
   const Datum::Array& list = args[0].as_array();
   const size_t count = std::min(list.size(), static_cast<size_t>(args[1].as_int()));
+  if (!pay_copy(state, count)) return {};
   return Datum::array(Datum::Array(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count)),
                       state.budget);
 }
@@ -114,6 +130,7 @@ Datum flatten(CallState& state, Args args) {
 Datum unique(CallState& state, Args args) {
   if (!args[0].is_array()) return wrong_kind(state, args[0], "an array");
   const Datum::Array& list = args[0].as_array();
+  if (!pay_copy(state, list.size())) return {};
   std::vector<size_t> order(list.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(),
@@ -131,6 +148,7 @@ Datum unique(CallState& state, Args args) {
 Datum reverse(CallState& state, Args args) {
   if (!args[0].is_array()) return wrong_kind(state, args[0], "an array");
   const Datum::Array& list = args[0].as_array();
+  if (!pay_copy(state, list.size())) return {};
   return Datum::array(Datum::Array(list.rbegin(), list.rend()), state.budget);
 }
 
@@ -138,7 +156,7 @@ Datum concat(CallState& state, Args args) {
   Datum::Array out;
   for (const Datum& list : args) {
     if (!list.is_array()) return wrong_kind(state, list, "arrays");
-    if (!state.budget.spend_steps(1 + list.as_array().size() / 8)) return {};
+    if (!state.budget.spend_steps(1) || !pay_copy(state, list.as_array().size())) return {};
     out.insert(out.end(), list.as_array().begin(), list.as_array().end());
   }
   return Datum::array(std::move(out), state.budget);
@@ -149,12 +167,13 @@ Datum split(CallState& state, Args args) {
     return wrong_kind(state, args[args[0].is_string() ? 1 : 0], "strings");
   const std::string& text = args[0].as_string();
   const std::string& separator = args[1].as_string();
+  if (!state.budget.spend_steps(price::scanning(text.size() + separator.size()))) return {};
   int64_t left = args.size() > 2 && args[2].is_int() ? args[2].as_int() : -1;
   Datum::Array out;
   size_t at = 0;
   while (!spent(state) && left != 0 && left != 1) {
     const size_t end =
-        separator.empty() ? at + (at < text.size() ? 1 : 0) : text.find(separator, at);
+        separator.empty() ? at + (at < text.size() ? 1 : 0) : find_part(text, separator, at);
     if (end == std::string::npos || (separator.empty() && at >= text.size())) break;
     size_t stop = end;
     while (separator.empty() && stop < text.size() && (text[stop] & 0xC0) == 0x80) ++stop;
@@ -162,7 +181,7 @@ Datum split(CallState& state, Args args) {
     out.push_back(Datum::string(text.substr(at, stop - at), state.budget));
     at = stop + separator.size();
     if (left > 0) --left;
-    if (!state.budget.spend_steps(1)) return {};
+    if (!state.budget.spend_steps(2)) return {};
   }
   if (left != 0 && !(separator.empty() && text.empty()))
     out.push_back(Datum::string(text.substr(at), state.budget));
@@ -175,12 +194,12 @@ Datum join(CallState& state, Args args) {
   std::string out;
   for (const Datum& element : args[0].as_array()) {
     if (!element.is_string()) return wrong_kind(state, element, "an array of strings");
+    const size_t bytes =
+        element.as_string().size() + (args.size() > 1 ? args[1].as_string().size() : 0);
+    if (!state.budget.spend_steps(1 + price::reading(bytes)) || !state.budget.spend_bytes(bytes))
+      return {};
     if (&element != &args[0].as_array().front() && args.size() > 1) out += args[1].as_string();
     out += element.as_string();
-    if (!state.budget.spend_steps(1) || out.size() > state.budget.limits().bytes_max) {
-      (void)state.budget.spend_bytes(out.size());
-      return {};
-    }
   }
   return Datum::string(std::move(out), state.budget);
 }
@@ -188,6 +207,7 @@ Datum join(CallState& state, Args args) {
 template <bool Upper>
 Datum change_case(CallState& state, Args args) {
   if (!args[0].is_string()) return wrong_kind(state, args[0], "a string");
+  if (!state.budget.spend_steps(price::scanning(args[0].as_string().size()))) return {};
   std::string out = args[0].as_string();
   for (char& c : out) {
     if (Upper && c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
@@ -201,11 +221,14 @@ Datum trim(CallState& state, Args args) {
   if (args.size() > 1 && !args[1].is_string()) return wrong_kind(state, args[1], "a string");
   const std::string_view blanks =
       args.size() > 1 ? std::string_view(args[1].as_string()) : " \t\n\r\v\f";
-  const std::string& text = args[0].as_string();
-  if (!pay_text(state, args[0])) return {};
-  const size_t first = text.find_first_not_of(blanks);
-  if (first == std::string::npos) return Datum::string("", state.budget);
-  return Datum::string(text.substr(first, text.find_last_not_of(blanks) - first + 1), state.budget);
+  std::string_view text = args[0].as_string();
+  if (!state.budget.spend_steps(price::scanning(text.size() + blanks.size()))) return {};
+  std::bitset<256> blank;  // the set of blanks may be as long as the text
+  for (const char c : blanks) blank.set(static_cast<unsigned char>(c));
+  const auto is_blank = [&](char c) { return blank[static_cast<unsigned char>(c)]; };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return Datum::string(std::string(text), state.budget);
 }
 
 template <bool Prefix>
@@ -231,10 +254,13 @@ template <bool Last>
 Datum index_of(CallState& state, Args args) {
   if (!args[0].is_string() || !args[1].is_string())
     return wrong_kind(state, args[args[0].is_string() ? 1 : 0], "strings");
-  if (!pay_text(state, args[0])) return {};
-  const std::string& text = args[0].as_string();
-  const size_t at = Last ? text.rfind(args[1].as_string()) : text.find(args[1].as_string());
-  if (at == std::string::npos) return Datum::integer(-1);
+  const std::string_view text = args[0].as_string();
+  const std::string_view part = args[1].as_string();
+  if (!state.budget.spend_steps(price::scanning(text.size() + part.size())) ||
+      (Last && !state.budget.spend_bytes(4 * part.size())))
+    return {};
+  const size_t at = Last ? find_last_part(text, part) : find_part(text, part);
+  if (at == kNoPlace) return Datum::integer(-1);
   return Datum::integer(static_cast<int64_t>(count_code_points(text.substr(0, at))));
 }
 
@@ -245,15 +271,15 @@ Datum replace(CallState& state, Args args) {
   const std::string& text = args[0].as_string();
   const std::string& from = args[1].as_string();
   if (from.empty()) return args[0];
+  if (!state.budget.spend_steps(price::scanning(text.size() + from.size()))) return {};
   std::string out;
   size_t at = 0;
-  for (size_t hit = text.find(from); hit != std::string::npos; hit = text.find(from, at)) {
+  for (size_t hit = find_part(text, from); hit != kNoPlace; hit = find_part(text, from, at)) {
+    const size_t bytes = hit - at + args[2].as_string().size();
+    if (!state.budget.spend_steps(1 + price::reading(bytes)) || !state.budget.spend_bytes(bytes))
+      return {};
     out.append(text, at, hit - at).append(args[2].as_string());
     at = hit + from.size();
-    if (!state.budget.spend_steps(1) || out.size() > state.budget.limits().bytes_max) {
-      (void)state.budget.spend_bytes(out.size());
-      return {};
-    }
   }
   return Datum::string(out.append(text, at), state.budget);
 }
@@ -268,9 +294,11 @@ Datum repeat(CallState& state, Args args) {
     (void)state.budget.spend_bytes(UINT64_MAX);
     return {};
   }
-  if (!state.budget.spend_bytes(size * count) || !state.budget.spend_steps(size * count / 64))
+  if (!state.budget.spend_bytes(size * count) ||
+      !state.budget.spend_steps(count / 8 + price::reading(size * count)))
     return {};
   std::string out;
+  out.reserve(size * count);
   for (uint64_t i = 0; size > 0 && i < count; ++i) out += args[0].as_string();
   return Datum::string(std::move(out), state.budget);
 }
@@ -315,7 +343,7 @@ Datum to_json(CallState& state, Args args) {
 
 Datum from_json(CallState& state, Args args) {
   if (!args[0].is_string()) return wrong_kind(state, args[0], "a string");
-  if (!state.budget.spend_steps(args[0].as_string().size())) return {};
+  if (!pay_parsing(args[0].as_string(), state.budget)) return {};
   const Result<Value> parsed = Value::parse(args[0].as_string());
   if (!parsed.ok()) return refuse(state, parsed.error().message);
   return Datum::from(*parsed, state.budget);
@@ -338,7 +366,9 @@ Datum absolute(CallState& state, Args args) {
 bool gather(CallState& state, Args args, Datum::Array& out) {
   for (const Datum& arg : args) {
     if (arg.is_array()) {
-      if (!state.budget.spend_steps(arg.as_array().size())) return false;
+      if (!state.budget.spend_steps(arg.as_array().size()) ||
+          !pay_copy(state, arg.as_array().size()))
+        return false;
       out.insert(out.end(), arg.as_array().begin(), arg.as_array().end());
     } else {
       out.push_back(arg);
@@ -450,6 +480,8 @@ constexpr Function kFunctions[] = {
 };
 
 }  // namespace
+
+std::span<const Function> functions() { return kFunctions; }
 
 const Function* find_function(std::string_view name) {
   for (const Function& function : kFunctions) {

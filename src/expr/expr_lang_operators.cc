@@ -58,7 +58,7 @@ bool equal(const Datum& a, const Datum& b, Budget& budget) { return compare(a, b
 Datum arithmetic(Op op, const Datum& a, const Datum& b, CallState& state) {
   if (op == Op::Range) return range(a, b, state);
   if (op == Op::Add && a.is_string() && b.is_string())
-    return Datum::string(a.as_string() + b.as_string(), state.budget);
+    return joined(a.as_string(), b.as_string(), state.budget);
   if (!a.is_number() || !b.is_number()) {
     return refuse(
         state, "arithmetic on " + std::string(type_name(a)) + " and " + std::string(type_name(b)));
@@ -79,13 +79,10 @@ Datum arithmetic(Op op, const Datum& a, const Datum& b, CallState& state) {
 Datum slice(const Datum& value, const Datum* from, const Datum* to, CallState& state) {
   if (!value.is_array() && !value.is_string())
     return refuse(state, "cannot slice " + std::string(type_name(value)));
-  std::vector<uint32_t> offsets;
-  if (value.is_string()) {
-    if (!state.budget.spend_bytes(value.as_string().size() * 4)) return {};
-    offsets = code_point_offsets(value.as_string());
-  }
-  const int64_t size =
-      static_cast<int64_t>(value.is_array() ? value.as_array().size() : offsets.size() - 1);
+  if (value.is_string() && !state.budget.spend_steps(price::scanning(3 * value.as_string().size())))
+    return {};
+  const int64_t size = static_cast<int64_t>(
+      value.is_array() ? value.as_array().size() : count_code_points(value.as_string()));
   const auto place = [&](const Datum* bound, int64_t otherwise) {
     if (bound == nullptr) return otherwise;
     if (!bound->is_int()) {
@@ -99,18 +96,21 @@ Datum slice(const Datum& value, const Datum* from, const Datum* to, CallState& s
   const int64_t last = std::max(first, place(to, size));
   if (!state.error.empty()) return {};
   if (value.is_string()) {
-    const uint32_t begin = offsets[static_cast<size_t>(first)];
-    return Datum::string(
-        value.as_string().substr(begin, offsets[static_cast<size_t>(last)] - begin), state.budget);
+    const std::string& text = value.as_string();
+    const size_t begin = offset_of_code_point(text, static_cast<uint64_t>(first));
+    const size_t end = offset_of_code_point(text, static_cast<uint64_t>(last));
+    return Datum::string(text.substr(begin, end - begin), state.budget);
   }
   const Datum::Array& list = value.as_array();
+  if (!state.budget.spend_steps(price::copying(static_cast<uint64_t>(last - first)))) return {};
   return Datum::array(Datum::Array(list.begin() + first, list.begin() + last), state.budget);
 }
 
 bool contains(const Datum& container, const Datum& item, CallState& state) {
   if (container.is_null()) return false;
   if (container.is_object())
-    return item.is_string() && container.as_object().find(item.as_string()) != nullptr;
+    return item.is_string() && state.budget.spend_steps(price::reading(item.as_string().size())) &&
+           container.as_object().find(item.as_string()) != nullptr;
   if (!container.is_array()) {
     refuse(state, "'in' looks into arrays and maps, not " + std::string(type_name(container)));
     return false;

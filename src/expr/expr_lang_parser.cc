@@ -72,8 +72,8 @@ constexpr Fold kFolds[] = {
 
 class Parser {
  public:
-  Parser(std::string_view source, std::vector<Token> tokens)
-      : source_(source), tokens_(std::move(tokens)) {}
+  Parser(std::string_view source, std::vector<Token> tokens, Budget& budget)
+      : source_(source), tokens_(std::move(tokens)), budget_(budget) {}
 
   Result<Parsed> run() {
     NodePtr root = expression(0);
@@ -185,7 +185,7 @@ class Parser {
   void prepare_regex(Node& node) {
     if (node.args[1]->op != Op::Literal || !node.args[1]->constant.is_string()) return;
     Val error;
-    node.regex = compile_regex(node.args[1]->constant.as_string(), error);
+    node.regex = compile_regex(node.args[1]->constant.as_string(), budget_, error);
     if (node.regex != nullptr || !problem_.empty()) return;
     problem_ = error.as_error().message;
     problem_offset_ = node.args[1]->offset;
@@ -444,15 +444,20 @@ class Parser {
   std::vector<Local> locals_;
   std::string problem_;
   uint32_t problem_offset_ = 0;
+  Budget& budget_;
 };
 
 }  // namespace
 
-Result<Parsed> parse(std::string_view source) {
+Result<Parsed> parse(std::string_view source, Budget& budget) {
   if (source.size() > kSourceBytesMax)
     return Error{ErrorCode::TooLarge, "the expression is longer than 65536 bytes"};
   PAWL_TRY(std::vector<Token> tokens, tokenize(source));
-  return Parser(source, std::move(tokens)).run();
+  Result<Parsed> parsed = Error{ErrorCode::TooLarge, ""};
+  if (budget.spend_steps(price::compiling(source.size())))
+    parsed = Parser(source, std::move(tokens), budget).run();
+  if (budget.exceeded() == Budget::Exceeded::None) return parsed;
+  return Error{ErrorCode::TooLarge, "compiling the expression takes too many steps"};
 }
 
 }  // namespace pawl::expr::lang

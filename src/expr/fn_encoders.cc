@@ -20,7 +20,8 @@ constexpr std::array<int8_t, 256> kReverse = [] {
 Val encode(CallContext& context, Arguments args) {
   if (!args[0].is(Kind::Bytes)) return no_overload("base64.encode", args);
   const std::string_view in = args[0].as_string();
-  if (!context.budget.spend_steps(in.size() / 32) || !context.budget.spend_bytes(in.size() * 2))
+  if (!context.budget.spend_steps(price::scanning(2 * in.size())) ||
+      !context.budget.spend_bytes(in.size() * 2))
     return exhausted();
   std::string out;
   for (size_t i = 0; i < in.size(); i += 3) {
@@ -36,7 +37,8 @@ Val encode(CallContext& context, Arguments args) {
 Val decode(CallContext& context, Arguments args) {
   if (!args[0].is(Kind::String)) return no_overload("base64.decode", args);
   std::string_view in = args[0].as_string();
-  if (!context.budget.spend_steps(in.size() / 32) || !context.budget.spend_bytes(in.size() + 48))
+  if (!context.budget.spend_steps(price::scanning(2 * in.size())) ||
+      !context.budget.spend_bytes(in.size() + 48))
     return exhausted();
   const auto bad = [] { return Val::error("base64.decode() expects base64 text"); };
   if (in.ends_with('=')) {

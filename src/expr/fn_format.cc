@@ -59,7 +59,7 @@ class Formatter {
  private:
   bool put(std::string_view text) {
     if (!context_.budget.spend_bytes(text.size()) ||
-        !context_.budget.spend_steps(1 + text.size() / 64))
+        !context_.budget.spend_steps(1 + price::reading(text.size())))
       return false;
     out_ += text;
     return true;
@@ -142,7 +142,7 @@ class Formatter {
     }
     const std::string_view octets = value.as_string();
     if (!context_.budget.spend_bytes(octets.size() * 2) ||
-        !context_.budget.spend_steps(octets.size() / 32))
+        !context_.budget.spend_steps(price::scanning(octets.size())))
       return exhausted();
     const char* const digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
     for (const char octet : octets) {
@@ -193,6 +193,9 @@ class Formatter {
 
   // Each run of invalid UTF-8 becomes one replacement character.
   Val bytes(std::string_view octets) {
+    if (!context_.budget.spend_steps(price::scanning(octets.size())) ||
+        !context_.budget.spend_bytes(octets.size()))
+      return exhausted();
     bool in_bad_run = false;
     std::string valid;
     for (size_t i = 0; i < octets.size();) {
@@ -215,12 +218,17 @@ class Formatter {
   }
 
   Val map(const Val& value) {
+    const uint64_t rounds = price::rounds(value.map_size());
     std::vector<std::pair<std::string, std::string>> entries;
     std::string before = std::exchange(out_, {});
     for (size_t i = 0; i < value.map_size(); ++i) {
       const auto [key, content] = value.map_at(i);
       if (Val error = text(key); error.is_error()) return error;
       std::string key_text = std::exchange(out_, {});
+      // Ordering reads each key in every round.
+      if (!context_.budget.spend_steps(rounds * (1 + price::reading(key_text.size()))) ||
+          !context_.budget.spend_bytes(2 * sizeof(std::string)))
+        return exhausted();
       if (Val error = text(content); error.is_error()) return error;
       entries.emplace_back(std::move(key_text), std::exchange(out_, {}));
     }

@@ -24,10 +24,12 @@ Val slice(CallContext& context, Arguments args) {
     return Val::error("cannot slice(" + std::to_string(from) + ", " + std::to_string(to) +
                       ") a list of " + std::to_string(args[0].list_size()));
   }
-  if (!context.budget.spend_steps(static_cast<uint64_t>(to - from))) return exhausted();
+  const uint64_t size = static_cast<uint64_t>(to - from);
+  if (!context.budget.spend_steps(size) || !context.budget.spend_bytes(size * sizeof(Val) + 48))
+    return exhausted();
   std::vector<Val> elements;
   for (int64_t i = from; i < to; ++i) elements.push_back(args[0].list_at(static_cast<size_t>(i)));
-  return paid_list(context, std::move(elements));
+  return Val::list(std::move(elements));
 }
 
 bool flatten_into(CallContext& context, const Val& list, int64_t depth, std::vector<Val>& out) {
@@ -74,14 +76,18 @@ Val distinct(CallContext& context, Arguments args) {
 
 Val sort(CallContext& context, Arguments args) {
   if (!args[0].is(Kind::List)) return no_overload("sort", args);
-  if (!context.budget.spend_steps(args[0].list_size() * 8)) return exhausted();
+  const uint64_t rounds = price::rounds(args[0].list_size());
+  if (!context.budget.spend_steps(args[0].list_size() * (1 + rounds / 2)) ||
+      !context.budget.spend_bytes(args[0].list_size() * sizeof(Val)))
+    return exhausted();
   std::vector<Val> elements;
   for (size_t i = 0; i < args[0].list_size(); ++i) {
     elements.push_back(args[0].list_at(i));
     const Val& element = elements.back();
     if (element.is(Kind::String) || element.is(Kind::Bytes)) {
-      // Sorting reads each text some twenty times.
-      if (!context.budget.spend_steps(element.as_string().size() / 3)) return exhausted();
+      // Sorting reads each text in every round.
+      if (!context.budget.spend_steps(rounds * (1 + price::reading(element.as_string().size()))))
+        return exhausted();
     }
     if (compare(elements[0], elements[i]) == Order::Incomparable) {
       return Val::error("no such overload: sort() expects comparable elements of one type");
@@ -94,10 +100,12 @@ Val sort(CallContext& context, Arguments args) {
 
 Val reverse(CallContext& context, Arguments args) {
   if (!args[0].is(Kind::List)) return reverse_text(context, args);
-  if (!pay_visit(context, args[0])) return exhausted();
+  if (!pay_visit(context, args[0]) ||
+      !context.budget.spend_bytes(args[0].list_size() * sizeof(Val) + 48))
+    return exhausted();
   std::vector<Val> elements;
   for (size_t i = args[0].list_size(); i > 0; --i) elements.push_back(args[0].list_at(i - 1));
-  return paid_list(context, std::move(elements));
+  return Val::list(std::move(elements));
 }
 
 Val first(CallContext&, Arguments args) {

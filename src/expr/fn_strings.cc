@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "expr/functions.h"
 #include "expr/text.h"
+#include "expr/text_search.h"
 
 namespace pawl::expr {
 namespace {
@@ -20,7 +21,13 @@ bool pay_reading(CallContext& context, Arguments args) {
   for (const Val& arg : args) {
     if (arg.is(Kind::String)) bytes += arg.as_string().size();
   }
-  return context.budget.spend_steps(bytes / 64);
+  return context.budget.spend_steps(price::reading(bytes));
+}
+
+// Pays for searching the second string in the first.
+bool pay_search(CallContext& context, Arguments args) {
+  return context.budget.spend_steps(
+      price::scanning(args[0].as_string().size() + args[1].as_string().size()));
 }
 
 Val out_of_range(int64_t index) {
@@ -29,8 +36,8 @@ Val out_of_range(int64_t index) {
 
 Val contains(CallContext& context, Arguments args) {
   if (!all_strings(args)) return no_overload("contains", args);
-  if (!pay_reading(context, args)) return exhausted();
-  return Val::boolean(args[0].as_string().find(args[1].as_string()) != std::string_view::npos);
+  if (!pay_search(context, args)) return exhausted();
+  return Val::boolean(has_part(args[0].as_string(), args[1].as_string()));
 }
 
 Val starts_with(CallContext& context, Arguments args) {
@@ -47,27 +54,25 @@ Val ends_with(CallContext& context, Arguments args) {
 
 Val matches(CallContext& context, Arguments args) {
   if (!all_strings(args)) return no_overload("matches", args);
-  if (!context.budget.spend_steps(200 + 4 * args[1].as_string().size())) return exhausted();
-  Val error;
-  const auto regex = compile_regex(args[1].as_string(), error);
-  if (regex == nullptr) return error;
-  // Compiling took time in proportion to the program, which is known only now.
-  if (!context.budget.spend_steps(4 * static_cast<uint64_t>(regex->ProgramSize())))
-    return exhausted();
-  return match_regex(context, *regex, args[0].as_string());
+  if (context.regex == nullptr || context.pattern != args[1].as_string()) {
+    Val error;
+    context.regex = compile_regex(args[1].as_string(), context.budget, error);
+    if (context.regex == nullptr) return error;
+    context.pattern = args[1].as_string();
+  }
+  return match_regex(context, *context.regex, args[0].as_string());
 }
 
 Val char_at(CallContext& context, Arguments args) {
   if (!args[0].is(Kind::String) || !args[1].is(Kind::Int)) return no_overload("charAt", args);
   const std::string_view text = args[0].as_string();
-  if (!context.budget.spend_steps(text.size() / 16)) return exhausted();
+  if (!context.budget.spend_steps(price::scanning(text.size()))) return exhausted();
   const int64_t index = args[1].as_int();
-  const auto offsets = code_point_offsets(text);
-  const auto size = static_cast<int64_t>(offsets.size() - 1);
-  if (index < 0 || index > size) return out_of_range(index);
-  if (index == size) return Val::string("");
-  const auto at = static_cast<size_t>(index);
-  return paid_string(context, std::string(text.substr(offsets[at], offsets[at + 1] - offsets[at])));
+  const size_t at = index < 0 ? kNoPlace : offset_of_code_point(text, static_cast<uint64_t>(index));
+  if (at == kNoPlace) return out_of_range(index);
+  if (at == text.size()) return Val::string("");
+  return paid_string(context,
+                     std::string(text.substr(at, offset_of_code_point(text.substr(at), 1))));
 }
 
 // indexOf and lastIndexOf, with an optional position where the search starts.
@@ -75,23 +80,23 @@ Val find_text(CallContext& context, Arguments args, bool last) {
   const std::string_view name = last ? "lastIndexOf" : "indexOf";
   if (!all_strings(args.first(2)) || (args.size() == 3 && !args[2].is(Kind::Int)))
     return no_overload(name, args);
-  if (!context.budget.spend_steps((args[0].as_string().size() + args[1].as_string().size()) / 16))
-    return exhausted();
   const std::string_view text = args[0].as_string();
   const std::string_view part = args[1].as_string();
-  const auto offsets = code_point_offsets(text);
-  const auto size = static_cast<int64_t>(offsets.size() - 1);
-  int64_t from = last ? size : 0;
+  // The text is searched once and counted twice; searching backwards takes a table of the part.
+  if (!context.budget.spend_steps(price::scanning(2 * (text.size() + part.size()))) ||
+      (last && !context.budget.spend_bytes(4 * part.size())))
+    return exhausted();
+  size_t from = last ? text.size() : 0;
   if (args.size() == 3) {
-    from = args[2].as_int();
-    if (from < 0 || from > size) return out_of_range(from);
+    const int64_t index = args[2].as_int();
+    from = index < 0 ? kNoPlace : offset_of_code_point(text, static_cast<uint64_t>(index));
+    if (from == kNoPlace) return out_of_range(index);
   }
-  if (part.empty()) return Val::integer(from);
-  const size_t found = last ? text.rfind(part, offsets[static_cast<size_t>(from)])
-                            : text.find(part, offsets[static_cast<size_t>(from)]);
-  if (found == std::string_view::npos) return Val::integer(-1);
-  const auto at = std::lower_bound(offsets.begin(), offsets.end(), static_cast<uint32_t>(found));
-  return Val::integer(at - offsets.begin());
+  const size_t found = part.empty() ? from
+                       : last       ? find_last_part(text, part, from)
+                                    : find_part(text, part, from);
+  if (found == kNoPlace) return Val::integer(-1);
+  return Val::integer(static_cast<int64_t>(count_code_points(text.substr(0, found))));
 }
 
 Val index_of(CallContext& context, Arguments args) { return find_text(context, args, false); }
@@ -117,7 +122,7 @@ Val upper_ascii(CallContext& context, Arguments args) {
 Val replace(CallContext& context, Arguments args) {
   if (!all_strings(args.first(3)) || (args.size() == 4 && !args[3].is(Kind::Int)))
     return no_overload("replace", args);
-  if (!pay_reading(context, args)) return exhausted();
+  if (!pay_reading(context, args) || !pay_search(context, args)) return exhausted();
   const std::string_view text = args[0].as_string();
   const std::string_view from = args[1].as_string();
   const std::string_view to = args[2].as_string();
@@ -126,8 +131,8 @@ Val replace(CallContext& context, Arguments args) {
   size_t at = 0;
   while (left != 0 && at <= text.size()) {
     // An empty search string matches before every code point and at the end.
-    const size_t found = text.find(from, at);
-    if (found == std::string_view::npos) break;
+    const size_t found = find_part(text, from, at);
+    if (found == kNoPlace) break;
     const size_t step = from.empty()
                             ? (at < text.size() ? utf8::sequence_length(text.substr(at)) : 1)
                             : from.size();
@@ -145,7 +150,7 @@ Val replace(CallContext& context, Arguments args) {
 // Where the next part ends, npos if it is the last. An empty separator cuts behind every code
 // point.
 size_t next_cut(std::string_view text, std::string_view separator, size_t at) {
-  if (!separator.empty()) return text.find(separator, at);
+  if (!separator.empty()) return find_part(text, separator, at);
   const size_t end = at < text.size() ? at + utf8::sequence_length(text.substr(at)) : text.size();
   return end >= text.size() ? std::string_view::npos : end;
 }
@@ -153,7 +158,7 @@ size_t next_cut(std::string_view text, std::string_view separator, size_t at) {
 Val split(CallContext& context, Arguments args) {
   if (!all_strings(args.first(2)) || (args.size() == 3 && !args[2].is(Kind::Int)))
     return no_overload("split", args);
-  if (!pay_reading(context, args)) return exhausted();
+  if (!pay_search(context, args)) return exhausted();
   const std::string_view text = args[0].as_string();
   const std::string_view separator = args[1].as_string();
   const int64_t limit = args.size() == 3 ? args[2].as_int() : -1;
@@ -176,20 +181,20 @@ Val substring(CallContext& context, Arguments args) {
       (args.size() == 3 && !args[2].is(Kind::Int)))
     return no_overload("substring", args);
   const std::string_view text = args[0].as_string();
-  if (!context.budget.spend_steps(text.size() / 16)) return exhausted();
-  const auto offsets = code_point_offsets(text);
-  const auto size = static_cast<int64_t>(offsets.size() - 1);
+  if (!context.budget.spend_steps(price::scanning(2 * text.size()))) return exhausted();
+  const auto place = [&](int64_t index) {
+    return index < 0 ? kNoPlace : offset_of_code_point(text, static_cast<uint64_t>(index));
+  };
   const int64_t from = args[1].as_int();
-  const int64_t to = args.size() == 3 ? args[2].as_int() : size;
-  if (from < 0 || from > size) return out_of_range(from);
-  if (to < 0 || to > size) return out_of_range(to);
-  if (from > to) {
+  const size_t begin = place(from);
+  if (begin == kNoPlace) return out_of_range(from);
+  const size_t end = args.size() == 3 ? place(args[2].as_int()) : text.size();
+  if (end == kNoPlace) return out_of_range(args[2].as_int());
+  if (begin > end) {
     return Val::error("invalid substring range. start: " + std::to_string(from) +
-                      ", end: " + std::to_string(to));
+                      ", end: " + std::to_string(args[2].as_int()));
   }
-  const uint32_t begin = offsets[static_cast<size_t>(from)];
-  return paid_string(context,
-                     std::string(text.substr(begin, offsets[static_cast<size_t>(to)] - begin)));
+  return paid_string(context, std::string(text.substr(begin, end - begin)));
 }
 
 Val trim(CallContext& context, Arguments args) {
@@ -216,7 +221,8 @@ Val join(CallContext& context, Arguments args) {
     const Val part = args[0].list_at(i);
     if (!part.is(Kind::String)) return no_overload("join", args);
     const size_t bytes = part.as_string().size() + separator.size();
-    if (!context.budget.spend_bytes(bytes) || !context.budget.spend_steps(1 + bytes / 64))
+    if (!context.budget.spend_bytes(bytes) ||
+        !context.budget.spend_steps(1 + price::reading(bytes)))
       return exhausted();
     if (i > 0) out += separator;
     out += part.as_string();
@@ -227,18 +233,17 @@ Val join(CallContext& context, Arguments args) {
 Val reverse(CallContext& context, Arguments args) {
   if (!args[0].is(Kind::String)) return no_overload("reverse", args);
   const std::string_view text = args[0].as_string();
-  if (!context.budget.spend_steps(text.size() / 16)) return exhausted();
-  const auto offsets = code_point_offsets(text);
-  std::string out;
-  out.reserve(text.size());
-  for (size_t i = offsets.size() - 1; i > 0; --i)
-    out.append(text, offsets[i - 1], offsets[i] - offsets[i - 1]);
-  return paid_string(context, std::move(out));
+  if (!context.budget.spend_steps(price::scanning(2 * text.size())) ||
+      !context.budget.spend_bytes(text.size() + 48))
+    return exhausted();
+  return Val::string(reversed(text));
 }
 
 Val quote(CallContext& context, Arguments args) {
   if (!args[0].is(Kind::String)) return no_overload("strings.quote", args);
-  if (!context.budget.spend_steps(args[0].as_string().size() / 16)) return exhausted();
+  if (!context.budget.spend_steps(price::scanning(2 * args[0].as_string().size())) ||
+      !context.budget.spend_bytes(2 * args[0].as_string().size()))
+    return exhausted();
   static constexpr std::string_view kFrom = "\a\b\f\n\r\t\v\\\"";
   static constexpr std::string_view kTo = "abfnrtv\\\"";
   const std::string_view text = args[0].as_string();

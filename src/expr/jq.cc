@@ -13,6 +13,14 @@ JqProgram::JqProgram(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JqProgram::~JqProgram() = default;
 
 Result<std::shared_ptr<const JqProgram>> JqProgram::compile(std::string_view source) {
+  Budget budget(BudgetLimits{.steps_max = kCompileStepsMax});
+  return compile(source, budget);
+}
+
+Result<std::shared_ptr<const JqProgram>> JqProgram::compile(std::string_view source,
+                                                            Budget& budget) {
+  if (!budget.spend_steps(price::compiling(source.size())))
+    return Error{ErrorCode::TooLarge, "compiling the jq expression takes too many steps"};
   auto impl = std::make_unique<Impl>();
   impl->source = source;
   PAWL_TRY(impl->root, jq::parse(impl->source));

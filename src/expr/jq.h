@@ -15,7 +15,9 @@ namespace pawl::expr {
 
 class JqProgram {
  public:
+  // TooLarge if it costs more than the budget has; kCompileStepsMax without one.
   static Result<std::shared_ptr<const JqProgram>> compile(std::string_view source);
+  static Result<std::shared_ptr<const JqProgram>> compile(std::string_view source, Budget& budget);
   ~JqProgram();
 
   // All outputs in order. InvalidContent when the expression fails, TooLarge when the budget is

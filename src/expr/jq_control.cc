@@ -90,6 +90,11 @@ bool Machine::native(const Node& node, const Env& env, const Item& in, Emit out,
   if (args.size() == node.args.size()) {
     Datum result;
     if (node.offset != kNowhere) place_ = node.offset;
+    // Reading every text that is given; what is more than that the function pays itself.
+    uint64_t bytes = in.value.is_string() ? in.value.as_string().size() : 0;
+    for (const Datum& arg : args)
+      if (arg.is_string()) bytes += arg.as_string().size();
+    if (!step(price::reading(bytes))) return false;
     if (!node.native->body(*this, in.value, args, result) || spent()) return false;
     return out(fresh(in, std::move(result)));
   }

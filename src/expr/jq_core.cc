@@ -5,6 +5,7 @@
 
 #include "expr/jq_machine.h"
 #include "expr/text.h"
+#include "expr/text_search.h"
 
 namespace pawl::expr::jq {
 namespace {
@@ -46,7 +47,8 @@ template <bool Sorted>
 bool keys(Machine& m, const Datum& in, Arguments, Datum& out) {
   Datum::Array names;
   if (in.is_object()) {
-    if (!m.step(in.as_object().size())) return false;
+    if (!(Sorted ? pay_sorting(in.as_object(), m.budget) : m.step(in.as_object().size() / 2)))
+      return false;
     if (Sorted) {
       for (const Datum::Member* member : in.as_object().sorted())
         names.push_back(Datum::text(member->key));
@@ -55,6 +57,9 @@ bool keys(Machine& m, const Datum& in, Arguments, Datum& out) {
         names.push_back(Datum::text(member.key));
     }
   } else if (in.is_array()) {
+    if (!m.step(price::copying(in.as_array().size())) ||
+        !m.budget.spend_bytes(in.as_array().size() * sizeof(Datum)))
+      return false;
     for (size_t i = 0; i < in.as_array().size(); ++i)
       names.push_back(Datum::integer(static_cast<int64_t>(i)));
   } else {
@@ -80,9 +85,13 @@ bool has(Machine& m, const Datum& in, Arguments args, Datum& out) {
 
 bool contains_value(Machine& m, const Datum& a, const Datum& b) {
   if (!m.step()) return false;
-  if (a.is_string() && b.is_string()) return a.as_string().find(b.as_string()) != std::string::npos;
+  if (a.is_string() && b.is_string()) {
+    const uint64_t bytes = a.as_string().size() + b.as_string().size();
+    return m.step(price::scanning(bytes)) && has_part(a.as_string(), b.as_string());
+  }
   if (a.is_object() && b.is_object()) {
     for (const Datum::Member& member : b.as_object().members()) {
+      if (!m.step(1 + price::reading(member.key->size()))) return false;
       const Datum* const twin = a.as_object().find(*member.key);
       if (twin == nullptr || !contains_value(m, *twin, member.value)) return false;
     }
@@ -156,6 +165,9 @@ template <bool Unique>
 bool sort(Machine& m, const Datum& in, Arguments, Datum& out) {
   if (!in.is_array())
     return m.raise(described(in, m.budget) + " cannot be sorted, as it is not an array");
+  if (!m.step(price::copying(in.as_array().size())) ||
+      !m.budget.spend_bytes(in.as_array().size() * sizeof(Datum)))
+    return false;
   Datum::Array sorted = in.as_array();
   std::stable_sort(sorted.begin(), sorted.end(),
                    [&](const Datum& a, const Datum& b) { return compare(a, b, m.budget) < 0; });
@@ -172,6 +184,7 @@ bool sort(Machine& m, const Datum& in, Arguments, Datum& out) {
 template <int Sign>
 bool extreme(Machine& m, const Datum& in, Arguments, Datum& out) {
   if (!in.is_array()) return m.raise("Cannot iterate over " + described(in, m.budget));
+  if (!m.step(price::copying(in.as_array().size()))) return false;
   const Datum* best = nullptr;
   for (const Datum& element : in.as_array()) {
     const int order = best == nullptr ? Sign : compare(element, *best, m.budget) * Sign;
@@ -183,18 +196,20 @@ bool extreme(Machine& m, const Datum& in, Arguments, Datum& out) {
 
 bool reverse(Machine& m, const Datum& in, Arguments, Datum& out) {
   if (in.is_string()) {
-    std::string text;
-    const auto offsets = code_point_offsets(in.as_string());
-    for (size_t i = offsets.size() - 1; i > 0; --i)
-      text.append(in.as_string(), offsets[i - 1], offsets[i] - offsets[i - 1]);
-    out = Datum::string(std::move(text), m.budget);
-    return m.step(in.as_string().size() / 8);
+    if (!m.step(price::scanning(2 * in.as_string().size())) ||
+        !m.budget.spend_bytes(in.as_string().size()))
+      return false;
+    out = Datum::string(reversed(in.as_string()), m.budget);
+    return true;
   }
   if (in.is_null()) {
     out = Datum::array({}, m.budget);
     return true;
   }
   if (!in.is_array()) return m.raise("Cannot reverse " + described(in, m.budget));
+  if (!m.step(price::copying(2 * in.as_array().size())) ||
+      !m.budget.spend_bytes(in.as_array().size() * sizeof(Datum)))
+    return false;
   out = Datum::array(Datum::Array(in.as_array().rbegin(), in.as_array().rend()), m.budget);
   return true;
 }
@@ -209,7 +224,7 @@ bool to_entries(Machine& m, const Datum& in, Arguments, Datum& out) {
     entry.set(*kKey, Datum::text(member.key));
     entry.set(*kValue, member.value);
     entries.push_back(Datum::object(std::move(entry), m.budget));
-    if (!m.step()) return false;
+    if (!m.step(8) || !m.budget.spend_bytes(sizeof(Datum))) return false;
   }
   out = Datum::array(std::move(entries), m.budget);
   return true;
@@ -242,6 +257,7 @@ bool from_entries(Machine& m, const Datum& in, Arguments, Datum& out) {
     } else {
       return m.raise("Cannot use " + described(*key, m.budget) + " as object key");
     }
+    if (!m.step(8 + price::reading(name->size()))) return false;
     members.set(std::move(name), value == nullptr ? Datum() : *value);
     if (!m.step() || !m.budget.spend_bytes(sizeof(Datum::Member))) return false;
   }
@@ -267,6 +283,7 @@ bool delete_paths_native(Machine& m, const Datum& in, Arguments args, Datum& out
 bool transpose(Machine& m, const Datum& in, Arguments, Datum& out) {
   if (!in.is_array()) return m.raise("Cannot transpose " + described(in, m.budget));
   size_t width = 0;
+  if (!m.step(in.as_array().size())) return false;
   for (const Datum& row : in.as_array()) {
     if (!row.is_array()) return m.raise("Cannot transpose " + described(row, m.budget));
     width = std::max(width, row.as_array().size());
@@ -274,7 +291,9 @@ bool transpose(Machine& m, const Datum& in, Arguments, Datum& out) {
   Datum::Array columns;
   for (size_t i = 0; i < width; ++i) {
     Datum::Array column;
-    if (!m.step(1 + in.as_array().size())) return false;
+    if (!m.step(1 + in.as_array().size()) ||
+        !m.budget.spend_bytes(in.as_array().size() * sizeof(Datum)))
+      return false;
     for (const Datum& row : in.as_array())
       column.push_back(i < row.as_array().size() ? row.as_array()[i] : Datum());
     columns.push_back(Datum::array(std::move(column), m.budget));
@@ -299,7 +318,7 @@ bool from_json(Machine& m, const Datum& in, Arguments, Datum& out) {
     out = Datum::real(std::nan(""));
     return true;
   }
-  if (!m.step(1 + in.as_string().size() / 8)) return false;
+  if (!pay_parsing(in.as_string(), m.budget)) return false;
   const Result<Value> parsed = Value::parse(in.as_string());
   if (!parsed.ok())
     return m.raise(parsed.error().message + " (while parsing '" + in.as_string().substr(0, 60) +

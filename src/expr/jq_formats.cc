@@ -88,8 +88,9 @@ bool row(Machine& m, const Datum& value, std::string& out, char separator, std::
     return m.raise(described(value, m.budget) + " cannot be " + std::string(name) +
                    "-formatted, only an array can be");
   for (const Datum& cell : value.as_array()) {
+    const uint64_t bytes = cell.is_string() ? cell.as_string().size() : 0;
+    if (!m.step(1 + price::scanning(bytes)) || !m.budget.spend_bytes(1 + 2 * bytes)) return false;
     if (&cell != &value.as_array().front()) out += separator;
-    if (!m.step()) return false;
     if (cell.is_string()) {
       quote(cell.as_string(), out);
     } else if (cell.is_number() || cell.is_bool()) {
@@ -130,7 +131,10 @@ bool shell(Machine& m, const Datum& value, std::string& out) {
   if (!value.is_array()) return shell_word(m, value, out);
   for (const Datum& word : value.as_array()) {
     if (&word != &value.as_array().front()) out += ' ';
-    if (!m.step() || !shell_word(m, word, out)) return false;
+    const uint64_t bytes = word.is_string() ? word.as_string().size() : 0;
+    if (!m.step(1 + price::scanning(bytes)) || !m.budget.spend_bytes(1 + 2 * bytes) ||
+        !shell_word(m, word, out))
+      return false;
   }
   return true;
 }
@@ -165,9 +169,14 @@ bool decode(Machine& m, const Datum& value, std::string_view alphabet, uint32_t 
   uint64_t held = 0;
   uint32_t count = 0;
   const bool torn = bits == 6 && in.size() % 4 == 1;
+  std::array<int8_t, 256> index_of;
+  index_of.fill(-1);
+  for (size_t i = 0; i < alphabet.size(); ++i)
+    index_of[static_cast<unsigned char>(alphabet[i])] = static_cast<int8_t>(i);
   for (const char c : in) {
-    const size_t index = alphabet.find(c);
-    if (index == std::string_view::npos || torn)
+    const int8_t found = index_of[static_cast<unsigned char>(c)];
+    const size_t index = static_cast<size_t>(found);
+    if (found < 0 || torn)
       return m.raise(described(value, m.budget) + " is not valid " + std::string(name) + " data");
     held = (held << bits | index) & 0xFFFF;
     count += bits;
@@ -234,7 +243,8 @@ bool format_value(Machine& machine, std::string_view name, const Datum& value, s
   const Writer writer = find(name);
   PAWL_CHECK(writer != nullptr);
   const uint64_t size = value.is_string() ? value.as_string().size() : 0;
-  if (!machine.step(1 + size / 16) || !machine.budget.spend_bytes(size * 2)) return false;
+  if (!machine.step(1 + price::scanning(4 * size)) || !machine.budget.spend_bytes(size * 2))
+    return false;
   return writer(machine, value, out) && !machine.spent();
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "expr/jq_machine.h"
+#include "expr/text_search.h"
 
 namespace pawl::expr::jq {
 namespace {
@@ -29,6 +30,7 @@ Datum merged(Datum a, const Datum& b, bool deep, Budget& budget) {
       !budget.spend_bytes(b.as_object().size() * sizeof(Datum::Member)))
     return {};
   for (const Datum::Member& member : b.as_object().members()) {
+    if (!budget.spend_steps(price::reading(member.key->size()))) return {};
     Datum value = member.value;
     const Datum* const old = deep ? a.as_object().find(*member.key) : nullptr;
     if (old != nullptr && old->is_object() && value.is_object())
@@ -50,26 +52,34 @@ bool repeated(const Datum& text, const Datum& times, Datum& out, Budget& budget)
   const double copies = count < 1 ? 1 : std::floor(count);
   if (size * copies > static_cast<double>(budget.limits().bytes_max))
     return budget.spend_bytes(UINT64_MAX);
-  std::string result;
   const auto total = static_cast<uint64_t>(copies);
-  if (!budget.spend_steps(static_cast<uint64_t>(size * copies) / 64)) return false;
-  for (uint64_t i = 0; i < total && !text.as_string().empty(); ++i) result += text.as_string();
+  const auto bytes = static_cast<uint64_t>(size * copies);
+  if (bytes == 0) {
+    out = text;
+    return true;
+  }
+  if (!budget.spend_steps(total / 8 + price::reading(bytes)) || !budget.spend_bytes(bytes))
+    return false;
+  std::string result;
+  result.reserve(bytes);
+  for (uint64_t i = 0; i < total; ++i) result += text.as_string();
   out = Datum::string(std::move(result), budget);
   return true;
 }
 
 bool split(const std::string& text, const std::string& separator, Datum& out, Budget& budget) {
+  if (!budget.spend_steps(price::scanning(text.size() + separator.size()))) return false;
   Datum::Array parts;
   size_t at = 0;
   while (!text.empty()) {
-    size_t end = text.find(separator, at);
+    size_t end = separator.empty() ? at : find_part(text, separator, at);
     if (separator.empty()) {
       end = at + 1;
       while (end < text.size() && (text[end] & 0xC0) == 0x80) ++end;
       if (end >= text.size()) end = std::string::npos;
     }
     parts.push_back(Datum::string(text.substr(at, end - at), budget));
-    if (!budget.spend_steps(1)) return false;
+    if (!budget.spend_steps(2) || !budget.spend_bytes(sizeof(Datum))) return false;
     if (end == std::string::npos) break;
     at = end + separator.size();
   }
@@ -94,9 +104,11 @@ bool without(const Datum& a, const Datum& b, Datum& out, Budget& budget) {
 
 bool add(Datum a, const Datum& b, Datum& out, Budget& budget) {
   if (a.is_string()) {
-    out = Datum::string(a.as_string() + b.as_string(), budget);
+    out = joined(a.as_string(), b.as_string(), budget);
   } else if (a.is_array()) {
-    if (!budget.spend_bytes(b.as_array().size() * sizeof(Datum))) return false;
+    if (!budget.spend_bytes(b.as_array().size() * sizeof(Datum)) ||
+        !budget.spend_steps(price::copying(b.as_array().size())))
+      return false;
     const Datum more = b;  // may be the same array
     for (const Datum& element : more.as_array()) {
       a.edit_array(budget).push_back(element);

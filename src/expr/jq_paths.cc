@@ -150,7 +150,7 @@ bool delete_members(Datum& root, const std::vector<std::pair<Datum, Paths>>& gro
     if (root.as_object().find(key.as_string()) == nullptr) continue;
     Datum::Object& members = root.edit_object(budget);
     if (paths.front()->size() == at + 1) {
-      if (!budget.spend_steps(1 + members.size() / 8)) return false;
+      if (!budget.spend_steps(1 + members.size())) return false;
       members.erase(key.as_string());
       continue;
     }
@@ -165,7 +165,7 @@ bool delete_members(Datum& root, const std::vector<std::pair<Datum, Paths>>& gro
 bool delete_elements(Datum& root, const std::vector<std::pair<Datum, Paths>>& groups, size_t at,
                      Budget& budget, std::string& error) {
   const size_t size = root.as_array().size();
-  if (!budget.spend_bytes(size)) return false;
+  if (!budget.spend_bytes(size * sizeof(Datum)) || !budget.spend_steps(size)) return false;
   std::vector<bool> gone(size);
   for (const auto& [key, paths] : groups) {
     const bool whole = paths.front()->size() == at + 1;
@@ -174,6 +174,7 @@ bool delete_elements(Datum& root, const std::vector<std::pair<Datum, Paths>>& gr
       if (!slice_bounds(member_or_null(key, "start"), member_or_null(key, "end"), size, bounds,
                         error))
         return false;
+      if (!budget.spend_steps((bounds.to - bounds.from) / 8)) return false;
       for (size_t i = bounds.from; i < bounds.to; ++i) gone[i] = true;
       continue;
     }
@@ -225,6 +226,7 @@ bool delete_at(Datum& root, const Paths& paths, size_t at, Budget& budget, std::
 bool index_value(const Datum& of, const Datum& key, Datum& out, Budget& budget,
                  std::string& error) {
   if (of.is_object() && key.is_string()) {
+    if (!budget.spend_steps(price::reading(key.as_string().size()))) return false;
     out = member_or_null(of, key.as_string());
     return true;
   }
@@ -257,6 +259,9 @@ bool slice_value(const Datum& of, const Datum& from, const Datum& to, Datum& out
   if (of.is_array()) {
     const Datum::Array& elements = of.as_array();
     if (!slice_bounds(from, to, elements.size(), bounds, error)) return false;
+    if (!budget.spend_steps(price::copying(bounds.to - bounds.from)) ||
+        !budget.spend_bytes((bounds.to - bounds.from) * sizeof(Datum)))
+      return false;
     out = Datum::array(Datum::Array(elements.begin() + static_cast<std::ptrdiff_t>(bounds.from),
                                     elements.begin() + static_cast<std::ptrdiff_t>(bounds.to)),
                        budget);
@@ -266,12 +271,12 @@ bool slice_value(const Datum& of, const Datum& from, const Datum& to, Datum& out
     error = "Cannot index " + std::string(type_name(of)) + " with object";
     return false;
   }
-  if (!budget.spend_bytes(of.as_string().size() * 4)) return false;
-  const std::vector<uint32_t> offsets = code_point_offsets(of.as_string());
-  if (!slice_bounds(from, to, offsets.size() - 1, bounds, error)) return false;
-  out = Datum::string(
-      of.as_string().substr(offsets[bounds.from], offsets[bounds.to] - offsets[bounds.from]),
-      budget);
+  const std::string& text = of.as_string();
+  if (!budget.spend_steps(price::scanning(3 * text.size()))) return false;
+  if (!slice_bounds(from, to, count_code_points(text), bounds, error)) return false;
+  const size_t begin = offset_of_code_point(text, bounds.from);
+  const size_t end = offset_of_code_point(text, bounds.to);
+  out = Datum::string(text.substr(begin, end - begin), budget);
   return true;
 }
 

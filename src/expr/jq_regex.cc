@@ -137,8 +137,8 @@ const re2::RE2* Machine::regex(const std::string& pattern, std::string_view flag
   text += has('x') ? without_blanks(pattern) : pattern;
   const auto known = regexes_.find(text);
   if (known != regexes_.end()) return known->second.get();
-  if (!step(200 + text.size() * 10)) return nullptr;
-  Result<schema::Pattern> compiled = schema::compile_pattern(text);
+  Result<schema::Pattern> compiled = schema::compile_pattern(text, budget);
+  if (spent()) return nullptr;
   if (!compiled.ok()) {
     raise(compiled.error().message);
     return nullptr;
@@ -167,9 +167,9 @@ bool find_matches(Machine& machine, const Datum& in, const Datum& pattern, const
   const int groups = regex->NumberOfCapturingGroups() + 1;
   std::vector<re2::StringPiece> found(static_cast<size_t>(groups));
   for (size_t at = 0; at <= subject.size();) {
-    // The slowest engine of RE2 looks at every instruction for every byte.
-    const uint64_t rest = subject.size() - at + 1;
-    if (!machine.step(1 + static_cast<uint64_t>(regex->ProgramSize()) * rest / 64)) return false;
+    // Up to the end, since that is how far the longest match may be looked for.
+    const auto size = static_cast<uint64_t>(regex->ProgramSize());
+    if (!machine.step(price::matching(size, subject.size() - at))) return false;
     if (!regex->Match(subject, at, subject.size(), re2::RE2::UNANCHORED, found.data(), groups))
       break;
     Match match;

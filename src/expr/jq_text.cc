@@ -4,12 +4,13 @@
 #include "base/utf8.h"
 #include "expr/jq_machine.h"
 #include "expr/text.h"
+#include "expr/text_search.h"
 
 namespace pawl::expr::jq {
 namespace {
 
 bool demand(Machine& m, const Datum& value, std::string_view what) {
-  if (value.is_string()) return m.step(1 + value.as_string().size() / 64);
+  if (value.is_string()) return m.step(1 + price::scanning(value.as_string().size()));
   return m.raise(std::string(what) + " input must be a string, not " + described(value, m.budget));
 }
 
@@ -54,12 +55,18 @@ bool trim_blanks(Machine& m, const Datum& in, Arguments, Datum& out) {
 
 bool explode(Machine& m, const Datum& in, Arguments, Datum& out) {
   if (!demand(m, in, "explode")) return false;
+  const std::string& text = in.as_string();
+  const size_t count = count_code_points(text);
+  if (!m.step(price::scanning(text.size()) + count) || !m.budget.spend_bytes(count * sizeof(Datum)))
+    return false;
   Datum::Array points;
-  const auto offsets = code_point_offsets(in.as_string());
-  for (size_t i = 0; i + 1 < offsets.size(); ++i)
-    points.push_back(Datum::integer(code_point_at(in.as_string(), offsets[i])));
+  points.reserve(count);
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
+      points.push_back(Datum::integer(code_point_at(text, i)));
+  }
   out = Datum::array(std::move(points), m.budget);
-  return m.step(offsets.size() / 8);
+  return true;
 }
 
 bool implode(Machine& m, const Datum& in, Arguments, Datum& out) {
@@ -69,8 +76,8 @@ bool implode(Machine& m, const Datum& in, Arguments, Datum& out) {
     if (!point.is_number()) return m.raise("Unicode codepoint must be numeric");
     const double value = point.as_double();
     const bool valid = value >= 0 && value <= 0x10FFFF && !(value >= 0xD800 && value <= 0xDFFF);
+    if (!m.step() || !m.budget.spend_bytes(2)) return false;
     utf8::append(text, valid ? static_cast<uint32_t>(value) : 0xFFFD);
-    if (!m.step()) return false;
   }
   out = Datum::string(std::move(text), m.budget);
   return true;
@@ -89,6 +96,9 @@ bool join(Machine& m, const Datum& in, Arguments args, Datum& out) {
     return m.raise(described(args[0], m.budget) + " cannot join");
   std::string text;
   for (const Datum& element : in.as_array()) {
+    const size_t bytes =
+        args[0].as_string().size() + (element.is_string() ? element.as_string().size() : 0);
+    if (!m.step(1 + price::reading(bytes)) || !m.budget.spend_bytes(bytes)) return false;
     if (&element != &in.as_array().front()) text += args[0].as_string();
     if (element.is_string()) {
       text += element.as_string();
@@ -97,8 +107,6 @@ bool join(Machine& m, const Datum& in, Arguments args, Datum& out) {
     } else if (!element.is_null()) {
       return m.raise(described(element, m.budget) + " cannot be joined");
     }
-    if (!m.step() || text.size() > m.budget.limits().bytes_max)
-      return m.spent() ? false : m.budget.spend_bytes(UINT64_MAX);
   }
   out = Datum::string(std::move(text), m.budget);
   return true;
@@ -123,17 +131,21 @@ bool indices(Machine& m, const Datum& in, Arguments args, Datum& out) {
     Datum::Array found;
     const std::string& text = in.as_string();
     const std::string& part = args[0].as_string();
+    if (part.empty()) return true;
+    if (!m.step(price::scanning(2 * (text.size() + part.size()))) ||
+        !m.budget.spend_bytes(4 * part.size()))
+      return false;
     size_t points = 0;
     size_t counted = 0;
-    for (size_t at = part.empty() ? std::string::npos : text.find(part); at != std::string::npos;
-         at = text.find(part, at + 1)) {
-      if (!m.step(1 + (at - counted) / 16)) return false;
+    Places places(text, part);
+    for (size_t at = places.next(); at != kNoPlace; at = places.next()) {
+      if (!m.step(2) || !m.budget.spend_bytes(sizeof(Datum))) return false;
       points += count_code_points(std::string_view(text).substr(counted, at - counted));
       counted = at;
       found.push_back(Datum::integer(static_cast<int64_t>(points)));
     }
-    out = part.empty() ? Datum() : Datum::array(std::move(found), m.budget);
-    return m.step(text.size() / 64);
+    out = Datum::array(std::move(found), m.budget);
+    return true;
   }
   const Datum part =
       in.is_array() && !args[0].is_array() ? Datum::array({args[0]}, m.budget) : args[0];

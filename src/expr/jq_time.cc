@@ -161,7 +161,7 @@ bool strftime(Machine& m, const Datum& in, Arguments args, Datum& out) {
     } else if (++i >= format.size() || !print_part(civil, format[i], text)) {
       return m.raise("strftime/1: unknown conversion in the format");
     }
-    if (!m.step()) return false;
+    if (!m.step(format[i] == '%' ? 1 : 4)) return false;
   }
   out = Datum::string(std::move(text), m.budget);
   return true;

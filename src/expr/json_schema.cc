@@ -82,14 +82,25 @@ JsonSchema::JsonSchema(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JsonSchema::~JsonSchema() = default;
 
 Result<std::shared_ptr<const JsonSchema>> JsonSchema::compile(const Value& source) {
-  PAWL_TRY(auto document, schema::compile_document(source));
+  Budget budget(BudgetLimits{.steps_max = kCompileStepsMax});
+  return compile(source, budget);
+}
+
+Result<std::shared_ptr<const JsonSchema>> JsonSchema::compile(const Value& source, Budget& budget) {
+  PAWL_TRY(auto document, schema::compile_document(source, budget));
   auto impl = std::make_unique<Impl>();
   impl->document = std::move(document);
   return std::shared_ptr<const JsonSchema>(new JsonSchema(std::move(impl)));
 }
 
 std::vector<SchemaFault> JsonSchema::check(const Value& instance, size_t faults_max) const {
-  return schema::Checker(*impl_->document, faults_max).run(instance);
+  Budget budget(BudgetLimits{.steps_max = schema::kCheckStepsMax});
+  return check(instance, budget, faults_max);
+}
+
+std::vector<SchemaFault> JsonSchema::check(const Value& instance, Budget& budget,
+                                           size_t faults_max) const {
+  return schema::Checker(*impl_->document, faults_max, budget).run(instance);
 }
 
 void JsonSchema::fill_defaults(Value& instance) const {

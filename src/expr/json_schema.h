@@ -1,7 +1,7 @@
 // JSON Schema 2020-12: compiled once, checked often.
 //
 // Formats are asserted. $ref reaches inside the same document only: nothing is ever fetched.
-// Bounded by a step budget, recursion included. Immutable, any thread.
+// Compiling and checking are bounded by step budgets, recursion included. Immutable, any thread.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/value.h"
+#include "expr/budget.h"
 
 namespace pawl::expr {
 
@@ -22,11 +23,16 @@ struct SchemaFault {
 class JsonSchema {
  public:
   // InvalidContent, with the place in the schema, for what is no schema.
+  // TooLarge if it costs more than the budget has; kCompileStepsMax without one.
   static Result<std::shared_ptr<const JsonSchema>> compile(const Value& schema);
+  static Result<std::shared_ptr<const JsonSchema>> compile(const Value& schema, Budget& budget);
   ~JsonSchema();
 
   // Every fault up to `faults_max`; empty means valid.
   std::vector<SchemaFault> check(const Value& instance, size_t faults_max = 50) const;
+  // The same, paid from a budget; if that is spent, the last fault says so and means nothing else.
+  std::vector<SchemaFault> check(const Value& instance, Budget& budget,
+                                 size_t faults_max = 50) const;
   // Fills in `default`s of missing object members, recursively.
   void fill_defaults(Value& instance) const;
 

@@ -102,19 +102,15 @@ bool Checker::fault(const Step* path, std::string_view keyword, Message message)
 }
 
 bool Checker::spend(uint64_t steps) {
-  if (steps > steps_left_) {
-    exhausted_ = true;
-    return false;
-  }
-  steps_left_ -= steps;
-  return true;
+  if (budget_.exceeded() == Budget::Exceeded::None && budget_.spend_steps(steps)) return true;
+  exhausted_ = true;
+  return false;
 }
 
 bool Checker::matches(const Pattern& pattern, std::string_view text) {
   if (pattern.regex == nullptr) return true;
-  // The slowest engine of RE2 looks at every instruction for every byte.
-  const uint64_t work = static_cast<uint64_t>(pattern.regex->ProgramSize()) * (text.size() + 1);
-  if (!spend(work / 64 + 1)) return false;
+  const auto size = static_cast<uint64_t>(pattern.regex->ProgramSize());
+  if (!spend(price::matching(size, text.size()))) return false;
   return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *pattern.regex);
 }
 
@@ -172,7 +168,10 @@ bool Checker::check(const Node& node, const Value& value, const Step* path, cons
   also(&Checker::check_references);
   also(&Checker::check_combined);
   if (ok) also(&Checker::check_unevaluated);
-  if (ok && evaluated != nullptr) evaluated->merge(own);
+  if (ok && evaluated != nullptr) {
+    if (!spend((own.members.size() + own.elements.size()) / 32)) return false;
+    evaluated->merge(own);
+  }
   return ok && !exhausted_;
 }
 

@@ -33,8 +33,8 @@ struct Evaluated {
 
 class Checker {
  public:
-  Checker(const Document& document, size_t faults_max)
-      : document_(document), faults_max_(faults_max) {}
+  Checker(const Document& document, size_t faults_max, Budget& budget)
+      : document_(document), faults_max_(faults_max), budget_(budget) {}
 
   std::vector<SchemaFault> run(const Value& instance);
 
@@ -84,7 +84,7 @@ class Checker {
   const size_t faults_max_;
   std::vector<SchemaFault> faults_;
   uint32_t quiet_ = 0;  // alternatives being tried: their faults are nobody's fault yet
-  uint64_t steps_left_ = kCheckStepsMax;
+  Budget& budget_;
   bool exhausted_ = false;
 };
 

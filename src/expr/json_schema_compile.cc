@@ -53,7 +53,7 @@ Types type_named(std::string_view name) {
 
 class Compiler {
  public:
-  explicit Compiler(Document& document) : document_(document) {}
+  Compiler(Document& document, Budget& budget) : document_(document), budget_(budget) {}
 
   Status run() {
     Context top{new_resource("", document_.source), "#", 0};
@@ -77,6 +77,16 @@ class Compiler {
     bool dynamic;
   };
 
+  // False, with the fault, once compiling has cost what it may.
+  bool pay(const Context& context, std::string_view keyword, uint64_t steps) {
+    if (budget_.exceeded() == Budget::Exceeded::None && budget_.spend_steps(steps)) return true;
+    if (error_.message.empty()) error_.code = ErrorCode::TooLarge;
+    fail(context, keyword,
+         "compiling the schema, and what is compiled with it, needs more than " +
+             std::to_string(budget_.limits().steps_max) + " steps");
+    return false;
+  }
+
   Node* schema(const Value& value, const Context& outer);
   void resolve(const Pending& pending);
   Node* find_target(const Pending& pending, std::string_view& fragment);
@@ -86,7 +96,7 @@ class Compiler {
     if (!error_.message.empty()) return;
     std::string place = context.place;
     if (!keyword.empty()) place += pointer_part(keyword);
-    error_ = Error{ErrorCode::InvalidContent, "schema at " + place + ": " + std::string(message)};
+    error_ = Error{error_.code, "schema at " + place + ": " + std::string(message)};
     error_.complaints.push_back({std::move(place), std::string(message)});
   }
 
@@ -102,6 +112,9 @@ class Compiler {
 
   Node* child(const Value& value, const Context& context, std::string_view keyword,
               std::string_view key = {}) {
+    // The place is spelled out for each part, however long its names are.
+    if (!pay(context, keyword, price::reading(context.place.size() + keyword.size() + key.size())))
+      return nullptr;
     Context inner{context.resource, context.place + pointer_part(keyword), context.depth + 1};
     if (key.data() != nullptr) inner.place += pointer_part(key);
     return schema(value, inner);
@@ -112,7 +125,8 @@ class Compiler {
       fail(context, keyword, "more than 1000 patterns in one schema");
       return {};
     }
-    Result<Pattern> compiled = compile_pattern(text);
+    Result<Pattern> compiled = compile_pattern(text, budget_);
+    if (!pay(context, keyword, 0)) return {};
     if (compiled.ok()) return std::move(*compiled);
     fail(context, keyword, compiled.error().message);
     return {};
@@ -287,6 +301,7 @@ class Compiler {
   }
 
   Document& document_;
+  Budget& budget_;
   Error error_{ErrorCode::InvalidContent, ""};
   std::vector<Pending> pending_;
   size_t patterns_ = 0;
@@ -360,6 +375,9 @@ Node* Compiler::schema(const Value& value, const Context& outer) {
     fail(outer, "", "the schema is too deep or has too many parts");
     return nullptr;
   }
+  // A part, its keywords, and the names of all resources that a new one is compared with.
+  const uint64_t keywords = value.is_object() ? value.as_object().size() : 0;
+  if (!pay(outer, "", 20 + 4 * keywords + document_.resources.size() / 8)) return nullptr;
   document_.nodes.push_back(std::make_unique<Node>());
   Node* const node = document_.nodes.back().get();
   document_.by_value.emplace(&value, node);
@@ -400,6 +418,9 @@ Node* Compiler::schema(const Value& value, const Context& outer) {
 
 Node* Compiler::find_target(const Pending& pending, std::string_view& fragment) {
   const std::string_view text = pending.reference;
+  if (!pay(pending.context, "$ref",
+           20 + document_.resources.size() / 2 + price::scanning(4 * text.size())))
+    return nullptr;
   const size_t hash = std::min(text.find('#'), text.size());
   fragment = text.substr(std::min(hash + 1, text.size()));
   const std::string uri = resolve_uri(pending.context.resource->uri, text.substr(0, hash));
@@ -447,10 +468,10 @@ void Compiler::resolve(const Pending& pending) {
 
 }  // namespace
 
-Result<std::unique_ptr<Document>> compile_document(const Value& schema) {
+Result<std::unique_ptr<Document>> compile_document(const Value& schema, Budget& budget) {
   auto document = std::make_unique<Document>();
   document->source = schema;
-  PAWL_TRY_DO(Compiler(*document).run());
+  PAWL_TRY_DO(Compiler(*document, budget).run());
   return document;
 }
 

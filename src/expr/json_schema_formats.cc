@@ -318,7 +318,7 @@ std::string_view format_name(Format format) {
   return "";
 }
 
-bool matches_format(Format format, std::string_view text) {
+bool matches_format(Format format, std::string_view text, Budget& budget) {
   switch (format) {
     case Format::None:
       return true;
@@ -347,7 +347,7 @@ bool matches_format(Format format, std::string_view text) {
     case Format::JsonPointer:
       return is_json_pointer(text);
     case Format::Regex:
-      return compile_pattern(text).ok();
+      return compile_pattern(text, budget).ok();
   }
   return true;
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "expr/budget.h"
+
 namespace pawl::expr::schema {
 
 enum class Format : uint8_t {
@@ -26,6 +28,7 @@ enum class Format : uint8_t {
 
 Format format_named(std::string_view name);
 std::string_view format_name(Format format);
-bool matches_format(Format format, std::string_view text);
+// A pattern is compiled, which the budget pays; the caller pays for reading.
+bool matches_format(Format format, std::string_view text, Budget& budget);
 
 }  // namespace pawl::expr::schema

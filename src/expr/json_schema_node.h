@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "base/value.h"
+#include "expr/budget.h"
 #include "expr/json_schema_formats.h"
 
 namespace re2 {
@@ -27,7 +28,7 @@ inline constexpr uint32_t kSchemaDepthMax = 128;
 inline constexpr size_t kNodesMax = 20'000;
 inline constexpr size_t kPatternsMax = 1'000;
 inline constexpr uint32_t kCheckDepthMax = 400;  // of schemas within schemas, references followed
-inline constexpr uint64_t kCheckStepsMax = 5'000'000;
+inline constexpr uint64_t kCheckStepsMax = 2'000'000;
 inline constexpr uint32_t kDefaultsDepthMax = 64;  // what is deeper could not be read back as JSON
 inline constexpr uint64_t kDefaultsStepsMax = 100'000;
 
@@ -112,7 +113,7 @@ struct Document {
   bool tracks_evaluated = false;  // some node asks what was left unevaluated
 };
 
-Result<std::unique_ptr<Document>> compile_document(const Value& schema);
+Result<std::unique_ptr<Document>> compile_document(const Value& schema, Budget& budget);
 
 // A URI reference against a base, both without fragment (RFC 3986, section 5.2).
 std::string resolve_uri(std::string_view base, std::string_view reference);
@@ -122,6 +123,6 @@ std::string percent_decoded(std::string_view text);
 
 // An ECMA-262 pattern in RE2's spelling: \uXXXX and (?<name>…) are rewritten. An error for what RE2
 // has no automaton for (look-around, back references).
-Result<Pattern> compile_pattern(std::string_view text);
+Result<Pattern> compile_pattern(std::string_view text, Budget& budget);
 
 }  // namespace pawl::expr::schema

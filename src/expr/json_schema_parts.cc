@@ -51,7 +51,7 @@ bool Checker::check_string(const Frame& frame) {
   const std::string& text = frame.value.as_string();
   bool ok = true;
   if (node.min_length || node.max_length) {
-    if (!spend(text.size() / 64)) return false;
+    if (!spend(price::reading(text.size()))) return false;
     ok = within(frame, count_code_points(text), node.min_length, node.max_length, "minLength",
                 "maxLength", "characters");
   }
@@ -59,10 +59,10 @@ bool Checker::check_string(const Frame& frame) {
     ok = fault(frame.path, "pattern",
                [&] { return "must match the pattern " + quoted(node.pattern.text); });
   if (node.format == Format::None) return ok;
-  // A pattern as an instance is compiled, which costs far more than reading it.
-  if (!spend(node.format == Format::Regex ? 200 + text.size() * 10 : text.size() / 64))
-    return false;
-  if (!matches_format(node.format, text)) {
+  if (!spend(price::scanning(text.size()))) return false;
+  const bool fits = matches_format(node.format, text, budget_);
+  if (!spend(0)) return false;
+  if (!fits) {
     ok = fault(frame.path, "format",
                [&] { return "must be a valid " + std::string(format_name(node.format)); });
   }
@@ -168,8 +168,8 @@ bool Checker::check_members(const Frame& frame) {
     return true;
   bool ok = true;
   for (size_t i = 0; i < members.size() && !done(); ++i) {
-    if (!spend(1) || (!ok && quiet_ > 0)) return false;
     const Value::Member& member = members.at(i);
+    if (!spend(1 + price::reading(member.key.size())) || (!ok && quiet_ > 0)) return false;
     const Step step = Step::member(frame.path, member.key);
     bool covered = false;
     const auto apply = [&](const Node& rule) {

@@ -182,10 +182,14 @@ const Value* follow_pointer(const Value& root, std::string_view pointer) {
   return at;
 }
 
-Result<Pattern> compile_pattern(std::string_view text) {
+Result<Pattern> compile_pattern(std::string_view text, Budget& budget) {
+  if (!budget.spend_steps(price::scanning(text.size())))
+    return Error{ErrorCode::TooLarge, "the patterns take too many steps to compile"};
   PAWL_TRY(const std::string spelled, in_re2_spelling(text));
   Val error;
-  auto regex = compile_regex(spelled, error);
+  auto regex = compile_regex(spelled, budget, error);
+  if (budget.exceeded() != Budget::Exceeded::None)
+    return Error{ErrorCode::TooLarge, "the patterns take too many steps to compile"};
   if (regex == nullptr) {
     return Error{ErrorCode::InvalidContent,
                  error.as_error().message +

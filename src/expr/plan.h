@@ -72,6 +72,7 @@ struct NamePlan {
   std::vector<Candidate> candidates;
   std::vector<Val> fields;  // all parts, as strings
   std::string root;
+  uint64_t bytes = 0;  // of all parts
   uint32_t alias = 0;  // this field is skipped if it is not there; 0: none
 };
 

@@ -31,8 +31,8 @@ constexpr Kind kNamedTypes[] = {Kind::Null,     Kind::Bool,   Kind::Int,       K
 
 class Planner {
  public:
-  Planner(std::string_view source, const Ast& ast, const CompileOptions& options)
-      : source_(source), ast_(ast), options_(options) {
+  Planner(std::string_view source, const Ast& ast, const CompileOptions& options, Budget& budget)
+      : source_(source), ast_(ast), options_(options), compiling_(budget) {
     plan_.mixed_arithmetic = options.mixed_arithmetic;
     for (std::string space = options.container; !space.empty();) {
       spaces_.push_back(space + ".");
@@ -44,6 +44,7 @@ class Planner {
 
   Result<Plan> run() {
     PAWL_TRY(plan_.root, plan(ast_.root));
+    if (compiling_.exceeded() != Budget::Exceeded::None) return too_costly(0);
     std::sort(plan_.variables.begin(), plan_.variables.end());
     plan_.variables.erase(std::unique(plan_.variables.begin(), plan_.variables.end()),
                           plan_.variables.end());
@@ -58,6 +59,12 @@ class Planner {
 
   Error wrong(uint32_t offset, ErrorCode code, const std::string& message) const {
     return error_at(code, source_, offset, message);
+  }
+
+  Error too_costly(uint32_t offset) const {
+    return wrong(offset, ErrorCode::TooLarge,
+                 "compiling this, and what was compiled with it, needs more than " +
+                     std::to_string(compiling_.limits().steps_max) + " steps");
   }
 
   uint32_t add(Step step) {
@@ -200,6 +207,10 @@ class Planner {
       planned.fields.push_back(Val::string(field));
       prefixes.push_back(prefixes.back() + "." + field);
     }
+    planned.bytes = prefixes.back().size();
+    // One candidate for each beginning of the name: long names of many parts are paid as such.
+    if (!compiling_.spend_steps(price::scanning(prefixes.size() * planned.bytes)))
+      return too_costly(root.offset);
     for (size_t parts = prefixes.size(); parts > 0; --parts) {
       for (const std::string& space : spaces_) {
         if (rooted && !space.empty()) continue;
@@ -328,7 +339,8 @@ class Planner {
       const Val& pattern = plan_.constants[plan_.steps[kids[1]].a];
       if (pattern.is(Kind::String)) {
         Val error;
-        auto regex = compile_regex(pattern.as_string(), error);
+        auto regex = compile_regex(pattern.as_string(), compiling_, error);
+        if (compiling_.exceeded() != Budget::Exceeded::None) return too_costly(node.offset);
         if (regex == nullptr) return fail(node, error.as_error().message);
         plan_.regexes.push_back(std::move(regex));
         return fold({.op = Op::Match,
@@ -411,13 +423,15 @@ class Planner {
   std::vector<Local> locals_;
   uint32_t slots_ = 0;
   Plan plan_;
+  Budget& compiling_;
   Budget folding_{BudgetLimits{.steps_max = 20'000, .bytes_max = 256u << 10, .depth_max = 64}};
 };
 
 }  // namespace
 
-Result<Plan> make_plan(std::string_view source, const Ast& ast, const CompileOptions& options) {
-  return Planner(source, ast, options).run();
+Result<Plan> make_plan(std::string_view source, const Ast& ast, const CompileOptions& options,
+                       Budget& budget) {
+  return Planner(source, ast, options, budget).run();
 }
 
 }  // namespace pawl::expr

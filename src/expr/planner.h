@@ -10,6 +10,7 @@
 
 namespace pawl::expr {
 
-Result<Plan> make_plan(std::string_view source, const Ast& ast, const CompileOptions& options);
+Result<Plan> make_plan(std::string_view source, const Ast& ast, const CompileOptions& options,
+                       Budget& budget);
 
 }  // namespace pawl::expr

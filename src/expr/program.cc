@@ -2,6 +2,8 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+
 #include "expr/evaluator.h"
 #include "expr/lexer.h"
 #include "expr/planner.h"
@@ -27,23 +29,48 @@ Error budget_error(const Budget& budget) {
   return Error{ErrorCode::Internal, "the evaluation budget is intact"};
 }
 
+// What evaluating pays for compiling, as if no cache held the program. Short text is let off most
+// of it: thousands of items may be filled in with the same few words, and a cache holds thousands
+// of those.
+uint64_t steps_to_begin(std::string_view source, uint64_t compile_steps) {
+  constexpr size_t kShort = 512;
+  if (source.size() > kShort) return compile_steps;
+  return compile_steps - price::compiling(source.size()) + price::scanning(2 * source.size());
+}
+
 }  // namespace
 
-Program::Program(std::string source, std::unique_ptr<const Plan> plan)
-    : source_(std::move(source)), plan_(std::move(plan)) {}
+Program::Program(std::string source, std::unique_ptr<const Plan> plan, uint64_t compile_steps)
+    : source_(std::move(source)), plan_(std::move(plan)), compile_steps_(compile_steps) {}
 
 Program::~Program() = default;
 
 Result<std::shared_ptr<const Program>> Program::compile(std::string_view source,
                                                         const CompileOptions& options) {
+  Budget budget(BudgetLimits{.steps_max = kCompileStepsMax});
+  return compile(source, options, budget);
+}
+
+Result<std::shared_ptr<const Program>> Program::compile(std::string_view source,
+                                                        const CompileOptions& options,
+                                                        Budget& budget) {
+  const uint64_t before = budget.steps_spent();
+  const uint64_t bytes = std::min<uint64_t>(source.size(), options.limits.source_bytes_max);
+  if (!budget.spend_steps(price::compiling(bytes))) {
+    return Error{ErrorCode::TooLarge, "what is compiled together needs more than " +
+                                          std::to_string(budget.limits().steps_max) + " steps"};
+  }
   PAWL_TRY(const Ast ast, parse(source, options.limits));
-  PAWL_TRY(Plan plan, make_plan(source, ast, options));
-  return std::shared_ptr<const Program>(
-      new Program(std::string(source), std::make_unique<const Plan>(std::move(plan))));
+  PAWL_TRY(Plan plan, make_plan(source, ast, options, budget));
+  return std::shared_ptr<const Program>(new Program(std::string(source),
+                                                    std::make_unique<const Plan>(std::move(plan)),
+                                                    budget.steps_spent() - before));
 }
 
 Result<Val> Program::evaluate(const Activation& activation, Budget& budget) const {
-  if (budget.exceeded() != Budget::Exceeded::None) return budget_error(budget);
+  if (budget.exceeded() != Budget::Exceeded::None ||
+      !budget.spend_steps(steps_to_begin(source_, compile_steps_)))
+    return budget_error(budget);
   Val value = Evaluator(*plan_, activation, budget).run(plan_->root);
   if (budget.exceeded() != Budget::Exceeded::None) return budget_error(budget);
   if (value.is_error()) {

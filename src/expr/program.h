@@ -2,8 +2,10 @@
 // of times.
 //
 // compile() parses, resolves functions and local variables, folds constants and compiles constant
-// regular expressions. evaluate() never runs unbounded: it ends with a value, an InvalidContent
-// error that says what went wrong and where, or TooLarge when the Budget is spent.
+// regular expressions; TooLarge if that costs more than its budget has (kCompileStepsMax without
+// one). evaluate() pays that again: whether a cache still held the program must not show. It never
+// runs unbounded: it ends with a value, an InvalidContent error that says what went wrong and
+// where, or TooLarge when the Budget is spent.
 #pragma once
 
 #include <memory>
@@ -46,6 +48,9 @@ class Program {
  public:
   static Result<std::shared_ptr<const Program>> compile(std::string_view source,
                                                         const CompileOptions& options = {});
+  static Result<std::shared_ptr<const Program>> compile(std::string_view source,
+                                                        const CompileOptions& options,
+                                                        Budget& budget);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -59,12 +64,14 @@ class Program {
   // steps.a.b.
   const std::vector<std::string>& variables() const;
   size_t bytes() const;  // about, for caches
+  uint64_t compile_steps() const { return compile_steps_; }
 
  private:
-  Program(std::string source, std::unique_ptr<const Plan> plan);
+  Program(std::string source, std::unique_ptr<const Plan> plan, uint64_t compile_steps);
 
   std::string source_;
   std::unique_ptr<const Plan> plan_;
+  uint64_t compile_steps_;
 };
 
 }  // namespace pawl::expr

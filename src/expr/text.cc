@@ -22,15 +22,25 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-std::vector<uint32_t> code_point_offsets(std::string_view text) {
-  std::vector<uint32_t> offsets;
-  offsets.reserve(text.size() + 1);
+size_t offset_of_code_point(std::string_view text, uint64_t index) {
+  if (index > text.size()) return std::string_view::npos;
   for (size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
-      offsets.push_back(static_cast<uint32_t>(i));
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) == 0x80) continue;
+    if (index-- == 0) return i;
   }
-  offsets.push_back(static_cast<uint32_t>(text.size()));
-  return offsets;
+  return index == 0 ? text.size() : std::string_view::npos;
+}
+
+std::string reversed(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t end = text.size(); end > 0;) {
+    size_t begin = end - 1;
+    while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+    out.append(text, begin, end - begin);
+    end = begin;
+  }
+  return out;
 }
 
 uint32_t code_point_at(std::string_view text, size_t at) {

@@ -10,8 +10,11 @@ namespace pawl::expr {
 
 size_t count_code_points(std::string_view text);
 bool is_utf8(std::string_view text);
-// Byte offsets of every code point, and of the end.
-std::vector<uint32_t> code_point_offsets(std::string_view text);
+// Where the code point of this number begins; the text's size for the number after the last, npos
+// beyond.
+size_t offset_of_code_point(std::string_view text, uint64_t index);
+// The code points from last to first.
+std::string reversed(std::string_view text);
 // The code point at a byte offset of valid UTF-8.
 uint32_t code_point_at(std::string_view text, size_t at);
 bool is_space(uint32_t code_point);  // Unicode White_Space

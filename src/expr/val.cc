@@ -174,10 +174,12 @@ bool Val::holds_borrowed(Budget& budget) const {
   if (store_ == Store::Inline) return false;
   if (store_ != Store::Owned || !budget.spend_steps(1)) return true;
   if (kind_ == Kind::List) {
+    if (!budget.spend_steps(price::copying(list_size()))) return true;
     for (const Val& element : static_cast<const ListNode*>(raw_.node)->elements) {
       if (element.holds_borrowed(budget)) return true;
     }
   } else if (kind_ == Kind::Map) {
+    if (!budget.spend_steps(price::copying(map_size()))) return true;
     for (const MapNode::Entry& entry : static_cast<const MapNode*>(raw_.node)->entries) {
       if (entry.key.holds_borrowed(budget) || entry.value.holds_borrowed(budget)) return true;
     }
@@ -191,12 +193,15 @@ Val Val::own(Budget& budget) const {
   if (!holds_borrowed(budget)) return *this;
   if (!budget.spend_steps(1)) return null();
   if (kind_ == Kind::String || kind_ == Kind::Bytes) {
-    if (!budget.spend_bytes(as_string().size() + 48)) return null();
+    if (!budget.spend_bytes(as_string().size() + 48) ||
+        !budget.spend_steps(price::reading(as_string().size())))
+      return null();
     return own_node(kind_, new StringNode(std::string(as_string())));
   }
   if (kind_ == Kind::List) {
     const size_t size = list_size();
-    if (!budget.spend_bytes(size * sizeof(Val) + 48)) return null();
+    if (!budget.spend_bytes(size * sizeof(Val) + 48) || !budget.spend_steps(size / 2))
+      return null();
     std::vector<Val> elements;
     elements.reserve(size);
     for (size_t i = 0; i < size && budget.exceeded() == Budget::Exceeded::None; ++i) {
@@ -206,7 +211,8 @@ Val Val::own(Budget& budget) const {
   }
   if (kind_ == Kind::Map) {
     const size_t size = map_size();
-    if (!budget.spend_bytes(size * 3 * sizeof(Val) + 64)) return null();
+    if (!budget.spend_bytes(size * 3 * sizeof(Val) + 64) || !budget.spend_steps(2 * size))
+      return null();
     auto* node = new MapNode;
     for (size_t i = 0; i < size && budget.exceeded() == Budget::Exceeded::None; ++i) {
       auto [key, value] = map_at(i);
