@@ -102,7 +102,7 @@ const std::map<Scope, std::vector<Entry>> kTable = {
         {"POST", "/ojs/v1/cron/{name}/disable"}, {"POST", "/ojs/v1/cron/{name}/enable"},
         {"POST", "/ojs/v1/dead-letter/retry"}, {"POST", "/ojs/v1/dead-letter/{id}/retry"},
         {"DELETE", "/ojs/v1/dead-letter/{id}"}, {"PUT", "/ojs/v1/rate-limits/{key}"},
-        {"POST", "/ojs/v1/schemas"}, {"DELETE", "/ojs/v1/schemas/{type}/{version}"},
+        {"POST", "/ojs/v1/schemas"}, {"DELETE", "/ojs/v1/schemas/{type}"}, {"DELETE", "/ojs/v1/schemas/{type}/{version}"},
         {"POST", "/ojs/v1/webhooks/subscriptions"}, {"PATCH", "/ojs/v1/webhooks/subscriptions/{id}"},
         {"PUT", "/ojs/v1/webhooks/subscriptions/{id}"},
         {"DELETE", "/ojs/v1/webhooks/subscriptions/{id}"},

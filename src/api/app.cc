@@ -79,8 +79,7 @@ class CallTask : public Task {
 
  private:
   void answer(Result<http::Response> result) {
-    response_ = result.ok() ? std::move(result).value()
-                            : error_response(call_.surface(), result.error(), call_.request.id);
+    response_ = result.ok() ? std::move(result).value() : call_.failure(result.error());
   }
   void repeat(const Doc& doc) {
     StoredAnswer stored;

@@ -90,7 +90,9 @@ class EffectDispatcher::Enqueue : public Answer {
  private:
   Status make(Frame& frame, const Run& run) {
     JobParent parent{request_.run, request_.effect};
-    EnvelopeRules rules{.now_ms = now_ms_, .tenant = request_.tenant};
+    // Its run knows when a step's job has failed for good, and is what is tried again then.
+    EnvelopeRules rules{
+        .now_ms = now_ms_, .tenant = request_.tenant, .unsaid = OnExhaustion::Discard};
     if (request_.kind == EffectKind::Composition) {
       std::string body = request_.params.json();
       PAWL_TRY(json::Doc doc, json::parse(body));

@@ -27,8 +27,7 @@ class KeyTask : public Task {
   std::optional<Parking> decide(Frame& frame, bool) override {
     auto result = decide_(frame);
     failed_ = !result.ok();
-    response_ = result.ok() ? std::move(result).value()
-                            : error_response(call_.surface(), result.error(), call_.request.id);
+    response_ = result.ok() ? std::move(result).value() : call_.failure(result.error());
     return std::nullopt;
   }
   void durable() override {

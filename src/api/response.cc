@@ -23,11 +23,21 @@ void write_complaint(json::Writer& w, std::string_view path, const Complaint& co
 void write_complaints(json::Writer& w, Surface surface, const Error& error) {
   bool whole = error.complaints.empty();
   if (whole && (surface != Surface::V1 || error.code != ErrorCode::InvalidContent)) return;
-  w.key("details").begin_object().key("validation_errors").begin_array();
+  w.key("validation_errors").begin_array();
   if (whole) write_complaint(w, "", {"", error.message, ""});
   for (const Complaint& complaint : error.complaints)
     write_complaint(w, path_on(surface, complaint.path), complaint);
-  w.end_array().end_object();
+  w.end_array();
+}
+
+void write_details(json::Writer& w, std::string& body, Surface surface, const Error& error) {
+  size_t before = body.size();
+  w.key("details").begin_object();
+  size_t empty = body.size();
+  for (const auto& [name, value] : error.details) w.field(name, value);
+  write_complaints(w, surface, error);
+  if (body.size() == empty) return body.resize(before);
+  w.end_object();
 }
 
 std::string_view hint(ErrorCode code) {
@@ -93,7 +103,7 @@ http::Response error_response(Surface surface, const Error& error, std::string_v
         .field("hint", hint(error.code));
     w.field("docs_url", "/docs/errors#" + std::string(wire_code(error.code)));
   }
-  write_complaints(w, surface, error);
+  write_details(w, body, surface, error);
   w.field("request_id", request_id).end_object().end_object();
   http::Response response = json_response(surface, http_status(error.code), std::move(body));
   if (later) response.headers.emplace_back("Retry-After", "1");

@@ -14,6 +14,30 @@ std::string_view next_segment(std::string_view& rest) {
   return segment;
 }
 
+// What the last parameter of a path is: "/ojs/v1/jobs/{id}/ack" names a job by parameter 0.
+std::pair<std::string, size_t> resource_of_pattern(std::string_view pattern) {
+  static constexpr std::pair<std::string_view, std::string_view> kNamed[] = {
+      {"cron", "cron_job"},
+      {"dead-letter", "dead_letter_job"},
+      {"subscriptions", "webhook_subscription"},
+      {"rate-limits", "rate_limit"}};
+  std::string_view collection, before;
+  size_t count = 0;
+  while (!pattern.empty()) {
+    std::string_view segment = next_segment(pattern);
+    bool is_param = !segment.empty() && segment.front() == '{';
+    if (is_param && before.substr(0, 1) != "{") collection = before;
+    count += is_param ? 1 : 0;
+    before = segment;
+  }
+  for (const auto& [name, type] : kNamed)
+    if (collection == name) return {std::string(type), count - 1};
+  std::string type(collection);
+  if (!type.empty() && type.back() == 's') type.pop_back();
+  for (char& c : type) c = c == '-' ? '_' : c;
+  return {type, count - 1};
+}
+
 }  // namespace
 
 Surface surface_of_path(std::string_view path) {
@@ -52,7 +76,20 @@ void Call::answer(http::Response&& response) {
   responder.respond(std::move(response));
 }
 
-void Call::fail(const Error& error) { answer(error_response(surface(), error, request.id)); }
+void Call::fail(const Error& error) { answer(failure(error)); }
+
+http::Response Call::failure(const Error& error) const {
+  if (error.code != ErrorCode::NotFound || !error.details.empty() || surface() != Surface::Ojs)
+    return error_response(surface(), error, request.id);
+  Error named = error;
+  if (route == nullptr) {
+    named.details = {{"resource_type", "path"}, {"resource_id", std::string(request.path)}};
+  } else if (!params.empty()) {
+    auto [type, index] = resource_of_pattern(route->pattern);
+    named.details = {{"resource_type", type}, {"resource_id", params[index]}};
+  }
+  return error_response(surface(), named, request.id);
+}
 
 std::string Call::query(std::string_view name) const {
   return query_param(request.query, name).value_or("");

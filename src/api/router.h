@@ -37,6 +37,9 @@ struct Call {
   Surface surface() const;
   void answer(http::Response&& response);
   void fail(const Error& error);
+  // The answer to a failed call. What was not found is named (details.resource_type, resource_id):
+  // by the error, or else it is what the path names.
+  http::Response failure(const Error& error) const;
   std::string query(std::string_view name) const;  // "" if it was not sent
 };
 

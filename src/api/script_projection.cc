@@ -15,7 +15,7 @@ OjsEvent& add(const journal::EventBytes& from, std::vector<OjsEvent>& out, std::
   event.position = {from.sequence, 0};
   event.time_ms = from.time_ms;
   event.type = type;
-  event.subject = run.text();
+  event.subject = event.run = run.text();
   event.step = step;
   event.of_definition = true;
   return event;

@@ -35,6 +35,13 @@ struct Error {
   ErrorCode code;
   std::string message;
   std::vector<Complaint> complaints = {};
+  // What else a program may want to know, by name: {"existing_job_id", …}, {"resource_id", …}.
+  std::vector<std::pair<std::string_view, std::string>> details = {};
+
+  Error&& with(std::string_view name, std::string value) && {
+    details.emplace_back(name, std::move(value));
+    return std::move(*this);
+  }
 };
 
 struct [[nodiscard]] Unit {

@@ -186,11 +186,13 @@ struct JobRequeued : JobStep {
 
 struct JobCancelled : JobStep {
   std::string reason;
+  bool was_held = false;  // a worker held it: its ack will still come
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     JobStep::fields(self, visit);
     visit(10, "reason", self.reason);
+    visit(11, "was_held", self.was_held);
   }
 };
 

@@ -61,6 +61,8 @@ struct RunCreated {
   std::string meta;  // JSON object text or empty
   std::string client_id;
   uint64_t salt = 0;  // in the ids of its children, where an id may be used a second time
+  bool named_steps = false;      // clients know the children by ids of their own, which are shown
+  std::string parent_client_id;  // the client_id of the run around it
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -78,6 +80,8 @@ struct RunCreated {
     visit(12, "meta", self.meta);
     visit(13, "client_id", self.client_id);
     visit(14, "salt", self.salt);
+    visit(15, "named_steps", self.named_steps);
+    visit(16, "parent_client_id", self.parent_client_id);
   }
 };
 
@@ -120,6 +124,7 @@ struct RunChildDone : RunStep {
   std::string type;  // of the job, or the nested run's kind
   int64_t duration_ms = 0;
   std::string reason;  // why it was skipped, or failed without a job of its own
+  std::string child_client_id;  // of a nested run: its client_id
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -130,6 +135,7 @@ struct RunChildDone : RunStep {
     visit(13, "type", self.type);
     visit(14, "duration_ms", self.duration_ms);
     visit(15, "reason", self.reason);
+    visit(16, "child_client_id", self.child_client_id);
   }
 };
 

@@ -83,12 +83,14 @@ enum class DocKind : uint8_t {
   RunGate = 11,      // a gate → how many runs wait there, see kernel/script_admission.h
   RunTurn = 12,      // gate, rank → a run that waits there
   Maintenance = 13,  // "" → since when and why workers get no jobs
-  Skipped = 14  // a run or job → events of it that no fold applies, see engine/skipped_events.h
+  Skipped = 14,  // a run or job → events of it that no fold applies, see engine/skipped_events.h
+  PlannedRun = 15  // id of a nested run that has not started → JobParent: the place it will fill
 };
-constexpr DocKind kLastDocKind = DocKind::Skipped;
+constexpr DocKind kLastDocKind = DocKind::PlannedRun;
 // Kinds of which there may be very many: their documents leave memory once their row is durable.
 constexpr bool is_numerous(DocKind kind) {
-  return kind == DocKind::Idempotency || kind == DocKind::Decision || kind == DocKind::RunTurn;
+  return kind == DocKind::Idempotency || kind == DocKind::Decision || kind == DocKind::RunTurn ||
+         kind == DocKind::PlannedRun;
 }
 
 // Kinds of which all documents are in memory: one that is not there does not exist.

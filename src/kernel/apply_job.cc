@@ -248,6 +248,11 @@ void State::apply(const JobCancelled& event, Stamp stamp) {
   job->state = JobState::Cancelled;
   job->finished_ms = stamp.time_ms;
   if (!event.reason.empty()) job->need_extras().cancel_reason = event.reason;
+  if (event.was_held || (job->extras && job->extras->cancelled_while_held)) {
+    JobExtras& extras = job->need_extras();
+    extras.cancelled_while_held = event.was_held;
+    extras.cancelled_worker = event.was_held ? job->worker : "";
+  }
   end_lease(*job);
 }
 

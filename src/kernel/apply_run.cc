@@ -181,6 +181,7 @@ void State::apply(const RunCreated& event, Stamp stamp) {
   fresh->meta = event.meta;
   fresh->client_id = event.client_id;
   fresh->salt = event.salt;
+  fresh->named_steps = event.named_steps;
   fresh->parent = event.parent;
   fresh->total = event.total;
   fresh->job_count = event.job_count;

@@ -15,13 +15,17 @@ Event event_for(const Job& job) {
 }
 
 Error no_such_job(const JobId& id) {
-  return Error{ErrorCode::NotFound, "job " + id.text() + " not found"};
+  return Error{ErrorCode::NotFound, "job " + id.text() + " not found"}
+      .with("resource_type", "job")
+      .with("resource_id", id.text());
 }
 
 Error wrong_state(const Job& job, std::string_view needed) {
   return Error{ErrorCode::Conflict, "job " + job.id.text() + " is " +
                                         std::string(state_name(job.state)) + ", not " +
-                                        std::string(needed)};
+                                        std::string(needed)}
+      .with("job_id", job.id.text())
+      .with("current_state", std::string(state_name(job.state)));
 }
 
 Result<const Job*> holder(const Frame& frame, const LeaseClaim& claim) {
@@ -34,6 +38,17 @@ Result<const Job*> holder(const Frame& frame, const LeaseClaim& claim) {
     return Error{ErrorCode::Conflict,
                  "job " + job->id.text() + " is in attempt " + std::to_string(job->attempt)};
   return job;
+}
+
+// For a claim that holder() refused: ok if the job was cancelled while this lease held it.
+Status refusal_of(const Frame& frame, const LeaseClaim& claim, Error refusal) {
+  const Job* job = frame.state().find_job(claim.job);
+  bool cancelled_under = job != nullptr && job->state == JobState::Cancelled && job->extras &&
+                         job->extras->cancelled_while_held &&
+                         (claim.worker.empty() || claim.worker == job->extras->cancelled_worker) &&
+                         (claim.attempt == 0 || claim.attempt == job->attempt);
+  if (cancelled_under) return ok_status();
+  return refusal;
 }
 
 bool matches(std::string_view pattern, std::string_view type) {
@@ -89,17 +104,20 @@ JobStep step_of(const Job& job) {
 }
 
 Status ack_job(Frame& frame, const LeaseClaim& claim, const std::string& result) {
-  PAWL_TRY(const Job* job, holder(frame, claim));
-  auto event = event_for<JobCompleted>(*job);
+  auto job = holder(frame, claim);
+  if (!job.ok()) return refusal_of(frame, claim, std::move(job).error());
+  auto event = event_for<JobCompleted>(**job);
   event.result = result;
-  event.started_ms = job->started_ms;
+  event.started_ms = (*job)->started_ms;
   frame.emit(event);
   job_ended(frame, claim.job);
   return ok_status();
 }
 
 Status nack_job(Frame& frame, const NackJob& command) {
-  PAWL_TRY(const Job* job, holder(frame, command.claim));
+  auto held = holder(frame, command.claim);
+  if (!held.ok()) return refusal_of(frame, command.claim, std::move(held).error());
+  const Job* job = *held;
   if (!command.requeue) {
     fail(frame, *job, command.error);
     return ok_status();
@@ -126,6 +144,7 @@ bool extend_lease(Frame& frame, const LeaseClaim& claim, int64_t asked_ms, int64
 void cancel_job(Frame& frame, const Job& job, std::string_view reason) {
   auto event = event_for<JobCancelled>(job);
   event.reason = reason;
+  event.was_held = job.state == JobState::Active;
   frame.emit(event);
   job_ended(frame, event.job);
 }
@@ -135,7 +154,9 @@ Status cancel_job(Frame& frame, const JobId& id, std::string_view reason) {
   if (job == nullptr) return no_such_job(id);
   if (is_terminal(job->state))
     return Error{ErrorCode::Conflict, "job " + id.text() + " is already in terminal state '" +
-                                          std::string(state_name(job->state)) + "'"};
+                                          std::string(state_name(job->state)) + "'"}
+        .with("job_id", id.text())
+        .with("current_state", std::string(state_name(job->state)));
   cancel_job(frame, *job, reason);
   return ok_status();
 }

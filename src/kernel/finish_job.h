@@ -3,7 +3,8 @@
 //
 // Only the current lease can finish a job (I6): the state must be active, and the worker and
 // attempt, where the caller names them, must be the lease's. Everything else is Conflict and
-// changes nothing.
+// changes nothing; except that a worker whose job was cancelled under its hands is told so and not
+// refused: it could not know, and there is nothing for it to repair.
 #pragma once
 
 #include <string>
@@ -19,6 +20,7 @@ struct LeaseClaim {
   uint32_t attempt = 0;  // 0: not named
 };
 
+// Ok without an effect if the job was cancelled while this lease held it.
 Status ack_job(Frame& frame, const LeaseClaim& claim, const std::string& result);
 
 struct NackJob {
@@ -26,7 +28,7 @@ struct NackJob {
   JobError error;
   bool requeue = false;
 };
-Status nack_job(Frame& frame, const NackJob& command);
+Status nack_job(Frame& frame, const NackJob& command);  // likewise
 
 // An active job of this worker: its lease is renewed. Anything else is left alone; returns whether
 // it was renewed.

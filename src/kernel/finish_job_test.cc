@@ -50,8 +50,7 @@ TEST(AckJob, OnlyTheHolderOfTheLeaseCanFinish) {
 
 TEST(AckJob, ATerminalStateIsFinal) {
   for (auto finish :
-       {+[](World& w) { return w.ack("j1"); }, +[](World& w) { return w.cancel("j1"); },
-        +[](World& w) { return w.nack("j1"); }}) {
+       {+[](World& w) { return w.ack("j1"); }, +[](World& w) { return w.nack("j1"); }}) {
     Leased world(attempts(1));
     finish(world);
     std::string state(world.state_of("j1"));
@@ -66,6 +65,36 @@ TEST(AckJob, ATerminalStateIsFinal) {
     EXPECT_EQ(world.advance(1LL << 40), "nothing");
     EXPECT_EQ(world.state_of("j1"), state);
   }
+}
+
+// The worker could not know: it is told, and not refused. Nothing of what it brings is kept.
+TEST(AckJob, OfAJobCancelledUnderTheWorkersHandsIsTakenWithoutAnEffect) {
+  Leased world;
+  EXPECT_EQ(world.cancel("j1"), "JobCancelled(j1 asked)");
+  EXPECT_EQ(world.ack("j1", "w1", 1, "7"), "nothing");
+  EXPECT_EQ(world.ack("j1"), "nothing");
+  EXPECT_EQ(world.nack("j1"), "nothing");
+  EXPECT_EQ(world.give_back("j1"), "nothing");
+  EXPECT_EQ(world.state_of("j1"), "cancelled");
+  EXPECT_EQ(world.state().find_job(world.names.id("j1"))->result, "");
+  EXPECT_EQ(world.extend("j1", "w1"), "not renewed");
+  EXPECT_EQ(world.cancel("j1"),
+            "rejected conflict: job j1 is already in terminal state 'cancelled'");
+  // Who did not hold it is refused, as is a lease of before.
+  std::string refusal = "rejected conflict: job j1 is cancelled, not active";
+  EXPECT_EQ(world.ack("j1", "w2"), refusal);
+  EXPECT_EQ(world.ack("j1", "w1", 2), refusal);
+}
+
+TEST(AckJob, OfAJobThatWasCancelledWhileItWaitedIsRefused) {
+  World world;
+  world.push(new_job());
+  world.cancel("j1");
+  EXPECT_EQ(world.ack("j1"), "rejected conflict: job j1 is cancelled, not active");
+  Leased stale;
+  stale.advance(kTestLeaseMs);  // the lease has run out: nobody holds it
+  stale.cancel("j1");
+  EXPECT_EQ(stale.ack("j1", "w1", 1), "rejected conflict: job j1 is cancelled, not active");
 }
 
 TEST(AckJob, NobodyKnowsAnUnknownJob) {

@@ -1,6 +1,7 @@
 #include "kernel/flow.h"
 
 #include "base/working_on.h"
+#include "kernel/planned_runs.h"
 #include "kernel/push_jobs.h"
 #include "kernel/run_values.h"
 #include "kernel/script_commands.h"
@@ -68,21 +69,37 @@ RunId Flow::create(const PlanNode& plan, const JobParent& parent, const std::str
   event.tenant = tenant;
   event.meta = plan.meta;
   event.client_id = plan.client_id;
+  event.named_steps = plan.named_steps;
+  if (!parent.run.is_nil()) event.parent_client_id = run(parent.run).client_id;
   bool all_at_once = plan.run_kind == RunKind::Group || plan.run_kind == RunKind::Batch;
   for (uint32_t i = 0; i < event.total; ++i) {
     PlanNode node;
     PAWL_CHECK(codec::decode(plan.children[i], node));
-    if (!all_at_once || may_not_start(node)) event.held.push_back({i, plan.children[i]});
+    if (!all_at_once || plan.named_steps || may_not_start(node))
+      event.held.push_back({i, plan.children[i]});
   }
   for (size_t role = 0; role < plan.callbacks.size(); ++role) {
     if (plan.callbacks[role].empty()) continue;
     PlanNode node;
     node.job = plan.callbacks[role];
+    if (role < plan.callback_ids.size()) node.step_id = plan.callback_ids[role];
     event.held.push_back({held_callback(static_cast<CallbackRole>(role)), codec::encoded(node)});
   }
   frame_.emit(event);
+  if (!all_at_once) announce_nested(run(event.run), plan);
   begin(event.run, plan);
   return event.run;
+}
+
+// Children that will be runs of their own, but not yet: each can be asked for by its id from now
+// on.
+void Flow::announce_nested(const Run& in, const PlanNode& plan) {
+  each_nested(in, plan, [&](const RunId& id, const JobParent& place) {
+    if (state_.find_run(id) != nullptr) return;
+    std::string key = planned_run_key(id);
+    if (state_.find_doc(DocKind::PlannedRun, key) == nullptr)
+      frame_.emit(DocPut{DocKind::PlannedRun, key, codec::encoded(place), 0});
+  });
 }
 
 void Flow::begin(const RunId& id, const PlanNode& plan) {
@@ -239,6 +256,7 @@ void Flow::take(const End& end) {
   auto event = child_done(*in, end.index, gave_up ? ChildState::Failed : end.outcome);
   event.child = end.child;
   event.type = end.type;
+  event.child_client_id = end.client_id;
   event.duration_ms = end.duration_ms;
   event.reason = end.reason;
   frame_.emit(event);
@@ -343,7 +361,7 @@ void Flow::finish(const RunId& id, RunState state, const std::string& reason) {
                        : state == RunState::Cancelled ? ChildState::Cancelled
                                                       : ChildState::Failed;
   push({in.parent.run, in.parent.node, outcome, in.id, std::string(kind_name(in.kind)),
-        frame_.now_ms() - in.created_ms, ""});
+        frame_.now_ms() - in.created_ms, "", in.client_id});
 }
 
 // --- callbacks

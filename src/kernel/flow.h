@@ -31,6 +31,7 @@ class Flow {
     std::string type;
     int64_t duration_ms = 0;
     std::string reason;
+    std::string client_id = {};  // of a nested run
   };
   void push(End end) { ends_.push_back(std::move(end)); }
   void drain();
@@ -51,6 +52,7 @@ class Flow {
  private:
   void take(const End& end);
   bool yields(const Run& in, const PlanNode& node);
+  void announce_nested(const Run& run, const PlanNode& plan);
   void begin(const RunId& id, const PlanNode& plan);
   void advance(const RunId& id, uint32_t index, ChildState outcome);
   void advance_chain(const Run& run, uint32_t index, ChildState outcome);

@@ -2,7 +2,24 @@
 
 #include <map>
 
+#include "kernel/planned_runs.h"
+
 namespace pawl {
+namespace {
+
+// That it, and what it never came to, would be asked for before they start.
+void forget_planned(Frame& frame, const RunId& id) {
+  auto forget = [&](const RunId& planned) {
+    std::string key = planned_run_key(planned);
+    if (frame.state().find_doc(DocKind::PlannedRun, key) != nullptr)
+      frame.emit(DocDeleted{DocKind::PlannedRun, key});
+  };
+  const Run& run = *frame.state().find_run(id);
+  if (!run.parent.run.is_nil()) forget(id);
+  each_never_started(frame.state(), run, forget);
+}
+
+}  // namespace
 
 Forgotten forget_jobs(Frame& frame, const ForgetJobs& command) {
   std::map<std::string, JobsForgotten> by_queue;
@@ -38,7 +55,10 @@ uint64_t forget_runs(Frame& frame, int64_t finished_before_ms, size_t at_most, R
     if (over && is_terminal(run.state)) gone.push_back(run.id);
     return gone.size() < at_most;
   });
-  for (const RunId& id : gone) frame.emit(RunForgotten{id});
+  for (const RunId& id : gone) {
+    forget_planned(frame, id);
+    frame.emit(RunForgotten{id});
+  }
   return gone.size();
 }
 

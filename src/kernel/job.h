@@ -21,6 +21,7 @@ bool is_terminal(JobState state);
 std::string_view state_name(JobState state);
 JobState parse_job_state(std::string_view name);  // None if there is no such state
 
+// What becomes of a job that has used up its attempts. Who says nothing wants to see it again.
 enum class OnExhaustion : uint8_t { Discard = 0, DeadLetter = 1 };
 
 struct RetryPolicy {
@@ -35,7 +36,11 @@ struct RetryPolicy {
 
   // Three runs, from one second doubling up to five minutes, with jitter.
   static RetryPolicy standard() {
-    return {.max_attempts = 3, .initial_ms = 1000, .coefficient_milli = 2000, .max_ms = 300'000};
+    return {.max_attempts = 3,
+            .initial_ms = 1000,
+            .coefficient_milli = 2000,
+            .max_ms = 300'000,
+            .on_exhaustion = OnExhaustion::DeadLetter};
   }
 
   template <class Self, class Visitor>
@@ -83,6 +88,8 @@ struct BasicJobSpec {
   Text expires_text;
   Text tags;  // JSON array text
   Text tenant;
+  Text retry_text;   // JSON object text: the policy in the words of the specification, if given
+  Text unique_text;  // likewise
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -98,6 +105,8 @@ struct BasicJobSpec {
     visit(10, "expires_text", self.expires_text);
     visit(11, "tags", self.tags);
     visit(12, "tenant", self.tenant);
+    visit(13, "retry_text", self.retry_text);
+    visit(14, "unique_text", self.unique_text);
   }
 };
 using JobSpec = BasicJobSpec<std::string>;
@@ -154,6 +163,8 @@ struct JobExtras {
   int64_t progress_ms = 0;
   int64_t retry_delay_ms = 0;
   std::string cancel_reason;
+  bool cancelled_while_held = false;  // a worker had it when it was cancelled:
+  std::string cancelled_worker;       //   this one
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -167,6 +178,8 @@ struct JobExtras {
     visit(8, "progress_ms", self.progress_ms);
     visit(9, "retry_delay_ms", self.retry_delay_ms);
     visit(10, "cancel_reason", self.cancel_reason);
+    visit(11, "cancelled_while_held", self.cancelled_while_held);
+    visit(12, "cancelled_worker", self.cancelled_worker);
   }
 };
 constexpr size_t kErrorsKept = 25;

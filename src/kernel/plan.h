@@ -18,6 +18,7 @@ struct PlanNode {
   std::string name;  // a step's own name, for depends_on and for display
   std::string when;  // CEL over the results so far; false skips the node. Empty = always
   std::vector<uint32_t> depends_on;  // of a dag: indexes of siblings
+  std::string step_id;               // what the client calls the step, if it says so
 
   // NodeKind::Job
   std::string job;  // NewJob, encoded
@@ -35,6 +36,8 @@ struct PlanNode {
   uint32_t concurrency = 0;  // of a map
   std::string meta;
   uint32_t job_count = 0;  // jobs below, callbacks not counted; a map counts when it has unfolded
+  bool named_steps = false;               // children have ids of the client's
+  std::vector<std::string> callback_ids;  // their step ids, by CallbackRole; empty = none
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -54,6 +57,9 @@ struct PlanNode {
     visit(14, "meta", self.meta);
     visit(15, "job_count", self.job_count);
     visit(16, "client_id", self.client_id);
+    visit(17, "step_id", self.step_id);
+    visit(18, "named_steps", self.named_steps);
+    visit(19, "callback_ids", self.callback_ids);
   }
 };
 

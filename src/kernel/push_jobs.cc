@@ -49,7 +49,8 @@ class Admission {
     if (job.id.is_nil()) return ok_status();
     if (!ids_.insert(job.id).second || state_.find_job(job.id) != nullptr)
       return Error{ErrorCode::Duplicate, at_index(index, count_) + "a job with the id " +
-                                             job.id.text() + " exists already"};
+                                             job.id.text() + " exists already"}
+          .with("existing_job_id", job.id.text());
     return ok_status();
   }
   Status check_unique(const NewJob& job, size_t index) {
@@ -60,8 +61,10 @@ class Admission {
     const Job* existing = find_conflict(state_, job.unique, now_ms_);
     if (existing == nullptr && !conflict) return ok_status();
     std::string who = existing != nullptr ? existing->id.text() : "earlier in this request";
-    return Error{ErrorCode::Duplicate,
-                 at_index(index, count_) + "a job with the same unique key exists: " + who};
+    Error refusal{ErrorCode::Duplicate,
+                  at_index(index, count_) + "a job with the same unique key exists: " + who};
+    if (existing != nullptr) refusal.details.emplace_back("existing_job_id", existing->id.text());
+    return refusal;
   }
   Status check_room(const NewJob& job, size_t index) {
     const Queue* queue = state_.find_queue(job.queue);
@@ -143,6 +146,7 @@ Pushed push(Frame& frame, const NewJob& job) {
         JobCancelled event;
         static_cast<JobStep&>(event) = step_of(*existing);
         event.reason = "replaced by a newer unique job";
+        event.was_held = existing->state == JobState::Active;
         frame.emit(event);
       }
     }

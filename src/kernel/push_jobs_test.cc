@@ -160,7 +160,9 @@ TEST(UniqueJobs, ReplaceCancelsTheOldOneEvenWhileItRuns) {
   world.fetch();
   EXPECT_EQ(world.push(unique_job(OnConflict::Replace)),
             "JobCancelled(j2 replaced by a newer unique job) | JobCreated(j3 available)");
-  EXPECT_EQ(world.ack("j2"), "rejected conflict: job j2 is cancelled, not active");
+  EXPECT_EQ(world.ack("j1"), "rejected conflict: job j1 is cancelled, not active");
+  EXPECT_EQ(world.ack("j2"), "nothing");  // it was held, and its worker is told
+  EXPECT_EQ(world.state_of("j2"), "cancelled");
 }
 
 // A finished job that counts as a conflict can not be cancelled any more; the new one is simply

@@ -75,6 +75,7 @@ struct RunRow {
     visit(32, "yielded_ms", run.yielded_ms);
     visit(41, "held_bytes", self.held_bytes);
     visit(42, "next_part", self.next_part);
+    visit(33, "named_steps", run.named_steps);
   }
 };
 
@@ -165,10 +166,10 @@ std::string_view role_name(CallbackRole role) {
   return "";
 }
 
-Uuid child_id(const Run& run, uint32_t index) {
-  uint64_t low = run.id.lo ^ run.salt;
-  uint64_t a = mix64(run.id.hi ^ mix64(low ^ mix64(index)));
-  return Uuid::v7(run.id.unix_ms(), a, mix64(a ^ low), run.id.partition());
+Uuid child_id(const RunId& run, uint64_t salt, uint32_t index) {
+  uint64_t low = run.lo ^ salt;
+  uint64_t a = mix64(run.hi ^ mix64(low ^ mix64(index)));
+  return Uuid::v7(run.unix_ms(), a, mix64(a ^ low), run.partition());
 }
 
 }  // namespace pawl

@@ -51,6 +51,7 @@ struct Run : Resident {
   std::string children;          // ChildState, one byte each
   std::string reason;            // of its end
   std::string client_id;         // the text that a client chose as id, if it is no UUID
+  bool named_steps = false;      // children have step ids of the client's: see PlanNode
   std::map<uint32_t, Uuid> ids;  // children whose id a client chose
   std::map<uint32_t, std::string>
       reasons;  // children that failed or were skipped without a job of their own
@@ -117,6 +118,11 @@ void count_child(Counts& counts, ChildState outcome) {
   }
 }
 
+// The id by which clients know it.
+inline std::string shown_id(const Run& run) {
+  return run.client_id.empty() ? run.id.text() : run.client_id;
+}
+
 std::string_view kind_name(RunKind kind);
 std::string_view state_name(RunState state);
 std::string_view role_name(CallbackRole role);
@@ -134,6 +140,7 @@ inline uint32_t held_callback(CallbackRole role) { return callback_index(role, 0
 
 // The id of the job or nested run that fills this place, unless a client chose it. A run whose own
 // id a client chose has a salt: a second run of that id must not meet what the first left behind.
-Uuid child_id(const Run& run, uint32_t index);
+Uuid child_id(const RunId& run, uint64_t salt, uint32_t index);
+inline Uuid child_id(const Run& run, uint32_t index) { return child_id(run.id, run.salt, index); }
 
 }  // namespace pawl

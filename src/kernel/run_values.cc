@@ -46,9 +46,9 @@ void append_reason(std::string& out, const Run& run, uint32_t index) {
 
 std::string step_name(const State& state, const Run& run, uint32_t index) {
   PlanNode node;
-  if (run.kind == RunKind::Dag && state.held_plan(run, index, node) && !node.name.empty())
-    return node.name;
-  return std::to_string(index);
+  if (run.kind != RunKind::Dag || !state.held_plan(run, index, node)) return std::to_string(index);
+  if (!node.name.empty()) return node.name;
+  return node.step_id.empty() ? std::to_string(index) : node.step_id;
 }
 
 // The results as CEL sees them: `results` by place, `steps` by name.
@@ -156,6 +156,11 @@ Uuid child_of(const State&, const Run& run, uint32_t index) {
   return at != run.ids.end() ? at->second : child_id(run, index);
 }
 
+std::string shown_run_id(const State& state, const RunId& id) {
+  const Run* run = state.find_run(id);
+  return run != nullptr ? shown_id(*run) : id.text();
+}
+
 bool append_child_result(std::string& out, const State& state, const Run& run, uint32_t index,
                          size_t bytes_max) {
   ChildState child = run.child(index);
@@ -241,13 +246,14 @@ void render_parent_results(json::Writer& w, const State& state, const Job& job) 
     }
     left -= std::min(left, text.size());
   }
-  w.key("workflow_id").uuid(job.parent.run).key("parent_results").begin_array();
+  std::string workflow = shown_run_id(state, job.parent.run);
+  w.field("workflow_id", workflow).key("parent_results").begin_array();
   for (const std::string& text : texts) w.raw(text);
   w.end_array();
   if (omitted > 0) w.field_int("parent_results_omitted", static_cast<int64_t>(omitted));
   if (!parents.children.empty() && parents.run->kind == RunKind::Chain && parents.children[0] > 0)
     w.field_int("parent_results_offset", parents.children[0]);
-  w.key("workflow").begin_object().key("id").uuid(job.parent.run);
+  w.key("workflow").begin_object().field("id", workflow);
   if (is_callback(job.parent.node)) {
     w.field("callback", role_name(callback_role(job.parent.node)));
   } else {
@@ -390,7 +396,7 @@ StepOutcome outcome_of(const State& state, const Uuid& child) {
   if (!fits) results = "null";
   std::string text;
   json::Writer w(text);
-  w.begin_object().key("workflow_id").uuid(run->id).field("state", state_name(run->state));
+  w.begin_object().field("workflow_id", shown_id(*run)).field("state", state_name(run->state));
   w.key("results").raw(results).end_object();
   if (outcome.ok) {
     outcome.output = text;

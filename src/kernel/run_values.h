@@ -30,6 +30,9 @@ struct ParentResults {
 };
 ParentResults parent_results(const State& state, const JobParent& parent);
 
+// The id by which clients know the run, also where it is gone.
+std::string shown_run_id(const State& state, const RunId& id);
+
 // {"parent_results": […], "workflow_id": …, "workflow": {…}} as members of a leased job's envelope.
 constexpr uint32_t kParentResultsMax =
     1000;  // of a longer chain the latest; `parent_results_offset` tells where they begin

@@ -52,6 +52,17 @@ std::optional<Parking> JobTask::run(Frame& frame, bool) {
   return std::nullopt;
 }
 
+// Whether it was cancelled, with this point, while the lease that is claimed held it: then the
+// worker is told so, and nothing else happens.
+bool JobTask::was_cancelled_under(const ModelJob& job, const ModelPoint& end) const {
+  if (end.state != JobState::Cancelled) return false;
+  const ModelPoint* before = &end;
+  while (before != &job.history.front() && before->state == JobState::Cancelled) --before;
+  return before->state == JobState::Active &&
+         (claim.worker.empty() || claim.worker == before->worker) &&
+         (claim.attempt == 0 || claim.attempt == before->attempt);
+}
+
 // By the specification, given the world as it was before this request.
 bool JobTask::should_succeed() const {
   const ModelJob* job = desk_.model.existing(claim.job);
@@ -64,9 +75,10 @@ bool JobTask::should_succeed() const {
     case JobOp::Nack:
     case JobOp::Return:
     case JobOp::Heartbeat:
-      return job->state == JobState::Active &&
-             (claim.worker.empty() || claim.worker == job->worker) &&
-             (claim.attempt == 0 || claim.attempt == job->attempt);
+      return (job->state == JobState::Active &&
+              (claim.worker.empty() || claim.worker == job->worker) &&
+              (claim.attempt == 0 || claim.attempt == job->attempt)) ||
+             (op != JobOp::Heartbeat && was_cancelled_under(*job, job->history.back()));
     case JobOp::Cancel:
     case JobOp::SaveCheckpoint:
     case JobOp::Progress:
@@ -126,6 +138,8 @@ void JobTask::judge_effect(const ModelJob& job) const {
     desk_.verdict.fail("I5 transition", std::string(op_name(op)) + " of " + short_name(claim.job) +
                                             " had another effect than it should");
   };
+  bool by_lease = op == JobOp::Ack || op == JobOp::Nack || op == JobOp::Return;
+  if (by_lease && was_cancelled_under(job, *point)) return;
   switch (op) {
     case JobOp::Ack:
       became({JobState::Completed});
@@ -157,7 +171,6 @@ void JobTask::judge_effect(const ModelJob& job) const {
       break;
   }
   // Without marks too: who named a worker and an attempt must have been that lease's holder.
-  bool by_lease = op == JobOp::Ack || op == JobOp::Nack || op == JobOp::Return;
   if (!by_lease || claim.attempt == 0) return;
   const ModelPoint* held = point;
   while (held != &job.history.front() && held->state != JobState::Active) --held;

@@ -205,6 +205,8 @@ void JournalModel::happened(const JobCancelled& event, const At& at) {
   ModelJob* job = step(event, at, attempt_of(event.job));
   if (job == nullptr) return;
   if (job->state == JobState::Active) verdict_.reach(Probe::CancelledActive);
+  if (event.was_held != (job->state == JobState::Active))
+    broken("I6 lease", at, event.job, "its cancellation does not tell whether a worker held it");
   if (event.reason.rfind("replaced", 0) == 0) verdict_.reach(Probe::UniqueReplaced);
   if (event.reason.find("cron") != std::string::npos) verdict_.reach(Probe::CronCancelledPrevious);
   move(*job, JobState::Cancelled, at);

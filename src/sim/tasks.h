@@ -118,6 +118,7 @@ class JobTask : public SimTask {
  private:
   bool perform(Frame& frame);
   bool should_succeed() const;
+  bool was_cancelled_under(const ModelJob& job, const ModelPoint& end) const;
   void judge_effect(const ModelJob& job) const;
   void judge_read() const;
 

@@ -228,7 +228,7 @@ void trigger(App& app, Call&& call) {
     std::string body;
     json::Writer w(body);
     w.begin_object().field_bool("triggered", true).key("job_id").uuid(id).key("job");
-    render_job(w, *frame.state().find_job(id));
+    render_job(w, frame.state(), *frame.state().find_job(id));
     write_both(w, *frame.state().find_cron(scoped));
     w.end_object();
     return json_response(Surface::Ojs, 200, std::move(body));

@@ -23,7 +23,7 @@ uint64_t dead_count(const State& state, const JobFilter& filter) {
 }
 
 PageEnd write_dead(json::Writer& w, const State& state, const JobQuery& query) {
-  JobPage page(w, query);
+  JobPage page(w, state, query);
   PageEnd end = page.end(state.each_dead(query.from, kJobsScannedMax,
                                          [&](const Job& job) { return page.offer(job); }));
   if (query.filter.counts_suffice() && query.filter.states == 0)
@@ -42,14 +42,10 @@ void list_for_admin(App& app, Call&& call) {
 Result<JobId> dead_job(const State& state, std::string_view id_text, std::string_view tenant) {
   PAWL_TRY(const Job* job, visible_job(state, id_text, tenant));
   if (job->state != JobState::Discarded)
-    return Error{ErrorCode::NotFound, "job " + job->id.text() + " is not in the dead letter list"};
+    return Error{ErrorCode::NotFound, "job " + job->id.text() + " is not in the dead letter list"}
+        .with("resource_type", "dead_letter_job")
+        .with("resource_id", job->id.text());
   return job->id;
-}
-
-void write_wrapped(json::Writer& w, const Job& job) {
-  w.begin_object().key("job");
-  render_job(w, job);
-  w.end_object();
 }
 
 void one(App& app, Call&& call, Result<http::Response> (*act)(Frame&, const JobId&)) {
@@ -62,10 +58,7 @@ void one(App& app, Call&& call, Result<http::Response> (*act)(Frame&, const JobI
 }
 
 Result<http::Response> job_response(Frame& frame, const JobId& id) {
-  std::string body;
-  json::Writer w(body);
-  write_wrapped(w, *frame.state().find_job(id));
-  return json_response(Surface::Ojs, 200, std::move(body));
+  return json_response(Surface::Ojs, 200, job_body(frame.state(), *frame.state().find_job(id)));
 }
 
 void get(App& app, Call&& call) { one(app, std::move(call), job_response); }

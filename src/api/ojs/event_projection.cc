@@ -19,6 +19,11 @@ constexpr std::string_view kWorkflowPrefix = "workflow.";
 constexpr size_t kResultBytesMax = 16 * 1024;  // larger ones are read from the job
 constexpr size_t kRestartedShownMax = 1000;
 
+// Clients know a workflow by the id that they gave it.
+std::string shown_id(const Uuid& id, const std::string& client_id) {
+  return client_id.empty() ? id.text() : client_id;
+}
+
 // One journal event being told: gives each OJS event its place, and the data its common part.
 class Told {
  public:
@@ -52,10 +57,11 @@ class Told {
 
   // The same for a workflow's event.
   json::Writer run(std::string_view type, const RunStep& step) {
-    OjsEvent& event = add(type, "", step.run.text());
+    OjsEvent& event = add(type, "", shown_id(step.run, step.client_id));
+    event.run = step.run.text();
     event.tenant = step.tenant;
     json::Writer w(event.data);
-    w.begin_object().key("workflow_id").uuid(step.run);
+    w.begin_object().field("workflow_id", event.subject);
     w.field("workflow_type", kind_name(step.kind));
     if (!step.name.empty()) w.field("workflow_name", step.name);
     if (!step.client_id.empty()) w.field("client_id", step.client_id);
@@ -218,7 +224,8 @@ void tell(const RunCreated& event, Told& told) {
   json::Writer w = told.run("workflow.created", RunStep{event.run, event.kind, event.name,
                                                         event.tenant, event.client_id});
   if (!event.parent.run.is_nil())
-    w.key("parent_workflow_id").uuid(event.parent.run).field_int("step_index", event.parent.node);
+    w.field("parent_workflow_id", shown_id(event.parent.run, event.parent_client_id))
+        .field_int("step_index", event.parent.node);
   w.field_int("total", event.total).field_int("job_count", event.job_count);
   w.field_int(has_steps(event.kind) ? "remaining_steps" : "remaining_jobs", event.total);
   if (event.timeout_ms != 0) w.field_time("times_out_at", told.time_ms() + event.timeout_ms);
@@ -261,7 +268,8 @@ void tell(const RunChildDone& event, Told& told) {
   json::Writer w = told.run(type, event);
   w.field_int("step_index", event.index).field("step_type", event.type);
   if (!event.child.is_nil())
-    w.key(is_kind_name(event.type) ? "child_workflow_id" : "job_id").uuid(event.child);
+    w.field(is_kind_name(event.type) ? "child_workflow_id" : "job_id",
+            shown_id(event.child, event.child_client_id));
   if (type != "workflow.step_skipped")
     w.field_int("duration_ms", std::max<int64_t>(0, event.duration_ms));
   if (!event.reason.empty()) w.field("reason", event.reason);
@@ -419,15 +427,15 @@ bool matches_event_type(std::string_view pattern, std::string_view type) {
 }
 
 bool EventFilter::wants(const OjsEvent& event) const {
-  if (!run.empty() && event.subject != run) return false;
+  if (!run.empty() && event.run != run) return false;
   if (event.of_definition && !definitions) return false;
   if (!tenant.empty() && event.tenant != tenant) return false;
   if (queues.empty() ? is_internal_queue(event.queue)
                      : event.queue.empty() || !contains(queues, queue_of_scoped(event.queue)))
     return false;
   if (!contains(job_types, event.job_type)) return false;
-  if (!workflow.empty() && (event.subject != workflow ||
-                            event.type.substr(0, kWorkflowPrefix.size()) != kWorkflowPrefix))
+  if (!workflow.empty() &&
+      (event.run != workflow || event.type.substr(0, kWorkflowPrefix.size()) != kWorkflowPrefix))
     return false;
   return types.empty() || std::any_of(types.begin(), types.end(), [&](const std::string& pattern) {
            return matches_event_type(pattern, event.type);

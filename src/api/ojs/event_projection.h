@@ -44,6 +44,7 @@ struct OjsEvent {
   std::string subject;         // the job's or workflow's id, the queue's or the cron's name
   std::string data;            // JSON object text
   std::string step = {};       // of a definition's run: the step's full id
+  std::string run = {};        // of a run's event: its UUID, whatever id the subject shows
   bool of_definition = false;  // in the words of the definition language, not of OJS
 
   std::string id() const;  // "evt_" and a UUIDv7 made of time and position

@@ -224,13 +224,29 @@ TEST(EventProjection, AWorkflowBegins) {
   created.timeout_ms = 1000;
   created.parent = {RunId(kJob), 1};
   EXPECT_EQ(run_story(created),
-            R"(workflow.created run {…,"workflow_type":"batch","workflow_name":"order",)"
-            R"("client_id":"order-7","parent_workflow_id":)" +
+            R"(workflow.created order-7 {"workflow_id":"order-7","workflow_type":"batch",)"
+            R"("workflow_name":"order","client_id":"order-7","parent_workflow_id":)" +
                 kJobText +
                 R"(,"step_index":1,"total":3,"job_count":5,"remaining_jobs":3,)"
                 R"("times_out_at":"2026-02-02T02:40:01.000Z"})");
+  created.parent_client_id = "week 7";
+  EXPECT_NE(run_story(created).find(R"("parent_workflow_id":"week 7")"), std::string::npos);
   EXPECT_EQ(run_story(run_step(RunStarted{})),
             R"(workflow.started run {…,"workflow_type":"chain","workflow_name":"order"})");
+}
+
+// Whatever id they show, the events of one workflow are found by it.
+TEST(EventProjection, TheIdThatAClientChoseStandsForTheWorkflow) {
+  RunChildDone event = child(RunKind::Chain, ChildState::Completed, "group", kJob);
+  event.client_id = "order-7";
+  event.child_client_id = "parts of 7";
+  OjsEvent told = projected(event)[0];
+  EXPECT_EQ(told.subject, "order-7");
+  EXPECT_NE(told.data.find(R"("workflow_id":"order-7")"), std::string::npos) << told.data;
+  EXPECT_NE(told.data.find(R"("child_workflow_id":"parts of 7")"), std::string::npos);
+  EXPECT_TRUE((EventFilter{.workflow = kRun.text()}.wants(told)));
+  EXPECT_TRUE((EventFilter{.run = kRun.text()}.wants(told)));
+  EXPECT_FALSE((EventFilter{.workflow = kJob.text()}.wants(told)));
 }
 
 TEST(EventProjection, ChainsAndDagsHaveStepsTheOthersJobs) {

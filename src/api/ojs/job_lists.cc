@@ -9,7 +9,7 @@ namespace pawl::api {
 namespace {
 
 PageEnd write_jobs(json::Writer& w, const State& state, const JobQuery& query) {
-  JobPage page(w, query);
+  JobPage page(w, state, query);
   PageEnd end = page.end(state.each_job(query.from, true, kJobsScannedMax,
                                         [&](const Job& job) { return page.offer(job); }));
   if (!end.total && query.filter.counts_suffice()) {
@@ -35,18 +35,6 @@ void list_of_tenant(App& app, Call&& call) {
   list_for_admin(app, std::move(call));
 }
 
-// The job's own members at the top, and the same under "job".
-std::string flat_job(const Job& job) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
-  render_job_members(w, job);
-  w.key("job");
-  render_job(w, job);
-  w.end_object();
-  return body;
-}
-
 using Change = Status (*)(Frame&, const JobId&);
 
 void one_job(App& app, Call&& call, Change change) {
@@ -55,8 +43,10 @@ void one_job(App& app, Call&& call, Change change) {
   app.decide(std::move(call), [text, tenant, change](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(const Job* job, visible_job(frame.state(), text, tenant));
     JobId id = job->id;
+    JobState previous = change != nullptr ? job->state : JobState::None;
     if (change != nullptr) PAWL_TRY_DO(change(frame, id));
-    return json_response(Surface::Ojs, 200, flat_job(*frame.state().find_job(id)));
+    return json_response(Surface::Ojs, 200,
+                         job_body(frame.state(), *frame.state().find_job(id), previous));
   });
 }
 

@@ -23,7 +23,7 @@ bool JobPage::offer(const Job& job) {
   if (skipped_ < query_.page.offset) return ++skipped_, true;
   if (taken_ == query_.page.limit) return next_ = job.id, false;
   ++taken_;
-  render_job(w_, job);
+  render_job(w_, state_, job);
   return true;
 }
 

@@ -21,7 +21,8 @@ struct JobQuery {
 
 class JobPage {
  public:
-  JobPage(json::Writer& w, const JobQuery& query) : w_(w), query_(query) {}
+  JobPage(json::Writer& w, const State& state, const JobQuery& query)
+      : w_(w), state_(state), query_(query) {}
 
   // Writes the job if it matches and stands in the page. False: the page is full.
   bool offer(const Job& job);
@@ -30,6 +31,7 @@ class JobPage {
 
  private:
   json::Writer& w_;
+  const State& state_;
   const JobQuery& query_;
   size_t skipped_ = 0;
   size_t taken_ = 0;

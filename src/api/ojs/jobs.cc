@@ -10,16 +10,6 @@
 namespace pawl::api {
 namespace {
 
-std::string job_body(const Job& job) {
-  std::string body;
-  body.reserve(job.spec.size() + 512);
-  json::Writer w(body);
-  w.begin_object().key("job");
-  render_job(w, job);
-  w.end_object();
-  return body;
-}
-
 // How full the queue is, for producers that want to slow down before they are refused.
 void add_depth_headers(http::Response& response, const Queue& queue) {
   response.headers.emplace_back("X-OJS-Queue-Depth", std::to_string(queue.depth()));
@@ -68,8 +58,8 @@ void push_one(App& app, Call&& call) {
                auto pushed = push_jobs(frame, jobs);
                if (!pushed.ok()) return refused(frame, jobs, pushed.error(), request_id);
                const Job& made = *frame.state().find_job((*pushed)[0].id);
-               http::Response response =
-                   json_response(Surface::Ojs, (*pushed)[0].created ? 201 : 200, job_body(made));
+               http::Response response = json_response(
+                   Surface::Ojs, (*pushed)[0].created ? 201 : 200, job_body(frame.state(), made));
                response.headers.emplace_back("Location", "/ojs/v1/jobs/" + made.id.text());
                add_pressure_headers(response, *made.queue);
                app.metrics().jobs_pushed.fetch_add(1, std::memory_order_relaxed);
@@ -119,7 +109,8 @@ void push_batch(App& app, Call&& call) {
         body.reserve(pushed.size() * 512);
         json::Writer w(body);
         w.begin_object().key("jobs").begin_array();
-        for (const Pushed& one : pushed) render_job(w, *frame.state().find_job(one.id));
+        for (const Pushed& one : pushed)
+          render_job(w, frame.state(), *frame.state().find_job(one.id));
         w.end_array().field_int("count", static_cast<int64_t>(pushed.size())).end_object();
         app.metrics().jobs_pushed.fetch_add(pushed.size(), std::memory_order_relaxed);
         return json_response(Surface::Ojs, 201, std::move(body));
@@ -131,7 +122,7 @@ void get_job(App& app, Call&& call) {
   std::string tenant = call.tenant;
   app.decide(std::move(call), [text, tenant](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(const Job* job, visible_job(frame.state(), text, tenant));
-    return json_response(Surface::Ojs, 200, job_body(*job));
+    return json_response(Surface::Ojs, 200, job_body(frame.state(), *job));
   });
 }
 
@@ -142,8 +133,10 @@ void change_job(App& app, Call&& call, Status (*change)(Frame&, const JobId&)) {
   app.decide(std::move(call), [text, tenant, change](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(const Job* job, visible_job(frame.state(), text, tenant));
     JobId id = job->id;
+    JobState previous = job->state;
     PAWL_TRY_DO(change(frame, id));
-    return json_response(Surface::Ojs, 200, job_body(*frame.state().find_job(id)));
+    return json_response(Surface::Ojs, 200,
+                         job_body(frame.state(), *frame.state().find_job(id), previous));
   });
 }
 
@@ -159,14 +152,21 @@ void retry(App& app, Call&& call) { change_job(app, std::move(call), revive_job)
 Result<const Job*> visible_job(const State& state, const JobId& id, std::string_view tenant) {
   const Job* job = state.find_job(id);
   if (job == nullptr || (!tenant.empty() && tenant_of_scoped(job->queue->name) != tenant))
-    return Error{ErrorCode::NotFound, "job " + id.text() + " not found"};
+    return no_such_job(id.text());
   return job;
 }
 
 Result<const Job*> visible_job(const State& state, std::string_view id_text,
                                std::string_view tenant) {
   if (auto id = JobId::parse(id_text)) return visible_job(state, *id, tenant);
-  return Error{ErrorCode::NotFound, "job " + std::string(id_text.substr(0, 64)) + " not found"};
+  return no_such_job(id_text);
+}
+
+Error no_such_job(std::string_view id_text) {
+  std::string id(id_text.substr(0, 64));
+  return Error{ErrorCode::NotFound, "job " + id + " not found"}
+      .with("resource_type", "job")
+      .with("resource_id", id);
 }
 
 void add_job_routes(Router& router) {

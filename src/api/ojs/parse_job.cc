@@ -1,5 +1,7 @@
 #include "api/ojs/parse_job.h"
 
+#include <set>
+
 #include "api/ojs/event_projection.h"
 #include "api/ojs/unique_key.h"
 #include "base/json_writer.h"
@@ -52,7 +54,9 @@ bool is_known_member(std::string_view name) {
                                                 "retry_delay_ms",
                                                 "parent_results",
                                                 "workflow_id",
-                                                "workflow"};
+                                                "workflow",
+                                                "specversion",
+                                                "previous_state"};
   for (std::string_view known : kNames)
     if (known == name) return true;
   return false;
@@ -114,7 +118,29 @@ class EnvelopeParser {
     std::optional<json::View> value;
     if (options_ && options_->is_object()) value = options_->find(name);
     if (!present(value)) value = envelope_.find(name);
+    for (size_t i = 0; i < rules_.defaults.size() && !present(value); ++i)
+      value = rules_.defaults[i].find(name);
     return present(value) ? value : std::nullopt;
+  }
+
+  // The options as they hold: those of the envelope, then the defaults that it does not name.
+  std::string options_text() const {
+    bool own = present(options_);
+    if (rules_.defaults.empty()) return own ? std::string(options_->raw()) : "";
+    std::string text;
+    std::set<std::string> named;
+    json::Writer w(text);
+    w.begin_object();
+    auto add = [&](json::View options) {
+      options.each_member([&](json::View key, json::View value) {
+        if (!value.is_null() && named.insert(key.string()).second)
+          w.key(key.string()).raw(value.raw());
+      });
+    };
+    if (own) add(*options_);
+    for (json::View options : rules_.defaults) add(options);
+    w.end_object();
+    return text;
   }
 
   Status read_identity() {
@@ -127,7 +153,7 @@ class EnvelopeParser {
     if (!args_) return bad("args", "is required");
     if (!args_->is_array()) return bad("args", "must be an array");
     spec_.args = args_->raw();
-    if (id_ && !id_->is_null()) {
+    if (id_ && !id_->is_null() && !rules_.id_is_name) {
       auto id = id_->is_string() ? JobId::parse(id_->string()) : std::nullopt;
       if (!id || !id->is_v7()) return bad("id", "must be a UUIDv7 in lower case");
       job_.id = *id;
@@ -137,7 +163,7 @@ class EnvelopeParser {
   }
 
   Status read_options() {
-    if (present(options_)) spec_.options = options_->raw();
+    spec_.options = options_text();
     spec_.tenant = rules_.tenant;
     std::string queue = "default";
     if (auto value = option("queue")) {
@@ -198,7 +224,11 @@ class EnvelopeParser {
   Status read_retry() {
     RetryPolicy policy = RetryPolicy::standard();
     if (auto value = option("retry")) {
-      PAWL_TRY(policy, parse_retry(*value));
+      PAWL_TRY(policy, parse_retry(*value, rules_.unsaid));
+      codec::encode(spec_.retry, policy);
+      spec_.retry_text = retry_text(*value, policy);
+    } else if (rules_.unsaid != policy.on_exhaustion) {
+      policy.on_exhaustion = rules_.unsaid;
       codec::encode(spec_.retry, policy);
     }
     job_.max_attempts = policy.max_attempts;
@@ -257,6 +287,8 @@ class EnvelopeParser {
       return bad("meta", "must be at most 64 KiB", ErrorCode::TooLarge);
     std::optional<json::View> more =
         options_ && options_->is_object() ? options_->find("metadata") : std::nullopt;
+    for (size_t i = 0; i < rules_.defaults.size() && !present(more); ++i)
+      more = rules_.defaults[i].find("metadata");
     if (present(more) && !more->is_object()) return bad("options.metadata", "must be an object");
     if (!present(more) && rules_.tenant.empty() && rules_.cron_name.empty()) {
       spec_.meta = present(meta_) ? std::string(meta_->raw()) : "{}";
@@ -299,6 +331,7 @@ class EnvelopeParser {
     auto unique = parse_unique(*value, source);
     if (!unique.ok()) return bad("options.unique", unique.error().message, unique.error().code);
     job_.unique = std::move(unique).value();
+    spec_.unique_text = value->raw();
     return ok_status();
   }
 

@@ -102,7 +102,8 @@ TEST(ParseRetry, ReadsEverySpelling) {
       {R"({"max_attempts":5,"initial_interval":"PT2S","max_interval":"PT10S"})",
        R"({"max_attempts":5,"initial_interval_ms":2000,"max_interval_ms":10000})",
        R"({"max_attempts":5,"strategy":"exponential","initial_delay_ms":2000,"max_delay_ms":10000})",
-       R"({"max_attempts":5,"backoff":"exponential","base_delay_ms":2000,"max_delay_ms":10000})"}) {
+       R"({"max_attempts":5,"backoff":"exponential","base_delay_ms":2000,"max_delay_ms":10000})",
+       R"({"maxAttempts":5,"initialInterval":"PT2S","maxInterval":"PT10S"})"}) {
     auto doc = json::parse(retry);
     auto policy = parse_retry(doc->root());
     ASSERT_TRUE(policy.ok()) << retry;
@@ -110,6 +111,45 @@ TEST(ParseRetry, ReadsEverySpelling) {
     EXPECT_EQ(policy->initial_ms, 2000) << retry;
     EXPECT_EQ(policy->max_ms, 10000) << retry;
   }
+}
+
+// What is said in the words of the specification is echoed as it is, the rest is put into them.
+TEST(ParseRetry, IsShownInTheWordsOfTheSpecification) {
+  auto shown = [](const std::string& retry) {
+    return spec_of(*parse(with_options(R"({"retry":)" + retry + "}"))).retry_text;
+  };
+  EXPECT_EQ(shown(R"({"max_attempts": 2, "max_interval":"PT90S"})"),
+            R"({"max_attempts": 2, "max_interval":"PT90S"})");
+  EXPECT_EQ(shown(R"({"maxAttempts":2,"initial_interval_ms":1500,"onExhaustion":"discard"})"),
+            R"({"max_attempts":2,"initial_interval":"PT1.5S","backoff_coefficient":2,)"
+            R"("max_interval":"PT300S","jitter":true,"non_retryable_errors":[],)"
+            R"("on_exhaustion":"discard"})");
+  EXPECT_EQ(spec_of(*parse(with_options("{}"))).retry_text, "");
+}
+
+// Who says nothing gets it back; only `discard` is discarded.
+TEST(ParseRetry, WhatIsExhaustedIsDeadUnlessItSaidDiscard) {
+  auto fate = [](const std::string& retry) {
+    auto doc = json::parse(retry);
+    return parse_retry(doc->root())->on_exhaustion;
+  };
+  EXPECT_EQ(fate("{}"), OnExhaustion::DeadLetter);
+  EXPECT_EQ(fate(R"({"max_attempts":1})"), OnExhaustion::DeadLetter);
+  EXPECT_EQ(fate(R"({"on_exhaustion":"discard"})"), OnExhaustion::Discard);
+  EXPECT_EQ(RetryPolicy::standard().on_exhaustion, OnExhaustion::DeadLetter);
+}
+
+TEST(ParseJob, DefaultsHoldWhereTheEnvelopeSaysNothing) {
+  auto defaults = json::parse(R"({"queue":"night","priority":7})");
+  auto outer = json::parse(R"({"priority":3,"tags":["x"]})");
+  auto doc = json::parse(R"({"type":"a.b","args":[],"options":{"queue":"mine"}})");
+  auto job = parse_job(
+      doc->root(), {.now_ms = kNow, .tenant = "", .defaults = {defaults->root(), outer->root()}});
+  ASSERT_TRUE(job.ok());
+  EXPECT_EQ(job->queue, "mine");
+  EXPECT_EQ(job->priority, 7);
+  EXPECT_EQ(spec_of(*job).tags, R"(["x"])");
+  EXPECT_EQ(spec_of(*job).options, R"({"queue":"mine","priority":7,"tags":["x"]})");
 }
 
 TEST(ParseRetry, RefusesWith422AndTheMembersName) {
@@ -153,10 +193,23 @@ TEST(UniqueKey, DependsOnWhatItNamesAndOnNothingElse) {
   EXPECT_EQ(key_of("[1]", R"({"meta_keys":["m"]})"), key_of("[2]", R"({"meta_keys":["m"]})"));
 }
 
+// `key` means what its entries are: parts of the envelope, or else members of the arguments.
+TEST(UniqueKey, KeyIsEitherOfThem) {
+  std::string args = R"([{"a":1,"type":2}])";
+  EXPECT_EQ(key_of(args, R"({"key":["type","args"]})"),
+            key_of(args, R"({"keys":["type","args"]})"));
+  EXPECT_EQ(key_of(args, R"({"key":["a"]})"), key_of(args, R"({"args_keys":["a"]})"));
+  EXPECT_EQ(key_of(args, R"({"key":["type","a"]})"), key_of(args, R"({"args_keys":["type","a"]})"));
+  EXPECT_EQ(key_of(args, R"({"key":[]})"), key_of(args, "{}"));
+  EXPECT_EQ(key_of(args, R"({"key":["type","meta"],"meta_keys":["m"]})"),
+            key_of(args, R"({"keys":["type","meta"],"meta_keys":["m"]})"));
+}
+
 TEST(UniqueKey, RefusesWhatItDoesNotKnow) {
   for (const char* unique :
-       {R"(7)", R"({"states":["asleep"]})", R"({"states":[]})", R"({"period":"soon"})",
-        R"({"on_conflict":"fight"})", R"({"keys":"args"})"})
+       {R"(7)", R"({"keys":["type","tpye"]})", R"({"keys":["meta"]})", R"({"key":["type","meta"]})",
+        R"({"key":"a"})", R"({"key":[1]})", R"({"states":["asleep"]})", R"({"states":[]})",
+        R"({"period":"soon"})", R"({"on_conflict":"fight"})", R"({"keys":"args"})"})
     EXPECT_EQ(verdict(with_options(R"({"unique":)" + std::string(unique) + "}")).substr(0, 4),
               "422 ")
         << unique;

@@ -1,6 +1,8 @@
 #include "api/ojs/parse_workflow.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/hash.h"
 #include "expr/program.h"
@@ -68,7 +70,7 @@ class WorkflowParser {
     if (type && type->equals("map") && (present(node.find("over")) || !node.find("args")))
       return RunKind::Map;
     if (type && type->equals("dag") && (has_steps || !node.find("args"))) return RunKind::Dag;
-    if ((!type || type->is_null()) && has_steps) return RunKind::Dag;
+    if (!type && has_steps) return RunKind::Dag;
     return RunKind::None;
   }
 
@@ -94,13 +96,24 @@ class WorkflowParser {
         complain(path + ".meta", "must be an object of at most 64 KiB");
       plan.meta = meta->raw();
     }
+    bool has_defaults = read_defaults(body, path);
     if (plan.run_kind == RunKind::Map) {
       read_map(plan, body, path);
     } else {
       read_children(plan, body, path, depth);
     }
     read_callbacks(plan, body, path);
+    if (has_defaults) rules_.defaults.erase(rules_.defaults.begin());
     return plan;
+  }
+
+  // Options of a workflow hold for all its jobs that do not say otherwise.
+  bool read_defaults(json::View body, const std::string& path) {
+    auto options = body.find("options");
+    if (!present(options)) return false;
+    if (!options->is_object()) return complain(path + ".options", "must be an object"), false;
+    rules_.defaults.insert(rules_.defaults.begin(), *options);
+    return true;
   }
 
   void read_id(PlanNode& plan, json::View body, const std::string& path) {
@@ -124,17 +137,21 @@ class WorkflowParser {
     if (list->size() > kRunChildrenMax)
       return complain(list_path,
                       "holds more than " + std::to_string(kRunChildrenMax) + " elements");
-    std::vector<PlanNode> nodes;
-    list->each_element([&](json::View element) {
-      nodes.push_back(child(element, list_path + "[" + std::to_string(nodes.size()) + "]", depth));
-    });
     bool linked = plan.run_kind == RunKind::Dag;
     list->each_element([&](json::View element) {
       linked |= element.is_object() && present(element.find("depends_on"));
     });
+    if (linked) plan.run_kind = RunKind::Dag;
+    std::vector<PlanNode> nodes;
+    list->each_element([&](json::View element) {
+      nodes.push_back(
+          child(element, list_path + "[" + std::to_string(nodes.size()) + "]", depth, linked));
+      plan.named_steps |=
+          !nodes.back().step_id.empty() && (ordered || nodes.back().kind == NodeKind::Job);
+    });
     if (linked) {
-      plan.run_kind = RunKind::Dag;
       link(nodes, *list, list_path);
+      take_callback_steps(plan, nodes, *list, list_path);
     }
     for (PlanNode& node : nodes) {
       plan.job_count += node.kind == NodeKind::Job ? 1 : node.job_count;
@@ -142,13 +159,19 @@ class WorkflowParser {
     }
   }
 
-  PlanNode child(json::View element, const std::string& path, size_t depth) {
+  // linked: its id is what the client calls the step, and nothing else. Elsewhere a job's id may be
+  // given, as in any envelope.
+  PlanNode child(json::View element, const std::string& path, size_t depth, bool linked) {
     PlanNode node;
     if (kind_of(element) != RunKind::None) {
       node = composition(element, path, depth + 1);
+      if (element.find("id")) node.step_id = text(element, "id", path, kClientIdBytesMax);
     } else {
-      node.job = job(element, path);
-      if (element.is_object()) node.name = text(element, "name", path, kNameBytesMax);
+      if (element.is_object()) {
+        node.name = text(element, "name", path, kNameBytesMax);
+        if (linked || !has_job_id(element)) node.step_id = step_id(element, path);
+      }
+      node.job = job(element, path, !node.step_id.empty());
     }
     if (!element.is_object()) return node;
     node.when = text(element, "when", path, 4096);
@@ -163,7 +186,20 @@ class WorkflowParser {
     if (!compiled.ok()) complain(path, compiled.error().message);
   }
 
-  std::string job(json::View element, const std::string& path) {
+  static bool has_job_id(json::View element) {
+    auto id = element.find("id");
+    auto parsed = id && id->is_string() ? JobId::parse(id->string()) : std::nullopt;
+    return parsed && parsed->is_v7();
+  }
+
+  std::string step_id(json::View element, const std::string& path) {
+    auto id = element.find("id");
+    if (id && id->equals("")) complain(path + ".id", "must not be empty");
+    return text(element, "id", path, kClientIdBytesMax);
+  }
+
+  std::string job(json::View element, const std::string& path, bool is_named = false) {
+    rules_.id_is_name = is_named;
     auto parsed = parse_job(element, rules_, path);
     if (!parsed.ok()) {
       if (parsed.error().complaints.empty()) {
@@ -204,16 +240,10 @@ class WorkflowParser {
     std::map<std::string, uint32_t> by_name;
     std::vector<json::View> elements;
     list.each_element([&](json::View element) { elements.push_back(element); });
-    for (uint32_t i = 0; i < nodes.size(); ++i) {
-      auto id = elements[i].is_object() ? elements[i].find("id") : std::nullopt;
-      std::string name = nodes[i].name;
-      if (name.empty() && present(id) && id->is_string()) name = id->string();
-      nodes[i].name = name;
-      if (name.empty()) continue;
-      if (!by_name.emplace(name, i).second)
-        complain(list_path + "[" + std::to_string(i) + "].name",
-                 "names a step that another is named too");
-    }
+    for (uint32_t i = 0; i < nodes.size(); ++i)
+      add_name(by_name, i, nodes[i].step_id, list_path, "id");
+    for (uint32_t i = 0; i < nodes.size(); ++i)
+      add_name(by_name, i, nodes[i].name, list_path, "name");
     for (uint32_t i = 0; i < nodes.size(); ++i) {
       auto wanted = elements[i].is_object() ? elements[i].find("depends_on") : std::nullopt;
       std::string path = list_path + "[" + std::to_string(i) + "].depends_on";
@@ -222,14 +252,26 @@ class WorkflowParser {
         complain(path, "must be an array of step names");
         continue;
       }
+      std::set<uint32_t> known;
       wanted->each_element(
-          [&](json::View entry) { add_dependency(nodes, i, entry, by_name, path); });
+          [&](json::View entry) { add_dependency(nodes, i, entry, by_name, known, path); });
     }
     find_cycle(nodes, list_path);
   }
 
+  // A step is named by its id, or by its name where that is no other's id.
+  void add_name(std::map<std::string, uint32_t>& by_name, uint32_t index, const std::string& name,
+                const std::string& list_path, const std::string& member) {
+    if (name.empty()) return;
+    auto [at, is_new] = by_name.emplace(name, index);
+    if (!is_new && at->second != index)
+      complain(list_path + "[" + std::to_string(index) + "]." + member,
+               "names a step that another is named too");
+  }
+
   void add_dependency(std::vector<PlanNode>& nodes, uint32_t i, json::View entry,
-                      const std::map<std::string, uint32_t>& by_name, const std::string& path) {
+                      const std::map<std::string, uint32_t>& by_name, std::set<uint32_t>& known,
+                      const std::string& path) {
     std::string name = entry.is_string() ? entry.string() : std::string(entry.raw());
     auto at = by_name.find(name);
     uint32_t index =
@@ -237,9 +279,7 @@ class WorkflowParser {
     if (index >= nodes.size())
       return complain(path, "names the unknown step '" + name.substr(0, 64) + "'");
     if (index == i) return complain(path, "names its own step");
-    for (uint32_t known : nodes[i].depends_on)
-      if (known == index) return;
-    nodes[i].depends_on.push_back(index);
+    if (known.insert(index).second) nodes[i].depends_on.push_back(index);
   }
 
   void find_cycle(const std::vector<PlanNode>& nodes, const std::string& list_path) {
@@ -263,9 +303,86 @@ class WorkflowParser {
     std::string cycle;
     for (uint32_t i = 0; i < nodes.size(); ++i)
       if (waits[i] > 0)
-        cycle += (cycle.empty() ? "" : ", ") +
-                 (nodes[i].name.empty() ? std::to_string(i) : nodes[i].name);
+        cycle += (cycle.empty() ? "" : ", ") + (!nodes[i].name.empty()      ? nodes[i].name
+                                                : !nodes[i].step_id.empty() ? nodes[i].step_id
+                                                                            : std::to_string(i));
     complain(list_path, "the dependencies form a cycle: " + cycle.substr(0, 200));
+  }
+
+  // --- callbacks that come as steps
+
+  // Some clients send a batch as steps: jobs that wait for nothing, and steps that wait for all of
+  // them, of which the options or the id tell which callback each is. Anything else that looks a
+  // bit like it is a dag, unless the options say what it was meant to be.
+  void take_callback_steps(PlanNode& plan, std::vector<PlanNode>& nodes, json::View list,
+                           const std::string& list_path) {
+    std::vector<size_t> roles;
+    bool is_said = false;
+    uint32_t index = 0;
+    list.each_element([&](json::View element) {
+      std::string path = list_path + "[" + std::to_string(index++) + "]";
+      roles.push_back(role_of_step(element, path, is_said));
+    });
+    if (!complaints_.empty()) return;
+    auto is_role = [](size_t role) { return role < kCallbackRoles; };
+    size_t jobs = static_cast<size_t>(
+        std::count_if(roles.begin(), roles.end(), [&](size_t role) { return !is_role(role); }));
+    if (jobs == roles.size()) return;
+    bool fits = jobs > 0;
+    std::set<size_t> taken;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const std::vector<uint32_t>& wanted = nodes[i].depends_on;
+      fits &= is_role(roles[i]) ? nodes[i].kind == NodeKind::Job && nodes[i].when.empty() &&
+                                      (wanted.size() == jobs || (is_said && wanted.empty()))
+                                : wanted.empty();
+      for (uint32_t dependency : wanted) fits &= !is_role(roles[dependency]);
+      if (is_role(roles[i])) fits &= taken.insert(roles[i]).second;
+    }
+    if (!fits && is_said)
+      return complain(list_path,
+                      "steps with a callback_type belong to a batch: each depends on all other "
+                      "steps, those on none, and there is one of each type");
+    if (fits) become_batch(plan, nodes, roles);
+  }
+
+  // The callback that a step is, by its options or its id; kCallbackRoles if it is none.
+  size_t role_of_step(json::View element, const std::string& path, bool& is_said) {
+    auto options = element.is_object() ? element.find("options") : std::nullopt;
+    auto said =
+        present(options) && options->is_object() ? options->find("callback_type") : std::nullopt;
+    size_t outcomes = static_cast<size_t>(CallbackRole::OnCancel);
+    if (present(said)) {
+      is_said = true;
+      for (size_t role = 0; role < outcomes; ++role)
+        if (said->equals(kRoles[role])) return role;
+      complain(path + ".options.callback_type", "must be on_complete, on_success or on_failure");
+      return kCallbackRoles;
+    }
+    auto id = element.is_object() ? element.find("id") : std::nullopt;
+    std::string text = id && id->is_string() ? id->string() : "";
+    std::replace(text.begin(), text.end(), '-', '_');
+    for (size_t role = 0; role < outcomes; ++role)
+      if (text == kRoles[role]) return role;
+    return kCallbackRoles;
+  }
+
+  static void become_batch(PlanNode& plan, std::vector<PlanNode>& nodes,
+                           const std::vector<size_t>& roles) {
+    plan.run_kind = RunKind::Batch;
+    plan.callbacks.resize(kCallbackRoles);
+    plan.callback_ids.resize(kCallbackRoles);
+    std::vector<PlanNode> jobs;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (roles[i] == kCallbackRoles) {
+        jobs.push_back(std::move(nodes[i]));
+        continue;
+      }
+      plan.callbacks[roles[i]] = std::move(nodes[i].job);
+      plan.callback_ids[roles[i]] =
+          nodes[i].step_id.empty() ? std::string(kRoles[roles[i]]) : nodes[i].step_id;
+    }
+    nodes = std::move(jobs);
+    plan.named_steps = true;
   }
 
   // --- map, callbacks
@@ -292,15 +409,16 @@ class WorkflowParser {
     auto callbacks = body.find("callbacks");
     auto on_cancel = body.find("on_cancel");
     bool is_batch = plan.run_kind == RunKind::Batch;
+    bool has_some = !plan.callbacks.empty();
     if (!present(callbacks) && !present(on_cancel)) {
-      if (is_batch)
+      if (is_batch && !has_some)
         complain(
             path + ".callbacks",
             "is required and must contain at least one of on_complete, on_success, on_failure");
       return;
     }
     plan.callbacks.resize(kCallbackRoles);
-    bool any = false;
+    bool any = has_some;
     if (present(callbacks)) {
       if (!callbacks->is_object()) return complain(path + ".callbacks", "must be an object");
       callbacks->each_member([&](json::View key, json::View value) {
@@ -326,7 +444,7 @@ class WorkflowParser {
                "must contain at least one of on_complete, on_success, on_failure");
   }
 
-  const EnvelopeRules& rules_;
+  EnvelopeRules rules_;
   std::vector<Complaint> complaints_;
 };
 

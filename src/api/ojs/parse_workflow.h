@@ -1,6 +1,9 @@
 // Workflows as Open Job Spec clients send them → Plan. Every complaint carries the JSON path of its
 // place, and all of them are reported at once (400 invalid_workflow).
 //
+// A batch may also come as steps of which some are its callbacks (options.callback_type, or ids such
+// as on-complete), and `options` beside the steps hold for all of them.
+//
 // Beyond OJS 1.0: steps with depends_on (a dag), `when`, `map`, `timeout_ms` with `on_timeout`, and
 // the callback `on_cancel`. Pure; any thread.
 #pragma once

@@ -1,5 +1,7 @@
 #include "api/ojs/render_job.h"
 
+#include "kernel/run_values.h"
+
 namespace pawl::api {
 namespace {
 
@@ -60,7 +62,8 @@ void render_error(json::Writer& w, const JobError& error) {
 
 void render_job_members(json::Writer& w, const Job& job) {
   JobSpecView spec = job.spec_view();
-  w.key("id").uuid(job.id).field("type", spec.type).field("state", state_name(job.state));
+  w.field("specversion", "1.0").key("id").uuid(job.id).field("type", spec.type);
+  w.field("state", state_name(job.state));
   w.field("queue", queue_of_scoped(job.queue->name))
       .field_raw("args", spec.args)
       .field_raw("meta", spec.meta);
@@ -70,6 +73,8 @@ void render_job_members(json::Writer& w, const Job& job) {
   w.field_time("created_at", job.created_ms)
       .field_time("enqueued_at", job.enqueued_ms != 0 ? job.enqueued_ms : job.created_ms);
   if (!spec.options.empty()) w.field_raw("options", spec.options);
+  if (!spec.retry_text.empty()) w.field_raw("retry", spec.retry_text);
+  if (!spec.unique_text.empty()) w.field_raw("unique", spec.unique_text);
   if (!spec.tags.empty()) w.field_raw("tags", spec.tags);
   if (spec.timeout_ms != 0) w.field_int("timeout_ms", spec.timeout_ms);
   if (job.state == JobState::Retryable) {
@@ -88,10 +93,25 @@ void render_job_members(json::Writer& w, const Job& job) {
   if (!spec.extra.empty()) w.raw(spec.extra);
 }
 
-void render_job(json::Writer& w, const Job& job) {
+void render_job(json::Writer& w, const State& state, const Job& job) {
   w.begin_object();
+  if (!job.parent.run.is_nil()) w.field("workflow_id", shown_run_id(state, job.parent.run));
   render_job_members(w, job);
   w.end_object();
+}
+
+std::string job_body(const State& state, const Job& job, JobState previous) {
+  std::string body;
+  body.reserve(2 * job.spec.size() + 1024);
+  json::Writer w(body);
+  w.begin_object();
+  if (!job.parent.run.is_nil()) w.field("workflow_id", shown_run_id(state, job.parent.run));
+  if (previous != JobState::None) w.field("previous_state", state_name(previous));
+  render_job_members(w, job);
+  // Last, so that it counts should the envelope have a member of that name.
+  size_t size = body.size();
+  body.append(",\"job\":").append(body, 0, size).append("}}");
+  return body;
 }
 
 }  // namespace pawl::api

@@ -6,13 +6,19 @@
 
 namespace pawl::api {
 
-// The whole envelope as one JSON object. Pure: equal jobs render equal.
-void render_job(json::Writer& w, const Job& job);
+// The whole envelope as one JSON object. Pure: equal jobs in equal states render equal.
+void render_job(json::Writer& w, const State& state, const Job& job);
 
-// Members only, for replies that put more beside them.
+// Members only, without those that tell of its workflow, for replies that put more beside them.
 void render_job_members(json::Writer& w, const Job& job);
 
+// {the members, "job": {the same}}: some clients read one, some the other. previous: the state that
+// the call found it in, JobState::None if it changed none.
+std::string job_body(const State& state, const Job& job, JobState previous = JobState::None);
+
 void render_error(json::Writer& w, const JobError& error);
+
+Error no_such_job(std::string_view id_text);
 
 // The job with this id, if there is one and the tenant ("" = everyone) may see it; NotFound
 // otherwise.

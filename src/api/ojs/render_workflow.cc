@@ -1,5 +1,6 @@
 #include "api/ojs/render_workflow.h"
 
+#include "kernel/planned_runs.h"
 #include "kernel/run_values.h"
 
 namespace pawl::api {
@@ -29,20 +30,161 @@ std::string_view child_state_name(const Run& run, ChildState child, const Job* j
   return "";
 }
 
-std::string planned_type(const State& state, const Run& run, uint32_t index, std::string& name) {
-  PlanNode node;
-  if (!state.held_plan(run, index, node)) return "";
-  name = node.name;
+std::string planned_type(const PlanNode& node) {
   if (node.kind == NodeKind::Run) return std::string(kind_name(node.run_kind));
   NewJob job;
   return codec::decode(node.job, job) ? job.type : "";
 }
 
+// What clients call a step: by its id, else its name, else its place.
+std::string step_id(const PlanNode& node, uint32_t index) {
+  if (!node.step_id.empty()) return node.step_id;
+  return node.name.empty() ? std::to_string(index) : node.name;
+}
+
+// The ids of a run's steps, read off its plan the first time that one is asked for.
+class StepIds {
+ public:
+  StepIds(const State& state, const Run& run) : state_(state), run_(run) {}
+
+  const std::string& of(uint32_t index) {
+    if (ids_.empty()) ids_.resize(run_.total);
+    std::string& id = ids_[index];
+    PlanNode node;
+    if (id.empty())
+      id = has_ids() && state_.held_plan(run_, index, node) ? step_id(node, index)
+                                                            : std::to_string(index);
+    return id;
+  }
+  // Jobs of a group or batch stand side by side: only some clients call them steps.
+  void write(json::Writer& w, uint32_t index) {
+    bool chain_like = run_.kind == RunKind::Chain || run_.kind == RunKind::Dag;
+    w.field("id", of(index));
+    if (!chain_like && !run_.named_steps) return;
+    w.key("depends_on").begin_array();
+    if (run_.kind == RunKind::Chain && index > 0) w.string(of(index - 1));
+    if (run_.kind == RunKind::Dag)
+      for (uint32_t dependency : dag_edges(state_, run_).depends_on[index])
+        w.string(of(dependency));
+    w.end_array();
+  }
+
+ private:
+  bool has_ids() const { return run_.named_steps || run_.kind == RunKind::Dag; }
+
+  const State& state_;
+  const Run& run_;
+  std::vector<std::string> ids_;
+};
+
+// --- nested workflows before they start
+
+struct PlannedPlace {
+  std::string id;         // empty: not known yet
+  std::string parent_id;  // likewise
+  int64_t created_ms = 0;
+  std::string_view state;  // of the workflow
+  RunId run;
+  std::optional<uint64_t> salt;
+};
+
+void render_planned_members(json::Writer& w, const PlanNode& plan, const PlannedPlace& place);
+
+std::string shown_id(const RunId& id, const std::string& client_id) {
+  if (!client_id.empty()) return client_id;
+  return id.is_nil() ? "" : id.text();
+}
+
+// The run that this plan will be, in the run `around`.
+PlannedPlace place_of(const PlanNode& plan, const PlannedPlace& around, uint32_t index) {
+  PlannedPlace place = around;
+  place.parent_id = around.id;
+  place.run = plan.id;
+  place.salt.reset();
+  if (plan.id.is_nil() && around.salt) {
+    place.run = RunId(child_id(around.run, *around.salt, index));
+    place.salt = 0;
+  }
+  place.id = shown_id(place.run, plan.client_id);
+  return place;
+}
+
+void render_planned_row(json::Writer& w, const PlanNode& node, uint32_t index,
+                        bool show_dependencies, const std::vector<std::string>& ids,
+                        std::string_view state, const PlannedPlace& around) {
+  w.begin_object().field_int("index", index).field("id", ids[index]);
+  if (show_dependencies) {
+    w.key("depends_on").begin_array();
+    for (uint32_t dependency : node.depends_on) w.string(ids[dependency]);
+    w.end_array();
+  }
+  w.field("type", planned_type(node));
+  if (!node.name.empty()) w.field("name", node.name);
+  w.field("state", state).key("job_id").null();
+  if (node.kind == NodeKind::Run) {
+    PlannedPlace place = place_of(node, around, index);
+    if (!place.id.empty()) w.field("workflow_id", place.id);
+    w.key("workflow").begin_object();
+    render_planned_members(w, node, place);
+    w.end_object();
+  }
+  w.end_object();
+}
+
+void render_planned_members(json::Writer& w, const PlanNode& plan, const PlannedPlace& place) {
+  bool chain_like = plan.run_kind == RunKind::Chain || plan.run_kind == RunKind::Dag;
+  std::string prefix = chain_like ? "steps" : "jobs";
+  bool is_map = plan.run_kind == RunKind::Map;  // its jobs are known when it starts
+  size_t total = is_map ? 0 : plan.children.size();
+  if (!place.id.empty()) w.field("id", place.id);
+  w.field("type", kind_name(plan.run_kind)).field("state", place.state);
+  if (!plan.name.empty()) w.field("name", plan.name);
+  w.field_int(prefix + "_total", static_cast<int64_t>(total));
+  w.field_int(prefix + "_completed", 0).field_int(prefix + "_failed", 0);
+  w.field_time("created_at", place.created_ms);
+  if (plan.timeout_ms != 0) w.field_int("timeout_ms", plan.timeout_ms);
+  if (!place.parent_id.empty()) w.field("parent_workflow_id", place.parent_id);
+  if (!plan.meta.empty()) w.field_raw("meta", plan.meta);
+  std::vector<PlanNode> nodes(total);
+  std::vector<std::string> ids(total);
+  for (uint32_t i = 0; i < total; ++i) {
+    PAWL_CHECK(codec::decode(plan.children[i], nodes[i]));
+    ids[i] = step_id(nodes[i], i);
+    if (plan.run_kind == RunKind::Chain && i > 0) nodes[i].depends_on = {i - 1};
+  }
+  w.key(prefix).begin_array();
+  for (uint32_t i = 0; i < total; ++i)
+    render_planned_row(w, nodes[i], i, chain_like || plan.named_steps, ids,
+                       place.state == "pending" ? "waiting" : place.state, place);
+  w.end_array();
+  w.key("metadata").begin_object().field_time("created_at", place.created_ms);
+  w.field_int("job_count", plan.job_count).field_int("completed_count", 0);
+  w.field_int("failed_count", 0).end_object();
+}
+
+// --- children
+
+std::string_view planned_state(const Run& around, uint32_t index) {
+  std::string_view state = child_state_name(around, around.child(index), nullptr);
+  return state == "waiting" ? "pending" : state;
+}
+
+PlannedPlace place_in(const Run& around, uint32_t index) {
+  PlannedPlace place;
+  place.id = workflow_id_text(around);
+  place.created_ms = around.created_ms;
+  place.state = planned_state(around, index);
+  place.run = around.id;
+  place.salt = around.salt;
+  return place;
+}
+
 void render_nested(json::Writer& w, const State& state, const Run& outer, const Run& run,
-                   uint32_t index) {
+                   uint32_t index, StepIds& ids) {
   w.begin_object().field_int("index", index);
-  w.field("state", child_state_name(outer, outer.child(index), nullptr) == "pending"
-                       ? state_name(run.state)
+  ids.write(w, index);
+  w.field("state", outer.child(index) == ChildState::Started
+                       ? "active"
                        : child_state_name(outer, outer.child(index), nullptr));
   w.key("job_id").null().field("workflow_id", workflow_id_text(run)).key("workflow");
   render_workflow(w, state, run, {});
@@ -59,24 +201,33 @@ void render_nested(json::Writer& w, const State& state, const Run& outer, const 
   w.end_object();
 }
 
-void render_child(json::Writer& w, const State& state, const Run& run, uint32_t index) {
+void render_child(json::Writer& w, const State& state, const Run& run, uint32_t index,
+                  StepIds& ids) {
   Uuid id = child_of(state, run, index);
   ChildState child = run.child(index);
   bool begun = child != ChildState::Waiting;
   const Job* job = begun ? state.find_job(JobId(id)) : nullptr;
   const Run* nested = begun && job == nullptr ? state.find_run(RunId(id)) : nullptr;
-  if (nested != nullptr) return render_nested(w, state, run, *nested, index);
-  std::string name;
+  if (nested != nullptr) return render_nested(w, state, run, *nested, index, ids);
+  PlanNode node;
+  bool planned = (job == nullptr || run.kind == RunKind::Dag || run.named_steps) &&
+                 state.held_plan(run, index, node);
   w.begin_object().field_int("index", index);
-  if (job == nullptr || run.kind == RunKind::Dag) {
-    std::string type = planned_type(state, run, index, name);
-    if (job == nullptr) w.field("type", type);
-  }
-  if (job != nullptr) w.field("type", type_of_spec(job->spec));
-  if (!name.empty()) w.field("name", name);
+  ids.write(w, index);
+  w.field("type", job != nullptr ? std::string(type_of_spec(job->spec))
+                  : planned      ? planned_type(node)
+                                 : "");
+  if (!node.name.empty()) w.field("name", node.name);
   w.field("state", child_state_name(run, child, job)).key("job_id");
   if (job == nullptr) {
     w.null();
+    if (planned && node.kind == NodeKind::Run) {
+      PlannedPlace place = place_of(node, place_in(run, index), index);
+      if (!place.id.empty()) w.field("workflow_id", place.id);
+      w.key("workflow").begin_object();
+      render_planned_members(w, node, place);
+      w.end_object();
+    }
   } else {
     w.uuid(job->id).field_int("attempt", job->attempt).field("job_state", state_name(job->state));
     if (child == ChildState::Completed && !job->result.empty()) w.field_raw("result", job->result);
@@ -177,6 +328,38 @@ void render_metadata(json::Writer& w, const State& state, const Run& run) {
   w.end_object();
 }
 
+// Of a batch that came as steps: its callbacks are steps too.
+void render_callback_steps(json::Writer& w, const State& state, const Run& run, StepIds& ids) {
+  for (size_t i = 0; i < static_cast<size_t>(CallbackRole::OnCancel); ++i) {
+    auto role = static_cast<CallbackRole>(i);
+    PlanNode node;
+    if (!state.held_plan(run, held_callback(role), node)) continue;
+    bool fired = (run.callbacks_fired >> i & 1) != 0;
+    const Job* job =
+        fired ? state.find_job(JobId(child_of(state, run, callback_index(role, run.generation))))
+              : nullptr;
+    bool done = (run.callbacks_done >> i & 1) != 0;
+    bool failed = (run.callbacks_failed >> i & 1) != 0;
+    std::string_view step_state = done     ? failed ? "failed" : "completed"
+                                  : !fired ? is_terminal(run.state) ? "cancelled" : "waiting"
+                                  : job != nullptr && job->state == JobState::Active ? "active"
+                                                                                     : "pending";
+    w.begin_object().field("id", step_id(node, 0)).field("type", planned_type(node));
+    w.field("callback", role_name(role)).field("state", step_state).key("job_id");
+    if (job != nullptr) {
+      w.uuid(job->id);
+      if (done && !failed && !job->result.empty()) w.field_raw("result", job->result);
+      w.field_time_if_set("started_at", job->started_ms);
+      w.field_time_if_set("completed_at", job->finished_ms);
+    } else {
+      w.null();
+    }
+    w.key("depends_on").begin_array();
+    for (uint32_t child = 0; child < run.total; ++child) w.string(ids.of(child));
+    w.end_array().end_object();
+  }
+}
+
 void render_callbacks(json::Writer& w, const State& state, const Run& run) {
   if (run.callbacks_fired == 0) return;
   w.key("callbacks").begin_object();
@@ -196,6 +379,24 @@ void render_callbacks(json::Writer& w, const State& state, const Run& run) {
   w.end_object();
 }
 
+// How many steps the cancellation found done, and how many it kept from being done.
+void render_cancelled_counts(json::Writer& w, const State& state, const Run& run) {
+  int64_t cancelled = 0;
+  int64_t completed = 0;
+  for (uint32_t i = 0; i < run.total; ++i) {
+    ChildState child = run.child(i);
+    completed += child == ChildState::Completed || child == ChildState::Skipped ? 1 : 0;
+    cancelled += child == ChildState::Cancelled || child == ChildState::Waiting ? 1 : 0;
+  }
+  for (size_t i = 0; run.named_steps && i < static_cast<size_t>(CallbackRole::OnCancel); ++i) {
+    PlanNode node;
+    auto role = static_cast<CallbackRole>(i);
+    bool fired = (run.callbacks_fired >> i & 1) != 0;
+    cancelled += !fired && state.held_plan(run, held_callback(role), node) ? 1 : 0;
+  }
+  w.field_int("steps_cancelled", cancelled).field_int("steps_already_completed", completed);
+}
+
 void render_members(json::Writer& w, const State& state, const Run& run, const WorkflowPage& page) {
   bool chain_like = run.kind == RunKind::Chain || run.kind == RunKind::Dag;
   std::string prefix = chain_like ? "steps" : "jobs";
@@ -210,13 +411,21 @@ void render_members(json::Writer& w, const State& state, const Run& run, const W
   if (run.state == RunState::Cancelled) w.field_time("cancelled_at", run.finished_ms);
   if (is_terminal(run.state)) w.field_time("completed_at", run.finished_ms);
   if (run.timeout_ms != 0) w.field_int("timeout_ms", run.timeout_ms);
-  if (!run.parent.run.is_nil()) w.key("parent_workflow_id").uuid(run.parent.run);
+  if (!run.parent.run.is_nil()) w.field("parent_workflow_id", shown_run_id(state, run.parent.run));
   if (!run.meta.empty()) w.field_raw("meta", run.meta);
+  StepIds ids(state, run);
   w.key(prefix).begin_array();
   uint32_t to =
       page.limit > run.total - std::min(page.from, run.total) ? run.total : page.from + page.limit;
-  for (uint32_t i = page.from; i < to; ++i) render_child(w, state, run, i);
+  for (uint32_t i = page.from; i < to; ++i) render_child(w, state, run, i, ids);
   w.end_array();
+  if (!chain_like && run.named_steps) {
+    w.key("steps").begin_array();
+    for (uint32_t i = page.from; i < to; ++i) render_child(w, state, run, i, ids);
+    if (to == run.total) render_callback_steps(w, state, run, ids);
+    w.end_array();
+  }
+  if (page.count_cancelled) render_cancelled_counts(w, state, run);
   if (to < run.total) w.field("next_cursor", std::to_string(to));
   render_callbacks(w, state, run);
   render_metadata(w, state, run);
@@ -224,8 +433,22 @@ void render_members(json::Writer& w, const State& state, const Run& run, const W
 
 }  // namespace
 
-std::string workflow_id_text(const Run& run) {
-  return run.client_id.empty() ? run.id.text() : run.client_id;
+std::string workflow_id_text(const Run& run) { return shown_id(run); }
+
+std::string planned_workflow_body(const State& state, const PlannedRun& planned) {
+  PlannedPlace place;
+  place.id = shown_id(planned.id, planned.plan.client_id);
+  place.parent_id = shown_run_id(state, planned.place.run);
+  if (auto outer = find_planned(state, planned.place.run))
+    place.parent_id = shown_id(outer->id, outer->plan.client_id);
+  place.created_ms = planned.around->created_ms;
+  place.state = planned_state(*planned.around, planned.index);
+  place.run = planned.id;
+  if (planned.plan.id.is_nil()) place.salt = 0;
+  std::string members = "{";
+  json::Writer inner(members);
+  render_planned_members(inner, planned.plan, place);
+  return "{\"workflow\":" + members + "}," + members.substr(1) + "}";
 }
 
 void render_workflow(json::Writer& w, const State& state, const Run& run,
@@ -235,7 +458,7 @@ void render_workflow(json::Writer& w, const State& state, const Run& run,
   w.end_object();
 }
 
-void render_workflow_summary(json::Writer& w, const Run& run) {
+void render_workflow_summary(json::Writer& w, const State& state, const Run& run) {
   w.begin_object()
       .field("id", workflow_id_text(run))
       .field("type", kind_name(run.kind))
@@ -248,7 +471,7 @@ void render_workflow_summary(json::Writer& w, const Run& run) {
   w.field_time("created_at", run.created_ms);
   w.field_time_if_set("started_at", run.started_ms);
   w.field_time_if_set("completed_at", run.finished_ms);
-  if (!run.parent.run.is_nil()) w.key("parent_workflow_id").uuid(run.parent.run);
+  if (!run.parent.run.is_nil()) w.field("parent_workflow_id", shown_run_id(state, run.parent.run));
   w.end_object();
 }
 

@@ -4,18 +4,25 @@
 #include "base/json_writer.h"
 #include "kernel/state.h"
 
+namespace pawl {
+struct PlannedRun;
+}
+
 namespace pawl::api {
 
 struct WorkflowPage {
   uint32_t from = 0;
   uint32_t limit = UINT32_MAX;
+  bool count_cancelled = false;  // it has just been: tell how many steps that concerned
 };
 
 // {"workflow": {…}, and the same members beside it}: some clients read one, some the other.
 std::string workflow_body(const State& state, const Run& run, const WorkflowPage& page);
 void render_workflow(json::Writer& w, const State& state, const Run& run, const WorkflowPage& page);
 // Without children: for lists.
-void render_workflow_summary(json::Writer& w, const Run& run);
+void render_workflow_summary(json::Writer& w, const State& state, const Run& run);
+// A nested one that has not started, in the same form: all that is in it waits.
+std::string planned_workflow_body(const State& state, const PlannedRun& planned);
 
 std::string workflow_id_text(const Run& run);
 

@@ -24,6 +24,8 @@ struct StoredSchema {
   std::string version;  // as given
   std::string schema;   // JSON text
   int64_t created_ms = 0;
+  std::string uri = {};          // what a client calls it, if it says so
+  bool version_is_text = false;  // given as a string: shown as one
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -31,6 +33,8 @@ struct StoredSchema {
     visit(2, "version", self.version);
     visit(3, "schema", self.schema);
     visit(4, "created_ms", self.created_ms);
+    visit(5, "uri", self.uri);
+    visit(6, "version_is_text", self.version_is_text);
   }
 };
 
@@ -70,11 +74,11 @@ std::string type_prefix(std::string_view tenant, std::string_view type) {
 }
 
 // A whole number is written as one, whatever zeros it was given with: "007" is 7.
-void write_version(json::Writer& w, const std::string& version) {
+void write_version(json::Writer& w, const std::string& version, bool as_text = false) {
   uint32_t number = 0;
   const char* last = version.data() + version.size();
   auto [end, failed] = std::from_chars(version.data(), last, number);
-  if (failed == std::errc() && end == last) {
+  if (failed == std::errc() && end == last && !as_text) {
     w.field_int("version", number);
   } else {
     w.field("version", version);
@@ -113,6 +117,89 @@ Result<StoredSchema> parse_schema(const json::Doc& doc, std::string type, std::s
     return Error{ErrorCode::TooLarge, "a schema is at most 256 KiB"};
   if (!version.empty()) PAWL_TRY_DO(version_key(version));
   return StoredSchema{std::move(type), std::move(version), std::string(schema->raw()), 0};
+}
+
+// --- schemas by uri: in the binding a schema is known by its uri alone, in whatever form that is,
+// and its type and version are what the client says they are. They are kept apart from the types'
+// versions: this mark cannot stand in the key of one of those.
+
+constexpr size_t kUriBytesMax = 1024;
+constexpr size_t kSchemaTextMax = 255;  // its type and its version
+constexpr char kUriMark = '\x02';
+
+std::string uri_key(std::string_view tenant, std::string_view uri) {
+  return scoped_queue(tenant, std::string(1, kUriMark) + std::string(uri));
+}
+
+bool is_uri_key(std::string_view key) { return key.find(kUriMark) != std::string_view::npos; }
+
+void write_uri_members(json::Writer& w, const StoredSchema& stored, bool whole) {
+  w.field("uri", stored.uri).field("type", stored.type);
+  write_version(w, stored.version, stored.version_is_text);
+  if (whole) w.field_raw("schema", stored.schema);
+  w.field_time("created_at", stored.created_ms);
+}
+
+// {"schema": {uri, type, version, created_at}, and the same members beside it but for `schema`}
+http::Response uri_response(int status, const StoredSchema& stored, bool whole) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().field("uri", stored.uri).field("type", stored.type);
+  write_version(w, stored.version, stored.version_is_text);
+  w.field_time("created_at", stored.created_ms).key("schema").begin_object();
+  write_uri_members(w, stored, whole);
+  w.end_object().end_object();
+  return json_response(Surface::Ojs, status, std::move(body));
+}
+
+bool is_plain_text(std::string_view text, size_t bytes_max) {
+  bool plain = !text.empty() && text.size() <= bytes_max;
+  for (unsigned char c : text) plain &= c >= 0x20 && c != 0x7f;
+  return plain;
+}
+
+Result<StoredSchema> parse_uri_schema(const json::Doc& doc) {
+  Fields fields(doc.root());
+  StoredSchema stored;
+  stored.uri = fields.text("uri");
+  stored.type = fields.text("type");
+  auto version = fields.find("version");
+  stored.version_is_text = version && version->is_string();
+  stored.version = !version                 ? "1"
+                   : stored.version_is_text ? version->string()
+                                            : std::string(version->raw());
+  if (!is_plain_text(stored.uri, kUriBytesMax))
+    fields.complain("uri", "must be a text of at most 1024 bytes");
+  if (!is_plain_text(stored.type, kSchemaTextMax))
+    fields.complain("type", "is required: a text of at most 255 bytes");
+  bool good_number = version && version->as_int().value_or(-1) >= 0;
+  if (stored.version_is_text ? !is_plain_text(stored.version, kSchemaTextMax)
+                             : version && !good_number)
+    fields.complain("version", "must be a whole number or a text");
+  auto schema = fields.find("schema");
+  if (!schema || !(schema->is_object() || schema->is_bool()))
+    fields.complain("schema", "is required and must be a JSON Schema");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  if (schema->raw().size() > kSchemaBytesMax)
+    return Error{ErrorCode::TooLarge, "a schema is at most 256 KiB"};
+  if (!stored.version_is_text) stored.version = std::to_string(version ? *version->as_int() : 1);
+  stored.schema = schema->raw();
+  return stored;
+}
+
+void add_by_uri(App& app, Call&& call, const json::Doc& doc) {
+  auto parsed = parse_uri_schema(doc);
+  if (!parsed.ok()) return call.fail(parsed.error());
+  std::string key = uri_key(call.tenant, parsed->uri);
+  app.decide(std::move(call),
+             [key, stored = *parsed](Frame& frame) mutable -> Result<http::Response> {
+               if (frame.state().find_doc(DocKind::Schema, key) != nullptr)
+                 return Error{ErrorCode::Conflict,
+                              "a schema is registered under " + stored.uri + " already"};
+               stored.created_ms = frame.now_ms();
+               put_doc(frame, DocKind::Schema, key, codec::encoded(stored));
+               return uri_response(201, stored, false);
+             });
 }
 
 // The type's versions, oldest first.
@@ -166,11 +253,19 @@ void put_type(App& app, Call&& call) {
   std::string type = call.params[0];
   add_schema(app, std::move(call), type, "");
 }
-void post(App& app, Call&& call) { add_schema(app, std::move(call), "", ""); }
+void post(App& app, Call&& call) {
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  if (Fields(doc->root()).has("uri")) return add_by_uri(app, std::move(call), *doc);
+  add_schema(app, std::move(call), "", "");
+}
 
 void get_latest(App& app, Call&& call) {
   std::string prefix = type_prefix(call.tenant, call.params[0]);
-  app.decide(std::move(call), [prefix](Frame& frame) -> Result<http::Response> {
+  std::string by_uri = uri_key(call.tenant, call.params[0]);
+  app.decide(std::move(call), [prefix, by_uri](Frame& frame) -> Result<http::Response> {
+    if (const Doc* doc = frame.state().find_doc(DocKind::Schema, by_uri))
+      return uri_response(200, decoded(*doc), true);
     std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
     if (known.empty()) return no_such_schema();
     return schema_response(200, known.back());
@@ -214,8 +309,14 @@ void delete_version(App& app, Call&& call) {
 
 void delete_type(App& app, Call&& call) {
   std::string prefix = type_prefix(call.tenant, call.params[0]);
+  std::string by_uri = uri_key(call.tenant, call.params[0]);
   std::string type = call.params[0];
-  app.decide(std::move(call), [prefix, type](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [prefix, by_uri, type](Frame& frame) -> Result<http::Response> {
+    if (delete_doc(frame, DocKind::Schema, by_uri).ok()) {
+      std::string body;
+      json::Writer(body).begin_object().field_bool("deleted", true).field("uri", type).end_object();
+      return json_response(Surface::Ojs, 200, std::move(body));
+    }
     std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
     if (known.empty()) return no_such_schema();
     for (const StoredSchema& stored : known)
@@ -250,7 +351,11 @@ void list(App& app, Call&& call) {
                       frame.state().each_doc(DocKind::Schema, "", kSchemasMax, [&](const Doc& doc) {
                         if (!list.takes(doc.key)) return true;
                         list.writer().begin_object();
-                        write_members(list.writer(), decoded(doc));
+                        if (is_uri_key(doc.key)) {
+                          write_uri_members(list.writer(), decoded(doc), false);
+                        } else {
+                          write_members(list.writer(), decoded(doc));
+                        }
                         list.writer().end_object();
                         return true;
                       });
@@ -276,6 +381,7 @@ void add_schema_routes(Router& router) {
   router.add({"GET", "/ojs/v1/schemas", Scope::Read, kOjs, list});
   router.add({"POST", "/ojs/v1/schemas", Scope::Operate, kOjs, post});
   router.add({"GET", "/ojs/v1/schemas/{type}", Scope::Read, kOjs, get_latest});
+  router.add({"DELETE", "/ojs/v1/schemas/{type}", Scope::Operate, kOjs, delete_type});
   router.add({"GET", "/ojs/v1/schemas/{type}/versions", Scope::Read, kOjs, list_versions});
   router.add({"GET", "/ojs/v1/schemas/{type}/{version}", Scope::Read, kOjs, get_version});
   router.add({"DELETE", "/ojs/v1/schemas/{type}/{version}", Scope::Operate, kOjs, delete_version});

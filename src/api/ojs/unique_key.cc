@@ -34,14 +34,58 @@ void append_chosen(std::string& out, const std::optional<json::View>& value,
   });
 }
 
-std::string digest(json::View unique, const UniqueSource& source) {
-  auto list = [&](std::string_view name) {
-    auto value = unique.find(name);
-    return value && value->is_array() ? value : std::nullopt;
-  };
-  auto keys = list("keys");
-  auto args_keys = list("args_keys");
-  auto meta_keys = list("meta_keys");
+// What must be unique: parts of the envelope, and of args and meta chosen members only.
+struct Chosen {
+  std::optional<json::View> keys;
+  std::optional<json::View> args_keys;
+  std::optional<json::View> meta_keys;
+};
+
+bool is_dimension(json::View name) {
+  for (std::string_view known : {"type", "queue", "args", "meta"})
+    if (name.equals(known)) return true;
+  return false;
+}
+
+bool all_dimensions(json::View list) {
+  bool all = true;
+  list.each_element([&](json::View name) { all &= is_dimension(name); });
+  return all;
+}
+
+// A list of names; an empty one is none.
+Result<std::optional<json::View>> names(json::View unique, std::string_view name) {
+  std::optional<json::View> none;
+  auto value = unique.find(name);
+  if (!value || value->is_null()) return none;
+  bool good = value->is_array();
+  value->each_element([&](json::View entry) { good &= entry.is_string(); });
+  if (!good) return bad(std::string(name) + " must be an array of strings");
+  return value->size() == 0 ? none : value;
+}
+
+// `key` is how most clients spell it: parts of the envelope if all its entries are, else members of
+// the arguments.
+Result<Chosen> chosen(json::View unique) {
+  Chosen found;
+  PAWL_TRY(auto key, names(unique, "key"));
+  PAWL_TRY(found.keys, names(unique, "keys"));
+  PAWL_TRY(found.args_keys, names(unique, "args_keys"));
+  PAWL_TRY(found.meta_keys, names(unique, "meta_keys"));
+  if (key && all_dimensions(*key)) {
+    if (!found.keys) found.keys = key;
+  } else if (key && !found.args_keys) {
+    found.args_keys = key;
+  }
+  if (found.keys && !all_dimensions(*found.keys))
+    return bad("keys may name type, queue, args and meta only");
+  if (found.keys && has(*found.keys, "meta") && !found.meta_keys)
+    return bad("keys names meta: meta_keys must say which of its members");
+  return found;
+}
+
+std::string digest(const Chosen& wanted, const UniqueSource& source) {
+  const auto& [keys, args_keys, meta_keys] = wanted;
   std::string text;
   json::append_quoted(text, source.tenant);
   json::append_quoted(text, source.type);
@@ -83,7 +127,9 @@ Result<UniquePolicy> parse_unique(json::View unique, const UniqueSource& source)
              period_ms && period_ms->as_int().value_or(0) > 0) {
     policy.period_ms = *period_ms->as_int();
   }
-  if (auto conflict = unique.find("on_conflict"); conflict && !conflict->is_null()) {
+  auto conflict = unique.find("on_conflict");
+  if (!conflict) conflict = unique.find("onConflict");
+  if (conflict && !conflict->is_null()) {
     if (conflict->equals("reject"))
       policy.on_conflict = OnConflict::Reject;
     else if (conflict->equals("ignore"))
@@ -95,10 +141,8 @@ Result<UniquePolicy> parse_unique(json::View unique, const UniqueSource& source)
     else
       return bad("on_conflict must be reject, ignore, replace or replace_except_schedule");
   }
-  for (std::string_view name : {"keys", "args_keys", "meta_keys"})
-    if (auto list = unique.find(name); list && !list->is_null() && !list->is_array())
-      return bad(std::string(name) + " must be an array of strings");
-  policy.key = digest(unique, source);
+  PAWL_TRY(Chosen wanted, chosen(unique));
+  policy.key = digest(wanted, source);
   return policy;
 }
 

@@ -157,7 +157,7 @@ Result<Ack> parse_ack(json::View object, const std::string& worker, size_t resul
                                             " bytes; store it and pass a result_ref"};
   }
   if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
-  if (!parsed) return Error{ErrorCode::NotFound, "job " + id.substr(0, 64) + " not found"};
+  if (!parsed) return no_such_job(id);
   ack.claim.job = *parsed;
   return ack;
 }
@@ -165,14 +165,18 @@ Result<Ack> parse_ack(json::View object, const std::string& worker, size_t resul
 Result<const Job*> acknowledge(App& app, Frame& frame, const Ack& ack, std::string_view tenant) {
   PAWL_TRY_DO(visible_job(frame.state(), ack.claim.job, tenant));
   PAWL_TRY_DO(ack_job(frame, ack.claim, ack.result));
-  app.metrics().jobs_acked.fetch_add(1, std::memory_order_relaxed);
   app.workers().finished(ack.claim.worker, 1, frame.now_ms());
-  return frame.state().find_job(ack.claim.job);
+  const Job* job = frame.state().find_job(ack.claim.job);
+  if (job->state == JobState::Completed)
+    app.metrics().jobs_acked.fetch_add(1, std::memory_order_relaxed);
+  return job;
 }
 
+// A job that was cancelled under the worker's hands is no failure of the worker: it is told.
 void render_acked(json::Writer& w, const Job& job) {
   w.field_bool("acknowledged", true).key("id").uuid(job.id).key("job_id").uuid(job.id);
-  w.field("state", state_name(job.state)).field_time("completed_at", job.finished_ms);
+  w.field("state", state_name(job.state));
+  w.field_time(job.state == JobState::Cancelled ? "cancelled_at" : "completed_at", job.finished_ms);
 }
 
 Result<http::Response> ack_one(App& app, Frame& frame, const Ack& ack, std::string_view tenant) {
@@ -182,7 +186,7 @@ Result<http::Response> ack_one(App& app, Frame& frame, const Ack& ack, std::stri
   w.begin_object();
   render_acked(w, *job);
   w.key("job");
-  render_job(w, *job);
+  render_job(w, frame.state(), *job);
   w.end_object();
   return json_response(Surface::Ojs, 200, std::move(body));
 }
@@ -206,7 +210,7 @@ class AckTask : public FetchTask {
     } else {
       auto acked = acknowledge(app_, frame, acks_[0], call_.tenant);
       if (!acked.ok()) {
-        response_ = error_response(Surface::Ojs, acked.error(), call_.request.id);
+        response_ = call_.failure(acked.error());
         return false;
       }
       render_acked(w, **acked);  // the worker has the job: only its outcome is news
@@ -219,15 +223,17 @@ class AckTask : public FetchTask {
   }
 
   void ack_many(Frame& frame, json::Writer& w) {
-    uint64_t done = 0;
+    uint64_t done = 0;  // told: completed, or cancelled under the worker's hands
+    uint64_t completed = 0;
     w.key("results").begin_array();
     for (const Ack& ack : acks_) {
       w.begin_object().key("job_id").uuid(ack.claim.job);
-      Status status = visible_job(frame.state(), ack.claim.job, call_.tenant).ok()
-                          ? ack_job(frame, ack.claim, ack.result)
-                          : Status(Error{ErrorCode::NotFound, "job not found"});
-      const Job* job = frame.state().find_job(ack.claim.job);
+      auto visible = visible_job(frame.state(), ack.claim.job, call_.tenant);
+      Status status = visible.ok() ? ack_job(frame, ack.claim, ack.result)
+                                   : Status(Error{ErrorCode::NotFound, "job not found"});
+      const Job* job = visible.ok() ? frame.state().find_job(ack.claim.job) : nullptr;
       if (job != nullptr) w.field("state", state_name(job->state));
+      completed += status.ok() && job->state == JobState::Completed ? 1 : 0;
       if (!status.ok())
         w.key("error")
             .begin_object()
@@ -238,7 +244,7 @@ class AckTask : public FetchTask {
       done += status.ok() ? 1 : 0;
     }
     w.end_array().field_bool("acknowledged", done == acks_.size());
-    app_.metrics().jobs_acked.fetch_add(done, std::memory_order_relaxed);
+    app_.metrics().jobs_acked.fetch_add(completed, std::memory_order_relaxed);
     app_.workers().finished(acks_.empty() ? "" : acks_[0].claim.worker, done, frame.now_ms());
   }
 
@@ -344,7 +350,7 @@ JobError parse_error(Fields& fields) {
   return error;
 }
 
-void render_nacked(json::Writer& w, const Job& job) {
+void render_nacked(json::Writer& w, const State& state, const Job& job) {
   w.begin_object().key("id").uuid(job.id).key("job_id").uuid(job.id).field("state",
                                                                            state_name(job.state));
   w.field_int("attempt", job.attempt).field_int("max_attempts", job.max_attempts);
@@ -353,9 +359,11 @@ void render_nacked(json::Writer& w, const Job& job) {
         .field_int("retry_delay_ms", job.extras->retry_delay_ms);
   } else if (job.state == JobState::Discarded) {
     w.field_time("discarded_at", job.finished_ms).field_time("completed_at", job.finished_ms);
+  } else if (job.state == JobState::Cancelled) {
+    w.field_time("cancelled_at", job.finished_ms);
   }
   w.key("job");
-  render_job(w, job);
+  render_job(w, state, job);
   w.end_object();
 }
 
@@ -376,8 +384,10 @@ void nack(App& app, Call&& call) {
                PAWL_TRY_DO(nack_job(frame, command));
                std::string body;
                json::Writer w(body);
-               render_nacked(w, *frame.state().find_job(command.claim.job));
-               app.metrics().jobs_nacked.fetch_add(1, std::memory_order_relaxed);
+               const Job& job = *frame.state().find_job(command.claim.job);
+               render_nacked(w, frame.state(), job);
+               if (job.state != JobState::Cancelled)
+                 app.metrics().jobs_nacked.fetch_add(1, std::memory_order_relaxed);
                app.workers().finished(command.claim.worker, 1, frame.now_ms());
                return json_response(Surface::Ojs, 200, std::move(body));
              });

@@ -5,6 +5,7 @@
 #include "api/ojs/render_workflow.h"
 #include "api/routes.h"
 #include "base/url.h"
+#include "kernel/planned_runs.h"
 #include "kernel/run_flow.h"
 
 namespace pawl::api {
@@ -42,6 +43,14 @@ Result<const Run*> visible_run(const State& state, const std::string& text,
   return run;
 }
 
+// A nested one that has not started yet.
+std::optional<PlannedRun> visible_planned(const State& state, const std::string& text,
+                                          const std::string& tenant) {
+  auto planned = find_planned(state, workflow_id(text));
+  if (planned && !tenant.empty() && planned->around->tenant != tenant) return std::nullopt;
+  return planned;
+}
+
 WorkflowPage page_of(const Call& call) {
   WorkflowPage page;
   std::string limit = call.query("limit");
@@ -57,29 +66,42 @@ void get(App& app, Call&& call) {
   std::string tenant = call.tenant;
   WorkflowPage page = page_of(call);
   app.decide(std::move(call), [text, tenant, page](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
-    return json_response(Surface::Ojs, 200, workflow_body(frame.state(), *run, page));
+    auto run = visible_run(frame.state(), text, tenant);
+    if (run.ok())
+      return json_response(Surface::Ojs, 200, workflow_body(frame.state(), **run, page));
+    if (auto planned = visible_planned(frame.state(), text, tenant))
+      return json_response(Surface::Ojs, 200, planned_workflow_body(frame.state(), *planned));
+    return std::move(run).error();
   });
 }
 
-void change(App& app, Call&& call, Status (*act)(Frame&, const RunId&)) {
+void change(App& app, Call&& call, Status (*act)(Frame&, const RunId&), const WorkflowPage& page) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant, act](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
-    RunId id = run->id;
+  app.decide(std::move(call), [text, tenant, act, page](Frame& frame) -> Result<http::Response> {
+    auto run = visible_run(frame.state(), text, tenant);
+    auto planned = run.ok() ? std::nullopt : visible_planned(frame.state(), text, tenant);
+    if (planned)
+      return Error{ErrorCode::Conflict, "Workflow " + text.substr(0, 128) +
+                                            " has not started: it is part of " +
+                                            shown_id(*planned->around)};
+    if (!run.ok()) return std::move(run).error();
+    RunId id = (*run)->id;
     PAWL_TRY_DO(act(frame, id));
     return json_response(Surface::Ojs, 200,
-                         workflow_body(frame.state(), *frame.state().find_run(id), {}));
+                         workflow_body(frame.state(), *frame.state().find_run(id), page));
   });
 }
 
 void cancel(App& app, Call&& call) {
-  change(app, std::move(call), [](Frame& frame, const RunId& id) {
-    return cancel_run(frame, id, "cancelled by request");
-  });
+  WorkflowPage page;
+  page.count_cancelled = true;
+  change(
+      app, std::move(call),
+      [](Frame& frame, const RunId& id) { return cancel_run(frame, id, "cancelled by request"); },
+      page);
 }
-void retry(App& app, Call&& call) { change(app, std::move(call), retry_run); }
+void retry(App& app, Call&& call) { change(app, std::move(call), retry_run, {}); }
 
 struct ListFilter {
   std::string state;
@@ -118,7 +140,7 @@ void list(App& app, Call&& call) {
                  if (!filter.takes(run)) return true;
                  if (found == limit) return last = run.id, false;
                  ++found;
-                 render_workflow_summary(w, run);
+                 render_workflow_summary(w, frame.state(), run);
                  return true;
                });
                w.end_array();
