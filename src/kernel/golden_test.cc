@@ -114,7 +114,9 @@ void live_jobs(World& world) {
   world.advance(1500);
   world.cancel("j7");
   world.revive("j3");
-  world.configure("q", [](QueueSettings& s) { s = {true, 99, 800, 7}; });
+  world.configure("q", [](QueueSettings& s) {
+    s = {.paused = true, .depth_max = 99, .warn_permille = 800, .rate_per_second = 7};
+  });
   world.frame([](Frame& f) { return put_doc(f, DocKind::Schema, "s", "{}"), std::string(); });
   world.frame([](Frame& f) { return put_doc(f, DocKind::Webhook, "w", "{}", 77), std::string(); });
   world.frame([&](Frame& f) { return world.refused(delete_doc(f, DocKind::Schema, "s")); });
