@@ -2,12 +2,15 @@
 
 #include "actions/pure_actions.h"
 #include "actions/value_text.h"
+#include "expr/functions.h"
 #include "expr/json_schema.h"
+#include "expr/text_search.h"
 
 namespace pawl::actions {
 namespace {
 
-constexpr int64_t kRegexBytesMax = 8 << 20;
+// Said by PureAction, with the figures.
+ActionOutcome spent() { return {}; }
 
 ActionOutcome pass() { return ActionOutcome::success(Value::Object{{"pass", true}}); }
 
@@ -29,7 +32,7 @@ bool equal(const Value& a, const Value& b) {
 
 }  // namespace
 
-ActionOutcome assert_equals(const ActionRequest& request) {
+ActionOutcome assert_equals(const ActionRequest& request, expr::Budget&) {
   const Value& expected = *request.params.find("expected");
   const Value& actual = *request.params.find("actual");
   if (equal(expected, actual)) return pass();
@@ -37,42 +40,58 @@ ActionOutcome assert_equals(const ActionRequest& request) {
                           Value::Object{{"expected", expected}, {"actual", actual}});
 }
 
-ActionOutcome assert_contains(const ActionRequest& request) {
+ActionOutcome assert_contains(const ActionRequest& request, expr::Budget& budget) {
   const Value& haystack = *request.params.find("haystack");
   const Value& needle = *request.params.find("needle");
   bool found = false;
   if (haystack.is_string()) {
-    found = haystack.as_string().find(text_of(needle)) != std::string::npos;
+    const std::string part = text_of(needle);
+    if (!budget.spend_steps(expr::price::scanning(haystack.as_string().size() + part.size())))
+      return spent();
+    found = expr::has_part(haystack.as_string(), part);
   } else {
-    for (const Value& element : haystack.as_array()) found = found || equal(element, needle);
+    // Where one of two is text, both are compared as text: it is made for each anew.
+    const uint64_t as_text =
+        needle.is_string() ? 1 + expr::price::reading(needle.as_string().size()) : 1;
+    for (const Value& element : haystack.as_array()) {
+      if (!budget.spend_steps(element.is_string() == needle.is_string() ? 1 : as_text))
+        return spent();
+      found = equal(element, needle);
+      if (found) break;
+    }
   }
   if (found) return pass();
   return assertion_failed(request.params, "assertion failed: value not found",
                           Value::Object{{"haystack", haystack}, {"needle", needle}});
 }
 
-ActionOutcome assert_matches(const ActionRequest& request) {
+ActionOutcome assert_matches(const ActionRequest& request, expr::Budget& budget) {
   std::string value = string_param(request.params, "value");
   std::string pattern = string_param(request.params, "pattern");
-  re2::RE2::Options options(re2::RE2::Quiet);
-  options.set_max_mem(kRegexBytesMax);
-  re2::RE2 regex(pattern, options);
-  if (!regex.ok())
-    return ActionOutcome::failure("VALIDATION_ERROR", "the pattern is no RE2: " + regex.error(),
-                                  false);
+  expr::Val error;
+  const auto regex = expr::compile_regex(pattern, budget, error);
+  if (budget.exceeded() != expr::Budget::Exceeded::None) return spent();
+  if (regex == nullptr)
+    return ActionOutcome::failure("VALIDATION_ERROR",
+                                  "the pattern is no RE2: " + error.as_error().message, false);
+  // Once forwards for where it ends, once backwards for where it begins.
+  const auto size = static_cast<uint64_t>(regex->ProgramSize());
+  if (!budget.spend_steps(2 * expr::price::matching(size, value.size()))) return spent();
   re2::StringPiece match;
-  if (regex.Match(value, 0, value.size(), re2::RE2::UNANCHORED, &match, 1))
+  if (regex->Match(value, 0, value.size(), re2::RE2::UNANCHORED, &match, 1))
     return ActionOutcome::success(
         Value::Object{{"pass", true}, {"matches", std::string(match.data(), match.size())}});
   return assertion_failed(request.params, "assertion failed: value does not match the pattern",
                           Value::Object{{"value", value}, {"pattern", pattern}});
 }
 
-ActionOutcome assert_schema(const ActionRequest& request) {
-  auto schema = expr::JsonSchema::compile(*request.params.find("schema"));
+ActionOutcome assert_schema(const ActionRequest& request, expr::Budget& budget) {
+  auto schema = expr::JsonSchema::compile(*request.params.find("schema"), budget);
+  if (budget.exceeded() != expr::Budget::Exceeded::None) return spent();
   if (!schema.ok())
     return ActionOutcome::failure("VALIDATION_ERROR", "schema: " + schema.error().message, false);
-  auto faults = (*schema)->check(*request.params.find("data"));
+  auto faults = (*schema)->check(*request.params.find("data"), budget);
+  if (budget.exceeded() != expr::Budget::Exceeded::None) return spent();
   if (faults.empty()) return pass();
   Value::Array violations;
   for (const auto& fault : faults)

@@ -32,13 +32,18 @@ ActionOutcome unavailable(const std::string& name) {
   return ActionOutcome::failure("NON_RETRYABLE", name + " is not available here", false);
 }
 
+ActionOutcome too_long() {
+  return ActionOutcome::failure("NON_RETRYABLE", "the data is too long for one action", false);
+}
+
 }  // namespace
 
-ActionOutcome crypto_hash(const ActionRequest& request) {
+ActionOutcome crypto_hash(const ActionRequest& request, expr::Budget& budget) {
   std::string name = string_param(request.params, "algorithm", "sha256");
   const EVP_MD* algorithm = algorithm_named(name);
   if (algorithm == nullptr) return unknown_algorithm();
   std::string data = string_param(request.params, "data");
+  if (!budget.spend_steps(expr::price::scanning(data.size()))) return too_long();
   unsigned char out[EVP_MAX_MD_SIZE];
   unsigned size = 0;
   if (EVP_Digest(data.data(), data.size(), out, &size, algorithm, nullptr) != 1)
@@ -46,12 +51,13 @@ ActionOutcome crypto_hash(const ActionRequest& request) {
   return ActionOutcome::success(Value::Object{{"hash", hex(out, size)}, {"algorithm", name}});
 }
 
-ActionOutcome crypto_hmac(const ActionRequest& request) {
+ActionOutcome crypto_hmac(const ActionRequest& request, expr::Budget& budget) {
   std::string name = string_param(request.params, "algorithm", "sha256");
   const EVP_MD* algorithm = algorithm_named(name);
   if (algorithm == nullptr) return unknown_algorithm();
   std::string data = string_param(request.params, "data");
   std::string key = string_param(request.params, "key");
+  if (!budget.spend_steps(expr::price::scanning(data.size() + key.size()))) return too_long();
   unsigned char out[EVP_MAX_MD_SIZE];
   unsigned size = 0;
   if (HMAC(algorithm, key.data(), static_cast<int>(key.size()),
@@ -60,7 +66,7 @@ ActionOutcome crypto_hmac(const ActionRequest& request) {
   return ActionOutcome::success(Value::Object{{"hmac", hex(out, size)}, {"algorithm", name}});
 }
 
-ActionOutcome crypto_uuid(const ActionRequest&) {
+ActionOutcome crypto_uuid(const ActionRequest&, expr::Budget&) {
   std::string bytes(16, '\0');
   PAWL_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), 16) == 1);
   bytes[6] = static_cast<char>((bytes[6] & 0x0f) | 0x40);

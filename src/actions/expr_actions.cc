@@ -30,19 +30,17 @@ Value scope_of(const ActionRequest& request) {
 
 }  // namespace
 
-ActionOutcome expr_eval(const ActionRequest& request) {
-  auto program = expr::ExprLang::compile(string_param(request.params, "expression"));
+ActionOutcome expr_eval(const ActionRequest& request, expr::Budget& budget) {
+  auto program = expr::ExprLang::compile(string_param(request.params, "expression"), budget);
   if (!program.ok()) return expression_failed(program.error());
-  expr::Budget budget;
   auto result = (*program)->evaluate(scope_of(request), budget);
   if (!result.ok()) return expression_failed(result.error());
   return ActionOutcome::success(Value::Object{{"result", std::move(result).value()}});
 }
 
-ActionOutcome jq_eval(const ActionRequest& request) {
-  auto program = expr::JqProgram::compile(string_param(request.params, "expression"));
+ActionOutcome jq_eval(const ActionRequest& request, expr::Budget& budget) {
+  auto program = expr::JqProgram::compile(string_param(request.params, "expression"), budget);
   if (!program.ok()) return expression_failed(program.error());
-  expr::Budget budget;
   // Without data the expression works on what expressions see.
   const Value* data = request.params.find("data");
   auto outputs = (*program)->run(data == nullptr ? request.scope : *data, budget, request.scope);

@@ -8,7 +8,7 @@ namespace {
 
 struct Named {
   std::string_view name;
-  PureAction run;
+  PureAction::Body run;
 };
 
 constexpr Named kActions[] = {{"crypto.hash", crypto_hash},
@@ -29,7 +29,46 @@ log::Level level_of(const std::string& level) {
   return log::Level::Info;
 }
 
+// A step for each value and for every 64 bytes of text: reading, copying and comparing them.
+void pay_reading(const Value& value, expr::Budget& budget) {
+  if (!budget.spend_steps(1)) return;
+  if (value.is_string()) {
+    (void)budget.spend_steps(expr::price::reading(value.as_string().size()));
+  } else if (value.is_array()) {
+    for (const Value& element : value.as_array()) {
+      if (budget.exceeded() != expr::Budget::Exceeded::None) return;
+      pay_reading(element, budget);
+    }
+  } else if (value.is_object()) {
+    for (const auto& [name, member] : value.as_object()) {
+      if (!budget.spend_steps(1 + expr::price::reading(name.size()))) return;
+      pay_reading(member, budget);
+    }
+  }
+}
+
 }  // namespace
+
+ActionOutcome PureAction::operator()(const ActionRequest& request, expr::Budget& budget) const {
+  pay_reading(request.params, budget);
+  if (budget.exceeded() == expr::Budget::Exceeded::None) {
+    ActionOutcome outcome = body_(request, budget);
+    if (budget.exceeded() == expr::Budget::Exceeded::None) return outcome;
+    if (!outcome.ok && outcome.code == "NON_RETRYABLE") return outcome;  // it says more
+  }
+  return ActionOutcome::failure(
+      "NON_RETRYABLE",
+      request.name +
+          (budget.exceeded() == expr::Budget::Exceeded::Bytes
+               ? " would build more than " + std::to_string(budget.limits().bytes_max) + " bytes"
+               : " would take more than " + std::to_string(budget.limits().steps_max) + " steps"),
+      false);
+}
+
+ActionOutcome PureAction::operator()(const ActionRequest& request) const {
+  expr::Budget budget;
+  return (*this)(request, budget);
+}
 
 PureAction find_pure_action(std::string_view name) {
   for (const Named& action : kActions)
@@ -37,7 +76,7 @@ PureAction find_pure_action(std::string_view name) {
   return nullptr;
 }
 
-ActionOutcome workflow_log(const ActionRequest& request) {
+ActionOutcome workflow_log(const ActionRequest& request, expr::Budget&) {
   // Everything beside the message and its level is data.
   Value::Object data;
   if (const Value* given = request.params.find("data"); given != nullptr && !given->is_null()) {
@@ -56,7 +95,7 @@ ActionOutcome workflow_log(const ActionRequest& request) {
   return ActionOutcome::success(Value::Object{{"logged", true}});
 }
 
-ActionOutcome workflow_fail(const ActionRequest& request) {
+ActionOutcome workflow_fail(const ActionRequest& request, expr::Budget&) {
   return ActionOutcome::failure("NON_RETRYABLE", string_param(request.params, "reason"), false);
 }
 

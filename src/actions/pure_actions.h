@@ -1,30 +1,46 @@
 // The actions that need nothing outside the process: crypto, assertions, expressions, and the two
-// workflow actions that change nothing. They end at once and are bounded. Parameters were checked.
-// Any thread.
+// workflow actions that change nothing. They end soon: each pays a budget for what it costs,
+// reading its parameters included, before it works; a spent one is NON_RETRYABLE. Parameters were
+// checked. The same request gives the same answer (but for crypto.uuid), so one that turned out to
+// cost more than its caller can wait for may be asked again elsewhere with more. Any thread.
 #pragma once
 
 #include "actions/action.h"
+#include "expr/budget.h"
 
 namespace pawl::actions {
 
-ActionOutcome crypto_hash(const ActionRequest& request);
-ActionOutcome crypto_hmac(const ActionRequest& request);
-ActionOutcome crypto_uuid(const ActionRequest& request);
+ActionOutcome crypto_hash(const ActionRequest& request, expr::Budget& budget);
+ActionOutcome crypto_hmac(const ActionRequest& request, expr::Budget& budget);
+ActionOutcome crypto_uuid(const ActionRequest& request, expr::Budget& budget);
 
 // ASSERTION_FAILED with what was compared in the details, or {pass: true}.
-ActionOutcome assert_equals(const ActionRequest& request);
-ActionOutcome assert_contains(const ActionRequest& request);
-ActionOutcome assert_matches(const ActionRequest& request);
-ActionOutcome assert_schema(const ActionRequest& request);
+ActionOutcome assert_equals(const ActionRequest& request, expr::Budget& budget);
+ActionOutcome assert_contains(const ActionRequest& request, expr::Budget& budget);
+ActionOutcome assert_matches(const ActionRequest& request, expr::Budget& budget);
+ActionOutcome assert_schema(const ActionRequest& request, expr::Budget& budget);
 
-ActionOutcome expr_eval(const ActionRequest& request);
-ActionOutcome jq_eval(const ActionRequest& request);
+ActionOutcome expr_eval(const ActionRequest& request, expr::Budget& budget);
+ActionOutcome jq_eval(const ActionRequest& request, expr::Budget& budget);
 
-ActionOutcome workflow_log(const ActionRequest& request);
-ActionOutcome workflow_fail(const ActionRequest& request);
+ActionOutcome workflow_log(const ActionRequest& request, expr::Budget& budget);
+ActionOutcome workflow_fail(const ActionRequest& request, expr::Budget& budget);
+
+class PureAction {
+ public:
+  using Body = ActionOutcome (*)(const ActionRequest&, expr::Budget&);
+
+  constexpr PureAction(Body body) : body_(body) {}  // NOLINT(runtime/explicit)
+  explicit operator bool() const { return body_ != nullptr; }
+  ActionOutcome operator()(const ActionRequest& request, expr::Budget& budget) const;
+  // With what one action may cost at most.
+  ActionOutcome operator()(const ActionRequest& request) const;
+
+ private:
+  Body body_;
+};
 
 // Null if the action is none of these.
-using PureAction = ActionOutcome (*)(const ActionRequest&);
 PureAction find_pure_action(std::string_view name);
 
 }  // namespace pawl::actions

@@ -49,6 +49,52 @@ TEST(Crypto, UuidsAreRandomAndVersionFour) {
   EXPECT_EQ(seen.size(), 100u);
 }
 
+// The outcome of one that may cost so many steps.
+std::string told_within(uint64_t steps, const std::string& name, Value::Object params) {
+  ActionRequest request;
+  request.name = name;
+  request.params = Value(std::move(params));
+  expr::Budget budget(expr::BudgetLimits{.steps_max = steps});
+  ActionOutcome outcome = find_pure_action(name)(request, budget);
+  return outcome.ok ? "ok" : outcome.code;
+}
+
+// Each pays for its work in proportion: a million bytes are more than ten thousand steps of it.
+TEST(PureActions, AllPayForWhatTheyCost) {
+  const std::string a(1'000'000, 'a'), half(500'000, 'a');
+  Value::Array many;
+  for (int i = 0; i < 20'000; ++i) many.push_back(Value(i));
+  const std::pair<std::string, Value::Object> calls[] = {
+      {"crypto.hash", {{"data", a}}},
+      {"crypto.hmac", {{"data", a}, {"key", "k"}}},
+      {"assert.equals", {{"expected", a}, {"actual", a}}},
+      {"assert.contains", {{"haystack", a}, {"needle", half + "b"}}},
+      {"assert.contains", {{"haystack", many}, {"needle", half}}},
+      {"assert.matches", {{"value", a}, {"pattern", "b$"}}},
+      {"assert.matches", {{"value", ""}, {"pattern", "[^x]{600}"}}},
+      {"assert.schema", {{"data", many}, {"schema", Value::parse(R"({"items":true})").value()}}},
+      {"assert.schema",
+       {{"data", 1}, {"schema", Value::parse(R"({"pattern":"[^x]{600}"})").value()}}},
+      {"expr.eval", {{"data", a}, {"expression", "data contains 'b'"}}},
+      {"jq", {{"data", a}, {"expression", "contains(\"b\")"}}},
+      {"workflow.log", {{"message", a}}},
+  };
+  for (const auto& [name, params] : calls)
+    EXPECT_EQ(told_within(10'000, name, params), "NON_RETRYABLE") << name;
+  EXPECT_EQ(told_within(10'000, "assert.contains", {{"haystack", "abc"}, {"needle", "b"}}), "ok");
+}
+
+// A hostile one ends: the search is linear, and the pattern is paid before it is tried.
+TEST(PureActions, HostileAssertionsAreRefusedOrEnd) {
+  const std::string text(9'000'000, 'a');
+  EXPECT_EQ(told_within(2'000'000, "assert.contains",
+                        {{"haystack", text}, {"needle", text.substr(0, 4'500'000) + "b"}}),
+            "ASSERTION_FAILED");
+  EXPECT_EQ(
+      told_within(1'000'000, "assert.matches", {{"value", text}, {"pattern", "(a|b)*a(a|b){12}c"}}),
+      "NON_RETRYABLE");
+}
+
 TEST(Assert, EqualsComparesDeeplyAndScalarsAsText) {
   const std::string pass = R"({"pass":true})", fail = "ASSERTION_FAILED";
   EXPECT_EQ(told("assert.equals", R"({"expected":{"a":[1,2.0]},"actual":{"a":[1.0,2]}})"), pass);

@@ -24,6 +24,7 @@ namespace pawl::actions {
 namespace {
 
 constexpr size_t kWaitingMax = 10'000;
+constexpr expr::BudgetLimits kPureHere{.steps_max = 10'000, .bytes_max = 1u << 20};  // 0.5 ms
 constexpr size_t kParsedHereBytesMax =
     64 * 1024;  // a larger answer is not parsed on the HTTP thread
 
@@ -168,8 +169,7 @@ class ActionRunner::Impl {
     if (Status good = check_params(*info, request.params); !good.ok())
       return fail(task, "VALIDATION_ERROR", good.error().message);
     if (own != nullptr) return start_own(task, own);
-    if (PureAction pure = find_pure_action(request.name))
-      return finish(task->handle, pure(request));
+    if (PureAction pure = find_pure_action(request.name)) return start_pure(task, pure);
     if (info->by_engine)
       return fail(task, "VALIDATION_ERROR", request.name + " is done by the engine itself");
     if (starts_with(request.name, "http.")) return start_http(task);
@@ -182,6 +182,16 @@ class ActionRunner::Impl {
       make_directory(task->request.work_directory);
       return run_fs_action(task->request, policy_, task->stop);
     });
+  }
+
+  // Most cost less than a change of threads; whoever starts one may be the engine, so one that
+  // turns out to cost more is asked again on the pool.
+  void start_pure(const TaskPtr& task, PureAction pure) {
+    expr::Budget here(kPureHere);
+    ActionOutcome outcome = pure(task->request, here);
+    if (here.exceeded() == expr::Budget::Exceeded::None)
+      return finish(task->handle, std::move(outcome));
+    wait(*quick_, task, [task, pure] { return pure(task->request); });
   }
 
   void start_own(const TaskPtr& task, const std::shared_ptr<const Own>& own) {

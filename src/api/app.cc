@@ -200,6 +200,19 @@ Surface surface_of(const Route* route, const http::Request& request) {
   return route != nullptr ? route->surface : surface_of_path(request.path);
 }
 
+// Whether a body may hold something to compile. Escapes could hide the words, so they count too.
+bool may_compile(const Call& call) {
+  if (call.route->compiles != Compiles::Sometimes) return call.route->compiles == Compiles::Always;
+  constexpr size_t kLookedThroughMax = 4096;
+  std::string_view body = call.request.body;
+  if (body.size() > kLookedThroughMax) return true;
+  for (std::string_view hint : {"\"definition\"", "\"when\"", "\"over\"", "\"map\"", "\\u"})
+    if (body.find(hint) != body.npos) return true;
+  return false;
+}
+
+std::string_view without_port(std::string_view peer) { return peer.substr(0, peer.rfind(':')); }
+
 }  // namespace
 
 App::App(const AppConfig& config, Engine& engine, Store& store, Clock& clock)
@@ -294,6 +307,7 @@ void App::handle(http::Request&& request, http::Responder responder) {
     router_.find(call.request.method, call.request.path, call.params, path_known);
   }
   call.tenant = call.request.header("x-ojs-tenant");
+  if (may_compile(call)) return handle_on_pool(std::move(call));
   // What a library throws over somebody's bytes (no memory left) is an answer to that request: the
   // responder goes with the call and says 500.
   try {
@@ -301,6 +315,19 @@ void App::handle(http::Request&& request, http::Responder responder) {
   } catch (const std::exception& thrown) {
     log::error("a request failed inside the server", {{"why", thrown.what()}});
   }
+}
+
+void App::handle_on_pool(Call&& call) {
+  // Without keys a client could call itself by another name each time.
+  std::string lane(keys_.needed() ? call.request.header("authorization")
+                                  : without_port(call.request.peer));
+  auto shared = std::make_shared<Call>(std::move(call));
+  std::function<void()> work = [this, shared] {
+    const Route* route = shared->route;
+    route->handler(*this, std::move(*shared));
+    after_poll();  // what the handler submitted waits on this thread
+  };
+  if (Status taken = checks_.run(work, lane); !taken.ok()) shared->fail(taken.error());
 }
 
 void App::begin_drain() {

@@ -23,6 +23,7 @@
 #include "api/turns.h"
 #include "api/workers.h"
 #include "base/clock.h"
+#include "base/work_pool.h"
 #include "engine/engine.h"
 #include "http/server.h"
 #include "store/store.h"
@@ -100,6 +101,9 @@ class App {
   const actions::Vault* vault() { return vault_; }
   EventHub& events() { return events_; }
   ReaderPool& readers() { return readers_; }
+  // Where definitions, schemas and workflows are compiled: in turn between clients (by key, or by
+  // address as long as no key is needed), few at a time, behind whatever else wants a core.
+  WorkPool& checks() { return checks_; }
   Turns& turns() { return turns_; }
   StatsHistory& stats_history() { return stats_history_; }
   // While it is on, workers get no jobs. Any thread.
@@ -117,6 +121,7 @@ class App {
 
  private:
   Status allow(const http::Request& request, const Route& route, bool from_known_origin) const;
+  void handle_on_pool(Call&& call);
 
   AppConfig config_;
   Engine& engine_;
@@ -138,6 +143,13 @@ class App {
   Turns turns_;
   std::atomic<bool> maintenance_{false};
   StatsHistory stats_history_;
+  // Last, so that it stops first: what it runs uses the rest.
+  WorkPool checks_{{.threads = 2,
+                    .waiting_max = 256,
+                    .lane_waiting_max = 32,
+                    .lane_running_max = 1,
+                    .background = true,
+                    .name = "definitions"}};
 };
 
 }  // namespace pawl::api

@@ -313,8 +313,14 @@ void schema(App&, Call&& call) {
 }  // namespace
 
 void add_definition_routes(Router& router) {
-  router.add({"POST", "/v1/definitions", Scope::Write, Surface::V1, put});
-  router.add({"POST", "/v1/definitions/validate", Scope::Read, Surface::V1, validate});
+  router.add({"POST", "/v1/definitions", Scope::Write, Surface::V1, put, {}, Compiles::Always});
+  router.add({"POST",
+              "/v1/definitions/validate",
+              Scope::Read,
+              Surface::V1,
+              validate,
+              {},
+              Compiles::Always});
   router.add({"GET", "/v1/definitions", Scope::Read, Surface::V1, list});
   router.add({"GET", "/v1/definitions/schema", Scope::Read, Surface::V1, schema});
   router.add({"GET", "/v1/definitions/{name}", Scope::Read, Surface::V1, get});

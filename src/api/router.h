@@ -43,6 +43,15 @@ struct Call {
   std::string query(std::string_view name) const;  // "" if it was not sent
 };
 
+// Whether a call compiles text of its client's: expressions, patterns, whole definitions. That may
+// take long, so it is done on the pool for it (App::checks) and never on an I/O thread.
+enum class Compiles : uint8_t {
+  Nothing,
+  Always,
+  // Only with what stands in the body: small ones in which nothing hints at it stay where they are.
+  Sometimes,
+};
+
 using CallHandler = void (*)(App&, Call&&);
 
 struct Route {
@@ -52,6 +61,7 @@ struct Route {
   Surface surface;
   CallHandler handler;
   std::string_view fields_of = {};  // the member of its answer that ?fields= chooses from, if any
+  Compiles compiles = Compiles::Nothing;
 };
 
 class Router {

@@ -8,6 +8,7 @@
 #include "api/ojs/render_workflow.h"
 #include "api/render_script.h"
 #include "api/routes.h"
+#include "api/waiting_task.h"
 #include "base/time.h"
 #include "base/url.h"
 #include "kernel/script_commands.h"
@@ -170,17 +171,35 @@ void resume(App& app, Call&& call) {
          [](Frame& frame, const RunId& id) { return resume_script(frame, id); });
 }
 
-// The run's text with the new steps behind the old ones, checked as a whole.
-Result<std::string> extended(App& app, const State& state, const Run& run, const Value& steps) {
-  std::string canonical = run.script->source;
-  if (canonical.empty()) {
-    const Doc* doc = state.find_doc(DocKind::Definition,
-                                    definition_key(run.script->definition, run.script->version));
-    StoredDefinition stored;
-    if (doc == nullptr || !codec::decode(doc->value, stored))
-      return Error{ErrorCode::Conflict, "the text of its definition is gone"};
-    canonical = stored.canonical;
+Result<std::string> text_of_run(const State& state, const Run& run) {
+  if (!run.script->source.empty()) return run.script->source;
+  const Doc* doc = state.find_doc(DocKind::Definition,
+                                  definition_key(run.script->definition, run.script->version));
+  StoredDefinition stored;
+  if (doc == nullptr || !codec::decode(doc->value, stored))
+    return Error{ErrorCode::Conflict, "the text of its definition is gone"};
+  return stored.canonical;
+}
+
+class ReadRunText : public WaitingTask {
+ public:
+  ReadRunText(std::string run, std::string tenant)
+      : run_(std::move(run)), tenant_(std::move(tenant)) {}
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    auto run = visible_script(frame.state(), run_, tenant_);
+    text = run.ok() ? text_of_run(frame.state(), **run) : Result<std::string>(run.error());
+    return std::nullopt;
   }
+  bool only_reads() const override { return true; }
+  Result<std::string> text = std::string();
+
+ private:
+  std::string run_;
+  std::string tenant_;
+};
+
+// The run's text with the new steps behind the old ones, checked as a whole.
+Result<std::string> extended(App& app, const std::string& canonical, const Value& steps) {
   PAWL_TRY(Value definition, Value::parse(canonical));
   Value* list = definition.is_object() ? definition.as_object().find("steps") : nullptr;
   if (list == nullptr || !list->is_array())
@@ -208,11 +227,22 @@ void extend(App& app, Call&& call) {
   std::string data(doc->root().raw());
   std::string text = call.params[0];
   std::string tenant = call.tenant;
+  // Checked here, on the pool: the engine only sees to it that nobody else extended it meanwhile.
+  auto reading = std::make_shared<ReadRunText>(text, tenant);
+  if (Status ran = WaitingTask::run(app.engine(), reading); !ran.ok())
+    return call.fail(ran.error());
+  if (!reading->text.ok()) return call.fail(reading->text.error());
+  std::string before = std::move(reading->text).value();
+  auto whole = extended(app, before, *steps);
+  if (!whole.ok()) return call.fail(whole.error());
   app.decide(std::move(call),
-             [&app, text, tenant, data,
-              steps = std::move(steps).value()](Frame& frame) -> Result<http::Response> {
+             [text, tenant, data, before = std::move(before),
+              canonical = std::move(whole).value()](Frame& frame) -> Result<http::Response> {
                PAWL_TRY(const Run* run, visible_script(frame.state(), text, tenant));
-               PAWL_TRY(std::string canonical, extended(app, frame.state(), *run, steps));
+               PAWL_TRY(std::string now, text_of_run(frame.state(), *run));
+               if (now != before)
+                 return Error{ErrorCode::Conflict,
+                              "the run was extended by someone else meanwhile; try again"};
                RunId id = run->id;
                PAWL_TRY_DO(extend_script(frame, id, canonical, data));
                return run_response(frame.state(), id, 200);
@@ -242,11 +272,12 @@ void diagram(App& app, Call&& call) {
 }  // namespace
 
 void add_script_routes(Router& router) {
-  router.add({"POST", "/v1/runs", Scope::Write, Surface::V1, start});
+  router.add({"POST", "/v1/runs", Scope::Write, Surface::V1, start, {}, Compiles::Sometimes});
   router.add({"POST", "/v1/runs/{id}/signals", Scope::Write, Surface::V1, signal});
   router.add({"POST", "/v1/runs/{id}/pause", Scope::Operate, Surface::V1, pause});
   router.add({"POST", "/v1/runs/{id}/resume", Scope::Operate, Surface::V1, resume});
-  router.add({"POST", "/v1/runs/{id}/extend", Scope::Write, Surface::V1, extend});
+  router.add(
+      {"POST", "/v1/runs/{id}/extend", Scope::Write, Surface::V1, extend, {}, Compiles::Always});
   router.add({"GET", "/v1/runs/{id}/diagram", Scope::Read, Surface::V1, diagram});
 }
 

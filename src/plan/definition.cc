@@ -31,7 +31,9 @@ constexpr Named<bool> kCompats[] = {{"text", true}};
 class DefinitionReader {
  public:
   DefinitionReader(const ReadOptions& options, bool checked)
-      : options_(options), checked_(checked), findings_(options.lenient) {}
+      : options_(options),
+        checked_(checked),
+        findings_(options.lenient, options.limits.compile_steps_max) {}
 
   void read(const Cursor& at) {
     if (!findings_.expect_object(at)) return;
@@ -69,6 +71,7 @@ class DefinitionReader {
     if (const auto schema = at.field("input_schema")) {
       if (schema->value().is_bool() || findings_.expect_object(*schema)) {
         script_.input_schema = schema->value();
+        if (checked_) check_schema(findings_, *schema);
       }
     }
   }
@@ -122,8 +125,10 @@ class DefinitionReader {
     const auto outputs = at.field("outputs");
     if (!outputs || !findings_.expect_object(*outputs)) return;
     if (checked_) check_templates(findings_, *outputs);
-    for (const Value::Member& member : outputs->value().as_object()) {
-      script_.outputs.push_back({member.key, checked_ ? read_output(member.value) : member.value});
+    for (size_t i = 0; i < outputs->value().as_object().size(); ++i) {
+      const Value::Member& member = outputs->value().as_object().at(i);
+      script_.outputs.push_back(
+          {member.key, checked_ ? read_output(findings_, outputs->member(i)) : member.value});
     }
   }
 

@@ -29,6 +29,8 @@ struct DefinitionLimits {
   size_t bytes_max = 4u << 20;  // YAML: a quarter of it at most
   uint32_t steps_max = 10'000;
   uint32_t depth_max = 16;  // lists within lists
+  // What compiling all its expressions, patterns and schemas may cost together (expr/budget.h).
+  uint64_t compile_steps_max = 4'000'000;
 };
 
 class Cursor;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "expr/jq.h"
+#include "expr/json_schema.h"
 #include "expr/program.h"
 #include "expr/template.h"
 
@@ -26,8 +27,8 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-Result<std::shared_ptr<const expr::Program>> compile(std::string_view cel) {
-  return expr::Program::compile(cel, expr::CompileOptions::workflow());
+Result<std::shared_ptr<const expr::Program>> compile(Findings& findings, std::string_view cel) {
+  return expr::Program::compile(cel, expr::CompileOptions::workflow(), findings.compiling());
 }
 
 void append_segment(std::string& out, std::string_view segment) {
@@ -74,8 +75,8 @@ void check_whole(Findings& findings, const Cursor& at, std::string_view inner) {
   size_t word = 0;
   while (word < inner.size() && (is_letter(inner[word]) || is_digit(inner[word]))) ++word;
   const bool path_like = word > 0 && word < inner.size() && inner[word] == '.';
-  if (path_like) return;
-  if (const auto program = compile(inner); !program.ok()) {
+  if (path_like || findings.too_costly(at)) return;
+  if (const auto program = compile(findings, inner); !program.ok() && !findings.too_costly(at)) {
     findings.error(at, "expression", "template: " + program.error().message);
   }
 }
@@ -120,7 +121,8 @@ std::string read_expression(Findings& findings, const Cursor& at, bool checked) 
                    "write the names without ${{ }}: inputs.x == 'a'");
     return cel;
   }
-  if (const auto program = compile(cel); !program.ok()) {
+  if (findings.too_costly(at)) return cel;
+  if (const auto program = compile(findings, cel); !program.ok() && !findings.too_costly(at)) {
     findings.error(at, "expression", program.error().message);
   }
   return cel;
@@ -138,8 +140,10 @@ Value read_over(Findings& findings, const Cursor& at, bool checked) {
   const std::string& text = at.value().as_string();
   if (!checked) return text;
   std::string cel = as_cel(text);
-  if (const auto program = compile(cel); !program.ok()) {
-    if (const auto jq = expr::JqProgram::compile(text); !jq.ok()) {
+  if (findings.too_costly(at)) return text;
+  if (const auto program = compile(findings, cel); !program.ok()) {
+    const auto jq = expr::JqProgram::compile(text, findings.compiling());
+    if (!jq.ok() && !findings.too_costly(at)) {
       findings.error(
           at, "expression",
           "neither CEL (" + program.error().message + ") nor jq (" + jq.error().message + ")");
@@ -150,10 +154,22 @@ Value read_over(Findings& findings, const Cursor& at, bool checked) {
   return cel;
 }
 
-Value read_output(const Value& value) {
+void check_schema(Findings& findings, const Cursor& at) {
+  if (findings.too_costly(at)) return;
+  const auto schema = expr::JsonSchema::compile(at.value(), findings.compiling());
+  if (!schema.ok() && !findings.too_costly(at))
+    findings.error(at, "schema", schema.error().message);
+}
+
+Value read_output(Findings& findings, const Cursor& at) {
+  const Value& value = at.value();
   if (!value.is_string() || expr::has_template(value.as_string())) return value;
-  const auto program = compile(value.as_string());
-  if (!program.ok()) return value;
+  if (findings.too_costly(at)) return value;
+  const auto program = compile(findings, value.as_string());
+  if (!program.ok()) {
+    (void)findings.too_costly(at);
+    return value;
+  }
   for (const std::string& name : (*program)->variables()) {
     if (is_scope(name)) return "${{ " + value.as_string() + " }}";
   }

@@ -19,7 +19,10 @@ Value read_over(Findings& findings, const Cursor& at, bool checked);
 
 // Text of a workflow's output that names what a run knows is an expression, and becomes a template;
 // everything else is itself.
-Value read_output(const Value& value);
+Value read_output(Findings& findings, const Cursor& at);
+
+// A JSON Schema that compiles.
+void check_schema(Findings& findings, const Cursor& at);
 
 // Every ${{ of every text in the tree is closed, and says something.
 void check_templates(Findings& findings, const Cursor& tree);

@@ -72,6 +72,19 @@ void Findings::complaint(const Cursor& at, std::string_view code, std::string me
   keep(lenient_ ? warnings_ : errors_, at, code, std::move(message), std::move(hint));
 }
 
+bool Findings::too_costly(const Cursor& at) {
+  if (compiling_.exceeded() == expr::Budget::Exceeded::None) return false;
+  if (!said_too_costly_) {
+    error(at, "too_large",
+          "the expressions, patterns and schemas of the definition take more than " +
+              std::to_string(compiling_.limits().steps_max) +
+              " steps to compile, all together up to here",
+          "shorten them, or split the definition: a regular expression costs 400 steps and more");
+  }
+  said_too_costly_ = true;
+  return true;
+}
+
 void Findings::warn(std::vector<Fault> warnings) {
   for (Fault& fault : warnings) {
     if (warnings_.size() < kFaultsMax) warnings_.push_back(std::move(fault));

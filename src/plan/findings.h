@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "expr/budget.h"
 #include "plan/cursor.h"
 #include "plan/definition.h"
 #include "plan/references.h"
@@ -28,7 +29,8 @@ class Findings {
   // Beyond these a list of faults helps nobody.
   static constexpr size_t kFaultsMax = 200;
 
-  explicit Findings(bool lenient) : lenient_(lenient) {}
+  explicit Findings(bool lenient, uint64_t compile_steps_max = expr::kCompileStepsMax)
+      : lenient_(lenient), compiling_(expr::BudgetLimits{.steps_max = compile_steps_max}) {}
 
   void error(const Cursor& at, std::string_view code, std::string message, std::string hint = {});
   void warning(const Cursor& at, std::string_view code, std::string message, std::string hint = {});
@@ -38,6 +40,10 @@ class Findings {
   void warn(std::vector<Fault> warnings);
 
   References& references() { return references_; }
+  // What everything that is compiled while reading is paid from.
+  expr::Budget& compiling() { return compiling_; }
+  // True, with a fault at the first place, once compiling has cost what it may: the rest is left.
+  bool too_costly(const Cursor& at);
 
   bool failed() const { return !errors_.empty(); }
   // Nothing more will be listed: looking for hints is not worth the time.
@@ -82,6 +88,8 @@ class Findings {
   std::vector<Fault> errors_;
   std::vector<Fault> warnings_;
   References references_;
+  expr::Budget compiling_;
+  bool said_too_costly_ = false;
 };
 
 std::string_view kind_name(const Value& value);  // "text", "a number", "a list", …

@@ -204,7 +204,7 @@ int64_t Stage::delay_of(const Work& work, const Call& call, const Answer& answer
 }
 
 bool Stage::answer_for_real(Work& work, const Call& call) {
-  bool pure = actions::find_pure_action(work.request.action) != nullptr;
+  bool pure = static_cast<bool>(actions::find_pure_action(work.request.action));
   bool allowed = std::find(case_.real.begin(), case_.real.end(), call.action) != case_.real.end();
   if (!pure && !(allowed && real_)) return false;
   actions::ActionRequest request;

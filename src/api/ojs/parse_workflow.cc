@@ -12,6 +12,9 @@
 namespace pawl::api {
 namespace {
 
+// What compiling all its expressions may cost: a workflow that a step makes is parsed by the
+// engine.
+constexpr uint64_t kCompileStepsMax = 1'000'000;
 constexpr size_t kNameBytesMax = 255;
 constexpr size_t kClientIdBytesMax = 255;
 constexpr int64_t kTimeoutMost = 366LL * 24 * 3600 * 1000;
@@ -181,9 +184,15 @@ class WorkflowParser {
 
   void check_expression(const std::string& source, const std::string& path) {
     if (source.empty()) return;
-    auto compiled =
-        expr::Program::compile(expr::unwrap_template(source), expr::CompileOptions::workflow());
-    if (!compiled.ok()) complain(path, compiled.error().message);
+    if (compiling_.exceeded() != expr::Budget::Exceeded::None) return;
+    auto compiled = expr::Program::compile(expr::unwrap_template(source),
+                                           expr::CompileOptions::workflow(), compiling_);
+    if (compiled.ok()) return;
+    complain(path, compiling_.exceeded() == expr::Budget::Exceeded::None
+                       ? compiled.error().message
+                       : "the expressions of the workflow take more than " +
+                             std::to_string(kCompileStepsMax) +
+                             " steps to compile, all together up to here");
   }
 
   static bool has_job_id(json::View element) {
@@ -446,6 +455,7 @@ class WorkflowParser {
 
   EnvelopeRules rules_;
   std::vector<Complaint> complaints_;
+  expr::Budget compiling_{expr::BudgetLimits{.steps_max = kCompileStepsMax}};
 };
 
 }  // namespace

@@ -159,7 +159,8 @@ void list(App& app, Call&& call) {
 }  // namespace
 
 void add_workflow_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/workflows", Scope::Write, Surface::Ojs, create});
+  router.add(
+      {"POST", "/ojs/v1/workflows", Scope::Write, Surface::Ojs, create, {}, Compiles::Sometimes});
   router.add({"GET", "/ojs/v1/workflows", Scope::Read, Surface::Ojs, list});
   router.add({"GET", "/ojs/v1/workflows/{id}", Scope::Read, Surface::Ojs, get});
   router.add({"DELETE", "/ojs/v1/workflows/{id}", Scope::Write, Surface::Ojs, cancel});

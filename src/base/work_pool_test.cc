@@ -1,0 +1,144 @@
+#include "base/work_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+
+namespace pawl {
+namespace {
+
+// Work that runs until it is let go, so that a test can fill the line behind it.
+class Gate {
+ public:
+  std::function<void()> work() {
+    return [this] {
+      entered_.set_value();
+      opened_.get_future().wait();
+    };
+  }
+  void wait_entered() { entered_.get_future().wait(); }
+  void open() { opened_.set_value(); }
+
+ private:
+  std::promise<void> entered_;
+  std::promise<void> opened_;
+};
+
+class Trace {
+ public:
+  std::function<void()> note(std::string word) {
+    return [this, word = std::move(word)] {
+      std::lock_guard lock(mutex_);
+      text_ += word + ' ';
+    };
+  }
+  std::string text() {
+    std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+};
+
+std::string taken(WorkPool& pool, std::function<void()> work, std::string_view lane = {}) {
+  Status status = pool.run(work, lane);
+  return status.ok() ? "taken" : std::string(wire_code(status.error().code));
+}
+
+void wait_for_all(WorkPool& pool, std::string_view lane = "last") {
+  std::promise<void> done;
+  ASSERT_EQ(taken(
+                pool, [&] { done.set_value(); }, lane),
+            "taken");
+  done.get_future().wait();
+}
+
+// One client's flood must not stand in front of another's single request.
+TEST(WorkPool, LanesAreServedInTurn) {
+  WorkPool pool({.threads = 1});
+  Gate gate;
+  Trace trace;
+  ASSERT_EQ(taken(pool, gate.work(), "flood"), "taken");
+  gate.wait_entered();
+  for (int i = 1; i <= 4; ++i) taken(pool, trace.note("flood" + std::to_string(i)), "flood");
+  taken(pool, trace.note("other1"), "other");
+  taken(pool, trace.note("other2"), "other");
+  std::promise<void> done;
+  taken(pool, trace.note("flood5"), "flood");
+  taken(
+      pool, [&] { done.set_value(); }, "flood");
+  gate.open();
+  done.get_future().wait();
+  EXPECT_EQ(trace.text(), "flood1 other1 flood2 other2 flood3 flood4 flood5 ");
+}
+
+TEST(WorkPool, OneLaneIsServedInOrder) {
+  WorkPool pool({.threads = 1});
+  Gate gate;
+  Trace trace;
+  taken(pool, gate.work());
+  gate.wait_entered();
+  for (const char* word : {"a", "b", "c"}) taken(pool, trace.note(word));
+  gate.open();
+  wait_for_all(pool, "");
+  EXPECT_EQ(trace.text(), "a b c ");
+}
+
+// A lane that may hold one thread leaves the other to whoever comes.
+TEST(WorkPool, ALaneDoesNotHoldAllThreads) {
+  WorkPool pool({.threads = 2, .lane_running_max = 1});
+  Gate first;
+  Trace trace;
+  taken(pool, first.work(), "flood");
+  first.wait_entered();
+  taken(pool, trace.note("flood"), "flood");
+  taken(pool, trace.note("other"), "other");
+  wait_for_all(pool, "other");  // the flood's second piece may not run here
+  EXPECT_EQ(trace.text(), "other ");
+  first.open();
+  wait_for_all(pool, "flood");
+  EXPECT_EQ(trace.text(), "other flood ");
+}
+
+TEST(WorkPool, TheLineIsBoundedForAllAndForEachLane) {
+  WorkPool pool({.threads = 1, .waiting_max = 3, .lane_waiting_max = 2, .name = "checks"});
+  Gate gate;
+  Trace trace;
+  taken(pool, gate.work(), "flood");
+  gate.wait_entered();
+  std::string story;
+  for (int i = 0; i < 3; ++i) story += taken(pool, trace.note("x"), "flood") + ' ';
+  story += taken(pool, trace.note("x"), "b") + ' ';
+  story += taken(pool, trace.note("x"), "c");
+  EXPECT_EQ(story, "taken taken rate_limited taken overloaded");
+  EXPECT_EQ(pool.waiting(), 3u);
+  std::function<void()> one_more = [] {};
+  EXPECT_EQ(pool.run(one_more, "d").error().message,
+            "too many checks are waiting; try again shortly");
+  gate.open();
+}
+
+TEST(WorkPool, StopWaitsForWhatRunsAndDropsTheRest) {
+  WorkPool pool({.threads = 1});
+  Gate gate;
+  auto held = std::make_shared<int>(1);
+  std::weak_ptr<int> watch = held;
+  std::atomic<bool> ran = false;
+  taken(pool, gate.work(), "a");
+  gate.wait_entered();
+  taken(
+      pool, [held = std::move(held), &ran] { ran = true; }, "b");
+  std::thread stopping([&] { pool.stop(); });
+  while (pool.waiting() > 0) std::this_thread::yield();
+  gate.open();
+  stopping.join();
+  EXPECT_TRUE(watch.expired());
+  EXPECT_FALSE(ran);
+  EXPECT_EQ(taken(pool, [] {}), "unavailable");
+}
+
+}  // namespace
+}  // namespace pawl
