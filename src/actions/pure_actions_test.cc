@@ -108,7 +108,7 @@ TEST(Assert, EqualsComparesDeeplyAndScalarsAsText) {
   EXPECT_EQ(told("assert.equals", R"({"expected":1,"actual":true})"), fail);
   ActionRequest request;
   request.params = json(R"({"expected":1,"actual":2,"message":"mine"})");
-  ActionOutcome outcome = assert_equals(request);
+  ActionOutcome outcome = find_pure_action("assert.equals")(request);
   EXPECT_EQ(outcome.message + outcome.details.json(), R"(mine{"expected":1,"actual":2})");
 }
 
@@ -153,7 +153,8 @@ TEST(Workflow, LogAndFail) {
   EXPECT_EQ(told("workflow.log", R"({"message":"m","level":"loud"})"), "VALIDATION_ERROR");
   ActionRequest request;
   request.params = json(R"({"reason":"no"})");
-  EXPECT_EQ(story(workflow_fail(request)) + workflow_fail(request).message, "NON_RETRYABLEno");
+  const ActionOutcome outcome = find_pure_action("workflow.fail")(request);
+  EXPECT_EQ(story(outcome) + outcome.message, "NON_RETRYABLEno");
 }
 
 }  // namespace
