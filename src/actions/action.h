@@ -17,6 +17,7 @@
 #include "actions/process_limits.h"
 #include "base/result.h"
 #include "base/value.h"
+#include "expr/secret.h"
 
 namespace pawl::actions {
 
@@ -29,6 +30,7 @@ struct ActionRequest {
   std::string work_directory;  // of the run; "" = none
   std::string run_id;
   std::string step_id;
+  std::vector<expr::Secret> secrets;  // that stand in the parameters
 };
 
 struct ActionOutcome {
@@ -64,6 +66,9 @@ struct FsPolicy {
   std::vector<std::string> writable;  // directories
   std::vector<std::string> read_only;
   std::vector<std::string> deny;
+  // The server's own directories. Whatever the lists say, nothing in them is touched but the
+  // directory of the run that asks.
+  std::vector<std::string> sealed;
 };
 
 struct HttpPolicy {
@@ -76,8 +81,10 @@ struct HttpPolicy {
 struct ShellPolicy {
   bool enabled = false;
   std::vector<std::string> allow;  // commands; empty = any, once enabled
-  // Names passed on from the server's environment; "*" = all. Never the server's own (PAWL_…).
+  // Names passed on from the server's environment; "*" = all. Never the server's own (PAWL_…). With
+  // a list of commands, also the only names that a step's env may set ("*" is no name).
   std::vector<std::string> environment;
+  std::string cwd;  // where commands run; "" = in the directory of the run
   ProcessLimits limits;
 };
 

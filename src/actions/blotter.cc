@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "actions/value_text.h"
-#include "base/json_writer.h"
-#include "base/url.h"
 
 namespace pawl::actions {
 namespace {
@@ -18,12 +16,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(from, text.find_last_not_of(kBlanks) - from + 1);
 }
 
-std::string in_json(std::string_view text) {
-  std::string quoted;
-  json::append_quoted(quoted, text);
-  return quoted.substr(1, quoted.size() - 2);
-}
-
 std::string in_case(std::string_view text, char from, char to) {
   std::string out(text);
   for (char& c : out)
@@ -31,12 +23,21 @@ std::string in_case(std::string_view text, char from, char to) {
   return out;
 }
 
-std::string in_hex(std::string_view text, std::string_view digits) {
+std::string in_hex(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
   for (char c : text) {
-    out += digits[static_cast<unsigned char>(c) >> 4];
-    out += digits[static_cast<unsigned char>(c) & 15];
+    out += kDigits[static_cast<unsigned char>(c) >> 4];
+    out += kDigits[static_cast<unsigned char>(c) & 15];
   }
+  return out;
+}
+
+// As quoted() prints it.
+std::string printed(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c < 0x20 || c >= 0x7f) c = '?';
   return out;
 }
 
@@ -48,11 +49,119 @@ std::string in_base64(std::string_view text, size_t bytes_before) {
   return whole.substr(from, to - from);
 }
 
-std::string for_urls(std::string base64) {
-  std::replace(base64.begin(), base64.end(), '+', '-');
-  std::replace(base64.begin(), base64.end(), '/', '_');
-  return base64;
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
 }
+
+// The number that `count` hex digits spell; -1 if they are none.
+int64_t hex_number(std::string_view digits, size_t count) {
+  if (digits.size() < count) return -1;
+  int64_t number = 0;
+  for (char c : digits.substr(0, count)) {
+    if (hex_digit(c) < 0) return -1;
+    number = number * 16 + hex_digit(c);
+  }
+  return number;
+}
+
+// What one place of a text stands for: a few bytes of it are a few bytes of what is meant.
+struct Unit {
+  char bytes[4];
+  uint8_t size = 0;
+  size_t taken = 0;  // 0: nothing is escaped here
+
+  void add(char c) { bytes[size++] = c; }
+};
+
+Unit one(char c, size_t taken) {
+  Unit unit;
+  unit.add(c);
+  unit.taken = taken;
+  return unit;
+}
+
+Unit code_point(int64_t code, size_t taken) {
+  Unit unit;
+  unit.taken = taken;
+  auto add = [&](int64_t c) { unit.add(static_cast<char>(c)); };
+  if (code < 0x80) {
+    add(code);
+  } else if (code < 0x800) {
+    add(0xc0 | code >> 6), add(0x80 | (code & 0x3f));
+  } else if (code < 0x10000) {
+    add(0xe0 | code >> 12), add(0x80 | (code >> 6 & 0x3f)), add(0x80 | (code & 0x3f));
+  } else {
+    add(0xf0 | code >> 18), add(0x80 | (code >> 12 & 0x3f));
+    add(0x80 | (code >> 6 & 0x3f)), add(0x80 | (code & 0x3f));
+  }
+  return unit;
+}
+
+// Behind a backslash: JSON's escapes, and those that other languages share with it.
+Unit backslashed(std::string_view text) {
+  if (text.size() < 2) return {};
+  char c = text[1];
+  if (c == 'u') {
+    int64_t code = hex_number(text.substr(2), 4);
+    if (code < 0) return {};
+    if (code >= 0xd800 && code < 0xdc00 && text.substr(6, 2) == "\\u")
+      if (int64_t low = hex_number(text.substr(8), 4); low >= 0xdc00 && low < 0xe000)
+        return code_point(0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00), 12);
+    return code_point(code, 6);
+  }
+  if (c == 'x') {
+    int64_t code = hex_number(text.substr(2), 2);
+    return code < 0 ? Unit{} : one(static_cast<char>(code), 4);
+  }
+  constexpr std::string_view kLetters = "bfnrtv";
+  constexpr std::string_view kMeant = "\b\f\n\r\t\v";
+  if (size_t at = kLetters.find(c); at != std::string_view::npos) return one(kMeant[at], 2);
+  bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  return letter ? Unit{} : one(c, 2);
+}
+
+Unit entity(std::string_view text) {
+  struct Known {
+    std::string_view name;
+    char meant;
+  };
+  constexpr Known kKnown[] = {
+      {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
+  for (const Known& known : kKnown)
+    if (text.starts_with(known.name)) return one(known.meant, known.name.size());
+  if (!text.starts_with("&#")) return {};
+  bool hex = text.size() > 2 && (text[2] == 'x' || text[2] == 'X');
+  size_t at = hex ? 3 : 2;
+  int64_t code = 0;
+  for (; at < text.size() && at < 12 && text[at] != ';'; ++at) {
+    int digit = hex_digit(text[at]);
+    if (digit < 0 || (!hex && digit > 9)) return {};
+    code = code * (hex ? 16 : 10) + digit;
+  }
+  if (at >= text.size() || text[at] != ';' || code > 0x10ffff) return {};
+  return code_point(code, at + 1);
+}
+
+// What is escaped at the beginning of the text.
+Unit escaped(std::string_view text) {
+  switch (text[0]) {
+    case '\\':
+      return backslashed(text);
+    case '%': {
+      int64_t code = hex_number(text.substr(1), 2);
+      return code < 0 ? Unit{} : one(static_cast<char>(code), 3);
+    }
+    case '&':
+      return entity(text);
+    default:
+      return {};
+  }
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 }  // namespace
 
@@ -70,11 +179,18 @@ Blotter::Blotter(const std::vector<expr::Secret>& secrets) {
   }
 }
 
-void Blotter::add_spelling(std::string spelling, size_t bytes_min) {
+void Blotter::add_spelling(std::string spelling, size_t bytes_min, Kind kind) {
   if (spelling.size() < bytes_min) return;
-  for (const expr::Secret& known : spellings_)
-    if (known.text == spelling) return;
-  spellings_.push_back({"", std::move(spelling)});
+  for (const Spelling& known : spellings_)
+    if (known.bytes == spelling && known.kind == kind) return;
+  for (unsigned char c : {static_cast<unsigned char>(spelling[0]), static_cast<unsigned char>('\\'),
+                          static_cast<unsigned char>('%'), static_cast<unsigned char>('&')})
+    firsts_.set(c);
+  if (spelling[0] == ' ') firsts_.set('+');
+  if (kind == Kind::Hex) firsts_.set(static_cast<unsigned char>(spelling[0] & ~0x20));
+  if (kind == Kind::Base64 && spelling[0] == '+') firsts_.set('-');
+  if (kind == Kind::Base64 && spelling[0] == '/') firsts_.set('_');
+  spellings_.push_back({std::move(spelling), kind});
 }
 
 void Blotter::add_secret(std::string_view secret) {
@@ -82,23 +198,91 @@ void Blotter::add_secret(std::string_view secret) {
   std::string_view core = trimmed(secret);
   if (core.size() < kSecretBytesMin) return;
   add_spelling(std::string(core), kSecretBytesMin);
-  add_spelling(in_json(core), kSecretBytesMin);
+  add_spelling(printed(core), kSpellingBytesMin);
   add_spelling(in_case(core, 'A', 'a'), kSpellingBytesMin);  // as a host name is written
   add_spelling(in_case(core, 'a', 'A'), kSpellingBytesMin);
-  add_spelling(percent_encode(core), kSecretBytesMin);
-  add_spelling(in_hex(core, "0123456789abcdef"), kSpellingBytesMin);
-  add_spelling(in_hex(core, "0123456789ABCDEF"), kSpellingBytesMin);
-  for (size_t before = 0; before < 3; ++before) {
-    std::string encoded = in_base64(core, before);
-    add_spelling(for_urls(encoded), kSpellingBytesMin);
-    add_spelling(std::move(encoded), kSpellingBytesMin);
-  }
+  add_spelling(in_hex(core), kSpellingBytesMin, Kind::Hex);
+  for (size_t before = 0; before < 3; ++before)
+    add_spelling(in_base64(core, before), kSpellingBytesMin, Kind::Base64);
   if (core.size() >= kNumberBytesMin)
     if (auto parsed = Value::parse(core); parsed.ok() && parsed->is_number())
       numbers_.push_back(parsed->json());
 }
 
-std::string Blotter::text(std::string_view text) const { return expr::redact(text, spellings_); }
+struct Blotter::Match {
+  size_t spelt = 0;  // bytes of the spelling that are there
+  size_t taken = 0;  // bytes of the text that say so
+};
+
+// `escapes`: what can be an escape is one; else it is taken as it stands, as long as that fits.
+Blotter::Match Blotter::match(std::string_view text, size_t at, const Spelling& spelling,
+                              bool escapes) {
+  const std::string& wanted = spelling.bytes;
+  auto fits = [&](size_t i, char c) {
+    if (c == wanted[i]) return true;
+    if (spelling.kind == Kind::Hex) return lower(c) == wanted[i];
+    if (spelling.kind == Kind::Base64)
+      return (wanted[i] == '+' && c == '-') || (wanted[i] == '/' && c == '_');
+    return wanted[i] == ' ' && c == '+';
+  };
+  auto may_stand_between = [&](char c) {
+    if (spelling.kind == Kind::Plain) return false;
+    return c == '\n' || c == '\r' || (spelling.kind == Kind::Hex && (c == ' ' || c == ':'));
+  };
+  Match done;
+  size_t here = at;
+  while (done.spelt < wanted.size() && here < text.size()) {
+    bool as_it_is = fits(done.spelt, text[here]);
+    Unit unit = as_it_is && !escapes ? Unit{} : escaped(text.substr(here));
+    if (unit.taken == 0) unit = one(text[here], 1);
+    size_t fitting = 0;
+    while (fitting < unit.size && done.spelt + fitting < wanted.size() &&
+           fits(done.spelt + fitting, unit.bytes[fitting]))
+      ++fitting;
+    if (fitting == unit.size) {
+      done.spelt += fitting;
+    } else if (done.spelt == 0 || !may_stand_between(unit.bytes[0])) {
+      break;
+    }
+    here += unit.taken;
+    if (fitting == unit.size) done.taken = here - at;
+  }
+  return done;
+}
+
+// How many bytes of the text, from `at` on, are a secret; 0 = none.
+size_t Blotter::find_at(std::string_view text, size_t at, bool beginnings) const {
+  size_t most = 0;
+  for (const Spelling& spelling : spellings_) {
+    for (bool escapes : {false, true}) {
+      Match found = match(text, at, spelling, escapes);
+      bool enough =
+          found.spelt == spelling.bytes.size() || (beginnings && found.spelt >= kBeginningBytesMin);
+      if (enough) most = std::max(most, found.taken);
+    }
+  }
+  return most;
+}
+
+std::string Blotter::without(std::string_view text, bool beginnings) const {
+  if (empty()) return std::string(text);
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t taken =
+        firsts_[static_cast<unsigned char>(text[at])] ? find_at(text, at, beginnings) : 0;
+    if (taken == 0) {
+      out += text[at++];
+    } else {
+      out += "***";
+      at += taken;
+    }
+  }
+  return out;
+}
+
+std::string Blotter::text(std::string_view text) const { return without(text, false); }
+
+std::string Blotter::message(std::string_view text) const { return without(text, true); }
 
 void Blotter::value(Value& value) const {
   if (empty()) return;

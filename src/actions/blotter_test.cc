@@ -42,6 +42,39 @@ TEST(Blotter, FindsBase64AtEveryAlignment) {
     }
 }
 
+// Each program escapes as it likes, and seldom every character.
+TEST(Blotter, FindsItHoweverItsCharactersAreEscaped) {
+  Blotter blotter = of({"p\"a/b&c <\xc3\xa9> 50%\\x"});
+  for (const char* spelt :
+       {R"(p\"a\/b&c <\u00e9> 50%\\x)", R"(p\u0022a/b\u0026c \u003c\u00E9\u003e 50\u0025\\x)",
+        "p%22a%2fb%26c%20%3c%c3%a9%3e%2050%25%5cx", "p%22a%2Fb%26c+%3C%C3%A9%3E+50%25%5Cx",
+        "p&quot;a/b&amp;c &lt;\xc3\xa9&gt; 50%\\x", "p&#34;a&#x2F;b&#38;c &#60;&#233;&#x3e; 50%\\x",
+        "p\"a/b&c <\?\?> 50%\\x"})
+    EXPECT_EQ(blotter.text("<" + std::string(spelt) + ">"), "<***>") << spelt;
+  EXPECT_EQ(of({"\xf0\x9f\x94\x91-key"}).text(R"("\ud83d\udd11-key")"), R"("***")");
+}
+
+TEST(Blotter, FindsHexAndBase64InLinesAndGroups) {
+  const std::string secret(70, 'k');
+  Blotter blotter = of({secret});
+  std::string encoded = actions::base64(secret);
+  encoded.insert(76, "\n");
+  EXPECT_EQ(blotter.text(encoded + "\n").find("tra2tr"), std::string::npos);
+  EXPECT_EQ(of({"abc-def"}).text("00 61 62 63 2D 64\n65:66 00"), "00 *** 00");
+  EXPECT_EQ(of({"\?\?>>\?\?>>"}).text("Pz8-Pj8_Pj4="), "***4=");  // the last sextet is not its own
+}
+
+// Messages quote what they were given and cut it; the whole is then not there to be found.
+TEST(Blotter, TheBeginningOfASecretIsEnoughInAMessage) {
+  const std::string secret = "begin-of-a-very-long-secret-" + std::string(100, 'z');
+  Blotter blotter = of({secret});
+  EXPECT_EQ(blotter.message("no such file \"" + secret.substr(0, 64) + "…\""),
+            "no such file \"***…\"");
+  EXPECT_EQ(blotter.message("'" + secret.substr(0, 9) + "'"), "'***'");
+  EXPECT_EQ(blotter.message("to begin"), "to begin");
+  EXPECT_EQ(blotter.text(secret.substr(0, 40)), secret.substr(0, 40));
+}
+
 TEST(Blotter, FindsItInEveryPlaceOfAValue) {
   EXPECT_EQ(blotted(of({"hunter2"}), R"({"a":["x hunter2",{"hunter2":1}],"b":true,"n":null})"),
             R"({"a":["x ***",{"***":1}],"b":true,"n":null})");

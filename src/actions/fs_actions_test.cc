@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "actions/action_test_world.h"
 #include "actions/file_tree.h"
@@ -198,6 +199,52 @@ TEST_F(FsActions, TheListsAreObeyed) {
   EXPECT_EQ(with("fs.read", "w/t/deny/f"), "PATH_DENIED");
   EXPECT_EQ(with("fs.write", "r/f"), "PATH_DENIED");
   EXPECT_EQ(with("fs.read", "w/t/g"), R"({"path":"/t)");
+}
+
+// The data directory lies inside of a directory that may be written: it stays closed all the same.
+TEST_F(FsActions, WhatIsSealedStaysSo) {
+  TestDirectory root;
+  root.write("data/vault.key", "key");
+  root.write("data/work/other/f", "theirs");
+  root.write("data/work/own/f", "mine");
+  root.write("g", "g");
+  fs::create_symlink(root.at("data/vault.key"), root.at("link"));
+  fs::create_directory_symlink(root.at("data"), root.at("dir_link"));
+  fs::create_hard_link(root.at("data/vault.key"), root.at("hard_link"));
+  policy_.fs.writable = {root.path(), "/proc", "/"};
+  policy_.fs.sealed = {root.at("data")};
+  auto with = [&](const std::string& action, const std::string& path) {
+    ActionRequest request;
+    request.name = action;
+    request.params = Value::Object{{"path", path},
+                                   {"content", "x"},
+                                   {"src", path},
+                                   {"dst", root.at("stolen")},
+                                   {"recursive", true}};
+    request.work_directory = root.at("data/work/own");
+    StopSignal stop;
+    ActionOutcome outcome = run_fs_action(request, policy_, stop);
+    return outcome.ok ? "done" : outcome.code;
+  };
+  for (const std::string& path :
+       {root.at("data/vault.key"), root.at("data"), root.at("data/work/other/f"), root.at("link"),
+        root.at("data/work"), root.at("dir_link/vault.key"), root.at("hard_link"),
+        std::string("../../vault.key"), std::string("../other/f"),
+        "/proc/self/root" + root.at("data/vault.key"),
+        "/proc/self/cwd/../.." + root.at("data/vault.key"), std::string("/proc/self/mem"),
+        std::string("/proc/thread-self/environ"), "/proc/" + std::to_string(::getpid()) + "/maps"})
+    for (const char* action : {"fs.read", "fs.append", "fs.copy", "fs.list", "fs.stat"})
+      EXPECT_EQ(with(action, path), "PATH_DENIED") << action << " " << path;
+  for (const char* action : {"fs.write", "fs.delete", "fs.move"}) {
+    EXPECT_EQ(with(action, root.at("data/vault.key")), "PATH_DENIED") << action;
+    EXPECT_EQ(with(action, root.at("data/work/other/f")), "PATH_DENIED") << action;
+  }
+  EXPECT_EQ(with("fs.delete", root.path()), "PATH_DENIED");  // it holds what is sealed
+  EXPECT_EQ(with("fs.move", root.path()), "PATH_DENIED");
+  EXPECT_EQ(with("fs.read", root.at("g")), "done");
+  EXPECT_EQ(with("fs.read", "f"), "done");
+  EXPECT_EQ(with("fs.read", root.at("data/work/own/f")), "done");
+  EXPECT_EQ(root.read("data/vault.key") + root.read("stolen"), "key(none)");
 }
 
 TEST_F(FsActions, SpecialFilesDoNotHoldTheThread) {

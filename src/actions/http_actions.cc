@@ -95,10 +95,37 @@ Status add_credentials(const Value& params, HeaderList& credentials) {
   return ok_status();
 }
 
-void add_headers(const Value& params, HeaderList& headers) {
-  const Value* given = params.find("headers");
+// A header with a secret in it is a credential, whatever its name.
+void add_headers(const ActionRequest& request, HttpRequest& out) {
+  const Value* given = request.params.find("headers");
   if (given == nullptr || !given->is_object()) return;
-  for (const auto& [name, value] : given->as_object()) headers.emplace_back(name, text_of(value));
+  for (const auto& [name, value] : given->as_object()) {
+    bool secret = std::any_of(request.secrets.begin(), request.secrets.end(),
+                              [&, header = name](const expr::Secret& one) {
+                                return one.param == "headers" && one.member == header;
+                              });
+    (secret ? out.credentials : out.headers).emplace_back(name, text_of(value));
+  }
+}
+
+// Every secret in the request must be for every host on the way.
+std::function<Status(const std::string&, int)> admission(const std::vector<expr::Secret>& secrets) {
+  struct Bound {
+    std::string name;
+    std::vector<std::string> hosts;
+  };
+  std::vector<Bound> bound;
+  for (const expr::Secret& secret : secrets)
+    if (!secret.hosts.empty()) bound.push_back({secret.name, secret.hosts});
+  if (bound.empty()) return {};
+  return [bound = std::move(bound)](const std::string& host, int port) -> Status {
+    for (const Bound& one : bound)
+      if (!std::any_of(one.hosts.begin(), one.hosts.end(),
+                       [&](const std::string& rule) { return host_matches(rule, host, port); }))
+        return secret_denied("the secret " + quoted(one.name) + " is not for " + host + ":" +
+                             std::to_string(port));
+    return ok_status();
+  };
 }
 
 std::string method_of(const ActionRequest& request) {
@@ -196,6 +223,7 @@ ActionOutcome failure_of(const Error& error) {
   };
   if (was_cancelled(error)) return fail("CANCELLED", false);
   if (timed_out(error)) return fail("TIMEOUT_ERROR", true);
+  if (is_secret_denied(error)) return fail("SECRET_DENIED", false);
   if (error.code == ErrorCode::Forbidden) return fail("PERMISSION_DENIED", false);
   if (error.code == ErrorCode::InvalidRequest || error.code == ErrorCode::InvalidContent)
     return fail("VALIDATION_ERROR", false);
@@ -219,25 +247,35 @@ Result<HttpRequest> http_request_of(const ActionRequest& request, const ActionPo
   out.run = Uuid::parse(request.run_id).value_or(Uuid{});
   out.method = method_of(request);
   out.url = with_query(string_param(params, "url"), params.find("query"));
-  add_headers(params, out.headers);
-  PAWL_TRY_DO(add_credentials(params, out.credentials));
+  add_headers(request, out);
+  HeaderList own;
+  PAWL_TRY_DO(add_credentials(params, own));
   // What auth sets wins over a header of the same name, so that only one of them is sent.
-  for (const auto& [name, value] : out.credentials)
-    std::erase_if(out.headers, [&, wanted = lower_case(name)](const auto& header) {
-      return lower_case(header.first) == wanted;
-    });
-  if (!body.content_type.empty() && !has_header(out.headers, "content-type"))
+  for (auto& [name, value] : own) {
+    for (HeaderList* list : {&out.headers, &out.credentials})
+      std::erase_if(*list, [wanted = lower_case(name)](const auto& header) {
+        return lower_case(header.first) == wanted;
+      });
+    out.credentials.emplace_back(std::move(name), std::move(value));
+  }
+  auto is_set = [&out](std::string_view name) {
+    return has_header(out.headers, name) || has_header(out.credentials, name);
+  };
+  if (!body.content_type.empty() && !is_set("content-type"))
     out.headers.emplace_back("Content-Type", body.content_type);
-  if (!request.idempotency_key.empty() && !has_header(out.headers, "idempotency-key"))
+  if (!request.idempotency_key.empty() && !is_set("idempotency-key"))
     out.headers.emplace_back("Idempotency-Key", request.idempotency_key);
-  if (!has_header(out.headers, "user-agent")) out.headers.emplace_back("User-Agent", "pawl");
-  out.decompress = !has_header(out.headers, "accept-encoding");
+  if (!is_set("user-agent")) out.headers.emplace_back("User-Agent", "pawl");
+  out.decompress = !is_set("accept-encoding");
   out.body = std::move(body.bytes);
   out.timeout_ms = timeout_ms;
   out.max_bytes = policy.output_bytes_max;
   out.judge = [&policy](const std::string& host, int port) {
     return judge_host(policy.http, host, port);
   };
+  out.admit = admission(request.secrets);
+  out.body_is_secret = std::any_of(request.secrets.begin(), request.secrets.end(),
+                                   [](const expr::Secret& one) { return one.param == "body"; });
   out.follow_redirects = bool_param(params, "follow_redirects", true);
   out.redirects_max = static_cast<int>(
       std::clamp<int64_t>(int_param(params, "max_redirects", 10), 0, kRedirectsMax));

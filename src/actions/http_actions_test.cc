@@ -218,6 +218,88 @@ TEST(HttpActions, CredentialsStayWithTheirOrigin) {
   EXPECT_EQ(sent_on(other, "/away", odd), "");
 }
 
+// A secret is for the server it was sent to, whatever header or body it stands in.
+TEST(HttpActions, SecretsDoNotFollowARedirectElsewhere) {
+  Server other(always(Server::answer("200 OK", "", "")));
+  Server first([&](const std::string& request) {
+    return redirect_to(other.url("/final"),
+                       holds(request, " /again ") ? "307 Temporary" : "302 Found");
+  });
+  ActionRunner runner(open_policy());
+  auto sent = [&](const std::string& path, const std::string& param, const std::string& member) {
+    ActionRequest request;
+    request.name = "http.post";
+    request.params = params({{"url", first.url(path)},
+                             {"headers", json(R"({"X-Custom":"hush","X-Plain":"p"})")},
+                             {"body", "hush"}});
+    request.secrets = {{"$", "hush", "T", param, member, {}}};
+    return story(run(runner, std::move(request))).substr(0, 13);
+  };
+  EXPECT_EQ(sent("/", "headers", "X-Custom").substr(0, 1), "{");
+  EXPECT_TRUE(holds(first.requests().back(), "X-Custom: hush"));
+  EXPECT_FALSE(holds(other.requests().back(), "hush")) << other.requests().back();
+  EXPECT_TRUE(holds(other.requests().back(), "X-Plain: p"));
+  size_t before = other.requests().size();
+  EXPECT_EQ(sent("/again", "body", ""), "SECRET_DENIED");
+  EXPECT_EQ(other.requests().size(), before);
+  EXPECT_EQ(sent("/again", "headers", "X-Custom").substr(0, 1), "{");
+  EXPECT_FALSE(holds(other.requests().back(), "X-Custom"));
+}
+
+TEST(HttpActions, ASecretGoesToItsHostsOnly) {
+  Server other(always(Server::answer("200 OK", "", "")));
+  Server first([&](const std::string&) {
+    return redirect_to("http://localhost:" + std::to_string(other.port()) + "/");
+  });
+  ActionRunner runner(open_policy());
+  auto sent = [&](std::vector<std::string> hosts) {
+    ActionRequest request;
+    request.name = "http.get";
+    request.params = params({{"url", first.url("/")}, {"headers", json(R"({"A":"hush"})")}});
+    request.secrets = {{"$", "hush", "T", "headers", "A", std::move(hosts)}};
+    return story(run(runner, std::move(request))).substr(0, 13);
+  };
+  EXPECT_EQ(sent({"api.example.com", "*.0.0.2"}), "SECRET_DENIED");
+  EXPECT_EQ(sent({"127.0.0.1:1"}), "SECRET_DENIED");
+  EXPECT_EQ(first.requests().size(), 0u);
+  EXPECT_EQ(sent({"127.0.0.1"}), "SECRET_DENIED");  // the redirect leaves them
+  EXPECT_EQ(first.requests().size(), 1u);
+  EXPECT_EQ(other.requests().size(), 0u);
+  EXPECT_EQ(sent({"127.0.0.1", "localhost"}).substr(0, 1), "{");
+}
+
+TEST(HttpActions, FramingAndRoutingHeadersAreTheClients) {
+  Server server(always(Server::answer("200 OK", "", "")));
+  ActionRunner runner(open_policy());
+  for (const char* name : {"Content-Length", "transfer-encoding", "HOST", "Connection", "Upgrade",
+                           "TE", "Trailer", "Keep-Alive", "Proxy-Authorization", "Expect"}) {
+    ActionOutcome outcome =
+        run(runner, "http.post",
+            params({{"url", server.url()}, {"headers", Value::Object{{name, "1"}}}}));
+    EXPECT_EQ(story(outcome), "VALIDATION_ERROR") << name;
+    EXPECT_TRUE(holds(outcome.message, name)) << outcome.message;
+    EXPECT_EQ(
+        story(run(
+            runner, "http.get",
+            params({{"url", server.url()},
+                    {"auth",
+                     Value::Object{{"type", "api_key"}, {"header_name", name}, {"token", "t"}}}}))),
+        "VALIDATION_ERROR");
+  }
+  EXPECT_EQ(
+      story(run(runner, "http.request", params({{"url", server.url()}, {"method", "CONNECT"}}))),
+      "VALIDATION_ERROR");
+  EXPECT_EQ(server.requests().size(), 0u);
+}
+
+TEST(HttpActions, BoundsTheHeadersOfTheAnswer) {
+  std::string many;
+  for (int i = 0; i < 1100; ++i) many += "X-" + std::to_string(i) + ": 1\r\n";
+  Server crowd(always(Server::answer("200 OK", many, "")));
+  ActionRunner runner(open_policy());
+  EXPECT_EQ(story(run(runner, "http.get", params({{"url", crowd.url()}}))), "NON_RETRYABLE");
+}
+
 TEST(HttpActions, RedirectsKeepOrChangeTheMethod) {
   ActionRunner runner(open_policy());
   auto second = [&](const std::string& status) {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "actions/address_policy.h"
+#include "actions/header_rule.h"
 #include "actions/http_redirect.h"
 #include "actions/http_url.h"
 #include "base/quote.h"
@@ -26,13 +28,15 @@ namespace {
 constexpr size_t kHeaderBytesMax = 64 * 1024;  // of the answer, all together
 constexpr size_t kMethodBytesMax = 64;
 constexpr size_t kSentHeaderBytesMax = 256 * 1024;  // of the request, all together
+constexpr size_t kHeadersMax = 1'000;               // of the answer
 constexpr long kConnectMsMax = 10'000;
 constexpr int64_t kTimeoutMsMax = int64_t{24} * 3600 * 1000;
 constexpr int kPollMs = 1000;
 
-// Marks that tell the Unavailables apart that a caller acts on.
+// Marks that tell errors of one code apart that a caller acts on.
 constexpr std::string_view kTimedOut = "timed_out";
 constexpr std::string_view kCancelled = "cancelled";
+constexpr std::string_view kDenied = "secret_denied";
 
 Error marked(std::string message, std::string_view mark) {
   return Error{ErrorCode::Unavailable,
@@ -44,22 +48,16 @@ bool has_mark(const Error& error, std::string_view mark) {
   return !error.complaints.empty() && error.complaints[0].code == mark;
 }
 
-bool is_token(const std::string& text) {
-  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           kMarks.find(c) != std::string_view::npos;
-  });
-}
-
 Status check_request(const HttpRequest& request) {
   PAWL_TRY_DO(check_url(request.url));
   if (request.method.size() > kMethodBytesMax)
     return Error{ErrorCode::InvalidRequest, "an HTTP method has at most " +
                                                 std::to_string(kMethodBytesMax) + " letters, not " +
                                                 std::to_string(request.method.size())};
-  if (!is_token(request.method))
-    return Error{ErrorCode::InvalidRequest, quoted(request.method) + " is no HTTP method"};
+  // CONNECT makes a tunnel of the connection, which the next request would be sent into.
+  if (!is_token(request.method) || request.method == "CONNECT")
+    return Error{ErrorCode::InvalidRequest,
+                 quoted(request.method) + " is no HTTP method that can be sent"};
   size_t header_bytes = 0;
   for (const HeaderList* list : {&request.headers, &request.credentials})
     for (const auto& [name, value] : *list) {
@@ -67,8 +65,8 @@ Status check_request(const HttpRequest& request) {
       if (header_bytes > kSentHeaderBytesMax)
         return Error{ErrorCode::InvalidRequest, "the headers are larger than " +
                                                     std::to_string(kSentHeaderBytesMax) + " bytes"};
-      if (!is_sendable_header(name, value))
-        return Error{ErrorCode::InvalidRequest, "header " + quoted(name) + " cannot be sent"};
+      if (std::string problem = header_problem(name, value); !problem.empty())
+        return Error{ErrorCode::InvalidRequest, std::move(problem)};
     }
   return ok_status();
 }
@@ -91,6 +89,7 @@ struct Transfer {
   size_t header_bytes = 0;
   const char* refusal = nullptr;  // why an address was not connected to
   bool body_full = false;
+  bool head_full = false;
   char error[CURL_ERROR_SIZE] = {};
 
   ~Transfer() { forget_hop(); }
@@ -103,7 +102,7 @@ struct Transfer {
     response = {};
     header_bytes = 0;
     refusal = nullptr;
-    body_full = false;
+    body_full = head_full = false;
     error[0] = '\0';
   }
 };
@@ -129,6 +128,7 @@ Status judge_hop(Transfer& transfer) {
   const HttpRequest& request = transfer.request;
   PAWL_TRY(HttpUrl url, HttpUrl::parse(request.url));
   transfer.port = url.port();
+  if (request.admit) PAWL_TRY_DO(request.admit(url.host(), url.port()));
   HostVerdict verdict = request.allow_private ? HostVerdict::Any : HostVerdict::PublicOnly;
   if (request.judge) verdict = request.judge(url.host(), url.port());
   if (verdict == HostVerdict::Denied)
@@ -160,7 +160,9 @@ size_t on_body(char* bytes, size_t, size_t count, void* user) {
 size_t on_header(char* bytes, size_t, size_t count, void* user) {
   Transfer& transfer = *static_cast<Transfer*>(user);
   transfer.header_bytes += count;
-  if (transfer.header_bytes > kHeaderBytesMax) return 0;
+  transfer.head_full =
+      transfer.header_bytes > kHeaderBytesMax || transfer.response.headers.size() >= kHeadersMax;
+  if (transfer.head_full) return 0;
   std::string_view line(bytes, count);
   while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
   if (line.substr(0, 5) == "HTTP/") {  // the first, or the one after a 100 Continue
@@ -223,6 +225,18 @@ bool add_line(curl_slist*& list, const std::string& line) {
   return true;
 }
 
+bool logs_the_connection_in(const HttpRequest& request) {
+  for (const HeaderList* list : {&request.headers, &request.credentials})
+    for (const auto& [name, value] : *list) {
+      if (::strcasecmp(name.c_str(), "authorization") != 0) continue;
+      size_t from = std::min(value.find_first_not_of(" \t"), value.size());
+      if (::strncasecmp(value.c_str() + from, "ntlm", 4) == 0 ||
+          ::strncasecmp(value.c_str() + from, "negotiate", 9) == 0)
+        return true;
+    }
+  return false;
+}
+
 Status set_up(Transfer& transfer) {
   const HttpRequest& request = transfer.request;
   transfer.easy = curl_easy_init();
@@ -251,6 +265,12 @@ Status set_up(Transfer& transfer) {
   // A kept connection is used again without asking for its address: one that was allowed to be
   // private must never serve a request that is not.
   if (transfer.any_address && !transfer.keep_private) easy.set(CURLOPT_FORBID_REUSE, 1L);
+  // Such logins are the connection's, not the request's: whoever got it next would be logged in.
+  if (logs_the_connection_in(request)) {
+    easy.set(CURLOPT_FRESH_CONNECT, 1L);
+    easy.set(CURLOPT_FORBID_REUSE, 1L);
+  }
+  easy.set(CURLOPT_HTTP09_ALLOWED, 0L);
   if (!request.verify_tls) {
     easy.set(CURLOPT_SSL_VERIFYPEER, 0L);
     easy.set(CURLOPT_SSL_VERIFYHOST, 0L);
@@ -265,7 +285,9 @@ Status set_up(Transfer& transfer) {
   easy.set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   for (const HeaderList* list : {&request.headers, &request.credentials})
     for (const auto& [name, value] : *list) {
-      std::string line = value.empty() ? name + ";" : name + ": " + value;
+      // libcurl takes a header without a value for one to be left out.
+      bool blank = value.find_first_not_of(" \t") == std::string::npos;
+      std::string line = blank ? name + ";" : name + ": " + value;
       if (!add_line(transfer.headers, line)) easy.refuse(CURLE_OUT_OF_MEMORY);
     }
   if (!add_line(transfer.headers, "Expect:")) easy.refuse(CURLE_OUT_OF_MEMORY);
@@ -284,6 +306,9 @@ Result<HttpResponse> outcome(Transfer& transfer, CURLcode code) {
   if (transfer.body_full)
     return Error{ErrorCode::TooLarge, "the answer is larger than " +
                                           std::to_string(transfer.request.max_bytes) + " bytes"};
+  if (transfer.head_full)
+    return Error{ErrorCode::TooLarge,
+                 "the answer's headers are larger than 64 KiB, or more than 1000"};
   if (transfer.refusal != nullptr) return Error{ErrorCode::Forbidden, transfer.refusal};
   if (code == CURLE_OPERATION_TIMEDOUT) return marked(transfer.error, kTimedOut);
   return Error{ErrorCode::Unavailable,
@@ -485,10 +510,9 @@ void HttpClient::cancel(uint64_t number) { worker_->cancel(number); }
 bool timed_out(const Error& error) { return has_mark(error, kTimedOut); }
 bool was_cancelled(const Error& error) { return has_mark(error, kCancelled); }
 
-bool is_sendable_header(const std::string& name, const std::string& value) {
-  return is_token(name) && std::all_of(value.begin(), value.end(), [](char c) {
-           return (static_cast<unsigned char>(c) >= ' ' && c != '\x7f') || c == '\t';
-         });
+Error secret_denied(std::string message) {
+  return Error{ErrorCode::Forbidden, std::move(message), {Complaint{"", "", std::string(kDenied)}}};
 }
+bool is_secret_denied(const Error& error) { return has_mark(error, kDenied); }
 
 }  // namespace pawl::actions

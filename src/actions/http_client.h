@@ -46,7 +46,13 @@ struct HttpRequest {
   // Decides instead of allow_private if there is one: asked for the URL's host and for the address
   // that is about to be connected to, at every hop, on the client's thread.
   std::function<HostVerdict(const std::string& host, int port)> judge = {};
+  // Asked before anything is sent, at every hop, whether this request may go to that host at all.
+  // Its error is the outcome. On the client's thread.
+  std::function<Status(const std::string& host, int port)> admit = {};
   HeaderList credentials = {};  // headers for the first origin only, dropped when a redirect leaves
+  // The body is for the first origin only: a redirect that would repeat it elsewhere ends with
+  // Forbidden (is_secret_denied).
+  bool body_is_secret = false;
   bool follow_redirects = false;
   int redirects_max = 10;
   bool verify_tls = true;
@@ -94,10 +100,11 @@ class HttpClient {
 bool timed_out(const Error& error);
 bool was_cancelled(const Error& error);
 
+// Which Forbidden it was: a secret would have gone where it may not. For `admit`, and of redirects.
+Error secret_denied(std::string message);
+bool is_secret_denied(const Error& error);
+
 // What send() refuses without trying: for checking an address when it is configured.
 Status check_url(const std::string& url);
-
-// A header that can be sent as it is: a token as its name, a value on one line.
-bool is_sendable_header(const std::string& name, const std::string& value);
 
 }  // namespace pawl::actions

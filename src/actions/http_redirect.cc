@@ -59,10 +59,12 @@ Status follow_redirect(HttpRequest& request, const HttpResponse& response) {
     });
   }
   if (!from.same_origin(to)) {
+    if (request.body_is_secret && !request.body.empty())
+      return secret_denied("the redirect to " + to.authority() +
+                           " asks for the body again, which holds a secret for " +
+                           from.authority());
     request.credentials.clear();
     drop_headers(request.headers, may_hold_credentials);
-    drop_headers(request.headers,
-                 [](const std::string& name) { return lower_case(name) == "host"; });
   }
   request.url = to.text();
   return ok_status();

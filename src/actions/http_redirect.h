@@ -2,7 +2,8 @@
 //
 // 301, 302 and 303 turn anything but GET and HEAD into a GET without a body, as browsers and other
 // clients do; 307 and 308 repeat the request. Once the way has left the origin it was meant for,
-// what could be a credential is dropped for good. Pure; any thread.
+// what could be a credential is dropped for good, and a body that holds a secret is not sent again.
+// Pure; any thread.
 #pragma once
 
 #include "actions/http_client.h"

@@ -2,12 +2,17 @@
 //
 // Confined: the run's work directory and the policy's lists, nothing else. Not confined: everything
 // the server may touch. In both, what lies under `deny` is refused and what lies under `read_only`
-// is not written. A path is judged twice, as written and as its links resolve (of a path that does
-// not exist yet, the part that does); what is then opened is exactly the judged path, with no link
-// in it (open_judged), so that a link put there in between is refused instead of followed.
+// is not written. What is `sealed` (the data directory) is refused before all that, except for the
+// run's own work directory: by its path, by its inode (bind mounts), by hard links to its files;
+// and with it what /proc says of processes, which is another way to the same files and to memory. A
+// path is judged twice, as written and as its links resolve (of a path that does not exist yet, the
+// part that does); what is then opened is exactly the judged path, with no link in it
+// (open_judged), so that a link put there in between is refused instead of followed.
 //
 // Any thread.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <string>
 #include <string_view>
@@ -42,12 +47,18 @@ class PathPolicy {
   // Something below is protected, so the tree must not be moved or deleted as a whole; or it is one
   // of the roots that files are confined to.
   Status may_remove(const JudgedPath& path) const;
+  // Whether a file is one of the server's own under another name (a hard link).
+  bool is_sealed_file(const struct stat& info) const;
 
  private:
   bool denied(std::string_view path) const;
+  bool sealed(std::string_view real) const;
+  bool lies_in_sealed(const std::string& real) const;
 
   bool confined_;
   std::string work_directory_;
+  std::string own_;                    // the work directory, as links resolve; "" = none
+  std::vector<std::string> sealed_;    // as links resolve
   std::vector<std::string> writable_;  // as links resolve; the work directory among them
   std::vector<std::string> read_only_;
   std::vector<std::string> deny_;

@@ -17,7 +17,7 @@ StepOutcome receipt_of(const ActionOutcome& done, const std::vector<expr::Secret
   Value details = done.details;
   blotter.value(details);
   outcome.error.code = done.code;
-  outcome.error.message = blotter.text(done.message);
+  outcome.error.message = blotter.message(done.message);
   if (!details.is_null()) outcome.error.details = details.json();
   outcome.retryable = done.retryable;
   return outcome;

@@ -46,8 +46,8 @@ void make_directory(const std::string& path) {
   struct stat info;
   if (::stat(path.c_str(), &info) == 0) return;
   for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
-    ::mkdir(path.substr(0, at).c_str(), 0755);
-  ::mkdir(path.c_str(), 0755);
+    ::mkdir(path.substr(0, at).c_str(), 0700);
+  ::mkdir(path.c_str(), 0700);
 }
 
 }  // namespace

@@ -56,8 +56,14 @@ Status check_environment(const Value& params, const ShellPolicy& policy) {
     if (name.empty() || name.find('=') != std::string::npos ||
         (name + text_of(value)).find('\0') != std::string::npos)
       return fs_error("VALIDATION_ERROR", quoted(name) + " is no environment variable");
-    if (!policy.allow.empty() && name.compare(0, 3, "LD_") == 0)
-      return fs_error("PERMISSION_DENIED", quoted(name) + " may not be set for listed commands");
+    // PATH, BASH_ENV, GIT_SSH_COMMAND, PYTHONPATH and many more make another program of a listed
+    // one.
+    bool listed = std::find(policy.environment.begin(), policy.environment.end(), name) !=
+                  policy.environment.end();
+    if (!policy.allow.empty() && !listed)
+      return fs_error("PERMISSION_DENIED",
+                      "env: " + quoted(name) +
+                          " may not be set for listed commands (actions.shell.environment)");
   }
   return ok_status();
 }
@@ -85,13 +91,22 @@ std::string real_or_same(const std::string& path) {
   return real.ok() ? *real : path;
 }
 
-bool is_listed(const std::string& program, const std::vector<std::string>& allow) {
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// The listed file that this program is, under its own path: what a link in between leads to by now
+// does not matter. "" if there is none. The name counts too, since some programs are many by it
+// (busybox).
+std::string find_listed(const std::string& program, const std::vector<std::string>& allow) {
   std::string path = server_variable("PATH", kPath);
-  return std::any_of(allow.begin(), allow.end(), [&](const std::string& entry) {
+  for (const std::string& entry : allow) {
     std::string file =
         entry.find('/') == std::string::npos ? find_on_path(entry, path) : normal_path(entry);
-    return !file.empty() && (file == program || real_or_same(file) == real_or_same(program));
-  });
+    if (file.empty()) continue;
+    if (file == program ||
+        (base_name(file) == base_name(program) && real_or_same(file) == real_or_same(program)))
+      return file;
+  }
+  return "";
 }
 
 struct Command {
@@ -129,18 +144,27 @@ Result<Command> command_of(const Value& params, const std::string& directory,
       return fs_error("PERMISSION_DENIED", quoted(name) + " is not among the allowed commands");
     return fs_error("NOT_FOUND", "there is no program " + quoted(name));
   }
-  if (!policy.allow.empty() && !is_listed(command.program, policy.allow))
+  if (policy.allow.empty()) return command;
+  std::string listed = find_listed(command.program, policy.allow);
+  if (listed.empty())
     return fs_error("PERMISSION_DENIED",
                     quoted(command.program) + " is not among the allowed commands");
+  command.program = std::move(listed);
   return command;
 }
 
-// The real path, so that what was judged is where it runs.
-Result<std::string> directory_of(const ActionRequest& request, const FsPolicy& policy) {
+// The real path, so that what was judged is where it runs. Where the operator says that commands
+// run, a step may choose a place below.
+Result<std::string> directory_of(const ActionRequest& request, const ActionPolicy& policy) {
   std::string wanted = string_param(request.params, "cwd");
-  if (wanted.empty() && request.work_directory.empty() && policy.confined) return std::string("/");
-  PathPolicy paths(policy, request.work_directory);
-  PAWL_TRY(JudgedPath judged, paths.judge(wanted.empty() ? "." : wanted, Access::Read));
+  const std::string& home = policy.shell.cwd;
+  if (wanted.empty() && request.work_directory.empty() && policy.fs.confined && home.empty())
+    return std::string("/");
+  if (wanted.empty()) wanted = ".";
+  FsPolicy files = policy.fs;
+  if (!home.empty()) files.read_only.push_back(home);
+  PathPolicy paths(files, home.empty() ? request.work_directory : home);
+  PAWL_TRY(JudgedPath judged, paths.judge(wanted, Access::Read));
   struct stat info;
   if (::lstat(judged.real.c_str(), &info) != 0) return fs_errno(errno, judged.shown);
   if (!S_ISDIR(info.st_mode)) return fs_errno(ENOTDIR, judged.shown);
@@ -172,7 +196,7 @@ Result<ProcessSpec> spec_of(const ActionRequest& request, const ActionPolicy& po
   const Value& params = request.params;
   ProcessSpec spec;
   PAWL_TRY_DO(check_environment(params, policy.shell));
-  PAWL_TRY(spec.directory, directory_of(request, policy.fs));
+  PAWL_TRY(spec.directory, directory_of(request, policy));
   PAWL_TRY(Command command, command_of(params, spec.directory, policy.shell));
   spec.program = std::move(command.program);
   spec.arguments = std::move(command.arguments);

@@ -144,12 +144,41 @@ TEST_F(ShellAction, PolicyDecidesWhatRuns) {
   EXPECT_EQ(story(act(R"({"command":"./printf"})")), "PERMISSION_DENIED");
   EXPECT_EQ(story(act(Value::Object{{"command", work_.at("printf")}})), "PERMISSION_DENIED");
   EXPECT_EQ(said("printf x"), "PERMISSION_DENIED");  // a shell is not on the list
-  ActionOutcome path = act(Value::Object{{"command", "printf"},
-                                         {"args", Value::Array{"x"}},
-                                         {"env", Value::Object{{"PATH", work_.path()}}}});
-  EXPECT_EQ(path.output.find("stdout")->as_string(), "x");
-  EXPECT_EQ(story(act(R"({"command":"printf","env":{"LD_PRELOAD":"/tmp/x.so"}})")),
-            "PERMISSION_DENIED");
+}
+
+// A variable can make another program of a listed one.
+TEST_F(ShellAction, AListedCommandGetsOnlyListedVariables) {
+  policy_.shell.allow = {"printenv"};
+  policy_.shell.environment = {"*", "GREETING"};
+  for (const char* name :
+       {"PATH", "BASH_ENV", "GIT_SSH_COMMAND", "PYTHONPATH", "LD_PRELOAD", "X"}) {
+    ActionOutcome outcome = act(Value::Object{{"command", "printenv"},
+                                              {"env", Value::Object{{name, Value(work_.path())}}}});
+    EXPECT_EQ(story(outcome), "PERMISSION_DENIED") << name;
+    EXPECT_NE(outcome.message.find(name), std::string::npos) << outcome.message;
+  }
+  ActionOutcome listed =
+      act(R"({"command":"printenv","args":["GREETING"],"env":{"GREETING":"hello"}})");
+  EXPECT_EQ(listed.output.find("stdout_raw")->as_string(), "hello\n");
+}
+
+// Some programs are many, by the name they are called by.
+TEST_F(ShellAction, AListedProgramIsListedByItsName) {
+  program("many", "echo $0");
+  ::symlink(work_.at("many").c_str(), work_.at("other").c_str());
+  policy_.shell.allow = {work_.at("many")};
+  EXPECT_TRUE(act(Value::Object{{"command", work_.at("many")}}).ok);
+  EXPECT_EQ(story(act(Value::Object{{"command", work_.at("other")}})), "PERMISSION_DENIED");
+}
+
+TEST_F(ShellAction, TheOperatorMaySayWhereCommandsRun) {
+  TestDirectory home, elsewhere;
+  home.write("sub/f", "x");
+  policy_.shell.cwd = home.path();
+  EXPECT_EQ(said("pwd"), home.path() + "\n");
+  EXPECT_EQ(said("pwd", {{"cwd", "sub"}}), home.at("sub") + "\n");
+  EXPECT_EQ(said("pwd", {{"cwd", elsewhere.path()}}), "PATH_DENIED");
+  EXPECT_EQ(said("pwd", {{"cwd", "../"}}), "PATH_DENIED");
 }
 
 TEST_F(ShellAction, WhatIsNoProgramFails) {

@@ -5,8 +5,10 @@
 
 #include "actions/blotter.h"
 #include "actions/receipt.h"
+#include "actions/secret_binding.h"
 #include "api/ojs/parse_workflow.h"
 #include "base/log.h"
+#include "base/quote.h"
 #include "base/working_on.h"
 #include "kernel/breakers.h"
 #include "kernel/push_jobs.h"
@@ -133,35 +135,28 @@ class EffectDispatcher::Enqueue : public Answer {
 
 namespace {
 
-// Opens secrets as an expression asks for them, and keeps in mind which: an expression may have
-// made something else of them, and what comes back may hold the secret alone.
+// Opens the secrets that parameters refer to, as far as each was set for it.
 class VaultSecrets : public SecretSource {
  public:
   VaultSecrets(const State& state, const actions::Vault* vault) : state_(state), vault_(vault) {}
 
-  std::optional<std::string> find(std::string_view name) const override {
+  Result<expr::OpenedSecret> reveal(std::string_view name, std::string_view action,
+                                    const plan::SecretRule& rule) const override {
+    const Error unknown{ErrorCode::NotFound, "there is no secret " + quoted(name)};
     const Doc* doc = vault_ == nullptr ? nullptr : state_.find_doc(DocKind::Secret, name);
-    if (doc == nullptr) return std::nullopt;
-    auto opened = vault_->unseal(name, doc->value);
-    if (opened.ok()) {
-      opened_.push_back({"secrets." + std::string(name), *opened});
-      return std::move(opened).value();
-    }
+    if (doc == nullptr) return unknown;
+    auto binding = actions::binding_of(doc->value);
+    if (binding) PAWL_TRY_DO(actions::admit_secret(*binding, name, action, rule));
+    auto text = actions::open_secret(*vault_, name, doc->value);
+    if (text.ok() && binding)
+      return expr::OpenedSecret{std::move(text).value(), std::move(binding->hosts)};
     log::error("a secret cannot be opened", {{"name", std::string(name)}});
-    return std::nullopt;
+    return unknown;
   }
-  std::vector<std::string> names() const override {
-    std::vector<std::string> names;
-    state_.each_doc(DocKind::Secret, "", SIZE_MAX,
-                    [&](const Doc& doc) { return names.push_back(doc.key), true; });
-    return names;
-  }
-  const std::vector<expr::Secret>& opened() const { return opened_; }
 
  private:
   const State& state_;
   const actions::Vault* vault_;
-  mutable std::vector<expr::Secret> opened_;
 };
 
 // Filling in parameters changes nothing, so what a library throws over them (no memory left) can
@@ -259,18 +254,17 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
       work.request.run = note.run;
       work.request.effect = note.effect;
       work.refusal = StepOutcome{};
-      work.refusal->error = {"INTERPOLATION_ERROR", request.error().message, "", ""};
+      work.refusal->error = {refusal_code(request.error()), request.error().message, "", ""};
       list.push_back(std::move(work));
       continue;
     }
     if (request->kind == EffectKind::Gone) continue;
     work.request = std::move(request).value();
     if (work.request.kind == EffectKind::Action) {
-      std::vector<expr::Secret>& seen = work.request.secrets;
-      seen.insert(seen.end(), secrets.opened().begin(), secrets.opened().end());
+      const std::vector<expr::Secret>& seen = work.request.secrets;
       work.breaker = actions::breaker_key(work.request.action, work.request.params);
-      // The name of a breaker is stored and shown; the first word of a command may hold a secret.
-      if (!seen.empty()) work.breaker = actions::Blotter(seen).text(work.breaker);
+      // The name of a breaker is stored and shown; the host of an address may hold a secret.
+      if (!seen.empty()) work.breaker = actions::Blotter(seen).message(work.breaker);
       Breaker breaker = work.breaker.empty() ? Breaker{} : find_breaker(state, work.breaker);
       work.probe = breaker.open_until_ms != 0;
       if (breaker.open_until_ms > now_ms) {
@@ -337,6 +331,7 @@ void EffectDispatcher::start_action(Work&& given) {
   request.idempotency_key = idempotency_key(work->request);
   request.timeout_ms = work->request.timeout_ms;
   request.work_directory = work_directory(key.first, request.name);
+  request.secrets = work->request.secrets;
   // The action may be done before start() returns: a handle is only kept for one that is not.
   auto done = std::make_shared<std::atomic<bool>>(false);
   uint64_t handle =

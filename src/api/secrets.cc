@@ -1,4 +1,6 @@
-// /v1/secrets: values that definitions may use and nobody can read back. Only names are ever shown.
+// /v1/secrets: values that definitions may use and nobody can read back. Only names and what each
+// was set for are ever shown.
+#include "actions/secret_binding.h"
 #include "actions/vault.h"
 #include "api/app.h"
 #include "api/body.h"
@@ -22,6 +24,39 @@ bool is_secret_name(std::string_view name) {
   return true;
 }
 
+using Problem = std::string (*)(std::string_view);
+
+std::vector<std::string> read_entries(Fields& fields, std::string_view name, Problem problem_of) {
+  if (!fields.has(name)) return {};
+  std::vector<std::string> entries = fields.texts(name);
+  if (!fields.ok()) return {};
+  // No entry could mean nobody or everybody, and one of the two would be a surprise.
+  if (entries.empty()) fields.complain(name, "must not be empty; leave it out for the default");
+  if (entries.size() > actions::kBindingEntriesMax) fields.complain(name, "must be at most 100");
+  for (const std::string& entry : entries)
+    if (std::string problem = problem_of(entry); !problem.empty() && fields.ok())
+      fields.complain(name, std::move(problem));
+  return entries;
+}
+
+actions::SecretBinding read_binding(Fields& fields) {
+  actions::SecretBinding binding;
+  binding.hosts = read_entries(fields, "hosts", actions::host_problem);
+  binding.actions = read_entries(fields, "actions", actions::action_problem);
+  return binding;
+}
+
+void render_list(json::Writer& w, std::string_view name, const std::vector<std::string>& list) {
+  w.key(name).begin_array();
+  for (const std::string& one : list) w.string(one);
+  w.end_array();
+}
+
+void render_binding(json::Writer& w, const actions::SecretBinding& binding) {
+  if (!binding.hosts.empty()) render_list(w, "hosts", binding.hosts);
+  render_list(w, "actions", binding.effective_actions());
+}
+
 void put(App& app, Call&& call) {
   if (app.vault() == nullptr)
     return call.fail(
@@ -34,10 +69,17 @@ void put(App& app, Call&& call) {
   if (!is_secret_name(name))
     fields.complain("", "a secret's name has letters, digits, '_' and '-' only");
   if (value.size() > kSecretBytesMax) fields.complain("value", "must be at most 64 KiB");
+  actions::SecretBinding binding = read_binding(fields);
+  doc->root().each_member([&](json::View key, json::View) {
+    std::string member = key.string();
+    // A misspelt "hosts" would leave the secret open to every host.
+    if (member != "value" && member != "hosts" && member != "actions")
+      fields.complain(member, "is no field of a secret: there are value, hosts and actions");
+  });
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
-  std::string sealed = app.vault()->seal(name, value);
+  std::string sealed = actions::seal_secret(*app.vault(), name, value, binding);
   call.secret = true;
-  app.decide(std::move(call), [name, sealed](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [name, sealed, binding](Frame& frame) -> Result<http::Response> {
     bool existed = frame.state().find_doc(DocKind::Secret, name) != nullptr;
     size_t count = 0;
     frame.state().each_doc(DocKind::Secret, "", kSecretsMax,
@@ -46,7 +88,10 @@ void put(App& app, Call&& call) {
       return Error{ErrorCode::Conflict, "there are as many secrets as there may be"};
     put_doc(frame, DocKind::Secret, name, sealed);
     std::string body;
-    json::Writer(body).begin_object().field("name", name).end_object();
+    json::Writer w(body);
+    w.begin_object().field("name", name);
+    if (!binding.is_default()) render_binding(w, binding);
+    w.end_object();
     return json_response(Surface::V1, existed ? 200 : 201, std::move(body));
   });
 }
@@ -55,12 +100,12 @@ void list(App& app, Call&& call) {
   answer_keyed_list(app, std::move(call), {"secrets"}, kPageLimitUsual,
                     [](const Frame& frame, KeyedList& list) {
                       frame.state().each_doc(DocKind::Secret, "", kSecretsMax, [&](const Doc& doc) {
-                        if (list.takes_unscoped(doc.key))
-                          list.writer()
-                              .begin_object()
-                              .field("name", doc.key)
-                              .field_time("updated_at", doc.put_ms)
-                              .end_object();
+                        if (!list.takes_unscoped(doc.key)) return true;
+                        json::Writer& w = list.writer();
+                        w.begin_object().field("name", doc.key);
+                        if (auto binding = actions::binding_of(doc.value))
+                          render_binding(w, *binding);
+                        w.field_time("updated_at", doc.put_ms).end_object();
                         return true;
                       });
                     });

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/hash.h"
 #include "kernel/settings.h"
 
 namespace pawl::api {
@@ -102,6 +103,13 @@ std::optional<EventPosition> webhook_cursor(const State& state) {
 
 void put_webhook_cursor(Frame& frame, const EventPosition& position) {
   put_doc(frame, DocKind::Webhook, kCursorKey, position.text());
+}
+
+std::string webhook_signature(std::string_view secret, std::string_view timestamp,
+                              std::string_view body) {
+  std::string content(timestamp);
+  content.append(".").append(body);
+  return "sha256=" + hmac_sha256_hex(secret, content);
 }
 
 NewJob delivery_job(std::string_view webhook_id, std::string_view event_type,

@@ -85,6 +85,11 @@ Status delete_webhook(Frame& frame, std::string_view id);
 std::optional<EventPosition> webhook_cursor(const State& state);
 void put_webhook_cursor(Frame& frame, const EventPosition& position);
 
+// X-OJS-Signature of a delivery: "sha256=" and the hex HMAC-SHA256 of X-OJS-Timestamp, "." and the
+// body, as the Open Job Spec has it.
+std::string webhook_signature(std::string_view secret, std::string_view timestamp,
+                              std::string_view body);
+
 // The job that delivers one event to one subscription: args [subscription id, event].
 NewJob delivery_job(std::string_view webhook_id, std::string_view event_type,
                     std::string_view event_json);

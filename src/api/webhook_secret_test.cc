@@ -92,6 +92,33 @@ TEST(WebhookSecret, SurvivesAChangeOfSomethingElse) {
   EXPECT_EQ(webhook.description + " " + webhook.secret, "d s3cret");
 }
 
+// Who may change a subscription could else have its secret sent to a server of his own.
+TEST(WebhookSecret, ANewOriginGetsNothingOfTheOld) {
+  KeyFile file("origin");
+  actions::Vault vault = file.open();
+  for (const char* method : {"PATCH", "PUT"}) {
+    ApiWorld world;
+    world.app->use_actions(nullptr, &vault);
+    std::string path = std::string(kAll) + "/" +
+                       text_of(world.body("POST", kAll, R"({"url":"https://e.com/a","events":["*"],
+                             "secret":"s3cret","headers":{"X-T":"t0ken"}})"),
+                               "id");
+    auto left = [&](const std::string& url, const std::string& more = "") {
+      std::string reply =
+          world.body(method, path, R"({"url":")" + url + R"(","events":["*"])" + more + "}");
+      Webhook webhook = found(world, path.substr(path.rfind('/') + 1));
+      EXPECT_TRUE(open_webhook(webhook, &vault).ok());
+      return webhook.secret + "/" + std::to_string(webhook.headers.size()) +
+             (holds(reply, R"("dropped":["headers","secret"])") ? " told" : "");
+    };
+    const std::string kept = R"(,"headers":{"X-T":"t0ken"})";
+    EXPECT_EQ(left("https://e.com/b?x", kept), "s3cret/1") << method;
+    EXPECT_EQ(left("https://e.com:443/c", kept), "s3cret/1") << method;
+    EXPECT_EQ(left("http://e.com/b"), "/0 told") << method;
+    EXPECT_EQ(left("https://evil.com/", R"(,"secret":"new","headers":{"A":"b"})"), "new/1");
+  }
+}
+
 // A client that never saw the reply asks again, and must get the secret that counts.
 TEST(WebhookSecret, ARepeatedRotationTellsItAgainAndKeepsItSealed) {
   KeyFile file("rotate");

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "base/hash.h"
+#include "actions/header_rule.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "kernel/fetch_jobs.h"
@@ -223,17 +223,23 @@ actions::HttpRequest WebhookSender::request(const Leased& job) {
   auto event = json::parse(job.event, kEventJson);
   auto named = event.ok() ? event->root().find("type") : std::nullopt;
   std::string type = named && named->is_string() ? named->string() : "";
+  std::string timestamp = std::to_string(clock_.now_ms() / 1000);
   post.headers = {{"Content-Type", "application/json"},
                   {"User-Agent", "pawl-webhooks"},
                   {"X-OJS-Event", type},
+                  {"X-OJS-Event-Type", type},
                   {"X-OJS-Delivery", job.claim.job.text()},
+                  {"X-OJS-Delivery-ID", job.claim.job.text()},
+                  {"X-OJS-Subscription-ID", job.webhook->id},
                   {"X-OJS-Attempt", std::to_string(job.claim.attempt)},
-                  {"X-OJS-Timestamp", std::to_string(clock_.now_ms() / 1000)}};
+                  {"X-OJS-Timestamp", timestamp}};
   if (!job.webhook->secret.empty())
     post.headers.emplace_back("X-OJS-Signature",
-                              "sha256=" + hmac_sha256_hex(job.webhook->secret, job.event));
+                              webhook_signature(job.webhook->secret, timestamp, job.event));
+  // One that was stored before its name was reserved would hold up every delivery.
   for (const WebhookHeader& header : job.webhook->headers)
-    post.headers.emplace_back(header.name, header.value);
+    if (actions::header_problem(header.name, header.value).empty())
+      post.headers.emplace_back(header.name, header.value);
   post.body = job.event;
   return post;
 }

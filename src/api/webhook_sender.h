@@ -3,8 +3,8 @@
 // are those of every job.
 //
 // A delivery is made at least once; its X-OJS-Delivery stays the same over retries, for receivers
-// that must act once. The body is signed with the subscription's secret: X-OJS-Signature is
-// "sha256=" and the hex HMAC of the body.
+// that must act once. The time of sending and the body are signed with the subscription's secret
+// (webhook_signature), each attempt anew: who repeats an old delivery cannot give it a new time.
 //
 // Threads: one of its own that only asks for work; the requests run on the HttpClient's. stop()
 // waits for the requests under way (bounded by timeout_ms). Stop it before the engine.

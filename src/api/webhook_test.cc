@@ -232,7 +232,9 @@ TEST(WebhookService, DeliversSignedAndTriesAgainAfterAFailure) {
   Receiver::Received first = receiver.wait_for(1);
   EXPECT_EQ(text_of(first.body, "type"), "job.enqueued");
   EXPECT_EQ(text_of(first.body, "subject"), id);
-  EXPECT_EQ(first.headers["X-OJS-Signature"], "sha256=" + hmac_sha256_hex("s3cret", first.body));
+  EXPECT_EQ(
+      first.headers["X-OJS-Signature"],
+      "sha256=" + hmac_sha256_hex("s3cret", first.headers["X-OJS-Timestamp"] + "." + first.body));
   EXPECT_EQ(first.headers["X-OJS-Event"], "job.enqueued");
   EXPECT_EQ(first.headers["X-OJS-Attempt"], "1");
   EXPECT_EQ(first.headers["X-Token"], "t");

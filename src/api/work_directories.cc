@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <system_error>
 
 #include "api/waiting_task.h"
 #include "base/hash.h"
@@ -47,7 +49,20 @@ WorkRoot WorkRoot::in(const std::string& data_dir) {
   return {(fs::temp_directory_path() / ("pawl-work-" + random_secret(8))).string(), true};
 }
 
-WorkDirectories::WorkDirectories(WorkRoot root) : root_(std::move(root)), discard_(root_.path) {}
+WorkDirectories::WorkDirectories(WorkRoot root) : root_(std::move(root)), discard_(root_.path) {
+  if (!root_.path.empty() && !root_.temporary) close_root();
+}
+
+// Nobody else looks into what runs leave, whoever may look into the directory above.
+void WorkDirectories::close_root() {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(root_.path).parent_path(), ignored);
+  if (::mkdir(root_.path.c_str(), 0700) == 0 || errno != EEXIST) return;
+  struct stat info;
+  if (::stat(root_.path.c_str(), &info) == 0 && (info.st_mode & 0777) == 0700) return;
+  if (::chmod(root_.path.c_str(), 0700) != 0)
+    log::error("the directory of runs' files stays open to others", {{"path", root_.path}});
+}
 
 WorkDirectories::~WorkDirectories() {
   stop();
@@ -60,14 +75,13 @@ std::string WorkDirectories::open(const RunId& run) {
     std::lock_guard lock(mutex_);
     if (asking_) opened_.insert(run);
   }
-  // Where everybody may look, what runs leave is nobody else's.
-  if (root_.temporary) ::mkdir(root_.path.c_str(), 0700);
-  std::filesystem::path path = std::filesystem::path(root_.path) / run.text();
-  std::error_code failed;
-  std::filesystem::create_directories(path, failed);
-  if (failed)
-    log::error("no work directory", {{"path", path.string()}, {"error", failed.message()}});
-  return path.string();
+  std::string path = root_.path + "/" + run.text();
+  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return path;
+  if (errno == ENOENT) close_root();
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    log::error("no work directory",
+               {{"path", path}, {"error", std::generic_category().message(errno)}});
+  return path;
 }
 
 void WorkDirectories::attach(Engine& engine) {

@@ -53,6 +53,7 @@ class WorkDirectories {
   class Ask;
   using Record = std::shared_ptr<const std::string>;
 
+  void close_root();
   void run();
   bool wait(bool busy);
   void note_forgotten();

@@ -53,12 +53,30 @@ Result<std::string> read_value(const Invocation& given) {
   return value;
 }
 
+void write_list(json::Writer& w, std::string_view name, const std::vector<std::string>& list) {
+  if (list.empty()) return;
+  w.key(name).begin_array();
+  for (const std::string& one : list) w.string(one);
+  w.end_array();
+}
+
+std::string joined(json::View one, std::string_view name, std::string_view none) {
+  std::string out;
+  if (auto list = one.find(name); list && list->is_array())
+    list->each_element([&](json::View entry) { out += (out.empty() ? "" : ",") + entry.string(); });
+  return out.empty() ? std::string(none) : out;
+}
+
 int set(const Invocation& given) {
   Session session(given);
   auto value = read_value(given);
   if (!value.ok()) return session.fail(value.error());
   std::string body;
-  json::Writer(body).begin_object().field("value", *value).end_object();
+  json::Writer w(body);
+  w.begin_object().field("value", *value);
+  write_list(w, "hosts", given.texts("--host"));
+  write_list(w, "actions", given.texts("--action"));
+  w.end_object();
   return session.show("PUT", path_of("/v1/secrets/", given.argument(0)), body,
                       [&](json::View) { print_text(printable(given.argument(0)) + " is kept\n"); });
 }
@@ -67,10 +85,11 @@ int list(const Invocation& given) {
   std::string query =
       query_of({{"limit", given.text("--limit", "100")}, {"cursor", given.text("--cursor")}});
   return Session(given).show("GET", "/v1/secrets" + query, "", [](json::View root) {
-    Table table({"NAME", "UPDATED"});
+    Table table({"NAME", "HOSTS", "ACTIONS", "UPDATED"});
     if (auto all = root.find("secrets"))
       all->each_element([&](json::View one) {
-        table.add({member(one, "name"), member(one, "updated_at")});
+        table.add({member(one, "name"), joined(one, "hosts", "any"), joined(one, "actions", "-"),
+                   member(one, "updated_at")});
       });
     print_text(table.empty() ? "no secrets\n" : table.text(colours_on(stdout)));
     print_more(root);
@@ -88,23 +107,31 @@ const Parameter kName{"NAME", "letters, digits, '_' and '-'"};
 }  // namespace
 
 std::vector<Command> secret_commands() {
-  return {{"secrets set",
-           "keep a secret, or change it",
-           {kName},
-           remote_options({{"--value", "TEXT",
-                            "instead of standard input; others may see it in "
-                            "the list of processes"}}),
-           "Definitions use it as ${{ secrets.NAME }}.\n\nExample:\n  pawl secrets set API_TOKEN < "
-           "token.txt",
-           set},
-          {"secrets list",
-           "names of what is kept",
-           {},
-           remote_options({{"--limit", "N", "at most this many"},
-                           {"--cursor", "CURSOR", "go on where the last page ended"}}),
-           "",
-           list},
-          {"secrets delete", "forget a secret", {kName}, remote_options({}), "", remove}};
+  return {
+      {"secrets set",
+       "keep a secret, or change it",
+       {kName},
+       remote_options({{"--value", "TEXT",
+                        "instead of standard input; others may see it in "
+                        "the list of processes"},
+                       {"--host", "HOST",
+                        "the only host that may get it: a name, *.example.com, host:port; may "
+                        "be repeated"},
+                       {"--action", "ACTION",
+                        "the only action that may use it: http.*, http.post, shell.exec, "
+                        "crypto.hmac; may be repeated"}}),
+       "Definitions use it as ${{ secrets.NAME }}, in headers, query and body of http.* and in "
+       "env of shell.exec.\nWithout --host any host may get it: bind what you can.\n\nExample:\n"
+       "  pawl secrets set API_TOKEN --host api.example.com < token.txt",
+       set},
+      {"secrets list",
+       "names of what is kept, and what each is for",
+       {},
+       remote_options({{"--limit", "N", "at most this many"},
+                       {"--cursor", "CURSOR", "go on where the last page ended"}}),
+       "",
+       list},
+      {"secrets delete", "forget a secret", {kName}, remote_options({}), "", remove}};
 }
 
 }  // namespace pawl::cli

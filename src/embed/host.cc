@@ -1,5 +1,8 @@
 #include "embed/host.h"
 
+#include <filesystem>
+
+#include "actions/secret_binding.h"
 #include "api/ojs/parse_workflow.h"
 #include "api/ojs/render_workflow.h"
 #include "embed/definition_text.h"
@@ -25,6 +28,8 @@ RuntimeSetup setup_of(const EngineOptions& options) {
   RuntimeSetup setup;
   if (options.persistence) setup.data_dir = options.data_dir;
   setup.policy = policy_of(options);
+  if (options.persistence)
+    setup.policy.fs.sealed = {std::filesystem::absolute(options.data_dir).string()};
   setup.threads = options.execution.parallel_steps ? options.execution.threads : 1;
   return setup;
 }
@@ -177,7 +182,8 @@ Status Host::set_secret(const std::string& name, const std::string& value) {
   if (name.empty() || name.size() > kSecretNameMax)
     return Error{ErrorCode::InvalidRequest, "a secret needs a name of up to 255 bytes"};
   return parts_->runtime.decide([&](Frame& frame) {
-    put_doc(frame, DocKind::Secret, name, parts_->runtime.vault()->seal(name, value));
+    put_doc(frame, DocKind::Secret, name,
+            actions::seal_secret(*parts_->runtime.vault(), name, value, {}));
     return ok_status();
   });
 }

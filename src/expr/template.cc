@@ -1,7 +1,6 @@
 #include "expr/template.h"
 
 #include <algorithm>
-#include <bitset>
 
 #include "expr/convert.h"
 #include "expr/path.h"
@@ -12,7 +11,6 @@ namespace {
 constexpr std::string_view kOpen = "${{";
 constexpr std::string_view kClose = "}}";
 constexpr uint32_t kDepthMax = 256;
-constexpr size_t kRedactMin = 3;
 
 std::string_view trimmed(std::string_view text) {
   const size_t from = text.find_first_not_of(" \t\r\n");
@@ -58,11 +56,6 @@ class Interpolation {
   }
 
  private:
-  struct Outcome {
-    Val value;
-    bool secret = false;
-  };
-
   Error wrong(ErrorCode code, const std::string& message) const {
     return Error{code, path_ + ": " + message, {Complaint{path_, message}}};
   }
@@ -93,9 +86,11 @@ class Interpolation {
     Value::Object members;
     for (const Value::Member& member : node.as_object()) {
       path_ += "." + member.key;
+      if (depth == 0) param_ = member.key, member_ = {};
+      if (depth == 1) member_ = member.key;
       std::string key = member.key;
       if (has_template(key)) {
-        PAWL_TRY(key, render(member.key));
+        PAWL_TRY(key, render(member.key, true));
         if (members.contains(key))
           return wrong(ErrorCode::InvalidContent, "two keys of one object read '" + key + "'");
       }
@@ -119,15 +114,14 @@ class Interpolation {
       PAWL_TRY(std::string rendered, render(text));
       return Value(std::move(rendered));
     }
-    PAWL_TRY(Outcome outcome,
+    PAWL_TRY(Val value,
              evaluate(whole.substr(kOpen.size(), whole.size() - kOpen.size() - kClose.size())));
-    Result<Value> json = to_json(outcome.value, budget_);
+    Result<Value> json = to_json(value, budget_);
     if (!json.ok()) return wrong(json.error().code, json.error().message);
-    if (outcome.secret) note_secret(path_, *json);
     return std::move(*json);
   }
 
-  Result<std::string> render(std::string_view text) {
+  Result<std::string> render(std::string_view text, bool in_key = false) {
     std::string out;
     size_t at = 0;
     for (;;) {
@@ -139,53 +133,55 @@ class Interpolation {
       const size_t close = expression_end(text, from);
       if (close == std::string_view::npos)
         return wrong(ErrorCode::InvalidContent, "expected }} to close ${{");
-      PAWL_TRY(Outcome outcome, evaluate(text.substr(from, close - from)));
-      Result<std::string> part = to_text(outcome.value, budget_);
+      PAWL_TRY(Val value, evaluate(text.substr(from, close - from), out, in_key));
+      Result<std::string> part = to_text(value, budget_);
       if (!part.ok()) return wrong(part.error().code, part.error().message);
-      if (outcome.secret) {
-        secrets_.push_back({path_, *part});
-        if (outcome.value.is(Kind::List) || outcome.value.is(Kind::Map)) {
-          PAWL_TRY(const Value leaves, to_json(outcome.value, budget_));
-          note_secret(path_, leaves);
-        }
-      }
       out += *part;
       at = close + kClose.size();
     }
   }
 
-  // Every scalar inside counts: a caller prints parts of a value as well as the whole.
-  void note_secret(const std::string& path, const Value& value) {
-    if (value.is_array()) {
-      for (size_t i = 0; i < value.as_array().size(); ++i)
-        note_secret(path + "[" + std::to_string(i) + "]", value.as_array()[i]);
-    } else if (value.is_object()) {
-      for (const Value::Member& member : value.as_object())
-        note_secret(path + "." + member.key, member.value);
-    } else {
-      secrets_.push_back({path, value.is_string() ? value.as_string() : value.json()});
-    }
+  Error denied(std::string_view expression, const std::string& why) const {
+    Error error = wrong(ErrorCode::Forbidden,
+                        "in ${{ " + std::string(expression.substr(0, 120)) + " }}: " + why);
+    error.complaints[0].code = "secret_denied";
+    return error;
   }
 
-  Result<Outcome> evaluate(std::string_view expression) {
+  Result<Val> secret(std::string_view expression, std::string_view name, std::string_view before,
+                     bool in_key) {
+    if (options_.secrets == nullptr)
+      return denied(expression, "a secret may not be used here: what is kept of it could be read");
+    Result<OpenedSecret> opened = options_.secrets->reveal({name, param_, member_, before, in_key});
+    if (!opened.ok() && opened.error().code == ErrorCode::Forbidden)
+      return denied(expression, opened.error().message);
+    if (!opened.ok())
+      return wrong(ErrorCode::InvalidContent, "in ${{ " + std::string(expression.substr(0, 120)) +
+                                                  " }}: " + opened.error().message);
+    if (!budget_.spend_bytes(opened->text.size())) return spent();
+    secrets_.push_back({path_, opened->text, std::string(name), std::string(param_),
+                        std::string(member_), std::move(opened->hosts)});
+    return Val::string(std::move(opened->text));
+  }
+
+  Result<Val> evaluate(std::string_view expression, std::string_view before = {},
+                       bool in_key = false) {
+    constexpr const char* kOnlyPlain =
+        "a secret may only be referred to as ${{ secrets.NAME }}: an expression that computes with "
+        "it could read it";
     expression = trimmed(expression);
     if (expression.empty())
       return wrong(ErrorCode::InvalidContent, "expected an expression between ${{ and }}");
+    if (const auto name = plain_secret(expression))
+      return secret(expression, *name, before, in_key);
+    if (is_secret_path(expression)) return denied(expression, kOnlyPlain);
     PathLookup lookup = look_up_path(expression, activation_, budget_);
-    if (!lookup.value.is_absent()) return Outcome{lookup.value, is_secret_path(expression)};
+    if (!lookup.value.is_absent()) return lookup.value;
     Result<std::shared_ptr<const Program>> program = cache_.get(expression);
+    if (program.ok() && names_secrets(**program)) return denied(expression, kOnlyPlain);
     Result<Val> value =
         program.ok() ? (*program)->evaluate(activation_, budget_) : Result<Val>(program.error());
-    if (value.ok()) {
-      return Outcome{std::move(*value), names_secrets(**program)};
-    }
-    // Messages quote values, so a failure that involves a secret must not explain itself.
-    if (program.ok() && names_secrets(**program) && lookup.problem.empty() &&
-        value.error().code != ErrorCode::TooLarge) {
-      return wrong(value.error().code,
-                   "in ${{ " + std::string(expression.substr(0, 120)) +
-                       " }}: the expression failed; it names secrets, so the reason is not shown");
-    }
+    if (value.ok()) return value;
     // A plain path is judged as a path: its author did not mean CEL.
     const bool say_path = !lookup.problem.empty() && value.error().code != ErrorCode::TooLarge;
     return wrong(say_path ? ErrorCode::InvalidContent : value.error().code,
@@ -205,6 +201,7 @@ class Interpolation {
   Budget& budget_;
   const TemplateOptions& options_;
   std::string path_ = "$";
+  std::string_view param_, member_;  // of the tree, as far as the path goes
   std::vector<Secret> secrets_;
 };
 
@@ -224,34 +221,6 @@ std::string_view unwrap_template(std::string_view text) {
   const size_t end = expression_end(whole, kOpen.size());
   if (end == std::string_view::npos || end + kClose.size() != whole.size()) return whole;
   return trimmed(whole.substr(kOpen.size(), end - kOpen.size()));
-}
-
-std::string redact(std::string_view text, const std::vector<Secret>& secrets) {
-  std::vector<std::string_view> wanted;
-  for (const Secret& secret : secrets) {
-    if (secret.text.size() >= kRedactMin) wanted.push_back(secret.text);
-  }
-  // A secret may contain another one: the longer goes first.
-  std::sort(wanted.begin(), wanted.end(), [](auto a, auto b) { return a.size() > b.size(); });
-  std::bitset<256> firsts;
-  for (const std::string_view secret : wanted) firsts.set(static_cast<unsigned char>(secret[0]));
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    if (!firsts[static_cast<unsigned char>(text[at])]) {
-      out += text[at++];
-      continue;
-    }
-    const auto hit = std::find_if(wanted.begin(), wanted.end(), [&](std::string_view secret) {
-      return text.substr(at, secret.size()) == secret;
-    });
-    if (hit == wanted.end()) {
-      out += text[at++];
-    } else {
-      out += "***";
-      at += hit->size();
-    }
-  }
-  return out;
 }
 
 }  // namespace pawl::expr

@@ -10,8 +10,9 @@
 // '-', a literal key with dots wins over nesting, `output` behind a step may be left out), then as
 // CEL. A name that does not exist is an error that lists what does.
 //
-// Secrets: every value that comes from an expression which names `secrets` is reported with its
-// place, so that a caller can keep it out of logs and histories.
+// Secrets: ${{ secrets.NAME }} asks the desk of the options, with its place; each one filled in is
+// reported, so that a caller can keep it out of logs and histories. Any other expression that names
+// `secrets` is refused (expr/secret.h).
 #pragma once
 
 #include <string>
@@ -23,14 +24,9 @@
 #include "expr/activation.h"
 #include "expr/budget.h"
 #include "expr/cache.h"
+#include "expr/secret.h"
 
 namespace pawl::expr {
-
-struct Secret {
-  std::string
-      path;  // of the string in the result that holds it: $.headers.Authorization, $.list[2]
-  std::string text;  // as rendered
-};
 
 struct Interpolated {
   Value value;
@@ -40,10 +36,12 @@ struct Interpolated {
 struct TemplateOptions {
   // As the text substitution of old definitions did: "${{ n }}" with 200 gives "200", not 200.
   bool always_text = false;
+  SecretDesk* secrets = nullptr;  // none: every secret is refused
 };
 
 // InvalidContent for a bad template or a failing expression, with the path of the string; TooLarge
-// when the budget is spent. One budget pays for the whole tree.
+// when the budget is spent. One budget pays for the whole tree. A secret that may not stand where
+// it does: is_secret_denied().
 Result<Interpolated> interpolate(const Value& tree, const Activation& activation,
                                  ProgramCache& cache, Budget& budget,
                                  const TemplateOptions& options = {});
@@ -52,8 +50,5 @@ bool has_template(std::string_view text);
 
 // The expression of a guard: guards may be written bare or as one ${{ … }}.
 std::string_view unwrap_template(std::string_view text);
-
-// Replaces every occurrence of every secret of three bytes or more by "***".
-std::string redact(std::string_view text, const std::vector<Secret>& secrets);
 
 }  // namespace pawl::expr

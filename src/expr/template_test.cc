@@ -8,8 +8,21 @@ namespace {
 constexpr std::string_view kRun = R"({
   "steps": {"fetch-data": {"status": 200, "body": {"id": "a b", "big": 1e6}, "items": [{"n": 1}, {"n": 2}]},
             "a.true.b": {"x": "deep"}, "own": {"output": 5}, "evil": "${{ secrets.KEY }}", "quote": "x\",\"admin\":\"true"},
-  "inputs": {"name": "Ada", "dotted.key": 1, "dotted": {"key": 2}, "it's": 3, "none": null, "count": 3},
-  "secrets": {"KEY": "s3cr3t-value", "PIN": 1234}})";
+  "inputs": {"name": "Ada", "dotted.key": 1, "dotted": {"key": 2}, "it's": 3, "none": null, "count": 3}})";
+
+// Notes where each secret was asked for.
+class Desk : public SecretDesk {
+ public:
+  Result<OpenedSecret> reveal(const SecretPlace& place) override {
+    asked += std::string(place.name) + "@" + std::string(place.param) + "/" +
+             std::string(place.member) + (place.in_key ? "#" : "") + "<" +
+             std::string(place.before) + "> ";
+    if (place.name == "KEY") return OpenedSecret{"s3cr3t-value", {"h.example"}};
+    if (place.name == "CLOSED") return Error{ErrorCode::Forbidden, "not for you"};
+    return Error{ErrorCode::NotFound, "there is none"};
+  }
+  std::string asked;
+};
 
 class Template : public ::testing::Test {
  protected:
@@ -71,9 +84,8 @@ TEST_F(Template, UnknownNamesListWhatThereIs) {
   EXPECT_EQ(render(R"({"x": ["${{ inputs.nme }}"]})"),
             "error: $.x[0]: in ${{ inputs.nme }}: 'inputs' has no 'nme'; available: count, dotted, "
             "dotted.key, it's, name, none");
-  EXPECT_EQ(
-      render(R"("${{ input.name }}")"),
-      "error: $: in ${{ input.name }}: unknown name 'input'; available: inputs, secrets, steps");
+  EXPECT_EQ(render(R"("${{ input.name }}")"),
+            "error: $: in ${{ input.name }}: unknown name 'input'; available: inputs, steps");
   EXPECT_EQ(render(R"("${{ steps.fetch-data.status.code }}")"),
             "error: $: in ${{ steps.fetch-data.status.code }}: 'steps.fetch-data.status' has no "
             "'code'; available: no fields, it is of type int");
@@ -92,34 +104,49 @@ TEST_F(Template, KeysMayHoldTemplates) {
   EXPECT_EQ(render(R"({"for-${{ inputs.name }}": true, "n": 1})"), R"({"for-Ada":true,"n":1})");
 }
 
-TEST_F(Template, SecretsAreReportedWithTheirPlace) {
+TEST_F(Template, ASecretIsAskedForWithItsPlaceAndReported) {
+  Desk desk;
   Result<Interpolated> result = run(
-      R"({"headers": {"Authorization": "Bearer ${{ secrets.KEY }}"}, "list": [1, "${{ secrets.PIN }}"],
-                                        "plain": "${{ inputs.name }}", "derived": "${{ base64.encode(bytes(secrets.KEY)) }}"})");
+      R"({"headers": {"A": "Bearer ${{ secrets.KEY }}"}, "list": [1, ["${{secrets.KEY}}"]], "n": "${{ inputs.name }}"})",
+      {.secrets = &desk});
   ASSERT_TRUE(result.ok()) << result.error().message;
-  ASSERT_EQ(result->secrets.size(), 3u);
-  EXPECT_EQ(result->secrets[0].path + "=" + result->secrets[0].text,
-            "$.headers.Authorization=s3cr3t-value");
-  EXPECT_EQ(result->secrets[1].path + "=" + result->secrets[1].text, "$.list[1]=1234");
-  EXPECT_EQ(result->secrets[2].path + "=" + result->secrets[2].text, "$.derived=czNjcjN0LXZhbHVl");
-  EXPECT_EQ(
-      redact(result->value.json(), result->secrets),
-      R"({"headers":{"Authorization":"Bearer ***"},"list":[1,***],"plain":"Ada","derived":"***"})");
+  EXPECT_EQ(result->value.json(),
+            R"({"headers":{"A":"Bearer s3cr3t-value"},"list":[1,["s3cr3t-value"]],"n":"Ada"})");
+  EXPECT_EQ(desk.asked, "KEY@headers/A<Bearer > KEY@list/<> ");
+  ASSERT_EQ(result->secrets.size(), 2u);
+  const Secret& first = result->secrets[0];
+  EXPECT_EQ(first.path + "=" + first.text + " " + first.name + " " + first.hosts[0],
+            "$.headers.A=s3cr3t-value KEY h.example");
+  EXPECT_EQ(result->secrets[1].path, "$.list[1][0]");
+  run(R"({"body": {"${{ secrets.KEY }}": 1}})", {.secrets = &desk}).ok();
+  EXPECT_NE(desk.asked.find("KEY@body/${{ secrets.KEY }}#<>"), std::string::npos) << desk.asked;
 }
 
-TEST_F(Template, SecretsAreReportedLeafByLeaf) {
-  Result<Interpolated> result = run(R"({"all": "${{ secrets }}", "text": "x${{ secrets }}"})");
-  ASSERT_TRUE(result.ok());
-  EXPECT_EQ(redact(result->value.json(), result->secrets).find("s3cr3t"), std::string::npos);
-  EXPECT_EQ(result->secrets[0].path, "$.all.KEY");
+// Whatever computes with a secret can be asked about it bit by bit.
+TEST_F(Template, NoExpressionSeesSecrets) {
+  Desk desk;
+  for (const char* text :
+       {"${{ secrets.KEY + '' }}", "${{ size(secrets.KEY) }}", "${{ secrets.KEY == 's' }}",
+        "${{ secrets['KEY'] }}", "${{ secrets }}", "${{ secrets.KEY.x }}",
+        "${{ has(secrets.KEY) }}", "${{ true ? secrets.KEY : '' }}", "${{ 'a' in secrets }}",
+        "${{ [secrets.KEY][0] }}", "x ${{ string(secrets.KEY) }}", "${{ secrets.KEY[0] }}",
+        "${{ base64.encode(b'x' + bytes(secrets.KEY)) }}"}) {
+    const Result<Interpolated> result = run("\"" + std::string(text) + "\"", {.secrets = &desk});
+    ASSERT_FALSE(result.ok()) << text;
+    EXPECT_TRUE(is_secret_denied(result.error())) << text << result.error().message;
+  }
+  EXPECT_EQ(desk.asked, "");
 }
 
-TEST_F(Template, FailuresDoNotQuoteSecrets) {
-  EXPECT_EQ(render(R"("${{ int(secrets.KEY) }}")"),
-            "error: $: in ${{ int(secrets.KEY) }}: the expression failed; it names secrets, so the "
-            "reason is not shown");
-  EXPECT_EQ(render(R"("${{ secrets.NOPE }}")"),
-            "error: $: in ${{ secrets.NOPE }}: 'secrets' has no 'NOPE'; available: KEY, PIN");
+TEST_F(Template, ARefusedSecretSaysWhere) {
+  Desk desk;
+  EXPECT_EQ(render(R"({"a": ["${{ secrets.CLOSED }}"]})", {.secrets = &desk}),
+            "error: $.a[0]: in ${{ secrets.CLOSED }}: not for you");
+  EXPECT_EQ(render(R"("${{ secrets.NOPE }}")", {.secrets = &desk}),
+            "error: $: in ${{ secrets.NOPE }}: there is none");
+  EXPECT_FALSE(is_secret_denied(run(R"("${{ secrets.NOPE }}")", {.secrets = &desk}).error()));
+  const Result<Interpolated> nobody = run(R"("${{ secrets.KEY }}")");
+  EXPECT_TRUE(is_secret_denied(nobody.error())) << nobody.error().message;
 }
 
 TEST_F(Template, OldTypingOnRequest) {

@@ -75,7 +75,7 @@ void ScriptFlow::begin_subworkflow(const At& at, uint32_t effect) {
       {"definition", step.definition}, {"version", step.version}, {"inputs", step.params}};
   auto filled = fill_template(scope_for(at, tree.json()), tree, plan().text_mode);
   if (!filled.ok())
-    return fail(at, step_error("INTERPOLATION_ERROR", filled.error().message), false);
+    return fail(at, step_error(refusal_code(filled.error()), filled.error().message), false);
   if (!json_fits(filled->value, output_max())) return fail_too_large(at, "what its run is given");
   command.definition = text_of(filled->value.find("definition"));
   command.version = text_of(filled->value.find("version"));
@@ -138,7 +138,7 @@ void ScriptFlow::run_engine_action(const At& at, uint32_t attempt) {
   Value tree = at.step->params.is_null() ? Value(Value::Object{}) : at.step->params;
   auto filled = fill_template(scope_for(at, tree.json()), tree, plan().text_mode);
   if (!filled.ok())
-    return fail(at, step_error("INTERPOLATION_ERROR", filled.error().message), false);
+    return fail(at, step_error(refusal_code(filled.error()), filled.error().message), false);
   if (!filled->value.is_object())
     return fail(at, step_error("VALIDATION_ERROR", "params must be an object"), false);
   const Value& params = filled->value;

@@ -6,6 +6,7 @@
 
 #include "kernel/frame.h"
 #include "kernel/script_scope.h"
+#include "kernel/secret_source.h"
 
 namespace pawl {
 
@@ -99,10 +100,12 @@ struct EffectRequest {
   Value options;
   std::string tenant;
 };
-// The error is a failed outcome (INTERPOLATION_ERROR) to be reported like any other.
+// The error is a failed outcome (refusal_code()) to be reported like any other.
 Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
                                      const SecretSource& secrets, int64_t now_ms,
                                      Meter* meter = nullptr);
+// SECRET_DENIED if a secret stands where it may not, else INTERPOLATION_ERROR.
+std::string refusal_code(const Error& error);
 
 // A question that waits for an answer, or has one.
 struct StoredDecision {

@@ -5,10 +5,22 @@
 namespace pawl {
 namespace {
 
-class NoSecrets : public SecretSource {
+// Gives an action's parameters the secrets that may stand in them.
+class ActionDesk : public expr::SecretDesk {
  public:
-  std::optional<std::string> find(std::string_view) const override { return std::nullopt; }
-  std::vector<std::string> names() const override { return {}; }
+  ActionDesk(const SecretSource& source, std::string_view action)
+      : source_(source), action_(action) {}
+
+  Result<expr::OpenedSecret> reveal(const expr::SecretPlace& place) override {
+    plan::SecretRule rule = plan::secret_rule(action_, place);
+    if (rule.verdict == plan::SecretRule::Verdict::Refused)
+      return Error{ErrorCode::Forbidden, "refused: " + rule.why};
+    return source_.reveal(place.name, action_, rule);
+  }
+
+ private:
+  const SecretSource& source_;
+  const std::string_view action_;
 };
 
 const Scope* scope_around(const State& state, const Run& run, const Scope& scope) {
@@ -27,6 +39,10 @@ void add_compensating(const State& state, const Run& run, const Scope& scope, Sc
 }
 
 }  // namespace
+
+std::string refusal_code(const Error& error) {
+  return expr::is_secret_denied(error) ? "SECRET_DENIED" : "INTERPOLATION_ERROR";
+}
 
 Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
                                      const SecretSource& secrets, int64_t now_ms, Meter* meter) {
@@ -67,12 +83,11 @@ Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
   bool whole_scope = step.action == "expr.eval" || step.action == "jq";
   if (whole_scope) text += " steps ";  // such an expression may name any step
   ScriptScope names(state, *run, around, text, record.started_ms);
-  static const NoSecrets none;
-  names.with_secrets(action ? secrets : none);
   if (meter != nullptr) names.metered(*meter);
   if (run->script->phase != ScriptPhase::Steps) names.with_error(run->script->error);
   add_compensating(state, *run, *scope, names);
-  PAWL_TRY(auto filled, fill_template(names, tree, plan->text_mode));
+  ActionDesk desk(secrets, step.action);
+  PAWL_TRY(auto filled, fill_template(names, tree, plan->text_mode, action ? &desk : nullptr));
   if (whole_scope) {
     request.scope = names.all();
     PAWL_TRY_DO(names.charge(expr::Budget()));

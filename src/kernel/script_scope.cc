@@ -76,11 +76,6 @@ ScriptScope& ScriptScope::inside(std::string_view iteration_scope) {
   return *this;
 }
 
-ScriptScope& ScriptScope::with_secrets(const SecretSource& secrets) {
-  secret_source_ = &secrets;
-  return *this;
-}
-
 ScriptScope& ScriptScope::with_error(const StepError& error) {
   if (!error.empty()) error_ = error_value(error);
   return *this;
@@ -297,17 +292,6 @@ const Value& ScriptScope::inputs() const {
   return *inputs_;
 }
 
-const Value& ScriptScope::secrets() const {
-  if (!secrets_) {
-    Value::Object object;
-    for (const std::string& name : secret_source_->names())
-      if (text_.find(name) != text_.npos)
-        if (auto value = secret_source_->find(name)) object.set(name, *value);
-    secrets_ = std::move(object);
-  }
-  return *secrets_;
-}
-
 expr::Val ScriptScope::find(std::string_view name) const {
   if (name == "steps") return expr::Val::json(steps());
   if (name == "inputs") return expr::Val::json(inputs());
@@ -319,7 +303,6 @@ expr::Val ScriptScope::find(std::string_view name) const {
   if (name == "results") return expr::Val::json(results());
   if (name == "error" && !error_.is_null()) return expr::Val::json(error_);
   if (name == "compensating" && !compensating_.is_null()) return expr::Val::json(compensating_);
-  if (name == "secrets" && secret_source_ != nullptr) return expr::Val::json(secrets());
   return expr::Val();
 }
 
@@ -328,7 +311,6 @@ std::vector<std::string> ScriptScope::names() const {
   if (!loop().is_null()) names.insert(names.end(), {"iter", "loop"});
   if (!error_.is_null()) names.push_back("error");
   if (!compensating_.is_null()) names.push_back("compensating");
-  if (secret_source_ != nullptr) names.push_back("secrets");
   return names;
 }
 
@@ -374,10 +356,11 @@ Result<Value> evaluate_expression(const ScriptScope& scope, std::string_view tex
 }
 
 Result<expr::Interpolated> fill_template(const ScriptScope& scope, const Value& tree,
-                                         bool text_mode) {
+                                         bool text_mode, expr::SecretDesk* secrets) {
   expr::Budget budget;
   expr::TemplateOptions options;
   options.always_text = text_mode;
+  options.secrets = secrets;
   auto filled = expr::interpolate(tree, scope, script_programs(), budget, options);
   PAWL_TRY_DO(scope.charge(budget));
   return filled;

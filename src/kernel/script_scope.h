@@ -21,14 +21,6 @@
 
 namespace pawl {
 
-// Resolves ${{ secrets.NAME }}. Only what leaves the process may see them, never the journal.
-class SecretSource {
- public:
-  virtual ~SecretSource() = default;
-  virtual std::optional<std::string> find(std::string_view name) const = 0;
-  virtual std::vector<std::string> names() const = 0;
-};
-
 constexpr uint64_t kScopeBytesMax = 32u << 20;
 
 class ScriptScope : public expr::Activation {
@@ -38,7 +30,6 @@ class ScriptScope : public expr::Activation {
               int64_t now_ms);
   // The body of a loop that just ended its iteration, for its condition.
   ScriptScope& inside(std::string_view iteration_scope);
-  ScriptScope& with_secrets(const SecretSource& secrets);
   ScriptScope& with_error(const StepError& error);
   ScriptScope& with_compensating(std::string_view step, std::string_view output);
   ScriptScope& with_iteration(uint32_t index);
@@ -66,7 +57,6 @@ class ScriptScope : public expr::Activation {
   const Value& context() const;
   const Value& workflow() const;
   const Value& inputs() const;
-  const Value& secrets() const;
 
   const State& state_;
   const Run& run_;
@@ -74,11 +64,10 @@ class ScriptScope : public expr::Activation {
   std::string_view text_;
   bool everything_ = false;
   int64_t now_ms_;
-  const SecretSource* secret_source_ = nullptr;
   Meter* meter_ = nullptr;
   mutable uint64_t read_bytes_ = 0;
   std::optional<uint32_t> iteration_;
-  mutable std::optional<Value> steps_, results_, loop_, context_, workflow_, secrets_;
+  mutable std::optional<Value> steps_, results_, loop_, context_, workflow_;
   Value error_, compensating_;
   mutable std::shared_ptr<const Value> inputs_;
 };
@@ -95,7 +84,8 @@ expr::ProgramCache& script_programs();
 // A guard, a condition, the test of a loop.
 Result<bool> test_expression(const ScriptScope& scope, std::string_view text);
 Result<Value> evaluate_expression(const ScriptScope& scope, std::string_view text);
+// `secrets`: none for what is stored.
 Result<expr::Interpolated> fill_template(const ScriptScope& scope, const Value& tree,
-                                         bool text_mode);
+                                         bool text_mode, expr::SecretDesk* secrets = nullptr);
 
 }  // namespace pawl

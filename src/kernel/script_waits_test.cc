@@ -357,12 +357,40 @@ TEST_P(ScriptWaits, SecretsReachActionsAndStandInNoHistory) {
   EXPECT_EQ(world.request("s")->secrets.size(), 1u);
   for (const std::string& record : world.journal())
     EXPECT_EQ(record.find("hunter2"), std::string::npos);
-  // Nothing but an action may see them.
-  EXPECT_EQ(world.begin("steps: [{id: a, action: x, condition: secrets.TOKEN != ''}]"),
+}
+
+// Definitions that were stored before such uses were refused still exist.
+TEST_P(ScriptWaits, AnActionThatCouldTellASecretDoesNotGetIt) {
+  auto told = [&](const std::string& step) {
+    EXPECT_NE(world.begin_stored(R"({"steps":[)" + step + "]}"), "completed");
+    auto request = world.request("a");
+    return request.ok() ? "given" : refusal_code(request.error());
+  };
+  auto with = [](const std::string& action, const std::string& params) {
+    return R"({"id":"a","type":"action","action":")" + action + R"(","params":)" + params + "}";
+  };
+  EXPECT_EQ(told(with("http.get", R"({"headers":{"A":"x ${{ secrets.TOKEN }}"}})")), "given");
+  for (const char* params :
+       {R"({"headers":{"A":"${{ secrets.TOKEN + '' }}"}})", R"({"url":"${{ secrets.TOKEN[0] }}"})",
+        R"({"body":"${{ size(secrets.TOKEN) }}"})", R"({"body":{"${{ secrets.TOKEN }}":1}})",
+        R"({"timeout":"${{ secrets.TOKEN }}"})",
+        R"({"auth":{"header_name":"${{secrets.TOKEN}}"}})"})
+    EXPECT_EQ(told(with("http.get", params)), "SECRET_DENIED") << params;
+  EXPECT_EQ(told(with("fs.write", R"({"path":"f","content":"${{ secrets.TOKEN }}"})")),
+            "SECRET_DENIED");
+  EXPECT_EQ(told(with("shell.exec", R"({"command":"c","args":["${{ secrets.TOKEN }}"]})")),
+            "SECRET_DENIED");
+  EXPECT_EQ(told(with("jq", R"({"expression":".","data":"${{ secrets.TOKEN }}"})")),
+            "SECRET_DENIED");
+  EXPECT_EQ(
+      told(R"({"id":"a","type":"job","config":{"type":"t","args":["${{ secrets.TOKEN }}"]}})"),
+      "SECRET_DENIED");
+  EXPECT_EQ(world.begin_stored(R"({"steps":[{"id":"l","type":"action","action":"workflow.log",
+                "params":{"message":"${{secrets.TOKEN}}"}}]})"),
+            "failed SECRET_DENIED at l");
+  EXPECT_EQ(world.begin_stored(R"({"steps":[{"id":"a","type":"action","action":"x",
+                "condition":"secrets.TOKEN != ''"}]})"),
             "failed EXPRESSION_ERROR at a");
-  EXPECT_EQ(world.begin("steps: [{id: l, action: workflow.log, params: {message: "
-                        "'${{secrets.TOKEN}}'}}]"),
-            "failed INTERPOLATION_ERROR at l");
 }
 
 TEST_P(ScriptWaits, AParameterThatCannotBeFilledInIsTheStepsError) {

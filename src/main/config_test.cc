@@ -99,7 +99,7 @@ TEST(Config, EverySettingReachesItsPlace) {
       "actions:\n  threads: 16\n  http:\n    allow_private: true\n    allow_hosts: [a, b]\n    "
       "deny_hosts: [c]\n"
       "  fs:\n    writable: [/w]\n    read_only: [/r]\n    deny: [/d]\n"
-      "  shell:\n    enabled: true\n    allow: [ls]\n    environment: [HOME]\n"
+      "  shell:\n    enabled: true\n    allow: [ls]\n    environment: [HOME]\n    cwd: /srv\n"
       "    memory: 32MiB\n    cpu: 1500ms\n    file_size: 7MB\n    open_files: 18\n    "
       "processes: 19\n"
       "workflow:\n  max_concurrent: 17\n  on_limit: reject\nexecution:\n  parallel_steps: false\n"
@@ -141,6 +141,7 @@ TEST(Config, EverySettingReachesItsPlace) {
   EXPECT_EQ(o.actions.fs.deny, std::vector<std::string>{"/d"});
   EXPECT_EQ(o.actions.shell.allow, std::vector<std::string>{"ls"});
   EXPECT_EQ(o.actions.shell.environment, std::vector<std::string>{"HOME"});
+  EXPECT_EQ(o.actions.shell.cwd, "/srv");
   const actions::ProcessLimits& limits = o.actions.shell.limits;
   EXPECT_EQ(limits.memory_bytes, 32u << 20);
   EXPECT_EQ(limits.cpu_s, 2u);

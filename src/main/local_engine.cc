@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "actions/secret_binding.h"
 #include "api/waiting_task.h"
 #include "kernel/settings.h"
 #include "store/memory_store.h"
@@ -39,8 +40,10 @@ Result<std::unique_ptr<LocalEngine>> LocalEngine::start(const LocalOptions& opti
     local->vault_ = std::make_unique<actions::Vault>(std::move(vault));
   }
   PAWL_TRY(local->store_, open_memory(std::make_shared<MemoryDisk>()));
-  local->runner_ = std::make_unique<actions::ActionRunner>(
-      options.confined ? actions::ActionPolicy{} : actions::ActionPolicy::local(), kActionThreads);
+  actions::ActionPolicy policy =
+      options.confined ? actions::ActionPolicy{} : actions::ActionPolicy::local();
+  if (!local->directory_.empty()) policy.fs.sealed = {local->directory_};
+  local->runner_ = std::make_unique<actions::ActionRunner>(std::move(policy), kActionThreads);
   local->effects_ = std::make_unique<api::EffectDispatcher>(
       *local->runner_, local->vault_.get(),
       api::WorkRoot{options.confined ? local->directory_ + "/work" : ""}, local->clock_);
@@ -79,7 +82,7 @@ Status LocalEngine::keep_secrets(const std::vector<std::pair<std::string, std::s
   if (secrets.empty()) return ok_status();
   return decide([&](Frame& frame) {
     for (const auto& [name, value] : secrets)
-      put_doc(frame, DocKind::Secret, name, vault_->seal(name, value));
+      put_doc(frame, DocKind::Secret, name, actions::seal_secret(*vault_, name, value, {}));
     return ok_status();
   });
 }

@@ -160,10 +160,13 @@ int serve(const ServeOptions& given) {
   auto vault = open_vault(options);
   if (!vault.ok()) return fail(vault.error());
   wipe_environment();
+  api::WorkRoot work_root = api::WorkRoot::in(options.store == "memory" ? "" : options.data_dir);
+  options.actions.fs.sealed = {options.store == "memory"
+                                   ? work_root.path
+                                   : std::filesystem::absolute(options.data_dir).string()};
   auto runner = std::make_unique<actions::ActionRunner>(options.actions, options.action_threads);
   const actions::Vault* keeper = vault->has_value() ? &**vault : nullptr;
-  api::EffectDispatcher effects(
-      *runner, keeper, api::WorkRoot::in(options.store == "memory" ? "" : options.data_dir), clock);
+  api::EffectDispatcher effects(*runner, keeper, std::move(work_root), clock);
   // An action that is still at work answers to the dispatcher: it must be over before that goes.
   std::shared_ptr<void> actions_end(nullptr, [&runner](void*) { runner.reset(); });
   options.engine.core.effects = &effects;

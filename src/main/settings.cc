@@ -251,8 +251,15 @@ std::vector<Setting> permissions() {
        PAWL_INTO(boolean(text), actions.shell.enabled, bool)},
       {"actions.shell.allow", "COMMAND", "the only commands it may run; repeatable",
        PAWL_ADD_TO(actions.shell.allow), true},
-      {"actions.shell.environment", "NAME", "a variable that commands inherit; repeatable",
+      {"actions.shell.environment", "NAME",
+       "a variable that commands inherit, and that steps may set for listed ones; repeatable",
        PAWL_ADD_TO(actions.shell.environment), true},
+      {"actions.shell.cwd", "DIR", "where commands run (in the directory of their run)",
+       [](ServeOptions& o, const std::string& text) -> Status {
+         if (text.empty() || text[0] != '/') return takes("an absolute path", text);
+         o.actions.shell.cwd = text;
+         return ok_status();
+       }},
       {"actions.shell.memory", "SIZE", "address space of a command's process; 0 = no bound (0)",
        PAWL_INTO(bytes_or_none(text, 16u << 20, 1ull << 50), actions.shell.limits.memory_bytes,
                  uint64_t)},

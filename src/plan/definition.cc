@@ -4,10 +4,12 @@
 
 #include "base/json.h"
 #include "base/quote.h"
+#include "expr/template.h"
 #include "plan/canonical.h"
 #include "plan/expressions.h"
 #include "plan/field_names.h"
 #include "plan/findings.h"
+#include "plan/secret_rule.h"
 #include "plan/source.h"
 #include "plan/step_reader.h"
 
@@ -116,6 +118,7 @@ class DefinitionReader {
     script_.inputs = Value(Value::Object());
     if (const auto inputs = at.field("inputs"); inputs && findings_.expect_object(*inputs)) {
       if (checked_) check_templates(findings_, *inputs);
+      if (checked_) check_secrets(findings_, *inputs, {});
       script_.inputs = inputs->value();
     }
     if (const auto metadata = at.field("metadata");
@@ -125,6 +128,12 @@ class DefinitionReader {
     const auto outputs = at.field("outputs");
     if (!outputs || !findings_.expect_object(*outputs)) return;
     if (checked_) check_templates(findings_, *outputs);
+    if (checked_) check_secrets(findings_, *outputs, {});
+    for (size_t i = 0; checked_ && i < outputs->value().as_object().size(); ++i) {
+      const Cursor output = outputs->member(i);
+      if (output.is_string() && !expr::has_template(output.value().as_string()))
+        check_no_secrets(findings_, output, output.value().as_string());
+    }
     for (size_t i = 0; i < outputs->value().as_object().size(); ++i) {
       const Value::Member& member = outputs->value().as_object().at(i);
       script_.outputs.push_back(

@@ -7,6 +7,7 @@
 #include "expr/json_schema.h"
 #include "expr/program.h"
 #include "expr/template.h"
+#include "plan/secret_rule.h"
 
 namespace pawl::plan {
 namespace {
@@ -115,6 +116,7 @@ std::string read_expression(Findings& findings, const Cursor& at, bool checked) 
   const std::string text = findings.text(at);
   if (!checked || is_blank(text)) return is_blank(text) ? std::string() : text;
   const std::string cel = as_cel(text);
+  check_no_secrets(findings, at, cel);
   findings.references().note(at, cel, false);
   if (expr::has_template(cel)) {
     findings.error(at, "expression", "an expression cannot hold templates among other text",
@@ -131,6 +133,7 @@ std::string read_expression(Findings& findings, const Cursor& at, bool checked) 
 Value read_over(Findings& findings, const Cursor& at, bool checked) {
   if (at.is_array()) {
     if (checked) check_templates(findings, at);
+    if (checked) check_secrets(findings, at, {});
     return at.value();
   }
   if (!at.is_string()) {
@@ -150,6 +153,7 @@ Value read_over(Findings& findings, const Cursor& at, bool checked) {
     }
     return text;
   }
+  check_no_secrets(findings, at, cel);
   findings.references().note(at, cel, false);
   return cel;
 }

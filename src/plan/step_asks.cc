@@ -7,6 +7,7 @@
 #include "expr/template.h"
 #include "plan/field_names.h"
 #include "plan/nearest.h"
+#include "plan/secret_rule.h"
 #include "plan/step_reader.h"
 
 namespace pawl::plan {
@@ -96,7 +97,9 @@ void StepReader::read_inject(const Cursor& inject, Step& step) {
     const Cursor path = inject.member(i);
     step.inject.emplace_back(inject.value().as_object().at(i).key, findings_.text(path));
     templated(path);
-    if (checked_) findings_.references().note(path, step.inject.back().second, true);
+    if (!checked_) continue;
+    check_no_secrets(findings_, path, step.inject.back().second);
+    findings_.references().note(path, step.inject.back().second, true);
   }
 }
 

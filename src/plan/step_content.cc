@@ -184,7 +184,7 @@ void StepReader::read_action(const Cursor& at, Step& step) {
   if (!params) return;
   if (params->is_object() ||
       (params->is_string() && expr::has_template(params->value().as_string()))) {
-    step.params = templated(*params);
+    step.params = templated(*params, step.action);
   } else {
     findings_.expect_object(*params);
   }

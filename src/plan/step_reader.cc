@@ -7,6 +7,7 @@
 #include "base/quote.h"
 #include "plan/field_names.h"
 #include "plan/nearest.h"
+#include "plan/secret_rule.h"
 
 namespace pawl::plan {
 namespace {
@@ -313,8 +314,9 @@ void StepReader::required(const Cursor& at, std::string_view what, std::string_v
   findings_.error(at, "required", std::string(what) + " needs '" + std::string(field) + "'");
 }
 
-Value StepReader::templated(const Cursor& at) {
+Value StepReader::templated(const Cursor& at, std::string_view action) {
   if (checked_) check_templates(findings_, at);
+  if (checked_) check_secrets(findings_, at, action);
   return at.value();
 }
 

@@ -77,7 +77,8 @@ class StepReader {
   void required(const Cursor& at, std::string_view what, std::string_view field);
   std::string expression(const Cursor& at) { return read_expression(findings_, at, checked_); }
   // The value itself, its templates looked at.
-  Value templated(const Cursor& at);
+  // `action`: whose parameters they are, since some may hold secrets; "" = none.
+  Value templated(const Cursor& at, std::string_view action = {});
   std::string text_of(const std::optional<Cursor>& at) { return at ? findings_.text(*at) : ""; }
 
   Script& script_;

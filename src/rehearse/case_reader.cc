@@ -14,6 +14,7 @@ using plan::Cursor;
 
 constexpr std::string_view kCase[] = {"name", "inputs", "secrets",   "mocks", "events",
                                       "real", "expect", "starts_at", "until"};
+constexpr std::string_view kSecret[] = {"value", "hosts", "actions"};
 constexpr std::string_view kDefaults[] = {"inputs", "secrets", "mocks", "real", "starts_at"};
 
 }  // namespace
@@ -75,9 +76,36 @@ void CaseReader::read_given(const Cursor& at, Case& into) {
 void CaseReader::read_secrets(const Cursor& at, Case& into) {
   for (size_t i = 0; i < at.value().as_object().size(); ++i) {
     const std::string& name = at.value().as_object().at(i).key;
-    std::erase_if(into.secrets, [&](const auto& secret) { return secret.first == name; });
-    into.secrets.emplace_back(name, findings_.text(at.member(i)));
+    std::erase_if(into.secrets, [&](const auto& secret) { return secret.name == name; });
+    into.secrets.push_back(read_secret(name, at.member(i)));
   }
+}
+
+// Its text, or {value, hosts, actions} as a server is given it.
+CaseSecret CaseReader::read_secret(const std::string& name, const Cursor& at) {
+  CaseSecret secret{name, "", {}};
+  if (!at.is_object()) {
+    secret.value = findings_.text(at);
+    return secret;
+  }
+  findings_.only(at, kSecret, "a secret");
+  if (auto value = at.field("value")) {
+    secret.value = findings_.text(*value);
+  } else {
+    findings_.error(at, "required", "a secret needs 'value'");
+  }
+  auto read = [&](std::string_view field, std::vector<std::string>& list, auto problem_of) {
+    auto given = at.field(field);
+    if (!given || !findings_.expect_array(*given)) return;
+    for (const Cursor& entry : given->entries()) {
+      list.push_back(findings_.text(entry));
+      if (std::string problem = problem_of(list.back()); !problem.empty())
+        findings_.error(entry, "value", std::move(problem));
+    }
+  };
+  read("hosts", secret.binding.hosts, actions::host_problem);
+  read("actions", secret.binding.actions, actions::action_problem);
+  return secret;
 }
 
 void CaseReader::check_cel(const Cursor& at, const std::string& text) {

@@ -17,6 +17,7 @@ class CaseReader {
  private:
   void read_given(const plan::Cursor& at, Case& into);
   void read_secrets(const plan::Cursor& at, Case& into);
+  CaseSecret read_secret(const std::string& name, const plan::Cursor& at);
   // case_mocks.cc
   void read_mocks(const plan::Cursor& at, std::vector<Mock>& into);
   Answer read_answer(const plan::Cursor& at);

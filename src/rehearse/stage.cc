@@ -4,6 +4,8 @@
 
 #include "actions/pure_actions.h"
 #include "actions/receipt.h"
+#include "actions/secret_binding.h"
+#include "base/quote.h"
 #include "kernel/breakers.h"
 #include "rehearse/matcher.h"
 #include "rehearse/stand_in.h"
@@ -16,15 +18,14 @@ constexpr int64_t kDuplicateMsMax = 50;
 class CaseSecrets : public SecretSource {
  public:
   explicit CaseSecrets(const Case& given) : case_(given) {}
-  std::optional<std::string> find(std::string_view name) const override {
-    for (const auto& [key, value] : case_.secrets)
-      if (key == name) return value;
-    return std::nullopt;
-  }
-  std::vector<std::string> names() const override {
-    std::vector<std::string> names;
-    for (const auto& secret : case_.secrets) names.push_back(secret.first);
-    return names;
+  Result<expr::OpenedSecret> reveal(std::string_view name, std::string_view action,
+                                    const plan::SecretRule& rule) const override {
+    for (const CaseSecret& secret : case_.secrets) {
+      if (secret.name != name) continue;
+      PAWL_TRY_DO(actions::admit_secret(secret.binding, name, action, rule));
+      return expr::OpenedSecret{secret.value, secret.binding.hosts};
+    }
+    return Error{ErrorCode::NotFound, "there is no secret " + quoted(name)};
   }
 
  private:
@@ -85,7 +86,7 @@ std::unique_ptr<PreparedEffects> Stage::prepare(const State& state, std::deque<E
     if (!note.cancel) {
       auto request = effect_request(state, note, secrets, now_ms, &meter);
       if (!request.ok()) {
-        work.refusal = failure("INTERPOLATION_ERROR", request.error().message, false);
+        work.refusal = failure(refusal_code(request.error()), request.error().message, false);
       } else if (request->kind == EffectKind::Gone) {
         continue;
       } else {
@@ -216,6 +217,7 @@ bool Stage::answer_for_real(Work& work, const Call& call) {
   request.idempotency_key =
       request.run_id + "/" + request.step_id + "/" + std::to_string(call.attempt);
   request.timeout_ms = work.request.timeout_ms;
+  request.secrets = work.request.secrets;
   StepOutcome outcome =
       actions::receipt_of(pure ? do_pure(request) : real_(request), work.request.secrets);
   outcome.breaker = work.breaker;

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "actions/secret_binding.h"
 #include "base/value.h"
 #include "plan/definition.h"
 
@@ -76,11 +77,17 @@ struct Expect {
   std::vector<std::string> cel;
 };
 
+struct CaseSecret {
+  std::string name;
+  std::string value;
+  actions::SecretBinding binding;
+};
+
 struct Case {
   std::string name;
   uint32_t line = 0;
   Value::Object inputs;
-  std::vector<std::pair<std::string, std::string>> secrets;
+  std::vector<CaseSecret> secrets;
   std::vector<Mock> mocks;  // the case's own, then those of defaults
   std::vector<Event> events;
   std::vector<std::string> real;  // actions that may touch the world

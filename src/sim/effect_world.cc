@@ -9,8 +9,10 @@ constexpr size_t kStaleMax = 40;
 
 class NoSecrets : public SecretSource {
  public:
-  std::optional<std::string> find(std::string_view) const override { return std::nullopt; }
-  std::vector<std::string> names() const override { return {}; }
+  Result<expr::OpenedSecret> reveal(std::string_view, std::string_view,
+                                    const plan::SecretRule&) const override {
+    return Error{ErrorCode::NotFound, "there are no secrets"};
+  }
 };
 
 }  // namespace

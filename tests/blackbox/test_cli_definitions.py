@@ -1,5 +1,5 @@
 """Definitions on the command line: run here without a server, and on a real one."""
-import hashlib
+import hmac
 import json
 import os
 import pty
@@ -185,7 +185,7 @@ class Run(Here):
         self.assertIn("DENIED", self.pawl("run", flow, "--confined", expect=REFUSED).stderr)
 
     def test_secrets_come_from_the_environment_and_are_not_told(self):
-        flow = self.file("steps:\n  - {id: use, action: shell.exec, params: {command: printf, args: [\"<${{ secrets.TOKEN }}>\"]}}\n"
+        flow = self.file("steps:\n  - {id: use, action: shell.exec, params: {command: 'printf \"<$T>\"', shell: true, env: {T: \"${{ secrets.TOKEN }}\"}}}\n"
                          "outputs: {said: \"${{ steps.use.stdout }}\"}\n")
         run = self.pawl("run", flow, environment={"PAWL_SECRET_TOKEN": "hush-hush"})
         self.assertEqual(json.loads(run.stdout), {"said": "<***>"})
@@ -415,17 +415,21 @@ class OnAServer(test_cli.WithServer):
         def kept(*words, stdin=""):
             return subprocess.run([PAWL, "secrets", "set", *words, "--url", self.url], input=stdin, capture_output=True, text=True,
                                   timeout=DEADLINE_S, env=environment())
-        self.assertEqual(kept("FROM_STDIN", stdin="hush-hush\n").returncode, DONE)
+        self.assertEqual(kept("FROM_STDIN", "--host", "api.example.com", "--host", "*.example.org:8443", "--action", "crypto.hmac",
+                              stdin="hush-hush\n").returncode, DONE)
+        self.assertEqual(kept("WRONG", "--value", "x", "--action", "fs.write").returncode, REFUSED)
+        self.assertEqual(kept("WRONG", "--value", "x", "--host", "*").returncode, REFUSED)
         self.assertEqual(kept("FROM_OPTION", "--value", "psst-psst").returncode, DONE)
         self.assertEqual(kept("EMPTY").returncode, USAGE)
         self.assertEqual(kept("not a name", "--value", "x").returncode, REFUSED)
         listed = self.pawl("secrets", "list").stdout + self.pawl("secrets", "list", "--json").stdout
-        self.assertIn("FROM_STDIN", listed)
+        self.assertRegex(listed, r"(?m)^FROM_STDIN +api\.example\.com,\*\.example\.org:8443 +crypto\.hmac ")
+        self.assertRegex(listed, r"(?m)^FROM_OPTION +any +http\.\*,shell\.exec ")
         self.assertNotIn("hush-hush", listed)
-        self.put("name: hash\nsteps: [{id: h, action: crypto.hash, params: {data: \"${{ secrets.FROM_STDIN }}\"}}]\n"
-                 "outputs: {hash: \"${{ steps.h.hash }}\"}\n")
+        self.put("name: hash\nsteps: [{id: h, action: crypto.hmac, params: {data: x, key: \"${{ secrets.FROM_STDIN }}\"}}]\n"
+                 "outputs: {hash: \"${{ steps.h.hmac }}\"}\n")
         run = self.json("runs", "start", "hash", "--wait")["run"]
-        self.assertEqual(run["output"]["hash"], hashlib.sha256(b"hush-hush").hexdigest(), "the line end is no part of it")
+        self.assertEqual(run["output"]["hash"], hmac.new(b"hush-hush", b"x", "sha256").hexdigest(), "the line end is no part of it")
         self.assertEqual(self.pawl("secrets", "delete", "FROM_OPTION").stdout, "FROM_OPTION is forgotten\n")
         self.pawl("secrets", "delete", "FROM_OPTION", expect=REFUSED)
 

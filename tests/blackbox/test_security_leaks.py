@@ -119,7 +119,7 @@ class Leaks(unittest.TestCase):
         self.call("GET", "/v1/runs", headers={"Authorization": "Bearer " + ROOT + "wrong"})
 
     def steps(self):
-        """Each does something else with a secret; all may fail."""
+        """Each uses a secret where it may stand, and has it told back in another way."""
         every = []
 
         def add(action, **params):
@@ -128,60 +128,105 @@ class Leaks(unittest.TestCase):
             secret = "${{ secrets." + name + " }}"
             for path in ("/ok", "/text", "/fail"):
                 url = self.service.url(path)
-                add("http.post", url=url, body={"a": [secret], secret: 1}, fail_on_error_status=True)
+                add("http.post", url=url, body={"a": [secret]}, fail_on_error_status=True)
                 add("http.post", url=url, body="x" + secret, body_encoding="text")
                 add("http.get", url=url, query={"q": secret, "word": "${{ inputs.word }}"})
             add("http.get", url=self.service.url("/ok"), auth={"type": "basic", "username": "me", "password": secret})
             add("http.get", url=self.service.url("/ok?a=" + secret))
+            for line in ("printenv T", 'printf "$T" | base64 -w0; printf "$T" >&2; exit 3', 'printf "%s" "$T" | base64 -w12',
+                         'printf "u:%s" "$T" | base64 -w0; printf "%s" "$T" | od -An -tx1',
+                         'python3 -c \'import json,os; print(json.dumps({"t": os.environ["T"], os.environ["T"]: 1}))\'',
+                         'python3 -c \'import html,json,os,urllib.parse as u; t = os.environ["T"]; '
+                         'print(html.escape(t), json.dumps(t).replace("/", chr(92) + "/"), u.quote(t).lower(), u.quote_plus(t))\''):
+                add("shell.exec", command=line, shell=True, env={"T": secret})
+        add("http.get", url=self.service.url("/ok"), headers={"Authorization": "Bearer ${{ secrets.PLAIN }}"})
+        add("http.get", url=self.service.url("/text"), headers={"X-Token": "${{ secrets.PLAIN }}"})
+        add("http.get", url="http://127.0.0.1:1/", headers={"X": "${{ secrets.PLAIN }}"})
+        # A default secret may stand in no host and no path: refused when the step starts.
+        add("http.get", url="http://${{ secrets.PLAIN }}.invalid/")
+        add("http.get", url="${{ secrets.PLAIN }}")
+        add("http.get", url=self.service.url("/ok/${{ secrets.PLAIN }}"))
+        return every
+
+    def refused_steps(self):
+        """Where a secret could be read back; {what: step}."""
+        found = {}
+        for name in SECRETS:
+            secret = "${{ secrets." + name + " }}"
+
+            def add(action, **params):
+                found[f"{name} {action} {list(params)[-1]} {len(found)}"] = {"id": "r", "action": action, "params": params}
+            add("fs.write", path="f", content=secret)
+            add("fs.append", path="f", content="x" + secret)
+            add("fs.read", path=secret)
+            add("fs.copy", src="f", dst=secret)
             add("shell.exec", command="cat", stdin=secret)
-            add("shell.exec", command="printenv", args=["T"], env={"T": secret})
             add("shell.exec", command="echo", args=["-n", secret])
-            add("shell.exec", command='printf "$T" | base64 -w0; printf "$T" >&2; exit 3', shell=True, env={"T": secret})
-            add("shell.exec", command='printf "u:%s" "$T" | base64 -w0; printf "%s" "$T" | od -An -tx1 | tr -d " \\n"', shell=True,
-                env={"T": secret})
-            add("shell.exec", command='python3 -c \'import json,os; print(json.dumps({"t": os.environ["T"], os.environ["T"]: 1}))\'',
-                shell=True, env={"T": secret})
-            add("shell.exec", command=secret)
+            add("shell.exec", command="echo " + secret, shell=True)
+            add("shell.exec", command="true", cwd=secret)
+            add("shell.exec", command="true", env={secret: "x"})
             add("assert.equals", expected="x", actual=secret)
-            add("assert.matches", value=secret, pattern="^x$")
-            add("assert.matches", value="x", pattern="(" + secret)
-            add("assert.schema", value={"a": secret}, schema={"type": "object", "properties": {"a": {"type": "integer"}}})
-            add("jq", expression=".a", data={"a": secret})
+            add("assert.contains", haystack=secret, needle="S")
+            add("assert.matches", value=secret, pattern="^S")
+            add("assert.schema", data={"a": secret}, schema={"type": "object"})
+            add("jq", expression="explode", data=secret)
             add("jq", expression="error(\"" + secret)
-            add("expr.eval", expression="1 +" + secret)
-            add("workflow.log", message="the secret is " + secret, data={"x": secret}, level="error")
+            add("expr.eval", expression="split(data, \"\")", data=secret)
+            add("crypto.hash", data=secret)
+            add("workflow.log", message="the secret is " + secret)
             add("workflow.notify", channel="x", message=secret)
             add("workflow.context", key="kept", value=secret)
             add("workflow.emit", event_type="told", payload={"x": secret})
-            add("workflow.run", template_name=secret, params={"x": secret})
-            add("fs.read", path=secret)
-            add("fs.read", path="/" + secret)
-        # An expression makes something else of it, and the service gives the secret itself back.
-        add("http.get", url=self.service.url("/ok"), headers={"Authorization": "${{ 'Bearer ' + secrets.PLAIN }}"})
-        add("http.get", url=self.service.url("/text"), headers={"X-Token": "${{ secrets.PLAIN }}"})
-        add("http.get", url="http://${{ secrets.PLAIN }}.invalid/")
-        add("http.get", url="${{ secrets.PLAIN }}")
-        add("http.get", url=self.service.url("/ok"), headers={"X": "${{ secrets.PLAIN + secrets.NOPE }}"})
-        add("http.get", url=self.service.url("/ok"), timeout="${{ secrets.PLAIN }}")
-        add("http.get", url=self.service.url("/ok"), query={"n": "${{ int(secrets.PLAIN) }}"})
-        add("shell.exec", command="TOKEN=${{ secrets.PLAIN }} true && exit 0", shell=True)
-        return every
+            add("workflow.run", template_name="leaky", params={"x": secret})
+            add("http.get", url=self.service.url("/ok"), timeout=secret)
+            add("http.post", url=self.service.url("/ok"), body={secret: 1, "guess": 2})
+            add("http.get", url=self.service.url("/ok"), headers={secret: "x"})
+            add("http.get", url=self.service.url("/ok"), auth={"type": "api_key", "header_name": secret, "token": "x"})
+        for text in ("${{ 'Bearer ' + secrets.PLAIN }}", "${{ secrets.PLAIN == 'x' }}", "${{ size(secrets.PLAIN) }}",
+                     "${{ secrets['PLAIN'] }}", "${{ secrets }}", "${{ secrets.PLAIN.startsWith('S') ? 'a' : 'b' }}",
+                     "${{ int(secrets.DIGITS) }}", "${{ secrets.PLAIN[0] }}", "${{ [secrets.PLAIN] }}"):
+            add("http.get", url=self.service.url("/ok"), headers={"X": text})
+        good = {"id": "g", "action": "http.get", "params": {"url": self.service.url("/ok")}}
+        secret = "${{ secrets.PLAIN }}"
+        found["condition"] = dict(good, condition="secrets.PLAIN == 'x'")
+        found["compensate"] = dict(good, compensate={"action": "fs.write", "params": {"path": "f", "content": secret}})
+        found["job"] = {"id": "j", "type": "job", "config": {"type": "a.b", "args": [secret]}}
+        found["job options"] = {"id": "j", "type": "job", "config": {"type": "a.b", "args": [], "options": {"tags": [secret]}}}
+        found["agent"] = {"id": "j", "type": "agent", "config": {"task_type": "t", "params": {"x": secret}}}
+        found["group"] = {"id": "j", "type": "group", "config": {"jobs": [{"type": "a.b", "args": [secret]}]}}
+        found["subworkflow"] = {"id": "j", "type": "subworkflow", "config": {"definition": "leaky", "inputs": {"x": secret}}}
+        found["prompt"] = {"id": "j", "type": "reasoning", "config": {"prompt_context": secret, "options": ["a"]}}
+        found["inject"] = {"id": "j", "type": "reasoning", "config": {"prompt_context": "?", "data_inject": {"x": "secrets.PLAIN"}}}
+        found["loop"] = {"id": "l", "type": "loop", "config": {"over": "[secrets.PLAIN]", "body": [good]}}
+        found["list"] = {"id": "l", "type": "loop", "config": {"over": [secret], "body": [good]}}
+        found["while"] = {"id": "l", "type": "loop", "config": {"mode": "while", "condition": "secrets.PLAIN < 'x'", "body": [good]}}
+        found["wait"] = {"id": "w", "type": "wait", "config": {"duration": secret}}
+        return found
 
     def use_secrets(self):
         steps = self.steps()
         self.call("POST", "/v1/definitions", {"name": "leaky", "definition": {"steps": steps}})
         runs = [self.start(*steps, wait="55s")]
+        last = [self.call("GET", f"/v1/runs/{runs[0]}").body["run"]["steps"][f"s{n}"] for n in range(len(steps) - 3, len(steps))]
+        self.assertEqual([step["ignored_error"]["code"] for step in last], ["SECRET_DENIED"] * 3)
         runs.append(self.start({"id": "f", "action": "http.post", "params": {
             "url": self.service.url("/fail"), "body": "${{ secrets.QUOTED }}", "fail_on_error_status": True},
             "retry": {"max_attempts": 3, "delay": "10ms"}}))
-        # Often enough for the circuit breaker, whose name holds what stands first in the command.
-        for _ in range(7):
-            runs.append(self.start({"id": "b", "action": "shell.exec", "params": {
-                "command": "TOKEN=${{ secrets.PLAIN }} exec 2>&1; exit 1", "shell": True, "timeout": "-1s"}}))
-        refused = [{"id": "c", "action": "workflow.log", "params": {"message": "x"}, "condition": "secrets.PLAIN == 'x'"},
-                   {"id": "j", "type": "job", "config": {"type": "a.b", "args": ["${{ secrets.PLAIN }}"]}}]
-        for step in refused:
-            self.call("POST", "/v1/runs", {"definition": {"steps": [step]}, "wait": "2s"})
+        # Whatever compensation uses it may use like every step, and no more.
+        runs.append(self.start(
+            {"id": "a", "action": "http.get", "params": {"url": self.service.url("/ok")},
+             "compensate": {"action": "http.post", "params": {"url": self.service.url("/undo"), "body": "${{ secrets.PLAIN }}"}}},
+            {"id": "b", "action": "workflow.fail", "params": {"reason": "x"}, "depends_on": ["a"], "on_error": "rollback"}))
+        for what, step in self.refused_steps().items():
+            for path in ("/v1/runs", "/v1/definitions/validate", "/v1/runs?lenient=true"):
+                reply = self.call("POST", path, {"definition": {"steps": [step]}, "wait": "2s"})
+                faults = json.dumps(reply.body)
+                self.assertTrue(reply.status == 422 or (reply.status == 200 and reply.body.get("valid") is False),
+                                (what, path, reply.status, faults))
+                self.assertIn('"secret"', faults, (what, path))
+        reply = self.call("POST", "/v1/runs", {"definition": {"steps": [{"id": "u", "action": "crypto.uuid"}],
+                                                             "outputs": {"x": "${{ secrets.PLAIN }}"}}})
+        self.assertEqual(reply.status, 422, reply.raw)
         return runs
 
     def crash_with_a_secret_under_way(self):
@@ -266,12 +311,88 @@ class Leaks(unittest.TestCase):
 
     def test_files_are_their_owners_alone(self):
         self.put_secrets()
-        self.start({"id": "w", "action": "fs.write", "params": {"path": "a", "content": "${{ secrets.PLAIN }}"}})
+        self.start({"id": "w", "action": "fs.write", "params": {"path": "a", "content": "x"}})
         self.assertEqual(stat.S_IMODE(os.stat(self.server.data).st_mode), 0o700)
         for name in os.listdir(self.server.data):
             path = os.path.join(self.server.data, name)
             if os.path.isfile(path):
                 self.assertEqual(stat.S_IMODE(os.stat(path).st_mode) & 0o077, 0, name)
+
+
+class Bindings(unittest.TestCase):
+    """A secret goes where it was set to go, and is shown as what it was set for."""
+
+    def setUp(self):
+        self.other = StandIn()
+        self.service = StandIn(lambda request: Answer(307 if request.path.startswith("/again") else 302, None,
+                                                      {"Location": self.other.url("/")})
+                               if request.path.startswith(("/away", "/again")) else Answer(200, {"ok": True}))
+        self.server = Server(args=("--actions-http-allow-private", "--actions-shell-enabled")).start()
+        self.client = self.server.client()
+        for made in (self.other.close, self.service.close, self.server.close, self.client.close):
+            self.addCleanup(made)
+
+    def put(self, name, status=201, **body):
+        reply = self.client.call("PUT", f"/v1/secrets/{name}", body=body)
+        self.assertEqual(reply.status, status, reply.raw)
+        return reply.body
+
+    def step(self, action, **params):
+        run = self.client.post("/v1/runs", {"definition": {"steps": [{"id": "s", "action": action, "params": params}]},
+                                            "wait": "20s"}).body["run"]
+        return run["error"]["code"] if run["status"] == "failed" else run["status"]
+
+    def test_bindings_are_checked_and_shown(self):
+        for body in ({"value": "x", "host": ["a.example"]}, {"value": "x", "hosts": ["*"]}, {"value": "x", "hosts": []},
+                     {"value": "x", "hosts": "a.example"}, {"value": "x", "hosts": ["http://a.example/"]}, {"hosts": ["a.example"]},
+                     {"value": "x", "actions": ["fs.write"]}, {"value": "x", "actions": ["jq"]}, {"value": "x", "actions": ["nope"]},
+                     {"value": "x", "hosts": [1]}, {"value": "x", "bindings": {}}):
+            self.put("BAD", 422, **body)
+        self.assertEqual(self.put("PLAIN", value="plain-value"), {"name": "PLAIN"})
+        self.put("BOUND", value="bound-value", hosts=["api.example.com", "*.example.org:8443"], actions=["http.post"])
+        reply = self.client.get("/v1/secrets")
+        shown = {each["name"]: (each.get("hosts"), each["actions"]) for each in reply.body["secrets"]}
+        self.assertEqual(shown, {"PLAIN": (None, ["http.*", "shell.exec"]),
+                                 "BOUND": (["api.example.com", "*.example.org:8443"], ["http.post"])})
+        self.assertNotIn(b"-value", reply.raw)
+
+    def test_a_secret_goes_to_its_hosts_and_actions_only(self):
+        self.put("HERE", value="here-value", hosts=[f"127.0.0.1:{self.service.port}"])
+        self.put("ELSEWHERE", value="elsewhere-value", hosts=["api.example.com", "*.example.org"])
+        self.put("POSTS", value="posts-value", actions=["http.post"])
+        self.put("SIGNS", value="signs-value", actions=["crypto.hmac"])
+        url = self.service.url("/ok")
+        self.assertEqual(self.step("http.get", url=url, headers={"A": "${{ secrets.HERE }}"}), "completed")
+        self.assertEqual(self.step("http.get", url=self.service.url("/bot${{ secrets.HERE }}/send")), "completed")
+        seen = len(self.service.seen())
+        refused = [("http.get", dict(url=url, headers={"A": "${{ secrets.ELSEWHERE }}"})),
+                   ("http.get", dict(url=self.other.url("/"), query={"A": "${{ secrets.HERE }}"})),
+                   ("http.get", dict(url=url, query={"A": "${{ secrets.POSTS }}"})),
+                   ("http.post", dict(url=url, body="${{ secrets.SIGNS }}")),
+                   ("shell.exec", dict(command="true", env={"A": "${{ secrets.HERE }}"})),
+                   ("crypto.hmac", dict(data="x", key="${{ secrets.POSTS }}"))]
+        for action, params in refused:
+            self.assertEqual(self.step(action, **params), "SECRET_DENIED", (action, params))
+        self.assertEqual((len(self.service.seen()), self.other.seen()), (seen, []))
+        self.assertEqual(self.step("http.post", url=url, body="${{ secrets.POSTS }}"), "completed")
+        self.assertEqual(self.step("crypto.hmac", data="x", key="${{ secrets.SIGNS }}"), "completed")
+        # They are kept, with what they are for.
+        self.server.stop()
+        self.client.close()
+        self.server.start()
+        self.assertEqual(self.step("http.get", url=url, headers={"A": "${{ secrets.ELSEWHERE }}"}), "SECRET_DENIED")
+
+    def test_secrets_do_not_follow_a_redirect_to_another_origin(self):
+        self.put("T", value="redirected-value")
+        for path in ("/away", "/again"):
+            self.assertEqual(self.step("http.post", url=self.service.url(path), body={"a": 1},
+                                       headers={"X-Custom": "${{ secrets.T }}", "X-Plain": "p"},
+                                       query={"q": "${{ secrets.T }}"}), "completed")
+        self.assertEqual([request.headers.get("X-Plain") for request in self.other.seen()], ["p", "p"])
+        self.assertEqual(self.step("http.post", url=self.service.url("/again"), body={"a": "${{ secrets.T }}"}), "SECRET_DENIED")
+        self.assertEqual(self.step("http.post", url=self.service.url("/away"), body={"a": "${{ secrets.T }}"}), "completed")
+        self.assertNotIn("redirected-value", repr(self.other.seen()))
+        self.assertEqual(len(self.other.seen()), 3)
 
 
 if __name__ == "__main__":

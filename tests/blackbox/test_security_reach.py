@@ -5,6 +5,7 @@ defaults, or with one permission. A stand-in on loopback is the thing that must 
 """
 import json
 import os
+import re
 import socket
 import unittest
 
@@ -65,6 +66,12 @@ class PrivateAddresses(DefinitionCase):
             self.assertIn(self.one_step("http.get", url=url), ("VALIDATION_ERROR", "PERMISSION_DENIED"), url)
 
     def test_headers_cannot_smuggle_a_request(self):
+        for name in ("Content-Length", "content-length", "Content_Length", "Transfer-Encoding", "Host", "Connection", "Upgrade", "TE", "Trailer",
+                     "Keep-Alive", "Proxy-Connection", "Expect", "HTTP2-Settings", "Host ", "Host:"):
+            for params in ({"headers": {name: "0"}}, {"auth": {"type": "api_key", "header_name": name, "token": "0"}}):
+                run = self.start({"id": "s", "action": "http.post", "params": {"url": "http://192.0.2.1/", **params}})
+                self.assertEqual(run["steps"]["s"]["error"]["code"], "VALIDATION_ERROR", (name, run["steps"]["s"]))
+                self.assertIn(name.strip(": "), run["steps"]["s"]["error"]["message"])
         for name, value in (("X-A", "b\r\nX-Evil: 1"), ("X-A\r\nX-Evil", "1"), ("X-A", "b\n\nGET / HTTP/1.1"), ("", "x"), ("X A", "b")):
             self.assertEqual(self.one_step("http.get", url="http://192.0.2.1/", headers={name: value}), "VALIDATION_ERROR", name)
 
@@ -195,6 +202,65 @@ class Files(DefinitionCase):
         self.assertFalse(os.path.exists(os.path.join(work, "stolen")))
 
 
+class DataDirectory(unittest.TestCase):
+    """The server's data lies inside a directory that definitions may write."""
+
+    def test_only_a_runs_own_directory_is_open(self):
+        server = Server(args=("--actions-shell-enabled", "--actions-fs-writable", "/")).start()
+        self.addCleanup(server.close)
+        client = server.client()
+        self.addCleanup(client.close)
+
+        def code(action, **params):
+            run = client.post("/v1/runs", {"definition": {"steps": [{"id": "s", "action": action, "params": params}]},
+                                           "wait": "20s"}).body["run"]
+            return run["error"]["code"] if run["status"] == "failed" else run["id"]
+        theirs = code("fs.write", path="f", content="theirs")
+        key = os.path.join(server.data, "vault.key")
+        beside = os.path.join(server.directory, "beside")
+        os.mkdir(beside)
+        os.symlink(key, os.path.join(beside, "link"))
+        os.symlink(server.data, os.path.join(beside, "dir"))
+        os.link(key, os.path.join(beside, "hard"))
+        with open(key, "rb") as file:
+            whole = file.read()
+        paths = [key, os.path.join(server.data, "pawl.db"), os.path.join(server.data, "work", theirs, "f"), f"../{theirs}/f",
+                 os.path.join(beside, "link"), os.path.join(beside, "dir", "vault.key"), os.path.join(beside, "hard"),
+                 "/proc/self/root" + key, "/proc/self/mem", "/proc/self/environ", f"/proc/{server.process.pid}/root{key}",
+                 f"/proc/{server.process.pid}/maps"]
+        wrong = {}
+        for path in paths:
+            for action, params in (("fs.read", {"path": path}), ("fs.append", {"path": path, "content": "x"}),
+                                   ("fs.copy", {"src": path, "dst": "mine"}), ("fs.stat", {"path": path})):
+                if (got := code(action, **params)) != "PATH_DENIED":
+                    wrong[f"{action} {path}"] = got
+        for action, params in (("fs.write", {"path": key, "content": "x"}), ("fs.delete", {"path": key}),
+                               ("fs.move", {"src": key, "dst": "mine"}), ("fs.list", {"path": server.data}),
+                               ("fs.delete", {"path": server.directory, "recursive": True}),
+                               ("shell.exec", {"command": "ls", "cwd": server.data})):
+            if (got := code(action, **params)) != "PATH_DENIED":
+                wrong[f"{action} {params}"] = got
+        self.assertEqual(wrong, {})
+        with open(key, "rb") as file:
+            self.assertEqual(file.read(), whole)
+        self.assertEqual(len(code("fs.write", path=os.path.join(beside, "free"), content="x")), len(theirs))
+
+    def test_what_runs_leave_is_the_servers_alone(self):
+        server = Server()
+        self.addCleanup(server.close)
+        os.makedirs(os.path.join(server.data, "work"), exist_ok=True)
+        os.chmod(server.data, 0o755)
+        os.chmod(os.path.join(server.data, "work"), 0o777)
+        server.start()
+        client = server.client()
+        self.addCleanup(client.close)
+        run = client.post("/v1/runs", {"definition": {"steps": [{"id": "s", "action": "fs.write", "params": {"path": "f", "content": "x"}}]},
+                                       "wait": "20s"}).body["run"]
+        self.assertEqual(run["status"], "completed")
+        for path in ("work", os.path.join("work", run["id"])):
+            self.assertEqual(os.stat(os.path.join(server.data, path)).st_mode & 0o777, 0o700, path)
+
+
 class Commands(unittest.TestCase):
     def run_shell(self, client, command, **params):
         reply = client.post("/v1/runs", {"definition": {"steps": [
@@ -251,10 +317,70 @@ class Commands(unittest.TestCase):
             run = client.post("/v1/runs", {"definition": {"steps": [{"id": "s", "action": "shell.exec", "params": params}]},
                                            "wait": "20s"}).body["run"]
             self.assertEqual((run["status"], run["error"]["code"]), ("failed", "PERMISSION_DENIED"), params)
+        for name in ("PATH", "BASH_ENV", "ENV", "GIT_SSH_COMMAND", "PYTHONPATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "PERL5OPT", "ANY"):
+            run = client.post("/v1/runs", {"definition": {"steps": [{"id": "s", "action": "shell.exec", "params": {
+                "command": "echo", "env": {name: "/tmp"}}}]}, "wait": "20s"}).body["run"]
+            self.assertEqual((run["status"], run["error"]["code"]), ("failed", "PERMISSION_DENIED"), name)
+            self.assertIn(name, run["error"]["message"])
         run = client.post("/v1/runs", {"definition": {"steps": [{"id": "s", "action": "shell.exec", "params": {
             "command": "echo", "args": ["$(id)", "; id"]}}]}, "wait": "20s"}).body["run"]
         self.assertEqual(run["steps"]["s"]["output"]["stdout_raw"], "$(id) ; id\n")
         client.close()
+
+    def test_the_operator_lists_variables_and_says_where_commands_run(self):
+        server = Server(args=("--actions-shell-enabled", "--actions-shell-allow", "printenv", "--actions-shell-allow", "pwd",
+                              "--actions-shell-environment", "GREETING", "--actions-shell-cwd", "/usr")).start()
+        self.addCleanup(server.close)
+        client = server.client()
+        self.addCleanup(client.close)
+        client.call("PUT", "/v1/secrets/T", body={"value": "greeting-value"})
+        for params, said in (({"command": "printenv", "args": ["GREETING"], "env": {"GREETING": "hi"}}, "hi\n"),
+                             ({"command": "printenv", "args": ["GREETING"], "env": {"GREETING": "${{ secrets.T }}"}}, "***\n"),
+                             ({"command": "pwd"}, "/usr\n"), ({"command": "pwd", "cwd": "bin"}, "/usr/bin\n")):
+            run = client.post("/v1/runs", {"definition": {"steps": [{"id": "s", "action": "shell.exec", "params": params}]},
+                                           "wait": "20s"}).body["run"]
+            self.assertEqual(run["steps"]["s"].get("output", {}).get("stdout_raw"), said, run)
+
+
+class WebhookReceivers(unittest.TestCase):
+    def test_a_receiver_can_tell_a_delivery_from_a_replay(self):
+        """Runs the receiver of docs/guide/jobs.md."""
+        with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "guide", "jobs.md"), encoding="utf-8") as file:
+            code = re.search(r"```python\n(.*?def is_genuine.*?)```", file.read(), re.S).group(1)
+        names = {}
+        exec(code, names)  # pylint: disable=exec-used
+        raw = []
+        receiver = StandIn(lambda request: raw.append(request) or Answer(200, {}))
+        self.addCleanup(receiver.close)
+        server = Server(args=("--webhooks-allow-private",)).start()
+        self.addCleanup(server.close)
+        client = server.client()
+        self.addCleanup(client.close)
+        made = client.post("/ojs/v1/webhooks/subscriptions", {"url": receiver.url("/hook"), "events": ["job.enqueued"],
+                                                              "secret": "s3cret", "headers": {"X-T": "t"}})
+        self.assertEqual(made.status, 201, made.raw)
+        client.push(queue="watched")
+        until(lambda: raw, "the delivery")
+        sent = raw[0]
+        body = json.dumps(sent.body, separators=(",", ":"), ensure_ascii=False).encode()
+        now = int(sent.headers["X-OJS-Timestamp"])
+        genuine = names["is_genuine"]
+        self.assertTrue(genuine(sent.headers, body, b"s3cret", now))
+        self.assertFalse(genuine(sent.headers, body, b"other", now))
+        self.assertFalse(genuine(sent.headers, body + b" ", b"s3cret", now))
+        self.assertFalse(genuine(sent.headers, body, b"s3cret", now + 301), "too old")
+        self.assertFalse(genuine({**sent.headers, "X-OJS-Timestamp": str(now + 300)}, body, b"s3cret", now + 301), "a new time for an old one")
+
+        one = "/ojs/v1/webhooks/subscriptions/" + made.body["subscription"]["id"]
+        for header in ("Content-Length", "Host", "Keep-Alive", "Proxy-Authorization"):
+            reply = client.call("PATCH", one, body={"headers": {header: "1"}})
+            self.assertEqual(reply.status, 400)
+            self.assertIn(header.encode(), reply.raw)
+        moved = client.call("PATCH", one, body={"url": receiver.url("/other")})
+        self.assertEqual((moved.body["subscription"]["signed"], moved.body.get("dropped")), (True, None))
+        moved = client.call("PATCH", one, body={"url": "https://evil.example/"})
+        self.assertEqual((moved.body["subscription"]["signed"], moved.body["subscription"]["header_names"], moved.body["dropped"]),
+                         (False, [], ["headers", "secret"]))
 
 
 if __name__ == "__main__":

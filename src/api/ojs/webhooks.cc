@@ -1,9 +1,10 @@
 // /ojs/v1/webhooks/subscriptions: who is told of which events. A secret goes in and never comes
 // out, except one that the server made itself, once.
 #include <algorithm>
-#include <set>
 
+#include "actions/header_rule.h"
 #include "actions/http_client.h"
+#include "actions/http_url.h"
 #include "api/app.h"
 #include "api/body.h"
 #include "api/routes.h"
@@ -28,13 +29,10 @@ bool is_known_pattern(const std::string& pattern) {
   return false;
 }
 
-// What the server sends itself, or what would change the meaning of the message.
-bool is_reserved_header(std::string name) {
+// What a delivery says of itself.
+bool is_own_header(std::string name) {
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  static const std::set<std::string> kReserved = {
-      "host",   "content-length", "content-type", "transfer-encoding", "connection",
-      "expect", "upgrade",        "te",           "trailer",           "user-agent"};
-  return kReserved.count(name) != 0 || name.substr(0, 6) == "x-ojs-";
+  return name == "content-type" || name == "user-agent" || name.starts_with("x-ojs-");
 }
 
 void read_headers(Fields& fields, Webhook& webhook) {
@@ -46,10 +44,11 @@ void read_headers(Fields& fields, Webhook& webhook) {
   given->each_member([&](json::View key, json::View value) {
     std::string name = key.string();
     std::string text = value.is_string() ? value.string() : "";
-    if (!value.is_string() || text.size() > kHeaderValueBytesMax ||
-        !actions::is_sendable_header(name, text))
+    if (!value.is_string() || text.size() > kHeaderValueBytesMax)
       return fields.complain("headers", "cannot send " + quoted(name));
-    if (is_reserved_header(name)) return fields.complain("headers", "must not set " + quoted(name));
+    if (std::string problem = actions::header_problem(name, text); !problem.empty())
+      return fields.complain("headers", "are refused: " + problem);
+    if (is_own_header(name)) return fields.complain("headers", "must not set " + quoted(name));
     webhook.headers.push_back({std::move(name), std::move(text)});
   });
 }
@@ -116,12 +115,14 @@ void render_webhook(json::Writer& w, const Webhook& webhook) {
   w.end_object();
 }
 
-http::Response webhook_reply(int status, const Webhook& webhook, std::string_view secret = "") {
+http::Response webhook_reply(int status, const Webhook& webhook, std::string_view secret = "",
+                             const std::vector<std::string>& dropped = {}) {
   std::string body;
   json::Writer w(body);
   w.begin_object().key("subscription");
   render_webhook(w, webhook);
   if (!secret.empty()) w.field("secret", secret);
+  if (!dropped.empty()) render_list(w, "dropped", dropped);
   w.end_object();
   return json_response(Surface::Ojs, status, std::move(body));
 }
@@ -189,6 +190,25 @@ void get_one(App& app, Call&& call) {
   });
 }
 
+bool same_origin(const std::string& one, const std::string& other) {
+  auto a = actions::HttpUrl::parse(one);
+  auto b = actions::HttpUrl::parse(other);
+  return a.ok() && b.ok() && a->same_origin(*b);
+}
+
+// What was meant for one receiver is not for another: who may change a subscription, but has never
+// seen its secret and the values of its headers, must not have them sent to himself. What the same
+// call gives anew stays. The names of what went, for the reply.
+std::vector<std::string> drop_for_new_origin(Webhook& webhook, Fields& fields) {
+  std::vector<std::string> dropped;
+  if (!webhook.headers.empty() && !fields.has("headers")) dropped.push_back("headers");
+  if (!webhook.secret.empty() && !fields.has("secret")) dropped.push_back("secret");
+  webhook.headers.clear();
+  webhook.secret.clear();
+  webhook.signs = false;
+  return dropped;
+}
+
 // The body is read again where the subscription as it stands is known.
 void change(App& app, Call&& call, bool whole) {
   auto doc = parse_body(call);
@@ -203,18 +223,21 @@ void change(App& app, Call&& call, bool whole) {
                PAWL_TRY_DO(open_webhook(webhook, app.vault()));
                PAWL_TRY(json::Doc again, json::parse(body));
                if (whole) {
-                 webhook.headers.clear();
                  webhook.queues.clear();
                  webhook.job_types.clear();
                  webhook.description.clear();
                  webhook.active = true;
                }
                Fields fields(again.root());
+               std::vector<std::string> dropped;
+               if (fields.has("url") && !same_origin(fields.text("url"), webhook.url))
+                 dropped = drop_for_new_origin(webhook, fields);
+               if (whole && !fields.has("headers")) webhook.headers.clear();
                PAWL_TRY_DO(read_webhook(fields, webhook, whole));
                webhook.updated_ms = frame.now_ms();
                app.webhooks_change();
                put_webhook(frame, webhook, app.vault());
-               return webhook_reply(200, webhook);
+               return webhook_reply(200, webhook, "", dropped);
              });
 }
 

@@ -1,0 +1,60 @@
+// SecretBinding: what a secret was set for, and how both are kept.
+//
+// `actions`: those that may use it, by name or "http.*"; none given means http.*, shell.exec (its
+// env) and, in an embedding program, its own actions; with hosts and no actions it is http.* alone,
+// since a command may send what it has anywhere. `hosts`: "api.example.com", "*.example.com",
+// "host:port"; every address of the request must match, those of redirects too. None: any.
+//
+// Which parameter of an action may hold a secret at all is plan/secret_rule.h's. Only actions that
+// have such a parameter can be listed: never fs.*, jq, expr.eval, assert.* and workflow.*.
+//
+// Stored: as the vault sealed it (default binding; also everything stored before there were
+// bindings), or 0x02 and the binding beside the sealed text. The binding is part of what the seal
+// authenticates, so that an edited database cannot widen it. Pure; any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "actions/vault.h"
+#include "base/result.h"
+#include "expr/secret.h"
+#include "plan/secret_rule.h"
+
+namespace pawl::actions {
+
+struct SecretBinding {
+  std::vector<std::string> hosts;
+  std::vector<std::string> actions;
+
+  bool is_default() const { return hosts.empty() && actions.empty(); }
+  // As if they had been given.
+  std::vector<std::string> effective_actions() const;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "hosts", self.hosts);
+    visit(2, "actions", self.actions);
+  }
+};
+
+inline constexpr size_t kBindingEntriesMax = 100;
+
+// "" or what is wrong with an entry of hosts or of actions.
+std::string host_problem(std::string_view host);
+std::string action_problem(std::string_view action);
+
+// Forbidden, with the reason, if the binding or the place does not admit it.
+Status admit_secret(const SecretBinding& binding, std::string_view name, std::string_view action,
+                    const plan::SecretRule& rule);
+
+std::string seal_secret(const Vault& vault, std::string_view name, std::string_view text,
+                        const SecretBinding& binding);
+// Nothing if it cannot be read.
+std::optional<SecretBinding> binding_of(std::string_view stored);
+// Corrupt as Vault::unseal, also if the binding was changed.
+Result<std::string> open_secret(const Vault& vault, std::string_view name, std::string_view stored);
+
+}  // namespace pawl::actions

@@ -1,0 +1,22 @@
+// SecretSource: gives the secrets that a step's parameters refer to, while they are filled in. Only
+// what leaves the process may hold them, never the journal.
+#pragma once
+
+#include <string_view>
+
+#include "expr/secret.h"
+#include "plan/secret_rule.h"
+
+namespace pawl {
+
+class SecretSource {
+ public:
+  virtual ~SecretSource() = default;
+  // `rule`: what the definition language says of the place; Refused never comes here. The source
+  // holds it against the secret's own binding. Forbidden: not for this action or place. NotFound:
+  // there is no such secret, or it cannot be opened.
+  virtual Result<expr::OpenedSecret> reveal(std::string_view name, std::string_view action,
+                                            const plan::SecretRule& rule) const = 0;
+};
+
+}  // namespace pawl
