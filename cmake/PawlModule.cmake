@@ -41,6 +41,7 @@ function(pawl_module name)
   if(PAWL_TESTS AND M_TESTS)
     add_executable(${name}_test ${M_TESTS})
     target_link_libraries(${name}_test PRIVATE pawl_${name} GTest::gtest_main)
+    target_compile_options(${name}_test PRIVATE -O0)  # what is tested is optimized; the tests need not wait for it
     pawl_precompile(${name}_test <gtest/gtest.h> ${M_HEADERS})
     add_test(NAME ${name}_test COMMAND ${name}_test --gtest_brief=1)
     set_tests_properties(${name}_test PROPERTIES WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
