@@ -270,7 +270,9 @@ class Outcome(OneServer):
         job = self.push()
         self.take()
         self.assertEqual(self.client.cancel(job["id"]).status, 200)
-        self.assertRefused(self.client.ack(job["id"]), 409, "conflict")
+        reply = self.client.ack(job["id"])  # it could not know: it is told, and nothing else happens
+        self.assertEqual((reply.status, reply.body["state"]), (200, "cancelled"))
+        self.assertRefused(self.client.ack(job["id"], worker_id="another"), 409, "conflict")
         self.assertEqual(self.state(job["id"]), "cancelled")
 
     def test_unknown_things_are_not_found(self):
