@@ -105,17 +105,17 @@ TEST(Checks, ADefinitionIsRefusedByWhatItCostsToCompile) {
   ApiWorld world;
   std::string definition = R"({"name":"d","steps":[)";
   for (int i = 0; i < 600; ++i) {
-    definition += (i > 0 ? "," : "") + std::string(R"({"id":"s)") + std::to_string(i) +
-                  R"(","action":"workflow.log","params":{"message":"m"},)" +
-                  R"("when":"inputs.a.matches('[^x]{6)" + std::to_string(10 + i % 90) + R"(}')"
-  })";
-}
-definition += "]}";
-const std::string answer = world.body("POST", "/v1/definitions/validate", definition);
-EXPECT_NE(answer.find(R"("valid":false)"), std::string::npos) << answer;
-EXPECT_NE(answer.find(R"("code":"too_large")"), std::string::npos) << answer;
-EXPECT_NE(answer.find(R"("path":"steps[)"), std::string::npos) << answer;
-EXPECT_EQ(http::status_of(world.call("POST", "/v1/definitions", definition)), "422");
+    definition += i > 0 ? "," : "";
+    definition += R"({"id":"s)" + std::to_string(i);
+    definition += R"(","action":"workflow.log","params":{"message":"m"},"when":)";
+    definition += R"("inputs.a.matches('[^x]{6)" + std::to_string(10 + i % 90) + R"x(}')"})x";
+  }
+  definition += "]}";
+  const std::string answer = world.body("POST", "/v1/definitions/validate", definition);
+  EXPECT_NE(answer.find(R"("valid":false)"), std::string::npos) << answer;
+  EXPECT_NE(answer.find(R"("code":"too_large")"), std::string::npos) << answer;
+  EXPECT_NE(answer.find(R"("path":"steps[)"), std::string::npos) << answer;
+  EXPECT_EQ(http::status_of(world.call("POST", "/v1/definitions", definition)), "422");
 }
 
 }  // namespace
