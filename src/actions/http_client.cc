@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <thread>
 
 #include "actions/address_policy.h"
+#include "actions/curl_options.h"
 #include "actions/header_rule.h"
 #include "actions/http_redirect.h"
 #include "actions/http_url.h"
@@ -191,30 +191,13 @@ curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-// The options of one transfer. What libcurl refuses (text past its own bounds, no memory) is an
-// outcome of this request, whatever the option: the first refusal counts.
-class Options {
- public:
-  explicit Options(CURL* easy) : easy_(easy) {}
+return Error{ErrorCode::InvalidRequest,
+             std::string("the request cannot be sent: ") + curl_easy_strerror(code_)};
+}
 
-  template <class Argument>
-  void set(CURLoption option, Argument argument) {
-    if (code_ == CURLE_OK) code_ = curl_easy_setopt(easy_, option, argument);
-  }
-  void refuse(CURLcode code) {
-    if (code_ == CURLE_OK) code_ = code;
-  }
-  Status status() const {
-    if (code_ == CURLE_OK) return ok_status();
-    if (code_ == CURLE_OUT_OF_MEMORY)
-      return Error{ErrorCode::Unavailable, "there was no memory for the request"};
-    return Error{ErrorCode::InvalidRequest,
-                 std::string("the request cannot be sent: ") + curl_easy_strerror(code_)};
-  }
-
- private:
-  CURL* easy_;
-  CURLcode code_ = CURLE_OK;
+private:
+CURL* easy_;
+CURLcode code_ = CURLE_OK;
 };
 
 // False when there was no memory: curl_slist_append() leaves the list as it was.
@@ -225,24 +208,12 @@ bool add_line(curl_slist*& list, const std::string& line) {
   return true;
 }
 
-bool logs_the_connection_in(const HttpRequest& request) {
-  for (const HeaderList* list : {&request.headers, &request.credentials})
-    for (const auto& [name, value] : *list) {
-      if (::strcasecmp(name.c_str(), "authorization") != 0) continue;
-      size_t from = std::min(value.find_first_not_of(" \t"), value.size());
-      if (::strncasecmp(value.c_str() + from, "ntlm", 4) == 0 ||
-          ::strncasecmp(value.c_str() + from, "negotiate", 9) == 0)
-        return true;
-    }
-  return false;
-}
-
 Status set_up(Transfer& transfer) {
   const HttpRequest& request = transfer.request;
   transfer.easy = curl_easy_init();
   if (transfer.easy == nullptr)
     return Error{ErrorCode::Unavailable, "there was no memory for the request"};
-  Options easy(transfer.easy);
+  CurlOptions easy(transfer.easy);
   easy.set(CURLOPT_URL, request.url.c_str());
   easy.set(CURLOPT_PRIVATE, &transfer);
   easy.set(CURLOPT_ERRORBUFFER, transfer.error);

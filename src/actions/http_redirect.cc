@@ -1,5 +1,7 @@
 #include "actions/http_redirect.h"
 
+#include <strings.h>
+
 #include <algorithm>
 
 namespace pawl::actions {
@@ -44,6 +46,18 @@ bool may_hold_credentials(const std::string& header_name) {
   if (name == "idempotency-key") return false;
   for (std::string_view part : {"auth", "cookie", "token", "key", "secret", "passw", "signature"})
     if (name.find(part) != std::string::npos) return true;
+  return false;
+}
+
+bool logs_the_connection_in(const HttpRequest& request) {
+  for (const HeaderList* list : {&request.headers, &request.credentials})
+    for (const auto& [name, value] : *list) {
+      if (::strcasecmp(name.c_str(), "authorization") != 0) continue;
+      size_t from = std::min(value.find_first_not_of(" \t"), value.size());
+      if (::strncasecmp(value.c_str() + from, "ntlm", 4) == 0 ||
+          ::strncasecmp(value.c_str() + from, "negotiate", 9) == 0)
+        return true;
+    }
   return false;
 }
 

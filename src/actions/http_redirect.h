@@ -17,6 +17,9 @@ bool is_redirect(const HttpResponse& response);
 // address is. InvalidRequest if it leads nowhere we may follow.
 Status follow_redirect(HttpRequest& request, const HttpResponse& response);
 
+// Whether the request logs its connection in (NTLM, Negotiate), and not itself alone.
+bool logs_the_connection_in(const HttpRequest& request);
+
 // A header that is likely to carry a secret, by its name.
 bool may_hold_credentials(const std::string& header_name);
 

@@ -1,6 +1,7 @@
 #include "actions/secret_binding.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "actions/action.h"
 #include "base/codec.h"
@@ -43,9 +44,10 @@ std::optional<BoundSecret> parse_bound(std::string_view stored) {
 }
 
 bool is_port(std::string_view text) {
-  return !text.empty() && text.size() <= 5 &&
-         text.find_first_not_of("0123456789") == std::string_view::npos &&
-         std::stoi(std::string(text)) >= 1 && std::stoi(std::string(text)) <= 65535;
+  int number = 0;
+  const char* end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && at == end && number >= 1 && number <= 65535;
 }
 
 bool is_address_v6(std::string_view text) {

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <curl/curl.h>
+
+#include <string>
+
+#include "base/result.h"
+
+namespace pawl::actions {
+
+// The options of one transfer. What libcurl refuses (text past its own bounds, no memory) is an
+// outcome of this request, whatever the option: the first refusal counts.
+class CurlOptions {
+ public:
+  explicit CurlOptions(CURL* easy) : easy_(easy) {}
+
+  template <class Argument>
+  void set(CURLoption option, Argument argument) {
+    if (code_ == CURLE_OK) code_ = curl_easy_setopt(easy_, option, argument);
+  }
+  void refuse(CURLcode code) {
+    if (code_ == CURLE_OK) code_ = code;
+  }
+  Status status() const {
+    if (code_ == CURLE_OK) return ok_status();
+    if (code_ == CURLE_OUT_OF_MEMORY)
+      return Error{ErrorCode::Unavailable, "there was no memory for the request"};
+
+  }  // namespace pawl::actions
