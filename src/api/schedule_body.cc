@@ -20,7 +20,7 @@ constexpr size_t kInputsBytesMax = 1 << 20;
 constexpr std::pair<std::string_view, CronOverlap> kOverlaps[] = {
     {"skip", CronOverlap::Skip}, {"queue", CronOverlap::Queue}, {"allow", CronOverlap::Allow}};
 
-std::string_view overlap_name(CronOverlap overlap) {
+std::string_view schedule_overlap_name(CronOverlap overlap) {
   for (const auto& [name, value] : kOverlaps)
     if (value == overlap) return name;
   return "";
@@ -182,7 +182,7 @@ void render_schedule(json::Writer& w, const State& state, const Cron& cron) {
   }
   std::string_view kind = spec.at_ms != 0 ? "at" : spec.every_ms != 0 ? "every" : "cron";
   w.field(kind, spec.expression).field("timezone", spec.timezone);
-  w.field("overlap", overlap_name(spec.overlap));
+  w.field("overlap", schedule_overlap_name(spec.overlap));
   if (spec.jitter_ms != 0) w.field("jitter", format_iso_duration_ms(spec.jitter_ms));
   w.field_bool("paused", spec.paused);
   w.field("source", spec.source == CronSource::Trigger ? "definition" : "api");

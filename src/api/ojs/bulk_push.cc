@@ -95,7 +95,7 @@ void write_item(json::Writer& w, const State& state, const Item& item, size_t in
   if (job != nullptr) {
     w.field("status", item.created ? "created" : "duplicate").key("job_id").uuid(job->id);
     w.key("job");
-    render_job(w, *job);
+    render_job(w, state, *job);
   } else if (item.error) {
     w.field("status", "failed").key("error").begin_object();
     w.field("code", wire_code(item.error->code)).field("type", wire_code(item.error->code));

@@ -150,13 +150,13 @@ Result<std::string> spec_after(const Job& job, const Wish& wish) {
   return codec::encoded(spec);
 }
 
-std::string body_of(const Job& job, int32_t priority_before) {
+std::string body_of(const State& state, const Job& job, int32_t priority_before) {
   std::string body;
   json::Writer w(body);
   w.begin_object();
   render_job_members(w, job);
   w.field_int("previous_priority", priority_before).key("job");
-  render_job(w, job);
+  render_job(w, state, job);
   w.end_object();
   return body;
 }
@@ -175,8 +175,9 @@ void patch(App& app, Call&& call) {
                ChangeJob command{job->id, wish.priority, wish.scheduled_ms};
                PAWL_TRY(command.spec, spec_after(*job, wish));
                PAWL_TRY_DO(change_job(frame, command));
+               const State& state = frame.state();
                return json_response(Surface::Ojs, 200,
-                                    body_of(*frame.state().find_job(command.job), before));
+                                    body_of(state, *state.find_job(command.job), before));
              });
 }
 
