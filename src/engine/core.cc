@@ -139,8 +139,10 @@ void Core::take_turns() {
   for (size_t i = 0; i < kTurnsPerTick && allowance > 0 && !batch_full(); ++i) {
     const RunId* next = state_.next_yielded(now_ms_);
     if (next == nullptr) return;
+    RunId id = *next;
+    WorkingOn working(id);
     Frame frame(state_, record_, now_ms_, random_.next(), allowance);
-    run_due(frame, RunId(*next));
+    run_due(frame, id);
     allowance = frame.meter().left();
   }
 }
