@@ -1,3 +1,4 @@
+// CurlOptions: what one transfer is told, and whether libcurl took it.
 #pragma once
 
 #include <curl/curl.h>
@@ -25,5 +26,13 @@ class CurlOptions {
     if (code_ == CURLE_OK) return ok_status();
     if (code_ == CURLE_OUT_OF_MEMORY)
       return Error{ErrorCode::Unavailable, "there was no memory for the request"};
+    return Error{ErrorCode::InvalidRequest,
+                 std::string("the request cannot be sent: ") + curl_easy_strerror(code_)};
+  }
 
-  }  // namespace pawl::actions
+ private:
+  CURL* easy_;
+  CURLcode code_ = CURLE_OK;
+};
+
+}  // namespace pawl::actions

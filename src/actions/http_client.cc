@@ -191,15 +191,6 @@ curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-return Error{ErrorCode::InvalidRequest,
-             std::string("the request cannot be sent: ") + curl_easy_strerror(code_)};
-}
-
-private:
-CURL* easy_;
-CURLcode code_ = CURLE_OK;
-};
-
 // False when there was no memory: curl_slist_append() leaves the list as it was.
 bool add_line(curl_slist*& list, const std::string& line) {
   curl_slist* longer = curl_slist_append(list, line.c_str());
