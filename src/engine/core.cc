@@ -135,8 +135,10 @@ void Core::fire_due(uint64_t& allowance) {
 
 // A frame for each run, so that what becomes of one is no matter of another.
 void Core::take_turns() {
-  uint64_t allowance = config_.state.scripts.frame_allowance;
-  for (size_t i = 0; i < kTurnsPerTick && allowance > 0 && !batch_full(); ++i) {
+  const uint64_t whole = config_.state.scripts.frame_allowance;
+  uint64_t allowance = whole;
+  // What is left of it must be worth taking a run up for.
+  for (size_t i = 0; i < kTurnsPerTick && allowance >= whole / 4 && !batch_full(); ++i) {
     const RunId* next = state_.next_yielded(now_ms_);
     if (next == nullptr) return;
     RunId id = *next;

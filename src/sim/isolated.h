@@ -10,8 +10,8 @@ namespace pawl::sim {
 // "abort".
 SimReport run_isolated(const SimOptions& options);
 
-// Bounds this process's memory, so that a world which never stops growing ends by itself and not the
-// machine.
+// Bounds this process's memory, so that a world which never stops growing ends by itself and not
+// the machine.
 void bound_memory();
 
 }  // namespace pawl::sim

@@ -40,9 +40,9 @@ const ModelRun* RunModel::existing(const RunId& id) const {
 int64_t RunModel::first_due_ms() const {
   int64_t first = 0;
   for (const auto& [id, run] : runs_)
-    if (!run.over() && !run.forgotten && run.deadline_ms != 0 &&
-        (first == 0 || run.deadline_ms < first))
-      first = run.deadline_ms;
+    for (int64_t due_ms : {run.deadline_ms, run.yielded_ms})
+      if (!run.over() && !run.forgotten && due_ms != 0 && (first == 0 || due_ms < first))
+        first = due_ms;
   return first;
 }
 
@@ -440,7 +440,7 @@ void RunModel::happened(const RunYielded& event, const At& at) {
   ModelRun* run = step(event.run, at);
   if (run == nullptr) return;
   if (run->over()) broken("I5 run", event.run, "yields though it is over");
-  run->yielded = !run->yielded;
+  run->yielded_ms = run->yielded_ms == 0 ? at.time_ms + 1 : 0;
 }
 
 void RunModel::happened(const RunForgotten& event, const At& at) {

@@ -37,7 +37,7 @@ struct ModelRun {
   uint64_t fired_life = 0;  // and when its callbacks were fired
   bool started = false;
   bool forgotten = false;
-  bool yielded = false;
+  int64_t yielded_ms = 0;
   int64_t deadline_ms = 0;
   std::vector<ChildState> children;
   std::vector<Uuid> filled_by;  // the job or nested run that took each place last

@@ -30,7 +30,7 @@ void RunModel::frame_over(uint64_t sequence) {
 }
 
 void RunModel::check_at_rest(const ModelRun& run) {
-  if (run.yielded && !run.over()) return;  // a frame that is due at once goes on
+  if (run.yielded_ms != 0 && !run.over()) return;  // a frame that is due at once goes on
   const RunId& id = run.birth.run;
   for (size_t i = 0; i < run.children.size(); ++i) {
     if (run.children[i] != ChildState::Started) continue;

@@ -21,7 +21,8 @@ bool same_run(const Run& run, const ModelScript& known) {
               script.effects.size() == known.effects.size() &&
               script.signals.size() == known.signals.size() && script.output == known.output &&
               script.error.code == known.error.code && run.version == known.version &&
-              run.deadline_ms == known.due_ms();
+              script.yielded_ms == known.yielded_ms &&
+              run.deadline_ms == (known.yielded_ms != 0 ? 0 : known.due_ms());
   for (const OpenEffect& open : script.effects) {
     auto at = known.effects.find(open.effect);
     same = same && at != known.effects.end() && at->second == open.step;

@@ -122,7 +122,7 @@ class World {
   std::unique_ptr<Core> core_;
   std::optional<InFlight> in_flight_;
   std::vector<std::weak_ptr<FetchTask>> fetches_;  // not yet answered
-  SealedBatch doubt_;  // its commit failed: only the next life knows whether it is there
+  SealedBatch doubt_;    // its commit failed: only the next life knows whether it is there
   bool lied_ = false;    // the disk has lost what it had said was safe
   bool rotten_ = false;  // or changed it
   uint64_t crashes_ = 0;
