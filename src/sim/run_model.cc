@@ -396,6 +396,7 @@ void RunModel::happened(const RunFinished& event, const At& at) {
   if (event.failed_callbacks != run->failed)
     broken("count", event.run, "wrong about the callbacks that failed");
   run->state = event.state;
+  run->yielded_ms = 0;
 }
 
 void RunModel::happened(const RunRetried& event, const At& at) {
