@@ -190,6 +190,7 @@ const std::vector<std::string_view>& script_event_names() {
       "parallel_started",
       "rollback_completed",
       "rollback_started",
+      "run_quarantined",
       "signal_received",
       "step_compensated",
       "step_compensating",
