@@ -60,7 +60,7 @@ TEST(Turns, RunsThatYieldTakeTurnsAndInputsGoBetween) {
   EXPECT_GT(rounds, 100u);
   auto [records, most] = turns_of(*world.store);
   EXPECT_GT(records, 100u);
-  EXPECT_LE(most, 10u);  // taken up and stopped again: a few runs fit into one allowance
+  EXPECT_LT(most, 40u);  // taken up and stopped again: never all of the forty at once
   size_t completed = 0;
   world.core->state().each_run(RunId(), false, SIZE_MAX, [&](const pawl::Run& run) {
     completed += run.state == RunState::Completed ? 1 : 0;

@@ -34,8 +34,7 @@ void JournalModel::happened(const JobCreated& event, const At& at) {
   job.history = std::move(history);
   bool readable = codec::decode(event.spec, job.spec);
   if (job.spec.retry.empty()) {
-    job.policy = {
-        .max_attempts = 3, .initial_ms = 1000, .coefficient_milli = 2000, .max_ms = 300'000};
+    job.policy = RetryPolicy::standard();
   } else {
     readable = readable && codec::decode(job.spec.retry, job.policy);
   }
