@@ -12,7 +12,7 @@ namespace pawl::api {
 namespace {
 
 constexpr const char* kDefinition = R"({"name":"d","steps":[{"id":"a","action":"workflow.log",)"
-                                    R"("params":{"message":"m"},"when":"1 < 2"}]})";
+                                    R"("params":{"message":"m"},"condition":"1 < 2"}]})";
 
 // Both threads of the pool stand still from here until go().
 class BusyPool {
@@ -55,7 +55,7 @@ TEST(Checks, WhatCompilesWaitsForThePoolAndNothingElseDoes) {
       {"/v1/definitions", kDefinition},
       {"/v1/runs", std::string(R"({"definition":)") + kDefinition + "}"},
       {"/v1/runs", std::string(R"({"d\u0065finition":)") + kDefinition + "}"},
-      {"/v1/runs/" + run + "/extend", R"({"steps":[{"id":"b","action":"workflow.log"}]})"},
+      {"/v1/runs/" + run + "/extend", R"({"steps":[{"id":"b","action":"workflow.log","params":{"message":"m"}}]})"},
       {"/ojs/v1/workflows", R"({"type":"chain","steps":[{"type":"a","args":[]},)"
                             R"({"type":"b","args":[],"when":"1 < 2"}]})"},
   };
@@ -107,7 +107,7 @@ TEST(Checks, ADefinitionIsRefusedByWhatItCostsToCompile) {
   for (int i = 0; i < 600; ++i) {
     definition += i > 0 ? "," : "";
     definition += R"({"id":"s)" + std::to_string(i);
-    definition += R"(","action":"workflow.log","params":{"message":"m"},"when":)";
+    definition += R"(","action":"workflow.log","params":{"message":"m"},"condition":)";
     definition += R"("inputs.a.matches('[^x]{6)" + std::to_string(10 + i % 90) + R"x(}')"})x";
   }
   definition += "]}";

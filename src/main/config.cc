@@ -134,6 +134,8 @@ void forget_weaker(ServeOptions& options, const Setting& setting) {
   actions::ActionPolicy& actions = options.actions;
   const std::pair<const char*, std::vector<std::string>&> lists[] = {
       {"api_key", options.api_keys},
+      {"host_name", options.app.host_names},
+      {"cors_origin", options.app.cors_origins},
       {"actions.http.allow_hosts", actions.http.allow_hosts},
       {"actions.http.deny_hosts", actions.http.deny_hosts},
       {"actions.fs.writable", actions.fs.writable},

@@ -321,7 +321,7 @@ class Schedules(OneServer):
     def test_bad_cron_is_refused(self):
         template = {"type": "a.b", "args": []}
         for change in ({"expression": "99 25 32 13 8"}, {"expression": "not a cron line"}, {"expression": ""},
-                       {"timezone": "Mars/Olympus"}, {"job_template": {"type": "a.b"}}, {"name": ""}):
+                       {"timezone": "Mars/Olympus"}, {"job_template": {"type": "a.b", "args": {}}}, {"name": ""}):
             with self.subTest(change=change):
                 body = {"name": "bad", "expression": "* * * * *", "job_template": template, **change}
                 self.assertRefused(self.client.post("/ojs/v1/cron", body), (400, 422))

@@ -19,10 +19,10 @@ def step(n, **more):
 
 
 def hostile():
-    return {"name": "hostile", "steps": [step(n, when=f"inputs.a.matches('{p}')") for n, p in enumerate(PATTERNS)]}
+    return {"name": "hostile", "steps": [step(n, condition=f"inputs.a.matches('{p}')") for n, p in enumerate(PATTERNS)]}
 
 
-GOOD = {"name": "good", "steps": [step(0, when="inputs.a == 1")]}
+GOOD = {"name": "good", "steps": [step(0, condition="inputs.a == 1")]}
 
 
 def request(path, body, key):

@@ -173,7 +173,7 @@ void job_events(App& app, Call&& call, const std::string& id, bool streams, Stre
     if (Status ran = WaitingTask::run(app.engine(), job); !ran.ok())
       return shared->fail(ran.error());
     if (job->failure) return shared->fail(*job->failure);
-    query.filter.run = job->last.subject;
+    query.filter.job = job->last.subject;
     if (style.render == render_progress)
       query.filter.types = {"job.progress", "job.completed", "job.cancelled", "job.discarded",
                             "job.expired"};

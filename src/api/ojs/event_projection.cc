@@ -428,6 +428,7 @@ bool matches_event_type(std::string_view pattern, std::string_view type) {
 
 bool EventFilter::wants(const OjsEvent& event) const {
   if (!run.empty() && event.run != run) return false;
+  if (!job.empty() && event.subject != job) return false;
   if (event.of_definition && !definitions) return false;
   if (!tenant.empty() && event.tenant != tenant) return false;
   if (queues.empty() ? is_internal_queue(event.queue)

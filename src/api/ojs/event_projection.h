@@ -70,6 +70,7 @@ struct EventFilter {
   std::string tenant;         // only what belongs to it; empty = everyone's
   std::string workflow = {};  // only events of the workflow with this UUID
   std::string run = {};       // only events about the run with this UUID, of whatever kind it is
+  std::string job = {};       // only events about the job with this UUID
   bool definitions = true;    // also what happens to runs of definitions
 
   bool wants(const OjsEvent& event) const;

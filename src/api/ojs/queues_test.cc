@@ -156,7 +156,7 @@ TEST(AdminStats, CountJobsByStateAndTenant) {
   std::string stats = world.body("GET", "/ojs/v1/admin/stats");
   EXPECT_TRUE(has(stats, R"("queues":2)") && has(stats, R"("jobs":{"available":2)")) << stats;
   std::string tenant = world.body("GET", "/ojs/v1/admin/tenants/acme/stats");
-  EXPECT_TRUE(has(tenant, R"("tenant_id":"acme","total_jobs":1)")) << tenant;
+  EXPECT_TRUE(has(tenant, R"("tenant_id":"acme",)") && has(tenant, R"("total_jobs":1)")) << tenant;
   EXPECT_TRUE(has(world.body("GET", "/ojs/v1/admin/tenants"), R"("total":1)"));
   EXPECT_EQ(status(world, "GET", "/ojs/v1/admin/tenants/other/stats", "", kAcme), "404");
   EXPECT_TRUE(has(world.body("GET", "/ojs/v1/admin/scheduling/stats"), R"("stats":{)"));
