@@ -200,15 +200,26 @@ Surface surface_of(const Route* route, const http::Request& request) {
   return route != nullptr ? route->surface : surface_of_path(request.path);
 }
 
-// Whether a body may hold something to compile. Escapes could hide the words, so they count too.
+// Whether what stands behind "definition" is more than the name of a stored one.
+bool gives_definition(std::string_view body) {
+  constexpr std::string_view kMember = "\"definition\"";
+  for (size_t at = body.find(kMember); at != body.npos; at = body.find(kMember, at + 1)) {
+    size_t value = body.find_first_not_of(" \t\r\n:", at + kMember.size());
+    if (value == body.npos || body[value] != '"') return true;
+  }
+  return false;
+}
+
+// Whether a body may hold something to compile. Escapes could hide the words, so they count too;
+// what is no JSON is read as a whole.
 bool may_compile(const Call& call) {
   if (call.route->compiles != Compiles::Sometimes) return call.route->compiles == Compiles::Always;
   constexpr size_t kLookedThroughMax = 4096;
   std::string_view body = call.request.body;
-  if (body.size() > kLookedThroughMax) return true;
-  for (std::string_view hint : {"\"definition\"", "\"when\"", "\"over\"", "\"map\"", "\\u"})
+  if (body.size() > kLookedThroughMax || body.substr(0, 1) != "{") return true;
+  for (std::string_view hint : {"\"when\"", "\"over\"", "\"map\"", "\\"})
     if (body.find(hint) != body.npos) return true;
-  return false;
+  return gives_definition(body);
 }
 
 std::string_view without_port(std::string_view peer) { return peer.substr(0, peer.rfind(':')); }

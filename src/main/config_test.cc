@@ -75,7 +75,8 @@ TEST(Config, AStrongerListReplacesAWeakerOne) {
   TempFile weak("actions: {shell: {allow: [ls, rm]}, fs: {deny: [/a]}}\n");
   std::map<std::string, std::vector<std::string>> flags;
   for (const Setting& setting : settings())
-    if (setting.repeated) flags[setting.flag()] = {"x"};
+    if (setting.repeated)
+      flags[setting.flag()] = {setting.name == "cors_origin" ? "https://x.example" : "x"};
   auto all = load_options(weak.path(), flags, environment({}));
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(all->actions.shell.allow, std::vector<std::string>{"x"});
@@ -93,7 +94,8 @@ TEST(Config, EverySettingReachesItsPlace) {
       "12\n"
       "memory:\n  resident_jobs: 1000\nlimits:\n  body_bytes: 2MiB\n  result_bytes: 64KiB\n  "
       "batch_jobs: 13\n"
-      "  connections: 14\n  unsent_bytes: 3MiB\n  request_bytes: 5MiB\n  parked_fetches: "
+      "  connections: 14\n  unsent_bytes: 3MiB\n  request_bytes: 5MiB\n  run_bytes: 6MiB\n  "
+      "parked_fetches: "
       "15\nwebhooks:\n  allow_private: "
       "true\n"
       "actions:\n  threads: 16\n  http:\n    allow_private: true\n    allow_hosts: [a, b]\n    "
@@ -150,6 +152,7 @@ TEST(Config, EverySettingReachesItsPlace) {
   EXPECT_EQ(limits.processes, 19u);
   const ScriptDefaults& scripts = o.engine.core.state.scripts;
   EXPECT_EQ(scripts.max_concurrent, 17u);
+  EXPECT_EQ(scripts.run_bytes_max, 6u << 20);
   EXPECT_TRUE(scripts.reject_at_limit && !scripts.parallel_steps);
   EXPECT_EQ(scripts.step_timeout_ms, 300'000);
   EXPECT_EQ(scripts.retry_attempts, 4u);
@@ -236,7 +239,7 @@ TEST(Config, ValuesOutOfBoundsAreRefused) {
   EXPECT_EQ(flag_error("--limits-body-bytes", "64 MB"),
             "--limits-body-bytes takes a size such as 64MiB, not \"64 MB\"");
   EXPECT_EQ(flag_error("--limits-body-bytes", "1"),
-            "--limits-body-bytes takes a size from 1024 to 1073741824 bytes, not \"1\"");
+            "--limits-body-bytes takes a size from 1024 to 134217728 bytes, not \"1\"");
   EXPECT_EQ(flag_error("--store", "postgres://x"),
             "--store PostgreSQL is not available in this version; there are sqlite and memory");
   EXPECT_EQ(flag_error("--tls-cert", "c.pem"), "tls.cert and tls.key go together");
