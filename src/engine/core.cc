@@ -224,6 +224,7 @@ bool Core::tick() {
     uint64_t allowance = config_.state.scripts.frame_allowance;
     fire_due(allowance);
     take_turns();
+    fire_due(allowance);  // as in decide(): what a run made in its turn may be due already
     bool last_call = false;
     uint64_t place = 0;
     while (TaskPtr task = parked_.take_due(now_ms_, last_call, place))

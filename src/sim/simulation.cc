@@ -8,7 +8,7 @@
 namespace pawl::sim {
 namespace {
 
-constexpr int kRoundsToTheEnd = 3'000;
+constexpr int kRoundsToTheEnd = 20'000;  // a long loop in tiny turns takes some thousands
 constexpr uint64_t kSeedsPerSqlite = 4;  // the slower world; the others are in memory
 
 void move_clock(World& world, SimRandom& random) {
