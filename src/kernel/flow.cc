@@ -160,17 +160,15 @@ bool Flow::yields(const Run& in, const PlanNode& node) {
 // Looks again at everything that could begin.
 void Flow::take_turn(const RunId& id) {
   frame_.emit(RunYielded{id});
-  bool all_at_once = run(id).kind == RunKind::Group || run(id).kind == RunKind::Batch;
   for (uint32_t i = 0; i < run(id).total && run(id).state == RunState::Running; ++i) {
-    ChildState child = run(id).child(i);
     // One that a retry restarts counts as started before it is.
-    bool restarting = child == ChildState::Started && run(id).generation > 0 &&
-                      job_in(run(id), i) == nullptr && run_in(run(id), i) == nullptr;
     PlanNode node;
-    if (!restarting && !(all_at_once && child == ChildState::Waiting)) continue;
-    if (state_.held_plan(run(id), i, node)) start_child(run(id), i, node);
+    if (run(id).generation > 0 && run(id).child(i) == ChildState::Started &&
+        job_in(run(id), i) == nullptr && run_in(run(id), i) == nullptr &&
+        state_.held_plan(run(id), i, node))
+      start_child(run(id), i, node);
   }
-  if (!all_at_once && run(id).state == RunState::Running) go_on(id, 0);
+  if (run(id).state == RunState::Running) go_on(id, 0);
 }
 
 void Flow::start_child(const Run& in, uint32_t index, const PlanNode& node) {

@@ -51,6 +51,7 @@ class Flow {
 
  private:
   void take(const End& end);
+  void start_waiting(const RunId& id);
   bool yields(const Run& in, const PlanNode& node);
   void announce_nested(const Run& run, const PlanNode& plan);
   void begin(const RunId& id, const PlanNode& plan);

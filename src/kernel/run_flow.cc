@@ -103,6 +103,7 @@ void Flow::go_on(const RunId& id, uint32_t wanted_callbacks) {
       if (waiting == std::string::npos) return finish(id, RunState::Completed, "");
       return start_held(id, static_cast<uint32_t>(waiting));
     case RunKind::Batch:
+      start_waiting(id);
       if (in.done() == in.total) fire_outcome(id, wanted_callbacks);
       return;
     case RunKind::Dag:
@@ -114,11 +115,22 @@ void Flow::go_on(const RunId& id, uint32_t wanted_callbacks) {
       advance_map(id);
       break;
     case RunKind::Group:
+      start_waiting(id);
+      break;
     case RunKind::Script:  // moved by its own code
     case RunKind::None:
       break;
   }
   end_if_complete(id);
+}
+
+// Of those that begin together, who could not since the run had yielded.
+void Flow::start_waiting(const RunId& id) {
+  for (uint32_t i = 0; i < run(id).total && run(id).state == RunState::Running; ++i) {
+    PlanNode node;
+    if (run(id).child(i) == ChildState::Waiting && state_.held_plan(run(id), i, node))
+      start_child(run(id), i, node);
+  }
 }
 
 // --- commands

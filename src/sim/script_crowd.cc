@@ -62,7 +62,7 @@ void ScriptCrowd::put_definition() {
   bool determinate = random_.percent(35);
   std::string text = determinate ? determinate_definition(seed)
                                  : RandomDefinition(random_, ways_.queues, children).text();
-  bool is_long = !determinate && random_.below(1'000) < 4;
+  bool is_long = !determinate && random_.below(1'000) < 4 && !world_.yields_early();
   if (is_long) text = long_definition();
   plan::ReadResult read = plan::read_definition(text);
   if (!read.valid())

@@ -57,6 +57,10 @@ class World {
   bool in_flight() const { return in_flight_.has_value(); }
   bool is_durable() const { return in_flight_ && in_flight_->durable; }
   bool wants_commit() const { return core_->wants_commit(); }
+  // A frame may do so little that a long run would not end in a lifetime.
+  bool yields_early() const {
+    return config_.state.scripts.frame_allowance < ScriptDefaults().frame_allowance;
+  }
   const Plants& plants() const { return plants_; }
   const FaultMix& mix() const { return mix_; }
   bool on_disk() const { return disk_.files != nullptr; }
