@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/table_hash.h"
+
 namespace pawl {
 namespace {
 
@@ -44,6 +46,16 @@ TEST(Hash, ConstantTimeCompareIsACompare) {
 TEST(Hash, SecretsDiffer) {
   EXPECT_EQ(random_secret(16).size(), 32u);
   EXPECT_NE(random_secret(16), random_secret(16));
+}
+
+// Nobody outside can know where a key goes: not as the stored hash says, and not as another
+// program's.
+TEST(TableHash, IsKeyedAndHoldsTogetherWhatIsEqual) {
+  EXPECT_EQ(table_hash(std::string("order_id")), table_hash("order_id"));
+  EXPECT_NE(table_hash("order_id"), hash64("order_id"));
+  EXPECT_NE(table_hash("order_id"), std::hash<std::string_view>{}("order_id"));
+  EXPECT_EQ(table_hash(0.0), table_hash(-0.0));
+  EXPECT_NE(table_hash(1.0), table_hash(2.0));
 }
 
 }  // namespace

@@ -3,17 +3,15 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 
 #include "base/json_writer.h"
+#include "base/table_hash.h"
 
 namespace pawl {
 namespace {
 
 constexpr size_t kLinearMax = 12;  // up to here a scan beats hashing
 constexpr uint32_t kNowhere = UINT32_MAX;
-
-size_t hash_of(std::string_view key) { return std::hash<std::string_view>{}(key); }
 
 }  // namespace
 
@@ -36,7 +34,7 @@ uint32_t Value::Object::locate(std::string_view key) const {
     return kNowhere;
   }
   const size_t mask = slots_.size() - 1;
-  for (size_t at = hash_of(key) & mask;; at = (at + 1) & mask) {
+  for (size_t at = table_hash(key) & mask;; at = (at + 1) & mask) {
     if (slots_[at] == 0) return kNowhere;
     if (members_[slots_[at] - 1].key == key) return slots_[at] - 1;
   }
@@ -59,7 +57,7 @@ void Value::Object::index_last() {
     return;
   }
   const size_t mask = slots_.size() - 1;
-  size_t at = hash_of(members_.back().key) & mask;
+  size_t at = table_hash(members_.back().key) & mask;
   while (slots_[at] != 0) at = (at + 1) & mask;
   slots_[at] = static_cast<uint32_t>(members_.size());
 }
@@ -71,7 +69,7 @@ void Value::Object::reindex() {
   while (slots < members_.size() * 4) slots *= 2;
   slots_.assign(slots, 0);
   for (size_t i = 0; i < members_.size(); ++i) {
-    size_t at = hash_of(members_[i].key) & (slots - 1);
+    size_t at = table_hash(members_[i].key) & (slots - 1);
     while (slots_[at] != 0) at = (at + 1) & (slots - 1);
     slots_[at] = static_cast<uint32_t>(i + 1);
   }

@@ -1,7 +1,8 @@
 #include "expr/compare.h"
 
 #include <cmath>
-#include <functional>
+
+#include "base/table_hash.h"
 
 namespace pawl::expr {
 namespace {
@@ -164,20 +165,15 @@ Order compare(const Val& a, const Val& b) {
   return Order::Incomparable;
 }
 
-size_t hash_text(std::string_view text) { return std::hash<std::string_view>{}(text); }
+size_t hash_text(std::string_view text) { return table_hash(text); }
 
 size_t hash_key(const Val& key) {
-  const auto mix = [](uint64_t bits) {
-    bits ^= bits >> 33;
-    bits *= 0xff51afd7ed558ccdULL;
-    return static_cast<size_t>(bits ^ (bits >> 33));
-  };
   if (key.is(Kind::String)) return hash_text(key.as_string());
   // Comparison goes through double when the number types differ, so the hash does too.
-  if (key.is(Kind::Int)) return mix(std::hash<double>{}(static_cast<double>(key.as_int())));
-  if (key.is(Kind::Uint)) return mix(std::hash<double>{}(static_cast<double>(key.as_uint())));
-  if (key.is(Kind::Double)) return mix(std::hash<double>{}(key.as_double()));
-  return mix(static_cast<uint64_t>(key.kind()) + (key.is(Kind::Bool) ? 256u * key.as_bool() : 0));
+  if (key.is(Kind::Int)) return table_hash(static_cast<double>(key.as_int()));
+  if (key.is(Kind::Uint)) return table_hash(static_cast<double>(key.as_uint()));
+  if (key.is(Kind::Double)) return table_hash(key.as_double());
+  return static_cast<size_t>(key.kind()) + (key.is(Kind::Bool) && key.as_bool() ? 256 : 0);
 }
 
 }  // namespace pawl::expr

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include "base/json_writer.h"
+#include "base/table_hash.h"
 
 namespace pawl::expr {
 namespace {
@@ -143,7 +143,7 @@ size_t Datum::Object::locate(std::string_view key) const {
     return kNowhere;
   }
   const size_t mask = slots_.size() - 1;
-  for (size_t at = std::hash<std::string_view>{}(key)&mask;; at = (at + 1) & mask) {
+  for (size_t at = table_hash(key) & mask;; at = (at + 1) & mask) {
     if (slots_[at] == 0) return kNowhere;
     const size_t index = slots_[at] - 1;
     if (*members_[index].key == key) return index;
@@ -157,7 +157,7 @@ void Datum::Object::reindex() {
   while (size < members_.size() * 3) size *= 2;
   slots_.resize(size);
   for (size_t i = 0; i < members_.size(); ++i) {
-    size_t at = std::hash<std::string_view>{}(*members_[i].key) & (size - 1);
+    size_t at = table_hash(*members_[i].key) & (size - 1);
     while (slots_[at] != 0) at = (at + 1) & (size - 1);
     slots_[at] = static_cast<uint32_t>(i + 1);
   }
@@ -183,7 +183,7 @@ void Datum::Object::set(Text key, Datum value) {
   if (members_.size() <= kLinearMax) return;
   if (slots_.size() < members_.size() * 2) return reindex();
   const size_t mask = slots_.size() - 1;
-  size_t at = std::hash<std::string_view>{}(*members_.back().key) & mask;
+  size_t at = table_hash(*members_.back().key) & mask;
   while (slots_[at] != 0) at = (at + 1) & mask;
   slots_[at] = static_cast<uint32_t>(members_.size());
 }

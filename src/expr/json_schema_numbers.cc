@@ -1,7 +1,7 @@
 // Numbers and hashes for the validator.
 #include <charconv>
-#include <functional>
 
+#include "base/table_hash.h"
 #include "expr/json_schema_check.h"
 
 namespace pawl::expr::schema {
@@ -73,10 +73,10 @@ size_t hash_value(const Value& value, uint64_t& parts) {
       return value.as_bool() ? 3 : 2;
     case Value::Kind::Int:
     case Value::Kind::Double:
-      return std::hash<double>{}(value.as_double());
+      return table_hash(value.as_double());
     case Value::Kind::String:
       parts += value.as_string().size() / 64;
-      return mix(4, std::hash<std::string>{}(value.as_string()));
+      return mix(4, table_hash(value.as_string()));
     case Value::Kind::Array: {
       size_t hash = 5;
       for (const Value& element : value.as_array()) hash = mix(hash, hash_value(element, parts));
@@ -85,7 +85,7 @@ size_t hash_value(const Value& value, uint64_t& parts) {
     case Value::Kind::Object: {
       size_t hash = 6;  // order must not matter
       for (const Value::Member& member : value.as_object())
-        hash += mix(std::hash<std::string>{}(member.key), hash_value(member.value, parts));
+        hash += mix(table_hash(member.key), hash_value(member.value, parts));
       return hash;
     }
   }

@@ -26,12 +26,19 @@ class Canary:
         self._thread.start()
 
     def _run(self):
-        while not self._stop.wait(0.005):
-            answer = self._client.push("canary", queue="canary")
+        # Pushes before it looks: a test that is over within milliseconds has been watched too.
+        while True:
+            try:
+                answer = self._client.push("canary", queue="canary")
+            except OSError as broken:
+                self.refused.append(broken)
+                return
             if answer.status == 201:
                 self.taken += 1
             else:
                 self.refused.append((answer.status, answer.body))
+            if self._stop.wait(0.005):
+                return
 
     def stop(self):
         if self._stop.is_set():
