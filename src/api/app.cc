@@ -70,6 +70,7 @@ class CallTask : public Task {
   }
   void durable() override { call_.answer(std::move(response_)); }
   void refuse(const Error& error) override { call_.fail(error); }
+  size_t weight() const override { return call_.request.body.size(); }
   bool only_reads() const override {
     return call_.request.method == "GET" || call_.request.method == "HEAD";
   }

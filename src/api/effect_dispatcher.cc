@@ -58,6 +58,7 @@ class EffectDispatcher::Receipt : public Answer {
     effect_done(frame, run_, effect_, outcome_);
     return std::nullopt;
   }
+  size_t weight() const override { return outcome_.output.size(); }
 
  private:
   StepOutcome outcome_;

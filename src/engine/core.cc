@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "base/working_on.h"
 #include "kernel/fire_timers.h"
@@ -128,24 +129,30 @@ void Core::fire_due(uint64_t& allowance) {
     int64_t due = state_.next_timer_ms();
     if (due == 0 || due > now_ms_) return;
     Frame frame(state_, record_, now_ms_, random_.next(), allowance);
-    more = fire_timers(frame, kTimersPerFrame, true) && !batch_full();
+    more = fire_timers(frame, kTimersPerFrame, true) && !batch_large();
     allowance = frame.meter().left();
+    used_ += frame.meter().used();
   }
 }
 
-// A frame for each run, so that what becomes of one is no matter of another.
+// A frame for each run, so that what becomes of one is no matter of another. A batch in which
+// others have done much already is left alone, once.
 void Core::take_turns() {
   const uint64_t whole = config_.state.scripts.frame_allowance;
   uint64_t allowance = whole;
+  if (state_.next_yielded(now_ms_) == nullptr) return;
+  if (batch_full() && !std::exchange(turns_missed_, true)) return;
+  turns_missed_ = false;
   // What is left of it must be worth taking a run up for.
-  for (size_t i = 0; i < kTurnsPerTick && allowance >= whole / 4 && !batch_full(); ++i) {
+  for (size_t i = 0; i < kTurnsPerTick && allowance >= whole / 4; ++i) {
     const RunId* next = state_.next_yielded(now_ms_);
-    if (next == nullptr) return;
+    if (next == nullptr || (i > 0 && batch_full())) return;
     RunId id = *next;
     WorkingOn working(id);
     Frame frame(state_, record_, now_ms_, random_.next(), allowance);
     run_due(frame, id);
     allowance = frame.meter().left();
+    used_ += frame.meter().used();
   }
 }
 
@@ -155,6 +162,7 @@ void Core::run(TaskPtr task, bool last_call, uint64_t place) {
   try {
     Frame frame(state_, record_, now_ms_, random_.next());
     parking = task->decide(frame, last_call || parked_.full());
+    used_ += frame.meter().used();
   } catch (const Unreadable&) {
     waiting_.push_back(std::move(task));
     throw;
@@ -265,6 +273,8 @@ void Core::prepare_effects(SealedBatch& sealed) {
     for (const EffectNote& note : state_.take_effects()) asked_.push_back(note);
   if (!config_.effects) asked_.clear();
   if (asked_.empty()) return;
+  if (batch_spent() && !std::exchange(effects_missed_, true)) return;
+  effects_missed_ = false;
   WorkingOn working(WorkKind::Preparation, {});
   Meter meter(config_.state.scripts.frame_allowance);
   sealed.effects = config_.effects->prepare(state_, asked_, now_ms_, meter);
@@ -306,6 +316,7 @@ void Core::fill(SealedBatch& sealed, bool idle) {
     tail_bytes_ += sealed.batch.journal.size();
     record_.reset(sealed.batch.number + 1);
   }
+  used_ = 0;
   size_t rows = rows_wanted(idle);
   dirty_before_ = state_.dirty_count() - std::min(state_.dirty_count(), rows);
   if (rows > 0 && state_.dirty_count() > 0) add_rows(sealed, rows, next_sequence);

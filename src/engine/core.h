@@ -43,7 +43,7 @@ struct CoreConfig {
   size_t rows_per_batch_max = 2'048;
   size_t batch_bytes_max =
       8u << 20;  // an open batch past this wants committing before more is decided
-  size_t row_bytes_per_batch_max = 16u << 20;  // past this no further entity's rows are added
+  size_t row_bytes_per_batch_max = 8u << 20;  // past this no further entity's rows are added
   size_t parked_max = 20'000;
   EffectSink* effects = nullptr;  // null: nothing that runs ask of the outside is ever done
   SkippedEvents skipped;          // of the tail, beside those that the store names
@@ -79,9 +79,8 @@ class Core {
   bool wants_commit() const {
     return !record_.empty() || !waiting_.empty() || state_.has_effects() || !asked_.empty();
   }
-  bool batch_full() const {
-    return record_.size() > config_.batch_bytes_max || record_.event_count() > kEventsPerBatchMax;
-  }
+  // What waits for the open batch should not wait for more.
+  bool batch_full() const { return batch_large() || batch_spent(); }
   // The next batch takes more of what runs ask of the outside.
   bool has_asked() const { return !asked_.empty(); }
   bool has_dirty() const { return state_.dirty_count() > 0; }
@@ -114,6 +113,10 @@ class Core {
   void advance_clock();
   void fire_due(uint64_t& allowance);
   void take_turns();
+  bool batch_large() const {
+    return record_.size() > config_.batch_bytes_max || record_.event_count() > kEventsPerBatchMax;
+  }
+  bool batch_spent() const { return used_ >= config_.state.scripts.frame_allowance; }
   void run(TaskPtr task, bool last_call, uint64_t place = 0);
   void wake_parked();
   void fill(SealedBatch& sealed, bool idle);
@@ -135,8 +138,11 @@ class Core {
   std::deque<std::pair<uint64_t, size_t>>
       tail_;  // records that rows do not cover yet, with their sizes
   size_t tail_bytes_ = 0;
-  uint64_t tail_marker_ = 0;  // as last written
-  size_t dirty_before_ = 0;   // entities that waited for their row when the last batch was sealed
+  uint64_t tail_marker_ = 0;   // as last written
+  size_t dirty_before_ = 0;    // entities that waited for their row when the last batch was sealed
+  uint64_t used_ = 0;          // units of the frames of the open batch (kernel/meter.h)
+  bool turns_missed_ = false;  // a batch was sealed without the turns that were due
+  bool effects_missed_ = false;  // …or without making ready what was asked for
   int64_t now_ms_ = 0;
   bool flush_all_ = false;  // with the next batch
   std::optional<Error> unreadable_;

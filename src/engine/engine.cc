@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kLongestWaitMs = 1000;  // so that a clock set forward is noticed
 constexpr int64_t kIdleBeforeFlushMs = 50;
+constexpr uint32_t kTurnsStoodBackMax = 8;
 constexpr size_t kInPlaceTasksMax =
     8;  // a batch this small, with nothing behind it, is committed without a hand-over
 
@@ -195,10 +196,15 @@ void Engine::work() {
 // Sleeps until there are inputs, a commit has ended, or something is due; false when it is time to
 // end.
 bool Engine::wait_for_work() {
-  bool work_left = next_ < deciding_.size();
+  bool work_left = next_ < deciding_.size() || !heavy_.empty();
   bool flush_wanted = !down_ && !committing_ && core_->has_dirty();
   std::unique_lock lock(mutex_);
   if (failure_) flush_wanted = false;
+  if (!down_ && committing_ && core_->batch_full()) {  // nothing can be done before that has ended
+    engine_waits_ = true;
+    engine_wakes_.wait(lock, [&] { return commit_done_; });
+    engine_waits_ = false;
+  }
   auto ready = [&] { return !inputs_.empty() || commit_done_ || stopping_; };
   if (!work_left && !ready()) {
     int64_t wait_ms = down_ ? retry_in_ms() : core_->next_tick_ms() - clock_.now_ms();
@@ -219,7 +225,7 @@ bool Engine::wait_for_work() {
     finish_commit();
     lock.lock();
   }
-  if (!work_left && !inputs_.empty()) {
+  if (next_ >= deciding_.size() && !inputs_.empty()) {
     deciding_.clear();
     deciding_.swap(inputs_);
     next_ = 0;
@@ -228,9 +234,26 @@ bool Engine::wait_for_work() {
   return work_left || !stopping_;
 }
 
+// Whoever moves megabytes stands back behind those who do not, but not for ever: nobody's small
+// request waits for more than one batch of large ones.
 void Engine::decide_inputs() {
-  while (next_ < deciding_.size() && !core_->batch_full())
-    core_->decide(std::move(deciding_[next_++]));
+  bool light = false;
+  while (next_ < deciding_.size() && !core_->batch_full()) {
+    TaskPtr task = std::move(deciding_[next_++]);
+    if (task->weight() >= Task::kHeavyBytes) {
+      heavy_.push_back(std::move(task));
+    } else {
+      core_->decide(std::move(task));
+      light = true;
+    }
+  }
+  if (heavy_.empty()) return;
+  if (light && ++heavy_stood_back_ < kTurnsStoodBackMax) return;
+  heavy_stood_back_ = 0;
+  while (!heavy_.empty() && !core_->batch_full()) {
+    core_->decide(std::move(heavy_.front()));
+    heavy_.pop_front();
+  }
 }
 
 void Engine::commit_if_wanted(bool idle) {
@@ -245,7 +268,8 @@ void Engine::commit_if_wanted(bool idle) {
     Core::release(sealed);
     return;
   }
-  bool alone = next_ == deciding_.size() && sealed.tasks.size() <= kInPlaceTasksMax;
+  bool alone =
+      next_ == deciding_.size() && heavy_.empty() && sealed.tasks.size() <= kInPlaceTasksMax;
   if (alone) {
     std::lock_guard lock(mutex_);
     alone = inputs_.empty();

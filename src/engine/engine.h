@@ -20,6 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -133,6 +134,8 @@ class Engine {
   std::optional<Error> failure_;  // guarded by mutex_
   EngineStats stats_;             // guarded by mutex_
 
+  std::deque<TaskPtr> heavy_;      // engine thread
+  uint32_t heavy_stood_back_ = 0;  // engine thread: turns in a row
   std::vector<TaskPtr> deciding_;  // engine thread
   size_t next_ = 0;                // engine thread: in deciding_
   bool committing_ = false;        // engine thread

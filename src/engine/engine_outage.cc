@@ -40,8 +40,9 @@ void Engine::go_down() {
 }
 
 void Engine::endure() {
-  while (next_ < deciding_.size()) {
-    TaskPtr task = std::move(deciding_[next_++]);
+  heavy_.insert(heavy_.end(), deciding_.begin() + static_cast<ptrdiff_t>(next_), deciding_.end());
+  next_ = deciding_.size();
+  for (TaskPtr& task : std::exchange(heavy_, {})) {
     if (task->only_reads()) {
       look(task);
     } else {

@@ -43,6 +43,11 @@ class Task {
   // no commits, from what is durable. Any thread.
   virtual bool only_reads() const { return false; }
 
+  // About how many bytes decide() will move. From kHeavyBytes on a task stands back while lighter
+  // ones come (Engine::decide_inputs). Any thread.
+  static constexpr size_t kHeavyBytes = 1u << 20;
+  virtual size_t weight() const { return 0; }
+
   // The client has gone: a parked task must not lease jobs for nobody. Any thread.
   void abandon() { abandoned_.store(true, std::memory_order_release); }
   bool abandoned() const { return abandoned_.load(std::memory_order_acquire); }

@@ -70,7 +70,7 @@ struct ServerConfig {
   // and did not take write_bytes_min of it meanwhile, until the rest is within it.
   size_t out_bytes_total_max = 256 * 1024 * 1024;
   int out_stall_ms = 1'000;
-  size_t in_bytes_max = 8 * 1024 * 1024;  // of unanswered requests, before one more is read
+  size_t in_bytes_max = 1024 * 1024;  // of unanswered requests, before one more is read
   // Request bytes of all connections, from their arrival to their answer: see InBudget. Beyond:
   // 503.
   size_t in_bytes_total_max = 256 * 1024 * 1024;

@@ -46,6 +46,9 @@ class Statement {
   int run();
 
   std::string_view bytes(int column) const;
+  bool is_number(int column) const {
+    return sqlite3_column_type(statement_, column) == SQLITE_INTEGER;
+  }
   uint64_t number(int column) const {
     return static_cast<uint64_t>(sqlite3_column_int64(statement_, column));
   }

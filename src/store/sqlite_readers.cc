@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "store/sqlite_large.h"
+
 namespace pawl {
 
 Result<ReaderPool::Lease> ReaderPool::take() {
@@ -43,6 +45,7 @@ Result<std::unique_ptr<Reader>> ReaderPool::open() const {
   PAWL_TRY(reader->scan_down_to,
            db.prepare("SELECT key, value FROM kv WHERE space = ?1 AND key >= ?2"
                       " AND key < ?3 ORDER BY key DESC"));
+  PAWL_TRY(reader->large, db.prepare(kReadLarge));
   PAWL_TRY(reader->journal,
            db.prepare("SELECT number, record FROM journal WHERE number >= ?1 ORDER BY number"));
   return reader;

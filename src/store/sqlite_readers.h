@@ -20,6 +20,7 @@ struct Reader {
   Statement get;
   Statement scan_up, scan_up_to;      // without and with an upper end
   Statement scan_down, scan_down_to;  // descending
+  Statement large;                    // kReadLarge
   Statement journal;
 };
 

@@ -9,7 +9,12 @@ namespace {
 
 constexpr uint64_t kApplicationId = 0x5061776c;  // "Pawl", in the database header
 
-uint64_t version_of(const DatabaseForm& form) { return form.sums ? 2 : 1; }
+constexpr std::string_view kLargeTables =
+    "CREATE TABLE large(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);"
+    "CREATE TABLE large_spaces(space INTEGER PRIMARY KEY);";
+
+uint64_t version_of(const DatabaseForm& form) { return form.sums ? 4 : 3; }
+uint64_t former_version_of(const DatabaseForm& form) { return version_of(form) - 2; }
 
 Status create(Connection& db, const DatabaseForm& form) {
   return db.execute(
@@ -19,12 +24,19 @@ Status create(Connection& db, const DatabaseForm& form) {
                   "CREATE TABLE kv(space INTEGER NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL,"
                   " PRIMARY KEY (space, key)) WITHOUT ROWID;"
                   "CREATE TABLE journal(number INTEGER PRIMARY KEY, record BLOB NOT NULL);"
+                  "{}"
                   "INSERT INTO meta(name, value) VALUES ('schema', {});"
                   "COMMIT",
-                  kApplicationId, version_of(form)));
+                  kApplicationId, kLargeTables, version_of(form)));
 }
 
-Status check_version(Connection& db, const DatabaseForm& form) {
+Status upgrade(Connection& db, const DatabaseForm& form) {
+  return db.execute(
+      fmt::format("BEGIN IMMEDIATE; {} UPDATE meta SET value = {} WHERE name = 'schema'; COMMIT",
+                  kLargeTables, version_of(form)));
+}
+
+Result<uint64_t> check_version(Connection& db, const DatabaseForm& form) {
   PAWL_TRY(const uint64_t version, db.query_number("SELECT value FROM meta WHERE name = 'schema'"));
   if (version > kSqliteSchemaVersion) {
     return Error{ErrorCode::Unsupported,
@@ -33,12 +45,12 @@ Status check_version(Connection& db, const DatabaseForm& form) {
                              version, kSqliteSchemaVersion)};
   }
   if (version == 0) return Error{ErrorCode::Corrupt, "the database has no layout version"};
-  if (version != version_of(form)) {
+  if (version != version_of(form) && version != former_version_of(form)) {
     return Error{ErrorCode::Corrupt,
                  fmt::format("the database has layout version {} but pages {} checksums", version,
                              form.sums ? "with" : "without")};
   }
-  return ok_status();
+  return version;
 }
 
 }  // namespace
@@ -54,9 +66,13 @@ Status prepare_schema(Connection& db, const DatabaseForm& form) {
   if (tables != 0 && application != kApplicationId) {
     return Error{ErrorCode::Corrupt, "the database was not made by Pawl"};
   }
-  if (tables != 0) PAWL_TRY_DO(check_version(db, form));
+  uint64_t version = version_of(form);
+  if (tables != 0) {
+    PAWL_TRY(version, check_version(db, form));
+  }
   PAWL_TRY_DO(db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
   if (tables == 0) PAWL_TRY_DO(create(db, form));
+  if (version != version_of(form)) PAWL_TRY_DO(upgrade(db, form));
   PAWL_TRY(const uint64_t page_bytes, db.query_number("PRAGMA page_size"));
   if (page_bytes == form.page_bytes) return ok_status();
   return Error{ErrorCode::Corrupt,

@@ -17,6 +17,7 @@
 #include "store/page_sum.h"
 #include "store/sqlite_backup.h"
 #include "store/sqlite_connection.h"
+#include "store/sqlite_large.h"
 #include "store/sqlite_log.h"
 #include "store/sqlite_readers.h"
 #include "store/sqlite_schema.h"
@@ -29,6 +30,7 @@ struct Writer {
   Connection connection;  // first member: outlives the statements
   Statement begin, commit, rollback;
   Statement put, remove;
+  LargeWriter large;
   Statement append, record_bytes, trim;
 };
 
@@ -73,6 +75,7 @@ class SqliteStore : public Store {
   Status open_checkpointer();
   Status write(const Batch& batch);
   Status write_rows(const Batch& batch);
+  int write_row(const Write& write);
   Result<uint64_t> trim(const Batch& batch, uint64_t last);
   Status fail(Error error);
   Status check_room() const;
@@ -163,6 +166,7 @@ Result<Writer> SqliteStore::open_writer() {
   PAWL_TRY(writer.put, db.prepare("INSERT OR REPLACE INTO kv(space, key, value)"
                                   " VALUES (?1, ?2, ?3)"));
   PAWL_TRY(writer.remove, db.prepare("DELETE FROM kv WHERE space = ?1 AND key = ?2"));
+  PAWL_TRY(writer.large, LargeWriter::open(db));
   PAWL_TRY(writer.append, db.prepare("INSERT INTO journal(number, record) VALUES (?1, ?2)"));
   PAWL_TRY(writer.record_bytes, db.prepare("SELECT length(record) FROM journal"
                                            " WHERE number = ?1"));
@@ -281,14 +285,25 @@ Status SqliteStore::write(const Batch& batch) {
   return ok_status();
 }
 
-Status SqliteStore::write_rows(const Batch& batch) {
-  for (const Write& write : batch.writes) {
-    Statement& statement = write.value ? writer_.put : writer_.remove;
-    statement.bind(1, uint64_t{write.space});
-    statement.bind(2, write.key);
-    if (write.value) statement.bind(3, *write.value);
-    PAWL_TRY_DO(check(statement.run(), "writing rows"));
+int SqliteStore::write_row(const Write& write) {
+  int code = writer_.large.forget(write.space, write.key);
+  if (code != SQLITE_OK) return code;
+  Statement& statement = write.value ? writer_.put : writer_.remove;
+  statement.bind(1, uint64_t{write.space});
+  statement.bind(2, write.key);
+  if (write.value && write.value->size() >= kLargeValueBytes) {
+    uint64_t number = 0;
+    code = writer_.large.keep(write.space, *write.value, number);
+    if (code != SQLITE_OK) return code;
+    statement.bind(3, number);
+  } else if (write.value) {
+    statement.bind(3, *write.value);
   }
+  return statement.run();
+}
+
+Status SqliteStore::write_rows(const Batch& batch) {
+  for (const Write& write : batch.writes) PAWL_TRY_DO(check(write_row(write), "writing rows"));
   if (batch.number == 0) return ok_status();
   writer_.append.bind(1, batch.number);
   writer_.append.bind(2, batch.journal);
@@ -320,7 +335,12 @@ Result<std::optional<std::string>> SqliteStore::get(uint8_t space, std::string_v
   query.bind(1, uint64_t{space});
   query.bind(2, key);
   const int code = query.step();
-  if (code == SQLITE_ROW) return std::optional<std::string>{query.bytes(0)};
+  if (code == SQLITE_ROW) {
+    const ResetLater reset_large(reader->large);
+    PAWL_TRY(const std::string_view value,
+             whole_value(reader->connection, query, 0, reader->large));
+    return std::optional<std::string>{value};
+  }
   if (code != SQLITE_DONE) return reader->connection.error(code, "reading a row");
   return std::optional<std::string>{};
 }
@@ -339,7 +359,10 @@ Status SqliteStore::scan(uint8_t space, std::string_view from, std::string_view 
     const int code = query.step();
     if (code == SQLITE_DONE) break;
     if (code != SQLITE_ROW) return reader->connection.error(code, "reading rows");
-    if (!visit(query.bytes(0), query.bytes(1))) break;
+    const ResetLater reset_large(reader->large);
+    PAWL_TRY(const std::string_view value,
+             whole_value(reader->connection, query, 1, reader->large));
+    if (!visit(query.bytes(0), value)) break;
   }
   return ok_status();
 }

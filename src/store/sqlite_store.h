@@ -2,7 +2,8 @@
 // with synchronous=FULL, held by one process (file LOCK). docs/adr/0001-storage.md has the figures
 // behind it.
 //
-//   kv(space INTEGER, key BLOB, value BLOB)     primary key (space, key), without rowid
+//   kv(space INTEGER, key BLOB, value BLOB)     primary key (space, key), without rowid; large
+//                                               values stand elsewhere (sqlite_large.h)
 //   journal(number INTEGER PRIMARY KEY, record BLOB)
 //   meta(name TEXT PRIMARY KEY, value)          'schema': version of this layout
 //

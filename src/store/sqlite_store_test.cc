@@ -155,7 +155,7 @@ TEST(SqliteStore, ADirectoryBelongsToOneProcessUntilItDies) {
 
 TEST(SqliteStore, AJournalRecordCostsOneSync) {
   const TempDirectory directory;
-  const auto store = must_open(directory / "data");
+  const auto store = must_open(directory / "data", SqliteOptions{});
   ASSERT_EQ(outcome(store->commit({.number = 1, .journal = "first"})), "ok");
   const StoreStats before = store->stats();
   for (uint64_t n = 2; n <= 11; ++n) {
@@ -428,9 +428,9 @@ TEST(SqliteStore, RefusesWhatItDoesNotUnderstand) {
 
   // Another program may only write to a database without checksums.
   ASSERT_TRUE(open_sqlite(directory / "newer", {.page_sums = false}).ok());
-  run_sql(directory / "newer/pawl.db", "UPDATE meta SET value = 3 WHERE name = 'schema'");
+  run_sql(directory / "newer/pawl.db", "UPDATE meta SET value = 5 WHERE name = 'schema'");
   EXPECT_EQ(refusal(directory / "newer"), "unsupported");
-  run_sql(directory / "newer/pawl.db", "UPDATE meta SET value = 1 WHERE name = 'schema'");
+  run_sql(directory / "newer/pawl.db", "UPDATE meta SET value = 3 WHERE name = 'schema'");
   EXPECT_EQ(refusal(directory / "newer"), "opened") << "a refusal changes nothing";
 
   std::ofstream(directory / "file") << "not a directory";
@@ -460,7 +460,7 @@ TEST(SqliteStore, DamagedPagesAreReportedAsCorrupt) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   const auto bytes = std::filesystem::file_size(path);
   const uint64_t page_bytes = SqliteOptions{}.page_bytes;
-  for (uint64_t page = 5; page * page_bytes < bytes; ++page) {  // past the schema and the roots
+  for (uint64_t page = 7; page * page_bytes < bytes; ++page) {  // past the schema and the roots
     file.seekp(static_cast<std::streamoff>(page * page_bytes));
     file.write(std::string(page_bytes, '\xee').data(), static_cast<std::streamsize>(page_bytes));
   }

@@ -88,6 +88,7 @@ class FetchTask : public Task {
   }
   void durable() override { call_.answer(std::move(response_)); }
   void refuse(const Error& error) override { call_.fail(error); }
+  size_t weight() const override { return call_.request.body.size(); }
 
   Call& call() { return call_; }
 

@@ -1,0 +1,57 @@
+#include "store/sqlite_large.h"
+
+namespace pawl {
+
+Result<LargeWriter> LargeWriter::open(Connection& db) {
+  LargeWriter writer;
+  writer.db_ = db.handle();
+  PAWL_TRY(writer.find_, db.prepare("SELECT value FROM kv WHERE space = ?1 AND key = ?2"
+                                    " AND typeof(value) = 'integer'"));
+  PAWL_TRY(writer.remove_, db.prepare("DELETE FROM large WHERE number = ?1"));
+  PAWL_TRY(writer.insert_, db.prepare("INSERT INTO large(bytes) VALUES (?1)"));
+  PAWL_TRY(writer.note_space_, db.prepare("INSERT OR IGNORE INTO large_spaces(space) VALUES (?1)"));
+  PAWL_TRY(Statement spaces, db.prepare("SELECT space FROM large_spaces"));
+  int code = SQLITE_ROW;
+  while ((code = spaces.step()) == SQLITE_ROW) writer.spaces_.set(spaces.number(0) & 255);
+  if (code != SQLITE_DONE) return db.error(code, "reading which rows are large");
+  return writer;
+}
+
+int LargeWriter::forget(uint64_t space, std::string_view key) {
+  if (!spaces_[space]) return SQLITE_OK;
+  uint64_t number = 0;
+  {
+    const ResetLater reset(find_);
+    find_.bind(1, space);
+    find_.bind(2, key);
+    const int code = find_.step();
+    if (code != SQLITE_ROW) return code == SQLITE_DONE ? SQLITE_OK : code;
+    number = find_.number(0);
+  }
+  remove_.bind(1, number);
+  return remove_.run();
+}
+
+int LargeWriter::keep(uint64_t space, std::string_view bytes, uint64_t& number) {
+  if (!spaces_[space]) {
+    note_space_.bind(1, space);
+    if (const int code = note_space_.run(); code != SQLITE_OK) return code;
+    spaces_.set(space);
+  }
+  insert_.bind(1, bytes);
+  if (const int code = insert_.run(); code != SQLITE_OK) return code;
+  number = static_cast<uint64_t>(sqlite3_last_insert_rowid(db_));
+  return SQLITE_OK;
+}
+
+Result<std::string_view> whole_value(const Connection& db, const Statement& row, int column,
+                                     Statement& large) {
+  if (!row.is_number(column)) return row.bytes(column);
+  large.bind(1, row.number(column));
+  const int code = large.step();
+  if (code == SQLITE_ROW) return large.bytes(0);
+  if (code != SQLITE_DONE) return db.error(code, "reading a large row");
+  return Error{ErrorCode::Corrupt, "the bytes of a large row are missing"};
+}
+
+}  // namespace pawl

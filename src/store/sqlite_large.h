@@ -1,0 +1,44 @@
+// Values that are too large for the tree of all rows.
+//
+// SQLite compares whole records when it looks for a key in a table without rowid: a lookup beside
+// rows of many megabytes would read them all. So the value column of such a row holds a number, and
+// the bytes stand under it in a table that is searched by number alone:
+//
+//   large(number INTEGER PRIMARY KEY, bytes BLOB)
+//   large_spaces(space INTEGER PRIMARY KEY)     the spaces that ever held one
+//
+// Only writes to those spaces look whether there is something to replace.
+#pragma once
+
+#include <bitset>
+
+#include "store/sqlite_connection.h"
+
+namespace pawl {
+
+inline constexpr size_t kLargeValueBytes = 16u << 10;
+
+// What the writer needs. Inside a transaction of the caller's.
+class LargeWriter {
+ public:
+  LargeWriter() = default;
+  static Result<LargeWriter> open(Connection& db);
+
+  // Removes the bytes of the value that is about to be replaced or removed, if it has any here.
+  // SQLITE_OK or an error code, as all of these.
+  int forget(uint64_t space, std::string_view key);
+  int keep(uint64_t space, std::string_view bytes, uint64_t& number);
+
+ private:
+  Statement find_, remove_, insert_, note_space_;
+  sqlite3* db_ = nullptr;
+  std::bitset<256> spaces_;
+};
+
+// The value in `column` of `row`, wherever its bytes are. `large` reads them (kReadLarge); it must
+// be reset before it is used again, and the view lives until then.
+inline constexpr std::string_view kReadLarge = "SELECT bytes FROM large WHERE number = ?1";
+Result<std::string_view> whole_value(const Connection& db, const Statement& row, int column,
+                                     Statement& large);
+
+}  // namespace pawl
