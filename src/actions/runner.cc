@@ -56,7 +56,7 @@ class ActionRunner::Impl {
  public:
   Impl(ActionPolicy policy, uint32_t threads)
       : policy_(std::move(policy)),
-        quick_(std::make_unique<WorkPool>(threads, kWaitingMax)),
+        quick_(std::make_unique<WorkPool>(threads, kWaitingMax, true)),
         processes_(std::make_unique<WorkPool>(threads, kWaitingMax)),
         http_(std::make_unique<HttpClient>(HttpClientConfig{.keep_private = true})) {}
 

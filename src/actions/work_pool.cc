@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "base/give_way.h"
 #include "base/working_on.h"
 
 namespace pawl::actions {
 
-WorkPool::WorkPool(uint32_t threads, size_t waiting_max) : waiting_max_(waiting_max) {
+WorkPool::WorkPool(uint32_t threads, size_t waiting_max, bool patient)
+    : waiting_max_(waiting_max), patient_(patient) {
   for (uint32_t i = 0; i < std::max(1u, threads); ++i) threads_.emplace_back([this] { run(); });
 }
 
@@ -33,6 +35,7 @@ bool WorkPool::add(std::function<void()> work) {
 
 void WorkPool::run() {
   WatchedThread watched;
+  if (patient_) give_way();
   while (true) {
     std::function<void()> work;
     {

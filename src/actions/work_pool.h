@@ -13,7 +13,8 @@ namespace pawl::actions {
 
 class WorkPool {
  public:
-  WorkPool(uint32_t threads, size_t waiting_max);
+  // `patient`: its threads give way to others (base/give_way.h).
+  WorkPool(uint32_t threads, size_t waiting_max, bool patient = false);
   // Waits for what runs; what still waits in line is thrown away unrun.
   ~WorkPool();
   WorkPool(const WorkPool&) = delete;
@@ -25,7 +26,8 @@ class WorkPool {
  private:
   void run();
 
-  size_t waiting_max_;
+  const size_t waiting_max_;
+  const bool patient_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;  // guarded by mutex_

@@ -1,26 +1,12 @@
 #include "base/work_pool.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <exception>
 
+#include "base/give_way.h"
 #include "base/log.h"
 
 namespace pawl {
-namespace {
-
-constexpr int kBackgroundNice = 10;
-
-// On Linux niceness is a thread's. A refusal costs fairness only.
-void give_way() {
-  const id_t self = static_cast<id_t>(::gettid());
-  if (::setpriority(PRIO_PROCESS, self, ::getpriority(PRIO_PROCESS, self) + kBackgroundNice) != 0)
-    return;
-}
-
-}  // namespace
 
 WorkPool::WorkPool(const WorkPoolOptions& options) : options_(options) {
   for (size_t i = 0; i < std::max<size_t>(1, options_.threads); ++i)

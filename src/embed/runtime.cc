@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "actions/computations.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 
@@ -65,6 +66,7 @@ Status Runtime::open_parts() {
                                                      api::WorkRoot::in(setup_.data_dir), clock_);
   EngineConfig config;
   config.core.effects = effects_.get();
+  config.core.state.scripts.computations = &actions::computations();
   PAWL_TRY(engine_, Engine::start(*store_, config, clock_, random_));
   effects_->attach(*engine_);
   return ok_status();

@@ -42,8 +42,8 @@ struct CoreConfig {
   size_t tail_bytes_max = 64u << 20;  // journal that a restart may have to fold
   size_t rows_per_batch_max = 2'048;
   size_t batch_bytes_max =
-      8u << 20;  // an open batch past this wants committing before more is decided
-  size_t row_bytes_per_batch_max = 8u << 20;  // past this no further entity's rows are added
+      4u << 20;  // an open batch past this wants committing before more is decided
+  size_t row_bytes_per_batch_max = 4u << 20;  // past this no further entity's rows are added
   size_t parked_max = 20'000;
   EffectSink* effects = nullptr;  // null: nothing that runs ask of the outside is ever done
   SkippedEvents skipped;          // of the tail, beside those that the store names

@@ -1,6 +1,8 @@
 // Steps that the engine does itself: runs within runs, and the actions that change or tell
 // something about the run.
+#include "kernel/computations.h"
 #include "kernel/script_flow.h"
+#include "kernel/secret_source.h"
 
 namespace pawl {
 namespace {
@@ -129,6 +131,28 @@ void child_moved(Frame& frame, const JobParent& place, bool suspended) {
   const Run* around = frame.state().find_run(place.run);
   if (around == nullptr || !around->script || is_terminal(around->state)) return;
   ScriptFlow(frame, place.run).child_moved(place.node, suspended);
+}
+
+void ScriptFlow::begin_action(const At& at, uint32_t attempt) {
+  if (is_engine_action(at.step->action)) return run_engine_action(at, attempt);
+  StepStarted event = started(at, attempt, true);
+  frame_.emit(event);
+  if (auto outcome = computed(at, event.effect)) effect_over(at, *outcome);
+}
+
+// An action that needs nothing outside is done here, unless it is dear. One that is given secrets
+// is not: only who prepares effects may open them.
+std::optional<StepOutcome> ScriptFlow::computed(const At& at, uint32_t effect) {
+  const Computations* computations = state_.script_defaults().computations;
+  if (computations == nullptr || frame_.meter().spent()) return std::nullopt;
+  if (!computations->knows(at.step->action)) return std::nullopt;
+  if (at.step->params.json().find("secrets") != std::string::npos) return std::nullopt;
+  auto request =
+      effect_request(state_, {id_, effect}, NoSecrets(), frame_.now_ms(), &frame_.meter());
+  if (!request.ok())
+    return failed_outcome(refusal_code(request.error()), request.error().message, false);
+  if (request->kind != EffectKind::Action) return std::nullopt;
+  return computations->compute(std::move(*request), frame_.meter());
 }
 
 void ScriptFlow::run_engine_action(const At& at, uint32_t attempt) {

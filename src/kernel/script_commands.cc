@@ -161,6 +161,11 @@ void ScriptFlow::effect_done(uint32_t effect, const StepOutcome& outcome) {
   const std::string* path = script().step_of_effect(effect);
   At at;
   if (path == nullptr || !find(*path, at) || record(at).effect != effect) return;
+  effect_over(at, outcome);
+  drain();
+}
+
+void ScriptFlow::effect_over(const At& at, const StepOutcome& outcome) {
   // A job's result has its own bound (limits.result_bytes).
   bool bounded = at.step->type == plan::StepType::Action;
   if (outcome.ok && bounded && outcome.output.size() > output_max()) {
@@ -170,7 +175,6 @@ void ScriptFlow::effect_done(uint32_t effect, const StepOutcome& outcome) {
   } else {
     fail(at, outcome.error, outcome.retryable);
   }
-  drain();
 }
 
 void effect_done(Frame& frame, const RunId& id, uint32_t effect, const StepOutcome& outcome) {

@@ -403,8 +403,7 @@ StepStarted ScriptFlow::started(const At& at, uint32_t attempt, bool asks_outsid
 void ScriptFlow::begin_attempt(const At& at, uint32_t attempt) {
   switch (at.step->type) {
     case plan::StepType::Action:
-      if (is_engine_action(at.step->action)) return run_engine_action(at, attempt);
-      return frame_.emit(started(at, attempt, true));
+      return begin_action(at, attempt);
     case plan::StepType::Job:
     case plan::StepType::Composition:
       return frame_.emit(started(at, attempt, true));

@@ -203,10 +203,13 @@ class ScriptFlow {
   void begin_subworkflow(const At& at, uint32_t effect);
   void start_child(const At& at, StartScript command);
   void note_child(const At& at, bool suspended);
+  void begin_action(const At& at, uint32_t attempt);
+  std::optional<StepOutcome> computed(const At& at, uint32_t effect);
   bool is_engine_action(std::string_view name) const;
   void run_engine_action(const At& at, uint32_t attempt);
   StepOutcome engine_action(const At& at, const Value& params);
   StepOutcome change_context(const Value& params);
+  void effect_over(const At& at, const StepOutcome& outcome);
 
   WorkingOn working_;
   Frame& frame_;

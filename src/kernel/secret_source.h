@@ -19,4 +19,13 @@ class SecretSource {
                                             const plan::SecretRule& rule) const = 0;
 };
 
+// Where none may be used.
+class NoSecrets : public SecretSource {
+ public:
+  Result<expr::OpenedSecret> reveal(std::string_view, std::string_view,
+                                    const plan::SecretRule&) const override {
+    return Error{ErrorCode::Forbidden, "no secret is opened here"};
+  }
+};
+
 }  // namespace pawl

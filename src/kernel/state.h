@@ -31,6 +31,8 @@
 
 namespace pawl {
 
+class Computations;
+
 // What the operator sets for runs of definitions.
 struct ScriptDefaults {
   uint64_t max_concurrent = 0;          // runs at work on the whole server; 0 = no bound
@@ -42,7 +44,8 @@ struct ScriptDefaults {
   uint32_t retry_multiplier_milli = 0;  //   what it is multiplied with, in thousandths
   size_t output_bytes_max = 20u << 20;  // of an output as JSON, an action's or put together here
   size_t run_bytes_max = 256u << 20;  // outputs, variables, signals, inputs, … of one run together
-  uint64_t frame_allowance = 500'000;  // units of a Meter, for one frame
+  uint64_t frame_allowance = 500'000;          // units of a Meter, for one frame
+  const Computations* computations = nullptr;  // done in the frame; null: no action is
 };
 
 struct StateConfig {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "actions/computations.h"
 #include "actions/secret_binding.h"
 #include "api/waiting_task.h"
 #include "kernel/settings.h"
@@ -49,6 +50,7 @@ Result<std::unique_ptr<LocalEngine>> LocalEngine::start(const LocalOptions& opti
       api::WorkRoot{options.confined ? local->directory_ + "/work" : ""}, local->clock_);
   EngineConfig config;
   config.core.effects = local->effects_.get();
+  config.core.state.scripts.computations = &actions::computations();
   PAWL_TRY(local->engine_, Engine::start(*local->store_, config, local->clock_, local->random_));
   local->effects_->attach(*local->engine_);
   PAWL_TRY_DO(local->keep_secrets(options.secrets));

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "actions/computations.h"
 #include "api/effect_dispatcher.h"
 #include "api/webhook_service.h"
 #include "base/log.h"
@@ -170,6 +171,7 @@ int serve(const ServeOptions& given) {
   // An action that is still at work answers to the dispatcher: it must be over before that goes.
   std::shared_ptr<void> actions_end(nullptr, [&runner](void*) { runner.reset(); });
   options.engine.core.effects = &effects;
+  options.engine.core.state.scripts.computations = &actions::computations();
   auto engine = Engine::start(**store, options.engine, clock, random);
   if (!engine.ok()) return fail(engine.error());
 

@@ -137,6 +137,7 @@ struct Step {
 struct List {
   std::vector<uint32_t> steps;  // places, in written order
   uint32_t owner = kNoStep;     // the step around it; kNoStep for the root and the hooks
+  std::vector<uint32_t> by_id;  // positions, in the order of their ids
 };
 
 struct Output {
@@ -169,13 +170,9 @@ struct Script {
     return steps[lists[list].steps[position]];
   }
   // The position of the step with this id in a list, or kNoStep.
-  uint32_t find(uint32_t list, std::string_view id) const {
-    const List& in = lists[list];
-    for (uint32_t position = 0; position < in.steps.size(); ++position) {
-      if (steps[in.steps[position]].id == id) return position;
-    }
-    return kNoStep;
-  }
+  uint32_t find(uint32_t list, std::string_view id) const;
+  // Orders by_id of a list whose steps have been read, which find() needs.
+  void index(uint32_t list);
 };
 
 // Namespaces of sub-step ids: parent.<namespace>.child.

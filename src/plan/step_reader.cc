@@ -110,6 +110,7 @@ uint32_t StepReader::read_list(const Cursor& at, Role role, uint32_t owner, std:
     if (role == Role::Hook) accepted_ = options_.steps_accepted > 0;
     read_step(entries[i], role, place, made_id(made, i), drafts.emplace_back());
   }
+  script_.index(list);
   settle_order(script_, list, role != Role::Root, drafts, entries, findings_);
   --depth_;
   return list;

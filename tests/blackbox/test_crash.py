@@ -191,7 +191,9 @@ def settle(book, job_id, state, request):
     book.asking(job_id, state)
     reply = request(job_id)
     if reply.status == 200:
-        book.done(job_id, state)
+        # Who finishes a job that was cancelled meanwhile is told so, and is not refused.
+        cancelled = (reply.body or {}).get("state") == "cancelled"
+        book.done(job_id, "cancelled" if cancelled else state)
     elif reply.status in (404, 409):
         book.refused(job_id, state, reply)
     elif reply.status not in (429, 503):

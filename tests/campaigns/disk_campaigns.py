@@ -36,6 +36,18 @@ class SmallDisk:
     def free(self):
         os.unlink(self._filler)
 
+    def keep_full(self, left_bytes):
+        """What the server gave back (a log that it moved) is taken again."""
+        with open(self._filler, "r+b") as filler:
+            size = os.fstat(filler.fileno()).st_size
+            disk = os.statvfs(self.path)
+            more = disk.f_bavail * disk.f_frsize - left_bytes
+            try:
+                if more > 0:
+                    os.posix_fallocate(filler.fileno(), size, more)
+            except OSError:
+                pass  # the server took some of it meanwhile
+
     def close(self):
         if self.mounted:
             subprocess.run(["umount", "-l", self.path], check=False)
@@ -52,6 +64,9 @@ class LayeredDisk:
 
     def free(self):
         self._control[LIMITED] = 0
+
+    def keep_full(self, left_bytes):
+        pass
 
 
 def watch_outage(campaign, problems):
@@ -81,8 +96,8 @@ def outages(campaign, disk, cycles, problems):
         campaign.load.until_operations(100)
         before = campaign.load.book.refusals["store_failed"]
         disk.fill(3 << 20)
-        until(lambda: campaign.load.check_threads() or campaign.load.book.refusals["store_failed"] >= before + 20,
-              "work to be refused", 120)
+        until(lambda: disk.keep_full(3 << 20) or campaign.load.check_threads()
+              or campaign.load.book.refusals["store_failed"] >= before + 20, "work to be refused", 120)
         reads += watch_outage(campaign, problems)
         disk.free()
         begin = time.monotonic()

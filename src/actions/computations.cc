@@ -1,0 +1,57 @@
+#include "actions/computations.h"
+
+#include <exception>
+
+#include "actions/params_check.h"
+#include "actions/pure_actions.h"
+#include "actions/receipt.h"
+#include "base/plant.h"
+
+namespace pawl::actions {
+namespace {
+
+// About half a millisecond. Whatever costs more changes threads.
+constexpr expr::BudgetLimits kHere{.steps_max = 10'000, .bytes_max = 1u << 20};
+
+class Pure : public Computations {
+ public:
+  bool knows(std::string_view action) const override {
+    return static_cast<bool>(find_pure_action(action));
+  }
+
+  std::optional<StepOutcome> compute(EffectRequest given, Meter& meter) const override {
+    ActionRequest request;
+    request.name = std::move(given.action);
+    request.params = std::move(given.params);
+    request.scope = std::move(given.scope);
+    request.run_id = given.run.text();
+    request.step_id = std::move(given.step);
+    if (planted == Plant::Action) abort_if_planted(planted, request.params.json());
+    expr::Budget budget(kHere);
+    ActionOutcome outcome = done(request, budget);
+    meter.charge(budget);
+    if (budget.exceeded() != expr::Budget::Exceeded::None) return std::nullopt;
+    return receipt_of(outcome, given.secrets);
+  }
+
+ private:
+  // What a library throws while it works on somebody's data ends that step and not the server.
+  static ActionOutcome done(ActionRequest& request, expr::Budget& budget) try {
+    if (Status good = check_params(*find_action(request.name), request.params); !good.ok())
+      return ActionOutcome::failure("VALIDATION_ERROR", good.error().message, false);
+    return find_pure_action(request.name)(request, budget);
+  } catch (const std::exception& thrown) {
+    return ActionOutcome::failure(
+        "EXECUTION_ERROR", std::string("the action failed inside the server: ") + thrown.what(),
+        false);
+  }
+};
+
+}  // namespace
+
+const Computations& computations() {
+  static const Pure kPure;
+  return kPure;
+}
+
+}  // namespace pawl::actions
