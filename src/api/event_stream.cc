@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/give_way.h"
 #include "base/log.h"
 
 namespace pawl::api {
@@ -15,6 +16,26 @@ int64_t steady_ms() {
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
+
+// The events of a record in the words of each style, rendered once for all streams.
+class Renderings {
+ public:
+  explicit Renderings(const std::vector<OjsEvent>& events) : events_(events) {}
+
+  const std::string& text(void (*render)(std::string&, const OjsEvent&), size_t index) {
+    auto style = std::find_if(styles_.begin(), styles_.end(),
+                              [&](const auto& known) { return known.first == render; });
+    if (style == styles_.end())
+      style = styles_.emplace(styles_.end(), render, std::vector<std::string>(events_.size()));
+    std::string& text = style->second[index];
+    if (text.empty()) render(text, events_[index]);
+    return text;
+  }
+
+ private:
+  const std::vector<OjsEvent>& events_;
+  std::vector<std::pair<void (*)(std::string&, const OjsEvent&), std::vector<std::string>>> styles_;
+};
 
 }  // namespace
 
@@ -79,6 +100,7 @@ size_t EventHub::streams() const {
 }
 
 void EventHub::run() {
+  give_way();  // a flood of events to many streams is no reason for a push to wait
   int64_t wait_ms = config_.keep_alive_ms;
   while (true) {
     std::vector<LiveRecord> records;
@@ -154,6 +176,7 @@ void EventHub::deliver(const LiveRecord& record) {
   std::vector<OjsEvent> told;
   if (events.ok())
     for (const journal::EventBytes& event : *events) project(event, told);
+  Renderings renderings(told);
   int64_t now_ms = steady_ms();
   EventPosition end{journal::sequence(record.number + 1, 0) - 1, EventPosition::kAllParts};
   for (Subscriber& subscriber : subscribers_) {
@@ -162,11 +185,14 @@ void EventHub::deliver(const LiveRecord& record) {
       subscriber.live = false;
       continue;
     }
-    std::vector<OjsEvent> wanted;
-    for (const OjsEvent& event : told)
-      if (event.position > subscriber.after && subscriber.filter.wants(event))
-        wanted.push_back(event);
-    send(subscriber, wanted, now_ms);
+    std::string text;
+    bool ended = false;
+    for (size_t i = 0; i < told.size() && !ended; ++i) {
+      if (!(told[i].position > subscriber.after) || !subscriber.filter.wants(told[i])) continue;
+      text += renderings.text(subscriber.style.render, i);
+      ended = subscriber.style.ends(told[i]);
+    }
+    write(subscriber, text, ended, now_ms);
     subscriber.after = end;
   }
 }
@@ -187,22 +213,21 @@ void EventHub::replay(Subscriber& subscriber, int64_t now_ms) {
     std::string note = ": events after " + subscriber.after.text() + " are no longer kept\n\n";
     subscriber.over |= !subscriber.stream.write(note);
   }
-  send(subscriber, page->events, now_ms);
+  std::string text;
+  bool ended = false;
+  for (size_t i = 0; i < page->events.size() && !ended; ++i) {
+    subscriber.style.render(text, page->events[i]);
+    ended = subscriber.style.ends(page->events[i]);
+  }
+  write(subscriber, text, ended, now_ms);
   subscriber.after = page->next;
   subscriber.next_replay_ms = now_ms + config_.replay_pause_ms;
   // Caught up: whatever comes later arrives through the listener, which was there before.
   subscriber.live = !page->more;
 }
 
-void EventHub::send(Subscriber& subscriber, const std::vector<OjsEvent>& events, int64_t now_ms) {
-  if (events.empty() || subscriber.over) return;
-  std::string text;
-  bool ended = false;
-  for (const OjsEvent& event : events) {
-    if (ended) break;
-    subscriber.style.render(text, event);
-    ended = subscriber.style.ends_with != nullptr && subscriber.style.ends_with(event);
-  }
+void EventHub::write(Subscriber& subscriber, std::string_view text, bool ended, int64_t now_ms) {
+  if (text.empty() || subscriber.over) return;
   subscriber.over |= !subscriber.stream.write(text) || ended;
   subscriber.last_write_ms = now_ms;
 }

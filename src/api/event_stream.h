@@ -38,6 +38,8 @@ struct StreamStyle {
   void (*render)(std::string& out, const OjsEvent& event);
   bool (*ends_with)(const OjsEvent& event) = nullptr;  // null: it goes on for ever
   std::string first = {};                              // sent before all events
+
+  bool ends(const OjsEvent& event) const { return ends_with != nullptr && ends_with(event); }
 };
 
 // "id: …", "event: …" and "data: …", which is the event as lists show it.
@@ -88,7 +90,7 @@ class EventHub {
   void keep_alive(Subscriber& subscriber, int64_t now_ms);
   int64_t rest_ms(int64_t now_ms) const;
   void drop_ended();
-  static void send(Subscriber& subscriber, const std::vector<OjsEvent>& events, int64_t now_ms);
+  static void write(Subscriber& subscriber, std::string_view text, bool ended, int64_t now_ms);
 
   Engine& engine_;
   Store& store_;

@@ -25,6 +25,8 @@ namespace {
 
 constexpr size_t kEventsPerRound = 256;
 constexpr int kAcceptsPerRound = 64;
+constexpr size_t kLargeAnswersBytes = 256 * 1024;
+constexpr size_t kBulkyBytesPerTurn = 4 * 1024 * 1024;
 constexpr size_t kScratchBytes = 64 * 1024;
 constexpr size_t kRefusedMax = 64;  // clients over connections_max that are told so, not just cut
 constexpr int64_t kAcceptPauseMs = 100;  // without descriptors, rather than spin
@@ -104,7 +106,9 @@ void IoThread::read_clock() {
 }
 
 int IoThread::wait_ms() {
-  if (!context_.unread.empty() || !context_.mailbox->prepare_sleep()) return 0;
+  if (!context_.unread.empty() || !context_.dirty.empty() || !bulky_.empty() ||
+      !context_.mailbox->prepare_sleep())
+    return 0;
   int wait = context_.deadlines.wait_ms(context_.now_ms());
   if (accept_again_ms_ >= 0) {
     const int64_t left = std::max<int64_t>(accept_again_ms_ - context_.now_ms(), 0);
@@ -184,12 +188,29 @@ void IoThread::expire_deadlines() {
   }
 }
 
-// Callbacks may make further connections dirty while this runs.
+// Who has little to be sent does not wait for those who have much: of these, only so many bytes are
+// sent before the sockets are looked at again. Callbacks may make further connections dirty while
+// this runs.
 void IoThread::flush_dirty() {
-  if (context_.dirty.empty()) return;
+  if (context_.dirty.empty() && bulky_.empty()) return;
   if (shared_.config.access_log) read_clock();
-  for (size_t i = 0; i < context_.dirty.size(); ++i) context_.dirty[i]->flush();
+  for (size_t i = 0; i < context_.dirty.size(); ++i) {
+    Connection* connection = context_.dirty[i];
+    if (connection->unsent() > kLargeAnswersBytes && !stopping_) {
+      bulky_.push_back(connection);
+    } else {
+      connection->flush();
+    }
+  }
   context_.dirty.clear();
+  size_t sent = 0;
+  while (!bulky_.empty() && sent < kBulkyBytesPerTurn) {
+    Connection* connection = bulky_.front();
+    bulky_.pop_front();
+    const size_t before = connection->unsent();
+    connection->flush();
+    sent += before - std::min(before, connection->unsent());
+  }
 }
 
 void IoThread::watch_budget() {
@@ -226,6 +247,7 @@ void IoThread::destroy_ended() {
   if (context_.ended.empty()) return;
   for (Connection* connection : context_.ended) {
     std::erase(context_.unread, connection);
+    std::erase(bulky_, connection);
     std::unique_ptr<Connection>& place = connections_[connection->registry_index];
     PAWL_CHECK(place.get() == connection);
     std::swap(place, connections_.back());

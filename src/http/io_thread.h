@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -78,6 +79,7 @@ class IoThread {
   std::vector<std::unique_ptr<Connection>> connections_;
   std::atomic<size_t> connection_count_{0};
   std::vector<Connection*> reading_;
+  std::deque<Connection*> bulky_;  // has much to be sent; still marked dirty
   std::vector<Message> messages_;
   std::vector<Connection*> hoarders_;
   int64_t out_look_ms_ = 0;       // next look for hoarders, while over the budget

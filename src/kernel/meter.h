@@ -5,7 +5,7 @@
 // to itself: what others used before it never makes it fail. When the meter is spent, whoever asks
 // for another evaluation yields, and goes on in a later frame with a fresh meter.
 //
-// One unit is about one step of an evaluation. Calibrated at -O2: a unit is 10 to 25 ns.
+// One unit is about one step of an evaluation, some tens of nanoseconds.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,10 @@ class Meter {
   void charge(const expr::Budget& budget) {
     used_ += budget.steps_spent() + budget.bytes_spent() / 64;
   }
-  void charge_parsed(size_t bytes) { used_ += bytes / 8; }    // JSON → values
-  void charge_copied(size_t bytes) { used_ += bytes / 64; }   // values → values
-  void charge_written(size_t bytes) { used_ += bytes / 16; }  // into the journal
+  void charge_parsed(size_t bytes) { used_ += bytes / 4; }   // JSON → values
+  void charge_copied(size_t bytes) { used_ += bytes / 32; }  // values → values
+  // Into the journal, and from there to the disk, to a row and to the disk again.
+  void charge_written(size_t bytes) { used_ += bytes / 4; }
 
   bool spent() const { return used_ >= allowance_; }
   uint64_t used() const { return used_; }
