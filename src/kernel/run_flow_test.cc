@@ -427,7 +427,9 @@ TEST(When, AFalseConditionSkipsAndABrokenOneFails) {
 }
 
 TEST(When, ThousandsOfSkippedStepsAreNoDepth) {
-  RunWorld world;
+  StateConfig config;
+  config.scripts.frame_allowance = UINT64_MAX;  // all of them in one frame
+  RunWorld world(config);
   std::vector<PlanNode> steps(50'000, when("1 > 2"));
   steps.push_back(step());
   world.start(chain(steps));

@@ -146,6 +146,8 @@ void RunModel::take_place(const JobParent& parent, const Uuid& child, const At& 
   const Uuid& before = run->filled_by[parent.node];
   bool again = state == ChildState::Started && retried_.count(parent.run) != 0 &&
                (before == child || !is_alive(*run, before));
+  // A member that had missed its turn, and does so again in the retry, begins later.
+  again |= state == ChildState::Started && run->generation > 0 && before.is_nil();
   if (state != ChildState::Waiting && !again)
     return broken("I4 advance", parent.run, "a child was started twice");
   if (run->over()) broken("I5 run", parent.run, "a child was started after the end");
