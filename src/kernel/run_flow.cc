@@ -83,9 +83,7 @@ void Flow::retry(const RunId& id) {
   event.failed = event.cancelled = 0;
   for (uint32_t i = 0; i < in.total && event.restart.size() < room; ++i) {
     ChildState child = in.child(i);
-    // A member that had to wait for its turn when the run ended has nothing else to start it.
-    bool missed = child == ChildState::Waiting && !in_turn;
-    if (child != ChildState::Failed && child != ChildState::Cancelled && !missed) continue;
+    if (child != ChildState::Failed && child != ChildState::Cancelled) continue;
     bool has_begun = job_in(in, i) != nullptr || run_in(in, i) != nullptr;
     if (has_begun || child == ChildState::Failed || !in_turn) event.restart.push_back(i);
   }

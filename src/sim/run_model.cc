@@ -424,13 +424,6 @@ void RunModel::happened(const RunRetried& event, const At& at) {
   for (uint32_t i = 0; i < run->children.size(); ++i) {
     ChildState& state = run->children[i];
     bool again = restart.erase(i) != 0;
-    bool missed = state == ChildState::Waiting &&
-                  (run->birth.kind == RunKind::Group || run->birth.kind == RunKind::Batch);
-    if (missed) {
-      if (!again) broken("I4 advance", event.run, "a member that missed its turn is left out");
-      state = ChildState::Started;
-      continue;
-    }
     if (is_good(state) || is_open(state)) {
       if (again) broken("I5 run", event.run, "what had not failed is done again");
       continue;
