@@ -48,8 +48,15 @@ void Flow::stop_child(const Uuid& child, const std::string& reason) {
 
 void Flow::stop(const RunId& id, const std::string& reason) {
   uint32_t total = run(id).total;
-  for (uint32_t i = 0; i < total; ++i)
-    if (run(id).child(i) == ChildState::Started) stop_child(child_of(state_, run(id), i), reason);
+  for (uint32_t i = 0; i < total; ++i) {
+    if (run(id).child(i) != ChildState::Started) continue;
+    if (job_in(run(id), i) == nullptr && run_in(run(id), i) == nullptr) {
+      // A retry asked for it, but it had to wait for a turn that the run does not take any more.
+      push({id, i, ChildState::Cancelled, {}, "", 0, reason});
+    } else {
+      stop_child(child_of(state_, run(id), i), reason);
+    }
+  }
   uint32_t open = run(id).callbacks_fired & ~run(id).callbacks_done;
   for (uint32_t role = 0; role < kCallbackRoles; ++role) {
     uint32_t index = callback_index(static_cast<CallbackRole>(role), run(id).generation);

@@ -146,8 +146,6 @@ void RunModel::take_place(const JobParent& parent, const Uuid& child, const At& 
   const Uuid& before = run->filled_by[parent.node];
   bool again = state == ChildState::Started && retried_.count(parent.run) != 0 &&
                (before == child || !is_alive(*run, before));
-  // A member that had missed its turn, and does so again in the retry, begins later.
-  again |= state == ChildState::Started && run->generation > 0 && before.is_nil();
   if (state != ChildState::Waiting && !again)
     return broken("I4 advance", parent.run, "a child was started twice");
   if (run->over()) broken("I5 run", parent.run, "a child was started after the end");
@@ -255,6 +253,9 @@ void RunModel::check_never_started(const ModelRun& run, const RunChildDone& even
       if (event.reason.empty()) broken("I7 reason", event.run, "a child failed without a reason");
       return;
     case ChildState::Cancelled: {
+      // Asked for by a retry, it had to wait for a turn, and the run ended before.
+      if (run.over() && run.generation > 0 && run.children[event.index] == ChildState::Started)
+        return;
       bool stuck =
           run.birth.kind == RunKind::Dag && plan != run.plans.end() &&
           std::any_of(plan->second.depends_on.begin(), plan->second.depends_on.end(),
