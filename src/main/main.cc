@@ -121,10 +121,7 @@ int run(int argc, char** argv) {
 // Memory that a burst needed goes back to the system within seconds, also on a server that is idle
 // then.
 extern "C" {
-// Texts of many megabytes are kept for a while too: by default jemalloc gives them back at once,
-// and every copy of one pays for its pages again.
-const char* malloc_conf =
-    "background_thread:true,dirty_decay_ms:2000,muzzy_decay_ms:0,oversize_threshold:0";
+const char* malloc_conf = "background_thread:true,dirty_decay_ms:2000,muzzy_decay_ms:0";
 }
 
 int main(int argc, char** argv) {
