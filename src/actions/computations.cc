@@ -10,9 +10,6 @@
 namespace pawl::actions {
 namespace {
 
-// About half a millisecond. Whatever costs more changes threads.
-constexpr expr::BudgetLimits kHere{.steps_max = 10'000, .bytes_max = 1u << 20};
-
 class Pure : public Computations {
  public:
   bool knows(std::string_view action) const override {
@@ -27,7 +24,7 @@ class Pure : public Computations {
     request.run_id = given.run.text();
     request.step_id = std::move(given.step);
     if (planted == Plant::Action) abort_if_planted(planted, request.params.json());
-    expr::Budget budget(kHere);
+    expr::Budget budget(kPureHere);  // whatever costs more changes threads
     ActionOutcome outcome = done(request, budget);
     meter.charge(budget);
     if (budget.exceeded() != expr::Budget::Exceeded::None) return std::nullopt;

@@ -40,6 +40,9 @@ class PureAction {
   Body body_;
 };
 
+// What one may cost on a thread that others wait for: about half a millisecond.
+inline constexpr expr::BudgetLimits kPureHere{.steps_max = 10'000, .bytes_max = 1u << 20};
+
 // Null if the action is none of these.
 PureAction find_pure_action(std::string_view name);
 

@@ -24,7 +24,6 @@ namespace pawl::actions {
 namespace {
 
 constexpr size_t kWaitingMax = 10'000;
-constexpr expr::BudgetLimits kPureHere{.steps_max = 10'000, .bytes_max = 1u << 20};  // 0.5 ms
 constexpr size_t kParsedHereBytesMax =
     64 * 1024;  // a larger answer is not parsed on the HTTP thread
 

@@ -55,6 +55,32 @@ TEST(Engine, AParkedFetchIsServedByALaterPush) {
   EXPECT_EQ(push->wait() + ", " + fetch->wait(), "ok pushed, ok a");
 }
 
+// A request of megabytes that came first does not hold up the small ones behind it.
+TEST(Engine, HeavyTasksStandBackBehindLightOnes) {
+  struct Heavy : TestTask {
+    using TestTask::TestTask;
+    size_t weight() const override { return kHeavyBytes; }
+  };
+  EngineWorld world;
+  Hold hold;
+  world.submit(hold.task);
+  hold.entered.wait();
+  std::string order;
+  auto noting = [&](char name) {
+    return [&order, name](Frame&, bool, std::string&) -> std::optional<Parking> {
+      order += name;
+      return std::nullopt;
+    };
+  };
+  std::vector<TestTaskPtr> tasks;
+  tasks.push_back(world.submit(std::make_shared<Heavy>(noting('H'))));
+  tasks.push_back(world.submit(std::make_shared<TestTask>(noting('a'))));
+  tasks.push_back(world.submit(std::make_shared<TestTask>(noting('b'))));
+  hold.let_go.count_down();
+  for (const TestTaskPtr& task : tasks) task->wait();
+  EXPECT_EQ(order, "abH");
+}
+
 // D5: after a failed commit nobody may be told "ok" while the disk fails, and nobody may be left
 // waiting.
 TEST(Engine, AFailedStoreRefusesEverything) {
