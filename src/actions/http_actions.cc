@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actions/blotter.h"
 #include "actions/host_policy.h"
 #include "actions/http_url.h"
 #include "actions/value_text.h"
@@ -125,6 +126,17 @@ std::function<Status(const std::string&, int)> admission(const std::vector<expr:
         return secret_denied("the secret " + quoted(one.name) + " is not for " + host + ":" +
                              std::to_string(port));
     return ok_status();
+  };
+}
+
+// Where a secret that has hosts may go, admission() has said; any other is for the first origin.
+std::function<bool(const std::string&)> secret_finder(const std::vector<expr::Secret>& secrets) {
+  std::vector<expr::Secret> unbound;
+  for (const expr::Secret& secret : secrets)
+    if (secret.hosts.empty()) unbound.push_back(secret);
+  if (unbound.empty()) return {};
+  return [unbound = std::move(unbound)](const std::string& url) {
+    return Blotter(unbound).text(url) != url;
   };
 }
 
@@ -274,6 +286,7 @@ Result<HttpRequest> http_request_of(const ActionRequest& request, const ActionPo
     return judge_host(policy.http, host, port);
   };
   out.admit = admission(request.secrets);
+  out.tells_secret = secret_finder(request.secrets);
   out.body_is_secret = std::any_of(request.secrets.begin(), request.secrets.end(),
                                    [](const expr::Secret& one) { return one.param == "body"; });
   out.follow_redirects = bool_param(params, "follow_redirects", true);

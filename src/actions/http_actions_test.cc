@@ -246,6 +246,28 @@ TEST(HttpActions, SecretsDoNotFollowARedirectElsewhere) {
   EXPECT_FALSE(holds(other.requests().back(), "X-Custom"));
 }
 
+// A service that moved may redirect with the query as it came.
+TEST(HttpActions, ASecretDoesNotFollowInTheAddressOfARedirect) {
+  Server other(always(Server::answer("200 OK", "", "")));
+  Server first([&](const std::string& request) {
+    return redirect_to(holds(request, "GET /near") ? "/far?k=a%2fb%2Fsecret"
+                                                   : other.url("/?k=a%2fb%2Fsecret"));
+  });
+  ActionRunner runner(open_policy());
+  auto sent = [&](const std::string& path, std::vector<std::string> hosts) {
+    ActionRequest request;
+    request.name = "http.get";
+    request.params = params({{"url", first.url(path)}, {"query", json(R"({"k":"a/b/secret"})")}});
+    request.secrets = {{"$", "a/b/secret", "T", "query", "k", std::move(hosts)}};
+    return story(run(runner, std::move(request))).substr(0, 13);
+  };
+  EXPECT_EQ(sent("/", {}), "SECRET_DENIED");
+  EXPECT_EQ(sent("/near", {}), "SECRET_DENIED");
+  EXPECT_EQ(first.requests().size(), 3u);  // within its origin the redirect was followed
+  EXPECT_EQ(other.requests().size(), 0u);
+  EXPECT_EQ(sent("/", {"127.0.0.1"}).substr(0, 1), "{");  // set for both
+}
+
 TEST(HttpActions, ASecretGoesToItsHostsOnly) {
   Server other(always(Server::answer("200 OK", "", "")));
   Server first([&](const std::string&) {

@@ -53,6 +53,9 @@ struct HttpRequest {
   // The body is for the first origin only: a redirect that would repeat it elsewhere ends with
   // Forbidden (is_secret_denied).
   bool body_is_secret = false;
+  // Whether an address says a secret that is for the first origin only: a service may repeat the
+  // query in its redirect, which then ends with Forbidden (is_secret_denied). Thread as `admit`.
+  std::function<bool(const std::string& url)> tells_secret = {};
   bool follow_redirects = false;
   int redirects_max = 10;
   bool verify_tls = true;

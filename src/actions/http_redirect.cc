@@ -77,6 +77,9 @@ Status follow_redirect(HttpRequest& request, const HttpResponse& response) {
       return secret_denied("the redirect to " + to.authority() +
                            " asks for the body again, which holds a secret for " +
                            from.authority());
+    if (request.tells_secret && request.tells_secret(to.text()))
+      return secret_denied("the redirect to " + to.authority() + " repeats a secret for " +
+                           from.authority() + " in its address");
     request.credentials.clear();
     drop_headers(request.headers, may_hold_credentials);
   }

@@ -86,13 +86,13 @@ class Interpolation {
     Value::Object members;
     for (const Value::Member& member : node.as_object()) {
       path_ += "." + member.key;
-      if (depth == 0) param_ = member.key, member_ = {};
-      if (depth == 1) member_ = member.key;
+      enter(member.key, depth);
       std::string key = member.key;
       if (has_template(key)) {
         PAWL_TRY(key, render(member.key, true));
         if (members.contains(key))
           return wrong(ErrorCode::InvalidContent, "two keys of one object read '" + key + "'");
+        enter(key, depth);  // whoever gets the secrets knows their places by the filled-in names
       }
       if (!budget_.spend_bytes(key.size() + 32)) return spent();
       PAWL_TRY(Value value, visit(member.value, depth + 1));
@@ -100,6 +100,11 @@ class Interpolation {
       path_.resize(path_size);
     }
     return Value(std::move(members));
+  }
+
+  void enter(std::string_view key, uint32_t depth) {
+    if (depth == 0) param_ = key, member_ = {};
+    if (depth == 1) member_ = key;
   }
 
   Result<Value> string(const std::string& text) {

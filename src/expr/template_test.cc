@@ -122,6 +122,17 @@ TEST_F(Template, ASecretIsAskedForWithItsPlaceAndReported) {
   EXPECT_NE(desk.asked.find("KEY@body/${{ secrets.KEY }}#<>"), std::string::npos) << desk.asked;
 }
 
+// A header whose name is a template was not taken for one with a secret, and followed redirects.
+TEST_F(Template, ThePlaceOfASecretHasTheNamesAsFilledIn) {
+  Desk desk;
+  const Result<Interpolated> result = run(
+      R"({"headers": {"X-${{ inputs.name }}": "${{ secrets.KEY }}", "B": "${{ secrets.KEY }}"}})",
+      {.secrets = &desk});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(desk.asked, "KEY@headers/X-Ada<> KEY@headers/B<> ");
+  EXPECT_EQ(result->secrets[0].member, "X-Ada");
+}
+
 // Whatever computes with a secret can be asked about it bit by bit.
 TEST_F(Template, NoExpressionSeesSecrets) {
   Desk desk;
