@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "actions/value_text.h"
+#include "base/url.h"
 
 namespace pawl::actions {
 namespace {
 
-constexpr size_t kLineBytesMin = 8;  // "-----" and single brackets are no secrets
+constexpr size_t kLineBytesMin = 4;  // single brackets are no secrets
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
@@ -15,6 +16,8 @@ std::string_view trimmed(std::string_view text) {
   if (from == std::string_view::npos) return {};
   return text.substr(from, text.find_last_not_of(kBlanks) - from + 1);
 }
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string in_case(std::string_view text, char from, char to) {
   std::string out(text);
@@ -39,6 +42,24 @@ std::string printed(std::string_view text) {
   for (char& c : out)
     if (c < 0x20 || c >= 0x7f) c = '?';
   return out;
+}
+
+// As the content of a JSON string; its '/' escaped too, as some programs do.
+std::string in_json(std::string_view text, bool slashes) {
+  const std::string written = Value(std::string(text)).json();
+  std::string out;
+  for (char c : std::string_view(written).substr(1, written.size() - 2)) {
+    if (slashes && c == '/') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// %2F as %2f.
+std::string with_lower_hex(std::string text) {
+  for (size_t at = text.find('%'); at != std::string::npos; at = text.find('%', at + 1))
+    for (size_t i = at + 1; i < std::min(at + 3, text.size()); ++i) text[i] = lower(text[i]);
+  return text;
 }
 
 // The part of the base64 that does not depend on what stands before and behind.
@@ -116,6 +137,12 @@ Unit backslashed(std::string_view text) {
     int64_t code = hex_number(text.substr(2), 2);
     return code < 0 ? Unit{} : one(static_cast<char>(code), 4);
   }
+  if (c >= '0' && c <= '3' && text.size() >= 4) {
+    int64_t code = 0;
+    for (char digit : text.substr(1, 3))
+      code = digit >= '0' && digit <= '7' && code >= 0 ? code * 8 + (digit - '0') : -1;
+    return code < 0 ? Unit{} : one(static_cast<char>(code), 4);
+  }
   constexpr std::string_view kLetters = "bfnrtv";
   constexpr std::string_view kMeant = "\b\f\n\r\t\v";
   if (size_t at = kLetters.find(c); at != std::string_view::npos) return one(kMeant[at], 2);
@@ -156,12 +183,15 @@ Unit escaped(std::string_view text) {
     }
     case '&':
       return entity(text);
+    case '\'':  // in a shell's quotes, and doubled as in SQL and YAML
+      if (text.starts_with("'\\''")) return one('\'', 4);
+      return text.starts_with("''") ? one('\'', 2) : Unit{};
+    case '"':  // doubled as in CSV
+      return text.starts_with("\"\"") ? one('"', 2) : Unit{};
     default:
       return {};
   }
 }
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 }  // namespace
 
@@ -201,6 +231,10 @@ void Blotter::add_secret(std::string_view secret) {
   add_spelling(printed(core), kSpellingBytesMin);
   add_spelling(in_case(core, 'A', 'a'), kSpellingBytesMin);  // as a host name is written
   add_spelling(in_case(core, 'a', 'A'), kSpellingBytesMin);
+  // Escaped twice: a JSON text or an address inside another one.
+  for (bool slashes : {false, true}) add_spelling(in_json(core, slashes), kSpellingBytesMin);
+  add_spelling(percent_encode(core), kSpellingBytesMin);
+  add_spelling(with_lower_hex(percent_encode(core)), kSpellingBytesMin);
   add_spelling(in_hex(core), kSpellingBytesMin, Kind::Hex);
   for (size_t before = 0; before < 3; ++before)
     add_spelling(in_base64(core, before), kSpellingBytesMin, Kind::Base64);
@@ -213,6 +247,19 @@ struct Blotter::Match {
   size_t spelt = 0;  // bytes of the spelling that are there
   size_t taken = 0;  // bytes of the text that say so
 };
+
+// Encoded, so that it says as many bytes of the secret.
+size_t Blotter::beginning_bytes_min(Kind kind) {
+  switch (kind) {
+    case Kind::Plain:
+      return kBeginningBytesMin;
+    case Kind::Hex:
+      return kBeginningBytesMin * 2;
+    case Kind::Base64:
+      return (kBeginningBytesMin * 8 + 5) / 6;
+  }
+  return kBeginningBytesMin;
+}
 
 // `escapes`: what can be an escape is one; else it is taken as it stands, as long as that fits.
 Blotter::Match Blotter::match(std::string_view text, size_t at, const Spelling& spelling,
@@ -250,18 +297,23 @@ Blotter::Match Blotter::match(std::string_view text, size_t at, const Spelling& 
   return done;
 }
 
-// How many bytes of the text, from `at` on, are a secret; 0 = none.
+// How many bytes of the text, from `at` on, are a secret; 0 = none. The beginning of one counts, if
+// it is asked for, with all of the word that it stands in: how far a guess was right must not show.
 size_t Blotter::find_at(std::string_view text, size_t at, bool beginnings) const {
   size_t most = 0;
+  bool whole = true;
   for (const Spelling& spelling : spellings_) {
     for (bool escapes : {false, true}) {
       Match found = match(text, at, spelling, escapes);
-      bool enough =
-          found.spelt == spelling.bytes.size() || (beginnings && found.spelt >= kBeginningBytesMin);
-      if (enough) most = std::max(most, found.taken);
+      bool all = found.spelt == spelling.bytes.size();
+      bool enough = all || (beginnings && found.spelt >= beginning_bytes_min(spelling.kind));
+      if (!enough || found.taken < most || (found.taken == most && whole)) continue;
+      most = found.taken;
+      whole = all;
     }
   }
-  return most;
+  if (whole) return most;
+  return std::min(text.find_first_of("\"' \t\r\n", at + most), text.size()) - at;
 }
 
 std::string Blotter::without(std::string_view text, bool beginnings) const {

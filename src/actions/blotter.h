@@ -3,7 +3,8 @@
 //
 // A secret is found as it is and in the spellings that programs commonly give back: with any of its
 // characters escaped as in JSON (\/, \u00e9), percent-encoded in either case, '+' for a blank, as
-// HTML entities; in lower or upper case, as a quoted message shows it; in hex with or without
+// HTML entities, in octal, with its quotes doubled or as in a shell's; escaped as JSON or
+// percent-encoded and then once more; in lower or upper case, as a quoted message shows it; in hex with or without
 // separators, in base64 of both alphabets at any alignment (so also within the "user:password" of
 // basic authentication) and broken into lines; without the blanks around it, and each longer line
 // of one with several. A number that is the whole of a secret counts too. Shorter than
@@ -35,7 +36,7 @@ class Blotter {
 
   bool empty() const { return spellings_.empty(); }
   std::string text(std::string_view text) const;
-  // As text(), and the beginnings of secrets too.
+  // As text(), and the beginnings of secrets too, with the rest of the word that follows.
   std::string message(std::string_view text) const;
   void value(Value& value) const;
 
@@ -49,6 +50,7 @@ class Blotter {
 
   void add_secret(std::string_view secret);
   void add_spelling(std::string spelling, size_t bytes_min, Kind kind = Kind::Plain);
+  static size_t beginning_bytes_min(Kind kind);
   static Match match(std::string_view text, size_t at, const Spelling& spelling, bool escapes);
   size_t find_at(std::string_view text, size_t at, bool beginnings) const;
   std::string without(std::string_view text, bool beginnings) const;

@@ -54,6 +54,22 @@ TEST(Blotter, FindsItHoweverItsCharactersAreEscaped) {
   EXPECT_EQ(of({"\xf0\x9f\x94\x91-key"}).text(R"("\ud83d\udd11-key")"), R"("***")");
 }
 
+TEST(Blotter, FindsQuotedAndOctalSpellings) {
+  Blotter blotter = of({"it's \"\xc3\xa9\" x"});
+  for (const char* spelt : {R"(it'\''s "\303\251" x)", "it''s \"\xc3\xa9\" x",
+                            "it's \"\"\xc3\xa9\"\" x", R"(\151\164\047\163 \"\303\251\" x)"})
+    EXPECT_EQ(blotter.text("<" + std::string(spelt) + ">"), "<***>") << spelt;
+  EXPECT_EQ(of({"a''b''"}).text("(a''b'')"), "(***)");
+}
+
+// A JSON text inside a JSON text, and an address in the query of another.
+TEST(Blotter, FindsItEscapedTwice) {
+  Blotter blotter = of({"p\"a/b c"});
+  for (const char* spelt : {R"(p\\\"a/b c)", R"(p\\\"a\\/b c)", R"(p\\\"a\\\/b c)",
+                            "p%2522a%252Fb%2520c", "p%2522a%252fb%2520c"})
+    EXPECT_EQ(blotter.text("<" + std::string(spelt) + ">"), "<***>") << spelt;
+}
+
 TEST(Blotter, FindsHexAndBase64InLinesAndGroups) {
   const std::string secret(70, 'k');
   Blotter blotter = of({secret});
@@ -69,10 +85,21 @@ TEST(Blotter, TheBeginningOfASecretIsEnoughInAMessage) {
   const std::string secret = "begin-of-a-very-long-secret-" + std::string(100, 'z');
   Blotter blotter = of({secret});
   EXPECT_EQ(blotter.message("no such file \"" + secret.substr(0, 64) + "…\""),
-            "no such file \"***…\"");
+            "no such file \"***\"");
   EXPECT_EQ(blotter.message("'" + secret.substr(0, 9) + "'"), "'***'");
   EXPECT_EQ(blotter.message("to begin"), "to begin");
   EXPECT_EQ(blotter.text(secret.substr(0, 40)), secret.substr(0, 40));
+}
+
+// Messages repeat what a definition says, and known tokens begin alike: "***b" for a wrong guess
+// and "***" for a right one would tell the secret letter by letter.
+TEST(Blotter, AMessageDoesNotTellHowMuchOfAGuessIsRight) {
+  Blotter blotter = of({"sk_live_4eC39HqLyjWDarjtT1zdp7dc"});
+  for (const char* guess : {"sk_live_", "sk_live_4", "sk_live_5", "sk_live_4eC", "sk_live_4eX"})
+    EXPECT_EQ(blotter.message("header \"" + std::string(guess) + "\" cannot be sent"),
+              "header \"***\" cannot be sent")
+        << guess;
+  EXPECT_EQ(blotter.message("736b5f6c 736b5f6d"), "736b5f6c 736b5f6d");  // four bytes of it
 }
 
 TEST(Blotter, FindsItInEveryPlaceOfAValue) {
@@ -88,8 +115,9 @@ TEST(Blotter, ANumberThatIsASecretIsNone) {
 }
 
 TEST(Blotter, LinesOfASecretAndTheSecretWithoutItsLastNewlineCount) {
-  Blotter blotter = of({"-----BEGIN KEY-----\nMIIEvQIBADANBg\n}\n", "token-with-newline\n"});
+  Blotter blotter = of({"-----BEGIN KEY-----\nMIIEvQIBADANBg\nx1y2z3\n}\n", "token-with-newline\n"});
   EXPECT_EQ(blotter.text("  MIIEvQIBADANBg  }"), "  ***  }");
+  EXPECT_EQ(blotter.text("x1y2z3 eDF5Mnoz"), "*** ***");
   EXPECT_EQ(blotter.text("token-with-newline"), "***");
 }
 

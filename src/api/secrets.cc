@@ -74,7 +74,8 @@ void put(App& app, Call&& call) {
     std::string member = key.string();
     // A misspelt "hosts" would leave the secret open to every host.
     if (member != "value" && member != "hosts" && member != "actions")
-      fields.complain(member, "is no field of a secret: there are value, hosts and actions");
+      fields.complain(member, "is no field of a secret: there are value, hosts and actions",
+                      "unknown_field");
   });
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   std::string sealed = actions::seal_secret(*app.vault(), name, value, binding);

@@ -325,7 +325,7 @@ class Bindings(unittest.TestCase):
     def setUp(self):
         self.other = StandIn()
         self.service = StandIn(lambda request: Answer(307 if request.path.startswith("/again") else 302, None,
-                                                      {"Location": self.other.url("/")})
+                                                      {"Location": self.other.url(request.path if "/whole" in request.path else "/")})
                                if request.path.startswith(("/away", "/again")) else Answer(200, {"ok": True}))
         self.server = Server(args=("--actions-http-allow-private", "--actions-shell-enabled")).start()
         self.client = self.server.client()
@@ -339,7 +339,7 @@ class Bindings(unittest.TestCase):
 
     def step(self, action, **params):
         run = self.client.post("/v1/runs", {"definition": {"steps": [{"id": "s", "action": action, "params": params}]},
-                                            "wait": "20s"}).body["run"]
+                                            "inputs": {"name": "Custom"}, "wait": "20s"}).body["run"]
         return run["error"]["code"] if run["status"] == "failed" else run["status"]
 
     def test_bindings_are_checked_and_shown(self):
@@ -347,7 +347,9 @@ class Bindings(unittest.TestCase):
                      {"value": "x", "hosts": "a.example"}, {"value": "x", "hosts": ["http://a.example/"]}, {"hosts": ["a.example"]},
                      {"value": "x", "actions": ["fs.write"]}, {"value": "x", "actions": ["jq"]}, {"value": "x", "actions": ["nope"]},
                      {"value": "x", "hosts": [1]}, {"value": "x", "bindings": {}}):
-            self.put("BAD", 422, **body)
+            faults = self.put("BAD", 422, **body)["error"]["details"]["validation_errors"]
+            if unknown := [name for name in body if name not in ("value", "hosts", "actions")]:
+                self.assertEqual([(fault["path"], fault["code"]) for fault in faults], [(unknown[0], "unknown_field")])
         self.assertEqual(self.put("PLAIN", value="plain-value"), {"name": "PLAIN"})
         self.put("BOUND", value="bound-value", hosts=["api.example.com", "*.example.org:8443"], actions=["http.post"])
         reply = self.client.get("/v1/secrets")
@@ -391,8 +393,20 @@ class Bindings(unittest.TestCase):
         self.assertEqual([request.headers.get("X-Plain") for request in self.other.seen()], ["p", "p"])
         self.assertEqual(self.step("http.post", url=self.service.url("/again"), body={"a": "${{ secrets.T }}"}), "SECRET_DENIED")
         self.assertEqual(self.step("http.post", url=self.service.url("/away"), body={"a": "${{ secrets.T }}"}), "completed")
+        self.assertEqual(self.step("http.get", url=self.service.url("/away"), headers={"X-${{ inputs.name }}": "${{ secrets.T }}"}), "completed")
+        # A service that has moved repeats the query in the address that it names.
+        self.assertEqual(self.step("http.get", url=self.service.url("/away/whole"), query={"q": "${{ secrets.T }}"}), "SECRET_DENIED")
         self.assertNotIn("redirected-value", repr(self.other.seen()))
-        self.assertEqual(len(self.other.seen()), 3)
+        self.assertEqual(len(self.other.seen()), 4)
+
+    def test_an_error_does_not_tell_how_much_of_a_guess_is_right(self):
+        self.put("TOKEN", value="sk_live_4eC39HqLyjWDarjtT1zdp7dc", hosts=["api.example.com"])
+
+        def message(guess):
+            run = self.client.post("/v1/runs", {"definition": {"steps": [{"id": "s", "action": "http.get", "params": {
+                "url": "https://api.example.com/", "headers": {"A": "${{ secrets.TOKEN }}", guess + ":": "x"}}}]}, "wait": "20s"}).body["run"]
+            return run["error"]["message"]
+        self.assertEqual(len({message("sk_live_" + guess) for guess in ("4", "5", "4eC", "4eX")}), 1)
 
 
 if __name__ == "__main__":
