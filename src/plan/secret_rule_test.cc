@@ -43,6 +43,20 @@ TEST(SecretRule, SecretsStandOnlyWhereTheyLeave) {
             "steps[0].condition");
   EXPECT_EQ(told("steps: [{id: a, type: job, config: {type: t, args: [" + s + "]}}]"),
             "steps[0].config.args[0]");
+  for (const char* config :
+       {"type: job, config: {args: [], type", "type: wait, config: {signal",
+        "type: job, config: {type: t, args: [], queue", "type: subworkflow, config: {definition",
+        "type: agent, config: {task_type"})
+    EXPECT_NE(told("steps: [{id: a, " + std::string(config) + ": " + s + "}}]").find(".config."),
+              std::string::npos)
+        << config;
+  EXPECT_EQ(told("steps: [{id: a, type: reasoning, config: {prompt_context: x, options: [y, " + s +
+                 "]}}]"),
+            "steps[0].config.options[1]");
+  EXPECT_EQ(told("steps: [{id: a, type: reasoning, config: {prompt_context: x, options: [{id: y, "
+                 "description: " +
+                 s + "}]}}]"),
+            "steps[0].config.options[0].description");
   EXPECT_EQ(told("steps: [{id: a, action: crypto.uuid}]\noutputs: {x: " + s + "}"), "outputs.x");
   EXPECT_EQ(told("steps: [{id: a, action: crypto.uuid}]\noutputs: {x: secrets.T}"), "outputs.x");
   EXPECT_EQ(told("steps: [{id: a, type: reasoning, config: {prompt_context: " + s + "}}]"),

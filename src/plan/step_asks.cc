@@ -56,7 +56,7 @@ void StepReader::read_wait(const Cursor& at, const Config& config, Step& step) {
                       "must be a time like 2026-01-31T12:00:00Z, not " + quoted(step.until));
     }
   }
-  if (!is_empty(signal)) step.signal = findings_.text(*signal);
+  if (!is_empty(signal)) step.signal = text_of(signal);
   if (const auto timeout = pick(config, {"timeout"})) {
     step.wait_timeout_ms = findings_.duration_ms(*timeout);
     if (checked_ && step.signal.empty() && step.wait_timeout_ms > 0) {
@@ -114,7 +114,7 @@ void StepReader::read_options(const Cursor& options, Step& step) {
     const Cursor entry = options.element(i);
     Option option;
     if (entry.is_string()) {
-      option.id = entry.value().as_string();
+      option.id = text_of(entry);
     } else if (findings_.expect_object(entry)) {
       findings_.only(entry, names::kOption, "an option");
       const std::optional<Cursor> id = entry.field("id");

@@ -315,6 +315,12 @@ void StepReader::required(const Cursor& at, std::string_view what, std::string_v
   findings_.error(at, "required", std::string(what) + " needs '" + std::string(field) + "'");
 }
 
+std::string StepReader::text_of(const std::optional<Cursor>& at) {
+  if (!at) return "";
+  if (checked_) check_secrets(findings_, *at, {});
+  return findings_.text(*at);
+}
+
 Value StepReader::templated(const Cursor& at, std::string_view action) {
   if (checked_) check_templates(findings_, at);
   if (checked_) check_secrets(findings_, at, action);

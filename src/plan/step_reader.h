@@ -79,7 +79,8 @@ class StepReader {
   // The value itself, its templates looked at.
   // `action`: whose parameters they are, since some may hold secrets; "" = none.
   Value templated(const Cursor& at, std::string_view action = {});
-  std::string text_of(const std::optional<Cursor>& at) { return at ? findings_.text(*at) : ""; }
+  // Names and descriptions, none of which may hold a secret; "" without a field.
+  std::string text_of(const std::optional<Cursor>& at);
 
   Script& script_;
   Findings& findings_;
