@@ -37,6 +37,11 @@ TEST(HostName, OnlyNamesThatNoStrangerCanOwn) {
                            "localhost:http",
                            "build-box.evil",
                            "corp.example",
+                           "evil?.localhost",
+                           "evil\\.localhost",
+                           "a..localhost",
+                           "localhost:65536",
+                           "localhost:-1",
                            "::1"})
     EXPECT_FALSE(is_own_host(host, own)) << host;
 }
@@ -56,6 +61,9 @@ TEST(Access, WithoutKeysOnlyOwnNamesAreServed) {
   EXPECT_EQ(call_with_host(world, "GET /v1/runs HTTP/1.1\r\nHost:\r\n"), "403");
   EXPECT_EQ(call_with_host(world, "GET /v1/runs HTTP/1.1\r\nHost: mine:1\r\n"), "200");
   EXPECT_EQ(call_with_host(world, "GET /v1/runs HTTP/1.0\r\n"), "200");
+  EXPECT_EQ(call_with_host(world, "GET http://evil/v1/runs HTTP/1.1\r\nHost: mine\r\n"), "403");
+  EXPECT_EQ(call_with_host(world, "GET http://evil/v1/runs HTTP/1.0\r\n"), "400");
+  EXPECT_EQ(call_with_host(world, "GET http://mine/v1/runs HTTP/1.1\r\nHost: evil\r\n"), "200");
   world.app->keys().add_fixed("k");
   EXPECT_EQ(
       call_with_host(world, "GET /v1/runs HTTP/1.1\r\nHost: evil\r\nAuthorization: Bearer k\r\n"),

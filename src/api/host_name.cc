@@ -2,13 +2,20 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "http/parser.h"
 
 namespace pawl::api {
 namespace {
 
 bool is_port(std::string_view text) {
-  return text.size() <= 5 && text.find_first_not_of("0123456789") == text.npos;
+  if (text.empty()) return true;  // "host:" is the usual port
+  int number = 0;
+  const char* end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && at == end && number >= 0 && number <= 65535;
 }
 
 bool is_address(int family, std::string_view text) {
@@ -16,12 +23,19 @@ bool is_address(int family, std::string_view text) {
   return ::inet_pton(family, std::string(text).c_str(), &address) == 1;
 }
 
+bool is_label(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  });
+}
+
 bool ends_in_localhost(std::string_view host) {
-  constexpr std::string_view kLocal = "localhost";
-  if (host.size() < kLocal.size()) return false;
-  const size_t before = host.size() - kLocal.size();
-  return http::equals_ignoring_case(host.substr(before), kLocal) &&
-         (before == 0 || (before > 1 && host[before - 1] == '.'));
+  for (size_t dot = host.find('.'); dot != host.npos; dot = host.find('.')) {
+    if (!is_label(host.substr(0, dot))) return false;
+    host.remove_prefix(dot + 1);
+  }
+  return http::equals_ignoring_case(host, "localhost");
 }
 
 }  // namespace

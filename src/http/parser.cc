@@ -113,6 +113,7 @@ std::optional<Refusal> split_target(Head& head) {
     rest.remove_prefix(scheme + 3);
     const size_t slash = rest.find_first_of("/?");
     if (slash == 0 || slash == std::string_view::npos || rest[slash] != '/') return kBadTarget;
+    head.authority = rest.substr(0, slash);
     rest.remove_prefix(slash);
   }
   const size_t question = rest.find('?');
@@ -231,6 +232,14 @@ std::optional<Refusal> apply_header(const Header& header, Framing& framing, Head
   return std::nullopt;
 }
 
+// A target in absolute form says where the request goes, and Host does not (RFC 9112, 3.2.2): who
+// judges the one must not be shown the other.
+void name_host(Head& head) {
+  if (head.authority.empty()) return;
+  for (Header& header : head.headers)
+    if (equals_ignoring_case(header.name, "host")) header.value = head.authority;
+}
+
 std::optional<Refusal> judge_framing(const Framing& framing, const ParserLimits& limits,
                                      Head& head) {
   if (framing.lengths > 1) return kBadLength;
@@ -238,7 +247,8 @@ std::optional<Refusal> judge_framing(const Framing& framing, const ParserLimits&
     if (framing.lengths > 0 || head.http10) return kBadFraming;
     if (framing.transfer_encodings > 1 || !head.chunked) return kUnknownCoding;
   }
-  if (framing.hosts > 1 || (framing.hosts == 0 && !head.http10)) return kBadHost;
+  const bool needs_host = !head.http10 || !head.authority.empty();
+  if (framing.hosts > 1 || (framing.hosts == 0 && needs_host)) return kBadHost;
   if (head.content_length > limits.body_bytes_max) return kBodyTooLarge;
   return std::nullopt;
 }
@@ -334,6 +344,7 @@ std::optional<Refusal> parse_head(std::string_view bytes, const ParserLimits& li
     head.headers.push_back(*header);
     if (auto refusal = apply_header(*header, framing, head)) return refusal;
   }
+  name_host(head);
   return judge_framing(framing, limits, head);
 }
 

@@ -39,6 +39,7 @@ enum class BodyCoding : unsigned char { Plain, Gzip };
 struct Head {
   std::string_view method;
   std::string_view target;
+  std::string_view authority;  // of a target in absolute form, and then Host's value too
   std::string_view path;
   std::string_view query;
   std::string_view request_id;  // X-Request-ID if sane

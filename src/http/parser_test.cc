@@ -92,6 +92,7 @@ TEST(Parser, ReadsWhatIsValid) {
       {"\r\nGET /a?b=c%20d HTTP/1.1\r\nhOsT: h\r\n\r\n", "GET /a?b=c%20d []; idle"},
       {"GET /old HTTP/1.0\r\n\r\n", "GET /old? []; idle"},
       {"GET http://host:1/abs?q HTTP/1.1\r\nHost: h\r\n\r\n", "GET /abs?q []; idle"},
+      {"GET http://host:1/abs HTTP/1.0\r\nHost: h\r\n\r\n", "GET /abs? []; idle"},
       {"OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n", "OPTIONS *? []; idle"},
       {"GET / HTTP/1.1\r\nHost:\r\n\r\n", "GET /? []; idle"},
       {post("Content-Length: 5\r\n", "hello"), "POST /p? [hello]; idle"},
@@ -185,6 +186,7 @@ TEST(Parser, RefusesBadRequestLinesAndHosts) {
       {"CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n", "400 bad_request_target"},
       {"GET ftp://h/ HTTP/1.1\r\nHost: h\r\n\r\n", "400 bad_request_target"},
       {"GET / HTTP/1.1\r\n\r\n", "400 bad_host"},
+      {"GET http://a/ HTTP/1.0\r\n\r\n", "400 bad_host"},
       {"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "400 bad_host"},
       {post("Expect: tea\r\n", ""), "417 bad_expectation"},
       {post("Content-Encoding: br\r\n", ""), "415 unknown_content_encoding"},
@@ -231,6 +233,21 @@ Head parsed(std::string_view headers) {
   Head head;
   EXPECT_FALSE(parse_head(bytes, ParserLimits{}, head).has_value()) << headers;
   return head;
+}
+
+// Who asks for Host asks where the request goes, which a target in absolute form says.
+TEST(Parser, TheTargetsHostIsTheHost) {
+  auto host = [](std::string bytes) {
+    bytes += "\r\n";
+    Head head;
+    EXPECT_FALSE(parse_head(bytes, ParserLimits{}, head).has_value()) << bytes;
+    std::string all;
+    for (const Header& header : head.headers)
+      all += std::string(header.name) + "=" + std::string(header.value) + " ";
+    return all;
+  };
+  EXPECT_EQ(host("GET http://b:1/x HTTP/1.1\r\nA: 1\r\nhost: a\r\n"), "A=1 host=b:1 ");
+  EXPECT_EQ(host("GET /x HTTP/1.1\r\nHost: a\r\n"), "Host=a ");
 }
 
 TEST(Parser, UnderstandsConnectionAndEncodingWishes) {

@@ -179,7 +179,7 @@ int serve(const ServeOptions& given) {
     options.app.action_names.push_back(info.name);
   options.app.store_name = options.store;
   options.app.data_dir = options.data_dir;
-  options.app.local_names_only = !options.no_auth && is_loopback(options.http.host);
+  options.app.local_names_only = is_loopback(options.http.host);
   api::App app(options.app, **engine, **store, clock);
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
   app.use_actions(runner.get(), keeper);

@@ -61,12 +61,26 @@ class WebPages(unittest.TestCase):
 
     def test_a_name_that_a_stranger_points_here_is_refused(self):
         for host in ("evil.example", f"evil.example:{self.server.port}", "evil.example.", "127.0.0.1.evil.example", "localhost.evil.example",
-                     "1.2.3.com:80", "EVIL.example", "evil", "evil:80", "pawl"):
+                     "1.2.3.com:80", "EVIL.example", "evil", "evil:80", "pawl", "evil?.localhost", "evil..localhost", "localhost:99999"):
             self.assertEqual(self.status(Host=host), 403, host)
             self.assertEqual(self.status(Host=host, Origin="http://" + host), 403, host)
         for host in (f"127.0.0.1:{self.server.port}", "localhost", "localhost.", f"LOCALHOST:{self.server.port}", "[::1]:80", "pawl.localhost",
                      "192.0.2.7"):
             self.assertEqual(self.status(Host=host), 200, host)
+
+    def test_a_target_with_a_name_counts_more_than_the_header(self):
+        def status(target, host):
+            return self.server.raw(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        self.assertEqual(status("http://evil.example/v1/system", "localhost"), [403])
+        self.assertEqual(status("http://localhost/v1/system", "evil.example"), [200])
+
+    def test_on_loopback_names_are_judged_without_auth_too(self):
+        server = Server(args=("--no-auth",)).start()
+        self.addCleanup(server.close)
+        client = server.client()
+        self.assertEqual(client.get("/v1/system", headers={"Host": "evil"}).status, 403)
+        self.assertEqual(client.get("/v1/system").status, 200)
+        client.close()
 
     def test_who_has_a_key_may_use_any_name(self):
         server = Server(args=("--api-key", "k")).start()
