@@ -25,15 +25,20 @@ bool is_token(std::string_view text) {
   });
 }
 
-bool is_reserved_header(std::string_view name) {
-  static constexpr std::array<std::string_view, 11> kReserved = {
-      "host", "content-length", "transfer-encoding", "connection", "keep-alive",    "upgrade",
-      "te",   "trailer",        "trailers",          "expect",     "http2-settings"};
+std::string plain_header_name(std::string_view name) {
   std::string plain(name);
   for (char& c : plain) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     if (c == '_') c = '-';
   }
+  return plain;
+}
+
+bool is_reserved_header(std::string_view name) {
+  static constexpr std::array<std::string_view, 11> kReserved = {
+      "host", "content-length", "transfer-encoding", "connection", "keep-alive",    "upgrade",
+      "te",   "trailer",        "trailers",          "expect",     "http2-settings"};
+  const std::string plain = plain_header_name(name);
   return plain.starts_with("proxy-") ||
          std::find(kReserved.begin(), kReserved.end(), plain) != kReserved.end();
 }

@@ -11,7 +11,9 @@
 
 namespace pawl::actions {
 
-// Without case, and with '_' read as '-', as some servers do.
+// In lower case, and with '_' as '-', as some servers read it: who compares names must do as they.
+std::string plain_header_name(std::string_view name);
+
 bool is_reserved_header(std::string_view name);
 
 // "" or why this header cannot be sent: the name is no token, the value holds control characters,

@@ -99,6 +99,7 @@ TEST(Webhooks, RefusesWhatCannotWork) {
         R"({"url":"https://a/","events":["*"],"secret":1})",
         R"({"url":"https://a/","events":["*"],"headers":{"Host":"x"}})",
         R"({"url":"https://a/","events":["*"],"headers":{"X-OJS-Signature":"x"}})",
+        R"({"url":"https://a/","events":["*"],"headers":{"X_OJS_Timestamp":"1"}})",
         R"({"url":"https://a/","events":["*"],"headers":{"X":"a\r\nY: b"}})",
         R"({"url":"https://a/","events":["*"],"active":"yes"})"})
     EXPECT_EQ(http::status_of(world.call("POST", kSubscriptions, body)), "400") << body;

@@ -30,9 +30,9 @@ bool is_known_pattern(const std::string& pattern) {
 }
 
 // What a delivery says of itself.
-bool is_own_header(std::string name) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return name == "content-type" || name == "user-agent" || name.starts_with("x-ojs-");
+bool is_own_header(std::string_view name) {
+  const std::string plain = actions::plain_header_name(name);
+  return plain == "content-type" || plain == "user-agent" || plain.starts_with("x-ojs-");
 }
 
 void read_headers(Fields& fields, Webhook& webhook) {
