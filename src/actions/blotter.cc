@@ -1,6 +1,7 @@
 #include "actions/blotter.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "actions/value_text.h"
 #include "base/url.h"
@@ -8,7 +9,8 @@
 namespace pawl::actions {
 namespace {
 
-constexpr size_t kLineBytesMin = 4;  // single brackets are no secrets
+constexpr size_t kLineBytesMin = 4;    // of a secret with several: single brackets are none
+constexpr size_t kMemberBytesMin = 8;  // of a secret that is JSON: "http" and "bearer" are none
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
@@ -18,6 +20,10 @@ std::string_view trimmed(std::string_view text) {
 }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
 
 std::string in_case(std::string_view text, char from, char to) {
   std::string out(text);
@@ -146,8 +152,7 @@ Unit backslashed(std::string_view text) {
   constexpr std::string_view kLetters = "bfnrtv";
   constexpr std::string_view kMeant = "\b\f\n\r\t\v";
   if (size_t at = kLetters.find(c); at != std::string_view::npos) return one(kMeant[at], 2);
-  bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return letter ? Unit{} : one(c, 2);
+  return is_alphanumeric(c) ? Unit{} : one(c, 2);
 }
 
 Unit entity(std::string_view text) {
@@ -198,29 +203,59 @@ Unit escaped(std::string_view text) {
 Blotter::Blotter(const std::vector<expr::Secret>& secrets) {
   for (const expr::Secret& secret : secrets) {
     add_secret(secret.text);
-    std::string_view rest = secret.text;
-    if (rest.find('\n') == std::string_view::npos) continue;
-    while (!rest.empty()) {
-      size_t end = std::min(rest.find('\n'), rest.size());
-      if (std::string_view line = trimmed(rest.substr(0, end)); line.size() >= kLineBytesMin)
-        add_secret(line);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    add_lines(secret.text);
+    if (auto parsed = Value::parse(secret.text); parsed.ok()) add_texts(*parsed);
+  }
+  index();
+}
+
+void Blotter::add_lines(std::string_view text) {
+  if (text.find('\n') == std::string_view::npos) return;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    if (std::string_view line = trimmed(text.substr(0, end)); line.size() >= kLineBytesMin)
+      add_secret(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+// Of a secret that is JSON: a program that prints it has its members as an output.
+void Blotter::add_texts(const Value& value) {
+  if (value.is_string()) {
+    if (value.as_string().size() < kMemberBytesMin) return;
+    add_secret(value.as_string());
+    add_lines(value.as_string());
+  } else if (value.is_array()) {
+    for (const Value& element : value.as_array()) add_texts(element);
+  } else if (value.is_object()) {
+    for (const Value::Member& member : value.as_object()) add_texts(member.value);
   }
 }
 
 void Blotter::add_spelling(std::string spelling, size_t bytes_min, Kind kind) {
-  if (spelling.size() < bytes_min) return;
-  for (const Spelling& known : spellings_)
-    if (known.bytes == spelling && known.kind == kind) return;
-  for (unsigned char c : {static_cast<unsigned char>(spelling[0]), static_cast<unsigned char>('\\'),
-                          static_cast<unsigned char>('%'), static_cast<unsigned char>('&')})
-    firsts_.set(c);
-  if (spelling[0] == ' ') firsts_.set('+');
-  if (kind == Kind::Hex) firsts_.set(static_cast<unsigned char>(spelling[0] & ~0x20));
-  if (kind == Kind::Base64 && spelling[0] == '+') firsts_.set('-');
-  if (kind == Kind::Base64 && spelling[0] == '/') firsts_.set('_');
-  spellings_.push_back({std::move(spelling), kind});
+  if (spelling.size() >= bytes_min) spellings_.push_back({std::move(spelling), kind});
+}
+
+// A secret of many lines has thousands of spellings, of which few can begin at any one place.
+void Blotter::index() {
+  auto key = [](const Spelling& spelling) { return std::tie(spelling.kind, spelling.bytes); };
+  std::sort(spellings_.begin(), spellings_.end(),
+            [&](const Spelling& a, const Spelling& b) { return key(a) < key(b); });
+  spellings_.erase(
+      std::unique(spellings_.begin(), spellings_.end(),
+                  [&](const Spelling& a, const Spelling& b) { return key(a) == key(b); }),
+      spellings_.end());
+  if (spellings_.empty()) return;
+  beginning_with_.resize(256);
+  for (size_t i = 0; i < spellings_.size(); ++i) {
+    auto add = [&](char c) { beginning_with_[static_cast<unsigned char>(c)].push_back(i); };
+    const auto& [bytes, kind] = spellings_[i];
+    add(bytes[0]);
+    if (kind == Kind::Plain && bytes[0] == ' ') add('+');
+    if (kind == Kind::Hex && bytes[0] >= 'a') add(static_cast<char>(bytes[0] - 'a' + 'A'));
+    if (kind == Kind::Base64 && bytes[0] == '+') add('-');
+    if (kind == Kind::Base64 && bytes[0] == '/') add('_');
+  }
 }
 
 void Blotter::add_secret(std::string_view secret) {
@@ -231,13 +266,14 @@ void Blotter::add_secret(std::string_view secret) {
   add_spelling(printed(core), kSpellingBytesMin);
   add_spelling(in_case(core, 'A', 'a'), kSpellingBytesMin);  // as a host name is written
   add_spelling(in_case(core, 'a', 'A'), kSpellingBytesMin);
-  // Escaped twice: a JSON text or an address inside another one.
-  for (bool slashes : {false, true}) add_spelling(in_json(core, slashes), kSpellingBytesMin);
-  add_spelling(percent_encode(core), kSpellingBytesMin);
-  add_spelling(with_lower_hex(percent_encode(core)), kSpellingBytesMin);
   add_spelling(in_hex(core), kSpellingBytesMin, Kind::Hex);
-  for (size_t before = 0; before < 3; ++before)
-    add_spelling(in_base64(core, before), kSpellingBytesMin, Kind::Base64);
+  // Escaped, so that it is found where it is escaped or encoded once more.
+  for (const std::string& form : {std::string(core), in_json(core, false), in_json(core, true),
+                                  percent_encode(core), with_lower_hex(percent_encode(core))}) {
+    add_spelling(form, kSpellingBytesMin);
+    for (size_t before = 0; before < 3; ++before)
+      add_spelling(in_base64(form, before), kSpellingBytesMin, Kind::Base64);
+  }
   if (core.size() >= kNumberBytesMin)
     if (auto parsed = Value::parse(core); parsed.ok() && parsed->is_number())
       numbers_.push_back(parsed->json());
@@ -302,16 +338,28 @@ Blotter::Match Blotter::match(std::string_view text, size_t at, const Spelling& 
 size_t Blotter::find_at(std::string_view text, size_t at, bool beginnings) const {
   size_t most = 0;
   bool whole = true;
-  for (const Spelling& spelling : spellings_) {
-    for (bool escapes : {false, true}) {
-      Match found = match(text, at, spelling, escapes);
-      bool all = found.spelt == spelling.bytes.size();
-      bool enough = all || (beginnings && found.spelt >= beginning_bytes_min(spelling.kind));
-      if (!enough || found.taken < most || (found.taken == most && whole)) continue;
-      most = found.taken;
-      whole = all;
+  // Two letters or digits are no escape and no separator, so they are what they are.
+  const bool plain =
+      at + 1 < text.size() && is_alphanumeric(text[at]) && is_alphanumeric(text[at + 1]);
+  auto look = [&](char first) {
+    for (size_t i : beginning_with_[static_cast<unsigned char>(first)]) {
+      const Spelling& spelling = spellings_[i];
+      if (plain && spelling.bytes[1] != text[at + 1] &&
+          (spelling.kind != Kind::Hex || spelling.bytes[1] != lower(text[at + 1])))
+        continue;
+      for (bool escapes : {false, true}) {
+        Match found = match(text, at, spelling, escapes);
+        bool all = found.spelt == spelling.bytes.size();
+        bool enough = all || (beginnings && found.spelt >= beginning_bytes_min(spelling.kind));
+        if (!enough || found.taken < most || (found.taken == most && whole)) continue;
+        most = found.taken;
+        whole = all;
+      }
     }
-  }
+  };
+  look(text[at]);
+  const Unit unit = escaped(text.substr(at));
+  if (unit.taken > 0 && unit.bytes[0] != text[at]) look(unit.bytes[0]);
   if (whole) return most;
   return std::min(text.find_first_of("\"' \t\r\n", at + most), text.size()) - at;
 }
@@ -320,8 +368,7 @@ std::string Blotter::without(std::string_view text, bool beginnings) const {
   if (empty()) return std::string(text);
   std::string out;
   for (size_t at = 0; at < text.size();) {
-    size_t taken =
-        firsts_[static_cast<unsigned char>(text[at])] ? find_at(text, at, beginnings) : 0;
+    size_t taken = find_at(text, at, beginnings);
     if (taken == 0) {
       out += text[at++];
     } else {

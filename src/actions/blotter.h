@@ -4,17 +4,19 @@
 // A secret is found as it is and in the spellings that programs commonly give back: with any of its
 // characters escaped as in JSON (\/, \u00e9), percent-encoded in either case, '+' for a blank, as
 // HTML entities, in octal, with its quotes doubled or as in a shell's; escaped as JSON or
-// percent-encoded and then once more; in lower or upper case, as a quoted message shows it; in hex with or without
-// separators, in base64 of both alphabets at any alignment (so also within the "user:password" of
-// basic authentication) and broken into lines; without the blanks around it, and each longer line
-// of one with several. A number that is the whole of a secret counts too. Shorter than
+// percent-encoded and then once more, or in base64; in lower or upper case, as a quoted message
+// shows it; in hex with or without separators, in base64 of both alphabets at any alignment (so
+// also within the "user:password" of basic authentication) and broken into lines; without the
+// blanks around it. So are the lines of one with several and the texts in one that is JSON, if they
+// are not very short. A number that is the whole of a secret counts too. Shorter than
 // kSecretBytesMin bytes it is left alone: blotting it out would take ordinary text with it. What a
-// program makes of a secret in other ways (reversed, encrypted, split) is not found.
+// program makes of a secret in other ways (reversed, encrypted, split) is not found. Bytes that are
+// no text are blotted before they are encoded for an output, since then no spelling is the usual
+// one.
 //
 // Immutable; any thread.
 #pragma once
 
-#include <bitset>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +51,9 @@ class Blotter {
   struct Match;
 
   void add_secret(std::string_view secret);
+  void add_lines(std::string_view text);
+  void add_texts(const Value& value);
+  void index();
   void add_spelling(std::string spelling, size_t bytes_min, Kind kind = Kind::Plain);
   static size_t beginning_bytes_min(Kind kind);
   static Match match(std::string_view text, size_t at, const Spelling& spelling, bool escapes);
@@ -56,7 +61,7 @@ class Blotter {
   std::string without(std::string_view text, bool beginnings) const;
 
   std::vector<Spelling> spellings_;
-  std::bitset<256> firsts_;  // with which a spelling may begin, escaped or not
+  std::vector<std::vector<size_t>> beginning_with_;  // by the first byte, as a text may have it
   std::vector<std::string> numbers_;
 };
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "actions/value_text.h"
+#include "base/hash.h"
 
 namespace pawl::actions {
 namespace {
@@ -65,6 +68,9 @@ TEST(Blotter, FindsQuotedAndOctalSpellings) {
 // A JSON text inside a JSON text, and an address in the query of another.
 TEST(Blotter, FindsItEscapedTwice) {
   Blotter blotter = of({"p\"a/b c"});
+  EXPECT_EQ(
+      blotter.text(actions::base64("\"p\\\"a/b c\"") + " " + actions::base64("p%22a%2fb%20c")),
+      "In***Ig== ***w==");
   for (const char* spelt : {R"(p\\\"a/b c)", R"(p\\\"a\\/b c)", R"(p\\\"a\\\/b c)",
                             "p%2522a%252Fb%2520c", "p%2522a%252fb%2520c"})
     EXPECT_EQ(blotter.text("<" + std::string(spelt) + ">"), "<***>") << spelt;
@@ -115,10 +121,34 @@ TEST(Blotter, ANumberThatIsASecretIsNone) {
 }
 
 TEST(Blotter, LinesOfASecretAndTheSecretWithoutItsLastNewlineCount) {
-  Blotter blotter = of({"-----BEGIN KEY-----\nMIIEvQIBADANBg\nx1y2z3\n}\n", "token-with-newline\n"});
+  Blotter blotter =
+      of({"-----BEGIN KEY-----\nMIIEvQIBADANBg\nx1y2z3\n}\n", "token-with-newline\n"});
   EXPECT_EQ(blotter.text("  MIIEvQIBADANBg  }"), "  ***  }");
   EXPECT_EQ(blotter.text("x1y2z3 eDF5Mnoz"), "*** ***");
   EXPECT_EQ(blotter.text("token-with-newline"), "***");
+}
+
+// A command that prints it has its members, parsed, as an output.
+TEST(Blotter, TextsInASecretThatIsJsonCount) {
+  Blotter blotter = of(
+      {R"({"id":"client-77","type":"bearer","keys":["k-1234-abcd","x"],"pem":"MIIEv1\nQIBAD2"})"});
+  EXPECT_EQ(blotted(blotter, R"({"id":"client-77","keys":["k-1234-abcd","x"],"pem":"QIBAD2"})"),
+            R"({"id":"***","keys":["***","x"],"pem":"***"})");
+  EXPECT_EQ(blotter.text("bearer"), "bearer");
+  EXPECT_EQ(of({R"("quoted-one")"}).text("quoted-one"), "***");
+}
+
+// A bundle of certificates: every line has many spellings, and an output may be large.
+TEST(Blotter, ManyLinesDoNotMakeItSlow) {
+  std::string bundle, text;
+  for (int i = 0; i < 700; ++i)
+    bundle += actions::base64(sha256_hex(std::to_string(i))).substr(0, 64) + "\n";
+  while (text.size() < 200'000) text += sha256_hex(std::to_string(text.size())) + " %41\\/ ";
+  Blotter blotter = of({bundle});
+  const auto started = std::chrono::steady_clock::now();
+  EXPECT_EQ(blotter.text(text), text);
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
+  EXPECT_EQ(blotter.text(bundle.substr(65 * 350, 64)), "***");
 }
 
 TEST(Blotter, ShortSecretsAreLeftAlone) {

@@ -197,15 +197,17 @@ std::string customary_case(std::string name) {
   return name;
 }
 
-Value body_value(const std::string& body, const std::string& content_type, bool& as_base64) {
+Value body_value(const std::string& body, const std::string& content_type,
+                 const std::vector<expr::Secret>& secrets, bool& as_base64) {
   if (body.empty()) return Value();
   if (lower_case(content_type).find("application/json") != std::string::npos)
     if (auto parsed = Value::parse(body); parsed.ok()) return std::move(parsed).value();
   as_base64 = !is_utf8(body);
-  return as_base64 ? base64(body) : body;
+  return as_base64 ? base64(Blotter(secrets).text(body)) : body;
 }
 
-Value output_of(HttpResponse response, int64_t duration_ms) {
+Value output_of(HttpResponse response, const std::vector<expr::Secret>& secrets,
+                int64_t duration_ms) {
   Value::Object headers;
   std::string content_type;
   for (const auto& [name, value] : response.headers) {
@@ -217,7 +219,7 @@ Value output_of(HttpResponse response, int64_t duration_ms) {
   std::string reason = response.reason.empty() ? std::string(standard_reason(response.status))
                                                : repaired_utf8(response.reason);
   bool as_base64 = false;
-  Value body = body_value(response.body, content_type, as_base64);
+  Value body = body_value(response.body, content_type, secrets, as_base64);
   Value::Object output{
       {"status_code", Value(response.status)},
       {"status", Value(std::to_string(response.status) + (reason.empty() ? "" : " " + reason))},
@@ -296,11 +298,12 @@ Result<HttpRequest> http_request_of(const ActionRequest& request, const ActionPo
   return out;
 }
 
-ActionOutcome http_outcome(const Value& params, Result<HttpResponse> result, int64_t duration_ms) {
+ActionOutcome http_outcome(const ActionRequest& request, Result<HttpResponse> result,
+                           int64_t duration_ms) {
   if (!result.ok()) return failure_of(result.error());
   int status = result->status;
-  Value output = output_of(std::move(result).value(), duration_ms);
-  if (status < 400 || !bool_param(params, "fail_on_error_status", false))
+  Value output = output_of(std::move(result).value(), request.secrets, duration_ms);
+  if (status < 400 || !bool_param(request.params, "fail_on_error_status", false))
     return ActionOutcome::success(std::move(output));
   bool retryable = status >= 500 || status == 408 || status == 425 || status == 429;
   auto outcome = ActionOutcome::failure(retryable ? "EXECUTION_ERROR" : "NON_RETRYABLE",

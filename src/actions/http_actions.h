@@ -14,6 +14,7 @@ Result<HttpRequest> http_request_of(const ActionRequest& request, const ActionPo
 // {status_code, status, headers, body, content_type, duration_ms}. A body that is no UTF-8 comes as
 // base64, and then body_encoding says so. An answer of 400 or more is a failure only if the
 // parameter fail_on_error_status asks for it.
-ActionOutcome http_outcome(const Value& params, Result<HttpResponse> result, int64_t duration_ms);
+ActionOutcome http_outcome(const ActionRequest& request, Result<HttpResponse> result,
+                           int64_t duration_ms);
 
 }  // namespace pawl::actions

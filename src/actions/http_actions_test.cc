@@ -2,6 +2,7 @@
 
 #include "actions/action_test_world.h"
 #include "actions/host_policy.h"
+#include "actions/value_text.h"
 
 namespace pawl::actions {
 namespace {
@@ -266,6 +267,17 @@ TEST(HttpActions, ASecretDoesNotFollowInTheAddressOfARedirect) {
   EXPECT_EQ(first.requests().size(), 3u);  // within its origin the redirect was followed
   EXPECT_EQ(other.requests().size(), 0u);
   EXPECT_EQ(sent("/", {"127.0.0.1"}).substr(0, 1), "{");  // set for both
+}
+
+// In the base64 of an output nobody would find what was escaped before.
+TEST(HttpActions, BytesAreBlottedBeforeTheyAreEncoded) {
+  Server server(always(Server::answer("200 OK", "", "\xff s%2fcret-value")));
+  ActionRunner runner(open_policy());
+  ActionRequest request;
+  request.name = "http.get";
+  request.params = params({{"url", server.url()}});
+  request.secrets = {{"$", "s/cret-value", "T", "headers", "A", {}}};
+  EXPECT_EQ(run(runner, std::move(request)).output.find("body")->as_string(), base64("\xff ***"));
 }
 
 TEST(HttpActions, ASecretGoesToItsHostsOnly) {

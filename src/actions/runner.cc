@@ -237,7 +237,7 @@ class ActionRunner::Impl {
     auto shared = std::make_shared<Result<HttpResponse>>(std::move(result));
     auto answer = [this, task, shared, duration_ms] {
       guarded(*task, [&] {
-        finish(task->handle, http_outcome(task->request.params, std::move(*shared), duration_ms));
+        finish(task->handle, http_outcome(task->request, std::move(*shared), duration_ms));
       });
     };
     bool large = shared->ok() && (*shared)->body.size() > kParsedHereBytesMax;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "actions/blotter.h"
 #include "actions/fs_error.h"
 #include "actions/path_policy.h"
 #include "actions/process.h"
@@ -171,16 +172,17 @@ Result<std::string> directory_of(const ActionRequest& request, const ActionPolic
   return judged.real;
 }
 
-Value stream_value(std::string bytes, std::string_view encoding_name, Value::Object& encodings) {
+Value stream_value(std::string bytes, const std::vector<expr::Secret>& secrets,
+                   std::string_view encoding_name, Value::Object& encodings) {
   if (is_utf8(bytes)) return bytes;
   encodings.set(encoding_name, "base64");
-  return base64(bytes);
+  return base64(Blotter(secrets).text(bytes));
 }
 
-Value output_of(ProcessEnd end, int64_t duration_ms) {
+Value output_of(ProcessEnd end, const std::vector<expr::Secret>& secrets, int64_t duration_ms) {
   Value::Object encodings;
-  Value raw = stream_value(std::move(end.output), "stdout_encoding", encodings);
-  Value errors = stream_value(std::move(end.errors), "stderr_encoding", encodings);
+  Value raw = stream_value(std::move(end.output), secrets, "stdout_encoding", encodings);
+  Value errors = stream_value(std::move(end.errors), secrets, "stderr_encoding", encodings);
   Value parsed = raw;
   if (encodings.find("stdout_encoding") == nullptr && !raw.as_string().empty())
     if (auto json = Value::parse(raw.as_string()); json.ok()) parsed = std::move(json).value();
@@ -275,7 +277,8 @@ ActionOutcome run_shell_action(const ActionRequest& request, const ActionPolicy&
     return ActionOutcome::failure("NON_RETRYABLE", std::move(limit), false);
   auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - started);
-  return ActionOutcome::success(output_of(std::move(end).value(), duration.count()));
+  return ActionOutcome::success(
+      output_of(std::move(end).value(), request.secrets, duration.count()));
 }
 
 }  // namespace pawl::actions

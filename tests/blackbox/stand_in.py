@@ -86,9 +86,7 @@ class StandIn:
             answer.wait(self._closing)
             answer = Answer(200, {"ok": True})
         headers = dict(answer.headers)
-        data = b"" if answer.body is None else json.dumps(answer.body).encode()
-        if isinstance(answer.body, bytes):
-            data = answer.body
+        data = answer.body if isinstance(answer.body, bytes) else b"" if answer.body is None else json.dumps(answer.body).encode()
         try:
             handler.send_response(answer.status)
             headers.setdefault("Content-Type", "application/json")
