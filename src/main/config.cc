@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -148,6 +149,23 @@ void forget_weaker(ServeOptions& options, const Setting& setting) {
   PAWL_CHECK(!setting.repeated);  // a list that would only ever grow
 }
 
+// A variable has one text for a whole list; a key may hold commas itself.
+std::vector<std::string> values_of(const Setting& setting, const std::string& whole) {
+  if (!setting.repeated || setting.name == "api_key") return {whole};
+  constexpr std::string_view kBlanks = " \t";
+  std::vector<std::string> values;
+  for (std::string_view text = whole; !text.empty();) {
+    size_t comma = std::min(text.find(','), text.size());
+    std::string_view one = text.substr(0, comma);
+    one.remove_prefix(std::min(one.find_first_not_of(kBlanks), one.size()));
+    one = one.substr(0, one.find_last_not_of(kBlanks) + 1);
+    if (!one.empty()) values.emplace_back(one);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  // No entry would mean every command, where commas alone were hardly meant to.
+  return values.empty() ? std::vector<std::string>{whole} : values;
+}
+
 Status check_whole(const ServeOptions& options) {
   if (options.http.tls_certificate_file.empty() != options.http.tls_key_file.empty())
     return Error{ErrorCode::InvalidRequest, "tls.cert and tls.key go together"};
@@ -178,8 +196,9 @@ Result<ServeOptions> load_options(const std::string& config_file,
     const char* value = environment(setting.variable().c_str());
     if (value == nullptr || *value == '\0') continue;
     forget_weaker(options, setting);
-    if (Status done = setting.apply(options, value); !done.ok())
-      return Error{ErrorCode::InvalidRequest, setting.variable() + " " + done.error().message};
+    for (const std::string& one : values_of(setting, value))
+      if (Status done = setting.apply(options, one); !done.ok())
+        return Error{ErrorCode::InvalidRequest, setting.variable() + " " + done.error().message};
   }
   for (const Setting& setting : settings()) {
     auto given = flags.find(setting.flag());

@@ -83,6 +83,19 @@ TEST(Config, AStrongerListReplacesAWeakerOne) {
   EXPECT_EQ(all->actions.fs.deny, std::vector<std::string>{"x"});
 }
 
+// Read as one entry, "a,b" denied neither host.
+TEST(Config, AVariableHasAWholeList) {
+  auto options =
+      load_options("", {},
+                   environment({{"PAWL_ACTIONS_HTTP_DENY_HOSTS", "a.example, b.example,"},
+                                {"PAWL_ACTIONS_SHELL_ALLOW", ","},
+                                {"PAWL_API_KEY", "one,key"}}));
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(options->actions.http.deny_hosts, (std::vector<std::string>{"a.example", "b.example"}));
+  EXPECT_EQ(options->actions.shell.allow, std::vector<std::string>{","});
+  EXPECT_EQ(options->api_keys, std::vector<std::string>{"one,key"});
+}
+
 // Each row of the table changes something: a setting that nothing reads is worse than none.
 TEST(Config, EverySettingReachesItsPlace) {
   ServeOptions o;
