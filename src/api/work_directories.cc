@@ -57,9 +57,10 @@ WorkDirectories::WorkDirectories(WorkRoot root) : root_(std::move(root)), discar
 void WorkDirectories::close_root() {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(root_.path).parent_path(), ignored);
-  if (::mkdir(root_.path.c_str(), 0700) == 0 || errno != EEXIST) return;
+  if (::mkdir(root_.path.c_str(), 0700) != 0 && errno != EEXIST) return;
+  // A new one may have the group bit of the directory above.
   struct stat info;
-  if (::stat(root_.path.c_str(), &info) == 0 && (info.st_mode & 0777) == 0700) return;
+  if (::stat(root_.path.c_str(), &info) == 0 && (info.st_mode & 07777) == 0700) return;
   if (::chmod(root_.path.c_str(), 0700) != 0)
     log::error("the directory of runs' files stays open to others", {{"path", root_.path}});
 }

@@ -251,6 +251,16 @@ class DataDirectory(unittest.TestCase):
         os.makedirs(os.path.join(server.data, "work"), exist_ok=True)
         os.chmod(server.data, 0o755)
         os.chmod(os.path.join(server.data, "work"), 0o777)
+        self.check_work_directory(server)
+
+    def test_the_directory_above_says_nothing_about_what_runs_leave(self):
+        server = Server()
+        self.addCleanup(server.close)
+        os.makedirs(server.data)
+        os.chmod(server.data, 0o2777)
+        self.check_work_directory(server)
+
+    def check_work_directory(self, server):
         server.start()
         client = server.client()
         self.addCleanup(client.close)
@@ -258,7 +268,7 @@ class DataDirectory(unittest.TestCase):
                                        "wait": "20s"}).body["run"]
         self.assertEqual(run["status"], "completed")
         for path in ("work", os.path.join("work", run["id"])):
-            self.assertEqual(os.stat(os.path.join(server.data, path)).st_mode & 0o777, 0o700, path)
+            self.assertEqual(os.stat(os.path.join(server.data, path)).st_mode & 0o7777, 0o700, path)
 
 
 class Commands(unittest.TestCase):
