@@ -162,9 +162,8 @@ int serve(const ServeOptions& given) {
   if (!vault.ok()) return fail(vault.error());
   wipe_environment();
   api::WorkRoot work_root = api::WorkRoot::in(options.store == "memory" ? "" : options.data_dir);
-  options.actions.fs.sealed = {options.store == "memory"
-                                   ? work_root.path
-                                   : std::filesystem::absolute(options.data_dir).string()};
+  options.actions.fs.sealed = {std::filesystem::absolute(options.data_dir).string()};
+  if (options.store == "memory") options.actions.fs.sealed.push_back(work_root.path);
   auto runner = std::make_unique<actions::ActionRunner>(options.actions, options.action_threads);
   const actions::Vault* keeper = vault->has_value() ? &**vault : nullptr;
   api::EffectDispatcher effects(*runner, keeper, std::move(work_root), clock);

@@ -245,6 +245,19 @@ class DataDirectory(unittest.TestCase):
             self.assertEqual(file.read(), whole)
         self.assertEqual(len(code("fs.write", path=os.path.join(beside, "free"), content="x")), len(theirs))
 
+    def test_a_server_in_memory_does_not_open_what_another_one_left(self):
+        server = Server(args=("--store", "memory", "--actions-fs-writable", "/"))
+        self.addCleanup(server.close)
+        os.makedirs(server.data)
+        with open(os.path.join(server.data, "vault.key"), "w", encoding="ascii") as file:
+            file.write("key")
+        server.start()
+        client = server.client()
+        self.addCleanup(client.close)
+        run = client.post("/v1/runs", {"definition": {"steps": [
+            {"id": "s", "action": "fs.read", "params": {"path": os.path.join(server.data, "vault.key")}}]}, "wait": "20s"}).body["run"]
+        self.assertEqual((run["status"], run["error"]["code"]), ("failed", "PATH_DENIED"))
+
     def test_what_runs_leave_is_the_servers_alone(self):
         server = Server()
         self.addCleanup(server.close)
