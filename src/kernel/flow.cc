@@ -189,7 +189,8 @@ void Flow::start_child(const Run& in, uint32_t index, const PlanNode& node) {
             {},
             type_name(node),
             0,
-            "a workflow with the id " + plan.id.text() + " exists already"});
+            "a workflow with the id " + (plan.client_id.empty() ? plan.id.text() : plan.client_id) +
+                " exists already"});
       return;
     }
     create(plan, parent, in.tenant);

@@ -2,6 +2,7 @@
 
 #include "kernel/flow.h"
 #include "kernel/run_flow.h"
+#include "kernel/run_values.h"
 #include "kernel/script_admission.h"
 #include "kernel/script_flow.h"
 
@@ -130,10 +131,11 @@ Status release_run(Frame& frame, const RunId& id) {
   const Run* run = frame.state().find_run(id);
   if (run == nullptr) return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
   if (!is_quarantined(*run))
-    return Error{ErrorCode::Conflict, "Run " + id.text() + " is not quarantined"};
+    return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is not quarantined"};
   if (!run->parent.run.is_nil())
-    return Error{ErrorCode::Conflict,
-                 "Run " + id.text() + " is part of " + run->parent.run.text() + "; retry that one"};
+    return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is part of " +
+                                          shown_run_id(frame.state(), run->parent.run) +
+                                          "; retry that one"};
   if (run->script) return ScriptFlow(frame, id).release();
   return retry_run(frame, id);
 }

@@ -171,7 +171,9 @@ Status check_size(const PlanNode& plan) {
 Result<RunId> create_run(Frame& frame, const PlanNode& given, const std::string& tenant) {
   if (!given.id.is_nil() && frame.state().find_run(given.id) != nullptr)
     return Error{ErrorCode::Duplicate,
-                 "a workflow with the id " + given.id.text() + " exists already"};
+                 "a workflow with the id " +
+                     (given.client_id.empty() ? given.id.text() : given.client_id) +
+                     " exists already"};
   PAWL_TRY_DO(check_size(given));
   Flow flow(frame);
   PlanNode plan = given;
@@ -205,7 +207,8 @@ Status cancel_run(Frame& frame, const RunId& id, const std::string& reason) {
   if (run == nullptr) return Error{ErrorCode::NotFound, "Workflow " + id.text() + " not found"};
   if (run->script) return cancel_script(frame, id, reason, false);
   if (is_terminal(run->state))
-    return Error{ErrorCode::Conflict, "Workflow " + id.text() + " is already in terminal state '" +
+    return Error{ErrorCode::Conflict, "Workflow " + shown_id(*run) +
+                                          " is already in terminal state '" +
                                           std::string(state_name(run->state)) + "'"};
   Flow flow(frame);
   flow.finish(id, RunState::Cancelled, reason);
@@ -224,10 +227,11 @@ Status retry_run(Frame& frame, const RunId& id) {
   }
   if (run->state == RunState::Running && run->generation > 0) return ok_status();
   if (!run->parent.run.is_nil())
-    return Error{ErrorCode::Conflict, "Workflow " + id.text() + " is part of " +
-                                          run->parent.run.text() + "; retry that one"};
+    return Error{ErrorCode::Conflict, "Workflow " + shown_id(*run) + " is part of " +
+                                          shown_run_id(frame.state(), run->parent.run) +
+                                          "; retry that one"};
   if (run->state != RunState::Failed)
-    return Error{ErrorCode::Conflict, "Workflow " + id.text() + " is " +
+    return Error{ErrorCode::Conflict, "Workflow " + shown_id(*run) + " is " +
                                           std::string(state_name(run->state)) +
                                           "; only a failed one can be retried"};
   Flow flow(frame);

@@ -65,7 +65,7 @@ Status check_live(const State& state, const RunId& id, std::string_view verb) {
   const Run* run = state.find_run(id);
   if (run == nullptr || !run->script) return no_such_run(id);
   if (is_terminal(run->state))
-    return Error{ErrorCode::Conflict, "Run " + id.text() + " is " +
+    return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is " +
                                           std::string(script_status_name(run->script->status)) +
                                           " and cannot be " + std::string(verb)};
   return ok_status();
@@ -90,7 +90,9 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
   const State& state = frame.state();
   if (!command.id.is_nil() && state.find_run(command.id) != nullptr)
     return Error{ErrorCode::Duplicate,
-                 "a run with the id " + command.id.text() + " exists already"};
+                 "a run with the id " +
+                     (command.client_id.empty() ? command.id.text() : command.client_id) +
+                     " exists already"};
   ScriptCreated event;
   event.run = command.id.is_nil() ? RunId(frame.fresh_id()) : command.id;
   event.definition = command.definition;

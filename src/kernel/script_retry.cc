@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernel/run_values.h"
 #include "kernel/script_flow.h"
 
 namespace pawl {
@@ -362,12 +363,13 @@ Result<RetryPlan> retry_script(Frame& frame, const RunId& id, const std::string&
   if (run == nullptr || !run->script)
     return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
   if (!is_terminal(run->state))
-    return Error{ErrorCode::Conflict, "Run " + id.text() + " is " +
+    return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is " +
                                           std::string(script_status_name(run->script->status)) +
                                           "; only a finished one can be retried"};
   if (!run->parent.run.is_nil())
-    return Error{ErrorCode::Conflict,
-                 "Run " + id.text() + " is part of " + run->parent.run.text() + "; retry that one"};
+    return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is part of " +
+                                          shown_run_id(frame.state(), run->parent.run) +
+                                          "; retry that one"};
   return ScriptFlow(frame, id).retry(from_step, inputs, preview);
 }
 

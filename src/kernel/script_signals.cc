@@ -15,7 +15,7 @@ Status signal_script(Frame& frame, const RunId& id, const ScriptSignal& signal) 
     return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
   bool reopens = signal.type == "retry" || (signal.type == "skip" && !signal.step.empty());
   if (is_terminal(run->state) && !(reopens && run->state == RunState::Failed))
-    return Error{ErrorCode::Conflict, "Run " + id.text() + " is " +
+    return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is " +
                                           std::string(script_status_name(run->script->status)) +
                                           " and takes no signals"};
   return ScriptFlow(frame, id).signal(signal);

@@ -123,9 +123,7 @@ class WorkflowParser {
     std::string id = text(body, "id", path, kClientIdBytesMax);
     if (id.empty()) return;
     plan.id = workflow_id(id);
-    std::string_view bare =
-        id.rfind("wf_", 0) == 0 ? std::string_view(id).substr(3) : std::string_view(id);
-    if (!RunId::parse(bare)) plan.client_id = id;
+    if (id != plan.id.text()) plan.client_id = id;
   }
 
   void read_children(PlanNode& plan, json::View body, const std::string& path, size_t depth) {
