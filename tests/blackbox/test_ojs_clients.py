@@ -7,7 +7,7 @@ of a refused ack; Go and Rust read queue statistics and schemas as the HTTP bind
 import unittest
 from urllib.parse import quote
 
-from harness import Server
+from harness import Server, new_id
 
 VERSION = {"OJS-Version": "1.0"}
 
@@ -176,6 +176,11 @@ class Workflows(ClientTest):
                              [("a.x", "waiting", None), ("a.y", "waiting", None)])
         later = made["steps"][2]["workflow_id"]
         self.assertEqual(self.workflow(later)["state"], "pending")
+        self.assertEqual(self.get("/workflows/wf_inner/events")["events"], [])
+        progress = self.get("/workflows/wf_inner/progress")
+        self.assertEqual((progress["workflow_id"], progress["state"], progress["progress"]), ("wf_inner", "pending", 0))
+        self.assertEqual([(s["id"], s["type"], s["state"]) for s in progress["steps"]],
+                         [("0", "a.x", "waiting"), ("1", "a.y", "waiting")])
         self.delete("/workflows/wf_inner", 409)
         self.ack(self.fetch()[0])
         self.assertEqual(self.workflow(made["id"])["steps"][1]["state"], "active")
@@ -211,6 +216,25 @@ class Workflows(ClientTest):
         inner = self.events(types="workflow.created", workflow_id="order 17 inner")
         self.assertEqual(inner[0]["data"]["parent_workflow_id"], "order 17/ü")
         self.assertEqual(self.workflow("order 17 inner")["parent_workflow_id"], "order 17/ü")
+        for again, words in ((lambda: self.delete("/workflows/order%2017%2F%C3%BC", 409), "is already in terminal state"),
+                             (lambda: self.post("/workflows/order%2017%2F%C3%BC/retry", {}, 409), "is completed"),
+                             (lambda: self.post("/workflows/order%2017%20inner/retry", {}, 409), "is part of order 17/ü")):
+            self.assertIn("Workflow order 17", again()["error"]["message"])
+            self.assertIn(words, again()["error"]["message"])
+
+    def test_a_prefixed_uuid_stays_as_it_was_given(self):
+        uuid = new_id()
+        made = self.create({"type": "chain", "id": "wf_" + uuid, "options": {"queue": self.queue}, "steps": [
+            {"type": "a.b", "args": []}]})
+        self.assertEqual(made["id"], "wf_" + uuid)
+        job, = self.fetch()
+        self.assertEqual(job["workflow_id"], "wf_" + uuid)
+        self.ack(job)
+        for asked in (uuid, "wf_" + uuid):  # either finds it
+            self.assertEqual(self.workflow(asked)["id"], "wf_" + uuid)
+            self.assertEqual({e["subject"] for e in self.events(workflow_id=asked)}, {"wf_" + uuid})
+        error = self.post("/workflows", {"type": "chain", "id": uuid, "steps": [{"type": "a.b", "args": []}]}, 409)["error"]
+        self.assertEqual(error["code"], "duplicate")
 
 
 class Jobs(ClientTest):

@@ -12,6 +12,7 @@
 #include "api/script_projection.h"
 #include "api/waiting_task.h"
 #include "base/quote.h"
+#include "kernel/planned_runs.h"
 
 namespace pawl::api {
 namespace {
@@ -138,6 +139,8 @@ class FindWorkflow : public WaitingTask {
     const Run* run = frame.state().find_run(id_);
     found = run != nullptr && (tenant_.empty() || run->tenant == tenant_);
     if (found && run->script) created_sequence = run->script->created_sequence;
+    if (auto planned = found ? std::nullopt : find_planned(frame.state(), id_))
+      found = tenant_.empty() || planned->around->tenant == tenant_;
     return std::nullopt;
   }
   bool found = false;

@@ -435,6 +435,15 @@ void render_members(json::Writer& w, const State& state, const Run& run, const W
 
 std::string workflow_id_text(const Run& run) { return shown_id(run); }
 
+std::string step_id_text(const State& state, const Run& run, uint32_t index) {
+  return StepIds(state, run).of(index);
+}
+std::string step_id_text(const PlanNode& step, uint32_t index) { return step_id(step, index); }
+std::string step_type_text(const PlanNode& step) { return planned_type(step); }
+std::string_view planned_state_text(const PlannedRun& planned) {
+  return planned_state(*planned.around, planned.index);
+}
+
 std::string planned_workflow_body(const State& state, const PlannedRun& planned) {
   PlannedPlace place;
   place.id = shown_id(planned.id, planned.plan.client_id);
@@ -442,7 +451,7 @@ std::string planned_workflow_body(const State& state, const PlannedRun& planned)
   if (auto outer = find_planned(state, planned.place.run))
     place.parent_id = shown_id(outer->id, outer->plan.client_id);
   place.created_ms = planned.around->created_ms;
-  place.state = planned_state(*planned.around, planned.index);
+  place.state = planned_state_text(planned);
   place.run = planned.id;
   if (planned.plan.id.is_nil()) place.salt = 0;
   std::string members = "{";

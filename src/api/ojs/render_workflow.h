@@ -26,4 +26,12 @@ std::string planned_workflow_body(const State& state, const PlannedRun& planned)
 
 std::string workflow_id_text(const Run& run);
 
+// What clients call a step: the id that they gave it, else its name or place.
+std::string step_id_text(const State& state, const Run& run, uint32_t index);
+std::string step_id_text(const PlanNode& step, uint32_t index);
+// The type of its job, or the kind of workflow that it is.
+std::string step_type_text(const PlanNode& step);
+// Of a workflow that has not started: pending, or cancelled if it never will.
+std::string_view planned_state_text(const PlannedRun& planned);
+
 }  // namespace pawl::api

@@ -7,6 +7,7 @@
 #include "api/ojs/render_workflow.h"
 #include "api/paging.h"
 #include "api/routes.h"
+#include "kernel/planned_runs.h"
 #include "kernel/run_values.h"
 
 namespace pawl::api {
@@ -87,15 +88,15 @@ std::string_view state_of(const Run& run, const StepView& view) {
 
 void write_step(json::Writer& w, const State& state, const Run& run, uint32_t index) {
   StepView view = look(state, run, index);
-  PlanNode node;
-  bool planned = state.held_plan(run, index, node);
-  std::string id = planned && !node.name.empty() ? node.name : std::to_string(index);
-  w.begin_object().field("id", id).field_int("index", index);
+  w.begin_object().field("id", step_id_text(state, run, index)).field_int("index", index);
   if (view.job != nullptr) w.key("job_id").uuid(view.job->id);
   if (view.job != nullptr) w.field("type", type_of_spec(view.job->spec));
   if (view.nested != nullptr)
     w.field("workflow_id", workflow_id_text(*view.nested))
         .field("type", kind_name(view.nested->kind));
+  PlanNode node;
+  if (view.job == nullptr && view.nested == nullptr && state.held_plan(run, index, node))
+    w.field("type", step_type_text(node));
   w.field("state", state_of(run, view)).key("progress");
   if (view.child == ChildState::Waiting) {
     w.null();
@@ -126,6 +127,35 @@ std::string body_of(const State& state, const Run& run, const Page& page) {
   return body;
 }
 
+// A nested one that has not started: none of its steps has done anything.
+std::string planned_body(const PlannedRun& planned, const Page& page) {
+  const PlanNode& plan = planned.plan;
+  bool is_map = plan.run_kind == RunKind::Map;  // its jobs are known when it starts
+  uint64_t total = is_map ? 0 : plan.children.size();
+  std::string_view state = planned_state_text(planned);
+  std::string body;
+  json::Writer w(body);
+  w.begin_object();
+  w.field("workflow_id", plan.client_id.empty() ? planned.id.text() : plan.client_id);
+  w.field("type", kind_name(plan.run_kind));
+  w.field("state", state).key("progress").real(0);
+  w.field_int("steps_total", static_cast<int64_t>(total)).field_int("steps_completed", 0);
+  w.key("steps").begin_array();
+  uint64_t to = std::min<uint64_t>(total, page.offset + page.limit);
+  for (uint64_t i = page.offset; i < to; ++i) {
+    PlanNode step;
+    PAWL_CHECK(codec::decode(plan.children[i], step));
+    w.begin_object().field("id", step_id_text(step, static_cast<uint32_t>(i)));
+    w.field_int("index", static_cast<int64_t>(i)).field("type", step_type_text(step));
+    w.field("state", state == "pending" ? "waiting" : state).key("progress").null().end_object();
+  }
+  w.end_array().field_time("updated_at", planned.around->created_ms);
+  PageEnd end{.total = total, .next_cursor = to < total ? std::to_string(to) : ""};
+  write_pagination(w, page, end);
+  w.end_object();
+  return body;
+}
+
 void get(App& app, Call&& call) {
   auto page = parse_page(call, kPageLimitMax);
   if (!page.ok()) return call.fail(page.error());
@@ -141,9 +171,12 @@ void get(App& app, Call&& call) {
       std::move(call), [named, tenant, page = *page](Frame& frame) -> Result<http::Response> {
         const Run* run = frame.state().find_run(workflow_id(named));
         bool mine = run != nullptr && (tenant.empty() || run->tenant == tenant);
-        if (!mine || run->script)
-          return Error{ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"};
-        return json_response(Surface::Ojs, 200, body_of(frame.state(), *run, page));
+        if (mine && !run->script)
+          return json_response(Surface::Ojs, 200, body_of(frame.state(), *run, page));
+        auto planned = find_planned(frame.state(), workflow_id(named));
+        if (planned && (tenant.empty() || planned->around->tenant == tenant))
+          return json_response(Surface::Ojs, 200, planned_body(*planned, page));
+        return Error{ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"};
       });
 }
 
