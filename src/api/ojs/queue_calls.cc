@@ -7,6 +7,7 @@
 #include "api/body.h"
 #include "api/ojs/event_projection.h"
 #include "api/ojs/parse_job.h"
+#include "api/ojs/queue_config.h"
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
 #include "api/sweep.h"
@@ -15,7 +16,6 @@
 namespace pawl::api {
 namespace {
 
-constexpr int64_t kDepthMost = 1'000'000'000;
 constexpr size_t kScanPerSlice = 2'000;
 
 Error no_such_queue(std::string_view scoped) {
@@ -38,13 +38,10 @@ std::string queue_body(const State& state, const std::string& scoped) {
   return body;
 }
 
-Status refuse_unsupported(const Fields& fields) {
-  for (std::string_view name : {"concurrency", "retention", "max_size_bytes"})
-    if (fields.has(name))
-      return Error{ErrorCode::Unsupported,
-                   "the queue setting '" + std::string(name) + "' is not supported",
-                   {{"$." + std::string(name), "is not supported"}}};
-  return ok_status();
+// The calls of this file answer 400 to a value that cannot be.
+Error as_bad_request(Error error) {
+  if (error.code == ErrorCode::InvalidContent) error.code = ErrorCode::InvalidRequest;
+  return error;
 }
 
 void create(App& app, Call&& call) {
@@ -58,12 +55,12 @@ void create(App& app, Call&& call) {
                     "or digit");
   if (fields.ok() && is_internal_queue(name))
     fields.complain("name", "must not begin with 'pawl.': those queues are the server's own");
-  QueueSettings settings;
-  settings.paused = fields.boolean("paused", false);
-  std::string_view depth = fields.has("max_size") ? "max_size" : "max_depth";
-  settings.depth_max = static_cast<uint64_t>(fields.integer(depth, 0, 0, kDepthMost));
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
-  if (Status good = refuse_unsupported(fields); !good.ok()) return call.fail(good.error());
+  QueueWish wish;
+  if (Status read = parse_queue_wish(doc->root(), "$", wish); !read.ok())
+    return call.fail(as_bad_request(read.error()));
+  QueueSettings settings;
+  wish.apply(settings);
   std::string scoped = scoped_queue(call.tenant, name);
   app.decide(std::move(call), [scoped, settings](Frame& frame) -> Result<http::Response> {
     if (find_shown(frame.state(), scoped) != nullptr)
@@ -77,9 +74,43 @@ void create(App& app, Call&& call) {
   });
 }
 
+// Changes the settings that the body names; the others stay.
+void change(App& app, Call&& call) {
+  auto scoped = queue_of_path(call);
+  if (!scoped.ok()) return call.fail(scoped.error());
+  auto doc = parse_body(call);
+  if (!doc.ok()) return call.fail(doc.error());
+  QueueWish wish;
+  if (Status read = parse_queue_wish(doc->root(), "$", wish); !read.ok())
+    return call.fail(as_bad_request(read.error()));
+  if (wish.is_empty())
+    return call.fail({ErrorCode::InvalidRequest,
+                      "there is nothing to change: name paused, max_size, backpressure or "
+                      "rate_limit"});
+  app.decide(std::move(call), [scoped = *scoped, wish](Frame& frame) -> Result<http::Response> {
+    if (find_shown(frame.state(), scoped) == nullptr) return no_such_queue(scoped);
+    PAWL_TRY_DO(
+        configure_queue(frame, scoped, [&](QueueSettings& settings) { wish.apply(settings); }));
+    return json_response(Surface::Ojs, 200, queue_body(frame.state(), scoped));
+  });
+}
+
+// What to do about jobs that are not finished: the queue is not removed while it has any.
+Status check_strategy(const Call& call) {
+  PAWL_TRY(json::Doc doc, parse_body(call, true));
+  Fields fields(doc.root());
+  std::string strategy = fields.text("strategy", "reject");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  if (strategy == "reject") return ok_status();
+  return Error{ErrorCode::Unsupported,
+               "strategy must be reject: cancel or purge the queue's jobs first",
+               {{"$.strategy", "must be reject"}}};
+}
+
 void remove(App& app, Call&& call) {
   auto scoped = queue_of_path(call);
   if (!scoped.ok()) return call.fail(scoped.error());
+  if (Status good = check_strategy(call); !good.ok()) return call.fail(good.error());
   app.decide(std::move(call), [scoped = *scoped](Frame& frame) -> Result<http::Response> {
     const Queue* queue = find_shown(frame.state(), scoped);
     if (queue == nullptr) return no_such_queue(scoped);
@@ -155,6 +186,8 @@ void priority_stats(App& app, Call&& call) {
 void add_queue_call_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
   router.add({"POST", "/ojs/v1/queues", Scope::Operate, kOjs, create});
+  router.add({"PATCH", "/ojs/v1/queues/{q}", Scope::Operate, kOjs, change});
+  router.add({"PATCH", "/ojs/v1/admin/queues/{q}", Scope::Operate, kOjs, change});
   router.add({"DELETE", "/ojs/v1/queues/{q}", Scope::Operate, kOjs, remove});
   router.add({"GET", "/ojs/v1/queues/{q}/priority-stats", Scope::Read, kOjs, priority_stats});
 }

@@ -1,4 +1,7 @@
-// What an operator sets on a queue, and the detail view that shows it.
+#include "api/ojs/queue_config.h"
+
+#include <span>
+
 #include "api/app.h"
 #include "api/body.h"
 #include "api/ojs/render_queue.h"
@@ -11,44 +14,37 @@ namespace {
 constexpr int64_t kDepthMost = 1'000'000'000;
 constexpr int64_t kRateMost = 1'000'000;
 
-// What a request wants changed; what it does not name stays.
-struct Wish {
-  std::optional<uint64_t> depth_max;
-  std::optional<uint32_t> warn_permille;
-  std::optional<uint32_t> rate_per_second;
-  std::optional<bool> paused;
+// Settings that this server has no use for are refused: an operator must not rely on them.
+constexpr std::string_view kUnsupported[] = {
+    "concurrency",     "retention",         "max_size_bytes",    "visibility_timeout",
+    "default_timeout", "default_retry",     "dead_letter_queue", "dead_letter_max_size",
+    "dead_letter_ttl", "allowed_job_types", "producers"};
 
-  void apply(QueueSettings& settings) const {
-    settings.depth_max = depth_max.value_or(settings.depth_max);
-    settings.warn_permille = warn_permille.value_or(settings.warn_permille);
-    settings.rate_per_second = rate_per_second.value_or(settings.rate_per_second);
-    settings.paused = paused.value_or(settings.paused);
-  }
-};
+Error unsupported(const Fields& fields, std::string_view name) {
+  return Error{ErrorCode::Unsupported,
+               "the queue setting '" + std::string(name) + "' is not supported",
+               {{fields.path() + "." + std::string(name), "is not supported"}}};
+}
 
-// A setting that this server would not honour is refused: an operator must not rely on it.
-Status refuse_unsupported(Fields& fields, std::initializer_list<std::string_view> names) {
+Status refuse_unsupported(const Fields& fields, std::span<const std::string_view> names) {
   for (std::string_view name : names)
-    if (fields.has(name))
-      return Error{ErrorCode::Unsupported,
-                   "the queue setting '" + std::string(name) + "' is not supported",
-                   {{fields.path() + "." + std::string(name), "is not supported"}}};
+    if (fields.has(name)) return unsupported(fields, name);
   return ok_status();
 }
 
-Status read_backpressure(json::View value, Wish& wish) {
+Status read_backpressure(json::View value, const std::string& path, QueueWish& wish) {
   if (value.is_null()) {
     wish.depth_max = 0;
     wish.warn_permille = 0;
     return ok_status();
   }
-  Fields fields(value, "$.backpressure");
-  PAWL_TRY_DO(refuse_unsupported(fields, {"max_size_bytes"}));
+  Fields fields(value, path);
+  if (fields.has("max_size_bytes")) return unsupported(fields, "max_size_bytes");
   std::string strategy = fields.text("strategy", "reject");
   if (strategy != "reject")
     return Error{ErrorCode::Unsupported,
                  "backpressure.strategy must be reject",
-                 {{"$.backpressure.strategy", "must be reject"}}};
+                 {{path + ".strategy", "must be reject"}}};
   if (fields.has("max_depth"))
     wish.depth_max = static_cast<uint64_t>(fields.integer("max_depth", 0, 0, kDepthMost));
   if (auto threshold = fields.find("warning_threshold")) {
@@ -63,13 +59,14 @@ Status read_backpressure(json::View value, Wish& wish) {
   return ok_status();
 }
 
-Status read_rate_limit(json::View value, Wish& wish) {
+Status read_rate_limit(json::View value, const std::string& path, QueueWish& wish) {
   if (value.is_null()) {
     wish.rate_per_second = 0;
     return ok_status();
   }
-  Fields fields(value, "$.rate_limit");
-  PAWL_TRY_DO(refuse_unsupported(fields, {"concurrency", "throttle", "rate"}));
+  Fields fields(value, path);
+  constexpr std::string_view kOthers[] = {"concurrency", "throttle", "rate"};
+  PAWL_TRY_DO(refuse_unsupported(fields, kOthers));
   int64_t rate = fields.integer("max_per_second", 0, 0, kRateMost);
   if (fields.has("limit")) {
     std::string period = fields.text("period", "PT1S");
@@ -81,16 +78,31 @@ Status read_rate_limit(json::View value, Wish& wish) {
   return ok_status();
 }
 
-Result<Wish> parse_wish(const json::Doc& doc) {
-  Fields fields(doc.root());
-  PAWL_TRY_DO(refuse_unsupported(fields, {"concurrency", "retention"}));
-  Wish wish;
-  if (auto value = doc.root().find("backpressure")) PAWL_TRY_DO(read_backpressure(*value, wish));
-  if (auto value = doc.root().find("rate_limit")) PAWL_TRY_DO(read_rate_limit(*value, wish));
+}  // namespace
+
+Status parse_queue_wish(json::View object, const std::string& path, QueueWish& wish) {
+  Fields fields(object, path);
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidContent);
+  PAWL_TRY_DO(refuse_unsupported(fields, kUnsupported));
+  if (fields.text("overflow_policy", "reject") != "reject")
+    return Error{ErrorCode::Unsupported,
+                 "overflow_policy must be reject",
+                 {{path + ".overflow_policy", "must be reject"}}};
+  for (std::string_view name : {"max_depth", "max_size"})
+    if (fields.has(name))
+      wish.depth_max = static_cast<uint64_t>(fields.integer(name, 0, 0, kDepthMost));
+  if (auto value = object.find("backpressure"))
+    PAWL_TRY_DO(read_backpressure(*value, path + ".backpressure", wish));
+  if (auto value = object.find("rate_limit"))
+    PAWL_TRY_DO(read_rate_limit(*value, path + ".rate_limit", wish));
   if (fields.has("paused")) wish.paused = fields.boolean("paused", false);
   if (!fields.ok()) return fields.error(ErrorCode::InvalidContent);
-  return wish;
+  if (auto nested = fields.find("config"); nested && path == "$")
+    return parse_queue_wish(*nested, "$.config", wish);
+  return ok_status();
 }
+
+namespace {
 
 std::string config_body(const State& state, const std::string& scoped) {
   const Queue* queue = state.find_queue(scoped);
@@ -114,14 +126,14 @@ void put_config(App& app, Call&& call) {
   if (!scoped.ok()) return call.fail(scoped.error());
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
-  auto wish = parse_wish(*doc);
-  if (!wish.ok()) return call.fail(wish.error());
-  app.decide(
-      std::move(call), [scoped = *scoped, wish = *wish](Frame& frame) -> Result<http::Response> {
-        PAWL_TRY_DO(
-            configure_queue(frame, scoped, [&](QueueSettings& settings) { wish.apply(settings); }));
-        return json_response(Surface::Ojs, 200, config_body(frame.state(), scoped));
-      });
+  QueueWish wish;
+  if (Status read = parse_queue_wish(doc->root(), "$", wish); !read.ok())
+    return call.fail(read.error());
+  app.decide(std::move(call), [scoped = *scoped, wish](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY_DO(
+        configure_queue(frame, scoped, [&](QueueSettings& settings) { wish.apply(settings); }));
+    return json_response(Surface::Ojs, 200, config_body(frame.state(), scoped));
+  });
 }
 
 void get_config(App& app, Call&& call) {
@@ -160,6 +172,8 @@ void add_queue_config_routes(Router& router) {
   router.add({"GET", "/ojs/v1/admin/queues/{q}", Scope::Read, Surface::Ojs, get_detail});
   router.add({"GET", "/ojs/v1/admin/queues/{q}/config", Scope::Read, Surface::Ojs, get_config});
   router.add({"PUT", "/ojs/v1/admin/queues/{q}/config", Scope::Operate, Surface::Ojs, put_config});
+  router.add({"GET", "/ojs/v1/queues/{q}/config", Scope::Read, Surface::Ojs, get_config});
+  router.add({"PUT", "/ojs/v1/queues/{q}/config", Scope::Operate, Surface::Ojs, put_config});
 }
 
 }  // namespace pawl::api

@@ -19,6 +19,7 @@ void write_state_counts(json::Writer& w, const std::array<uint64_t, kJobStateCou
 
 void render_queue_settings(json::Writer& w, const QueueSettings& settings) {
   if (settings.depth_max != 0) {
+    w.field_int("max_size", static_cast<int64_t>(settings.depth_max));
     w.key("backpressure").begin_object();
     w.field_int("max_depth", static_cast<int64_t>(settings.depth_max)).field("strategy", "reject");
     if (settings.warn_permille != 0)

@@ -15,7 +15,7 @@ void write_state_counts(json::Writer& w, const std::array<uint64_t, kJobStateCou
 // Members of the queue's object. A queue that nobody has used yet (null) reads as zeros.
 void render_queue_members(json::Writer& w, std::string_view scoped, const Queue* queue);
 
-// "backpressure": …, "rate_limit": …: only what was set.
+// "max_size": …, "backpressure": …, "rate_limit": …: only what was set.
 void render_queue_settings(json::Writer& w, const QueueSettings& settings);
 
 // The queue that the path names, in the caller's tenant; InvalidRequest if it can be no name.
