@@ -174,6 +174,35 @@ class Queues(Endpoints):
         self.push()
         self.assertIn(self.queue, self.names())
 
+    def settings(self):
+        return self.client.get(f"{OJS}/admin/queues/{self.queue}/config").body["config"]
+
+    def test_settings_are_given_in_one_form_to_every_call(self):
+        made = self.client.post(OJS + "/queues", {"name": self.queue, "config": {"max_size": 5}})
+        self.assertEqual((made.status, self.settings()["max_size"]), (201, 5))
+        for path in (f"/admin/queues/{self.queue}/config", f"/queues/{self.queue}/config"):
+            reply = self.client.call("PUT", OJS + path, body={"max_size": 7})  # the command line's --max-size
+            self.assertEqual((reply.status, reply.body["config"]["max_size"]), (200, 7))
+        changed = self.patch(f"/queues/{self.queue}", {"paused": True})
+        self.assertEqual((changed.status, changed.body["queue"]["paused"], changed.body["queue"]["max_size"]), (200, True, 7))
+        self.assertEqual(self.patch(f"/admin/queues/{self.queue}", {"max_size": 1, "paused": False}).status, 200)
+        job = self.push()
+        self.assertEqual(self.client.push(queue=self.queue).status, 429)
+        self.client.cancel(job)
+        for setting in ({"concurrency": 2}, {"dead_letter_queue": "x"}, {"default_retry": {}}, {"overflow_policy": "block"}):
+            self.refused(self.client.call("PUT", f"{OJS}/queues/{self.queue}/config", body=setting), 422)
+            self.refused(self.patch(f"/queues/{self.queue}", {"config": setting}), 422)
+        self.refused(self.patch(f"/queues/{self.queue}", {}), 400, "nothing to change")
+        self.refused(self.patch(f"/queues/{self.queue}", {"max_size": -1}), 400, "max_size")
+        self.refused(self.patch(f"/queues/nobody-{self.queue}", {"paused": True}), 404)
+
+    def test_a_queue_is_removed_only_when_its_jobs_are_done(self):
+        self.push()
+        path = f"{OJS}/queues/{self.queue}"
+        for strategy in ("discard", "move"):
+            self.refused(self.client.call("DELETE", path, body={"strategy": strategy}), 422, "strategy")
+        self.refused(self.client.call("DELETE", path, body={"strategy": "reject"}), 409, "unfinished")
+
     def test_what_a_queue_cannot_be(self):
         for body, status in (({}, 400), ({"name": "Not Good"}, 400), ({"name": "pawl.x"}, 400),
                              ({"name": "q", "concurrency": 2}, 422), ({"name": "q", "max_size": -1}, 400)):
@@ -219,6 +248,9 @@ class Crons(Endpoints):
 
 
 class Workflows(Endpoints):
+    def step(self):
+        return {"type": "a.b", "args": [], "options": {"queue": self.queue}}
+
     def test_progress_of_the_whole_and_of_the_steps(self):
         step = {"type": "a.b", "args": [], "options": {"queue": self.queue}}
         made = self.client.post(OJS + "/workflows", {"type": "chain", "steps": [step] * 4}).body["workflow"]["id"]
@@ -235,6 +267,24 @@ class Workflows(Endpoints):
         rest = self.client.get(path + f"?limit=3&cursor={page['next_cursor']}").body
         self.assertEqual((len(page["steps"]), len(rest["steps"]), rest["steps"][0]["index"]), (3, 1, 3))
         self.refused(self.client.get(f"{OJS}/workflows/{new_id()}/progress"), 404)
+
+    def test_a_list_by_pages_for_the_admin_ui(self):
+        name = "paged-" + self.queue
+        made = sorted(self.client.post(OJS + "/workflows", {"type": "chain", "name": name, "steps": [self.step()]}).body["id"]
+                      for _ in range(3))  # within a millisecond their order is that of their ids
+        first = self.client.get(f"{OJS}/workflows?name={name}&page=1&per_page=2").body
+        self.assertEqual([(one["id"], one["steps_total"], one["step_count"]) for one in first["items"]],
+                         [(made[2], 1, 1), (made[1], 1, 1)])
+        self.assertEqual((first["pagination"]["total"], first["pagination"]["has_more"]), (3, True))
+        last = self.client.get(f"{OJS}/workflows?name={name}&page=2&per_page=2").body
+        self.assertEqual(([one["id"] for one in last["items"]], last["pagination"]["has_more"]), ([made[0]], False))
+
+    def test_progress_names_steps_as_the_client_does(self):
+        steps = [{"id": "fetch", **self.step()}, {"id": "store", "depends_on": ["fetch"], **self.step()}]
+        made = self.client.post(OJS + "/workflows", {"name": "n", "steps": steps}).body["workflow"]["id"]
+        reply = self.client.get(f"{OJS}/workflows/{made}/progress").body
+        self.assertEqual([(step["id"], step["type"], step["state"]) for step in reply["steps"]],
+                         [("fetch", "a.b", "pending"), ("store", "a.b", "waiting")])
 
 
 class Operators(Endpoints):

@@ -477,6 +477,9 @@ void render_workflow_summary(json::Writer& w, const State& state, const Run& run
       .field_int("completed", run.completed)
       .field_int("failed", run.failed)
       .field_int("job_count", run.job_count);
+  w.field_int("step_count", run.total)
+      .field_int("steps_total", run.total)
+      .field_int("steps_completed", run.completed);
   w.field_time("created_at", run.created_ms);
   w.field_time_if_set("started_at", run.started_ms);
   w.field_time_if_set("completed_at", run.finished_ms);

@@ -3,6 +3,7 @@
 #include "api/body.h"
 #include "api/ojs/parse_workflow.h"
 #include "api/ojs/render_workflow.h"
+#include "api/paging.h"
 #include "api/routes.h"
 #include "base/url.h"
 #include "kernel/planned_runs.h"
@@ -117,9 +118,38 @@ struct ListFilter {
   }
 };
 
+// By page number, as the admin UI asks: {"items": [...], "pagination": {...}}. Counts no further
+// than a list scans.
+void list_by_page(App& app, Call&& call, const ListFilter& filter) {
+  auto page = parse_page(call);
+  if (!page.ok()) return call.fail(page.error());
+  app.decide_list(std::move(call), [filter, page = *page](Frame& frame) -> Result<http::Response> {
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key("items").begin_array();
+    uint64_t total = 0;
+    std::string next;
+    RunId go_on = frame.state().each_run(RunId(), true, kListScanMax, [&](const Run& run) {
+      if (!filter.takes(run)) return true;
+      bool shown = total >= page.offset && total - page.offset < page.limit;
+      if (shown) render_workflow_summary(w, frame.state(), run);
+      if (total == page.offset + page.limit) next = run.id.text();
+      ++total;
+      return true;
+    });
+    w.end_array();
+    PageEnd end{.total = total, .total_is_estimate = !go_on.is_nil(), .next_cursor = next};
+    write_pagination(w, page, end);
+    w.end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
 void list(App& app, Call&& call) {
   ListFilter filter{call.query("state"), call.query("type"), call.query("name"), call.tenant,
                     call.query("nested") == "true"};
+  bool by_page = !call.query("page").empty() || !call.query("per_page").empty();
+  if (by_page && call.query("cursor").empty()) return list_by_page(app, std::move(call), filter);
   std::string limit_text = call.query("limit");
   int64_t limit = limit_text.empty() ? 50 : std::strtol(limit_text.c_str(), nullptr, 10);
   if (limit < 1 || limit > kListMost)
