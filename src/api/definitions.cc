@@ -17,6 +17,11 @@
 namespace pawl::api {
 namespace {
 
+// What may stand beside a definition in a request.
+const std::initializer_list<std::string_view> kMembers = {
+    "name",     "definition", "description", "version",  "input_schema", "output_schema",
+    "triggers", "agent_id",   "category",    "features", "tags"};
+
 constexpr size_t kDefinitionsMax = 10'000;
 constexpr size_t kVersionsMax = 1'000;
 constexpr size_t kNameBytesMax = 255;
@@ -140,10 +145,7 @@ void put(App& app, Call&& call) {
   Fields fields(doc->root());
   bool wrapped = fields.has("definition");
   if (!wrapped && !fields.has("steps")) fields.complain("definition", "is required", "required");
-  refuse_unknown(call, fields,
-                 {"name", "definition", "description", "version", "input_schema", "output_schema",
-                  "triggers", "agent_id", "category", "features", "tags"},
-                 wrapped);
+  refuse_unknown(call, fields, kMembers, wrapped);
   std::string text(doc->root().raw());
   if (auto inner = fields.find("definition"))
     text = inner->is_string() ? inner->string() : std::string(inner->raw());
@@ -184,6 +186,8 @@ void validate(App& app, Call&& call) {
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
   auto given = fields.find("definition");
+  refuse_unknown(call, fields, kMembers, given.has_value());
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   std::string text(given ? given->raw() : doc->root().raw());
   if (given && given->is_string()) text = given->string();
   plan::ReadResult read = read_given(app, call, yaml.empty() || given ? text : yaml);

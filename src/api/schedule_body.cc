@@ -132,7 +132,13 @@ Result<CronSpec> parse_schedule(Fields& fields, std::string_view tenant) {
   if (!fields.ok()) return fields.error(ErrorCode::InvalidContent);
   cron.name = schedule_key(tenant, name);
   if (!fields.has("job")) return cron;
-  PAWL_TRY(cron.job, parse_job_template(fields.raw("job"), "$.job", name, tenant));
+  auto job = parse_job_template(fields.raw("job"), "$.job", name, tenant);
+  if (!job.ok()) {
+    Error error = std::move(job).error();
+    error.code = ErrorCode::InvalidContent;  // as for every other part of a schedule
+    return error;
+  }
+  cron.job = std::move(job).value();
   return cron;
 }
 

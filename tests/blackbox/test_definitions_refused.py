@@ -49,6 +49,7 @@ class Refused(DefinitionCase):
                  (f"/v1/decisions/{run['pending_decisions'][0]['id']}", {"choice": "yes"}),
                  ("/v1/schedules", {"name": "t", "definition": "plain", "every": "1h"}),
                  ("/v1/keys", key)]
+        calls.append(("/v1/definitions/validate", {"definition": {"steps": [log("a")]}}))
         for path, body in calls:
             with self.subTest(path):
                 self.assertEqual(self.faults("POST", path, {**body, "no_such": 1}), [("no_such", "unknown_field")])
@@ -68,6 +69,8 @@ class Refused(DefinitionCase):
             with self.subTest(time):
                 found = self.faults("POST", "/v1/schedules", {"name": "s", "definition": "plain", **time})
                 self.assertEqual(found[0][0], path)
+        self.assertEqual(self.faults("POST", "/v1/schedules", {"name": "s", "job": {"type": "NO", "args": []}, "every": "1h"}),
+                         [("job.type", "value")])
         self.assertEqual(self.faults("POST", "/v1/schedules", {"name": "s", "definition": "none", "every": "1h"}),
                          [("definition", "not_found")])
         self.assertEqual(self.faults("POST", "/v1/definitions", {"name": "d", "definition": {"steps": [log("a")]},
