@@ -3,7 +3,9 @@
 #include "api/body.h"
 #include "api/definition_faults.h"
 #include "api/keyed_list.h"
+#include "api/ojs/parse_workflow.h"
 #include "api/routes.h"
+#include "kernel/run_values.h"
 #include "kernel/script_commands.h"
 
 namespace pawl::api {
@@ -11,8 +13,9 @@ namespace {
 
 constexpr size_t kDecisionsScanMax = 100'000;
 
-void write_decision(json::Writer& w, const std::string& id, const StoredDecision& decision) {
-  w.begin_object().field("id", id).key("run_id").uuid(decision.run);
+void write_decision(json::Writer& w, const State& state, const std::string& id,
+                    const StoredDecision& decision) {
+  w.begin_object().field("id", id).field("run_id", shown_run_id(state, decision.run));
   w.field("step_id", decision.step).field("status", decision.status);
   w.field_raw("context", decision.context.empty() ? "{}" : decision.context);
   if (!decision.target_agent.empty()) w.field("target_agent", decision.target_agent);
@@ -24,7 +27,8 @@ void write_decision(json::Writer& w, const std::string& id, const StoredDecision
 
 void list(App& app, Call&& call) {
   std::string status = call.query("status");
-  std::string run = call.query("run_id");
+  std::string named = call.query("run_id");
+  RunId run = named.empty() ? RunId() : workflow_id(named);
   std::string agent = call.query("target_agent");
   answer_keyed_list(
       app, std::move(call), {"decisions"}, kPageLimitUsual,
@@ -33,11 +37,11 @@ void list(App& app, Call&& call) {
           StoredDecision decision;
           if (!codec::decode(doc.value, decision)) return true;
           bool wanted = (status.empty() || decision.status == status) &&
-                        (run.empty() || decision.run.text() == run) &&
+                        (run.is_nil() || decision.run == run) &&
                         (agent.empty() || decision.target_agent == agent) &&
                         (list.tenant().empty() || decision.tenant == list.tenant());
           if (wanted && list.takes_unscoped(doc.key))
-            write_decision(list.writer(), doc.key, decision);
+            write_decision(list.writer(), frame.state(), doc.key, decision);
           return true;
         });
       });
@@ -61,7 +65,7 @@ void get(App& app, Call&& call) {
     std::string body;
     json::Writer w(body);
     w.begin_object().key("decision");
-    write_decision(w, id, decision);
+    write_decision(w, frame.state(), id, decision);
     w.end_object();
     return json_response(Surface::V1, 200, std::move(body));
   });
@@ -87,7 +91,7 @@ void resolve(App& app, Call&& call) {
     std::string body;
     json::Writer w(body);
     w.begin_object().key("decision");
-    write_decision(w, id, decision);
+    write_decision(w, frame.state(), id, decision);
     w.end_object();
     return json_response(Surface::V1, 200, std::move(body));
   });

@@ -1,6 +1,7 @@
 #include "api/render_script.h"
 
 #include "api/ojs/render_workflow.h"
+#include "kernel/run_values.h"
 #include "kernel/script_commands.h"
 
 namespace pawl::api {
@@ -42,7 +43,7 @@ const Run* run_in_place(const State& state, const Run& run, const StepRecord& re
 void render_inner_waits(json::Writer& w, const State& state, const Run& run, size_t& left) {
   if (run.script->paused && left > 0) {
     --left;
-    w.begin_object().key("run_id").uuid(run.id).field("for", "resume").end_object();
+    w.begin_object().field("run_id", shown_id(run)).field("for", "resume").end_object();
   }
   for (const std::string& path : run.script->live) {
     const pawl::Scope* scope = state.find_scope(run, path);
@@ -55,7 +56,7 @@ void render_inner_waits(json::Writer& w, const State& state, const Run& run, siz
         continue;
       }
       --left;
-      w.begin_object().key("run_id").uuid(run.id).field("step_id", join_path(path, record.id));
+      w.begin_object().field("run_id", shown_id(run)).field("step_id", join_path(path, record.id));
       render_what_for(w, record);
       w.end_object();
     }
@@ -64,7 +65,7 @@ void render_inner_waits(json::Writer& w, const State& state, const Run& run, siz
 
 void render_wait(json::Writer& w, const State& state, const Run& run, const StepRecord& record) {
   const Run* inner = run_in_place(state, run, record);
-  if (inner != nullptr) w.key("run_id").uuid(inner->id);
+  if (inner != nullptr) w.field("run_id", shown_id(*inner));
   bool waits = record.state == StepState::Suspended || record.state == StepState::Retrying ||
                record.due == DueKind::Wait;
   if (!waits) return;
@@ -196,7 +197,10 @@ void begin_script_run(json::Writer& w, const State& state, const Run& run) {
   if (!script.agent_id.empty()) w.field("agent_id", script.agent_id);
   if (script.priority != 0) w.field_int("priority", script.priority);
   if (!run.parent.run.is_nil())
-    w.key("parent").begin_object().key("run_id").uuid(run.parent.run).end_object();
+    w.key("parent")
+        .begin_object()
+        .field("run_id", shown_run_id(state, run.parent.run))
+        .end_object();
   if (!script.error.empty()) {
     w.key("error");
     render_error(w, script.error);
