@@ -57,7 +57,8 @@ int64_t wait_of(Fields& fields) {
   return std::min(wait_ms, kWaitMsMax);
 }
 
-Result<StartScript> parse_start(App& app, Call& call, int64_t& wait_ms) {
+// warnings: of a definition in the request, as JSON; empty if there are none.
+Result<StartScript> parse_start(App& app, Call& call, int64_t& wait_ms, std::string& warnings) {
   PAWL_TRY(json::Doc doc, parse_definition_body(call));
   Fields fields(doc.root());
   refuse_unknown(call, fields,
@@ -72,6 +73,7 @@ Result<StartScript> parse_start(App& app, Call& call, int64_t& wait_ms) {
   } else if (definition->is_object()) {
     plan::ReadResult read = read_given(app, call, std::string(definition->raw()));
     if (!read.valid()) return fault_error(read, "definition");
+    if (!read.warnings.empty()) warnings = faults_json(read.warnings);
     command.source = read.canonical;
     command.definition = fields.text("name", read.script->name);
   } else {
@@ -98,13 +100,14 @@ Result<StartScript> parse_start(App& app, Call& call, int64_t& wait_ms) {
 
 void start(App& app, Call&& call) {
   int64_t wait_ms = 0;
-  auto command = parse_start(app, call, wait_ms);
+  std::string warnings;
+  auto command = parse_start(app, call, wait_ms, warnings);
   if (!command.ok()) return call.fail(command.error());
   RunId begun;
   int64_t until_ms = 0;
   app.decide_and_wait(
       std::move(call),
-      [command = std::move(command).value(), wait_ms, begun, until_ms](
+      [command = std::move(command).value(), wait_ms, begun, until_ms, warnings](
           Frame& frame, std::optional<Parking>& wait) mutable -> Result<http::Response> {
         if (begun.is_nil()) {
           PAWL_TRY(begun, start_script(frame, command));
@@ -114,7 +117,11 @@ void start(App& app, Call&& call) {
         if (run == nullptr) return Error{ErrorCode::NotFound, "the run was deleted meanwhile"};
         bool settled = is_terminal(run->state) || run->script->status == ScriptStatus::Suspended;
         if (!settled && frame.now_ms() < until_ms) wait = Parking{{parking_of(begun)}, until_ms, 0};
-        return run_response(frame.state(), begun, 201);
+        http::Response response = run_response(frame.state(), begun, 201);
+        if (warnings.empty()) return response;
+        response.body.pop_back();
+        response.body += ",\"warnings\":" + warnings + "}";
+        return response;
       });
 }
 
@@ -167,6 +174,11 @@ void pause(App& app, Call&& call) {
 }
 
 void resume(App& app, Call&& call) {
+  auto doc = parse_body(call, true);
+  if (!doc.ok()) return call.fail(doc.error());
+  Fields fields(doc->root());
+  refuse_unknown(call, fields, {"reason"});
+  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   change(app, std::move(call),
          [](Frame& frame, const RunId& id) { return resume_script(frame, id); });
 }

@@ -43,6 +43,7 @@ class Refused(DefinitionCase):
                  ("/v1/runs", {"definition": "plain"}),
                  (f"/v1/runs/{run['id']}/signals", {"type": "go"}),
                  (f"/v1/runs/{run['id']}/pause", {}),
+                 (f"/v1/runs/{run['id']}/resume", {}),
                  (f"/v1/runs/{run['id']}/cancel", {}),
                  (f"/v1/runs/{run['id']}/retry", {}),
                  (f"/v1/runs/{run['id']}/extend", {"steps": [log("b")]}),
@@ -111,6 +112,9 @@ class Params(DefinitionCase):
                          [("steps[0].params.ulr", "unknown_field"), ("steps[0].params.url", "required")])
         put = self.call("POST", "/v1/definitions?lenient=true", {"name": "lenient", **body}, 201)
         self.assertEqual(len(put["warnings"]), 2)
+        begun = self.call("POST", "/v1/runs?lenient=true", {**body, "wait": "20s"}, 201)
+        self.assertEqual([w["path"] for w in begun["warnings"]], ["steps[0].params.ulr", "steps[0].params.url"])
+        self.assertNotIn("warnings", self.call("POST", "/v1/runs", {"definition": "lenient", "wait": "20s"}, 201))
         run = self.run_named("lenient")
         self.assertEqual((run["status"], run["error"]["code"]), ("failed", "VALIDATION_ERROR"))
 
@@ -200,6 +204,14 @@ class Resumed(DefinitionCase):
             self.assertEqual([e for e, _ in self.moves(one)], ["started", "suspended", "resumed", "completed"])
         self.assertEqual([e["type"] for e in self.events(run, "step_suspended", "step_resumed")],
                          ["step_suspended", "step_resumed"])
+
+    def test_a_run_is_named_by_the_id_that_the_client_gave(self):
+        self.define("asks", ask("q"))
+        run = self.start({"id": "s", "type": "subworkflow", "config": {"definition": "asks"}}, ask("p"), id="order 17/ü")
+        decisions = self.call("GET", "/v1/decisions?run_id=order%2017%2F%C3%BC")["decisions"]
+        self.assertEqual([(d["run_id"], d["step_id"]) for d in decisions], [("order 17/ü", "p")])
+        inner = self.call("GET", f"/v1/runs/{run['steps']['s']['run_id']}")["run"]
+        self.assertEqual(inner["parent"]["run_id"], "order 17/ü")
 
     def test_after_a_kill(self):
         run = self.start(ask("q"))
