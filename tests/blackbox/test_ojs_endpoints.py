@@ -369,6 +369,17 @@ class Operators(Endpoints):
         self.refused(self.client.get(path + "/jobs", headers={"X-OJS-Tenant": "acme"}), 404)
         self.assertIn(tenant, [one["id"] for one in self.client.get(OJS + "/admin/tenants").body["items"]])
 
+    def test_lists_have_the_names_that_the_command_line_and_the_admin_ui_read(self):
+        self.client.call("PUT", f"{OJS}/rate-limits/{self.queue}", body={"concurrency": 2})
+        limits = self.client.get(OJS + "/rate-limits").body
+        self.assertIn(self.queue, [limit["key"] for limit in limits["items"]])
+        self.assertEqual(limits["items"], limits["rate_limits"])
+        hook = self.client.post(OJS + "/webhooks/subscriptions", {"url": "https://x.example/h", "events": ["job.completed"]})
+        self.assertEqual(hook.status, 201)
+        hooks = self.client.get(OJS + "/webhooks/subscriptions?page=1&per_page=50").body
+        self.assertEqual((hooks["items"], hooks["total"]), (hooks["subscriptions"], 1))
+        self.assertEqual((hooks["pagination"]["total"], hooks["pagination"]["page"]), (1, 1))
+
     def test_checkpoints_under_the_doubled_prefix(self):
         job = self.push()
         self.client.fetch([self.queue])

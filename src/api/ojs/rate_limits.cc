@@ -35,7 +35,7 @@ void render_limit(json::Writer& w, const Limit& limit, int64_t now_ms) {
 }
 
 void list(App& app, Call&& call) {
-  answer_keyed_list(app, std::move(call), {"items"}, kPageLimitUsual,
+  answer_keyed_list(app, std::move(call), {"items", "rate_limits"}, kPageLimitUsual,
                     [](const Frame& frame, KeyedList& list) {
                       frame.state().each_limit([&](const Limit& limit) {
                         if (list.takes(limit.key))

@@ -168,15 +168,21 @@ void list(App& app, Call&& call) {
   app.decide(std::move(call), [tenant](Frame& frame) -> Result<http::Response> {
     std::string body;
     json::Writer w(body);
-    w.begin_object().key("subscriptions").begin_array();
+    w.begin_object();
     int64_t count = 0;
-    for (const Webhook& webhook : all_webhooks(frame.state())) {
-      if (!visible(webhook, tenant)) continue;
-      render_webhook(w, webhook);
-      ++count;
+    for (std::string_view name : {"subscriptions", "items"}) {  // the latter for the admin UI
+      w.key(name).begin_array();
+      count = 0;
+      for (const Webhook& webhook : all_webhooks(frame.state())) {
+        if (!visible(webhook, tenant)) continue;
+        render_webhook(w, webhook);
+        ++count;
+      }
+      w.end_array();
     }
-    w.end_array().key("pagination").begin_object().field_int("total", count);
-    w.field_bool("has_more", false).end_object().end_object();
+    w.field_int("total", count).key("pagination").begin_object().field_int("total", count);
+    w.field_int("page", 1).field_int("per_page", count).field_bool("has_more", false);
+    w.end_object().end_object();
     return json_response(Surface::Ojs, 200, std::move(body));
   });
 }
