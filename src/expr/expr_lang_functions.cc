@@ -295,12 +295,9 @@ Datum repeat(CallState& state, Args args) {
     return {};
   }
   if (!state.budget.spend_bytes(size * count) ||
-      !state.budget.spend_steps(count / 8 + price::reading(size * count)))
+      !state.budget.spend_steps(1 + price::reading(size * count)))
     return {};
-  std::string out;
-  out.reserve(size * count);
-  for (uint64_t i = 0; size > 0 && i < count; ++i) out += args[0].as_string();
-  return Datum::string(std::move(out), state.budget);
+  return Datum::string(repeat_text(args[0].as_string(), size * count), state.budget);
 }
 
 Datum to_number(CallState& state, const Datum& value, std::string_view wanted) {

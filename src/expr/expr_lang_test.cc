@@ -135,6 +135,12 @@ TEST(ExprLang, ErrorsSayWhere) {
   }
 }
 
+TEST(ExprLang, ALongTextOfShortOnesCostsItsBytes) {
+  EXPECT_EQ(eval("len(repeat('x', 9000000))"), "9000000");
+  EXPECT_EQ(eval("[repeat('abc', 5), repeat('abc', 0), repeat('', 9)]"),
+            R"(["abcabcabcabcabc","",""])");
+}
+
 TEST(ExprLang, EverythingIsBounded) {
   EXPECT_EQ(eval("1..1000000000"), "error: the expression takes too many steps");
   EXPECT_EQ(eval("repeat('aaaaaaaaaa', 1000000000)"), "error: the expression builds too much data");

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "expr/jq_machine.h"
+#include "expr/text.h"
 #include "expr/text_search.h"
 
 namespace pawl::expr::jq {
@@ -52,18 +53,13 @@ bool repeated(const Datum& text, const Datum& times, Datum& out, Budget& budget)
   const double copies = count < 1 ? 1 : std::floor(count);
   if (size * copies > static_cast<double>(budget.limits().bytes_max))
     return budget.spend_bytes(UINT64_MAX);
-  const auto total = static_cast<uint64_t>(copies);
   const auto bytes = static_cast<uint64_t>(size * copies);
   if (bytes == 0) {
     out = text;
     return true;
   }
-  if (!budget.spend_steps(total / 8 + price::reading(bytes)) || !budget.spend_bytes(bytes))
-    return false;
-  std::string result;
-  result.reserve(bytes);
-  for (uint64_t i = 0; i < total; ++i) result += text.as_string();
-  out = Datum::string(std::move(result), budget);
+  if (!budget.spend_steps(1 + price::reading(bytes)) || !budget.spend_bytes(bytes)) return false;
+  out = Datum::string(repeat_text(text.as_string(), bytes), budget);
   return true;
 }
 

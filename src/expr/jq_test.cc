@@ -224,6 +224,12 @@ TEST(Jq, ErrorsSayWhere) {
   }
 }
 
+// A result of nine megabytes is within the bound of a step's output, however it is made.
+TEST(Jq, ALongTextOfShortOnesCostsItsBytes) {
+  EXPECT_EQ(run("\"x\" * 9000000 | length"), "9000000");
+  EXPECT_EQ(run("\"abc\" * 5, \"abc\" * 1.5, \"\" * 9"), R"("abcabcabcabcabc" "abc" "")");
+}
+
 TEST(Jq, EverythingIsBounded) {
   const char* steps = "error: the jq expression takes too many steps";
   const char* bytes = "error: the jq expression builds too much data";

@@ -1,5 +1,6 @@
 #include "expr/text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -29,6 +30,14 @@ size_t offset_of_code_point(std::string_view text, uint64_t index) {
     if (index-- == 0) return i;
   }
   return index == 0 ? text.size() : std::string_view::npos;
+}
+
+std::string repeat_text(std::string_view text, size_t bytes) {
+  std::string out(text.substr(0, bytes));
+  out.reserve(bytes);
+  while (!out.empty() && out.size() < bytes)
+    out.append(out, 0, std::min(out.size(), bytes - out.size()));
+  return out;
 }
 
 std::string reversed(std::string_view text) {

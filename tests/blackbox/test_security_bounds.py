@@ -4,13 +4,15 @@ A canary client pushes all the while: every push of it must be taken, the proces
 run that asked for too much must say so in its own outcome.
 """
 import threading
+import time
 import unittest
 
-from harness import Server, until
+from harness import SANITIZED, Server, until
 
 # About two hundred thousand steps of an evaluation.
 DEAR = "[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, " \
        "[1,2,3,4,5,6,7,8,9,10].all(d, a + b + c + d > 0))))"
+# Within the bound of an output; two of them together are not within that of what is put together.
 BIG = {"action": "jq", "params": {"expression": '"x" * 9000000', "data": {}}}
 
 
@@ -21,6 +23,7 @@ class Canary:
         self._client = server.client()
         self._stop = threading.Event()
         self.taken = 0
+        self.slowest = 0.0  # seconds
         self.refused = []
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
@@ -28,8 +31,10 @@ class Canary:
     def _run(self):
         # Pushes before it looks: a test that is over within milliseconds has been watched too.
         while True:
+            begun = time.monotonic()
             try:
                 answer = self._client.push("canary", queue="canary")
+                self.slowest = max(self.slowest, time.monotonic() - begun)
             except OSError as broken:
                 self.refused.append(broken)
                 return
@@ -74,6 +79,10 @@ class Bounds(unittest.TestCase):
             return body if body.get("status") in ("completed", "failed", "cancelled") else None
         return until(over, "the run's end", seconds)
 
+    def test_one_large_result_is_fine(self):
+        over = self.end(self.begin({"name": "one", "steps": [{"id": "a", **BIG}]}))
+        self.assertEqual(over["status"], "completed", over.get("error"))
+
     def test_a_loop_of_large_results(self):
         body = [{"id": "big", **BIG}]
         run = self.begin({"name": "loop", "steps": [
@@ -108,6 +117,24 @@ class Bounds(unittest.TestCase):
         runs = [self.begin({"name": "w", "steps": [{"id": "l", "type": "loop", "config": loop}]}) for _ in range(3)]
         over = [self.end(run) for run in runs]
         self.assertEqual([(run["status"], run["output"]["l"]["iterations"]) for run in over], [("completed", 200)] * 3)
+
+    def test_many_steps_that_see_all_steps(self):
+        """Each costs what it sees, and what they answer does not come before everybody else."""
+        pattern = "(a{1,100}|b[^c]{1,99}){1,5}x"
+        many = [{"id": f"s{i}", "action": "jq", "params": {"expression": f'.a|test("{pattern}{i}")', "data": {"a": "aaa"}}}
+                for i in range(3000)]
+        words = "lorem ipsum " * 40000
+        loud = {"id": "b", "action": "workflow.log", "params": {"message": "${{ steps.s1 }} " + words}}
+        quiet = [{"id": f"s{i}", "action": "workflow.log", "params": {"message": "m"}} for i in range(5000)]
+        slow = [*quiet, {"id": "l", "depends_on": ["s1"], "type": "loop", "config": {"over": list(range(50)), "body": [loud]}}]
+        before = self.canary.slowest
+        for steps in (many, slow):
+            run = self.begin({"name": "m", "steps": steps})
+            taken = self.canary.taken
+            until(lambda: self.canary.taken > taken + 100, "pushes are taken meanwhile")
+            self.client.post(f"/v1/runs/{run}/cancel")
+        if not SANITIZED:
+            self.assertLess(self.canary.slowest, before + 1.5)
 
     def test_large_signals(self):
         run = self.begin({"name": "s", "steps": [{"id": "w", "type": "wait", "config": {"signal": "go"}}]})
