@@ -426,6 +426,13 @@ TEST(Cost, RegularExpressionsArePaidByTheirProgram) {
   Budget little(BudgetLimits{.steps_max = 5'000});
   Val error;
   EXPECT_EQ(compile_regex("\\pL\\pN\\pS?", little, error), nullptr);
+  // What a repetition makes of it is not known before: a small budget does not find out.
+  Budget small(BudgetLimits{.steps_max = 10'000});
+  EXPECT_EQ(compile_regex("a{2}", small, error), nullptr);
+  EXPECT_EQ(small.exceeded(), Budget::Exceeded::Steps);
+  Budget enough(BudgetLimits{.steps_max = 100'000});
+  EXPECT_NE(compile_regex("a{2}", enough, error), nullptr);
+  EXPECT_LT(enough.steps_spent(), 1'000u);
   EXPECT_EQ(little.exceeded(), Budget::Exceeded::Steps);
 }
 

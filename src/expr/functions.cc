@@ -44,6 +44,14 @@ size_t unicode_classes(std::string_view pattern) {
   return count;
 }
 
+// A counted repetition can make the largest program of a few bytes. What it costs is known when it
+// is compiled: a budget that could not pay for that is spent without trying.
+bool can_pay_for_repetitions(std::string_view pattern, Budget& budget) {
+  if (pattern.find('{') == std::string_view::npos) return true;
+  if (budget.limits().steps_max - budget.steps_spent() >= kTooLargeSteps) return true;
+  return budget.spend_steps(kTooLargeSteps);
+}
+
 }  // namespace
 
 const Function* find_function(std::string_view name, bool receiver, size_t arguments) {
@@ -87,7 +95,8 @@ std::shared_ptr<const re2::RE2> compile_regex(std::string_view pattern, Budget& 
                        " Unicode classes");
     return nullptr;
   }
-  if (!budget.spend_steps(kRegexSteps + kByteSteps * pattern.size() + kClassSteps * classes)) {
+  if (!budget.spend_steps(kRegexSteps + kByteSteps * pattern.size() + kClassSteps * classes) ||
+      !can_pay_for_repetitions(pattern, budget)) {
     error = exhausted();
     return nullptr;
   }
