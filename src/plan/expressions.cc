@@ -72,19 +72,29 @@ std::string as_cel(std::string_view text) {
   return path.empty() ? std::string(inner) : path;
 }
 
-void check_whole(Findings& findings, const Cursor& at, std::string_view inner) {
+// One ${{ … }}, alone in its text or not. Whatever is more than a path is compiled, since a run
+// compiles it too: it counts for what the definition costs. What begins like a path may be one that
+// CEL cannot read, and what stands among other text is told of by the run.
+void check_inner(Findings& findings, const Cursor& at, std::string_view inner, bool alone) {
+  const size_t first = inner.find_first_not_of(" \t\r\n");
+  const size_t last = inner.find_last_not_of(" \t\r\n");
+  inner = inner.substr(first, last - first + 1);
+  if (!path_as_cel(inner).empty() || findings.too_costly(at)) return;
   size_t word = 0;
   while (word < inner.size() && (is_letter(inner[word]) || is_digit(inner[word]))) ++word;
   const bool path_like = word > 0 && word < inner.size() && inner[word] == '.';
-  if (path_like || findings.too_costly(at)) return;
-  if (const auto program = compile(findings, inner); !program.ok() && !findings.too_costly(at)) {
+  const auto program = compile(findings, inner);
+  if (program.ok() || findings.too_costly(at)) return;
+  if (alone && !path_like)
     findings.error(at, "expression", "template: " + program.error().message);
-  }
 }
 
 void check_text(Findings& findings, const Cursor& at, const std::string& text) {
   size_t from = text.find(kOpen);
   if (from == std::string::npos) return;
+  const std::string_view whole = expr::unwrap_template(text);
+  const bool alone = whole.find(kOpen) == std::string_view::npos &&
+                     text.find_first_not_of(" \t\r\n") == from;
   while (from != std::string::npos) {
     const size_t end = text.find(kClose, from + kOpen.size());
     if (end == std::string::npos) {
@@ -100,13 +110,10 @@ void check_text(Findings& findings, const Cursor& at, const std::string& text) {
       return;
     }
     findings.references().note(at, inner, true);
+    if (!alone) check_inner(findings, at, inner, false);
     from = text.find(kOpen, end + kClose.size());
   }
-  const std::string_view inner = expr::unwrap_template(text);
-  if (inner.substr(0, kOpen.size()) != kOpen && inner.find(kOpen) == std::string_view::npos &&
-      text.find_first_not_of(" \t\r\n") == text.find(kOpen)) {
-    check_whole(findings, at, inner);
-  }
+  if (alone) check_inner(findings, at, whole, true);
 }
 
 }  // namespace

@@ -54,6 +54,12 @@ class Compiling(unittest.TestCase):
         schema = {"name": "s", "steps": [step(0)], "input_schema": {"allOf": [{"pattern": p} for p in PATTERNS[:900]]}}
         self.assertIn("too_large", [f["code"] for f in self.refused("/v1/definitions/validate", schema)["errors"]])
 
+    def test_templates_count_whatever_they_begin_with(self):
+        for message in ("${{ inputs.a.matches('%s') }}", "a match: ${{ inputs.a.matches('%s') }}"):
+            steps = [{"id": f"s{n}", "action": "workflow.log", "params": {"message": message % p}} for n, p in enumerate(PATTERNS)]
+            faults = self.refused("/v1/definitions/validate", {"name": "templates", "steps": steps})["errors"]
+            self.assertEqual([f["code"] for f in faults], ["too_large"])
+
     def test_every_other_way_in_is_bounded_too(self):
         self.refused("/v1/definitions", hostile())
         self.refused("/v1/runs", {"definition": hostile()})
