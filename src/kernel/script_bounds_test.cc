@@ -112,6 +112,53 @@ TEST_P(Bounds, TheResultsOfALongLoopAreReadBitByBit) {
       300, 3);
 }
 
+// Answers of the outside are no turns of a run that has yielded: what follows from them waits.
+TEST_P(Bounds, AnswersToARunThatHasYieldedWaitForItsTurn) {
+  ScriptWorld world(GetParam(), with_allowance(2'000));
+  std::string text =
+      "steps:\n- {id: a, action: x}\n- {id: b, action: x}\n"
+      "- {id: next, depends_on: [a, b], action: x}\n";
+  for (int i = 0; i < 60; ++i)
+    text += "- {id: s" + std::to_string(i) + ", condition: '" + kDear + "', action: x}\n";
+  world.begin(text);
+  for (int i = 0; i < 100 && world.step("b") != "running"; ++i) world.wait(1);
+  ASSERT_NE(world.script().yielded_ms, 0);
+  world.done("a");
+  world.done("b");
+  EXPECT_EQ(world.step("a") + " " + world.step("b"), "completed completed");
+  EXPECT_NE(world.step("next"), "running");
+  EXPECT_NE(world.script().yielded_ms, 0);
+  go_on(world);
+  EXPECT_EQ(world.step("next"), "running");
+}
+
+// Having every step among the names costs what it costs, and so does searching a text for them.
+TEST_P(Bounds, TheNamesThatAnExpressionSeesArePaidFor) {
+  std::string text = "steps:\n";
+  for (int i = 0; i < 300; ++i) text += "- {id: s" + std::to_string(i) + ", action: x}\n";
+  std::string quiet = text, all = text, long_text = text;
+  for (int i = 0; i < 4; ++i) {
+    std::string id = "- {id: q" + std::to_string(i) + ", depends_on: [s0], condition: '";
+    quiet += id + "1 == 1', action: x}\n";
+    all += id + "size(steps) > 0', action: x}\n";
+    long_text += id + "steps.s0 == null || \"" + std::string(10'000, 'y') +
+                 "\" == \"\"', action: x}\n";
+  }
+  auto yields = [&](const std::string& definition) {
+    ScriptWorld world(GetParam(), with_allowance(5'000));
+    world.begin(definition);
+    go_on(world);
+    const size_t before = count(world, EventType::ScriptYielded);
+    world.done("s0");
+    go_on(world);
+    EXPECT_EQ(world.step("q3").substr(0, 7), "running");
+    return count(world, EventType::ScriptYielded) - before;
+  };
+  EXPECT_EQ(yields(quiet), 0u);
+  EXPECT_GE(yields(all), 4u);
+  EXPECT_GE(yields(long_text), 4u);
+}
+
 // A timer that comes while others have used the frame up is not lost.
 TEST_P(Bounds, WhatIsDueWaitsForTheRunsTurn) {
   ScriptWorld world(GetParam(), with_allowance(100));

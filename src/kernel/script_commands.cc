@@ -164,6 +164,9 @@ void ScriptFlow::effect_done(uint32_t effect, const StepOutcome& outcome) {
   At at;
   if (path == nullptr || !find(*path, at) || record(at).effect != effect) return;
   effect_over(at, outcome);
+  // Thousands of answers may come before a run that has yielded has its turn again: each is noted,
+  // and what follows from them waits for that turn, or the answers would be turns of their own.
+  cut_short_ = script().yielded_ms != 0;
   drain();
 }
 

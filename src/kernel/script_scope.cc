@@ -153,6 +153,12 @@ bool ScriptScope::mentions(std::string_view id) const {
   return false;
 }
 
+// Looking whether a step is meant, and having it among the names.
+constexpr uint64_t kUnitsPerStepSeen = 2;
+constexpr uint64_t kUnitsPerStepPut = 20;
+// So much is searched for the ids of a list. A longer text means all of its steps.
+constexpr size_t kSearchedBytesMax = 4u << 20;
+
 // Every step that can be meant by its own id: the innermost list first, then those around it.
 void ScriptScope::add_visible(Value::Object& into, bool as_results) const {
   const plan::Script* plan = state_.plan_of(run_);
@@ -161,16 +167,23 @@ void ScriptScope::add_visible(Value::Object& into, bool as_results) const {
     const Scope* scope = state_.find_scope(run_, path);
     if (scope == nullptr && path.empty()) return;
     if (scope != nullptr) {
+      const size_t searched = everything_ ? 0 : text_.size() * scope->records.size();
+      const bool all = everything_ || searched > kSearchedBytesMax;
+      uint64_t put = 0;
       for (uint32_t i = 0; i < scope->records.size(); ++i) {
         const StepRecord& record = effective_record(*scope, *plan, scope->records[i], i);
         const std::string& id = plan->at(scope->list, i).id;
-        if (!mentions(id) || into.contains(id)) continue;
+        if ((!all && !mentions(id)) || into.contains(id)) continue;
+        ++put;
         if (as_results) {
           into.set(id, result_of(record));
         } else if (has_output(record)) {
           into.set(id, output_of(record));
         }
       }
+      if (meter_ != nullptr)
+        meter_->charge(kUnitsPerStepSeen * scope->records.size() + kUnitsPerStepPut * put +
+                       (all ? 0 : searched / 64));
     }
     if (path.empty()) return;
     path = scope == nullptr || scope->owner.empty() ? std::string()
