@@ -191,7 +191,9 @@ Result<ProcessEnd> run_process(const ProcessSpec& spec, StopSignal& stop) {
   PAWL_TRY(Pipe output, make_pipe(true));
   PAWL_TRY(Pipe errors, make_pipe(true));
   if (stop.descriptor() < 0) return Error{ErrorCode::Unavailable, "too many open files"};
-  PAWL_TRY(pid_t pid, spawn(spec, input.theirs.get(), output.theirs.get(), errors.theirs.get()));
+  WorkingCommand working;
+  PAWL_TRY(pid_t pid, spawn(spec, input.theirs.get(), output.theirs.get(), errors.theirs.get(),
+                            working));
   input.theirs.reset();
   output.theirs.reset();
   errors.theirs.reset();

@@ -40,6 +40,7 @@ struct Child {
   const Limit* limits;
   size_t limit_count;
   pid_t server;
+  WorkingCommand* working;
   // What went wrong, for the server.
   int failed = 0;
   Stage stage = Stage::Streams;
@@ -54,6 +55,7 @@ bool tell_watch(int pipe) {
 
 bool prepare(Child& child) {
   ::setpgid(0, 0);
+  child.working->tell(::getpid());
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Had the server died before that, nobody would send it.
   if (::getppid() != child.server) return false;
@@ -169,7 +171,8 @@ Error child_error(const Child& child, const ProcessSpec& spec) {
 
 }  // namespace
 
-Result<pid_t> spawn(const ProcessSpec& spec, int input, int output, int errors) {
+Result<pid_t> spawn(const ProcessSpec& spec, int input, int output, int errors,
+                    WorkingCommand& working) {
   std::vector<char*> arguments = pointers(spec.arguments);
   std::vector<char*> environment = pointers(spec.environment);
   std::vector<Limit> limits = limits_of(spec.limits);
@@ -188,7 +191,8 @@ Result<pid_t> spawn(const ProcessSpec& spec, int input, int output, int errors) 
                 .watch = line.pipe->get(),
                 .limits = limits.data(),
                 .limit_count = limits.size(),
-                .server = ::getpid()};
+                .server = ::getpid(),
+                .working = &working};
     pid_t pid = 0;
     {
       SignalsHeld held;

@@ -9,10 +9,13 @@
 #include <sys/types.h>
 
 #include "actions/process.h"
+#include "base/working_on.h"
 
 namespace pawl::actions {
 
 // Errors as run_process. The descriptors stay the caller's, and are all above the standard ones.
-Result<pid_t> spawn(const ProcessSpec& spec, int input, int output, int errors);
+// `working` is told of the group and must outlive it.
+Result<pid_t> spawn(const ProcessSpec& spec, int input, int output, int errors,
+                    WorkingCommand& working);
 
 }  // namespace pawl::actions

@@ -58,6 +58,7 @@ WatchedThread::~WatchedThread() {
   work_slot = nullptr;
   if (all_slots.load() != nullptr) {
     slot->kind.store(0);
+    slot->command.store(0);
     slot->taken.store(0);
   }
   if (stack_ == nullptr) return;

@@ -34,7 +34,8 @@ struct WorkSlot {
   std::atomic<uint32_t> beats{0};     // how many beats it has been that one
   std::atomic<uint32_t> kind{0};
   std::atomic<uint32_t> taken{0};
-  uint32_t unused[3] = {0, 0, 0};
+  std::atomic<int32_t> command{0};  // group of the processes that this thread runs; 0: none
+  uint32_t unused[2] = {0, 0};
 };
 static_assert(sizeof(WorkSlot) == 64 && std::atomic<uint64_t>::is_always_lock_free);
 
@@ -55,6 +56,23 @@ class WatchedThread {
  private:
   bool mine_ = false;
   void* stack_ = nullptr;
+};
+
+// Processes that this thread runs until the end of the scope. Their group is told by the first of
+// them before it becomes the program, which may have ended the server before this thread goes on.
+class WorkingCommand {
+ public:
+  WorkingCommand() : slot_(work_slot) {}
+  ~WorkingCommand() { tell(0); }
+  WorkingCommand(const WorkingCommand&) = delete;
+  WorkingCommand& operator=(const WorkingCommand&) = delete;
+
+  void tell(int32_t group) {
+    if (slot_ != nullptr) slot_->command.store(group, std::memory_order_relaxed);
+  }
+
+ private:
+  WorkSlot* slot_;
 };
 
 // What this thread does until the end of the scope, and for which run or job.

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "base/log.h"
@@ -26,6 +27,7 @@ constexpr uint32_t kElsewhere = UINT32_MAX;  // a mark: the thread that died had
 constexpr uint32_t kDeathsSane = 1'000;
 constexpr std::chrono::milliseconds kBeat{250};
 constexpr uint32_t kBeatsToBlame = 5;           // more than a second at the same work
+constexpr uint32_t kBeatsOfANewCommand = 4;     // at most a second since it began
 constexpr uint64_t kBeatsToForgive = 4 * 3600;  // a process that lived for an hour
 constexpr std::array kFatal = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 
@@ -94,13 +96,31 @@ std::atomic<std::atomic<int32_t>*> fatal_signal{nullptr};
 std::atomic<WorkSlot*> fatal_slots{nullptr};
 struct sigaction before[NSIG];
 
+// The slot, plus one, of the thread whose command sent this signal; 0 if it was somebody else. A
+// command's processes are known by their group.
+uint32_t slot_of_sender(pid_t sender) {
+  const pid_t group = ::getpgid(sender);
+  const WorkSlot* slots = fatal_slots.load();
+  for (uint32_t i = 0; i < kSlots; ++i) {
+    const pid_t command = slots[i].command.load(std::memory_order_relaxed);
+    if (command != 0 && (command == group || command == sender)) return i + 1;
+  }
+  return 0;
+}
+
+// Whom to mark. A signal that another process sent says nothing of the thread that happened to get
+// it.
+uint32_t marked_by(const siginfo_t* info) {
+  const bool sent = info != nullptr && info->si_code <= 0 && info->si_pid != ::getpid();
+  if (sent) return slot_of_sender(info->si_pid);
+  if (work_slot == nullptr) return kElsewhere;
+  return static_cast<uint32_t>(work_slot - fatal_slots.load()) + 1;
+}
+
 void on_fatal_signal(int number, siginfo_t* info, void*) {
   if (std::atomic<uint32_t>* mark = fatal_mark.load()) {
     uint32_t none = 0;
-    uint32_t mine = work_slot == nullptr
-                        ? kElsewhere
-                        : static_cast<uint32_t>(work_slot - fatal_slots.load()) + 1;
-    if (mark->compare_exchange_strong(none, mine)) fatal_signal.load()->store(number);
+    if (mark->compare_exchange_strong(none, marked_by(info))) fatal_signal.load()->store(number);
   }
   // Whoever was asked before is asked now. A fault happens again on return; a signal that was sent
   // must be sent again.
@@ -199,12 +219,27 @@ void CrashBook::read_last_process() {
     if (mark <= kSlots) blame(mark - 1);
     return;
   }
+  if (std::optional<size_t> slot = only_new_command()) blame(*slot);
   for (size_t i = 0; i < kSlots; ++i) {
     const WorkSlot& slot = page.slots[i];
     bool at_it_for_long = slot.beats >= kBeatsToBlame && slot.seen == slot.serial;
     bool may_wait = slot.kind == static_cast<uint32_t>(WorkKind::Action);
     if (at_it_for_long && !may_wait) blame(i);
   }
+}
+
+std::optional<size_t> CrashBook::only_new_command() const {
+  std::optional<size_t> found;
+  for (size_t i = 0; i < kSlots; ++i) {
+    const WorkSlot& slot = page_->slots[i];
+    if (slot.command == 0) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  if (!found) return std::nullopt;
+  const WorkSlot& slot = page_->slots[*found];
+  bool is_new = slot.seen != slot.serial || slot.beats < kBeatsOfANewCommand;
+  return is_new ? found : std::nullopt;
 }
 
 void CrashBook::blame(size_t index) {

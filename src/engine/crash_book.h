@@ -4,10 +4,12 @@
 //
 // Every watched thread has a slot in the file (base/working_on.h) and writes there for whom it
 // works: plain stores into shared memory, which the kernel keeps when the process is gone. A
-// handler of fatal signals marks whose slot the dying thread had, so blame is exact. A death
-// without a mark (SIGKILL, the machine's OOM killer) is only blamed on work that a thread had been
-// at for more than a second, by the beats of a thread that watches, and never on an action, which
-// may wait for the outside: an operator's kill -9 is nobody's fault. A clean end clears the book.
+// handler of fatal signals marks whose slot the dying thread had, or whose command sent the signal,
+// so blame is exact. A death without a mark (SIGKILL, the machine's OOM killer) is blamed on work
+// that a thread had been at for more than a second, by the beats of a thread that watches, and
+// never on an action that may wait for the outside; and on a command, if it was the only one and
+// had begun within the last second, since it may have sent the signal. Any other kill -9 of an
+// operator is nobody's fault. A clean end clears the book.
 //
 // The book is advice, not truth: it is never synced, and one that is missing, damaged or cannot be
 // written means that nobody is blamed.
@@ -18,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +60,8 @@ class CrashBook {
   CrashBook() = default;
   void blame(size_t slot);
   void read_last_process();
+  // The slot of the command that ran when the last process died.
+  std::optional<size_t> only_new_command() const;
   void begin_page();
   void collect_suspects();
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "base/working_on.h"
 #include "store/store_backing.h"
@@ -131,6 +132,93 @@ TEST(CrashBook, ALongActionIsNotBlamedForAKill) {
       ::raise(SIGKILL);
     });
   EXPECT_EQ(lives.suspects(), "");
+}
+
+// A process that sends this one a signal when it is told to, from a group of its own as commands
+// have.
+struct Sender {
+  explicit Sender(int signal) {
+    int ends[2];
+    if (::pipe(ends) != 0) std::abort();
+    const pid_t server = ::getpid();
+    group = ::fork();
+    if (group == 0) {
+      ::setpgid(0, 0);
+      char told = 0;
+      if (::read(ends[0], &told, 1) == 1) ::kill(server, signal);
+      ::_exit(0);
+    }
+    ::setpgid(group, group);
+    go = ends[1];
+  }
+  void send() const {
+    if (::write(go, "g", 1) == 1) ::pause();
+  }
+  pid_t group = 0;
+  int go = -1;
+};
+
+// The signal comes to any thread: who sent it counts.
+TEST(CrashBook, ACommandThatSendsAFatalSignalIsBlamed) {
+  for (int signal : {SIGABRT, SIGSEGV}) {
+    Lives lives;
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(lives.live([&](CrashBook& book) {
+        std::thread action([&] {
+          WatchedThread watched;
+          WorkingOn working(WorkKind::Action, kOne);
+          WorkingCommand command;
+          Sender sender(signal);
+          command.tell(sender.group);
+          for (int beat = 0; beat < 7; ++beat) book.beat();
+          sender.send();
+        });
+        WorkingOn working(WorkKind::Decision, kOther);
+        action.join();
+      }),
+                signal);
+    EXPECT_EQ(lives.suspects(), "1 2 an effect 0;");
+  }
+}
+
+TEST(CrashBook, AFatalSignalFromOutsideIsNobodysFault) {
+  Lives lives;
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(lives.live([](CrashBook&) {
+      WorkingOn working(WorkKind::Decision, kOne);
+      Sender(SIGABRT).send();
+    }),
+              SIGABRT);
+  EXPECT_EQ(lives.suspects(), "");
+}
+
+// Who sent SIGKILL is not known: it is blamed on a command only if it was the only one, and new.
+TEST(CrashBook, AKillIsBlamedOnTheOnlyNewCommand) {
+  struct Case {
+    int commands;
+    int beats;
+    const char* suspects;
+  };
+  for (const Case& given : {Case{1, 2, "1 2 an effect 0;"}, Case{1, 7, ""}, Case{2, 2, ""}}) {
+    Lives lives;
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(lives.live([&](CrashBook& book) {
+        WorkingOn working(WorkKind::Action, kOne);
+        WorkingCommand command;
+        command.tell(4711);
+        std::thread other([&] {
+          WatchedThread watched;
+          WorkingOn working_too(WorkKind::Action, kOther);
+          WorkingCommand second;
+          if (given.commands == 2) second.tell(4712);
+          for (int beat = 0; beat < given.beats; ++beat) book.beat();
+          ::raise(SIGKILL);
+        });
+        other.join();
+      }),
+                SIGKILL);
+    EXPECT_EQ(lives.suspects(), given.suspects);
+  }
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

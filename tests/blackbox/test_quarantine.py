@@ -71,7 +71,7 @@ class QuarantineTest(unittest.TestCase):
         self.assertIn("quarantined", str(waits))
         self.assertIn(f"/v1/runs/{run}/release", str(waits))
         self.assertIn("run_quarantined", str(self.client().get(f"/v1/runs/{run}/events").body))
-        self.assertIn(b"pawl_runs_quarantined_total 1", self.client().get("/metrics").raw)
+        self.assertIn(b"\npawl_runs_quarantined_total 1\n", self.client().get("/metrics").raw)
 
     def check_survives_restarts(self, run):
         self.server.kill()
@@ -158,13 +158,33 @@ class QuarantineTest(unittest.TestCase):
         self.server.start()
         self.assertEqual(self.run_of(run)["status"], "completed")
 
+    def test_a_command_that_ends_the_server(self):
+        """By a signal that tells who sent it, and by one that does not."""
+        for signal_name in ("ABRT", "SEGV", "KILL"):
+            with self.subTest(signal_name):
+                self.server.start()
+                innocents = self.innocents()
+                run = self.begin(definition({"id": "die", "action": "shell.exec", "params": {
+                    "command": "sh", "args": ["-c", f"kill -{signal_name} $PPID; sleep 60"]}}))
+                self.assertLess(self.server.process.wait(DEADLINE_S), 0)
+                self.server.spawn()
+                self.assertLess(self.server.process.wait(DEADLINE_S), 0)
+                self.server.process.stdout.close()
+                self.server.start()
+                self.check_quarantined(run)
+                self.check_innocents(*innocents)
+                self.check_survives_restarts(run)
+
     def test_kills_during_a_long_action_are_nobodys_fault(self):
         self.server.start()
-        run = self.begin(definition({"id": "sleep", "action": "shell.exec",
-                                     "params": {"command": "sleep", "args": ["600"]}}))
+        # Its mark says that it has run for longer than a new command has.
+        run = self.begin(definition({"id": "sleep", "action": "shell.exec", "params": {
+            "command": "sh", "args": ["-c", "sleep 1.6; echo > long; sleep 600"]}}))
+        mark = os.path.join(self.server.data, "work", run, "long")
         for _ in range(3):
-            until(lambda: "action" in str(self.client().get(f"/v1/runs/{run}/explain").body), "it sleeps")
+            until(lambda: os.path.exists(mark), "it has run for long")
             self.server.kill()
+            os.unlink(mark)
             self.server.start()
         self.assertEqual(self.run_of(run)["status"], "active", self.run_of(run))
 
