@@ -12,6 +12,7 @@
 // additions. A number is never used again for another meaning.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -20,6 +21,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/make_room.h"
 #include "base/result.h"
 #include "base/uuid.h"
 
@@ -100,6 +102,13 @@ concept Integer = std::is_integral_v<T> || std::is_enum_v<T>;
 template <class T>
 concept IdLike = std::is_base_of_v<Uuid, T>;
 
+// A text that may stand in its record in another form than by its bytes.
+template <class T>
+concept StoredText = requires(T& text, const T& given, typename T::Reference& room) {
+  { given.stored(room) } -> std::convertible_to<std::string_view>;
+  text.take_stored(std::string_view());
+};
+
 template <Record T>
 void encode(std::string& out, const T& record);
 template <Record T>
@@ -123,6 +132,11 @@ class FieldWriter {
  private:
   void put_object(int number, std::string_view value) {
     if (!value.empty()) put_bytes(number, value);
+  }
+  template <StoredText T>
+  void put_object(int number, const T& value) {
+    typename T::Reference room;
+    put_object(number, std::string_view(value.stored(room)));
   }
   template <Record T>
   void put_object(int number, const T& value) {
@@ -168,6 +182,7 @@ class FieldWriter {
   void put_bytes(int number, std::string_view bytes) {
     tag(number, Wire::Bytes);
     put_varint(out_, bytes.size());
+    make_room(out_, bytes.size());
     out_.append(bytes);
   }
   void tag(int number, Wire wire) {
@@ -219,6 +234,11 @@ struct FieldReader {
   void take_object(std::string_view& value) {
     if (wire != Wire::Bytes) return void(bad = true);
     value = bytes_value;
+  }
+  template <StoredText T>
+  void take_object(T& value) {
+    if (wire != Wire::Bytes) return void(bad = true);
+    value.take_stored(bytes_value);
   }
   template <Record T>
   void take_object(T& value) {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/plain_text.h"
 #include "base/utf8.h"
 
 namespace pawl::json {
@@ -139,6 +140,7 @@ class Parser {
     doc_.nodes_[index].kind = Kind::String;
     ++at_;
     while (true) {
+      at_ += plain_length<HighBytes::Special>(text_.substr(at_));
       if (at_ == text_.size()) return bad("a string is not closed");
       unsigned char c = static_cast<unsigned char>(text_[at_]);
       if (c == '"') return ++at_, ok_status();
@@ -147,8 +149,6 @@ class Parser {
         PAWL_TRY_DO(escape());
       } else if (c < 0x20) {
         return bad("a control character in a string");
-      } else if (c < 0x80) {
-        ++at_;
       } else {
         size_t length = utf8::sequence_length(text_.substr(at_));
         if (length == 0) return bad("invalid UTF-8");
@@ -233,10 +233,10 @@ std::string unescape(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\\') {
-      out.push_back(text[i]);
-      continue;
-    }
+    size_t plain = std::min(text.find('\\', i), text.size()) - i;
+    out.append(text, i, plain);
+    i += plain;
+    if (i == text.size()) break;
     switch (text[++i]) {
       case 'b':
         out.push_back('\b');

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json_writer.h"
+#include "base/plain_text.h"
 
 namespace pawl::json {
 namespace {
@@ -101,6 +102,21 @@ TEST(JsonWriter, QuotingRoundTrips) {
   std::vector<std::string> texts;
   doc->root().each_element([&](View v) { texts.push_back(v.string()); });
   EXPECT_EQ(texts, (std::vector<std::string>{all, ""}));
+}
+
+// Words of eight bytes are looked at together: wherever a special byte stands in them, it is found.
+TEST(PlainText, EndsAtTheFirstSpecialByte) {
+  for (int special = 0; special < 256; ++special) {
+    for (size_t at = 0; at < 20; ++at) {
+      std::string text(20, 'x');
+      text[at] = static_cast<char>(special);
+      text[19] = static_cast<char>(special);
+      bool escaped = special < 0x20 || special == '"' || special == '\\';
+      EXPECT_EQ(plain_length<HighBytes::Plain>(text), escaped ? at : 20) << special;
+      EXPECT_EQ(plain_length<HighBytes::Special>(text), escaped || special >= 0x80 ? at : 20)
+          << special;
+    }
+  }
 }
 
 TEST(JsonWriter, PlacesCommas) {

@@ -2,17 +2,21 @@
 
 #include <cmath>
 
+#include "base/make_room.h"
+#include "base/plain_text.h"
 #include "base/time.h"
 
 namespace pawl::json {
 
 void append_quoted(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
+  make_room(out, text.size() + 2);
   out.push_back('"');
   size_t plain_from = 0;
   for (size_t i = 0; i < text.size(); ++i) {
+    i += plain_length<HighBytes::Plain>(text.substr(i));
+    if (i == text.size()) break;
     unsigned char c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
     out.append(text.substr(plain_from, i - plain_from));
     plain_from = i + 1;
     out.push_back('\\');

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/make_room.h"
 #include "base/uuid.h"
 
 namespace pawl::json {
@@ -29,7 +30,9 @@ class Writer {
     return *this;
   }
   Writer& string(std::string_view text) { return separate(), append_quoted(out_, text), *this; }
-  Writer& raw(std::string_view text) { return separate(), out_.append(text), *this; }
+  Writer& raw(std::string_view text) {
+    return separate(), make_room(out_, text.size()), out_.append(text), *this;
+  }
   Writer& boolean(bool value) { return raw(value ? "true" : "false"); }
   Writer& null() { return raw("null"); }
   Writer& integer(int64_t value) { return number(value); }

@@ -1,6 +1,7 @@
 #include "journal/record.h"
 
 #include "base/hash.h"
+#include "base/make_room.h"
 
 namespace pawl {
 
@@ -76,6 +77,7 @@ void RecordWriter::end_frame() {
   std::string head;
   codec::put_varint(head, static_cast<uint64_t>(time_ms_));
   codec::put_varint(head, frame_events_);
+  make_room(bytes_, head.size() + frame_.size() + 16);
   codec::put_varint(bytes_, head.size() + frame_.size());
   bytes_.append(head).append(frame_);
   frame_.clear();

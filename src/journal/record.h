@@ -51,6 +51,7 @@ class RecordWriter {
     scratch_.clear();
     codec::encode(scratch_, event);
     codec::put_varint(frame_, scratch_.size());
+    make_room(frame_, scratch_.size());
     frame_.append(scratch_);
     ++frame_events_;
     ++events_;
