@@ -214,8 +214,8 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
   w.begin_object().key("run");
   begin_script_run(w, state, run);
   const ScriptRun& script = *run.script;
-  w.field_raw("inputs", script.inputs.empty() ? "{}" : script.inputs);
-  w.field_raw("output", script.output.empty() ? "null" : script.output);
+  w.field_raw("inputs", script.inputs.empty() ? "{}" : script.inputs.str());
+  w.field_raw("output", script.output.empty() ? "null" : script.output.str());
   w.key("context").begin_object();
   for (const Variable& variable : script.variables) w.field_raw(variable.key, variable.value);
   w.end_object();

@@ -113,7 +113,7 @@ RunId State::each_run(const RunId& from, bool newest_first, size_t scan_max,
                }
                Run run;  // looked at, not kept: a walk must not fill the memory
                if (!decode_run(value, run)) unreadable_row("run", id.text());
-               if (run.script) bring_texts(cold_, id, *run.script);
+               if (run.script) connect_texts(cold_, id, *run.script);
                run.has_row = run.row_durable = true;
                return offer(run);
              });
@@ -272,10 +272,10 @@ void State::apply(const RunForgotten& event, Stamp stamp) {
 
 namespace {
 
-void collect_run_row(Run& run, std::vector<Row>& out) {
+void collect_run_row(Run& run, size_t large_bytes, std::vector<Row>& out) {
   Row row{Space::Run, run.id.bytes(), std::nullopt};
   if (run.script) {
-    TextsAside aside(run, run.script->parts, out);
+    TextsAside aside(run, large_bytes, run.script->parts, out);
     aside.take(*run.script);
     row.value = encode_run_row(run);
   } else {
@@ -306,7 +306,7 @@ void State::collect_run(Run& run, std::vector<Row>& out) {
       for (const auto& [index, plan] : run.held)
         out.push_back({Space::RunChild, child_row_key(run.id, index), plan});
     if (run.script) collect_scopes(run, out);
-    collect_run_row(run, out);
+    collect_run_row(run, config_.part_bytes_min, out);
   } else if (run.has_row) {
     std::string prefix = run.id.bytes();
     for (const auto& [index, plan] : run.held)

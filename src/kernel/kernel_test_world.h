@@ -25,6 +25,7 @@ class MapCold : public Cold {
  public:
   std::optional<std::string> get(Space space, std::string_view key) override {
     check();
+    ++gets[space];
     auto at = rows[space].find(key);
     return at == rows[space].end() ? std::nullopt : std::optional(at->second);
   }
@@ -50,7 +51,8 @@ class MapCold : public Cold {
   }
 
   std::map<Space, std::map<std::string, std::string, std::less<>>> rows;
-  bool broken = false;  // every read fails
+  std::map<Space, size_t> gets;  // how often a row was asked for
+  bool broken = false;           // every read fails
 
  private:
   void check() const {

@@ -1,5 +1,6 @@
 // Entities → rows: which are written when, and what may leave memory.
 #include "kernel/keys.h"
+#include "kernel/run_parts.h"
 #include "kernel/state.h"
 
 namespace pawl {
@@ -72,12 +73,24 @@ void State::collect_entity(Resident& entity, std::vector<Row>& out) {
   }
 }
 
+// The large texts of a run may be more than one batch should hold. They are written ahead then, and
+// the run stays where it is in the order of those that wait for their row.
+bool State::write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_max) {
+  if (entity.kind != EntityKind::Run) return false;
+  Run& run = static_cast<Run&>(entity);
+  const size_t large = config_.part_bytes_min;
+  if (!run.script || run.forgotten || bytes_without_row(run, large) <= bytes_max) return false;
+  write_texts_ahead(run, large, out, bytes_max);
+  return true;
+}
+
 void State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max) {
   std::vector<Resident*> set;
   size_t bytes = 0;
   size_t counted = 0;
   while (set.size() < max && bytes < bytes_max && !dirty_.empty()) {
     Resident& entity = *dirty_.oldest();
+    if (write_ahead(entity, out, bytes_max - bytes)) break;
     dirty_.remove(entity);
     entity.dirty_since = 0;
     ++entity.in_flight;

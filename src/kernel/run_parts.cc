@@ -7,9 +7,6 @@
 namespace pawl {
 namespace {
 
-constexpr char kElsewhere = '\x01';
-constexpr size_t kMarkBytes = 9;
-
 template <class Visit>
 void each_text(Scope& scope, Visit&& visit) {
   visit(scope.item);
@@ -28,18 +25,32 @@ void each_text(ScriptRun& script, Visit&& visit) {
 }
 
 template <class Holder>
-void bring(Cold& cold, const RunId& run, Holder& holder) {
+void connect(Cold& cold, const RunId& run, Holder& holder) {
+  std::shared_ptr<const TextRows> rows;
   holder.parts.clear();
   each_text(holder, [&](Text& text) {
-    if (text.size() != kMarkBytes || text[0] != kElsewhere) return;
-    uint64_t part = 0;
-    for (size_t i = 1; i < kMarkBytes; ++i) part = part << 8 | static_cast<uint8_t>(text[i]);
-    auto row = cold.get(Space::Part, part_row_key(run, part));
-    if (!row) unreadable_row("text of run", run.text());
-    static_cast<std::string&>(text) = std::move(*row);
-    text.part = part;
-    holder.parts.push_back(part);
+    if (!text.on_disk()) return;
+    if (!rows) rows = std::make_shared<const TextRows>(cold, run);
+    holder.parts.push_back(text.part());
+    text.connect(rows);
   });
+}
+
+template <class Visit>
+void each_unwritten(Run& run, size_t large_bytes, Visit&& visit) {
+  auto offer = [&](auto& holder) {
+    each_text(holder, [&](Text& text) {
+      if (text.part() == 0 && text.size() >= large_bytes) visit(text, holder.parts);
+    });
+  };
+  offer(*run.script);
+  for (auto& [path, scope] : run.script->scopes)
+    if (scope.dirty && !scope.gone) offer(scope);
+}
+
+void add_row(Run& run, Text& text, std::vector<Row>& out) {
+  text.set_part(run.script->next_part++);
+  out.push_back({Space::Part, part_row_key(run.id, text.part()), text.str()});
 }
 
 }  // namespace
@@ -51,16 +62,11 @@ std::string part_row_key(const RunId& run, uint64_t part) {
 }
 
 void TextsAside::take(Text& text) {
-  if (text.size() < kPartBytesMin) return;
-  if (text.part == 0) {
-    text.part = run_.script->next_part++;
-    out_.push_back({Space::Part, part_row_key(run_.id, text.part), text});
-  }
-  now_.push_back(text.part);
-  std::string mark(1, kElsewhere);
-  put_big_endian(mark, text.part, 8);
-  static_cast<std::string&>(text).swap(mark);
-  aside_.emplace_back(&text, std::move(mark));
+  if (text.size() < large_bytes_) return;
+  if (text.part() == 0) add_row(run_, text, out_);
+  now_.push_back(text.part());
+  text.stand_aside(true);
+  aside_.push_back(&text);
 }
 
 void TextsAside::take(ScriptRun& script) {
@@ -72,7 +78,7 @@ void TextsAside::take(Scope& scope) {
 }
 
 TextsAside::~TextsAside() {
-  for (auto& [text, kept] : aside_) static_cast<std::string&>(*text).swap(kept);
+  for (Text* text : aside_) text->stand_aside(false);
   std::sort(now_.begin(), now_.end());
   for (uint64_t part : parts_)
     if (!std::binary_search(now_.begin(), now_.end(), part))
@@ -80,8 +86,25 @@ TextsAside::~TextsAside() {
   parts_ = std::move(now_);
 }
 
-void bring_texts(Cold& cold, const RunId& run, ScriptRun& script) { bring(cold, run, script); }
+void connect_texts(Cold& cold, const RunId& run, ScriptRun& script) { connect(cold, run, script); }
 
-void bring_texts(Cold& cold, const RunId& run, Scope& scope) { bring(cold, run, scope); }
+void connect_texts(Cold& cold, const RunId& run, Scope& scope) { connect(cold, run, scope); }
+
+size_t bytes_without_row(Run& run, size_t large_bytes) {
+  size_t bytes = 0;
+  each_unwritten(run, large_bytes,
+                 [&](Text& text, std::vector<uint64_t>&) { bytes += text.size(); });
+  return bytes;
+}
+
+void write_texts_ahead(Run& run, size_t large_bytes, std::vector<Row>& out, size_t bytes_max) {
+  size_t bytes = 0;
+  each_unwritten(run, large_bytes, [&](Text& text, std::vector<uint64_t>& parts) {
+    if (bytes != 0 && bytes + text.size() > bytes_max) return;
+    bytes += text.size();
+    add_row(run, text, out);
+    parts.push_back(text.part());
+  });
+}
 
 }  // namespace pawl

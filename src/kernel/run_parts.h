@@ -1,6 +1,5 @@
-// Large texts of a definition's run on disk: each has a row of its own, which is written once. The
-// row of the run or of the list says where they are: in the place of the text stands a byte that
-// begins no JSON, and the row's number.
+// Large texts of a definition's run on disk: each has a row of its own, which is written once. In
+// the row of the run or of the list a reference stands in the place of the text (text.h).
 #pragma once
 
 #include <vector>
@@ -10,16 +9,14 @@
 
 namespace pawl {
 
-constexpr size_t kPartBytesMin = 16u << 10;  // smaller texts stand in the row itself
-
 std::string part_row_key(const RunId& run, uint64_t part);
 
-// Takes the large texts out while a row is encoded, and puts them back. What has no row yet gets
-// one in `out`; rows of `parts` that hold nothing any more are removed there.
+// While it lives, references to texts of `large_bytes` and more are encoded in their place. What
+// has no row yet gets one in `out`; rows of `parts` that hold nothing any more are removed there.
 class TextsAside {
  public:
-  TextsAside(const Run& run, std::vector<uint64_t>& parts, std::vector<Row>& out)
-      : run_(run), parts_(parts), out_(out) {}
+  TextsAside(Run& run, size_t large_bytes, std::vector<uint64_t>& parts, std::vector<Row>& out)
+      : run_(run), large_bytes_(large_bytes), parts_(parts), out_(out) {}
   ~TextsAside();
   TextsAside(const TextsAside&) = delete;
   TextsAside& operator=(const TextsAside&) = delete;
@@ -30,15 +27,22 @@ class TextsAside {
  private:
   void take(Text& text);
 
-  const Run& run_;
+  Run& run_;
+  const size_t large_bytes_;
   std::vector<uint64_t>& parts_;
   std::vector<Row>& out_;
   std::vector<uint64_t> now_;
-  std::vector<std::pair<Text*, std::string>> aside_;
+  std::vector<Text*> aside_;
 };
 
-// Reads back what stands elsewhere.
-void bring_texts(Cold& cold, const RunId& run, ScriptRun& script);
-void bring_texts(Cold& cold, const RunId& run, Scope& scope);
+// Lets texts that stand in rows of their own be read when they are asked for.
+void connect_texts(Cold& cold, const RunId& run, ScriptRun& script);
+void connect_texts(Cold& cold, const RunId& run, Scope& scope);
+
+// Bytes of texts of `large_bytes` and more that have no row yet.
+size_t bytes_without_row(Run& run, size_t large_bytes);
+// Writes such rows ahead of the rows of those that hold the texts, one at least, until `bytes_max`
+// is reached.
+void write_texts_ahead(Run& run, size_t large_bytes, std::vector<Row>& out, size_t bytes_max);
 
 }  // namespace pawl

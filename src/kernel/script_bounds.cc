@@ -6,35 +6,7 @@ namespace {
 
 constexpr uint64_t kEventsPerFrameMax = 20'000;
 
-// Counts down; false once it is below nothing.
-bool take_json(const Value& value, size_t& left) {
-  auto take = [&](size_t bytes) {
-    bool fits = bytes <= left;
-    left -= fits ? bytes : left;
-    return fits;
-  };
-  auto take_text = [&](const std::string& text) {
-    size_t bytes = text.size() + 2;
-    for (char c : text) bytes += static_cast<uint8_t>(c) < 0x20 ? 5 : c == '"' || c == '\\' ? 1 : 0;
-    return take(bytes);
-  };
-  if (value.is_string()) return take_text(value.as_string());
-  if (value.is_array()) {
-    for (const Value& item : value.as_array())
-      if (!take(1) || !take_json(item, left)) return false;
-    return take(2);
-  }
-  if (value.is_object()) {
-    for (const Value::Member& member : value.as_object())
-      if (!take(2) || !take_text(member.key) || !take_json(member.value, left)) return false;
-    return take(2);
-  }
-  return take(value.json().size());
-}
-
 }  // namespace
-
-bool json_fits(const Value& value, size_t bytes) { return take_json(value, bytes); }
 
 bool ScriptFlow::full() const {
   return frame_.meter().spent() || frame_.emitted() > kEventsPerFrameMax;

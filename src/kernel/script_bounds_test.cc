@@ -141,8 +141,8 @@ TEST_P(Bounds, TheNamesThatAnExpressionSeesArePaidFor) {
     std::string id = "- {id: q" + std::to_string(i) + ", depends_on: [s0], condition: '";
     quiet += id + "1 == 1', action: x}\n";
     all += id + "size(steps) > 0', action: x}\n";
-    long_text += id + "steps.s0 == null || \"" + std::string(10'000, 'y') +
-                 "\" == \"\"', action: x}\n";
+    long_text +=
+        id + "steps.s0 == null || \"" + std::string(10'000, 'y') + "\" == \"\"', action: x}\n";
   }
   auto yields = [&](const std::string& definition) {
     ScriptWorld world(GetParam(), with_allowance(5'000));
@@ -297,6 +297,63 @@ TEST(Parts, ALargeTextIsWrittenOnceAndGoesWithWhatHeldIt) {
   flush();
   EXPECT_EQ(parts.size(), 0u);
   EXPECT_EQ(world.cold.rows[Space::Run].size(), 0u);
+}
+
+// What one run holds may be more than a batch should: it goes to disk in pieces, and a crash
+// between two of them loses nothing.
+TEST(Parts, LargeTextsAreWrittenInPiecesBeforeTheirRun) {
+  ScriptWorld world;
+  std::string big = "\"" + std::string(100'000, 'x') + "\"";
+  world.begin("steps: [{id: w, type: wait, config: {signal: go}}]");
+  for (int i = 0; i < 5; ++i) world.signal("early", "", big);
+  auto& state = const_cast<State&>(world.state());
+  std::vector<Row> rows;
+  state.collect_rows(SIZE_MAX, rows, 250'000);
+  EXPECT_EQ(rows.size(), 2u);
+  for (const Row& row : rows) EXPECT_EQ(row.space, Space::Part);
+  world.cold.write(rows);
+  state.rows_durable();
+  world.crash();
+  auto& again = const_cast<State&>(world.state());
+  size_t pieces = 0;
+  while (again.dirty_count() > 0) {
+    rows.clear();
+    again.collect_rows(SIZE_MAX, rows, 250'000);
+    size_t bytes = 0;
+    for (const Row& row : rows) bytes += row.value ? row.value->size() : 0;
+    EXPECT_LT(bytes, 350'000u);
+    world.cold.write(rows);
+    again.rows_durable();
+    ++pieces;
+  }
+  EXPECT_GT(pieces, 1u);
+  EXPECT_EQ(world.cold.rows[Space::Part].size(), 5u);
+  world.crash();
+  EXPECT_EQ(world.script().signals.size(), 5u);
+  for (const KeptSignal& signal : world.script().signals) EXPECT_EQ(signal.payload.str(), big);
+}
+
+// What a run holds costs time only where it is used: a signal to one with many large texts reads
+// none of them.
+TEST(Parts, LargeTextsAreReadWhenTheyAreAskedFor) {
+  ScriptWorld world;
+  std::string big = "\"" + std::string(100'000, 'x') + "\"";
+  world.begin("steps: [{id: w, type: wait, config: {signal: go}}]");
+  for (int i = 0; i < 5; ++i) world.signal("early", "", big);
+  world.collect(SIZE_MAX);
+  world.commit_rows();
+  world.crash();
+  world.cold.gets.clear();
+  world.signal("late", "", "1");
+  world.collect(SIZE_MAX);
+  world.commit_rows();
+  EXPECT_EQ(world.cold.gets[Space::Part], 0u);
+  EXPECT_EQ(world.script().signals[2].payload.size(), big.size());
+  EXPECT_EQ(world.script().signals[2].payload.str(), big);
+  EXPECT_EQ(world.cold.gets[Space::Part], 1u);
+  world.crash();
+  EXPECT_EQ(world.script().signals[5].payload.str(), "1");
+  EXPECT_EQ(world.script().signals[4].payload.str(), big);
 }
 
 // --- compositions

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/backoff.h"
+#include "base/json_writer.h"
 #include "kernel/finish_job.h"
 #include "kernel/run_flow.h"
 #include "kernel/script_admission.h"
@@ -414,14 +415,18 @@ Result<std::string> ScriptFlow::own_outputs() {
     bytes += made.back().size();
   }
   std::string text = "{";
+  text.reserve(bytes + 64 * made.size());
   Value::Object seen;  // of two of one name the later counts, in the place of the first
   for (size_t i = 0; i < made.size(); ++i)
     seen.set(plan().outputs[i].name, static_cast<int64_t>(i));
   for (const Value::Member& member : seen) {
     if (text.size() > 1) text += ',';
-    text += Value(member.key).json() + ":" + made[static_cast<size_t>(member.value.as_int())];
+    json::append_quoted(text, member.key);
+    text += ':';
+    text += made[static_cast<size_t>(member.value.as_int())];
   }
-  return text + "}";
+  text += '}';
+  return text;
 }
 
 Result<std::string> ScriptFlow::last_outputs() const {
@@ -437,9 +442,13 @@ Result<std::string> ScriptFlow::last_outputs() const {
                                             std::to_string(output_max()) +
                                             " bytes, the limit of an output"};
     if (text.size() > 1) text += ',';
-    text += Value(step.id).json() + ":" + (record.output.empty() ? "null" : record.output);
+    make_room(text, step.id.size() + record.output.size() + 8);
+    json::append_quoted(text, step.id);
+    text += ':';
+    text += record.output.empty() ? "null" : record.output.str();
   }
-  return text + "}";
+  text += '}';
+  return text;
 }
 
 void ScriptFlow::finish() {
@@ -456,7 +465,7 @@ void ScriptFlow::finish() {
       event.to = ScriptStatus::Failed;
       event.error = step_error("RUN_TOO_LARGE", room_told(output->size()));
     } else if (output.ok()) {
-      event.output = *output;
+      event.output = std::move(*output);
     } else {
       event.to = ScriptStatus::Failed;
       event.error = step_error(too_large ? "NON_RETRYABLE" : "INTERPOLATION_ERROR",

@@ -348,7 +348,8 @@ std::string ScriptFlow::last_output(const Scope& in) const {
     auto position = static_cast<uint32_t>(i);
     if (plan().at(in.list, position).dormant) continue;
     const StepRecord& record = effective_record(in, plan(), in.records[i], position);
-    if (record.state == StepState::Completed) return record.output.empty() ? "null" : record.output;
+    if (record.state == StepState::Completed)
+      return record.output.empty() ? "null" : record.output.str();
   }
   return "null";
 }

@@ -13,6 +13,7 @@
 
 #include "base/working_on.h"
 #include "kernel/frame.h"
+#include "kernel/json_fits.h"
 #include "kernel/script_commands.h"
 #include "kernel/script_scope.h"
 
@@ -222,9 +223,6 @@ class ScriptFlow {
   std::string paused_by_ = "paused";    // or the timeout
   bool cut_short_ = false;              // something was left for a later frame
 };
-
-// Whether its JSON is no longer than that; counted, not built.
-bool json_fits(const Value& value, size_t bytes);
 
 StepError step_error(std::string code, std::string message, std::string step = "");
 StepOutcome outcome_of_script(const ScriptRun& script);

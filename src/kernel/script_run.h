@@ -18,30 +18,10 @@
 
 #include "base/value.h"
 #include "journal/script_events.h"
+#include "kernel/text.h"
 #include "plan/script.h"
 
 namespace pawl {
-
-// A text that may be large. On disk a large one has a row of its own (run_parts.h), written once:
-// what a run already holds must not be written again with everything that is added to it.
-class Text : public std::string {
- public:
-  using std::string::string;
-  Text() = default;
-  Text(const std::string& text) : std::string(text) {}        // NOLINT(runtime/explicit)
-  Text(std::string&& text) : std::string(std::move(text)) {}  // NOLINT(runtime/explicit)
-  Text& operator=(const std::string& text) {
-    assign(text);
-    part = 0;
-    return *this;
-  }
-  void clear() {
-    std::string::clear();
-    part = 0;
-  }
-
-  uint64_t part = 0;  // the row that holds it; 0 = none yet
-};
 
 struct StepRecord {
   std::string id;  // local; empty until something happens to it

@@ -186,7 +186,7 @@ class ScriptWorld : public World {
   std::string output() const { return script().output; }
   std::string output(const std::string& path) const {
     const StepRecord* record = state().find_step(run(), path);
-    return record == nullptr ? "none" : record->output;
+    return record == nullptr ? "none" : record->output.str();
   }
   // Steps whose actions are asked for and not answered, in the order of asking.
   std::string asked() const {

@@ -53,6 +53,7 @@ struct StateConfig {
   size_t resident_job_bytes_max = 256u << 20;  // their arguments and results
   size_t resident_runs_max = 20'000;
   size_t resident_run_bytes_max = 256u << 20;  // what they hold
+  size_t part_bytes_min = 16u << 10;           // texts of runs from here on have rows of their own
   size_t ready_window_max = 32'768;            // per queue
   size_t timer_window_max = 65'536;
   size_t queues_max = 100'000;
@@ -277,6 +278,7 @@ class State {
   void collect_scopes(Run& run, std::vector<Row>& out);
   void forget_scopes(Run& run, std::vector<Row>& out);
   static void scopes_durable(Run& run);
+  bool write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_max);
   void collect_entity(Resident& entity, std::vector<Row>& out);
   void unplace(Job& job);
   void place(Job& job);

@@ -1,0 +1,69 @@
+// Text: a text of a definition's run that may be large.
+//
+// On disk a large text has a row of its own, written once (run_parts.h): what a run already holds
+// must not be written again with everything that is added to it. A text that is read back stays on
+// disk until str() asks for it, so that what a run holds costs time only where it is used. size()
+// and empty() never read.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/uuid.h"
+#include "kernel/cold.h"
+
+namespace pawl {
+
+// The large texts of one run on disk.
+class TextRows {
+ public:
+  TextRows(Cold& cold, const RunId& run) : cold_(cold), run_(run) {}
+  // Throws Unreadable, like every read of the state.
+  std::string read(uint64_t part) const;
+
+ private:
+  Cold& cold_;
+  RunId run_;
+};
+
+class Text {
+ public:
+  Text() = default;
+  Text(std::string text) : here_(std::move(text)) {}  // NOLINT(runtime/explicit)
+  Text& operator=(std::string text) { return *this = Text(std::move(text)); }
+  void clear() { *this = Text(); }
+
+  bool empty() const { return size() == 0; }
+  size_t size() const { return here_.size() + bytes_on_disk_; }
+  const std::string& str() const;
+  operator const std::string&() const { return str(); }  // NOLINT(runtime/explicit)
+  operator std::string_view() const { return str(); }    // NOLINT(runtime/explicit)
+  bool operator==(const Text& other) const { return str() == other.str(); }
+
+  // --- for run_parts.h
+
+  uint64_t part() const { return part_; }  // the row that holds it; 0 = none yet
+  void set_part(uint64_t part) { part_ = part; }
+  // While it stands aside, a reference to its row is encoded in its place.
+  void stand_aside(bool aside) { aside_ = aside; }
+  bool on_disk() const { return bytes_on_disk_ != 0; }
+  void connect(std::shared_ptr<const TextRows> rows);
+
+  // --- for base/codec.h
+
+  using Reference = std::array<char, 17>;
+  std::string_view stored(Reference& room) const;  // lives as long as both
+  void take_stored(std::string_view bytes);
+
+ private:
+  mutable std::string here_;
+  mutable uint64_t bytes_on_disk_ = 0;
+  mutable std::shared_ptr<const TextRows> rows_;  // where to read it; null once it is here
+  uint64_t part_ = 0;
+  bool aside_ = false;
+};
+
+}  // namespace pawl
