@@ -11,6 +11,7 @@
 #include "base/quote.h"
 #include "base/working_on.h"
 #include "kernel/breakers.h"
+#include "kernel/json_fits.h"
 #include "kernel/push_jobs.h"
 #include "kernel/run_flow.h"
 
@@ -70,7 +71,8 @@ class EffectDispatcher::Enqueue : public Answer {
   Enqueue(EffectDispatcher& dispatcher, EffectRequest request, int64_t now_ms)
       : Answer(dispatcher, request.run, request.effect),
         request_(std::move(request)),
-        now_ms_(now_ms) {}
+        now_ms_(now_ms),
+        weight_(json_fits(request_.params, kHeavyBytes) ? 0 : kHeavyBytes) {}
 
   std::optional<Parking> decide(Frame& frame, bool) override {
     const Run* run = frame.state().find_run(request_.run);
@@ -89,6 +91,7 @@ class EffectDispatcher::Enqueue : public Answer {
     effect_done(frame, request_.run, request_.effect, outcome);
     return std::nullopt;
   }
+  size_t weight() const override { return weight_; }
 
  private:
   Status make(Frame& frame, const Run& run) {
@@ -132,6 +135,7 @@ class EffectDispatcher::Enqueue : public Answer {
 
   EffectRequest request_;
   int64_t now_ms_;
+  size_t weight_;
 };
 
 namespace {

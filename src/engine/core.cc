@@ -224,14 +224,20 @@ bool Core::look(Task& task) {
   return record_.empty() && !unreadable_;
 }
 
-bool Core::tick() {
+size_t SealedBatch::bytes() const {
+  size_t bytes = batch.journal.size();
+  for (const auto& write : batch.writes) bytes += write.value ? write.value->size() : 0;
+  return bytes;
+}
+
+bool Core::tick(Turns turns) {
   WorkingOn working(WorkKind::Decision, {});
   advance_clock();
   bool more = false;
   try_reading([&] {
     uint64_t allowance = config_.state.scripts.frame_allowance;
     fire_due(allowance);
-    take_turns();
+    if (turns == Turns::Take) take_turns();
     fire_due(allowance);  // as in decide(): what a run made in its turn may be due already
     bool last_call = false;
     uint64_t place = 0;
@@ -242,16 +248,17 @@ bool Core::tick() {
       more = retention_.step(frame);
     }
     wake_parked();
-    int64_t due = state_.next_due_ms();
+    int64_t due = turns == Turns::Take ? state_.next_due_ms() : state_.next_timer_ms();
     more |= due != 0 && due <= now_ms_;
   });
   return more && !unreadable_;
 }
 
-int64_t Core::next_tick_ms() {
+int64_t Core::next_tick_ms(Turns turns) {
   int64_t next = retention_.next_ms();
   try_reading([&] {
-    for (int64_t at : {state_.next_due_ms(), parked_.next_due_ms()})
+    int64_t due = turns == Turns::Take ? state_.next_due_ms() : state_.next_timer_ms();
+    for (int64_t at : {due, parked_.next_due_ms()})
       if (at != 0) next = std::min(next, at);
   });
   return unreadable_ ? 0 : next;
@@ -268,16 +275,36 @@ size_t Core::rows_wanted(bool idle) const {
   return std::min(dirty - config_.dirty_max, std::max(came, config_.rows_per_batch_max));
 }
 
-void Core::prepare_effects(SealedBatch& sealed) {
-  if (state_.has_effects())
-    for (const EffectNote& note : state_.take_effects()) asked_.push_back(note);
-  if (!config_.effects) asked_.clear();
-  if (asked_.empty()) return;
-  if (batch_spent() && !std::exchange(effects_missed_, true)) return;
+void Core::take_notes() {
+  if (!state_.has_effects()) return;
+  for (const EffectNote& note : state_.take_effects()) {
+    if (!config_.effects) continue;
+    const Run* run = note.cancel ? nullptr : state_.find_run(note.run);
+    bool heavy = run != nullptr && run->script && run->script->held_bytes > config_.heavy_run_bytes;
+    (heavy ? asked_heavy_ : asked_).push_back(note);
+  }
+}
+
+// A batch in which others have done much already is left alone, once.
+std::deque<EffectNote>* Core::notes_to_prepare(bool tasks_wait) {
+  if (!has_asked()) return nullptr;
+  if (batch_spent() && !std::exchange(effects_missed_, true)) return nullptr;
   effects_missed_ = false;
+  if (asked_heavy_.empty()) return &asked_;
+  bool stand_back = !asked_.empty() || tasks_wait;
+  if (stand_back && ++heavy_stood_back_ < kHeavyStandsBackMax)
+    return asked_.empty() ? nullptr : &asked_;
+  heavy_stood_back_ = 0;
+  return &asked_heavy_;
+}
+
+void Core::prepare_effects(SealedBatch& sealed) {
+  take_notes();
+  std::deque<EffectNote>* notes = notes_to_prepare(!sealed.tasks.empty());
+  if (notes == nullptr) return;
   WorkingOn working(WorkKind::Preparation, {});
   Meter meter(config_.state.scripts.frame_allowance);
-  sealed.effects = config_.effects->prepare(state_, asked_, now_ms_, meter);
+  sealed.effects = config_.effects->prepare(state_, *notes, now_ms_, meter);
 }
 
 void Core::add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence) {
@@ -317,7 +344,9 @@ void Core::fill(SealedBatch& sealed, bool idle) {
     record_.reset(sealed.batch.number + 1);
   }
   used_ = 0;
-  size_t rows = rows_wanted(idle);
+  // Beside a frame of many megabytes there is no room for rows.
+  bool room = sealed.batch.journal.size() <= config_.batch_bytes_max || flush_all_;
+  size_t rows = room ? rows_wanted(idle) : 0;
   dirty_before_ = state_.dirty_count() - std::min(state_.dirty_count(), rows);
   if (rows > 0 && state_.dirty_count() > 0) add_rows(sealed, rows, next_sequence);
   flush_all_ = false;

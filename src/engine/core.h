@@ -10,7 +10,8 @@
 // timers cause shares one between two inputs, and runs that have yielded get their turns in tick(),
 // one allowance's worth of them at a time, whoever has waited longest first. What runs ask of the
 // outside is made ready with the batch that asks for it, as far as one allowance goes, the rest
-// with later ones.
+// with later ones. What is asked by runs that hold much stands back behind batches with tasks in
+// them, kHeavyStandsBackMax times at most.
 //
 // Thread: one at a time.
 #pragma once
@@ -45,8 +46,9 @@ struct CoreConfig {
       4u << 20;  // an open batch past this wants committing before more is decided
   size_t row_bytes_per_batch_max = 4u << 20;  // past this no further entity's rows are added
   size_t parked_max = 20'000;
-  EffectSink* effects = nullptr;  // null: nothing that runs ask of the outside is ever done
-  SkippedEvents skipped;          // of the tail, beside those that the store names
+  uint64_t heavy_run_bytes = 1u << 20;  // a run that holds more may take long to fill parameters in
+  EffectSink* effects = nullptr;        // null: nothing that runs ask of the outside is ever done
+  SkippedEvents skipped;                // of the tail, beside those that the store names
 };
 
 // What is committed together, and who waits for it.
@@ -58,6 +60,7 @@ struct SealedBatch {
   bool empty() const {
     return batch.number == 0 && batch.writes.empty() && batch.trim_journal_before == 0;
   }
+  size_t bytes() const;  // that the store will write
 };
 
 class Core {
@@ -70,19 +73,23 @@ class Core {
   // told of each once that is durable. Returns how many were ended.
   size_t quarantine(const std::vector<Suspect>& suspects, std::function<void(const Uuid&)> settled);
   void decide(TaskPtr task);
-  // What is due by now: timers, parked tasks whose time is up, retention. True if more is due at
-  // once.
-  bool tick();
+  // What is due by now: timers, parked tasks whose time is up, retention, and, unless they are to
+  // wait, turns of runs that have yielded. True if more is due at once.
+  enum class Turns : uint8_t { Take, Leave };
+  bool tick(Turns turns = Turns::Take);
   // When tick() has something to do next; at once if it cannot be told.
-  int64_t next_tick_ms();
+  int64_t next_tick_ms(Turns turns = Turns::Take);
 
   bool wants_commit() const {
-    return !record_.empty() || !waiting_.empty() || state_.has_effects() || !asked_.empty();
+    return !record_.empty() || !waiting_.empty() || state_.has_effects() || has_asked();
   }
   // What waits for the open batch should not wait for more.
   bool batch_full() const { return batch_large() || batch_spent(); }
+  // More of the journal waits for its rows than a restart should have to fold: whoever adds
+  // megabytes to it should wait until rows are written.
+  bool tail_long() const { return tail_bytes_ > config_.tail_bytes_max && has_dirty(); }
   // The next batch takes more of what runs ask of the outside.
-  bool has_asked() const { return !asked_.empty(); }
+  bool has_asked() const { return !asked_.empty() || !asked_heavy_.empty(); }
   bool has_dirty() const { return state_.dirty_count() > 0; }
   // Closes the open batch. `idle` also flushes rows that could wait.
   SealedBatch seal(bool idle);
@@ -105,6 +112,7 @@ class Core {
 
  private:
   static constexpr uint64_t kEventsPerBatchMax = 200'000;
+  static constexpr uint32_t kHeavyStandsBackMax = 8;
 
   Core(Store& store, const CoreConfig& config, Clock& clock, Random& random);
   Status recover();
@@ -120,6 +128,8 @@ class Core {
   void run(TaskPtr task, bool last_call, uint64_t place = 0);
   void wake_parked();
   void fill(SealedBatch& sealed, bool idle);
+  void take_notes();
+  std::deque<EffectNote>* notes_to_prepare(bool tasks_wait);
   void prepare_effects(SealedBatch& sealed);
   void add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence);
   size_t rows_wanted(bool idle) const;
@@ -133,8 +143,9 @@ class Core {
   ParkingLot parked_;
   Retention retention_;
   journal::RecordWriter record_;
-  std::vector<TaskPtr> waiting_;  // decided in the open batch
-  std::deque<EffectNote> asked_;  // of the outside, and not made ready for it yet
+  std::vector<TaskPtr> waiting_;        // decided in the open batch
+  std::deque<EffectNote> asked_;        // of the outside, and not made ready for it yet
+  std::deque<EffectNote> asked_heavy_;  // by runs that hold much
   std::deque<std::pair<uint64_t, size_t>>
       tail_;  // records that rows do not cover yet, with their sizes
   size_t tail_bytes_ = 0;
@@ -142,7 +153,8 @@ class Core {
   size_t dirty_before_ = 0;    // entities that waited for their row when the last batch was sealed
   uint64_t used_ = 0;          // units of the frames of the open batch (kernel/meter.h)
   bool turns_missed_ = false;  // a batch was sealed without the turns that were due
-  bool effects_missed_ = false;  // …or without making ready what was asked for
+  bool effects_missed_ = false;    // …or without making ready what was asked for
+  uint32_t heavy_stood_back_ = 0;  // batches in a row that left asked_heavy_ alone
   int64_t now_ms_ = 0;
   bool flush_all_ = false;  // with the next batch
   std::optional<Error> unreadable_;

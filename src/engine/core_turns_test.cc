@@ -121,6 +121,65 @@ TEST(Turns, WhatRunsAskForIsMadeReadyWithLaterBatchesToo) {
   EXPECT_FALSE(world.core->wants_commit());
 }
 
+// Notes whose effects it was given, in order.
+class InOrder : public EffectSink {
+ public:
+  std::unique_ptr<PreparedEffects> prepare(const State&, std::deque<EffectNote>& notes, int64_t,
+                                           Meter&) override {
+    for (const EffectNote& note : notes) taken.push_back(note.run);
+    notes.clear();
+    return nullptr;
+  }
+  std::vector<RunId> taken;
+};
+
+TEST(Turns, WhatAHeavyRunAsksForStandsBackButNotForEver) {
+  InOrder sink;
+  CoreConfig config;
+  config.effects = &sink;
+  config.heavy_run_bytes = 5'000;
+  CoreWorld world(config);
+  std::vector<RunId> started;
+  auto start = [&](size_t input_bytes) {
+    world.submit(start_task("inputs: {x: " + std::string(input_bytes, 'x') +
+                            "}\nsteps: [{id: a, action: x}]"));
+    world.core->state().each_run(RunId(), true, 1, [&](const pawl::Run& run) {
+      started.push_back(run.id);
+      return false;
+    });
+  };
+  start(9'000);
+  start(10);
+  world.commit();
+  ASSERT_EQ(sink.taken, std::vector<RunId>{started[1]});
+  size_t batches = 0;
+  while (sink.taken.size() == 1 && batches < 100) {
+    world.submit(push_task());
+    world.commit();
+    ++batches;
+  }
+  EXPECT_EQ(batches, 7u);  // eight with the first one
+  start(9'000);
+  EXPECT_FALSE(world.core->has_asked());
+  world.commit();  // nobody but the run itself waits here, and it is not told apart
+  world.commit();
+  EXPECT_EQ(sink.taken.back(), started[2]);
+}
+
+// Heavy tasks wait while this says so: a restart must not have to fold any amount of journal.
+TEST(Turns, ALongTailIsToldUntilRowsAreWritten) {
+  CoreConfig config;
+  config.tail_bytes_max = 2'000;
+  CoreWorld world(config);
+  EXPECT_FALSE(world.core->tail_long());
+  world.submit(start_task("inputs: {x: " + std::string(9'000, 'x') +
+                          "}\nsteps: [{id: w, type: wait, config: {signal: go}}]"));
+  world.commit();
+  EXPECT_TRUE(world.core->tail_long());
+  world.flush();
+  EXPECT_FALSE(world.core->tail_long());
+}
+
 // One large run does not fill a batch with the rows of all others.
 TEST(Turns, RowsOfABatchHaveABound) {
   CoreConfig config;

@@ -185,9 +185,19 @@ void Engine::run() {
   }
 }
 
+Core::Turns Engine::turns_now() const {
+  return in_flight_heavy_ ? Core::Turns::Leave : Core::Turns::Take;
+}
+
+// For a commit to end, or for rows to be written: a restart must not have to fold any amount of
+// them.
+bool Engine::heavy_must_wait() const {
+  return in_flight_heavy_ || (committing_ && core_->tail_long());
+}
+
 void Engine::work() {
   decide_inputs();
-  if (core_->next_tick_ms() <= clock_.now_ms()) core_->tick();
+  if (core_->next_tick_ms(turns_now()) <= clock_.now_ms()) core_->tick(turns_now());
   if (core_->unreadable()) note_failure(*core_->unreadable());
   commit_if_wanted(false);
   note_stats();
@@ -196,7 +206,7 @@ void Engine::work() {
 // Sleeps until there are inputs, a commit has ended, or something is due; false when it is time to
 // end.
 bool Engine::wait_for_work() {
-  bool work_left = next_ < deciding_.size() || !heavy_.empty();
+  bool work_left = next_ < deciding_.size() || (!heavy_.empty() && (down_ || !heavy_must_wait()));
   bool flush_wanted = !down_ && !committing_ && core_->has_dirty();
   std::unique_lock lock(mutex_);
   if (failure_) flush_wanted = false;
@@ -207,7 +217,7 @@ bool Engine::wait_for_work() {
   }
   auto ready = [&] { return !inputs_.empty() || commit_done_ || stopping_; };
   if (!work_left && !ready()) {
-    int64_t wait_ms = down_ ? retry_in_ms() : core_->next_tick_ms() - clock_.now_ms();
+    int64_t wait_ms = down_ ? retry_in_ms() : core_->next_tick_ms(turns_now()) - clock_.now_ms();
     wait_ms = std::clamp<int64_t>(wait_ms, 0, kLongestWaitMs);
     if (!down_ && !committing_ && core_->has_asked()) wait_ms = 0;
     if (flush_wanted) wait_ms = std::min(wait_ms, kIdleBeforeFlushMs);
@@ -231,11 +241,10 @@ bool Engine::wait_for_work() {
     next_ = 0;
     work_left = true;
   }
-  return work_left || !stopping_;
+  return work_left || !heavy_.empty() || !stopping_;
 }
 
-// Whoever moves megabytes stands back behind those who do not, but not for ever: nobody's small
-// request waits for more than one batch of large ones.
+// Heavy tasks stand back while lighter ones come, but not for ever.
 void Engine::decide_inputs() {
   bool light = false;
   while (next_ < deciding_.size() && !core_->batch_full()) {
@@ -247,7 +256,8 @@ void Engine::decide_inputs() {
       light = true;
     }
   }
-  if (heavy_.empty()) return;
+  if (heavy_.empty() || heavy_must_wait()) return;
+  if (core_->tail_long()) return commit_if_wanted(true);
   if (light && ++heavy_stood_back_ < kTurnsStoodBackMax) return;
   heavy_stood_back_ = 0;
   while (!heavy_.empty() && !core_->batch_full()) {
@@ -268,8 +278,9 @@ void Engine::commit_if_wanted(bool idle) {
     Core::release(sealed);
     return;
   }
-  bool alone =
-      next_ == deciding_.size() && heavy_.empty() && sealed.tasks.size() <= kInPlaceTasksMax;
+  const bool heavy = sealed.bytes() >= Task::kHeavyBytes;
+  bool alone = next_ == deciding_.size() && heavy_.empty() && !heavy &&
+               sealed.tasks.size() <= kInPlaceTasksMax;
   if (alone) {
     std::lock_guard lock(mutex_);
     alone = inputs_.empty();
@@ -281,6 +292,7 @@ void Engine::commit_if_wanted(bool idle) {
   }
   in_flight_ = std::move(sealed);
   committing_ = true;
+  in_flight_heavy_ = heavy;
   {
     std::lock_guard lock(mutex_);
     to_commit_ = true;
@@ -298,7 +310,7 @@ void Engine::finish_commit() {
     engine_waits_ = false;
     commit_done_ = false;
   }
-  committing_ = false;
+  committing_ = in_flight_heavy_ = false;
   if (!failed()) core_->committed(in_flight_);
 }
 

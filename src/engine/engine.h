@@ -5,6 +5,10 @@
 // else waits (that saves a hand-over, which an idle server's only request would feel). Only then
 // are the tasks of the batch answered (D3).
 //
+// Whoever moves megabytes stands back behind those who do not: a heavy task, or the turn of a run,
+// is not begun while a commit of megabytes is under way. So a small request waits for one piece of
+// heavy work and for its commit, never for two.
+//
 // When the store fails, the memory is ahead of the disk, so it is thrown away. Every task that
 // waits or comes is refused with the store's error, parked ones too, and failed() tells; tasks that
 // only read are answered from what is durable, as long as the disk can be read. The engine asks the
@@ -98,6 +102,8 @@ class Engine {
   bool wait_for_work();
   void work();
   void decide_inputs();
+  Core::Turns turns_now() const;
+  bool heavy_must_wait() const;
   void commit_if_wanted(bool idle);
   void commit_now(SealedBatch& sealed);
   void finish_commit();
@@ -139,6 +145,7 @@ class Engine {
   std::vector<TaskPtr> deciding_;  // engine thread
   size_t next_ = 0;                // engine thread: in deciding_
   bool committing_ = false;        // engine thread
+  bool in_flight_heavy_ = false;   // engine thread: what is being committed is megabytes
   SealedBatch in_flight_;
   uint64_t published_ = 0;  // the newest record that listeners were told; of who commits
 

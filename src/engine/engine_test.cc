@@ -81,6 +81,71 @@ TEST(Engine, HeavyTasksStandBackBehindLightOnes) {
   EXPECT_EQ(order, "abH");
 }
 
+// A store in which commits of megabytes wait until they are let go.
+class SlowStore : public FailingStore {
+ public:
+  using FailingStore::FailingStore;
+  Status commit(const Batch& batch) override {
+    if (batch.journal.size() >= Task::kHeavyBytes) {
+      begun.count_down();
+      let_go.wait();
+    }
+    return FailingStore::commit(batch);
+  }
+  std::latch begun{1};
+  std::latch let_go{1};
+};
+
+// A small request waits for one large one and its commit, never for a second: while megabytes are
+// being committed, no other heavy task is begun, however long it has stood back.
+TEST(Engine, HeavyTasksWaitForTheCommitOfHeavyOnes) {
+  struct Heavy : TestTask {
+    using TestTask::TestTask;
+    size_t weight() const override { return kHeavyBytes; }
+  };
+  MemoryBacking backing;
+  auto inner = std::move(backing.open()).value();
+  SlowStore store(*inner);
+  TestClock clock;
+  TestRandom random;
+  auto engine = std::move(Engine::start(store, {}, clock, random)).value();
+  std::mutex mutex;
+  std::string order;
+  auto note = [&](char name) {
+    std::lock_guard lock(mutex);
+    order += name;
+  };
+  auto heavy = [&](char name) {
+    return std::make_shared<Heavy>(
+        [&, name](Frame& frame, bool, std::string&) -> std::optional<Parking> {
+          note(name);
+          NewJob job = new_job();
+          job.spec = std::string(Task::kHeavyBytes, 'x');
+          EXPECT_TRUE(push_jobs(frame, {job}).ok());
+          return std::nullopt;
+        });
+  };
+  std::vector<TestTaskPtr> tasks{heavy('1'), heavy('2')};
+  ASSERT_TRUE(engine->submit(tasks[0]).ok());
+  store.begun.wait();
+  ASSERT_TRUE(engine->submit(tasks[1]).ok());
+  for (int i = 0; i < 20; ++i) {
+    std::latch decided(1);
+    tasks.push_back(
+        std::make_shared<TestTask>([&](Frame&, bool, std::string&) -> std::optional<Parking> {
+          note('a');
+          decided.count_down();
+          return std::nullopt;
+        }));
+    ASSERT_TRUE(engine->submit(tasks.back()).ok());
+    decided.wait();
+  }
+  store.let_go.count_down();
+  for (const TestTaskPtr& task : tasks) task->wait();
+  EXPECT_EQ(order, "1" + std::string(20, 'a') + "2");
+  engine->stop();
+}
+
 // D5: after a failed commit nobody may be told "ok" while the disk fails, and nobody may be left
 // waiting.
 TEST(Engine, AFailedStoreRefusesEverything) {

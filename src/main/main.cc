@@ -118,10 +118,11 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace pawl
 
-// Memory that a burst needed goes back to the system within seconds, also on a server that is idle
-// then.
+// Memory that a burst needed goes back to the system within a second, also on a server that is idle
+// then. Not at once: who moves texts of megabytes would wait for fresh pages at every copy.
 extern "C" {
-const char* malloc_conf = "background_thread:true,dirty_decay_ms:2000,muzzy_decay_ms:0";
+const char* malloc_conf =
+    "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0,oversize_threshold:0";
 }
 
 int main(int argc, char** argv) {

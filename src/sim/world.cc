@@ -37,6 +37,12 @@ CoreConfig World::draw_config(SimRandom& random) {
   uint64_t allowances[] = {20, 60, 400, config.state.scripts.frame_allowance};
   config.state.scripts.frame_allowance = allowances[random.below(4)];
   config.state.scripts.max_concurrent = random.percent(20) ? 1 + random.below(3) : 0;
+  // Texts in rows of their own, written ahead, read when asked for: large ones only, or all of
+  // them.
+  SimRandom aside = random;  // so that older seeds draw what they drew
+  if (aside.percent(50)) config.state.part_bytes_min = 1 + aside.below(40);
+  if (aside.percent(50)) config.row_bytes_per_batch_max = 1 + aside.below(600);
+  if (aside.percent(50)) config.heavy_run_bytes = aside.below(200);
   return config;
 }
 
