@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace pawl {
 namespace {
+
+constexpr uint64_t kStepsPerUnit = 16;  // of a list, looked at in passing
 
 bool succeeded(const StepRecord& record) { return record.state == StepState::Completed; }
 
@@ -200,29 +203,40 @@ void ScriptFlow::after_end(const At& at) {
   close_if_done(at.scope);
 }
 
-// A step that failed has this one take over.
-bool ScriptFlow::called_upon(const Scope& in, uint32_t position) const {
-  for (uint32_t i = 0; i < in.records.size(); ++i)
-    if (in.records[i].state == StepState::Failed && in.records[i].handled &&
-        plan().at(in.list, i).fallback == position)
-      return true;
-  return false;
+// Of each step of the list whether a step that failed has it take over.
+std::vector<bool> ScriptFlow::called_upon(const Scope& in) const {
+  std::vector<bool> called(in.records.size());
+  for (uint32_t i = 0; i < in.records.size(); ++i) {
+    const uint32_t fallback = plan().at(in.list, i).fallback;
+    const StepRecord& record = in.records[i];
+    if (record.state == StepState::Failed && record.handled && fallback < called.size())
+      called[fallback] = true;
+  }
+  frame_.meter().charge(in.records.size() / kStepsPerUnit);
+  return called;
 }
 
 // Called upon or not: that is known once every step that could do so is over, or is itself a
-// fallback that nobody will call.
-bool ScriptFlow::may_be_called(const Scope& in, uint32_t position, size_t depth) const {
-  if (called_upon(in, position)) return true;
-  for (uint32_t i = 0; i < in.records.size() && depth > 0; ++i) {
-    const plan::Step& caller = plan().at(in.list, i);
-    if (caller.fallback != position || is_over(in.records[i].state)) continue;
-    bool asleep = caller.dormant && in.records[i].state == StepState::Pending;
-    if (!asleep || may_be_called(in, i, depth - 1)) return true;
+// fallback that nobody will call. Every step is looked at once, and has one fallback.
+std::vector<bool> ScriptFlow::may_be_called(const Scope& in) const {
+  std::vector<bool> may = called_upon(in);
+  auto asleep = [&](uint32_t i) {
+    return plan().at(in.list, i).dormant && in.records[i].state == StepState::Pending && !may[i];
+  };
+  for (uint32_t first = 0; first < in.records.size(); ++first) {
+    uint32_t i = first;
+    while (!is_over(in.records[i].state) && !asleep(i)) {
+      const uint32_t fallback = plan().at(in.list, i).fallback;
+      if (fallback >= may.size() || may[fallback]) break;
+      may[fallback] = true;
+      i = fallback;
+    }
   }
-  return false;
+  return may;
 }
 
-ScriptFlow::Ready ScriptFlow::readiness(const Scope& in, const plan::Step& step) const {
+ScriptFlow::Ready ScriptFlow::readiness(const Scope& in, const plan::Step& step,
+                                        std::optional<std::vector<bool>>& callable) const {
   bool all_over = true;
   bool any_failed = false;
   bool any_skipped = false;
@@ -231,7 +245,8 @@ ScriptFlow::Ready ScriptFlow::readiness(const Scope& in, const plan::Step& step)
     const StepRecord& own = in.records[position];
     const plan::Step& dependency = plan().at(in.list, position);
     if (dependency.dormant && own.state == StepState::Pending) {
-      if (may_be_called(in, position, in.records.size())) all_over = false;
+      if (!callable) callable = may_be_called(in);
+      if ((*callable)[position]) all_over = false;
       continue;
     }
     const StepRecord& record = effective_record(in, plan(), own, position);
@@ -266,15 +281,17 @@ ScriptFlow::Ready ScriptFlow::readiness(const Scope& in, const plan::Step& step)
 // keep others from beginning that were as ready as itself.
 void ScriptFlow::try_start(const std::string& path, const std::vector<uint32_t>& positions) {
   std::vector<std::pair<uint32_t, Ready>> ready;
+  std::optional<std::vector<bool>> called, callable;
   for (uint32_t position : positions) {
     const Scope& in = *scope(path);
     if (in.records[position].state != StepState::Pending || script().paused) continue;
     const plan::Step& step = plan().at(in.list, position);
-    bool asleep = step.dormant && !called_upon(in, position);
+    if (step.dormant && !called) called = called_upon(in);
+    bool asleep = step.dormant && !(*called)[position];
     Ready now = in.records[position].ready != 0 ? Ready::Run
                 : asleep                        ? Ready::Wait
                 : step.dormant                  ? Ready::Run
-                                                : readiness(in, step);
+                                                : readiness(in, step, callable);
     if (now != Ready::Wait) ready.emplace_back(position, now);
   }
   std::vector<uint32_t> left;  // marked as ready, and there is no place for them
@@ -317,10 +334,11 @@ void ScriptFlow::keep_ready(const std::string& path,
 void ScriptFlow::close_if_done(const std::string& path) {
   const Scope& in = *scope(path);
   if (in.closed || in.unfinished > 0) return;
+  const std::vector<bool> called = called_upon(in);
   for (uint32_t i = 0; i < in.records.size(); ++i) {
     StepState state = in.records[i].state;
     if (is_over(state)) continue;
-    if (state != StepState::Pending || called_upon(in, i)) return;  // a fallback at work
+    if (state != StepState::Pending || called[i]) return;  // a fallback at work
   }
   ScopeClosed event;
   event.run = id_;

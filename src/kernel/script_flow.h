@@ -8,8 +8,10 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/working_on.h"
 #include "kernel/frame.h"
@@ -102,9 +104,11 @@ class ScriptFlow {
   void try_start(const std::string& path, const std::vector<uint32_t>& positions);
   void keep_ready(const std::string& path, const std::vector<std::pair<uint32_t, Ready>>& ready,
                   size_t from);
-  Ready readiness(const Scope& in, const plan::Step& step) const;
-  bool called_upon(const Scope& in, uint32_t position) const;
-  bool may_be_called(const Scope& in, uint32_t position, size_t depth) const;
+  // `callable`: may_be_called(), filled in when it is asked for.
+  Ready readiness(const Scope& in, const plan::Step& step,
+                  std::optional<std::vector<bool>>& callable) const;
+  std::vector<bool> called_upon(const Scope& in) const;
+  std::vector<bool> may_be_called(const Scope& in) const;
   void close_if_done(const std::string& path);
   void start_step(const At& at);
   void begin_attempt(const At& at, uint32_t attempt);

@@ -118,8 +118,8 @@ class Bounds(unittest.TestCase):
         over = [self.end(run) for run in runs]
         self.assertEqual([(run["status"], run["output"]["l"]["iterations"]) for run in over], [("completed", 200)] * 3)
 
-    def test_many_steps_that_see_all_steps(self):
-        """Each costs what it sees, and what they answer does not come before everybody else."""
+    def test_runs_of_many_steps(self):
+        """Each step costs what it looks at, and what they answer does not come before everybody else."""
         pattern = "(a{1,100}|b[^c]{1,99}){1,5}x"
         many = [{"id": f"s{i}", "action": "jq", "params": {"expression": f'.a|test("{pattern}{i}")', "data": {"a": "aaa"}}}
                 for i in range(3000)]
@@ -127,8 +127,13 @@ class Bounds(unittest.TestCase):
         loud = {"id": "b", "action": "workflow.log", "params": {"message": "${{ steps.s1 }} " + words}}
         quiet = [{"id": f"s{i}", "action": "workflow.log", "params": {"message": "m"}} for i in range(5000)]
         slow = [*quiet, {"id": "l", "depends_on": ["s1"], "type": "loop", "config": {"over": list(range(50)), "body": [loud]}}]
+        # Each falls back on the next.
+        chain = [{"id": f"s{i}", "action": "workflow.fail", "params": {"reason": "r"},
+                  "on_error": {"strategy": "fallback_step", "fallback_step": f"s{i + 1}"}} for i in range(2000)]
+        chain += [{"id": f"s{i}", "action": "workflow.log", "params": {"message": "m"}, **({"depends_on": ["s2000"]} if i > 2000 else {})}
+                  for i in range(2000, 4000)]
         before = self.canary.slowest
-        for steps in (many, slow):
+        for steps in (many, slow, chain):
             run = self.begin({"name": "m", "steps": steps})
             taken = self.canary.taken
             until(lambda: self.canary.taken > taken + 100, "pushes are taken meanwhile")
