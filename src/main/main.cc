@@ -122,7 +122,7 @@ int run(int argc, char** argv) {
 // then. Not at once: who moves texts of megabytes would wait for fresh pages at every copy.
 extern "C" {
 const char* malloc_conf =
-    "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0,oversize_threshold:0";
+    "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0,oversize_threshold:33554432";
 }
 
 int main(int argc, char** argv) {
