@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "actions/byte_gate.h"
 #include "actions/process_limits.h"
 #include "base/result.h"
 #include "base/value.h"
@@ -116,6 +117,11 @@ class ActionRunner {
   Status add(ActionInfo info, Callable callable);
   Status remove(std::string_view name);
   std::vector<ActionInfo> list() const;
+
+  // Whoever keeps answers for a while holds their bytes here; actions that need a thread or the
+  // network begin while it is open.
+  static constexpr size_t kAnswerBytesMax = 64u << 20;
+  const std::shared_ptr<ByteGate>& gate() const;
 
  private:
   class Impl;

@@ -32,6 +32,7 @@ constexpr size_t kHeadersMax = 1'000;               // of the answer
 constexpr long kConnectMsMax = 10'000;
 constexpr int64_t kTimeoutMsMax = int64_t{24} * 3600 * 1000;
 constexpr int kPollMs = 1000;
+constexpr int kHeldBackPollMs = 20;
 
 // Marks that tell errors of one code apart that a caller acts on.
 constexpr std::string_view kTimedOut = "timed_out";
@@ -332,7 +333,7 @@ class HttpClient::Worker {
       int running = 0;
       curl_multi_perform(multi_, &running);
       finish_done();
-      curl_multi_poll(multi_, nullptr, 0, kPollMs, nullptr);
+      curl_multi_poll(multi_, nullptr, 0, held_back_ ? kHeldBackPollMs : kPollMs, nullptr);
     }
     const Error stopping{ErrorCode::Unavailable, "the server is stopping"};
     for (auto& [easy, transfer] : under_way_) {
@@ -351,7 +352,9 @@ class HttpClient::Worker {
       std::lock_guard lock(mutex_);
       if (stopping_) return false;
       take_cancelled(ending);
-      while (!waiting_.empty() && under_way_.size() + starting.size() < config_.in_flight_max) {
+      held_back_ = !waiting_.empty() && config_.may_begin && !config_.may_begin();
+      while (!held_back_ && !waiting_.empty() &&
+             under_way_.size() + starting.size() < config_.in_flight_max) {
         starting.push_back(std::move(waiting_.front()));
         waiting_.pop_front();
       }
@@ -442,6 +445,7 @@ class HttpClient::Worker {
   std::mutex mutex_;
   std::atomic<uint64_t> last_number_{0};
   std::deque<std::unique_ptr<Transfer>> waiting_;  // guarded by mutex_
+  bool held_back_ = false;                         // own thread: may_begin() said no
   std::set<uint64_t> cancelled_;                   // guarded by mutex_
   bool stopping_ = false;                          // guarded by mutex_
   std::map<CURL*, std::unique_ptr<Transfer>> under_way_;

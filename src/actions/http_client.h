@@ -77,6 +77,7 @@ struct HttpClientConfig {
   // Keep connections that may be private. Only for a caller whose requests to one host and port all
   // have the same verdict: a kept connection is used again without asking for its address.
   bool keep_private = false;
+  std::function<bool()> may_begin = {};  // asked before a request that waits is begun; null: yes
 };
 
 class HttpClient {

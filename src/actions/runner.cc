@@ -57,7 +57,8 @@ class ActionRunner::Impl {
       : policy_(std::move(policy)),
         quick_(std::make_unique<WorkPool>(threads, kWaitingMax, true)),
         processes_(std::make_unique<WorkPool>(threads, kWaitingMax)),
-        http_(std::make_unique<HttpClient>(HttpClientConfig{.keep_private = true})) {}
+        http_(std::make_unique<HttpClient>(HttpClientConfig{
+            .keep_private = true, .may_begin = [gate = gate_] { return gate->open(); }})) {}
 
   ~Impl() {
     std::map<uint64_t, std::shared_ptr<Task>> live;
@@ -66,6 +67,7 @@ class ActionRunner::Impl {
       live = tasks_;
     }
     for (auto& [handle, task] : live) task->stop.raise();
+    gate_->stop();
     // In this order: an answer that HTTP still brings may ask the pool to parse it.
     http_.reset();
     quick_.reset();
@@ -125,6 +127,8 @@ class ActionRunner::Impl {
     own_.erase(at);
     return ok_status();
   }
+
+  const std::shared_ptr<ByteGate>& gate() const { return gate_; }
 
   std::vector<ActionInfo> list() const {
     std::vector<ActionInfo> all = builtin_actions();
@@ -205,6 +209,7 @@ class ActionRunner::Impl {
     Stage starting = Stage::Starting;
     task->stage.compare_exchange_strong(starting, Stage::Waiting);
     bool added = pool.add([this, task, work = std::move(work)] {
+      gate_->wait_until_open();
       Stage waiting = Stage::Waiting;
       if (!task->stage.compare_exchange_strong(waiting, Stage::Running)) return;
       guarded(*task, [&] {
@@ -235,7 +240,8 @@ class ActionRunner::Impl {
   void finish_http(const TaskPtr& task, Result<HttpResponse> result, int64_t duration_ms) {
     if (task->stop.raised()) return finish(task->handle, cancelled());
     auto shared = std::make_shared<Result<HttpResponse>>(std::move(result));
-    auto answer = [this, task, shared, duration_ms] {
+    auto held = ByteGate::hold(gate_, shared->ok() ? (*shared)->body.size() : 0);
+    auto answer = [this, task, shared, duration_ms, held] {
       guarded(*task, [&] {
         finish(task->handle, http_outcome(task->request, std::move(*shared), duration_ms));
       });
@@ -279,6 +285,7 @@ class ActionRunner::Impl {
   }
 
   const ActionPolicy policy_;
+  const std::shared_ptr<ByteGate> gate_ = std::make_shared<ByteGate>(kAnswerBytesMax);
   mutable std::mutex mutex_;
   std::map<uint64_t, TaskPtr> tasks_;                                   // guarded by mutex_
   std::map<std::string, std::shared_ptr<const Own>, std::less<>> own_;  // guarded by mutex_
@@ -306,5 +313,7 @@ Status ActionRunner::add(ActionInfo info, Callable callable) {
 Status ActionRunner::remove(std::string_view name) { return impl_->remove(name); }
 
 std::vector<ActionInfo> ActionRunner::list() const { return impl_->list(); }
+
+const std::shared_ptr<ByteGate>& ActionRunner::gate() const { return impl_->gate(); }
 
 }  // namespace pawl::actions

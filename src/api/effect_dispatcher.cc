@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBacklogPause{5};
 constexpr uint64_t kUnitsPerEffect = 100;
+constexpr size_t kParameterBytesMax = 64u << 20;
 constexpr std::chrono::milliseconds kOutagePause{100};
 
 // The answers of one release, handed to the engine together.
@@ -53,7 +54,9 @@ class EffectDispatcher::Answer : public Task, public std::enable_shared_from_thi
 class EffectDispatcher::Receipt : public Answer {
  public:
   Receipt(EffectDispatcher& dispatcher, const Key& key, StepOutcome outcome)
-      : Answer(dispatcher, key.first, key.second), outcome_(std::move(outcome)) {}
+      : Answer(dispatcher, key.first, key.second),
+        outcome_(std::move(outcome)),
+        held_(actions::ByteGate::hold(dispatcher.runner_.gate(), outcome_.output.size())) {}
 
   std::optional<Parking> decide(Frame& frame, bool) override {
     effect_done(frame, run_, effect_, outcome_);
@@ -63,6 +66,7 @@ class EffectDispatcher::Receipt : public Answer {
 
  private:
   StepOutcome outcome_;
+  actions::ByteGate::Held held_;
 };
 
 // Makes the job or the composition that fills a step's place.
@@ -183,6 +187,7 @@ struct EffectDispatcher::Work {
   EffectRequest request;
   std::string breaker;
   bool probe = false;
+  actions::ByteGate::Held held;
   std::optional<StepOutcome> refusal;  // known before anything was tried
 };
 
@@ -206,7 +211,11 @@ class EffectDispatcher::Prepared : public PreparedEffects {
 
 EffectDispatcher::EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault,
                                    WorkRoot work_root, Clock& clock)
-    : runner_(runner), vault_(vault), directories_(std::move(work_root)), clock_(clock) {
+    : runner_(runner),
+      vault_(vault),
+      directories_(std::move(work_root)),
+      clock_(clock),
+      asked_(std::make_shared<actions::ByteGate>(kParameterBytesMax)) {
   backlog_thread_ = std::thread([this] { run_backlog(); });
 }
 
@@ -266,6 +275,8 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
     if (request->kind == EffectKind::Gone) continue;
     work.request = std::move(request).value();
     if (work.request.kind == EffectKind::Action) {
+      work.held = actions::ByteGate::hold(
+          asked_, json_bytes(work.request.params) + json_bytes(work.request.scope));
       const std::vector<expr::Secret>& seen = work.request.secrets;
       work.breaker = actions::breaker_key(work.request.action, work.request.params);
       // The name of a breaker is stored and shown; the host of an address may hold a secret.
@@ -285,6 +296,8 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
   if (list.empty()) return nullptr;
   return std::make_unique<Prepared>(*this, std::move(list));
 }
+
+bool EffectDispatcher::takes_heavy() const { return asked_->open() && runner_.gate()->open(); }
 
 // --- once it is durable
 

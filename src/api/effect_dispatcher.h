@@ -41,6 +41,7 @@ class EffectDispatcher : public EffectSink {
 
   std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
                                            int64_t now_ms, Meter& meter) override;
+  bool takes_heavy() const override;
 
  private:
   class Prepared;
@@ -63,6 +64,7 @@ class EffectDispatcher : public EffectSink {
   const actions::Vault* vault_;
   WorkDirectories directories_;
   Clock& clock_;
+  const std::shared_ptr<actions::ByteGate> asked_;  // parameters of actions that were begun
 
   std::mutex mutex_;
   std::condition_variable wakes_;

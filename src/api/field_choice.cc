@@ -37,6 +37,12 @@ void write_chosen(json::Writer& w, json::View object, const Names& names) {
 
 }  // namespace
 
+bool is_chosen(std::string_view fields, std::string_view name) {
+  if (fields.empty()) return true;
+  const Names names = split(fields);
+  return std::binary_search(names.begin(), names.end(), name);
+}
+
 std::string keep_fields(std::string body, std::string_view member, std::string_view fields) {
   auto doc = json::parse(body, {.depth_max = kDepthMax, .nodes_max = UINT32_MAX});
   if (!doc.ok()) return body;

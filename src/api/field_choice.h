@@ -13,4 +13,8 @@ namespace pawl::api {
 // beside `member` stays, and so does an answer without it or too deep to be taken apart.
 std::string keep_fields(std::string body, std::string_view member, std::string_view fields);
 
+// Whether such a choice leaves this member in: what is dear to render need not be rendered for
+// nothing. No choice leaves everything in.
+bool is_chosen(std::string_view fields, std::string_view name);
+
 }  // namespace pawl::api

@@ -1,5 +1,6 @@
 #include "api/render_script.h"
 
+#include "api/field_choice.h"
 #include "api/ojs/render_workflow.h"
 #include "kernel/run_values.h"
 #include "kernel/script_commands.h"
@@ -214,11 +215,14 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
   w.begin_object().key("run");
   begin_script_run(w, state, run);
   const ScriptRun& script = *run.script;
-  w.field_raw("inputs", script.inputs.empty() ? "{}" : script.inputs.str());
-  w.field_raw("output", script.output.empty() ? "null" : script.output.str());
-  w.key("context").begin_object();
-  for (const Variable& variable : script.variables) w.field_raw(variable.key, variable.value);
-  w.end_object();
+  auto chosen = [&](std::string_view member) { return is_chosen(page.fields, member); };
+  if (chosen("inputs")) w.field_raw("inputs", script.inputs.empty() ? "{}" : script.inputs.str());
+  if (chosen("output")) w.field_raw("output", script.output.empty() ? "null" : script.output.str());
+  if (chosen("context")) {
+    w.key("context").begin_object();
+    for (const Variable& variable : script.variables) w.field_raw(variable.key, variable.value);
+    w.end_object();
+  }
   const plan::Script* plan = state.plan_of(run);
   if (plan == nullptr) {
     w.field("note", "the text of its definition is gone").end_object().end_object();
@@ -228,12 +232,13 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
   render_decisions(w, state, run, *plan);
   size_t at = 0;
   bool more = false;
+  const bool steps = chosen("steps");
   w.key("steps").begin_object();
   state.each_scope(run, "", [&](const pawl::Scope& scope) {
     for (uint32_t i = 0; i < scope.records.size(); ++i, ++at) {
       if (at < page.from) continue;
       if (at - page.from >= page.count) return !(more = true);
-      render_step(w, state, run, scope, *plan, i);
+      if (steps) render_step(w, state, run, scope, *plan, i);
     }
     return true;
   });

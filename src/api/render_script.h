@@ -12,6 +12,7 @@ namespace pawl::api {
 struct StepsPage {
   size_t from = 0;
   size_t count = 1000;
+  std::string fields = {};  // what ?fields= chooses: the rest is not rendered if it may be large
 };
 
 std::string script_run_body(const State& state, const Run& run, const StepsPage& page);

@@ -115,7 +115,7 @@ void render_step(json::Writer& w, const State& state, const Run& run, uint32_t i
 }  // namespace
 
 std::string run_body(const State& state, const Run& run, const StepWindow& window) {
-  if (run.script) return script_run_body(state, run, {window.from, window.count});
+  if (run.script) return script_run_body(state, run, {window.from, window.count, window.fields});
   std::string body;
   json::Writer w(body);
   w.begin_object().key("run");
@@ -146,7 +146,8 @@ namespace {
 void get_run(App& app, Call&& call) {
   auto page = parse_page(call, kStepsShownUsual);
   if (!page.ok()) return call.fail(page.error());
-  StepWindow window{.from = 0, .count = static_cast<uint32_t>(page->limit)};
+  StepWindow window{
+      .from = 0, .count = static_cast<uint32_t>(page->limit), .fields = call.query("fields")};
   if (!page->cursor.empty()) {
     char* end = nullptr;
     window.from = static_cast<uint32_t>(std::strtoul(page->cursor.c_str(), &end, 10));

@@ -13,6 +13,7 @@ constexpr uint32_t kStepsShownUsual = 1000;
 struct StepWindow {
   uint32_t from = 0;
   uint32_t count = kStepsShownUsual;
+  std::string fields = {};  // as asked for by ?fields=
 };
 
 std::string run_body(const State& state, const Run& run, const StepWindow& window);

@@ -290,7 +290,7 @@ std::deque<EffectNote>* Core::notes_to_prepare(bool tasks_wait) {
   if (!has_asked()) return nullptr;
   if (batch_spent() && !std::exchange(effects_missed_, true)) return nullptr;
   effects_missed_ = false;
-  if (asked_heavy_.empty()) return &asked_;
+  if (!takes_heavy()) return &asked_;
   bool stand_back = !asked_.empty() || tasks_wait;
   if (stand_back && ++heavy_stood_back_ < kHeavyStandsBackMax)
     return asked_.empty() ? nullptr : &asked_;

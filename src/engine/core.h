@@ -89,7 +89,7 @@ class Core {
   // megabytes to it should wait until rows are written.
   bool tail_long() const { return tail_bytes_ > config_.tail_bytes_max && has_dirty(); }
   // The next batch takes more of what runs ask of the outside.
-  bool has_asked() const { return !asked_.empty() || !asked_heavy_.empty(); }
+  bool has_asked() const { return !asked_.empty() || takes_heavy(); }
   bool has_dirty() const { return state_.dirty_count() > 0; }
   // Closes the open batch. `idle` also flushes rows that could wait.
   SealedBatch seal(bool idle);
@@ -128,6 +128,7 @@ class Core {
   void run(TaskPtr task, bool last_call, uint64_t place = 0);
   void wake_parked();
   void fill(SealedBatch& sealed, bool idle);
+  bool takes_heavy() const { return !asked_heavy_.empty() && config_.effects->takes_heavy(); }
   void take_notes();
   std::deque<EffectNote>* notes_to_prepare(bool tasks_wait);
   void prepare_effects(SealedBatch& sealed);

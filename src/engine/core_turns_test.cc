@@ -121,55 +121,75 @@ TEST(Turns, WhatRunsAskForIsMadeReadyWithLaterBatchesToo) {
   EXPECT_FALSE(world.core->wants_commit());
 }
 
-// Notes whose effects it was given, in order.
+// Notes whether the runs that asked are heavy, in the order in which their effects are prepared.
 class InOrder : public EffectSink {
  public:
-  std::unique_ptr<PreparedEffects> prepare(const State&, std::deque<EffectNote>& notes, int64_t,
-                                           Meter&) override {
-    for (const EffectNote& note : notes) taken.push_back(note.run);
+  static constexpr uint64_t kHeavyBytes = 5'000;
+  std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
+                                           int64_t, Meter&) override {
+    for (const EffectNote& note : notes)
+      taken += state.find_run(note.run)->script->held_bytes > kHeavyBytes ? 'H' : 'l';
     notes.clear();
     return nullptr;
   }
-  std::vector<RunId> taken;
+  bool takes_heavy() const override { return room; }
+  std::string taken;
+  bool room = true;
 };
+
+TestTaskPtr start_with_input(size_t bytes) {
+  return std::make_shared<TestTask>(
+      [=](Frame& frame, bool, std::string&) -> std::optional<Parking> {
+        StartScript command;
+        command.source = plan::read_definition("steps: [{id: a, action: x}]").canonical;
+        command.inputs = R"({"x":")" + std::string(bytes, 'x') + R"("})";
+        EXPECT_TRUE(start_script(frame, command).ok());
+        return std::nullopt;
+      });
+}
 
 TEST(Turns, WhatAHeavyRunAsksForStandsBackButNotForEver) {
   InOrder sink;
   CoreConfig config;
   config.effects = &sink;
-  config.heavy_run_bytes = 5'000;
+  config.heavy_run_bytes = InOrder::kHeavyBytes;
   CoreWorld world(config);
-  std::vector<RunId> started;
-  auto start = [&](size_t input_bytes) {
-    world.submit(start_task("inputs: {x: " + std::string(input_bytes, 'x') +
-                            "}\nsteps: [{id: a, action: x}]"));
-    world.core->state().each_run(RunId(), true, 1, [&](const pawl::Run& run) {
-      started.push_back(run.id);
-      return false;
-    });
-  };
-  start(9'000);
-  start(10);
+  world.submit(start_with_input(9'000));
+  world.submit(start_with_input(10));
   world.commit();
-  ASSERT_EQ(sink.taken, std::vector<RunId>{started[1]});
-  size_t batches = 0;
-  while (sink.taken.size() == 1 && batches < 100) {
+  EXPECT_EQ(sink.taken, "l");
+  size_t batches = 1;
+  while (sink.taken == "l" && batches < 100) {
     world.submit(push_task());
     world.commit();
     ++batches;
   }
-  EXPECT_EQ(batches, 7u);  // eight with the first one
-  start(9'000);
-  EXPECT_FALSE(world.core->has_asked());
-  world.commit();  // nobody but the run itself waits here, and it is not told apart
+  EXPECT_EQ(sink.taken, "lH");
+  EXPECT_EQ(batches, 8u);
+}
+
+TEST(Turns, WhatAHeavyRunAsksForWaitsWhileThereIsNoRoomForIt) {
+  InOrder sink;
+  sink.room = false;
+  CoreConfig config;
+  config.effects = &sink;
+  config.heavy_run_bytes = InOrder::kHeavyBytes;
+  CoreWorld world(config);
+  world.submit(start_with_input(9'000));
+  for (int i = 0; i < 20; ++i) world.commit();
+  EXPECT_EQ(sink.taken, "");
+  EXPECT_FALSE(world.core->wants_commit());  // nothing to be done about it: no reason to turn round
+  sink.room = true;
+  EXPECT_TRUE(world.core->wants_commit());
   world.commit();
-  EXPECT_EQ(sink.taken.back(), started[2]);
+  EXPECT_EQ(sink.taken, "H");
 }
 
 // Heavy tasks wait while this says so: a restart must not have to fold any amount of journal.
 TEST(Turns, ALongTailIsToldUntilRowsAreWritten) {
   CoreConfig config;
   config.tail_bytes_max = 2'000;
+  config.batch_bytes_max = 5'000;  // a frame beyond this takes no rows along
   CoreWorld world(config);
   EXPECT_FALSE(world.core->tail_long());
   world.submit(start_task("inputs: {x: " + std::string(9'000, 'x') +

@@ -29,6 +29,9 @@ class EffectSink {
   virtual std::unique_ptr<PreparedEffects> prepare(const State& state,
                                                    std::deque<EffectNote>& notes, int64_t now_ms,
                                                    Meter& meter) = 0;
+  // False while so much is under way that what runs with large texts ask for should wait. It is
+  // true again at the latest when the last answer has become durable.
+  virtual bool takes_heavy() const { return true; }
 };
 
 }  // namespace pawl

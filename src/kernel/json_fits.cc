@@ -37,4 +37,10 @@ bool take_json(const Value& value, size_t& left) {
 
 bool json_fits(const Value& value, size_t bytes) { return take_json(value, bytes); }
 
+size_t json_bytes(const Value& value) {
+  size_t left = SIZE_MAX;
+  take_json(value, left);
+  return SIZE_MAX - left;
+}
+
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// Whether the JSON of a value is no longer than `bytes`; counted, not built.
+// How long the JSON of a value is; counted, not built.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,8 @@
 
 namespace pawl {
 
+// Whether it is no longer than that. Looks no further than it must.
 bool json_fits(const Value& value, size_t bytes);
+size_t json_bytes(const Value& value);
 
 }  // namespace pawl

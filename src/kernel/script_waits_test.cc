@@ -275,7 +275,7 @@ TEST_P(ScriptWaits, ASubworkflowGivesItsOutputOrItsError) {
   RunId outer = world.run_id();
   RunId inner(child_id(world.run(), world.effect_of("s")));
   world.look_at(inner);
-  EXPECT_EQ(world.script().inputs, R"({"n":1})");
+  EXPECT_EQ(world.script().inputs.str(), R"({"n":1})");
   EXPECT_EQ(world.done("c", "5"), "completed");
   world.look_at(outer);
   EXPECT_EQ(world.how(), "completed");

@@ -41,7 +41,7 @@ std::string told(const std::string& text, const LocalOptions& options = {}) {
   std::string outcome;
   Status read_back = (*engine)->decide([&](Frame& frame) {
     const ScriptRun& script = *frame.state().find_run(run)->script;
-    outcome = script.error.empty() ? script.output : script.error.code;
+    outcome = script.error.empty() ? script.output.str() : script.error.code;
     return ok_status();
   });
   EXPECT_TRUE(read_back.ok());

@@ -1,0 +1,39 @@
+// ByteGate: how many bytes of one kind are held, and whether that leaves room for more.
+//
+// Answers of actions that wait for the engine are held at one, parameters of actions under way at
+// another. While they are too many, nothing begins that would add to them: otherwise texts of many
+// megabytes would pile up in memory faster than they become durable.
+//
+// Thread: any.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+namespace pawl::actions {
+
+class ByteGate {
+ public:
+  explicit ByteGate(size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  // Bytes that count while this lives.
+  using Held = std::shared_ptr<const void>;
+  static Held hold(const std::shared_ptr<ByteGate>& gate, size_t bytes);
+
+  bool open() const;
+  void wait_until_open();
+  void stop();  // open from now on, whatever is held
+
+ private:
+  void change(size_t more, size_t less);
+
+  const size_t bytes_max_;
+  mutable std::mutex mutex_;
+  std::condition_variable opens_;
+  size_t bytes_ = 0;      // guarded by mutex_
+  bool stopped_ = false;  // guarded by mutex_
+};
+
+}  // namespace pawl::actions
