@@ -344,7 +344,10 @@ TEST(Parts, LargeTextsAreReadWhenTheyAreAskedFor) {
   world.commit_rows();
   world.crash();
   world.cold.gets.clear();
-  world.signal("late", "", "1");
+  world.frame([&](Frame& f) {
+    EXPECT_TRUE(signal_script(f, world.run().id, {"late", "", "1", "", ""}).ok());
+    return std::string();
+  });
   world.collect(SIZE_MAX);
   world.commit_rows();
   EXPECT_EQ(world.cold.gets[Space::Part], 0u);
