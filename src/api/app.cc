@@ -319,7 +319,9 @@ void App::handle(http::Request&& request, http::Responder responder) {
     router_.find(call.request.method, call.request.path, call.params, path_known);
   }
   call.tenant = call.request.header("x-ojs-tenant");
-  if (may_compile(call)) return handle_on_pool(std::move(call));
+  if (may_compile(call)) return handle_on_pool(checks_, std::move(call));
+  if (call.request.body.size() > kHandledHereBytesMax)
+    return handle_on_pool(large_calls_, std::move(call));
   // What a library throws over somebody's bytes (no memory left) is an answer to that request: the
   // responder goes with the call and says 500.
   try {
@@ -329,7 +331,7 @@ void App::handle(http::Request&& request, http::Responder responder) {
   }
 }
 
-void App::handle_on_pool(Call&& call) {
+void App::handle_on_pool(WorkPool& pool, Call&& call) {
   // Without keys a client could call itself by another name each time.
   std::string lane(keys_.needed() ? call.request.header("authorization")
                                   : without_port(call.request.peer));
@@ -339,7 +341,7 @@ void App::handle_on_pool(Call&& call) {
     route->handler(*this, std::move(*shared));
     after_poll();  // what the handler submitted waits on this thread
   };
-  if (Status taken = checks_.run(work, lane); !taken.ok()) shared->fail(taken.error());
+  if (Status taken = pool.run(work, lane); !taken.ok()) shared->fail(taken.error());
 }
 
 void App::begin_drain() {

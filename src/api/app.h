@@ -104,6 +104,9 @@ class App {
   // Where definitions, schemas and workflows are compiled: in turn between clients (by key, or by
   // address as long as no key is needed), few at a time, behind whatever else wants a core.
   WorkPool& checks() { return checks_; }
+  // Handles calls with bodies of more than kHandledHereBytesMax: parsing one may take long.
+  static constexpr size_t kHandledHereBytesMax = 1u << 20;
+  WorkPool& large_calls() { return large_calls_; }
   Turns& turns() { return turns_; }
   StatsHistory& stats_history() { return stats_history_; }
   // While it is on, workers get no jobs. Any thread.
@@ -121,7 +124,7 @@ class App {
 
  private:
   Status allow(const http::Request& request, const Route& route, bool from_known_origin) const;
-  void handle_on_pool(Call&& call);
+  void handle_on_pool(WorkPool& pool, Call&& call);
 
   AppConfig config_;
   Engine& engine_;
@@ -143,7 +146,12 @@ class App {
   Turns turns_;
   std::atomic<bool> maintenance_{false};
   StatsHistory stats_history_;
-  // Last, so that it stops first: what it runs uses the rest.
+  // Last, so that they stop first: what they run uses the rest.
+  WorkPool large_calls_{{.threads = 2,
+                         .waiting_max = 1024,
+                         .lane_running_max = 1,
+                         .background = true,
+                         .name = "large requests"}};
   WorkPool checks_{{.threads = 2,
                     .waiting_max = 256,
                     .lane_waiting_max = 32,

@@ -55,7 +55,8 @@ TEST(Checks, WhatCompilesWaitsForThePoolAndNothingElseDoes) {
       {"/v1/definitions", kDefinition},
       {"/v1/runs", std::string(R"({"definition":)") + kDefinition + "}"},
       {"/v1/runs", std::string(R"({"d\u0065finition":)") + kDefinition + "}"},
-      {"/v1/runs/" + run + "/extend", R"({"steps":[{"id":"b","action":"workflow.log","params":{"message":"m"}}]})"},
+      {"/v1/runs/" + run + "/extend",
+       R"({"steps":[{"id":"b","action":"workflow.log","params":{"message":"m"}}]})"},
       {"/ojs/v1/workflows", R"({"type":"chain","steps":[{"type":"a","args":[]},)"
                             R"({"type":"b","args":[],"when":"1 < 2"}]})"},
   };
@@ -98,6 +99,21 @@ TEST(Checks, TheLineIsBoundedByClient) {
   busy.go();
   EXPECT_EQ(http::status_of(other.read_response()), "200");
   for (auto& client : flood) EXPECT_EQ(http::status_of(client->read_response()), "200");
+}
+
+// Millions of small values take long to parse: not on the thread that serves everybody.
+TEST(Checks, LargeBodiesAreHandledOnAPoolOfTheirOwn) {
+  ApiWorld world;
+  BusyPool busy(world.app->large_calls());
+  http::LoopbackClient client(world.server->port());
+  std::string ones = "[1";
+  while (ones.size() <= App::kHandledHereBytesMax) ones += ",1";
+  client.send(post("/ojs/v1/jobs", R"({"type":"t","args":)" + ones + "]}"));
+  wait_for(world.app->large_calls(), 1);
+  EXPECT_EQ(http::status_of(world.call("GET", "/health")), "200");
+  EXPECT_FALSE(push(world).empty());
+  busy.go();
+  EXPECT_EQ(http::status_of(client.read_response()), "201");
 }
 
 // Thousands of patterns are refused once they have cost what they may, with the place.

@@ -37,6 +37,30 @@ bool take_json(const Value& value, size_t& left) {
 
 bool json_fits(const Value& value, size_t bytes) { return take_json(value, bytes); }
 
+// Members and elements are counted by what stands in front of them.
+size_t json_values(std::string_view json, size_t enough) {
+  size_t values = json.empty() ? 0 : 1;
+  for (size_t i = 0; i < json.size() && values <= enough; ++i) {
+    switch (json[i]) {
+      case ',':
+      case '[':
+      case '{':
+        ++values;
+        break;
+      case '"':
+        for (++i; i < json.size(); ++i) {
+          i += json::plain_length<json::HighBytes::Plain>(json.substr(i));
+          if (i >= json.size() || json[i] == '"') break;
+          if (json[i] == '\\') ++i;
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  return values;
+}
+
 size_t json_bytes(const Value& value) {
   size_t left = SIZE_MAX;
   take_json(value, left);

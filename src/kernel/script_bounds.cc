@@ -8,6 +8,16 @@ constexpr uint64_t kEventsPerFrameMax = 20'000;
 
 }  // namespace
 
+Status judge_text(std::string_view what, std::string_view json, size_t bytes_max) {
+  if (json.size() > bytes_max)
+    return Error{ErrorCode::TooLarge,
+                 std::string(what) + " must be at most " + std::to_string(bytes_max) + " bytes"};
+  if (json_values(json, kValuesMax) > kValuesMax)
+    return Error{ErrorCode::TooLarge, std::string(what) + " must hold at most " +
+                                          std::to_string(kValuesMax) + " values"};
+  return ok_status();
+}
+
 bool ScriptFlow::full() const {
   return frame_.meter().spent() || frame_.emitted() > kEventsPerFrameMax;
 }

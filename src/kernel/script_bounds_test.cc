@@ -1,6 +1,7 @@
 // What one run may cost others: evaluations of a frame, sizes of what is put together, bytes held.
 #include <gtest/gtest.h>
 
+#include "kernel/json_fits.h"
 #include "kernel/script_test_world.h"
 
 namespace pawl {
@@ -297,6 +298,29 @@ TEST(Parts, ALargeTextIsWrittenOnceAndGoesWithWhatHeldIt) {
   flush();
   EXPECT_EQ(parts.size(), 0u);
   EXPECT_EQ(world.cold.rows[Space::Run].size(), 0u);
+}
+
+// Millions of small values cost the engine more than their bytes tell.
+TEST(Values, TextsOfTooManyAreRefusedWhereTheyComeIn) {
+  std::string many = "[1";
+  for (size_t i = 1; i < kValuesMax + 10; ++i) many += ",1";
+  many += "]";
+  EXPECT_EQ(json_values(R"({"a":"[,{\\\",","b":[1,{}]})"), 6u);
+  ScriptWorld world;
+  world.begin("steps: [{id: w, type: wait, config: {signal: go}}, {id: a, action: x}]");
+  EXPECT_EQ(world.signal("go", "", many),
+            "rejected payload_too_large: a signal's payload must hold at most 500000 values");
+  world.done("a", many);
+  EXPECT_EQ(world.step("a"), "failed(NON_RETRYABLE)");
+  world.frame([&](Frame& f) {
+    StartScript command;
+    command.source = plan::read_definition("steps: [{id: a, action: x}]").canonical;
+    command.inputs = R"({"l":)" + many + "}";
+    auto begun = start_script(f, command);
+    EXPECT_EQ(begun.ok() ? "begun" : begun.error().message,
+              "inputs must hold at most 500000 values");
+    return std::string();
+  });
 }
 
 // What one run holds may be more than a batch should: it goes to disk in pieces, and a crash

@@ -121,6 +121,7 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
   const plan::Script* plan = state.compiled_plan(canonical);
   if (plan == nullptr) return Error{ErrorCode::InvalidContent, "the definition cannot be compiled"};
   if (schema.empty() && plan->input_schema.is_object()) schema = plan->input_schema.json();
+  PAWL_TRY_DO(judge_text("inputs", command.inputs, state.script_defaults().output_bytes_max));
   frame.meter().charge_parsed(command.inputs.size());
   PAWL_TRY(event.inputs, full_inputs(*plan, schema, command.inputs));
   if (event.inputs.size() > state.script_defaults().run_bytes_max)
@@ -173,13 +174,11 @@ void ScriptFlow::effect_done(uint32_t effect, const StepOutcome& outcome) {
 void ScriptFlow::effect_over(const At& at, const StepOutcome& outcome) {
   // A job's result has its own bound (limits.result_bytes).
   bool bounded = at.step->type == plan::StepType::Action;
-  if (outcome.ok && bounded && outcome.output.size() > output_max()) {
-    fail_too_large(at, "its output");
-  } else if (outcome.ok) {
-    complete(at, outcome.output.empty() ? "null" : outcome.output);
-  } else {
-    fail(at, outcome.error, outcome.retryable);
-  }
+  if (!outcome.ok) return fail(at, outcome.error, outcome.retryable);
+  if (bounded && outcome.output.size() > output_max()) return fail_too_large(at, "its output");
+  Status fits = judge_text("its output", outcome.output, SIZE_MAX);
+  if (!fits.ok()) return fail(at, step_error("NON_RETRYABLE", fits.error().message), false);
+  complete(at, outcome.output.empty() ? "null" : outcome.output);
 }
 
 void effect_done(Frame& frame, const RunId& id, uint32_t effect, const StepOutcome& outcome) {

@@ -228,6 +228,9 @@ class ScriptFlow {
   bool cut_short_ = false;              // something was left for a later frame
 };
 
+// What comes from outside is no larger than an output may be, in bytes and in values. TooLarge.
+Status judge_text(std::string_view what, std::string_view json, size_t bytes_max);
+
 StepError step_error(std::string code, std::string message, std::string step = "");
 StepOutcome outcome_of_script(const ScriptRun& script);
 StepOutcome failed_outcome(std::string code, std::string message, bool retryable);

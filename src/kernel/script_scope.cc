@@ -5,6 +5,7 @@
 #include "base/plant.h"
 #include "base/time.h"
 #include "expr/convert.h"
+#include "kernel/json_fits.h"
 
 namespace pawl {
 namespace {
@@ -113,20 +114,30 @@ bool ScriptScope::may_read(size_t bytes) const {
   return read_bytes_ <= kScopeBytesMax;
 }
 
+// Texts of many small values cost more than their bytes tell. Short ones are not counted through.
+size_t ScriptScope::reading_cost(std::string_view json) {
+  constexpr size_t kCountedFrom = 64u << 10;
+  constexpr size_t kBytesPerValue = 32;
+  return json.size() < kCountedFrom ? json.size()
+                                    : json.size() + kBytesPerValue * json_values(json);
+}
+
 Value ScriptScope::read(std::string_view json) const {
-  if (!may_read(json.size())) return Value();
-  if (meter_ != nullptr) meter_->charge_parsed(json.size());
+  const size_t cost = reading_cost(json);
+  if (!may_read(cost)) return Value();
+  if (meter_ != nullptr) meter_->charge_parsed(cost);
   return stored_value(json);
 }
 
 Value ScriptScope::output_of(const StepRecord& record) const {
   if (record.output.size() > kKeptParsedMax) return read(record.output);
+  const size_t cost = reading_cost(record.output);
+  if (!may_read(cost)) return Value();
   if (!record.parsed) {
-    if (meter_ != nullptr) meter_->charge_parsed(record.output.size());
+    if (meter_ != nullptr) meter_->charge_parsed(cost);
     record.parsed = std::make_shared<const Value>(stored_value(record.output));
   }
-  if (!may_read(record.output.size())) return Value();
-  if (meter_ != nullptr) meter_->charge_copied(record.output.size());
+  if (meter_ != nullptr) meter_->charge_copied(cost);
   return *record.parsed;
 }
 
@@ -296,7 +307,7 @@ const Value& ScriptScope::workflow() const {
 const Value& ScriptScope::inputs() const {
   ScriptRun& script = *run_.script;
   if (!script.parsed_inputs) {
-    if (meter_ != nullptr) meter_->charge_parsed(script.inputs.size());
+    if (meter_ != nullptr) meter_->charge_parsed(reading_cost(script.inputs));
     Value value = stored_value(script.inputs);
     if (!value.is_object()) value = Value::Object{};
     script.parsed_inputs = std::make_shared<const Value>(std::move(value));

@@ -50,6 +50,7 @@ class ScriptScope : public expr::Activation {
   void add_dotted(Value::Object& into, bool as_results) const;
   bool mentions(std::string_view id) const;
   bool may_read(size_t bytes) const;
+  static size_t reading_cost(std::string_view json);
   Value read(std::string_view json) const;
   Value output_of(const StepRecord& record) const;
   Value result_of(const StepRecord& record) const;

@@ -35,6 +35,7 @@ Status resolve_decision(Frame& frame, const std::string& id, const DecisionAnswe
   if (answer.data.size() + answer.reasoning.size() > most)
     return Error{ErrorCode::TooLarge,
                  "an answer must be at most " + std::to_string(most) + " bytes"};
+  PAWL_TRY_DO(judge_text("an answer", answer.data, most));
   return ScriptFlow(frame, decision.run).resolve(decision.step, answer);
 }
 
@@ -46,9 +47,7 @@ Status ScriptFlow::signal(const ScriptSignal& signal) {
   event.payload = signal.payload;
   event.agent_id = signal.agent_id;
   event.reasoning = signal.reasoning;
-  if (signal.payload.size() > output_max())
-    return Error{ErrorCode::TooLarge,
-                 "a signal's payload must be at most " + std::to_string(output_max()) + " bytes"};
+  PAWL_TRY_DO(judge_text("a signal's payload", signal.payload, output_max()));
   if (!signal.payload.empty() && !has_room_for(signal.payload.size()))
     return Error{ErrorCode::TooLarge, "RUN_TOO_LARGE: " + room_told(signal.payload.size())};
   if (signal.type == "decision") return decide_by_signal(signal, event);

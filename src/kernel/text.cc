@@ -1,6 +1,5 @@
 #include "kernel/text.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -10,9 +9,8 @@
 namespace pawl {
 namespace {
 
-// A reference: a byte that begins no JSON, the row's number, the size of the text.
+// A reference: a byte that begins no JSON, and the row's number.
 constexpr char kElsewhere = '\x01';
-constexpr size_t kOldReferenceBytes = 9;  // had no size
 constexpr uint64_t kUnknownSize = UINT64_MAX;
 
 void put_number(char* out, uint64_t number) {
@@ -51,20 +49,23 @@ std::string_view Text::stored(Reference& room) const {
   if (!aside_) return str();
   room[0] = kElsewhere;
   put_number(room.data() + 1, part_);
-  put_number(room.data() + 9, size());
   return {room.data(), room.size()};
+}
+
+void Text::set_part(uint32_t serial) {
+  PAWL_CHECK(size() <= UINT32_MAX);
+  part_ = static_cast<uint64_t>(size()) << 32 | serial;
 }
 
 void Text::take_stored(std::string_view bytes) {
   clear();
-  bool reference = !bytes.empty() && bytes[0] == kElsewhere &&
-                   (bytes.size() == sizeof(Reference) || bytes.size() == kOldReferenceBytes);
-  if (!reference) {
+  if (bytes.size() != sizeof(Reference) || bytes[0] != kElsewhere) {
     here_ = bytes;
     return;
   }
   part_ = number_at(bytes.substr(1));
-  bytes_on_disk_ = bytes.size() == kOldReferenceBytes ? kUnknownSize : number_at(bytes.substr(9));
+  const uint64_t size = part_ >> 32;
+  bytes_on_disk_ = size == 0 ? kUnknownSize : size;
 }
 
 }  // namespace pawl

@@ -45,8 +45,10 @@ class Text {
 
   // --- for run_parts.h
 
-  uint64_t part() const { return part_; }  // the row that holds it; 0 = none yet
-  void set_part(uint64_t part) { part_ = part; }
+  // The number of the row that holds it; 0 = none yet. Its upper half is the size of the text, so
+  // that the size is known without reading; the first layout had zero there.
+  uint64_t part() const { return part_; }
+  void set_part(uint32_t serial);
   // While it stands aside, a reference to its row is encoded in its place.
   void stand_aside(bool aside) { aside_ = aside; }
   bool on_disk() const { return bytes_on_disk_ != 0; }
@@ -54,7 +56,7 @@ class Text {
 
   // --- for base/codec.h
 
-  using Reference = std::array<char, 17>;
+  using Reference = std::array<char, 9>;
   std::string_view stored(Reference& room) const;  // lives as long as both
   void take_stored(std::string_view bytes);
 

@@ -152,6 +152,8 @@ class EnvelopeParser {
                              quoted(spec_.type));
     if (!args_) return bad("args", "is required");
     if (!args_->is_array()) return bad("args", "must be an array");
+    if (args_->raw().size() > kArgsBytesMax)
+      return bad("args", "must be at most 16 MiB", ErrorCode::TooLarge);
     spec_.args = args_->raw();
     if (id_ && !id_->is_null() && !rules_.id_is_name) {
       auto id = id_->is_string() ? JobId::parse(id_->string()) : std::nullopt;

@@ -27,6 +27,7 @@ struct EnvelopeRules {
 
 constexpr size_t kTypeBytesMax = 255;
 constexpr size_t kQueueBytesMax = 255;
+constexpr size_t kArgsBytesMax = 16u << 20;
 constexpr size_t kMetaBytesMax = 64 * 1024;
 
 // path: where the envelope stands in the request ("$", "$.jobs[3]"), for complaints.
