@@ -25,7 +25,8 @@ std::pair<size_t, size_t> turns_of(Store& store) {
   size_t most = 0;
   Status read = store.read_journal(1, SIZE_MAX, [&](uint64_t number, std::string_view bytes) {
     size_t here = 0;
-    for (const auto& event : journal::read_record(number, bytes).value())
+    const auto events = journal::read_record(number, bytes).value();
+    for (const auto& event : events)
       here += event.type == EventType::ScriptYielded ? 1 : 0;
     records += here == 0 ? 0 : 1;
     if (number > 1) most = std::max(most, here);

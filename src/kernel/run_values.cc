@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/plant.h"
 #include "base/value.h"
 #include "expr/cache.h"
 #include "expr/convert.h"
@@ -95,6 +96,7 @@ Result<Value> map_items(const State& state, const PlanNode& plan, const JobParen
     if (literal.ok()) return literal;
   }
   ResultsScope scope;
+  abort_if_planted(Plant::Evaluation, plan.over);
   PAWL_TRY_DO(scope.load(state, plan.over, parent, meter));
   PAWL_TRY(auto program, programs().get(expr::unwrap_template(plan.over)));
   expr::Budget budget;
@@ -268,6 +270,7 @@ void render_parent_results(json::Writer& w, const State& state, const Job& job) 
 Result<bool> guard_holds(const State& state, const Run& run, uint32_t index, const PlanNode& node,
                          Meter& meter) {
   ResultsScope scope;
+  abort_if_planted(Plant::Evaluation, node.when);
   PAWL_TRY_DO(scope.load(state, node.when, {run.id, index}, meter));
   PAWL_TRY(auto program, programs().get(expr::unwrap_template(node.when)));
   expr::Budget budget;

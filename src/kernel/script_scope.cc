@@ -381,6 +381,7 @@ Result<Value> evaluate_expression(const ScriptScope& scope, std::string_view tex
 
 Result<expr::Interpolated> fill_template(const ScriptScope& scope, const Value& tree,
                                          bool text_mode, expr::SecretDesk* secrets) {
+  if (planted == Plant::Evaluation) abort_if_planted(planted, tree.json());
   expr::Budget budget;
   expr::TemplateOptions options;
   options.always_text = text_mode;

@@ -247,9 +247,10 @@ class ScriptWorld : public World {
   }
   template <class Visit>
   void each_event(Visit&& visit) const {
-    for (uint64_t number = 1; number <= journal().size(); ++number)
-      for (const auto& event : journal::read_record(number, journal()[number - 1]).value())
-        visit(event);
+    for (uint64_t number = 1; number <= journal().size(); ++number) {
+      const auto events = journal::read_record(number, journal()[number - 1]).value();
+      for (const auto& event : events) visit(event);
+    }
   }
 
   // What has been told and not taken back must be what the state waits for (I3), before and after

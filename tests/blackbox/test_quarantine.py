@@ -5,7 +5,7 @@ import signal
 import subprocess
 import unittest
 
-from harness import DEADLINE_S, PAWL, Server, until
+from harness import Client, DEADLINE_S, PAWL, Server, until
 
 MARK = "pawl-planted-abort"
 SOON = {"id": "soon", "type": "wait", "config": {"duration": "300ms"}}
@@ -119,6 +119,39 @@ class QuarantineTest(unittest.TestCase):
         self.check_survives_restarts(run)
         self.check_release(run)
         self.wait_for(run, "completed")
+
+    def test_a_template(self):
+        self.plant("evaluation")
+        self.server.start()
+        innocents = self.innocents()
+        run = self.begin(definition(SOON, {"id": "die", "depends_on": ["soon"], "action": "crypto.hash",
+                                           "params": {"data": "${{ '%s' }}" % MARK, "algorithm": "sha256"}}))
+        self.dies()
+        self.start_and_die()
+        self.server.start()
+        self.check_quarantined(run)
+        self.check_innocents(*innocents)
+
+    def test_the_guard_of_a_workflow_of_jobs(self):
+        """Nothing takes it up by itself: its worker does, by acknowledging the job before it."""
+        self.plant("evaluation")
+        self.server.start()
+        innocents = self.innocents()
+        reply = self.client().post("/ojs/v1/workflows", {"type": "chain", "steps": [
+            {"type": "a", "args": [], "options": {"queue": "guarded"}},
+            {"type": "b", "args": [], "options": {"queue": "guarded"}, "when": f"'{MARK}' != ''"}]})
+        self.assertEqual(reply.status, 201, reply.raw)
+        run = reply.body["workflow"]["id"]
+        job = self.client().fetch(["guarded"]).body["jobs"][0]
+        for _ in range(2):
+            with self.assertRaises(Client.FAILURES):
+                self.client().post("/ojs/v1/workers/ack", {"job_id": job["id"], "result": 1})
+            self.dies()
+            self.server.process.stdout.close()
+            self.server.start()
+        now = self.wait_for(run, "failed")
+        self.assertIn("QUARANTINED", str(self.client().get(f"/v1/runs/{run}/explain").body) + str(now))
+        self.check_innocents(*innocents)
 
     def leave_in_the_tail(self):
         """A run with an event that dies when it is folded. Rows may be written before the process is killed:
