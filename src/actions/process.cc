@@ -192,8 +192,8 @@ Result<ProcessEnd> run_process(const ProcessSpec& spec, StopSignal& stop) {
   PAWL_TRY(Pipe errors, make_pipe(true));
   if (stop.descriptor() < 0) return Error{ErrorCode::Unavailable, "too many open files"};
   WorkingCommand working;
-  PAWL_TRY(pid_t pid, spawn(spec, input.theirs.get(), output.theirs.get(), errors.theirs.get(),
-                            working));
+  PAWL_TRY(pid_t pid,
+           spawn(spec, input.theirs.get(), output.theirs.get(), errors.theirs.get(), working));
   input.theirs.reset();
   output.theirs.reset();
   errors.theirs.reset();

@@ -26,8 +26,7 @@ std::pair<size_t, size_t> turns_of(Store& store) {
   Status read = store.read_journal(1, SIZE_MAX, [&](uint64_t number, std::string_view bytes) {
     size_t here = 0;
     const auto events = journal::read_record(number, bytes).value();
-    for (const auto& event : events)
-      here += event.type == EventType::ScriptYielded ? 1 : 0;
+    for (const auto& event : events) here += event.type == EventType::ScriptYielded ? 1 : 0;
     records += here == 0 ? 0 : 1;
     if (number > 1) most = std::max(most, here);
     return true;

@@ -85,16 +85,15 @@ void check_inner(Findings& findings, const Cursor& at, std::string_view inner, b
   const bool path_like = word > 0 && word < inner.size() && inner[word] == '.';
   const auto program = compile(findings, inner);
   if (program.ok() || findings.too_costly(at)) return;
-  if (alone && !path_like)
-    findings.error(at, "expression", "template: " + program.error().message);
+  if (alone && !path_like) findings.error(at, "expression", "template: " + program.error().message);
 }
 
 void check_text(Findings& findings, const Cursor& at, const std::string& text) {
   size_t from = text.find(kOpen);
   if (from == std::string::npos) return;
   const std::string_view whole = expr::unwrap_template(text);
-  const bool alone = whole.find(kOpen) == std::string_view::npos &&
-                     text.find_first_not_of(" \t\r\n") == from;
+  const bool alone =
+      whole.find(kOpen) == std::string_view::npos && text.find_first_not_of(" \t\r\n") == from;
   while (from != std::string::npos) {
     const size_t end = text.find(kClose, from + kOpen.size());
     if (end == std::string::npos) {
