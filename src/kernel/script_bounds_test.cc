@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/json_fits.h"
+#include "kernel/run_parts.h"
 #include "kernel/script_test_world.h"
 
 namespace pawl {
@@ -381,6 +382,18 @@ TEST(Parts, LargeTextsAreReadWhenTheyAreAskedFor) {
   world.crash();
   EXPECT_EQ(world.script().signals[5].payload.str(), "1");
   EXPECT_EQ(world.script().signals[4].payload.str(), big);
+}
+
+// References once did not tell the size of their text.
+TEST(Parts, AReferenceOfTheFirstLayoutIsReadAtOnce) {
+  MapCold cold;
+  RunId run(Uuid{1, 2});
+  cold.rows[Space::Part][part_row_key(run, 3)] = R"("old")";
+  Text text;
+  text.take_stored(std::string_view("\x01\0\0\0\0\0\0\0\x03", 9));
+  text.connect(std::make_shared<const TextRows>(cold, run));
+  EXPECT_EQ(text.size(), 5u);
+  EXPECT_EQ(text.str(), R"("old")");
 }
 
 // --- compositions
