@@ -28,11 +28,12 @@
 namespace pawl::codec {
 
 inline void put_varint(std::string& out, uint64_t value) {
-  while (value >= 0x80) {
-    out.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  out.push_back(static_cast<char>(value));
+  if (value < 0x80) return out.push_back(static_cast<char>(value));
+  char bytes[10];
+  size_t count = 0;
+  for (; value >= 0x80; value >>= 7) bytes[count++] = static_cast<char>(value | 0x80);
+  bytes[count++] = static_cast<char>(value);
+  out.append(bytes, count);
 }
 
 inline uint64_t zigzag(int64_t value) {

@@ -304,12 +304,19 @@ std::optional<double> View::as_double() const {
   return value;
 }
 
+// Most members that are looked for are not there: most names differ in length already.
 std::optional<View> View::find(std::string_view key) const {
-  std::optional<View> found;
-  each_member([&](View name, View value) {
-    if (name.equals(key)) found = value;
-  });
-  return found;
+  if (!is_object()) return std::nullopt;
+  const Node* nodes = doc_->nodes_.data();
+  uint32_t found = 0;
+  uint32_t at = index_ + 1;
+  for (uint32_t i = 0; i < nodes[index_].count; ++i) {
+    const Node& name = nodes[at];
+    if (name.escaped || name.end - name.begin == key.size() + 2)
+      if (View(doc_, at).equals(key)) found = name.next;
+    at = nodes[name.next].next;
+  }
+  return found == 0 ? std::nullopt : std::optional<View>(View(doc_, found));
 }
 
 }  // namespace pawl::json

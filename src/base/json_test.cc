@@ -104,17 +104,19 @@ TEST(JsonWriter, QuotingRoundTrips) {
   EXPECT_EQ(texts, (std::vector<std::string>{all, ""}));
 }
 
-// Words of eight bytes are looked at together: wherever a special byte stands in them, it is found.
+// Words of eight bytes are looked at together: wherever a special byte stands in a text of any
+// length, it is found.
 TEST(PlainText, EndsAtTheFirstSpecialByte) {
   for (int special = 0; special < 256; ++special) {
-    for (size_t at = 0; at < 20; ++at) {
-      std::string text(20, 'x');
-      text[at] = static_cast<char>(special);
-      text[19] = static_cast<char>(special);
-      bool escaped = special < 0x20 || special == '"' || special == '\\';
-      EXPECT_EQ(plain_length<HighBytes::Plain>(text), escaped ? at : 20) << special;
-      EXPECT_EQ(plain_length<HighBytes::Special>(text), escaped || special >= 0x80 ? at : 20)
-          << special;
+    const bool escaped = special < 0x20 || special == '"' || special == '\\';
+    for (size_t size = 1; size <= 20; ++size) {
+      for (size_t at = 0; at < size; ++at) {
+        std::string text(size, 'x');
+        text[at] = text[size - 1] = static_cast<char>(special);
+        EXPECT_EQ(plain_length<HighBytes::Plain>(text), escaped ? at : size) << special;
+        EXPECT_EQ(plain_length<HighBytes::Special>(text), escaped || special >= 0x80 ? at : size)
+            << special;
+      }
     }
   }
 }

@@ -12,32 +12,58 @@ namespace pawl::json {
 
 enum class HighBytes : uint8_t { Plain, Special };
 
-// How many bytes at the front are neither control characters, quotes nor backslashes, nor, if they
-// are special, bytes from 0x80 on.
+// The highest bit of each byte that is special. A borrow can set it wrongly only in bytes behind one
+// that is.
 template <HighBytes kHigh>
-inline size_t plain_length(std::string_view text) {
+inline uint64_t special_bytes(uint64_t word) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   constexpr uint64_t kHighs = 0x8080808080808080;
+  uint64_t control = (word - kOnes * 0x20) & ~word;
+  uint64_t quote = word ^ (kOnes * '"');
+  uint64_t slash = word ^ (kOnes * '\\');
+  uint64_t found = control | ((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash);
+  if constexpr (kHigh == HighBytes::Special) found |= word;
+  return found & kHighs;
+}
+
+inline size_t first_byte(uint64_t found) {
+  return static_cast<size_t>(std::countr_zero(found)) / 8;
+}
+
+template <class Word>
+inline uint64_t load(const char* at) {
+  Word word = 0;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+// How many bytes at the front are neither control characters, quotes nor backslashes, nor, if they
+// are special, bytes from 0x80 on. What is left behind the last whole word is read once more with
+// plain bytes before it.
+template <HighBytes kHigh>
+inline size_t plain_length(std::string_view text) {
+  const char* data = text.data();
+  const size_t size = text.size();
+  size_t at = 0;
+  if constexpr (std::endian::native == std::endian::little) {
+    for (; at + 8 <= size; at += 8)
+      if (uint64_t found = special_bytes<kHigh>(load<uint64_t>(data + at)))
+        return at + first_byte(found);
+    if (size >= 8) {
+      uint64_t found = special_bytes<kHigh>(load<uint64_t>(data + size - 8));
+      return found == 0 ? size : size - 8 + first_byte(found);
+    }
+    if (size >= 4) {
+      uint64_t two = load<uint32_t>(data) | load<uint32_t>(data + size - 4) << 32;
+      uint64_t found = special_bytes<kHigh>(two);
+      if (found == 0) return size;
+      return first_byte(found) < 4 ? first_byte(found) : size - 8 + first_byte(found);
+    }
+  }
   auto special = [](unsigned char c) {
     return c < 0x20 || c == '"' || c == '\\' || (kHigh == HighBytes::Special && c >= 0x80);
   };
-  size_t at = 0;
-  if constexpr (std::endian::native == std::endian::little) {
-    for (; at + 8 <= text.size(); at += 8) {
-      uint64_t word = 0;
-      std::memcpy(&word, text.data() + at, 8);
-      // In each line a byte's highest bit says that it is special. A borrow can set it wrongly only
-      // in bytes behind one that is.
-      uint64_t control = (word - kOnes * 0x20) & ~word;
-      uint64_t quote = word ^ (kOnes * '"');
-      uint64_t slash = word ^ (kOnes * '\\');
-      uint64_t found = control | ((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash);
-      if constexpr (kHigh == HighBytes::Special) found |= word;
-      found &= kHighs;
-      if (found != 0) return at + static_cast<size_t>(std::countr_zero(found)) / 8;
-    }
-  }
-  while (at < text.size() && !special(static_cast<unsigned char>(text[at]))) ++at;
+  while (at < size && !special(static_cast<unsigned char>(data[at]))) ++at;
   return at;
 }
 

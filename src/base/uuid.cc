@@ -1,9 +1,34 @@
 #include "base/uuid.h"
 
+#include <bit>
+#include <cstring>
+
 namespace pawl {
 namespace {
 
-constexpr char kHex[] = "0123456789abcdef";
+// "00" to "ff": a byte's two digits are one load.
+struct HexPairs {
+  char digits[512];
+  constexpr HexPairs() : digits() {
+    constexpr char kHex[] = "0123456789abcdef";
+    for (size_t byte = 0; byte < 256; ++byte) {
+      digits[2 * byte] = kHex[byte >> 4];
+      digits[2 * byte + 1] = kHex[byte & 15];
+    }
+  }
+};
+constexpr HexPairs kHexPairs;
+
+// The bytes of `word` from the `first`th highest on, as digits.
+char* put_hex(char* at, uint64_t word, int first, int count) {
+  for (int i = first; i < first + count; ++i, at += 2)
+    std::memcpy(at, kHexPairs.digits + 2 * (word >> (56 - 8 * i) & 0xff), 2);
+  return at;
+}
+
+uint64_t big_endian(uint64_t word) {
+  return std::endian::native == std::endian::little ? __builtin_bswap64(word) : word;
+}
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -17,17 +42,16 @@ bool is_dash_position(size_t i) { return i == 8 || i == 13 || i == 18 || i == 23
 
 void Uuid::append_text(std::string& out) const {
   char buffer[36];
-  size_t nibble = 0;
-  for (size_t i = 0; i < 36; ++i) {
-    if (is_dash_position(i)) {
-      buffer[i] = '-';
-      continue;
-    }
-    uint64_t word = nibble < 16 ? hi : lo;
-    buffer[i] = kHex[(word >> (60 - 4 * (nibble & 15))) & 15];
-    ++nibble;
-  }
-  out.append(buffer, 36);
+  char* at = put_hex(buffer, hi, 0, 4);
+  *at++ = '-';
+  at = put_hex(at, hi, 4, 2);
+  *at++ = '-';
+  at = put_hex(at, hi, 6, 2);
+  *at++ = '-';
+  at = put_hex(at, lo, 0, 2);
+  *at++ = '-';
+  put_hex(at, lo, 2, 6);
+  out.append(buffer, sizeof buffer);
 }
 
 std::string Uuid::text() const {
@@ -37,12 +61,8 @@ std::string Uuid::text() const {
 }
 
 void Uuid::append_bytes(std::string& out) const {
-  char buffer[16];
-  for (size_t i = 0; i < 8; ++i) {
-    buffer[i] = static_cast<char>(hi >> (56 - 8 * i));
-    buffer[8 + i] = static_cast<char>(lo >> (56 - 8 * i));
-  }
-  out.append(buffer, 16);
+  const uint64_t words[2] = {big_endian(hi), big_endian(lo)};
+  out.append(reinterpret_cast<const char*>(words), sizeof words);
 }
 
 std::string Uuid::bytes() const {
@@ -70,12 +90,12 @@ std::optional<Uuid> Uuid::parse(std::string_view text) {
 }
 
 std::optional<Uuid> Uuid::from_bytes(std::string_view bytes) {
-  if (bytes.size() != 16) return std::nullopt;
+  uint64_t words[2];
+  if (bytes.size() != sizeof words) return std::nullopt;
+  std::memcpy(words, bytes.data(), sizeof words);
   Uuid id;
-  for (size_t i = 0; i < 8; ++i) {
-    id.hi = id.hi << 8 | static_cast<uint8_t>(bytes[i]);
-    id.lo = id.lo << 8 | static_cast<uint8_t>(bytes[8 + i]);
-  }
+  id.hi = big_endian(words[0]);
+  id.lo = big_endian(words[1]);
   return id;
 }
 
