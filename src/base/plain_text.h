@@ -12,8 +12,8 @@ namespace pawl::json {
 
 enum class HighBytes : uint8_t { Plain, Special };
 
-// The highest bit of each byte that is special. A borrow can set it wrongly only in bytes behind one
-// that is.
+// The highest bit of each byte that is special. A borrow can set it wrongly only in bytes behind
+// one that is.
 template <HighBytes kHigh>
 inline uint64_t special_bytes(uint64_t word) {
   constexpr uint64_t kOnes = 0x0101010101010101;
