@@ -15,6 +15,7 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -110,6 +111,13 @@ concept StoredText = requires(T& text, const T& given, typename T::Reference& ro
   text.take_stored(std::string_view());
 };
 
+// Elements that are kept in another way than one behind the other.
+template <class T>
+concept ElementList = requires(T& list, const T& given, typename T::Element element) {
+  given.begin() != given.end();
+  list.add(std::move(element));
+};
+
 template <Record T>
 void encode(std::string& out, const T& record);
 template <Record T>
@@ -161,6 +169,14 @@ class FieldWriter {
   template <class T>
   void put_object(int number, const std::vector<T>& list) {
     for (const T& item : list) put_element(number, item);
+  }
+  template <class T>
+  void put_object(int number, const std::deque<T>& list) {
+    for (const T& item : list) put_element(number, item);
+  }
+  template <ElementList T>
+  void put_object(int number, const T& list) {
+    for (const typename T::Element& item : list) put_element(number, item);
   }
   // A list or optional element is written even when it is at its default: its presence is the
   // information.
@@ -252,6 +268,16 @@ struct FieldReader {
   template <class T>
   void take_object(std::vector<T>& list) {
     take(list.emplace_back());
+  }
+  template <class T>
+  void take_object(std::deque<T>& list) {
+    take(list.emplace_back());
+  }
+  template <ElementList T>
+  void take_object(T& list) {
+    typename T::Element element;
+    take(element);
+    if (!bad) list.add(std::move(element));
   }
 };
 

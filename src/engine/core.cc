@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kTimersPerFrame = 512;
 constexpr size_t kTurnsPerTick = 512;
+constexpr uint64_t kUnitsPerEvent = 32;  // what deciding and applying one costs, beside its bytes
 
 QuarantineReason reason_of(const Suspect& suspect) {
   QuarantineReason reason;
@@ -151,8 +152,9 @@ void Core::take_turns() {
     WorkingOn working(id);
     Frame frame(state_, record_, now_ms_, random_.next(), allowance);
     run_due(frame, id);
-    allowance = frame.meter().left();
-    used_ += frame.meter().used();
+    const uint64_t cost = frame.meter().used() + kUnitsPerEvent * frame.emitted();
+    allowance -= std::min(allowance, cost);
+    used_ += cost;
   }
 }
 

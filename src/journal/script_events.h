@@ -447,6 +447,9 @@ struct StepsReady {
   }
 };
 
+// A rollback has undone this step: the first of those that were left.
+struct StepUndone : StepEvent {};
+
 // Steps were added to a live run: from now on it follows this text.
 struct ScriptExtended {
   RunId run;

@@ -1,5 +1,6 @@
 // Runs of definitions in the state: what each event does to them.
 #include <algorithm>
+#include <set>
 
 #include "kernel/keys.h"
 #include "kernel/state.h"
@@ -44,6 +45,17 @@ void forget_made(ScriptRun& script, std::string_view step) {
     if (made.step != step) return false;
     for (const std::string& value : made.values) script.held_bytes -= value.size();
     return true;
+  });
+}
+
+// What is done again, and what stood in a list that is gone, counts as undone no more.
+void forget_undone(ScriptRun& script, const StepsReset& event) {
+  if (script.compensated.empty()) return;
+  const std::set<std::string_view> lists(event.dropped.begin(), event.dropped.end());
+  std::set<std::string_view> steps;
+  for (const StepPlace& place : event.steps) steps.insert(place.step);
+  std::erase_if(script.compensated, [&](const std::string& step) {
+    return steps.count(step) != 0 || lists.count(split_step(step).first) != 0;
   });
 }
 
@@ -95,8 +107,7 @@ void State::set_due(Run& run, const std::string& step, StepRecord& record, int64
 
 void State::drop_effect(ScriptRun& script, StepRecord& record) {
   if (record.effect == 0) return;
-  std::erase_if(script.effects,
-                [&](const OpenEffect& open) { return open.effect == record.effect; });
+  script.effects.erase(record.effect);
   record.effect = 0;
 }
 
@@ -203,11 +214,11 @@ void State::apply(const ScriptPhased& event, Stamp stamp) {
     script.error = event.error;
   }
   if (event.phase == ScriptPhase::Rollback) {
+    // Earlier versions told by this what had been undone, instead of by StepUndone.
+    const std::set<std::string_view> left(event.compensate.begin(), event.compensate.end());
     for (const std::string& step : script.compensate)
-      if (std::find(event.compensate.begin(), event.compensate.end(), step) ==
-          event.compensate.end())
-        script.compensated.push_back(step);
-    script.compensate = event.compensate;
+      if (left.count(step) == 0) script.compensated.push_back(step);
+    script.compensate.assign(event.compensate.begin(), event.compensate.end());
   } else if (event.phase == ScriptPhase::Steps) {
     script.compensate.clear();  // whatever was left to undo stands again
   }
@@ -217,6 +228,15 @@ void State::apply(const ScriptPhased& event, Stamp stamp) {
     script.timeout_at_ms = 0;
   }
   update_due(*run);
+}
+
+void State::apply(const StepUndone& event, Stamp stamp) {
+  Run* run = script_for(event.run, stamp);
+  if (run == nullptr) return;
+  ScriptRun& script = *run->script;
+  PAWL_CHECK(!script.compensate.empty() && script.compensate.front() == event.step);
+  script.compensated.push_back(std::move(script.compensate.front()));
+  script.compensate.pop_front();
 }
 
 void State::apply(const ScriptPaused& event, Stamp stamp) {
@@ -257,7 +277,7 @@ void State::apply(const ScopeOpened& event, Stamp stamp) {
   }
   run->script->held_bytes += held_by(scope);
   run->script->scopes.insert_or_assign(event.scope, std::move(scope));
-  run->script->live.push_back(event.scope);
+  run->script->live.add(event.scope);
   if (event.owner.empty()) return;
   Scope* outer = resident_scope(*run, split_step(event.owner).first);
   PAWL_CHECK(outer != nullptr && event.owner_position < outer->records.size());
@@ -274,7 +294,7 @@ void State::apply(const ScopeClosed& event, Stamp stamp) {
   PAWL_CHECK(scope != nullptr);
   scope->closed = true;
   scope->dirty = true;
-  std::erase(run->script->live, event.scope);
+  run->script->live.erase(event.scope);
   if (scope->owner.empty()) return;
   Scope* outer = resident_scope(*run, split_step(scope->owner).first);
   PAWL_CHECK(outer != nullptr && scope->owner_position < outer->records.size());
@@ -305,7 +325,7 @@ void State::apply(const StepStarted& event, Stamp stamp) {
   record->count = record->next = record->open = 0;
   record->effect = event.effect;
   if (event.effect != 0) {
-    script.effects.push_back({event.effect, event.step});
+    script.effects.add({event.effect, event.step});
     script.next_effect = event.effect + 1;
     if (!folding_) new_effects_.push_back({run->id, event.effect, false});
   }
@@ -441,13 +461,11 @@ void State::apply(const StepsReset& event, Stamp stamp) {
     left.parts = std::move(scope.parts);
     scope = std::move(left);
     scope.gone = scope.dirty = true;
-    std::erase(script.live, path);
-    std::erase_if(script.compensated,
-                  [&](const std::string& step) { return split_step(step).first == path; });
+    script.live.erase(path);
   }
+  forget_undone(script, event);
   if (!event.dropped.empty() || !event.reopened.empty()) ++script.rounds;
   for (const StepPlace& place : event.steps) {
-    std::erase(script.compensated, place.step);
     Scope* scope = resident_scope(*run, split_step(place.step).first);
     PAWL_CHECK(scope != nullptr && place.position < scope->records.size());
     StepRecord& record = scope->records[place.position];
@@ -472,6 +490,7 @@ void State::apply(const StepsReset& event, Stamp stamp) {
       record.attempt = place.next;
     }
     scope->dirty = true;
+    scope->dependencies_over.clear();
   }
   for (const std::string& path : event.reopened) {
     Scope* scope = resident_scope(*run, path);
@@ -480,7 +499,7 @@ void State::apply(const StepsReset& event, Stamp stamp) {
     scope->closed = scope->failed = false;
     scope->error = {};
     scope->dirty = true;
-    script.live.push_back(path);
+    script.live.add(path);
     if (scope->owner.empty()) continue;
     Scope* outer = resident_scope(*run, split_step(scope->owner).first);
     ++outer->records[scope->owner_position].open;

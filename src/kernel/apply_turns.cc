@@ -15,6 +15,7 @@ void State::apply(const ScriptExtended& event, Stamp stamp) {
   PAWL_CHECK(root != nullptr);
   root->unfinished += event.steps - static_cast<uint32_t>(root->records.size()) - event.dormant;
   root->records.resize(event.steps);
+  root->dependencies_over.clear();
   root->dirty = true;
 }
 

@@ -148,13 +148,20 @@ bool Flow::skipped_by_guard(const Run& in, uint32_t index, const PlanNode& node)
   return true;
 }
 
-// The frame has no room for what must be evaluated first: the run goes on when its turn comes.
+// The frame has no room for what must be evaluated first, or for one more of a crowd: the run goes
+// on when its turn comes. What a group starts, it starts at once.
 bool Flow::yields(const Run& in, const PlanNode& node) {
   bool evaluates =
       !node.when.empty() || (node.kind == NodeKind::Run && node.run_kind == RunKind::Map);
-  if (!evaluates || !frame_.meter().spent()) return false;
+  bool in_turns = evaluates || in.kind == RunKind::Map || in.kind == RunKind::Dag;
+  if (!in_turns || !frame_.meter().spent()) return false;
   if (in.yielded_ms == 0) frame_.emit(RunYielded{in.id});
   return true;
+}
+
+// The others of a crowd are not even looked at.
+bool Flow::has_yielded(const RunId& id) const {
+  return frame_.meter().spent() && run(id).yielded_ms != 0;
 }
 
 // Looks again at everything that could begin.
@@ -316,8 +323,10 @@ void Flow::advance_map(const RunId& id) {
 void Flow::advance_dag(const RunId& id, uint32_t index, ChildState outcome) {
   DagEdges edges = dag_edges(state_, run(id));
   if (outcome == ChildState::Completed || outcome == ChildState::Skipped) {
-    for (uint32_t next : edges.dependents[index])
+    for (uint32_t next : edges.dependents[index]) {
       if (edges.open[next] == 0 && run(id).child(next) == ChildState::Waiting) start_held(id, next);
+      if (has_yielded(id)) return;
+    }
     return;
   }
   std::vector<uint32_t> stuck = {index};

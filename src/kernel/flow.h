@@ -53,6 +53,7 @@ class Flow {
   void take(const End& end);
   void start_waiting(const RunId& id);
   bool yields(const Run& in, const PlanNode& node);
+  bool has_yielded(const RunId& id) const;
   void announce_nested(const Run& run, const PlanNode& plan);
   void begin(const RunId& id, const PlanNode& plan);
   void advance(const RunId& id, uint32_t index, ChildState outcome);

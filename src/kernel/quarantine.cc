@@ -54,8 +54,7 @@ void quarantine_script(Frame& frame, const RunId& id, const QuarantineReason& re
 
 void ScriptFlow::quarantine(const StepError& error, bool bare) {
   if (!bare)
-    for (const std::string& path : std::vector<std::string>(script().live))
-      stop_scope(path, "run_failed");
+    for (const std::string& path : script().live.copy()) stop_scope(path, "run_failed");
   looks_.clear();
   if (script().status == ScriptStatus::Pending) leave_gate(frame_, id_);
   ScriptMoved event = moved(ScriptStatus::Failed);

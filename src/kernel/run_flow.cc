@@ -114,7 +114,7 @@ void Flow::go_on(const RunId& id, uint32_t wanted_callbacks) {
       if (in.done() == in.total) fire_outcome(id, wanted_callbacks);
       return;
     case RunKind::Dag:
-      for (uint32_t i = 0; i < in.total; ++i)
+      for (uint32_t i = 0; i < in.total && !has_yielded(id); ++i)
         if (in.child(i) == ChildState::Waiting && dag_edges(state_, in).open[i] == 0)
           start_held(id, i);
       break;

@@ -4,7 +4,7 @@
 namespace pawl {
 namespace {
 
-constexpr uint64_t kEventsPerFrameMax = 20'000;
+constexpr uint64_t kEventsPerFrameMax = 5'000;
 
 }  // namespace
 

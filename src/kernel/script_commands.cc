@@ -215,7 +215,7 @@ void ScriptFlow::stop_what_is_at_work() {
   StepsReset reset;
   reset.run = id_;
   std::vector<uint32_t> stopped;
-  for (const OpenEffect& open : std::vector<OpenEffect>(script().effects)) {
+  for (const OpenEffect& open : script().effects) {
     At at;
     if (!find(open.step, at)) continue;
     stopped.push_back(open.effect);

@@ -255,7 +255,13 @@ void ScriptFlow::around_loop(const At& at) {
   bool failed = false;
   bool each = at.step->loop_mode == plan::LoopMode::ForEach;
   uint32_t at_once = !each ? 1 : at.step->concurrency == 0 ? UINT32_MAX : at.step->concurrency;
-  while (record(at).open < at_once && !script().paused) {
+  // One is always let in, or loops within loops could wait for each other.
+  auto has_place = [&] {
+    uint32_t open = record(at).open;
+    return open < at_once &&
+           (open == 0 || script().live.size() < state_.script_defaults().open_lists_max);
+  };
+  while (has_place() && !script().paused) {
     if (full()) return void(cut_short_ = true);
     if (!loop_goes_on(at, failed)) break;
     if (!open_iteration(at)) return;
@@ -350,7 +356,8 @@ void ScriptFlow::around_parallel(const At& at) {
   auto branches = static_cast<uint32_t>(step.branches.size());
   auto branch = [&](uint32_t i) { return scope(join_path(at.path, plan::branch_name(i))); };
   uint32_t winner = branches;
-  for (uint32_t i = 0; race && i < branches && winner == branches; ++i)
+  bool any_won = record(at).open + record(at).failed_scopes.size() < branches;
+  for (uint32_t i = 0; race && any_won && i < branches && winner == branches; ++i)
     if (const Scope* inner = branch(i); inner && inner->closed && !inner->failed) winner = i;
   if (race && winner < branches) {
     auto noted = event_for<StepNoted>(at);

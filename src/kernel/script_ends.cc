@@ -109,9 +109,7 @@ void ScriptFlow::fail(const At& at, StepError error, bool retryable) {
   error = bounded(std::move(error));
   if (error.step.empty()) error.step = at.path;
   const StepRecord& now = record(at);
-  for (const std::string& path : std::vector<std::string>(script().live))
-    if (const Scope* inner = scope(path); inner != nullptr && inner->owner == at.path)
-      stop_scope(path, "step_failed");
+  for (const std::string& path : open_lists_of(at)) stop_scope(path, "step_failed");
   plan::RetryPolicy policy = as_set(at.step->retry, state_.script_defaults());
   bool undoing = script().phase == ScriptPhase::Rollback;
   if (undoing && policy.max == 0)
@@ -200,10 +198,17 @@ void ScriptFlow::stop_effect(uint32_t effect) {
   }
 }
 
+std::vector<std::string> ScriptFlow::open_lists_of(const At& at) const {
+  std::vector<std::string> paths = script().live.with_prefix(at.path + ".");
+  std::erase_if(paths, [&](const std::string& path) {
+    const Scope* inner = scope(path);
+    return inner == nullptr || inner->owner != at.path;
+  });
+  return paths;
+}
+
 void ScriptFlow::stop_step(const At& at, const std::string& reason) {
-  for (const std::string& path : std::vector<std::string>(script().live))
-    if (const Scope* inner = scope(path); inner != nullptr && inner->owner == at.path)
-      stop_scope(path, reason);
+  for (const std::string& path : open_lists_of(at)) stop_scope(path, reason);
   if (is_over(record(at).state)) return;
   if (!record(at).decision.empty()) close_decision(record(at), "cancelled", "");
   uint32_t effect = record(at).effect;
@@ -259,9 +264,9 @@ void ScriptFlow::drop_scope(const std::string& path) {
 void ScriptFlow::abort(ScriptStatus outcome, const StepError& error, const std::string& reason,
                        bool rollback) {
   std::string why = outcome == ScriptStatus::Cancelled ? "cancelled" : "run_failed";
-  for (const std::string& path : std::vector<std::string>(script().live))
+  for (const std::string& path : script().live.copy())
     if (const Scope* in = scope(path); in != nullptr && in->owner.empty()) stop_scope(path, why);
-  for (const std::string& path : std::vector<std::string>(script().live)) stop_scope(path, why);
+  for (const std::string& path : script().live.copy()) stop_scope(path, why);
   looks_.clear();
   steps_over(outcome, error, reason, rollback);
 }
@@ -364,14 +369,7 @@ void ScriptFlow::compensation_closed(const std::string& path) {
     return steps_over(ScriptStatus::Failed, error, script().reason, false);
   }
   note(undone, "step_compensated", Value::Object{});
-  ScriptPhased event;
-  event.run = id_;
-  event.phase = ScriptPhase::Rollback;
-  event.outcome = script().outcome;
-  event.error = script().error;
-  event.reason = script().reason;
-  event.compensate.assign(script().compensate.begin() + 1, script().compensate.end());
-  frame_.emit(event);
+  frame_.emit(event_for<StepUndone>(undone));
   next_compensation();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace pawl {
@@ -11,6 +12,26 @@ namespace {
 constexpr uint64_t kStepsPerUnit = 16;  // of a list, looked at in passing
 
 bool succeeded(const StepRecord& record) { return record.state == StepState::Completed; }
+
+// Whether a step of this type that is running may have something to do that nobody tells it of.
+bool goes_on_by_itself(plan::StepType type) {
+  switch (type) {
+    case plan::StepType::Condition:
+    case plan::StepType::Sequence:
+    case plan::StepType::Loop:
+    case plan::StepType::Parallel:
+    case plan::StepType::Decision:
+      return true;
+    case plan::StepType::Action:
+    case plan::StepType::Test:
+    case plan::StepType::Wait:
+    case plan::StepType::Job:
+    case plan::StepType::Composition:
+    case plan::StepType::Subworkflow:
+      return false;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -74,7 +95,7 @@ void ScriptFlow::drain() {
 }
 
 void ScriptFlow::look_at(const Look& look) {
-  if (look.kind == LookKind::List) return start_ready(look.path);
+  if (look.kind == LookKind::List) return start_ready(look.path, News::Anything);
   if (look.kind == LookKind::Finish) return finish();
   At at;
   if (!find(look.path, at)) return;
@@ -84,13 +105,16 @@ void ScriptFlow::look_at(const Look& look) {
 
 void ScriptFlow::look_at_everything() {
   if (script().live.empty() && script().phase == ScriptPhase::Hooks) look(LookKind::Finish, "");
+  std::set<std::string> around;
   for (const std::string& path : script().live) {
     look(LookKind::List, path);
-    if (const Scope* in = scope(path); in != nullptr && !in->owner.empty())
-      look(LookKind::Around, in->owner);
-    for (uint32_t i = 0; i < scope(path)->records.size(); ++i)
-      if (scope(path)->records[i].state == StepState::Running)
-        look(LookKind::Around, at(path, i).path);
+    const Scope& in = *scope(path);
+    if (!in.owner.empty() && around.insert(in.owner).second) look(LookKind::Around, in.owner);
+    for (uint32_t i = 0; i < in.records.size(); ++i)
+      if (in.records[i].state == StepState::Running &&
+          goes_on_by_itself(plan().at(in.list, i).type))
+        if (std::string step = at(path, i).path; around.insert(step).second)
+          look(LookKind::Around, step);
   }
 }
 
@@ -184,12 +208,12 @@ void ScriptFlow::open_scope(const At* owner, const std::string& path, uint32_t l
   look(LookKind::List, path);
 }
 
-void ScriptFlow::start_ready(const std::string& path) {
+void ScriptFlow::start_ready(const std::string& path, News news) {
   const Scope* in = scope(path);
   if (in == nullptr || in->closed) return;
   std::vector<uint32_t> all(in->records.size());
   std::iota(all.begin(), all.end(), 0);
-  try_start(path, all);
+  try_start(path, all, news);
   close_if_done(path);
 }
 
@@ -197,10 +221,44 @@ void ScriptFlow::start_ready(const std::string& path) {
 void ScriptFlow::after_end(const At& at) {
   const Scope* in = scope(at.scope);
   if (in->closed) return;
-  if (in->failed || at.step->dormant || at.step->fallback != plan::kNoStep)
-    return start_ready(at.scope);
-  try_start(at.scope, at.step->dependents);
+  if (at.step->dormant || at.step->fallback != plan::kNoStep)
+    return start_ready(at.scope, News::Anything);
+  StepState state = in->records[at.position].state;
+  News news = state == StepState::Completed ? News::Success
+              : state == StepState::Failed  ? News::Failure
+                                            : News::Skip;
+  if (in->failed) return start_ready(at.scope, news);
+  try_start(at.scope, at.step->dependents, news);
   close_if_done(at.scope);
+}
+
+// Whether this step, which had to wait when it was last looked at, must still do so. One dependency
+// that is not over is enough to know, unless the news decides by itself. Those that are over are
+// not looked at again, or a fan-in would cost the square of its width.
+bool ScriptFlow::must_wait(const Scope& in, uint32_t position, News news) const {
+  const plan::Step& step = plan().at(in.list, position);
+  switch (step.trigger) {
+    case plan::Trigger::OneSuccess:
+      if (news == News::Anything || news == News::Success) return false;
+      break;
+    case plan::Trigger::AllDone:
+      break;
+    case plan::Trigger::AllSuccess:
+      if (in.failed || news != News::Success) return false;
+      break;
+    case plan::Trigger::NoneFailed:
+      if (in.failed || news == News::Anything || news == News::Failure) return false;
+      break;
+  }
+  in.dependencies_over.resize(in.records.size());
+  uint32_t& over = in.dependencies_over[position];
+  for (; over < step.depends_on.size(); ++over) {
+    const uint32_t other = step.depends_on[over];
+    const StepRecord& own = in.records[other];
+    if (plan().at(in.list, other).dormant) return false;
+    if (!is_over(effective_record(in, plan(), own, other).state)) return true;
+  }
+  return false;
 }
 
 // Of each step of the list whether a step that failed has it take over.
@@ -279,7 +337,8 @@ ScriptFlow::Ready ScriptFlow::readiness(const Scope& in, const plan::Step& step,
 
 // Which of these may begin is asked of all before the first does: one that fails at once must not
 // keep others from beginning that were as ready as itself.
-void ScriptFlow::try_start(const std::string& path, const std::vector<uint32_t>& positions) {
+void ScriptFlow::try_start(const std::string& path, const std::vector<uint32_t>& positions,
+                           News news) {
   std::vector<std::pair<uint32_t, Ready>> ready;
   std::optional<std::vector<bool>> called, callable;
   for (uint32_t position : positions) {
@@ -291,6 +350,7 @@ void ScriptFlow::try_start(const std::string& path, const std::vector<uint32_t>&
     Ready now = in.records[position].ready != 0 ? Ready::Run
                 : asleep                        ? Ready::Wait
                 : step.dormant                  ? Ready::Run
+                : must_wait(in, position, news) ? Ready::Wait
                                                 : readiness(in, step, callable);
     if (now != Ready::Wait) ready.emplace_back(position, now);
   }

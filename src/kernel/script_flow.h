@@ -62,6 +62,9 @@ class ScriptFlow {
     std::string path;  // List: a scope. Ended: a step. Around: a step whose inner list has closed
   };
   enum class Ready : uint8_t { Wait, Run, Skip };
+  // What has become of the step whose end makes others be looked at. Anything: who knows what has
+  // changed since they were last looked at.
+  enum class News : uint8_t { Anything, Success, Failure, Skip };
 
   const Run& run() const { return *state_.find_run(id_); }
   const ScriptRun& script() const { return *run().script; }
@@ -99,11 +102,12 @@ class ScriptFlow {
   void look_at_everything();
   void open_scope(const At* owner, const std::string& path, uint32_t list, bool iteration,
                   uint32_t index, const std::string& item);
-  void start_ready(const std::string& path);
+  void start_ready(const std::string& path, News news);
   void after_end(const At& at);
-  void try_start(const std::string& path, const std::vector<uint32_t>& positions);
+  void try_start(const std::string& path, const std::vector<uint32_t>& positions, News news);
   void keep_ready(const std::string& path, const std::vector<std::pair<uint32_t, Ready>>& ready,
                   size_t from);
+  bool must_wait(const Scope& in, uint32_t position, News news) const;
   // `callable`: may_be_called(), filled in when it is asked for.
   Ready readiness(const Scope& in, const plan::Step& step,
                   std::optional<std::vector<bool>>& callable) const;
@@ -133,6 +137,7 @@ class ScriptFlow {
   plan::OnError strategy_for(const At& at) const;
   void stop_step(const At& at, const std::string& reason);
   void stop_scope(const std::string& path, const std::string& reason);
+  std::vector<std::string> open_lists_of(const At& at) const;
   void stop_effect(uint32_t effect);
   void drop_scopes_of(const std::string& step);
   void drop_scope(const std::string& path);

@@ -123,6 +123,40 @@ void live_in_turns(ScriptWorld& world) {
   for (int i = 0; i < 10; ++i) world.wait(1);
 }
 
+// Rollbacks: one that comes to its end, one that is tried again, one that is under way.
+void live_undone(ScriptWorld& world) {
+  constexpr const char* kUndoes =
+      "on_failure: rollback\nsteps:\n"
+      "- {id: a, action: x, compensate: {action: y}}\n"
+      "- {id: b, action: x, depends_on: [a], compensate: {action: y, retry: {max: 1}}}\n"
+      "- {id: c, action: x, depends_on: [b]}";
+  auto fail_last = [&] {
+    world.begin(kUndoes);
+    world.done("a");
+    world.done("b");
+    world.fail("c", "EXECUTION_ERROR", false);
+  };
+  fail_last();
+  world.done("b.compensate.undo");
+  world.done("a.compensate.undo");
+
+  fail_last();
+  world.done("b.compensate.undo");
+  world.fail("a.compensate.undo", "EXECUTION_ERROR", false);
+  world.retry();
+  world.done("a.compensate.undo");
+  world.retry();
+
+  fail_last();
+  world.done("b.compensate.undo");  // stays so
+}
+
+TEST(Golden, DISABLED_WriteUndone) {
+  ScriptWorld world;
+  live_undone(world);
+  write_golden(world, "tests/golden/v7-undone");
+}
+
 TEST(Golden, DISABLED_WriteInTurns) {
   StateConfig config;
   config.scripts.frame_allowance = 300;

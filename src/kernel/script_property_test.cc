@@ -31,7 +31,8 @@ class Driver {
   // Answers something, or lets time pass. False if the run is over.
   bool move() {
     if (is_terminal(world_.run().state)) return false;
-    std::vector<OpenEffect> open = world_.script().effects;
+    const OpenEffects& effects = world_.script().effects;
+    std::vector<OpenEffect> open(effects.begin(), effects.end());
     if (!open.empty()) return answer(open[pick(open.size())]), true;
     std::string question = pending_decision();
     if (!question.empty()) return world_.decide(question, "y"), true;

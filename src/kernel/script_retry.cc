@@ -16,6 +16,7 @@ struct ScriptFlow::Reset {
   std::set<std::string> resumed;  // steps around them
   std::set<std::string> reopened;
   std::set<std::string> dropped;
+  std::set<std::string> undone;  // by a rollback
 };
 
 namespace {
@@ -45,9 +46,9 @@ bool is_below(std::string_view path, std::string_view top) {
   return path.size() > top.size() && path[top.size()] == '.' && path.substr(0, top.size()) == top;
 }
 
-bool any_below(const std::vector<std::string>& paths, std::string_view top) {
-  return std::any_of(paths.begin(), paths.end(),
-                     [&](const std::string& path) { return is_below(path, top); });
+bool any_below(const std::set<std::string>& paths, std::string_view top) {
+  auto at = paths.lower_bound(std::string(top) + ".");
+  return at != paths.end() && is_below(*at, top);
 }
 
 // What the rollback that failed was about.
@@ -70,9 +71,8 @@ void ScriptFlow::reset_incomplete(const std::string& path, Reset& reset) const {
   for (uint32_t i = 0; i < in.records.size(); ++i) {
     const StepRecord& record = in.records[i];
     At here = at(path, i);
-    const std::vector<std::string>& compensated = script().compensated;
-    bool undone = std::find(compensated.begin(), compensated.end(), here.path) != compensated.end();
-    bool undone_inside = any_below(compensated, here.path);
+    bool undone = reset.undone.count(here.path) != 0;
+    bool undone_inside = any_below(reset.undone, here.path);
     if (!failed_openly(record) && !was_cut_off(record) && !undone && !undone_inside) continue;
     std::vector<std::string> inner;
     std::vector<std::string> all_inner;
@@ -81,7 +81,7 @@ void ScriptFlow::reset_incomplete(const std::string& path, Reset& reset) const {
       all_inner.push_back(each.path);
       if (each.owner != here.path || each.list == here.step->compensate) return true;
       entered = true;
-      if (is_incomplete(each) || any_below(compensated, each.path)) inner.push_back(each.path);
+      if (is_incomplete(each) || any_below(reset.undone, each.path)) inner.push_back(each.path);
       return true;
     });
     bool goes_on =
@@ -190,11 +190,12 @@ Result<RetryPlan> ScriptFlow::retry(const std::string& from_step, const std::str
                                     bool preview) {
   Reset reset;
   reset.event.run = id_;
+  reset.undone.insert(script().compensated.begin(), script().compensated.end());
   if (scope("") == nullptr)
     return Error{ErrorCode::Conflict, "Run " + id_.text() + " never began; start it anew"};
   if (script().error.code == "ROLLBACK_FAILED" && from_step.empty()) {
     RetryPlan plan;
-    plan.again = script().compensate;
+    plan.again.assign(script().compensate.begin(), script().compensate.end());
     if (!preview) retry_rollback(false);
     return plan;
   }
@@ -296,7 +297,7 @@ void ScriptFlow::come_back() {
 // The compensation that failed is tried again, or left out.
 void ScriptFlow::retry_rollback(bool leave_out) {
   StepError cause = cause_of(script().error);
-  std::vector<std::string> rest = script().compensate;
+  std::vector<std::string> rest(script().compensate.begin(), script().compensate.end());
   std::string failed = rest.empty() ? "" : rest.front();
   if (leave_out && !rest.empty()) rest.erase(rest.begin());
   come_back();
@@ -331,6 +332,7 @@ Status ScriptFlow::skip_and_retry(const At& at, const SignalReceived& event) {
                                           "; only a failed step of a failed run can be skipped"};
   Reset reset;
   reset.event.run = id_;
+  reset.undone.insert(script().compensated.begin(), script().compensated.end());
   reset.reopened.insert("");
   reset_incomplete("", reset);
   reset.again.insert(at.path);

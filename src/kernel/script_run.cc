@@ -5,10 +5,8 @@
 namespace pawl {
 
 const std::string* ScriptRun::step_of_effect(uint32_t effect) const {
-  auto at = std::lower_bound(
-      effects.begin(), effects.end(), effect,
-      [](const OpenEffect& open, uint32_t wanted) { return open.effect < wanted; });
-  return at == effects.end() || at->effect != effect ? nullptr : &at->step;
+  const OpenEffect* open = effects.find(effect);
+  return open == nullptr ? nullptr : &open->step;
 }
 
 uint64_t held_by(const StepError& error) { return error.message.size() + error.details.size(); }

@@ -18,6 +18,7 @@
 
 #include "base/value.h"
 #include "journal/script_events.h"
+#include "kernel/open_lists.h"
 #include "kernel/text.h"
 #include "plan/script.h"
 
@@ -127,6 +128,9 @@ struct Scope {
   uint32_t in_flight = 0;       // flushes written but not yet durable
   bool gone = false;            // undone by a retry; stays until its row is removed
   std::vector<uint64_t> parts;  // rows that hold its large texts
+  // By step: how many of its dependencies, from the first, are known to be over. They stay so until
+  // a step is done again.
+  mutable std::vector<uint32_t> dependencies_over;
 };
 
 struct KeptSignal {
@@ -152,18 +156,6 @@ struct Variable {
   static void fields(Self& self, Visitor&& visit) {
     visit(1, "key", self.key);
     visit(2, "value", self.value);
-  }
-};
-
-// A request that was sent to the outside and has not come back: which step waits for it.
-struct OpenEffect {
-  uint32_t effect = 0;
-  std::string step;
-
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
-    visit(1, "effect", self.effect);
-    visit(2, "step", self.step);
   }
 };
 
@@ -199,14 +191,14 @@ struct ScriptRun {
   int64_t yielded_ms = 0;         // there is more to do, since then
   uint64_t created_sequence = 0;  // where its history begins
   uint32_t next_effect = 1;
-  uint32_t rounds = 0;            // how often steps were reset to be done again
-  uint32_t busy = 0;              // steps that the outside or a clock will move
-  uint32_t held = 0;              // steps that a person or a signal must move
-  std::vector<std::string> live;  // paths of open scopes
-  std::vector<OpenEffect> effects;
+  uint32_t rounds = 0;  // how often steps were reset to be done again
+  uint32_t busy = 0;    // steps that the outside or a clock will move
+  uint32_t held = 0;    // steps that a person or a signal must move
+  OpenLists live;       // paths of open scopes
+  OpenEffects effects;
   std::vector<KeptSignal> signals;
   std::vector<Variable> variables;
-  std::vector<std::string> compensate;  // still to undo, in this order
+  std::deque<std::string> compensate;  // still to undo, in this order
   std::vector<std::string> compensated;
   std::vector<MadeParts> made;
 

@@ -126,7 +126,7 @@ std::string ScriptFlow::full_path(const std::string& step) const {
 // To the first wait that fits; kept for a later one if there is none.
 void ScriptFlow::deliver(const ScriptSignal& signal, SignalReceived& event) {
   std::string step = full_path(signal.step);
-  for (const std::string& path : std::vector<std::string>(script().live)) {
+  for (const std::string& path : script().live.copy()) {
     const Scope* in = scope(path);
     for (uint32_t i = 0; i < in->records.size(); ++i) {
       const StepRecord& now = in->records[i];

@@ -44,6 +44,7 @@ struct ScriptDefaults {
   uint32_t retry_multiplier_milli = 0;  //   what it is multiplied with, in thousandths
   size_t output_bytes_max = 20u << 20;  // of an output as JSON, an action's or put together here
   size_t run_bytes_max = 256u << 20;  // outputs, variables, signals, inputs, … of one run together
+  size_t open_lists_max = 10'000;     // of one run at once; loops wait for places beyond
   uint64_t frame_allowance = 500'000;          // units of a Meter, for one frame
   const Computations* computations = nullptr;  // done in the frame; null: no action is
 };
@@ -204,6 +205,7 @@ class State {
   void apply(const ScriptYielded& event, Stamp stamp);
   void apply(const PartsMade& event, Stamp stamp);
   void apply(const StepsReady& event, Stamp stamp);
+  void apply(const StepUndone& event, Stamp stamp);
   void apply(const RunYielded& event, Stamp stamp);
   // Decodes and applies one journaled event.
   Status fold(const journal::EventBytes& event);

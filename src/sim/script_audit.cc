@@ -1,4 +1,6 @@
 // The engine's runs of definitions, compared step by step with what the journal says.
+#include <algorithm>
+
 #include "sim/audit.h"
 
 namespace pawl::sim {
@@ -17,7 +19,9 @@ bool same_run(const Run& run, const ModelScript& known) {
   const ScriptRun& script = *run.script;
   bool same = script.status == known.status && script.phase == known.phase &&
               script.paused == known.paused && script.next_effect == known.next_effect &&
-              script.compensate == known.compensate && script.compensated == known.compensated &&
+              std::equal(script.compensate.begin(), script.compensate.end(),
+                         known.compensate.begin(), known.compensate.end()) &&
+              script.compensated == known.compensated &&
               script.effects.size() == known.effects.size() &&
               script.signals.size() == known.signals.size() && script.output == known.output &&
               script.error.code == known.error.code && run.version == known.version &&

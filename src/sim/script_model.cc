@@ -296,15 +296,22 @@ void ScriptModel::check_compensation(ModelScript& run, const ScriptPhased& event
     if (event.compensate != to_undo(run))
       broken("I4 rollback", id, "does not undo what was done, the last first");
   } else {
-    if (run.compensate.empty()) return broken("I4 rollback", id, "has nothing left to undo");
-    auto undone = run.scopes.find(join_path(run.compensate.front(), plan::kCompensateName));
-    if (undone == run.scopes.end() || !undone->second.closed || undone->second.failed)
-      broken("I4 rollback", id, run.compensate.front() + " counts as undone and is not");
-    std::vector<std::string> rest(run.compensate.begin() + 1, run.compensate.end());
-    if (event.compensate != rest) broken("I4 rollback", id, "undoes out of order");
-    run.compensated.push_back(run.compensate.front());
+    broken("I4 rollback", id, "begins to undo twice");
   }
   run.compensate = event.compensate;
+}
+
+void ScriptModel::happened(const StepUndone& event, const At& at) {
+  ModelScript* run = step(event.run, at);
+  if (run == nullptr) return;
+  if (run->compensate.empty()) return broken("I4 rollback", event.run, "has nothing left to undo");
+  if (run->compensate.front() != event.step)
+    broken("I4 rollback", event.run, "undoes out of order");
+  auto undone = run->scopes.find(join_path(event.step, plan::kCompensateName));
+  if (undone == run->scopes.end() || !undone->second.closed || undone->second.failed)
+    broken("I4 rollback", event.run, event.step + " counts as undone and is not");
+  run->compensated.push_back(run->compensate.front());
+  run->compensate.erase(run->compensate.begin());
 }
 
 void ScriptModel::check_phase(ModelScript& run, const ScriptPhased& event, const At& at) {

@@ -188,6 +188,7 @@ class ScriptModel {
   void happened(const ScriptYielded& event, const At& at);
   void happened(const PartsMade& event, const At& at);
   void happened(const StepsReady& event, const At& at);
+  void happened(const StepUndone& event, const At& at);
   void job_moved(const RunId& parent) { touched_.insert(parent); }
   void frame_over(const At& at);
 

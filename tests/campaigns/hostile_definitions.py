@@ -316,3 +316,53 @@ def schedules_and_floods(a):
         a.send("POST", "/ojs/v1/jobs/batch", {"jobs": [{"type": "t", "args": ["x" * a.rng.choice((10, 2_000))], "options": {"queue": "hostile"}}] * 500})
         a.send("GET", "/ojs/v1/jobs?limit=1000", key=a.read_key)
         a.send("GET", "/v1/runs?text=" + "x" * a.rng.choice((10, 3_000)) + "&cursor=" + "A" * 500, key=a.read_key)
+
+
+# --- crowds: what costs the square of its number, if anything does
+
+@generator
+def crowds_of_iterations(a):
+    """Thousands at once that end, fail, time out or are stopped."""
+    inner = {"id": "u", "action": "crypto.uuid"}
+    hour = {"id": "w", "type": "wait", "config": {"duration": "1h"}}
+    last_fails = {"id": "c", "type": "condition", "config": {
+        "expression": "loop.index == size(inputs.l) - 1", "branches": {"true": [{"id": "f", "action": "workflow.fail"}], "false": [hour]}}}
+    while a.goes_on():
+        body = a.rng.choice((inner, hour, last_fails))
+        crowd = {"id": "m", "type": "map", "config": {"over": "inputs.l", "body": [body]}}
+        if a.rng.random() < 0.3:
+            crowd["timeout"] = "1s"
+        run = a.begin(crowd, inputs={"l": [0] * a.rng.choice((5_000, 30_000))})
+        a.idle(0.3)
+        for verb in ("pause", "resume", "cancel"):
+            a.send("POST", f"/v1/runs/{run}/{verb}", {})
+
+
+@generator
+def crowds_of_branches(a):
+    hour, now = [{"id": "w", "type": "wait", "config": {"duration": "1h"}}], [{"id": "u", "action": "crypto.uuid"}]
+    fails = [{"id": "f", "action": "workflow.fail"}]
+    while a.goes_on():
+        most = [a.rng.choice((hour, fails))] * 8_000
+        a.begin({"id": "p", "type": "parallel", "config": {"mode": a.rng.choice(("race", "all")), "branches": most + [now]}})
+
+
+@generator
+def crowds_of_dependencies(a):
+    while a.goes_on():
+        waits = [{"id": f"w{i}", "type": "wait", "config": {"duration": f"{a.rng.randrange(1, 900)}ms"}} for i in range(2_000)]
+        ids = [wait["id"] for wait in waits]
+        ends = [{"id": f"e{i}", "action": "crypto.uuid", "depends_on": ids, "trigger": a.rng.choice(("all_done", "all_success", "one_success", "none_failed"))}
+                for i in range(60)]
+        a.begin(*waits, *ends)
+        a.begin(*[{"id": f"d{i}", "action": "crypto.uuid", "depends_on": [f"d{j}" for j in range(max(0, i - 300), i)]} for i in range(600)])
+        a.idle(1)
+
+
+@generator
+def crowds_to_undo(a):
+    undone = {"id": "u", "action": "crypto.uuid", "compensate": {"id": "back", "action": "crypto.uuid"}}
+    fails = {"id": "f", "action": "workflow.fail", "depends_on": ["m"]}
+    while a.goes_on():
+        a.begin({"id": "m", "type": "map", "config": {"over": "inputs.l", "body": [undone]}}, fails, inputs={"l": [0] * 5_000}, on_failure="rollback")
+        a.idle(1)
