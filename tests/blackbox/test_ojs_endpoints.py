@@ -131,6 +131,20 @@ class Bulk(Endpoints):
         # The admin API asks for a confirmation besides.
         self.refused(self.client.post(OJS + "/admin/jobs/bulk/cancel", {"filter": {"queue": self.queue}}), 400, "confirm")
 
+    def test_a_filter_spares_what_does_not_match(self):
+        spared = [self.push(), self.push(meta={"k": "w"}, priority=3), self.push(meta={"k": "v"})]
+        meant = self.push(meta={"k": "v", "more": 1}, priority=3)
+        for call in ("/jobs/bulk/cancel", "/admin/jobs/bulk/cancel"):
+            for wrong in ({"zzz": 1}, {"queue": self.queue, "tpye": "x"}, {"queue": None}):
+                reply = self.client.post(OJS + call, {"filter": wrong, "confirm": True})
+                self.refused(reply, 400, "filter.")
+                self.assertEqual(reply.body["error"]["details"]["validation_errors"][0]["path"],
+                                 "$.filter." + list(wrong)[-1])
+        wish = {"filter": {"queue": self.queue, "meta": {"k": "v"}, "priority": 3}}
+        self.assertEqual(self.client.post(OJS + "/jobs/bulk/cancel", wish).body["cancelled"], 1)
+        self.assertEqual(self.client.job(meant).body["state"], "cancelled")
+        self.assertEqual({self.client.job(job).body["state"] for job in spared}, {"available"})
+
     def test_bulk_push_tells_each_outcome(self):
         good, bad = {"type": "a.b", "args": [], "options": {"queue": self.queue}}, {"type": "", "args": []}
         reply = self.client.post(OJS + "/jobs/bulk", {"jobs": [good, good]})
