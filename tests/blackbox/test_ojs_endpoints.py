@@ -255,6 +255,13 @@ class Crons(Endpoints):
         for enabled, there in (("true", True), ("false", False)):
             names = [cron["name"] for cron in self.client.get(f"{OJS}/cron?enabled={enabled}").body["crons"]]
             self.assertEqual(name in names, there)
+        for body, queue, priority in (({"queue": "q1", "priority": 5}, "q1", 5),
+                                      ({"options": {"priority": 6}, "queue": "q3"}, "q3", 6),
+                                      ({"job_template": {"queue": "q4"}, "priority": 7}, "q4", 7)):
+            cron = self.patch(path, body).body["cron"]
+            self.assertEqual((cron["queue"], cron["options"]["priority"]), (queue, priority), body)
+        cron = self.patch(path, {"job_template": {"type": "e.f"}, "args": [9]}).body["cron"]
+        self.assertEqual((cron["type"], cron["args"], cron["queue"]), ("e.f", [9], "q4"))
         for body, status in (({}, 400), ({"expression": "no"}, 422), ({"cats": 1}, 400), ({"timezone": "Nowhere/X"}, 422)):
             self.refused(self.patch(path, body), status)
         self.refused(self.patch("/cron/nobody", {"enabled": True}), 404)
