@@ -300,6 +300,54 @@ class Workflows(Endpoints):
         last = self.client.get(f"{OJS}/workflows?name={name}&page=2&per_page=2").body
         self.assertEqual(([one["id"] for one in last["items"]], last["pagination"]["has_more"]), ([made[0]], False))
 
+    def test_jobs_of_a_group_or_batch_are_steps_for_the_admin_ui(self):
+        done = {"on_complete": {"id": "after", "type": "c.d", "args": []}}
+        group = self.client.post(OJS + "/workflows", {"type": "group", "jobs": [self.step(), self.step()]}).body["id"]
+        batch = self.client.post(OJS + "/workflows", {"type": "batch", "jobs": [self.step()], "callbacks": done}).body["id"]
+        self.work()
+        shown = self.client.get(f"{OJS}/workflows/{group}").body
+        self.assertEqual((shown["name"], shown["steps_total"], shown["steps_completed"]), ("", 2, 1))
+        self.assertEqual([(row["id"], row["type"], row["depends_on"]) for row in shown["steps"]],
+                         [("0", "a.b", []), ("1", "a.b", [])])
+        self.assertEqual(sorted(row["state"] for row in shown["steps"]), ["completed", "pending"])
+        self.assertEqual(shown["workflow"]["steps"], shown["steps"])
+        steps = self.client.get(f"{OJS}/workflows/{batch}").body["steps"]
+        self.assertEqual([(row["id"], row["state"], row["depends_on"]) for row in steps],
+                         [("0", "pending", []), ("after", "waiting", ["0"])])
+        inner = {"type": "group", "jobs": [self.step()]}
+        chain = self.client.post(OJS + "/workflows", {"type": "chain", "steps": [self.step(), inner]}).body
+        planned = self.client.get(f"{OJS}/workflows/{chain['steps'][1]['workflow_id']}").body
+        self.assertEqual((planned["name"], planned["steps_total"], [row["id"] for row in planned["steps"]]), ("", 1, ["0"]))
+        listed = self.client.get(OJS + "/workflows?limit=1000&nested=true").body
+        self.assertEqual({one["name"] for one in listed["workflows"] if one["id"] in (group, batch, chain["id"])}, {""})
+
+    def test_a_callback_may_have_a_name(self):
+        for wrong, words in (({"id": 7}, "on_complete.id"), ({"id": ""}, "on_complete.id")):
+            call = {"type": "c.d", "args": [], **wrong}
+            reply = self.client.post(OJS + "/workflows", {
+                "type": "batch", "jobs": [self.step()], "callbacks": {"on_complete": call}})
+            self.refused(reply, 400, words)
+        call = {"id": "cb", "type": "c.d", "args": [], "options": {"queue": self.queue}}
+        made = self.client.post(OJS + "/workflows", {"type": "batch", "jobs": [self.step()],
+                                                     "callbacks": {"on_complete": call}, "on_cancel": {**call, "id": "undo"}})
+        self.assertEqual(made.status, 201, made.raw)
+        self.work()
+        self.work()
+        shown = self.client.get(f"{OJS}/workflows/{made.body['id']}").body
+        self.assertEqual((shown["state"], shown["steps"][1]["id"], shown["steps"][1]["state"]), ("completed", "cb", "completed"))
+
+    def test_a_list_by_cursor_tells_its_pages(self):
+        name = "listed-" + self.queue
+        for _ in range(2):
+            self.client.post(OJS + "/workflows", {"type": "chain", "name": name, "steps": [self.step()]})
+        whole = self.client.get(f"{OJS}/workflows?name={name}&limit=25").body
+        self.assertEqual((whole["total"], whole["pagination"]["total"], whole["pagination"]["has_more"]), (2, 2, False))
+        self.assertIsNone(whole["next_cursor"])
+        part = self.client.get(f"{OJS}/workflows?name={name}&limit=1").body
+        self.assertEqual((part["pagination"]["has_more"], part["pagination"]["limit"]), (True, 1))
+        rest = self.client.get(f"{OJS}/workflows?name={name}&limit=1&cursor={part['next_cursor']}").body
+        self.assertNotEqual(part["workflows"][0]["id"], rest["workflows"][0]["id"])
+
     def test_progress_names_steps_as_the_client_does(self):
         steps = [{"id": "fetch", **self.step()}, {"id": "store", "depends_on": ["fetch"], **self.step()}]
         made = self.client.post(OJS + "/workflows", {"name": "n", "steps": steps}).body["workflow"]["id"]
