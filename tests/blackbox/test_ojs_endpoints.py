@@ -163,6 +163,9 @@ class Bulk(Endpoints):
                for _ in range(2)]
         self.assertEqual(ids[0], ids[1])
         self.refused(self.client.post(OJS + "/jobs/bulk", {"jobs": [good], "idempotency_key": "k"}), 422, "header")
+        once = {**good, "options": {**good["options"], "unique": {"keys": ["type"]}}}
+        again = self.client.post(OJS + "/jobs/bulk", {"jobs": [once, once]}).body["items"]
+        self.assertEqual(again[1]["error"]["details"]["existing_job_id"], again[0]["job_id"])
         self.refused(self.client.post(OJS + "/jobs/bulk", {"jobs": []}), 400, "jobs")
         self.refused(self.client.post(OJS + "/jobs/bulk", {"jobs": [good], "atomicity": "some"}), 400, "atomicity")
         self.refused(self.client.post(OJS + "/jobs/bulk", {"jobs": [{}] * 10_001}), 413)

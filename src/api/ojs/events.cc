@@ -151,6 +151,14 @@ class FindWorkflow : public WaitingTask {
   std::string tenant_;
 };
 
+// The id may stand in the query, where nobody else would name it.
+Error no_such_workflow(const std::string& named, bool any_kind) {
+  Error error{ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"};
+  if (!any_kind)
+    error.details = {{"resource_type", "workflow"}, {"resource_id", named.substr(0, 128)}};
+  return error;
+}
+
 }  // namespace
 
 // Events of a workflow that is not there would be an empty list for ever; so it is looked for
@@ -167,8 +175,7 @@ void answer_workflow_events(App& app, Call&& call, const std::string& named, boo
     auto look = std::make_shared<FindWorkflow>(id, query.filter.tenant);
     if (Status ran = WaitingTask::run(app.engine(), look); !ran.ok())
       return shared->fail(ran.error());
-    if (!look->found)
-      return shared->fail({ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"});
+    if (!look->found) return shared->fail(no_such_workflow(named, any_kind));
     if (any_kind) query.filter.tenant.clear();  // it was found to be the caller's
     if (!query.after && look->created_sequence > 0)
       query.after = EventPosition{look->created_sequence - 1, EventPosition::kAllParts};
