@@ -1,6 +1,5 @@
-"""What the clients of the Open Job Spec call beyond its core: results, bulk operations, changes of jobs, queues and crons,
-figures for operators. Bodies and headers are those that the clients send."""
-import json
+"""What the clients of the Open Job Spec call beyond its core: results, bulk operations, changes of jobs, queues, crons and
+workflows. Bodies and headers are those that the clients send. What operators call is in test_ojs_operators.py."""
 import threading
 import unittest
 
@@ -357,109 +356,6 @@ class Workflows(Endpoints):
         reply = self.client.get(f"{OJS}/workflows/{made}/progress").body
         self.assertEqual([(step["id"], step["type"], step["state"]) for step in reply["steps"]],
                          [("fetch", "a.b", "pending"), ("store", "a.b", "waiting")])
-
-
-class Operators(Endpoints):
-    def test_throughput_is_what_happened(self):
-        for _ in range(3):
-            self.push()
-        self.work()
-        self.break_one()
-        stats = self.client.get(f"{OJS}/admin/stats?queue={self.queue}").body
-        self.assertEqual(stats["throughput"]["processed_per_minute"], 1)
-        self.assertEqual((stats["throughput"]["failed_per_minute"], stats["throughput"]["enqueued_per_minute"]), (1, 3))
-        self.assertEqual((stats["queues"], stats["jobs"]["available"]), (1, 1))
-        cli = self.client.get(OJS + "/admin/stats", headers={"Accept": "application/openjobspec+json"}).body
-        self.assertGreaterEqual(cli["queues"]["total"], 1)
-        self.assertGreaterEqual(cli["workers"]["total"], 1)
-        history = self.client.get(f"{OJS}/admin/stats/history?period=1m&queue={self.queue}").body
-        self.assertEqual(history["period"], "1m")
-        for name, count in (("processed", 1), ("failed", 1), ("enqueued", 3)):
-            self.assertEqual(sum(point[name] for point in history["data"]), count)
-        self.assertEqual(history["data"], history["data_points"])
-        none = self.client.get(f"{OJS}/admin/stats/history?queue={self.queue}", headers={"X-OJS-Tenant": "acme"}).body
-        self.assertEqual(sum(point["enqueued"] for point in none["data"]), 0)
-        for query in ("period=2m", "since=yesterday", "until=2020-01-01T00:00:00Z"):
-            self.refused(self.client.get(f"{OJS}/admin/stats/history?{query}"), 400)
-
-    def test_maintenance_holds_the_workers_and_not_the_producers(self):
-        path = OJS + "/admin/system/maintenance"
-        self.assertEqual(self.client.get(path).body["enabled"], False)
-        on = self.client.post(path, {"enabled": True, "reason": "move", "duration": "30m"}).body
-        self.addCleanup(self.client.post, path, {"enabled": False})
-        self.assertEqual((on["enabled"], on["reason"]), (True, "move"))
-        self.assertIn("ends_at", on)
-        self.push()
-        self.assertEqual(self.client.fetch([self.queue]).body["jobs"], [])
-        other, answers = self.server.client(), []
-        waiting = threading.Thread(target=lambda: answers.append(other.fetch([self.queue], wait_ms=30_000)))
-        waiting.start()
-        self.assertEqual(self.client.post(OJS + "/admin/maintenance", {"enabled": False}).body["enabled"], False)
-        waiting.join()
-        other.close()
-        self.assertEqual(len(answers[0].body["jobs"]), 1, "who waits gets it when it is over")
-        self.refused(self.client.post(path, {}), 400, "enabled")
-        self.refused(self.client.post(path, {"enabled": True, "duration": "long"}), 400, "duration")
-
-    def test_configuration_and_health(self):
-        config = self.client.get(OJS + "/admin/system/config").body
-        self.assertEqual((config["backend"], config["auth_required"]), ("sqlite", False))
-        self.assertEqual(self.client.get(OJS + "/admin/config").body, config)
-        self.assertNotIn(self.server.data, json.dumps(config))
-        self.assertEqual(self.client.get(OJS + "/admin/system/health").body["status"], "ok")
-
-    def test_a_worker_that_lives_keeps_its_jobs(self):
-        worker = "w-" + self.queue
-        path = f"{OJS}/admin/workers/{worker}"
-        self.refused(self.client.delete(path), 404)
-        job = self.push()
-        self.client.fetch([self.queue], worker_id=worker)
-        self.refused(self.client.delete(path), 409, "holds jobs")
-        self.assertEqual(self.client.post(OJS + "/admin/workers/directive", {"directive": "quiet"}).status, 200)
-        self.assertEqual(self.client.get(path).body["directive"], "quiet")
-        self.client.post(OJS + "/admin/workers/directive", {"directive": "resume"})
-        self.refused(self.client.post(OJS + "/admin/workers/directive", {"directive": "dance"}), 400, "directive")
-        self.client.ack(job)
-        reply = self.client.delete(path).body
-        self.assertEqual((reply["deregistered"], reply["jobs_requeued"]), (True, 0))
-        self.assertEqual(self.client.get(path).status, 404)
-
-    def test_tenants(self):
-        tenant = "t-" + self.queue
-        headers = {"X-OJS-Tenant": tenant}
-        path = f"{OJS}/admin/tenants/{tenant}"
-        self.refused(self.client.get(path), 404)
-        self.client.post(OJS + "/jobs", {"type": "a.b", "args": []}, headers=headers)
-        reply = self.client.get(path).body
-        self.assertEqual((reply["id"], reply["name"], reply["stats"]["queues"], reply["stats"]["jobs"]["available"]),
-                         (tenant, tenant, 1, 1))
-        self.assertEqual(reply["stats"]["workers"], 0)
-        self.assertIn("created_at", reply)
-        self.refused(self.client.get(path, headers={"X-OJS-Tenant": "acme"}), 404)
-        jobs = self.client.get(path + "/jobs?state=available").body["items"]
-        self.assertEqual([job["meta"]["tenant_id"] for job in jobs], [tenant])
-        self.refused(self.client.get(path + "/jobs", headers={"X-OJS-Tenant": "acme"}), 404)
-        self.assertIn(tenant, [one["id"] for one in self.client.get(OJS + "/admin/tenants").body["items"]])
-
-    def test_lists_have_the_names_that_the_command_line_and_the_admin_ui_read(self):
-        self.client.call("PUT", f"{OJS}/rate-limits/{self.queue}", body={"concurrency": 2})
-        limits = self.client.get(OJS + "/rate-limits").body
-        self.assertIn(self.queue, [limit["key"] for limit in limits["items"]])
-        self.assertEqual(limits["items"], limits["rate_limits"])
-        hook = self.client.post(OJS + "/webhooks/subscriptions", {"url": "https://x.example/h", "events": ["job.completed"]})
-        self.assertEqual(hook.status, 201)
-        hooks = self.client.get(OJS + "/webhooks/subscriptions?page=1&per_page=50").body
-        self.assertEqual((hooks["items"], hooks["total"]), (hooks["subscriptions"], 1))
-        self.assertEqual((hooks["pagination"]["total"], hooks["pagination"]["page"]), (1, 1))
-
-    def test_checkpoints_under_the_doubled_prefix(self):
-        job = self.push()
-        self.client.fetch([self.queue])
-        path = f"{OJS}{OJS}/checkpoints/{job}"
-        self.assertEqual(self.client.call("PUT", path, body={"state": {"n": 1}, "step_index": 1}).status, 200)
-        self.assertEqual(self.client.get(path + "/resume").body["checkpoint"]["state"], {"n": 1})
-        self.assertEqual(self.client.get(f"{OJS}/jobs/{job}/checkpoint").body["state"], {"n": 1})
-        self.assertEqual(self.client.delete(path).body["deleted"], True)
 
 
 if __name__ == "__main__":
