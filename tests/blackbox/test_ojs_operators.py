@@ -4,6 +4,7 @@ import json
 import threading
 import unittest
 
+from harness import new_id, until
 from ojs_case import OJS, Endpoints
 
 
@@ -71,6 +72,26 @@ class Operators(Endpoints):
         reply = self.client.delete(path).body
         self.assertEqual((reply["deregistered"], reply["jobs_requeued"]), (True, 0))
         self.assertEqual(self.client.get(path).status, 404)
+
+    def test_failed_attempts_are_listed(self):
+        job = self.push(options={"retry": {"max_attempts": 2, "initial_interval": "PT0.01S", "jitter": False}})
+        path = f"{OJS}/jobs/{job}/retries"
+        self.assertEqual(self.client.get(path).body["retries"], [])
+        for message in ("first", "second"):
+            until(lambda: self.client.fetch([self.queue]).body["jobs"], "it waits again")
+            self.client.nack(job, error={"code": "no", "message": message})
+        told = self.client.get(path).body
+        self.assertEqual((told["job_id"], told["policy"]["max_attempts"], told["policy"]["backoff_strategy"]),
+                         (job, 2, "exponential"))
+        self.assertEqual([(one["attempt"], one["error"], one["state"], "next_retry_at" in one) for one in told["retries"]],
+                         [(1, "first", "retryable", False), (2, "second", "discarded", False)])
+        self.assertIn("failed_at", told["retries"][0])
+        later = self.push(options={"retry": {"initial_interval": "PT1H", "max_interval": "PT1H"}})
+        self.client.fetch([self.queue])
+        self.client.nack(later, error={"code": "no", "message": "not now"})
+        last = self.client.get(f"{OJS}/jobs/{later}/retries").body["retries"][-1]
+        self.assertEqual((last["state"], "next_retry_at" in last), ("retryable", True))
+        self.refused(self.client.get(f"{OJS}/jobs/{new_id()}/retries"), 404)
 
     def test_tenants(self):
         tenant = "t-" + self.queue
