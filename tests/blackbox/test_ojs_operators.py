@@ -73,6 +73,19 @@ class Operators(Endpoints):
         self.assertEqual((reply["deregistered"], reply["jobs_requeued"]), (True, 0))
         self.assertEqual(self.client.get(path).status, 404)
 
+    def test_an_operator_brings_back_what_was_cancelled(self):
+        job = self.push()
+        self.assertEqual(self.client.get(f"{OJS}/admin/jobs/{job}").body["errors"], [])
+        self.client.post(f"{OJS}/admin/jobs/{job}/cancel")
+        self.refused(self.client.post(f"{OJS}/jobs/{job}/retry"), 409, "not discarded")
+        back = self.client.post(f"{OJS}/admin/jobs/{job}/retry").body
+        self.assertEqual((back["state"], back["attempt"], back["previous_state"]), ("available", 0, "cancelled"))
+        self.assertNotIn("cancel_reason", back)
+        told = self.client.get(f"{OJS}/jobs/{job}/events").body["events"]
+        self.assertEqual((told[-1]["type"], told[-1]["data"]["from"]), ("job.enqueued", "cancelled"))
+        self.assertEqual(self.work(), job)
+        self.refused(self.client.post(f"{OJS}/admin/jobs/{job}/retry"), 409, "completed")
+
     def test_failed_attempts_are_listed(self):
         job = self.push(options={"retry": {"max_attempts": 2, "initial_interval": "PT0.01S", "jitter": False}})
         path = f"{OJS}/jobs/{job}/retries"
