@@ -73,6 +73,17 @@ class Operators(Endpoints):
         self.assertEqual((reply["deregistered"], reply["jobs_requeued"]), (True, 0))
         self.assertEqual(self.client.get(path).status, 404)
 
+    def test_a_worker_is_shown_with_what_it_tells_of_itself(self):
+        worker = "w-" + self.queue
+        beat = {"worker_id": worker, "queues": [self.queue, 7, "UPPER"], "hostname": "pod-1", "pid": 77, "active_jobs": 0}
+        for call in ("/workers/heartbeat", "/workers/beat"):
+            self.assertEqual(self.client.post(OJS + call, {**beat, "worker_id": worker + call[-4:]}).status, 200)
+            shown = self.client.get(f"{OJS}/admin/workers/{worker}{call[-4:]}").body
+            self.assertEqual((shown["queues"], shown["hostname"], shown["pid"]), ([self.queue], "pod-1", 77))
+        odd = {"worker_id": worker, "queues": "x", "hostname": "h" * 300, "pid": "x"}
+        self.assertEqual(self.client.post(OJS + "/workers/heartbeat", odd).status, 200, "leases depend on it")
+        self.assertNotIn("hostname", self.client.get(f"{OJS}/admin/workers/{worker}").body)
+
     def test_an_operator_brings_back_what_was_cancelled(self):
         job = self.push()
         self.assertEqual(self.client.get(f"{OJS}/admin/jobs/{job}").body["errors"], [])
