@@ -117,6 +117,21 @@ class Operators(Endpoints):
         self.assertEqual((last["state"], "next_retry_at" in last), ("retryable", True))
         self.refused(self.client.get(f"{OJS}/jobs/{new_id()}/retries"), 404)
 
+    def test_events_by_page_are_the_newest_first(self):
+        jobs = [self.push() for _ in range(5)]
+        def page(number):
+            return self.client.get(f"{OJS}/events?type=job.enqueued&queues={self.queue}&page={number}&per_page=2").body
+        first, last = page(1), page(3)
+        self.assertEqual([event["subject"] for event in first["items"]], [jobs[4], jobs[3]])
+        self.assertEqual([event["subject"] for event in first["events"]], [jobs[3], jobs[4]])
+        self.assertEqual([event["subject"] for event in last["items"]], [jobs[0]])
+        self.assertEqual((first["pagination"]["total"], first["pagination"]["page"], first["pagination"]["per_page"]), (5, 1, 2))
+        self.assertEqual((first["pagination"]["has_more"], last["pagination"]["has_more"]), (True, False))
+        self.assertEqual(first["items"][0]["timestamp"], first["items"][0]["time"])
+        self.assertEqual(page(4)["items"], [])
+        self.refused(self.client.get(OJS + "/events?page=0"), 400, "page")
+        self.assertNotIn("items", self.client.get(f"{OJS}/events?queues={self.queue}").body)
+
     def test_tenants(self):
         tenant = "t-" + self.queue
         headers = {"X-OJS-Tenant": tenant}
