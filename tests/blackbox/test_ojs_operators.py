@@ -159,6 +159,20 @@ class Operators(Endpoints):
         hooks = self.client.get(OJS + "/webhooks/subscriptions?page=1&per_page=50").body
         self.assertEqual((hooks["items"], hooks["total"]), (hooks["subscriptions"], 1))
         self.assertEqual((hooks["pagination"]["total"], hooks["pagination"]["page"]), (1, 1))
+        path = f"{OJS}/webhooks/subscriptions/{hook.body['id']}"
+        for reply in (hook, self.client.get(path)):
+            flat = {name: value for name, value in reply.body.items() if name != "subscription"}
+            self.assertEqual(flat, reply.body["subscription"])
+        rotated = self.client.post(path + "/rotate-secret").body
+        self.assertEqual(rotated["new_secret"], rotated["secret"])
+        self.assertNotIn("new_secret", self.client.post(path + "/rotate-secret", {"secret": "mine"}).body)
+        off = self.client.call("PUT", path, body={"active": False})
+        self.assertEqual((off.status, off.body.get("active"), off.body.get("events")), (200, False, ["job.completed"]), off.raw)
+        self.push()
+        for path in (f"/jobs?queue={self.queue}", f"/jobs?queue={self.queue}&state=available", f"/jobs?queue={self.queue}&type=test.*"):
+            self.assertEqual(self.client.get(OJS + path).body["total"], 1, path)
+        self.break_one()
+        self.assertEqual(self.client.get(f"{OJS}/dead-letter?queue={self.queue}").body["total"], 1)
 
     def test_checkpoints_under_the_doubled_prefix(self):
         job = self.push()
