@@ -33,7 +33,7 @@ const std::map<Scope, std::vector<Entry>> kTable = {
         {"GET", "/ojs/v1/jobs"}, {"GET", "/ojs/v1/jobs/{id}"}, {"GET", "/ojs/v1/jobs/{id}/progress"},
         {"GET", "/ojs/v1/events/stream"}, {"GET", "/ojs/v1/jobs/{id}/events"},
         {"GET", "/ojs/v1/queues/{q}/events"}, {"GET", "/ojs/v1/jobs/{id}/progress/stream"},
-        {"GET", "/ojs/v1/jobs/{id}/result"}, {"POST", "/ojs/v1/jobs/results"},
+        {"GET", "/ojs/v1/jobs/{id}/retries"}, {"GET", "/ojs/v1/jobs/{id}/result"}, {"POST", "/ojs/v1/jobs/results"},
         {"GET", "/ojs/v1/queues/{q}/priority-stats"}, {"GET", "/ojs/v1/workflows/{id}/progress"},
         {"GET", "/ojs/v1/crons"}, {"GET", "/ojs/v1/crons/{name}"},
         {"GET", "/ojs/v1/admin/stats/history"}, {"GET", "/ojs/v1/admin/tenants/{t}"},

@@ -109,7 +109,7 @@ class EffectDispatcher::Enqueue : public Answer {
       PAWL_TRY(PlanNode plan, parse_workflow(doc.root(), rules));
       return create_child_run(frame, plan, parent, request_.tenant);
     }
-    std::string body = envelope().json();
+    std::string body = envelope(run).json();
     PAWL_TRY(json::Doc doc, json::parse(body));
     PAWL_TRY(NewJob job, parse_job(doc.root(), rules));
     job.parent = parent;
@@ -118,7 +118,8 @@ class EffectDispatcher::Enqueue : public Answer {
     return ok_status();
   }
 
-  Value envelope() const {
+  // Keys stay with the run's UUID: it is what receivers have seen so far, and is of one length.
+  Value envelope(const Run& run) const {
     Value::Object job;
     if (request_.options.is_object()) job = request_.options.as_object();
     job.set("type", request_.job_type);
@@ -129,7 +130,7 @@ class EffectDispatcher::Enqueue : public Answer {
     Value::Object meta;
     if (const Value* given = job.find("meta"); given != nullptr && given->is_object())
       meta = given->as_object();
-    meta.set("run_id", request_.run.text());
+    meta.set("run_id", shown_id(run));
     meta.set("step_id", request_.step);
     meta.set("task_id", request_.run.text() + "-" + request_.step);
     meta.set("idempotency_key", idempotency_key(request_));

@@ -106,10 +106,12 @@ Result<EventPage> read_latest_events(Store& store, const EventFilter& filter, si
   uint64_t from = last > records_max ? last - records_max : 0;
   EventPosition after{journal::sequence(from, journal::kEventsPerRecordMax)};
   EventPage newest;
+  newest.older = from != 0 && store.journal_first() <= from;
   ReadBudget budget{.events_max = SIZE_MAX};
   do {
     PAWL_TRY(EventPage page, read_events(store, after, filter, budget));
     after = newest.next = page.next;
+    newest.found += page.events.size();
     std::move(page.events.begin(), page.events.end(), std::back_inserter(newest.events));
     if (newest.events.size() > limit)
       newest.events.erase(newest.events.begin(),

@@ -23,6 +23,9 @@ struct EventPage {
   EventPosition next;            // where to go on, also if nothing was found
   bool more = false;             // the budget ended the page, not the journal
   bool gap = false;              // what stood right behind `after` is no longer kept
+  // Of read_latest_events: how many it met, and whether there are records before those it read.
+  uint64_t found = 0;
+  bool older = false;
 };
 
 // The wanted events behind `after`. One event larger than the budget is still given, so that every

@@ -1,7 +1,5 @@
 #include "api/response.h"
 
-#include "base/json_writer.h"
-
 namespace pawl::api {
 namespace {
 
@@ -30,7 +28,10 @@ void write_complaints(json::Writer& w, Surface surface, const Error& error) {
   w.end_array();
 }
 
-void write_details(json::Writer& w, std::string& body, Surface surface, const Error& error) {
+}  // namespace
+
+void write_error_details(json::Writer& w, Surface surface, const Error& error) {
+  std::string& body = w.out();
   size_t before = body.size();
   w.key("details").begin_object();
   size_t empty = body.size();
@@ -39,6 +40,8 @@ void write_details(json::Writer& w, std::string& body, Surface surface, const Er
   if (body.size() == empty) return body.resize(before);
   w.end_object();
 }
+
+namespace {
 
 std::string_view hint(ErrorCode code) {
   switch (code) {
@@ -103,7 +106,7 @@ http::Response error_response(Surface surface, const Error& error, std::string_v
         .field("hint", hint(error.code));
     w.field("docs_url", "/docs/errors#" + std::string(wire_code(error.code)));
   }
-  write_details(w, body, surface, error);
+  write_error_details(w, surface, error);
   w.field("request_id", request_id).end_object().end_object();
   http::Response response = json_response(surface, http_status(error.code), std::move(body));
   if (later) response.headers.emplace_back("Retry-After", "1");

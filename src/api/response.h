@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_writer.h"
 #include "base/result.h"
 #include "http/responder.h"
 
@@ -18,5 +19,7 @@ void use_ojs_content_type(const std::string& type);
 
 http::Response json_response(Surface surface, int status, std::string body);
 http::Response error_response(Surface surface, const Error& error, std::string_view request_id);
+// "details": {…} of an open error object, if there is anything to tell.
+void write_error_details(json::Writer& w, Surface surface, const Error& error);
 
 }  // namespace pawl::api

@@ -285,5 +285,22 @@ TEST(WorkflowEvents, OfOneWorkflow) {
             "404");
 }
 
+// Events are read from the journal, where nobody can look up the id that the client chose.
+TEST(Runs, EventsNameTheRunByItsClientsId) {
+  ApiWorld world;
+  std::string steps = R"([{"id":"s","type":"wait","config":{"signal":"go"}}])";
+  std::string made =
+      world.body("POST", "/v1/runs", R"({"id":"my run/1","definition":{"steps":)" + steps + "}}");
+  EXPECT_EQ(text_of(made, "id"), "my run/1") << made;
+  std::string named = R"("run_id":"my run/1")";
+  std::string unnamed = R"("run_id":"0)";
+  std::string told = world.body("GET", "/v1/runs/my%20run%2F1/events");
+  EXPECT_NE(told.find(R"("type":"step_started",)" + named), std::string::npos) << told;
+  EXPECT_EQ(told.find(unnamed), std::string::npos) << told;
+  std::string all = world.body("GET", "/v1/events", "", "Accept: application/json\r\n");
+  EXPECT_NE(all.find(R"("type":"workflow_started",)" + named), std::string::npos) << all;
+  EXPECT_EQ(all.find(unnamed), std::string::npos) << all;
+}
+
 }  // namespace
 }  // namespace pawl::api

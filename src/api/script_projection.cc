@@ -9,13 +9,15 @@ namespace {
 
 constexpr size_t kOutputBytesMax = 64 * 1024;  // larger ones are read from the run
 
+template <class Event>
 OjsEvent& add(const journal::EventBytes& from, std::vector<OjsEvent>& out, std::string_view type,
-              const RunId& run, const std::string& step = "") {
+              const Event& told, const std::string& step = "") {
   OjsEvent& event = out.emplace_back();
   event.position = {from.sequence, 0};
   event.time_ms = from.time_ms;
   event.type = type;
-  event.subject = event.run = run.text();
+  event.run = told.run.text();
+  event.subject = told.run_client_id.empty() ? event.run : told.run_client_id;
   event.step = step;
   event.of_definition = true;
   return event;
@@ -57,7 +59,7 @@ std::string_view type_of(const ScriptMoved& event) {
 void tell(const ScriptMoved& event, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
   std::string_view type = type_of(event);
   if (type.empty()) return;
-  json::Writer w(add(from, out, type, event.run).data);
+  json::Writer w(add(from, out, type, event).data);
   w.begin_object();
   if (!event.definition.empty()) w.field("definition", event.definition);
   if (!event.reason.empty()) w.field("reason", event.reason);
@@ -68,7 +70,7 @@ void tell(const ScriptMoved& event, const journal::EventBytes& from, std::vector
 
 void tell(const ScopeOpened& event, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
   if (!event.iteration) return;
-  json::Writer w(add(from, out, "loop_iter_started", event.run, event.owner).data);
+  json::Writer w(add(from, out, "loop_iter_started", event, event.owner).data);
   w.begin_object().field_int("iteration", event.index);
   if (!event.item.empty()) w.field_raw("item", event.item);
   w.end_object();
@@ -77,18 +79,18 @@ void tell(const ScopeOpened& event, const journal::EventBytes& from, std::vector
 void tell(const ScopeClosed& event, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
   if (!event.iteration) return;
   std::string owner(split_step(event.scope).first);
-  json::Writer w(add(from, out, "loop_iter_completed", event.run, owner).data);
+  json::Writer w(add(from, out, "loop_iter_completed", event, owner).data);
   w.begin_object().field_int("iteration", event.index).field_bool("failed", event.failed);
   w.end_object();
 }
 
 void tell(const StepStarted& event, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
-  json::Writer w(add(from, out, "step_started", event.run, event.step).data);
+  json::Writer w(add(from, out, "step_started", event, event.step).data);
   w.begin_object().field("type", event.type).field_int("attempt", event.attempt).end_object();
 }
 
 void tell(const StepSuspended& event, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
-  json::Writer w(add(from, out, "step_suspended", event.run, event.step).data);
+  json::Writer w(add(from, out, "step_suspended", event, event.step).data);
   w.begin_object();
   if (!event.decision.empty()) w.field("decision_id", event.decision);
   if (!event.signal.empty()) w.field("signal", event.signal);
@@ -98,12 +100,12 @@ void tell(const StepSuspended& event, const journal::EventBytes& from, std::vect
 
 void tell(const ChildMoved& event, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
   std::string_view type = event.suspended ? "step_suspended" : "step_resumed";
-  json::Writer w(add(from, out, type, event.run, event.step).data);
+  json::Writer w(add(from, out, type, event, event.step).data);
   w.begin_object().field("run_id", event.child.text()).end_object();
 }
 
 void tell(const StepRetrying& event, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
-  json::Writer w(add(from, out, "step_retrying", event.run, event.step).data);
+  json::Writer w(add(from, out, "step_retrying", event, event.step).data);
   w.begin_object().field_int("attempt", event.attempt);
   w.field_int("max_attempts", event.attempts_max);
   write_error(w, event.error);
@@ -114,7 +116,7 @@ void tell(const StepEnded& event, const journal::EventBytes& from, std::vector<O
   std::string_view type = event.state == StepState::Completed ? "step_completed"
                           : event.state == StepState::Failed  ? "step_failed"
                                                               : "step_skipped";
-  json::Writer w(add(from, out, type, event.run, event.step).data);
+  json::Writer w(add(from, out, type, event, event.step).data);
   w.begin_object();
   write_output(w, event.output);
   if (!event.error.empty()) write_error(w, event.error);
@@ -127,17 +129,17 @@ void tell(const StepNoted& event, const journal::EventBytes& from, std::vector<O
   const auto& names = script_event_names();
   auto name = std::find(names.begin(), names.end(), event.type);
   if (name == names.end()) return;
-  add(from, out, *name, event.run, event.step).data = event.data.empty() ? "{}" : event.data;
+  add(from, out, *name, event, event.step).data = event.data.empty() ? "{}" : event.data;
 }
 
 void tell(const VariableSet& event, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
-  json::Writer w(add(from, out, "variable_set", event.run).data);
+  json::Writer w(add(from, out, "variable_set", event).data);
   w.begin_object().field("key", event.key).field_raw("value", event.value).end_object();
 }
 
 void tell(const SignalReceived& event, const journal::EventBytes& from,
           std::vector<OjsEvent>& out) {
-  json::Writer w(add(from, out, "signal_received", event.run, event.step).data);
+  json::Writer w(add(from, out, "signal_received", event, event.step).data);
   w.begin_object().field("type", event.type);
   if (!event.step.empty()) w.field("step_id", event.step);
   w.field_raw("payload", event.payload.empty() ? "null" : event.payload);
@@ -148,7 +150,7 @@ void tell(const SignalReceived& event, const journal::EventBytes& from,
 
 void tell(const ScriptExtended& event, const journal::EventBytes& from,
           std::vector<OjsEvent>& out) {
-  add(from, out, "dag_mutated", event.run).data = event.data.empty() ? "{}" : event.data;
+  add(from, out, "dag_mutated", event).data = event.data.empty() ? "{}" : event.data;
 }
 
 template <class Event>

@@ -53,6 +53,15 @@ void WorkerRegistry::says(std::string_view id, std::string_view state, int64_t n
   if (WorkerInfo* worker = need(id, now_ms)) worker->state = state;
 }
 
+void WorkerRegistry::introduces(std::string_view id, const WorkerSelf& self, int64_t now_ms) {
+  std::lock_guard lock(mutex_);
+  WorkerInfo* worker = need(id, now_ms);
+  if (worker == nullptr) return;
+  if (!self.queues.empty() && worker->queues != self.queues) worker->queues = self.queues;
+  if (!self.hostname.empty()) worker->hostname = self.hostname;
+  if (self.pid != 0) worker->pid = self.pid;
+}
+
 bool WorkerRegistry::tell(std::string_view id, std::string_view directive) {
   std::lock_guard lock(mutex_);
   auto at = workers_.find(id);

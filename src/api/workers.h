@@ -21,6 +21,8 @@ struct WorkerInfo {
   uint64_t finished = 0;
   uint64_t active = 0;  // as of its last heartbeat
   std::vector<std::string> queues;
+  std::string hostname;  // as it said, "" = it did not
+  int64_t pid = 0;
 
   // What counts: the operator's word, else the worker's. A worker that is leaving, in whatever
   // words, is quiet.
@@ -30,6 +32,13 @@ struct WorkerInfo {
   }
 };
 
+// What a worker may tell of itself beside its heartbeat; what it leaves out stays as it was.
+struct WorkerSelf {
+  std::vector<std::string> queues;  // scoped names
+  std::string hostname;
+  int64_t pid = 0;
+};
+
 class WorkerRegistry {
  public:
   void fetched(std::string_view id, const std::vector<std::string>& queues, size_t jobs,
@@ -37,6 +46,7 @@ class WorkerRegistry {
   void finished(std::string_view id, size_t jobs, int64_t now_ms);
   void beat(std::string_view id, size_t active, int64_t now_ms);
   void says(std::string_view id, std::string_view state, int64_t now_ms);
+  void introduces(std::string_view id, const WorkerSelf& self, int64_t now_ms);
   // False if no such worker has been seen. "" takes an earlier directive back.
   bool tell(std::string_view id, std::string_view directive);
   void forget(std::string_view id);

@@ -33,7 +33,7 @@ WorkflowEvent EventDesk::shown(const api::OjsEvent& event) const {
   WorkflowEvent out;
   out.sequence = public_sequence(event.position);
   out.type = event.type;
-  out.instance_id = names_.of(event.subject);
+  out.instance_id = event.subject == event.run ? names_.of(event.run) : event.subject;
   out.step_id = event.step;
   out.timestamp = format_rfc3339_ms(event.time_ms);
   if (!event.data.empty()) out.data = event.data;
@@ -78,7 +78,7 @@ void EventDesk::take(const JournalFollower::Page& page) {
     }
     bool over = event.type == "workflow_completed" || event.type == "workflow_failed" ||
                 event.type == "workflow_cancelled";
-    if (over) names_.forget(given.subject);
+    if (over) names_.forget(given.run);
   }
 }
 

@@ -116,7 +116,7 @@ api::EventPosition StateFiles::read_position() const {
 
 void StateFiles::take(const JournalFollower::Page& page) {
   if (page.gap) add_all();
-  for (const api::OjsEvent& event : page.events) pending_.insert(event.subject);
+  for (const api::OjsEvent& event : page.events) pending_.insert(event.run);
   write_pending();
   if (pending_.empty()) replace_file(directory_ + "/.exported", page.next.text() + "\n");
 }

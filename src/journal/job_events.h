@@ -199,7 +199,7 @@ struct JobCancelled : JobStep {
 // Not delivered before expires_at: → discarded, without completed_at
 struct JobExpired : JobStep {};
 
-// discarded → available by hand; attempts start again
+// discarded or cancelled → available, by hand or because its run is retried; attempts start again
 struct JobRevived : JobStep {
   bool was_dead_letter = false;
 

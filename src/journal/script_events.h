@@ -2,6 +2,10 @@
 //
 // A step is named by its full dotted path, which is what users see; the scope is everything before
 // the last dot. Times are the frame's. Texts called JSON are canonical JSON or empty.
+//
+// What users are told of carries the id that the run's client chose (run_client_id, empty if it is
+// the UUID): a journal is read without the state. Frame::emit fills it in; events from before this
+// field have none.
 #pragma once
 
 #include <cstdint>
@@ -104,6 +108,7 @@ struct ScriptMoved {
   std::string output;       // JSON
   bool nested = false;      // part of another run: it has no place of its own on the server
   std::string text_digest;  // as in ScriptCreated
+  std::string run_client_id = {};
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -116,6 +121,7 @@ struct ScriptMoved {
     visit(7, "output", self.output);
     visit(8, "nested", self.nested);
     visit(9, "text_digest", self.text_digest);
+    visit(10, "run_client_id", self.run_client_id);
   }
 };
 
@@ -165,6 +171,7 @@ struct ScopeOpened {
   uint32_t index = 0;  // of the iteration or branch
   std::string item;    // JSON
   uint32_t owner_position = 0;
+  std::string run_client_id = {};
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -178,6 +185,7 @@ struct ScopeOpened {
     visit(7, "iteration", self.iteration);
     visit(8, "index", self.index);
     visit(9, "item", self.item);
+    visit(11, "run_client_id", self.run_client_id);
   }
 };
 
@@ -188,6 +196,7 @@ struct ScopeClosed {
   StepError error;
   bool iteration = false;
   uint32_t index = 0;
+  std::string run_client_id = {};
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -197,6 +206,7 @@ struct ScopeClosed {
     visit(4, "error", self.error);
     visit(5, "iteration", self.iteration);
     visit(6, "index", self.index);
+    visit(7, "run_client_id", self.run_client_id);
   }
 };
 
@@ -205,12 +215,14 @@ struct StepEvent {
   RunId run;
   std::string step;
   uint32_t position = 0;  // in its list
+  std::string run_client_id = {};
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit(1, "run", self.run);
     visit(2, "step", self.step);
     visit(3, "position", self.position);
+    visit(4, "run_client_id", self.run_client_id);
   }
 };
 
@@ -322,12 +334,14 @@ struct VariableSet {
   RunId run;
   std::string key;
   std::string value;  // JSON
+  std::string run_client_id = {};
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit(1, "run", self.run);
     visit(2, "key", self.key);
     visit(3, "value", self.value);
+    visit(4, "run_client_id", self.run_client_id);
   }
 };
 
@@ -339,6 +353,7 @@ struct SignalReceived {
   std::string agent_id;
   std::string reasoning;
   bool kept = false;  // nobody waits for it yet
+  std::string run_client_id = {};
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -349,6 +364,7 @@ struct SignalReceived {
     visit(5, "agent_id", self.agent_id);
     visit(6, "reasoning", self.reasoning);
     visit(7, "kept", self.kept);
+    visit(8, "run_client_id", self.run_client_id);
   }
 };
 
@@ -457,6 +473,7 @@ struct ScriptExtended {
   uint32_t steps = 0;    // in the root list, now
   uint32_t dormant = 0;  // of the new ones
   std::string data;      // JSON: what was asked for
+  std::string run_client_id = {};
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -465,6 +482,7 @@ struct ScriptExtended {
     visit(3, "steps", self.steps);
     visit(4, "dormant", self.dormant);
     visit(5, "data", self.data);
+    visit(6, "run_client_id", self.run_client_id);
   }
 };
 

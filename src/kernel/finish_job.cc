@@ -177,6 +177,15 @@ Status revive_job(Frame& frame, const JobId& id) {
   return ok_status();
 }
 
+Status revive_ended_job(Frame& frame, const JobId& id) {
+  const Job* job = frame.state().find_job(id);
+  if (job == nullptr) return no_such_job(id);
+  if (job->state != JobState::Discarded && job->state != JobState::Cancelled)
+    return wrong_state(*job, "discarded or cancelled");
+  revive(frame, *job);
+  return ok_status();
+}
+
 void revive(Frame& frame, const Job& job) {
   auto event = event_for<JobRevived>(job);
   event.was_dead_letter = job.dead_letter;

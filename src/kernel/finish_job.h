@@ -40,6 +40,8 @@ Status activate_job(Frame& frame, const JobId& job);
 
 // discarded → available with attempts starting again; NotFound unless the job is discarded.
 Status revive_job(Frame& frame, const JobId& job);
+// The same by an operator, who may bring back what was cancelled, too.
+Status revive_ended_job(Frame& frame, const JobId& job);
 Status delete_dead(Frame& frame, const JobId& job);
 // The same for a job that its run wants done again, whatever ended it.
 void revive(Frame& frame, const Job& job);

@@ -44,10 +44,15 @@ class Frame {
 
   template <class Event>
   void emit(const Event& event) {
-    size_t before = record_.size();
-    uint64_t sequence = record_.add(event);
-    meter_.charge_written(record_.size() - before);
-    state_.apply(event, Stamp{sequence, now_ms_});
+    if constexpr (requires { event.run_client_id; }) {
+      const Run* run = state_.find_run(event.run);
+      if (run != nullptr && !run->client_id.empty()) {
+        Event named = event;
+        named.run_client_id = run->client_id;
+        return add(named);
+      }
+    }
+    add(event);
   }
 
   // Chance inside a decision: derived from the input's entropy, so the same input gives the same
@@ -59,6 +64,14 @@ class Frame {
   }
 
  private:
+  template <class Event>
+  void add(const Event& event) {
+    size_t before = record_.size();
+    uint64_t sequence = record_.add(event);
+    meter_.charge_written(record_.size() - before);
+    state_.apply(event, Stamp{sequence, now_ms_});
+  }
+
   State& state_;
   journal::RecordWriter& record_;
   int64_t now_ms_;

@@ -293,8 +293,8 @@ const Value& ScriptScope::context() const {
 const Value& ScriptScope::workflow() const {
   if (!workflow_) {
     Value::Object object;
-    object.set("run_id", run_.id.text());
-    object.set("id", run_.id.text());
+    object.set("run_id", shown_id(run_));
+    object.set("id", shown_id(run_));
     object.set("name", run_.script->definition);
     object.set("version", run_.script->version);
     object.set("started_at", format_rfc3339_ms(run_.started_ms));
@@ -349,7 +349,7 @@ Value ScriptScope::all() const {
   if (meter_ != nullptr) meter_->charge_copied(read_bytes_);
   object.set("workflow", workflow());
   object.set("context", context());
-  object.set("workflow_id", run_.id.text());
+  object.set("workflow_id", shown_id(run_));
   if (!run_.script->agent_id.empty()) object.set("agent_id", run_.script->agent_id);
   if (!loop().is_null()) {
     object.set("loop", loop());

@@ -6,7 +6,8 @@ test_definitions_outside.py.
 import threading
 
 from definition_case import DefinitionCase, ask, await_signal, log, pause
-from harness import Client
+from harness import Client, until
+from ojs_case import Events
 
 
 class Versions(DefinitionCase):
@@ -180,6 +181,32 @@ class Starting(DefinitionCase):
         self.assertEqual(run["id"], "order-7")
         self.start(log("a"), id="order-7", status=409)
         self.assertEqual(self.get("order-7")["status"], "completed")
+
+    def test_an_id_of_ones_own_stands_wherever_the_run_is_named(self):
+        mine, path = "my run/1", "/v1/runs/my%20run%2F1"
+        stream = Events(self.server.port, "/v1/events?stream=true")
+        self.addCleanup(stream.close)
+        job = {"type": "a.b", "queue": "named", "args": ["${{ workflow.run_id }}", "${{ workflow.id }}"]}
+        self.start(log("a"), {"id": "j", "type": "job", "config": job}, id=mine, wait="")
+        taken = until(lambda: self.client.fetch(["named"]).body["jobs"], "the step's job is there")[0]
+        self.assertEqual((taken["workflow_id"], taken["args"]), (mine, [mine, mine]))
+        self.assertEqual((taken["meta"]["run_id"], taken["meta"]["step_id"]), (mine, "j"))
+        # What a receiver may have stored stays as it was.
+        uuid = taken["meta"]["idempotency_key"].split("/")[0]
+        self.assertEqual(taken["meta"]["task_id"], f"{uuid}-j")
+        self.assertNotIn("my run", uuid)
+        self.client.ack(taken["id"])
+        until(lambda: self.call("GET", path)["run"]["status"] == "completed", "the run is over")
+        self.restart()
+        told = self.call("GET", path + "/events?limit=1000")["events"]
+        self.assertEqual({event["run_id"] for event in told}, {mine})
+        self.assertEqual({"workflow_started", "step_completed", "workflow_completed"} - {event["type"] for event in told}, set())
+        listed = self.call("GET", "/v1/events?limit=1000&latest=true", headers={"Accept": "application/json"})["events"]
+        self.assertEqual([event["seq"] for event in listed if event.get("run_id") == mine], [event["seq"] for event in told])
+        of_run = [data for name, data, _ in stream.events if name.startswith(("step_", "workflow_"))]
+        subjects = {data["subject"] for data in of_run}
+        self.assertIn(mine, subjects)
+        self.assertNotIn(uuid, subjects)
 
     def test_an_unknown_definition_is_not_found(self):
         self.run_named("never-defined", status=404)

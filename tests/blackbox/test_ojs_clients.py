@@ -307,6 +307,9 @@ class Jobs(ClientTest):
                 ("DELETE", "/workflows/none", None, "workflow", "none"),
                 ("DELETE", "/cron/none", None, "cron_job", "none"),
                 ("GET", "/schemas/none", None, "schema", "none"),
+                ("GET", "/schemas/none/1", None, "schema", "none/1"),
+                ("DELETE", "/schemas/none/x", None, "schema", "none/x"),
+                ("GET", "/schemas/none/versions", None, "schema", "none"),
                 ("GET", "/webhooks/subscriptions/none", None, "webhook_subscription", "none")):
             reply = self.client.call(method, "/ojs/v1" + path, body=body)
             self.assertEqual(reply.status, 404, (method, path, reply.raw))
@@ -395,6 +398,14 @@ class Schemas(ClientTest):
         self.assertEqual(listed, [made])
         self.assertEqual(self.delete(path), {"deleted": True, "uri": uri})
         self.assertEqual(self.get(path, 404)["error"]["details"]["resource_id"], uri)
+
+    def test_every_entry_of_the_list_can_be_asked_for_by_its_uri(self):
+        self.post("/schemas", {"job_type": "uri.listed", "schema": {"type": "array"}}, 201)
+        self.post("/schemas", {"uri": "urn:x:1", "type": "uri.given", "schema": {}}, 201)
+        listed = {entry["type"]: entry["uri"] for entry in self.get("/schemas?limit=1000")["schemas"]}
+        self.assertEqual((listed["uri.listed"], listed["uri.given"]), ("uri.listed/1", "urn:x:1"))
+        self.assertEqual(self.get("/schemas/uri.listed%2F1")["version"], 1)
+        self.assertEqual(self.get("/schemas/uri.listed%2F2", 404)["error"]["details"]["resource_id"], "uri.listed/2")
 
     def test_versions_and_types_stay_as_they_were_sent(self):  # Go and Rust send texts, and any type
         body = {"uri": "https://x.example/s?a=1", "type": "json-schema", "version": "007", "schema": {}}

@@ -1,6 +1,5 @@
-"""What the clients of the Open Job Spec call beyond its core: results, bulk operations, changes of jobs, queues and crons,
-figures for operators. Bodies and headers are those that the clients send."""
-import json
+"""What the clients of the Open Job Spec call beyond its core: results, bulk operations, changes of jobs, queues, crons and
+workflows. Bodies and headers are those that the clients send. What operators call is in test_ojs_operators.py."""
 import threading
 import unittest
 
@@ -131,6 +130,20 @@ class Bulk(Endpoints):
         # The admin API asks for a confirmation besides.
         self.refused(self.client.post(OJS + "/admin/jobs/bulk/cancel", {"filter": {"queue": self.queue}}), 400, "confirm")
 
+    def test_a_filter_spares_what_does_not_match(self):
+        spared = [self.push(), self.push(meta={"k": "w"}, priority=3), self.push(meta={"k": "v"})]
+        meant = self.push(meta={"k": "v", "more": 1}, priority=3)
+        for call in ("/jobs/bulk/cancel", "/admin/jobs/bulk/cancel"):
+            for wrong in ({"zzz": 1}, {"queue": self.queue, "tpye": "x"}, {"queue": None}):
+                reply = self.client.post(OJS + call, {"filter": wrong, "confirm": True})
+                self.refused(reply, 400, "filter.")
+                self.assertEqual(reply.body["error"]["details"]["validation_errors"][0]["path"],
+                                 "$.filter." + list(wrong)[-1])
+        wish = {"filter": {"queue": self.queue, "meta": {"k": "v"}, "priority": 3}}
+        self.assertEqual(self.client.post(OJS + "/jobs/bulk/cancel", wish).body["cancelled"], 1)
+        self.assertEqual(self.client.job(meant).body["state"], "cancelled")
+        self.assertEqual({self.client.job(job).body["state"] for job in spared}, {"available"})
+
     def test_bulk_push_tells_each_outcome(self):
         good, bad = {"type": "a.b", "args": [], "options": {"queue": self.queue}}, {"type": "", "args": []}
         reply = self.client.post(OJS + "/jobs/bulk", {"jobs": [good, good]})
@@ -149,6 +162,9 @@ class Bulk(Endpoints):
                for _ in range(2)]
         self.assertEqual(ids[0], ids[1])
         self.refused(self.client.post(OJS + "/jobs/bulk", {"jobs": [good], "idempotency_key": "k"}), 422, "header")
+        once = {**good, "options": {**good["options"], "unique": {"keys": ["type"]}}}
+        again = self.client.post(OJS + "/jobs/bulk", {"jobs": [once, once]}).body["items"]
+        self.assertEqual(again[1]["error"]["details"]["existing_job_id"], again[0]["job_id"])
         self.refused(self.client.post(OJS + "/jobs/bulk", {"jobs": []}), 400, "jobs")
         self.refused(self.client.post(OJS + "/jobs/bulk", {"jobs": [good], "atomicity": "some"}), 400, "atomicity")
         self.refused(self.client.post(OJS + "/jobs/bulk", {"jobs": [{}] * 10_001}), 413)
@@ -241,6 +257,13 @@ class Crons(Endpoints):
         for enabled, there in (("true", True), ("false", False)):
             names = [cron["name"] for cron in self.client.get(f"{OJS}/cron?enabled={enabled}").body["crons"]]
             self.assertEqual(name in names, there)
+        for body, queue, priority in (({"queue": "q1", "priority": 5}, "q1", 5),
+                                      ({"options": {"priority": 6}, "queue": "q3"}, "q3", 6),
+                                      ({"job_template": {"queue": "q4"}, "priority": 7}, "q4", 7)):
+            cron = self.patch(path, body).body["cron"]
+            self.assertEqual((cron["queue"], cron["options"]["priority"]), (queue, priority), body)
+        cron = self.patch(path, {"job_template": {"type": "e.f"}, "args": [9]}).body["cron"]
+        self.assertEqual((cron["type"], cron["args"], cron["queue"]), ("e.f", [9], "q4"))
         for body, status in (({}, 400), ({"expression": "no"}, 422), ({"cats": 1}, 400), ({"timezone": "Nowhere/X"}, 422)):
             self.refused(self.patch(path, body), status)
         self.refused(self.patch("/cron/nobody", {"enabled": True}), 404)
@@ -279,115 +302,60 @@ class Workflows(Endpoints):
         last = self.client.get(f"{OJS}/workflows?name={name}&page=2&per_page=2").body
         self.assertEqual(([one["id"] for one in last["items"]], last["pagination"]["has_more"]), ([made[0]], False))
 
+    def test_jobs_of_a_group_or_batch_are_steps_for_the_admin_ui(self):
+        done = {"on_complete": {"id": "after", "type": "c.d", "args": []}}
+        group = self.client.post(OJS + "/workflows", {"type": "group", "jobs": [self.step(), self.step()]}).body["id"]
+        batch = self.client.post(OJS + "/workflows", {"type": "batch", "jobs": [self.step()], "callbacks": done}).body["id"]
+        self.work()
+        shown = self.client.get(f"{OJS}/workflows/{group}").body
+        self.assertEqual((shown["name"], shown["steps_total"], shown["steps_completed"]), ("", 2, 1))
+        self.assertEqual([(row["id"], row["type"], row["depends_on"]) for row in shown["steps"]],
+                         [("0", "a.b", []), ("1", "a.b", [])])
+        self.assertEqual(sorted(row["state"] for row in shown["steps"]), ["completed", "pending"])
+        self.assertEqual(shown["workflow"]["steps"], shown["steps"])
+        steps = self.client.get(f"{OJS}/workflows/{batch}").body["steps"]
+        self.assertEqual([(row["id"], row["state"], row["depends_on"]) for row in steps],
+                         [("0", "pending", []), ("after", "waiting", ["0"])])
+        inner = {"type": "group", "jobs": [self.step()]}
+        chain = self.client.post(OJS + "/workflows", {"type": "chain", "steps": [self.step(), inner]}).body
+        planned = self.client.get(f"{OJS}/workflows/{chain['steps'][1]['workflow_id']}").body
+        self.assertEqual((planned["name"], planned["steps_total"], [row["id"] for row in planned["steps"]]), ("", 1, ["0"]))
+        listed = self.client.get(OJS + "/workflows?limit=1000&nested=true").body
+        self.assertEqual({one["name"] for one in listed["workflows"] if one["id"] in (group, batch, chain["id"])}, {""})
+
+    def test_a_callback_may_have_a_name(self):
+        for wrong, words in (({"id": 7}, "on_complete.id"), ({"id": ""}, "on_complete.id")):
+            call = {"type": "c.d", "args": [], **wrong}
+            reply = self.client.post(OJS + "/workflows", {
+                "type": "batch", "jobs": [self.step()], "callbacks": {"on_complete": call}})
+            self.refused(reply, 400, words)
+        call = {"id": "cb", "type": "c.d", "args": [], "options": {"queue": self.queue}}
+        made = self.client.post(OJS + "/workflows", {"type": "batch", "jobs": [self.step()],
+                                                     "callbacks": {"on_complete": call}, "on_cancel": {**call, "id": "undo"}})
+        self.assertEqual(made.status, 201, made.raw)
+        self.work()
+        self.work()
+        shown = self.client.get(f"{OJS}/workflows/{made.body['id']}").body
+        self.assertEqual((shown["state"], shown["steps"][1]["id"], shown["steps"][1]["state"]), ("completed", "cb", "completed"))
+
+    def test_a_list_by_cursor_tells_its_pages(self):
+        name = "listed-" + self.queue
+        for _ in range(2):
+            self.client.post(OJS + "/workflows", {"type": "chain", "name": name, "steps": [self.step()]})
+        whole = self.client.get(f"{OJS}/workflows?name={name}&limit=25").body
+        self.assertEqual((whole["total"], whole["pagination"]["total"], whole["pagination"]["has_more"]), (2, 2, False))
+        self.assertIsNone(whole["next_cursor"])
+        part = self.client.get(f"{OJS}/workflows?name={name}&limit=1").body
+        self.assertEqual((part["pagination"]["has_more"], part["pagination"]["limit"]), (True, 1))
+        rest = self.client.get(f"{OJS}/workflows?name={name}&limit=1&cursor={part['next_cursor']}").body
+        self.assertNotEqual(part["workflows"][0]["id"], rest["workflows"][0]["id"])
+
     def test_progress_names_steps_as_the_client_does(self):
         steps = [{"id": "fetch", **self.step()}, {"id": "store", "depends_on": ["fetch"], **self.step()}]
         made = self.client.post(OJS + "/workflows", {"name": "n", "steps": steps}).body["workflow"]["id"]
         reply = self.client.get(f"{OJS}/workflows/{made}/progress").body
         self.assertEqual([(step["id"], step["type"], step["state"]) for step in reply["steps"]],
                          [("fetch", "a.b", "pending"), ("store", "a.b", "waiting")])
-
-
-class Operators(Endpoints):
-    def test_throughput_is_what_happened(self):
-        for _ in range(3):
-            self.push()
-        self.work()
-        self.break_one()
-        stats = self.client.get(f"{OJS}/admin/stats?queue={self.queue}").body
-        self.assertEqual(stats["throughput"]["processed_per_minute"], 1)
-        self.assertEqual((stats["throughput"]["failed_per_minute"], stats["throughput"]["enqueued_per_minute"]), (1, 3))
-        self.assertEqual((stats["queues"], stats["jobs"]["available"]), (1, 1))
-        cli = self.client.get(OJS + "/admin/stats", headers={"Accept": "application/openjobspec+json"}).body
-        self.assertGreaterEqual(cli["queues"]["total"], 1)
-        self.assertGreaterEqual(cli["workers"]["total"], 1)
-        history = self.client.get(f"{OJS}/admin/stats/history?period=1m&queue={self.queue}").body
-        self.assertEqual(history["period"], "1m")
-        for name, count in (("processed", 1), ("failed", 1), ("enqueued", 3)):
-            self.assertEqual(sum(point[name] for point in history["data"]), count)
-        self.assertEqual(history["data"], history["data_points"])
-        none = self.client.get(f"{OJS}/admin/stats/history?queue={self.queue}", headers={"X-OJS-Tenant": "acme"}).body
-        self.assertEqual(sum(point["enqueued"] for point in none["data"]), 0)
-        for query in ("period=2m", "since=yesterday", "until=2020-01-01T00:00:00Z"):
-            self.refused(self.client.get(f"{OJS}/admin/stats/history?{query}"), 400)
-
-    def test_maintenance_holds_the_workers_and_not_the_producers(self):
-        path = OJS + "/admin/system/maintenance"
-        self.assertEqual(self.client.get(path).body["enabled"], False)
-        on = self.client.post(path, {"enabled": True, "reason": "move", "duration": "30m"}).body
-        self.addCleanup(self.client.post, path, {"enabled": False})
-        self.assertEqual((on["enabled"], on["reason"]), (True, "move"))
-        self.assertIn("ends_at", on)
-        self.push()
-        self.assertEqual(self.client.fetch([self.queue]).body["jobs"], [])
-        other, answers = self.server.client(), []
-        waiting = threading.Thread(target=lambda: answers.append(other.fetch([self.queue], wait_ms=30_000)))
-        waiting.start()
-        self.assertEqual(self.client.post(OJS + "/admin/maintenance", {"enabled": False}).body["enabled"], False)
-        waiting.join()
-        other.close()
-        self.assertEqual(len(answers[0].body["jobs"]), 1, "who waits gets it when it is over")
-        self.refused(self.client.post(path, {}), 400, "enabled")
-        self.refused(self.client.post(path, {"enabled": True, "duration": "long"}), 400, "duration")
-
-    def test_configuration_and_health(self):
-        config = self.client.get(OJS + "/admin/system/config").body
-        self.assertEqual((config["backend"], config["auth_required"]), ("sqlite", False))
-        self.assertEqual(self.client.get(OJS + "/admin/config").body, config)
-        self.assertNotIn(self.server.data, json.dumps(config))
-        self.assertEqual(self.client.get(OJS + "/admin/system/health").body["status"], "ok")
-
-    def test_a_worker_that_lives_keeps_its_jobs(self):
-        worker = "w-" + self.queue
-        path = f"{OJS}/admin/workers/{worker}"
-        self.refused(self.client.delete(path), 404)
-        job = self.push()
-        self.client.fetch([self.queue], worker_id=worker)
-        self.refused(self.client.delete(path), 409, "holds jobs")
-        self.assertEqual(self.client.post(OJS + "/admin/workers/directive", {"directive": "quiet"}).status, 200)
-        self.assertEqual(self.client.get(path).body["directive"], "quiet")
-        self.client.post(OJS + "/admin/workers/directive", {"directive": "resume"})
-        self.refused(self.client.post(OJS + "/admin/workers/directive", {"directive": "dance"}), 400, "directive")
-        self.client.ack(job)
-        reply = self.client.delete(path).body
-        self.assertEqual((reply["deregistered"], reply["jobs_requeued"]), (True, 0))
-        self.assertEqual(self.client.get(path).status, 404)
-
-    def test_tenants(self):
-        tenant = "t-" + self.queue
-        headers = {"X-OJS-Tenant": tenant}
-        path = f"{OJS}/admin/tenants/{tenant}"
-        self.refused(self.client.get(path), 404)
-        self.client.post(OJS + "/jobs", {"type": "a.b", "args": []}, headers=headers)
-        reply = self.client.get(path).body
-        self.assertEqual((reply["id"], reply["name"], reply["stats"]["queues"], reply["stats"]["jobs"]["available"]),
-                         (tenant, tenant, 1, 1))
-        self.assertEqual(reply["stats"]["workers"], 0)
-        self.assertIn("created_at", reply)
-        self.refused(self.client.get(path, headers={"X-OJS-Tenant": "acme"}), 404)
-        jobs = self.client.get(path + "/jobs?state=available").body["items"]
-        self.assertEqual([job["meta"]["tenant_id"] for job in jobs], [tenant])
-        self.refused(self.client.get(path + "/jobs", headers={"X-OJS-Tenant": "acme"}), 404)
-        self.assertIn(tenant, [one["id"] for one in self.client.get(OJS + "/admin/tenants").body["items"]])
-
-    def test_lists_have_the_names_that_the_command_line_and_the_admin_ui_read(self):
-        self.client.call("PUT", f"{OJS}/rate-limits/{self.queue}", body={"concurrency": 2})
-        limits = self.client.get(OJS + "/rate-limits").body
-        self.assertIn(self.queue, [limit["key"] for limit in limits["items"]])
-        self.assertEqual(limits["items"], limits["rate_limits"])
-        hook = self.client.post(OJS + "/webhooks/subscriptions", {"url": "https://x.example/h", "events": ["job.completed"]})
-        self.assertEqual(hook.status, 201)
-        hooks = self.client.get(OJS + "/webhooks/subscriptions?page=1&per_page=50").body
-        self.assertEqual((hooks["items"], hooks["total"]), (hooks["subscriptions"], 1))
-        self.assertEqual((hooks["pagination"]["total"], hooks["pagination"]["page"]), (1, 1))
-
-    def test_checkpoints_under_the_doubled_prefix(self):
-        job = self.push()
-        self.client.fetch([self.queue])
-        path = f"{OJS}{OJS}/checkpoints/{job}"
-        self.assertEqual(self.client.call("PUT", path, body={"state": {"n": 1}, "step_index": 1}).status, 200)
-        self.assertEqual(self.client.get(path + "/resume").body["checkpoint"]["state"], {"n": 1})
-        self.assertEqual(self.client.get(f"{OJS}/jobs/{job}/checkpoint").body["state"], {"n": 1})
-        self.assertEqual(self.client.delete(path).body["deleted"], True)
 
 
 if __name__ == "__main__":

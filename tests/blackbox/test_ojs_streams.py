@@ -68,6 +68,8 @@ class Streams(Endpoints):
         for path in (f"/events/stream?channel=job:{nobody}", f"/jobs/{nobody}/events", f"/jobs/{nobody}/progress/stream",
                      f"/events/stream?channel=workflow:{nobody}"):
             self.assertEqual(self.subscribe(path).status, 404, path)
+        details = self.client.get(f"{OJS}/events/stream?channel=workflow:zz").body["error"]["details"]
+        self.assertEqual((details["resource_type"], details["resource_id"]), ("workflow", "zz"))
         for channel in ("job", "job:", "cats:1", "queue:"):
             self.refused(self.client.get(f"{OJS}/events/stream?channel={channel}"), 400, "channel must be")
         self.refused(self.client.get(f"{OJS}/queues/{self.queue}/events"), 404, self.queue)

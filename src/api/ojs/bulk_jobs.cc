@@ -151,8 +151,22 @@ class Sweeper {
   std::vector<Item> items_;  // the first ones
 };
 
+// What is passed over here makes the call mean more jobs: a filter's member beside the filter, or a
+// bound that another server knows.
+void refuse_unknown(Fields& fields) {
+  fields.object().each_member([&](json::View key, json::View) {
+    for (std::string_view known :
+         {"filter", "ids", "job_ids", "confirm", "atomicity", "idempotency_key", "reason"})
+      if (key.equals(known)) return;
+    fields.complain(key.string().substr(0, 64), "is nothing that a bulk operation takes",
+                    "unknown_field");
+  });
+}
+
 Status read_ids(Fields& fields, Bulk& bulk) {
-  std::vector<std::string> texts = fields.texts(fields.has("ids") ? "ids" : "job_ids");
+  std::string_view name = fields.has("ids") ? "ids" : "job_ids";
+  std::vector<std::string> texts = fields.texts(name);
+  if (fields.has(name) && texts.empty()) fields.complain(name, "must name at least one job");
   if (texts.size() > kIdsMax)
     return Error{ErrorCode::TooLarge, "ids holds more than " + std::to_string(kIdsMax) + " ids"};
   std::set<JobId> known;
@@ -213,8 +227,12 @@ void purge_queue(App& app, Call&& call, bool must_confirm) {
   Fields fields(doc->root());
   if (must_confirm && !fields.boolean("confirm", false))
     return call.fail({ErrorCode::InvalidRequest, "purging needs \"confirm\": true"});
-  auto filter = filter_of_object(doc->root(), call.tenant);
+  auto filter = filter_of_object(doc->root(), call.tenant, "$", "confirm");
   if (!filter.ok()) return call.fail(filter.error());
+  if (!filter->queue.empty() && filter->queue != queue_of_scoped(*scoped))
+    return call.fail({ErrorCode::InvalidRequest,
+                      "queue must be the one that the path names, or be left out",
+                      {{"$.queue", "is another than the path's"}}});
   Bulk bulk{.act = BulkAct::Purge, .filter = std::move(filter).value(), .ids = {}};
   bulk.filter.queue = queue_of_scoped(*scoped);
   if (bulk.filter.states == 0) bulk.filter.states = kWaiting;
@@ -239,11 +257,13 @@ Result<Bulk> parse_bulk(const json::Doc& doc, BulkAct act, std::string_view tena
   Bulk bulk;
   bulk.act = act;
   bulk.filter.tenant = tenant;
+  refuse_unknown(fields);
   PAWL_TRY_DO(read_ids(fields, bulk));
   if (auto filter = fields.find("filter")) {
     PAWL_TRY(bulk.filter, filter_of_object(*filter, tenant));
   } else if (bulk.ids.empty()) {
-    fields.complain("filter", "or ids is required; {} stands for everything");
+    fields.complain("filter", must_confirm ? "or ids is required; {} stands for everything"
+                                           : "or ids is required");
   }
   if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
   return bulk;

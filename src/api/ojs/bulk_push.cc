@@ -100,7 +100,9 @@ void write_item(json::Writer& w, const State& state, const Item& item, size_t in
     w.field("status", "failed").key("error").begin_object();
     w.field("code", wire_code(item.error->code)).field("type", wire_code(item.error->code));
     w.field("message", item.error->message);
-    w.field_bool("retryable", worth_retrying(item.error->code)).end_object();
+    w.field_bool("retryable", worth_retrying(item.error->code));
+    write_error_details(w, Surface::Ojs, *item.error);
+    w.end_object();
   } else {
     w.field("status", "failed").key("error").begin_object().field("code", "aborted");
     w.field("message", "another job of this atomic request was refused");

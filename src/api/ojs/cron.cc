@@ -1,4 +1,7 @@
 // Cron entries: jobs pushed by the clock.
+#include <utility>
+#include <vector>
+
 #include "api/app.h"
 #include "api/body.h"
 #include "api/keyed_list.h"
@@ -85,38 +88,84 @@ void list_for_admin(App& app, Call&& call) { list_as(app, std::move(call), {"ite
 
 // The members of a cron's job, wherever the caller puts them.
 bool is_of_job(std::string_view name) {
-  for (std::string_view known : {"type", "args", "meta", "options", "retry", "priority", "queue",
-                                 "timeout_ms", "tags", "unique"})
+  for (std::string_view known : {"type", "args", "meta", "options"})
     if (name == known) return true;
-  return false;
+  return is_job_option(name);
 }
 
-// {"job_template": {…}} with what stood beside it moved in; a queue or priority goes where the
-// template has its own.
-std::string normal_patch(json::View patch) {
-  std::string text;
-  json::Writer w(text);
-  w.begin_object();
-  std::string job;
-  json::Writer j(job);
-  j.begin_object();
-  patch.each_member([&](json::View key, json::View value) {
-    std::string name = key.string();
-    if (name == "queue" || name == "priority") {
-      j.key("options").begin_object().key(name).raw(value.raw()).end_object();
-    } else if (is_of_job(name)) {
-      j.key(name).raw(value.raw());
-    } else if (name == "cron" || name == "schedule") {
-      w.key("expression").raw(value.raw());
-    } else if (name != "name" && name != "id") {
-      w.key(name).raw(value.raw());
-    }
-  });
-  j.end_object();
-  if (job != "{}") w.field_raw("job_template", job);
-  w.end_object();
-  return text;
-}
+// Members of one object, each once: of two under one name the later one counts.
+class Members {
+ public:
+  void set(const std::string& name, std::string_view raw) {
+    for (auto& [known, value] : members_)
+      if (known == name) return value = raw, void();
+    members_.emplace_back(name, raw);
+  }
+  bool empty() const { return members_.empty(); }
+  std::string text() const {
+    std::string text;
+    json::Writer w(text);
+    w.begin_object();
+    for (const auto& [name, raw] : members_) w.field_raw(name, raw);
+    w.end_object();
+    return text;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> members_;
+};
+
+// A patch in one form, whatever its spelling: {"job_template": {…, "options": {…}}, …}. What stands
+// beside the template goes over what stands in it; an option, into the options.
+class NormalPatch {
+ public:
+  Result<std::string> of(json::View patch) {
+    auto job_template = patch.find("job_template");
+    if (job_template && !job_template->is_object())
+      return Error{ErrorCode::InvalidRequest,
+                   "job_template must be an object",
+                   {{"$.job_template", "must be an object"}}};
+    if (job_template) take_job(*job_template);
+    take_job(patch, true);
+    patch.each_member([&](json::View key, json::View value) {
+      std::string name = key.string();
+      if (is_of_job(name) || name == "job_template" || name == "name" || name == "id") return;
+      bool is_expression = name == "cron" || name == "schedule";
+      entry_.set(is_expression ? "expression" : name, value.raw());
+    });
+    if (!options_.empty() && no_object_)
+      return Error{ErrorCode::InvalidRequest,
+                   "options must be an object where other members of the patch belong into it; set "
+                   "those options to null that shall go",
+                   {{"$.options", "must be an object"}}};
+    if (!options_.empty()) job_.set("options", options_.text());
+    if (!job_.empty()) entry_.set("job_template", job_.text());
+    return entry_.text();
+  }
+
+ private:
+  // What stands in `options` counts over what stands beside it, as in a push.
+  void take_job(json::View object, bool known_only = false) {
+    object.each_member([&](json::View key, json::View value) {
+      std::string name = key.string();
+      if (name == "options") return;
+      if (is_job_option(name)) return options_.set(name, value.raw());
+      if (!known_only || is_of_job(name)) job_.set(name, value.raw());
+    });
+    auto options = object.find("options");
+    if (!options) return;
+    if (options->is_object())
+      return options->each_member(
+          [&](json::View key, json::View value) { options_.set(key.string(), value.raw()); });
+    no_object_ = true;
+    job_.set("options", options->raw());
+  }
+
+  Members entry_;
+  Members job_;
+  Members options_;
+  bool no_object_ = false;  // options is null, or nonsense
+};
 
 // The entry as a PUT would send it.
 std::string as_request(const CronSpec& spec, std::string_view overlap) {
@@ -125,9 +174,14 @@ std::string as_request(const CronSpec& spec, std::string_view overlap) {
   w.begin_object().field("expression", spec.expression).field("timezone", spec.timezone);
   w.field("overlap_policy", overlap).field_bool("enabled", !spec.paused);
   if (!spec.description.empty()) w.field_raw("description", spec.description);
-  w.key("job_template").begin_object();
-  render_job_template(w, spec);
-  w.end_object().end_object();
+  std::string job;
+  json::Writer j(job);
+  j.begin_object();
+  render_job_template(j, spec);
+  j.end_object();
+  auto envelope = json::parse(job, {.depth_max = 128});
+  w.field_raw("job_template", envelope.ok() ? with_options_gathered(envelope->root()) : job);
+  w.end_object();
   return text;
 }
 
@@ -163,17 +217,19 @@ void patch(App& app, Call&& call) {
   if (!doc.ok()) return call.fail(doc.error());
   if (Status good = refuse_unknown(doc->root()); !good.ok()) return call.fail(good.error());
   if (doc->root().size() == 0) return call.fail({ErrorCode::InvalidRequest, "nothing to change"});
-  std::string wish = normal_patch(doc->root());
+  auto wish = NormalPatch().of(doc->root());
+  if (!wish.ok()) return call.fail(wish.error());
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [scoped, tenant, wish](Frame& frame) -> Result<http::Response> {
-    const Cron* cron = find_entry(frame.state(), scoped);
-    if (cron == nullptr) return Error{ErrorCode::NotFound, no_such(scoped)};
-    PAWL_TRY(CronSpec spec, patched(cron->spec, wish, tenant));
-    spec.created_ms = cron->spec.created_ms;
-    PAWL_TRY_DO(put_cron(frame, std::move(spec)));
-    return json_response(Surface::Ojs, 200, body_of(*frame.state().find_cron(scoped)));
-  });
+  app.decide(std::move(call),
+             [scoped, tenant, wish = *wish](Frame& frame) -> Result<http::Response> {
+               const Cron* cron = find_entry(frame.state(), scoped);
+               if (cron == nullptr) return Error{ErrorCode::NotFound, no_such(scoped)};
+               PAWL_TRY(CronSpec spec, patched(cron->spec, wish, tenant));
+               spec.created_ms = cron->spec.created_ms;
+               PAWL_TRY_DO(put_cron(frame, std::move(spec)));
+               return json_response(Surface::Ojs, 200, body_of(*frame.state().find_cron(scoped)));
+             });
 }
 
 // Calls about one entry that exists. act changes it; the answer shows it as it is then.

@@ -90,6 +90,42 @@ TEST(Cron, NamesBelongToTheirTenant) {
   EXPECT_EQ(status(world, "DELETE", "/ojs/v1/cron/nightly", "", acme), "404");
 }
 
+// Whatever the spelling, and however many places of the job a patch names: all of it counts.
+TEST(Cron, APatchChangesAllThatItNames) {
+  ApiWorld world;
+  std::string path = "/ojs/v1/cron/nightly";
+  world.body("POST", "/ojs/v1/cron",
+             R"({"name":"nightly","cron":"0 3 * * *","type":"a.b","args":null,"queue":"q",)"
+             R"("retry":{"max_attempts":9},"visibility_timeout_ms":77000})");
+  auto job = [&](const std::string& patch) {
+    std::string reply = world.body("PATCH", path, patch);
+    auto doc = json::parse(reply);
+    auto made = doc->root().find("job_template");
+    EXPECT_TRUE(made) << reply;
+    return made ? std::string(made->raw()) : "";
+  };
+  std::string now = job(R"({"queue":"q1","priority":4})");
+  EXPECT_TRUE(has(now, R"("args":[])") && has(now, R"("queue":"q1")")) << now;
+  EXPECT_TRUE(has(now, R"("priority":4)") && has(now, R"("max_attempts":9)") &&
+              has(now, R"("visibility_timeout_ms":77000)"))
+      << now;
+  now = job(R"({"options":{"priority":6},"queue":"q3"})");
+  EXPECT_TRUE(has(now, R"("priority":6)") && has(now, R"("queue":"q3")")) << now;
+  now = job(R"({"job_template":{"type":"c.d","options":{"priority":7}},"args":[9],"queue":"q4"})");
+  EXPECT_TRUE(has(now, R"("type":"c.d","args":[9])") && has(now, R"("queue":"q4")") &&
+              has(now, R"("priority":7)"))
+      << now;
+  now = job(R"({"retry":{"max_attempts":2}})");
+  EXPECT_TRUE(has(now, R"("max_attempts":2)") && !has(now, R"("max_attempts":9)")) << now;
+  now = job(R"({"queue":null,"args":null})");
+  EXPECT_TRUE(has(now, R"("queue":"default")") && has(now, R"("args":[])")) << now;
+  world.body("POST", path + "/trigger");
+  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/jobs"), R"("type":"c.d","state":"available")"));
+  for (const char* patch : {R"({"options":null,"queue":"q"})", R"({"job_template":7,"queue":"q"})",
+                            R"({"options":7,"queue":"q"})"})
+    EXPECT_EQ(status(world, "PATCH", path, patch), "400") << patch;
+}
+
 TEST(Checkpoints, CountAreDeletedAndStartAgain) {
   ApiWorld world;
   std::string id = push(world);

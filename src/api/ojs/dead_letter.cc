@@ -162,7 +162,7 @@ void bulk(App& app, Call&& call, BulkAct act) {
   if (!parsed.ok() && !whole) return call.fail(parsed.error());
   Bulk wish;
   if (whole) {
-    auto filter = filter_of_object(doc->root(), call.tenant);
+    auto filter = filter_of_object(doc->root(), call.tenant, "$", "confirm");
     if (!filter.ok()) return call.fail(filter.error());
     wish.act = act;
     wish.filter = std::move(filter).value();

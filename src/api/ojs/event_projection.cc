@@ -156,7 +156,7 @@ void tell(const JobCancelled& event, Told& told) {
 void tell(const JobExpired& event, Told& told) { told.job("job.expired", event).end_object(); }
 
 void tell(const JobRevived& event, Told& told) {
-  told.job("job.enqueued", event, 0).field("from", state_name(JobState::Discarded)).end_object();
+  told.job("job.enqueued", event, 0).field("from", state_name(event.from)).end_object();
 }
 
 void tell(const ProgressReported& event, Told& told) {

@@ -7,6 +7,7 @@
 #include "api/event_stream.h"
 #include "api/ojs/events_query.h"
 #include "api/ojs/parse_workflow.h"
+#include "api/paging.h"
 #include "api/reader_pool.h"
 #include "api/routes.h"
 #include "api/script_projection.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr size_t kLimitMost = 1000;
 constexpr size_t kFilterEntriesMax = 100;
+constexpr size_t kPagedEventsMax = 10'000;
 
 Result<std::vector<std::string>> comma_list(const Call& call, std::string_view name,
                                             std::string_view other_name) {
@@ -75,7 +77,26 @@ Result<EventsQuery> parse_events_query(const Call& call, const Store& store) {
 
 namespace {
 
-http::Response render_page(Surface surface, const EventPage& page) {
+// The same events as the admin UI lists them: newest first, with a time under its name for it.
+void render_items(json::Writer& w, const EventsQuery& query, const EventPage& page) {
+  w.key("items").begin_array();
+  for (auto event = page.events.rbegin(); event != page.events.rend(); ++event) {
+    std::string text;
+    json::Writer item(text);
+    render_event(item, *event);
+    text.pop_back();
+    item.field_time("timestamp", event->time_ms).end_object();
+    w.raw(text);
+  }
+  w.end_array().key("pagination").begin_object();
+  w.field_int("total", static_cast<int64_t>(page.found));
+  if (page.older) w.field_bool("total_is_estimate", true);
+  w.field_int("page", static_cast<int64_t>(query.page->number));
+  w.field_int("per_page", static_cast<int64_t>(query.page->limit));
+  w.field_bool("has_more", page.found > query.page->offset + query.page->limit).end_object();
+}
+
+http::Response render_page(Surface surface, const EventsQuery& query, const EventPage& page) {
   std::string body;
   json::Writer w(body);
   w.begin_object().key("events").begin_array();
@@ -85,20 +106,32 @@ http::Response render_page(Surface surface, const EventPage& page) {
   w.end_array().field("cursor", page.next.text()).field_bool("has_more", page.more);
   if (page.more) w.field("next_cursor", page.next.text());
   if (page.gap) w.field_bool("gap", true);
+  if (query.page) render_items(w, query, page);
   w.end_object();
   return json_response(surface, 200, std::move(body));
+}
+
+// Page 1 holds the newest events.
+void answer_numbered_page(App& app, Call& call, const EventsQuery& query) {
+  size_t wanted = query.page->offset + query.page->limit;
+  auto page = read_latest_events(app.store(), query.filter, wanted);
+  if (!page.ok()) return call.fail(page.error());
+  size_t newer = std::min(page->events.size(), query.page->offset);
+  page->events.resize(page->events.size() - newer);
+  call.answer(render_page(call.surface(), query, *page));
 }
 
 }  // namespace
 
 void answer_events_page(App& app, Call& call, const EventsQuery& query) {
+  if (query.page) return answer_numbered_page(app, call, query);
   ReadBudget budget{.events_max = query.limit};
   auto page = query.latest && !query.after
                   ? read_latest_events(app.store(), query.filter, query.limit)
                   : read_events(app.store(), query.after.value_or(journal_start(app.store())),
                                 query.filter, budget);
   if (!page.ok()) return call.fail(page.error());
-  call.answer(render_page(call.surface(), *page));
+  call.answer(render_page(call.surface(), query, *page));
 }
 
 void list_events(App& app, Call&& call, EventsQuery query) {
@@ -125,10 +158,21 @@ bool wants_stream(const Call& call) {
 
 namespace {
 
+// As the admin UI asks.
+Status read_page(const Call& call, EventsQuery& query) {
+  bool by_number = !call.query("page").empty() || !call.query("per_page").empty();
+  if (!by_number || call.surface() != Surface::Ojs || query.after) return ok_status();
+  PAWL_TRY(query.page, parse_page(call));
+  if (query.page->offset > kPagedEventsMax)
+    return Error{ErrorCode::InvalidRequest, "page is too far back in the list; use after instead"};
+  return ok_status();
+}
+
 void events(App& app, Call&& call) {
   auto query = parse_events_query(call, app.store());
   if (!query.ok()) return call.fail(query.error());
   if (wants_stream(call)) return stream_events(app, std::move(call), std::move(query).value());
+  if (Status read = read_page(call, *query); !read.ok()) return call.fail(read.error());
   list_events(app, std::move(call), std::move(query).value());
 }
 
@@ -151,6 +195,14 @@ class FindWorkflow : public WaitingTask {
   std::string tenant_;
 };
 
+// The id may stand in the query, where nobody else would name it.
+Error no_such_workflow(const std::string& named, bool any_kind) {
+  Error error{ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"};
+  if (!any_kind)
+    error.details = {{"resource_type", "workflow"}, {"resource_id", named.substr(0, 128)}};
+  return error;
+}
+
 }  // namespace
 
 // Events of a workflow that is not there would be an empty list for ever; so it is looked for
@@ -167,8 +219,7 @@ void answer_workflow_events(App& app, Call&& call, const std::string& named, boo
     auto look = std::make_shared<FindWorkflow>(id, query.filter.tenant);
     if (Status ran = WaitingTask::run(app.engine(), look); !ran.ok())
       return shared->fail(ran.error());
-    if (!look->found)
-      return shared->fail({ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"});
+    if (!look->found) return shared->fail(no_such_workflow(named, any_kind));
     if (any_kind) query.filter.tenant.clear();  // it was found to be the caller's
     if (!query.after && look->created_sequence > 0)
       query.after = EventPosition{look->created_sequence - 1, EventPosition::kAllParts};

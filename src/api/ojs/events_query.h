@@ -6,6 +6,7 @@
 #include "api/app.h"
 #include "api/event_reader.h"
 #include "api/event_stream.h"
+#include "api/paging.h"
 
 namespace pawl::api {
 
@@ -14,6 +15,7 @@ struct EventsQuery {
   std::optional<EventPosition> after;  // Last-Event-ID, or ?after=, or ?cursor=
   size_t limit = 100;
   bool latest = false;
+  std::optional<Page> page;  // asked for by number: the newest events stand in the first
 };
 
 // Reads types, queues, job_types, workflow_id, after, limit and latest. InvalidRequest names what
@@ -23,7 +25,8 @@ Result<EventsQuery> parse_events_query(const Call& call, const Store& store);
 // Whether the caller wants server-sent events and not a list.
 bool wants_stream(const Call& call);
 
-// Answers {events, cursor, has_more}: on a reader thread, and by going to one.
+// Answers {events, cursor, has_more}, of a numbered page also {items, pagination}: on a reader
+// thread, and by going to one.
 void answer_events_page(App& app, Call& call, const EventsQuery& query);
 void list_events(App& app, Call&& call, EventsQuery query);
 

@@ -1,6 +1,9 @@
 #include "api/ojs/job_filter.h"
 
+#include <algorithm>
+
 #include "api/ojs/event_projection.h"
+#include "base/function_ref.h"
 #include "base/quote.h"
 #include "base/time.h"
 
@@ -8,6 +11,13 @@ namespace pawl::api {
 namespace {
 
 constexpr size_t kTextBytesMax = 255;
+
+constexpr std::string_view kMembers[] = {
+    "tenant", "queue", "type",           "error_type",      "state",      "states",  "since",
+    "until",  "meta",  "enqueued_after", "enqueued_before", "older_than", "priority"};
+// Two names for one thing: which of the two counts would be a guess.
+constexpr std::pair<std::string_view, std::string_view> kSynonyms[] = {
+    {"state", "states"}, {"since", "enqueued_after"}, {"until", "enqueued_before"}};
 
 Error bad(std::string_view name, std::string_view message) {
   return Error{ErrorCode::InvalidRequest,
@@ -60,6 +70,16 @@ bool queue_matches(const JobFilter& filter, std::string_view scoped) {
   return filter.queue.empty() || queue_of_scoped(scoped) == filter.queue;
 }
 
+bool meta_matches(const Value::Object& wanted, std::string_view meta) {
+  auto parsed = Value::parse(meta);
+  if (!parsed.ok()) return false;
+  for (const Value::Member& member : wanted) {
+    const Value* has = parsed->find(member.key);
+    if (has == nullptr || !(*has == member.value)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool JobFilter::matches(const Job& job) const {
@@ -68,15 +88,21 @@ bool JobFilter::matches(const Job& job) const {
   if (finished_before_ms != 0 && (job.finished_ms == 0 || job.finished_ms >= finished_before_ms))
     return false;
   if (!type_matches(type, type_of_spec(job.spec))) return false;
-  if (error_type.empty()) return true;
-  return job.extras && !job.extras->errors.empty() && job.extras->errors.back().type == error_type;
+  if (priority && *priority != job.priority) return false;
+  bool has_error = job.extras && !job.extras->errors.empty();
+  if (!error_type.empty() && (!has_error || job.extras->errors.back().type != error_type))
+    return false;
+  return meta.empty() || meta_matches(meta, job.spec_view().meta);
 }
 
 bool JobFilter::counts_suffice() const {
   return type.empty() && error_type.empty() && since_ms == 0 && until_ms == 0 &&
-         finished_before_ms == 0 && finished_for_ms == 0;
+         finished_before_ms == 0 && finished_for_ms == 0 && !priority && meta.empty();
 }
 
+namespace {
+
+// text: the value under a name, "" if absent.
 Result<JobFilter> parse_filter(FunctionRef<std::string(std::string_view name)> text,
                                std::string_view tenant) {
   JobFilter filter;
@@ -99,22 +125,70 @@ Result<JobFilter> parse_filter(FunctionRef<std::string(std::string_view name)> t
   return filter;
 }
 
+// Says of every member whether it can be one of a filter.
+void check_members(Fields& fields, std::string_view tenant, std::string_view beside) {
+  fields.object().each_member([&](json::View key, json::View value) {
+    std::string name = key.string();
+    if (!beside.empty() && name == beside) return;
+    if (std::find(std::begin(kMembers), std::end(kMembers), name) == std::end(kMembers))
+      return fields.complain(name.substr(0, 64), "is nothing that jobs can be filtered by",
+                             "unknown_field");
+    bool holds = value.is_object() || value.is_array();
+    if (value.is_null() || value.equals("") || (holds && value.size() == 0))
+      fields.complain(name, "must have a value; leave it out to match any");
+  });
+  for (const auto& [name, other] : kSynonyms)
+    if (fields.has(name) && fields.has(other))
+      fields.complain(other, "means the same as " + std::string(name) + "; give one of them");
+  auto other = fields.find("tenant");
+  if (!tenant.empty() && other && !other->equals(tenant))
+    fields.complain("tenant", "must be that of the call");
+}
+
+Value::Object parse_meta(Fields& fields) {
+  auto given = fields.find("meta");
+  if (!given) return {};
+  auto meta = Value::from(*given);
+  if (meta.ok() && meta->is_object()) return meta->as_object();
+  fields.complain("meta", "must be an object", "type");
+  return {};
+}
+
+// Paths as where the filter stands in its body.
+Error moved(Error error, const std::string& path) {
+  for (Complaint& complaint : error.complaints)
+    if (complaint.path.starts_with("$.")) complaint.path = path + complaint.path.substr(1);
+  return error;
+}
+
+}  // namespace
+
 Result<JobFilter> filter_of_query(const Call& call) {
   return parse_filter([&](std::string_view name) { return call.query(name); }, call.tenant);
 }
 
-Result<JobFilter> filter_of_object(json::View object, std::string_view tenant) {
-  Fields fields(object, "$.filter");
+Result<JobFilter> filter_of_object(json::View object, std::string_view tenant,
+                                   const std::string& path, std::string_view beside) {
+  Fields fields(object, path);
+  check_members(fields, tenant, beside);
   auto text = [&](std::string_view name) {
     auto value = fields.find(name);
-    if (!value || !value->is_array()) return fields.text(name);
+    bool listed = value && value->is_array() && (name == "state" || name == "states");
+    if (!listed) return fields.text(name);
     std::string joined;
     for (const std::string& entry : fields.texts(name))
       joined.append(joined.empty() ? "" : ",").append(entry);
     return joined;
   };
   auto filter = parse_filter(text, tenant);
+  auto priority = fields.find("priority");
+  if (priority && !priority->as_int())
+    fields.complain("priority", "must be a whole number", "type");
+  Value::Object meta = parse_meta(fields);
   if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  if (!filter.ok()) return moved(filter.error(), path);
+  if (priority) filter->priority = priority->as_int();
+  filter->meta = std::move(meta);
   return filter;
 }
 

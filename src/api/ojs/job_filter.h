@@ -2,11 +2,12 @@
 // `filter` object alike.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "api/body.h"
-#include "base/function_ref.h"
+#include "base/value.h"
 #include "kernel/state.h"
 
 namespace pawl::api {
@@ -21,6 +22,8 @@ struct JobFilter {
   int64_t until_ms = 0;            // created at or before; 0 = no end
   int64_t finished_before_ms = 0;  // 0 = whenever
   int64_t finished_for_ms = 0;     // the same as an age; see settle()
+  std::optional<int64_t> priority;
+  Value::Object meta;  // members that the job's meta must have, with these values
 
   bool matches(const Job& job) const;
   bool has_state(JobState state) const {
@@ -34,13 +37,16 @@ struct JobFilter {
   bool counts_suffice() const;
 };
 
-// text: the value under a name, "" if absent. Understands queue, type, state(s), error_type, since,
-// until (also enqueued_after, enqueued_before), older_than (a time or an age) and tenant.
-// InvalidRequest names what is wrong.
-Result<JobFilter> parse_filter(FunctionRef<std::string(std::string_view name)> text,
-                               std::string_view tenant);
+// Queue, type, state(s), error_type, since, until (also enqueued_after, enqueued_before),
+// older_than (a time or an age) and tenant. InvalidRequest names what is wrong.
 Result<JobFilter> filter_of_query(const Call& call);
-Result<JobFilter> filter_of_object(json::View object, std::string_view tenant);
+
+// The same members, priority and meta, from an object at `path`. Any other member, and any without
+// a value, is refused: what a filter passes over makes it match more jobs than were meant. `beside`
+// names a member of the object that is not the filter's.
+Result<JobFilter> filter_of_object(json::View object, std::string_view tenant,
+                                   const std::string& path = "$.filter",
+                                   std::string_view beside = "");
 
 // How many stored jobs match, by the queues' counters; see PageEnd::total_is_estimate.
 uint64_t count_by_queues(const State& state, const JobFilter& filter);

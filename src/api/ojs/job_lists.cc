@@ -46,12 +46,12 @@ void one_job(App& app, Call&& call, Change change) {
     JobState previous = change != nullptr ? job->state : JobState::None;
     if (change != nullptr) PAWL_TRY_DO(change(frame, id));
     return json_response(Surface::Ojs, 200,
-                         job_body(frame.state(), *frame.state().find_job(id), previous));
+                         job_body(frame.state(), *frame.state().find_job(id), previous, true));
   });
 }
 
 void get_job(App& app, Call&& call) { one_job(app, std::move(call), nullptr); }
-void retry(App& app, Call&& call) { one_job(app, std::move(call), revive_job); }
+void retry(App& app, Call&& call) { one_job(app, std::move(call), revive_ended_job); }
 void cancel(App& app, Call&& call) {
   one_job(app, std::move(call), [](Frame& frame, const JobId& id) {
     return cancel_job(frame, id, "cancelled by an operator");

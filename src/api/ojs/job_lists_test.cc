@@ -86,6 +86,64 @@ TEST(BulkJobs, ActOnWhatTheFilterNamesAndReportTheRest) {
   EXPECT_EQ(status(world, "GET", "/ojs/v1/jobs/" + a), "404");
 }
 
+// A filter that passes over what it does not know would act on jobs that nobody meant.
+TEST(BulkJobs, RefuseWhatTheyCannotFilterBy) {
+  ApiWorld world;
+  push(world, "a.b", "q");
+  for (const char* body :
+       {R"({"filter":{"zzz":1}})", R"({"filter":{"queue":"q","tpye":"x"}})",
+        R"({"filter":{"queue":null}})", R"({"filter":{"queue":""}})", R"({"filter":{"state":[]}})",
+        R"({"filter":{"queue":"q","meta":{}}})", R"({"filter":{"queue":"q","meta":"k"}})",
+        R"({"filter":{"queue":"q","priority":"3"}})", R"({"filter":{"type":["a.b","c.d"]}})",
+        R"({"filter":{"state":"active","states":["available"]}})", R"({"filter":{},"ids":[]})",
+        R"({"filter":{"queue":"q"},"type":"c.d"})", R"({"filter":{"queue":"q"},"dry_run":true})"}) {
+    for (const char* path : {"/ojs/v1/jobs/bulk/", "/ojs/v1/admin/jobs/bulk/"}) {
+      for (const char* act : {"cancel", "retry", "delete"}) {
+        std::string confirmed = R"({"confirm":true,)" + std::string(body).substr(1);
+        EXPECT_EQ(status(world, "POST", std::string(path) + act, confirmed), "400")
+            << path << act << " " << body;
+      }
+    }
+  }
+  std::string refusal = world.body("POST", "/ojs/v1/jobs/bulk/cancel",
+                                   R"({"filter":{"queue":"q","tpye":"x","state":"odd"}})");
+  EXPECT_TRUE(has(refusal, R"("path":"$.filter.tpye","code":"unknown_field")")) << refusal;
+  refusal = world.body("POST", "/ojs/v1/jobs/bulk/cancel", R"({"filter":{"state":"odd"}})");
+  EXPECT_TRUE(has(refusal, R"("path":"$.filter.state")")) << refusal;
+  EXPECT_EQ(status(world, "POST", "/ojs/v1/queues/q/purge", R"({"tpye":"x"})"), "400");
+  EXPECT_EQ(status(world, "POST", "/ojs/v1/queues/q/purge", R"({"queue":"other"})"), "400");
+  EXPECT_EQ(
+      status(world, "POST", "/ojs/v1/admin/dead-letter/retry", R"({"confirm":true,"queu":"q"})"),
+      "400");
+  EXPECT_EQ(status(world, "POST", "/ojs/v1/jobs/bulk/cancel", R"({"filter":{"tenant":"b"}})",
+                   "X-OJS-Tenant: a\r\n"),
+            "400");
+  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/queues/q"), R"("depth":1)"));
+}
+
+TEST(BulkJobs, FilterByPriorityAndMeta) {
+  ApiWorld world;
+  auto make = [&](const std::string& members) {
+    return text_of(
+        world.body("POST", "/ojs/v1/jobs", R"({"type":"a.b","args":[],)" + members + "}"), "id");
+  };
+  std::string urgent = make(R"("priority":3,"meta":{"k":"v","n":1,"deep":{"a":[1]}})");
+  std::string plain = make(R"("meta":{"k":"w","n":1.0})");
+  auto cancels = [&](const std::string& filter) {
+    std::string report = world.body("POST", "/ojs/v1/jobs/bulk/cancel",
+                                    R"({"filter":{"queue":"default",)" + filter + "}}");
+    return (has(report, urgent) ? "urgent " : "") + std::string(has(report, plain) ? "plain" : "");
+  };
+  EXPECT_EQ(cancels(R"("meta":{"k":"none"})"), "");
+  EXPECT_EQ(cancels(R"("meta":{"other":null})"), "");
+  EXPECT_EQ(cancels(R"("meta":{"k":"v"},"priority":0)"), "");
+  EXPECT_EQ(cancels(R"("meta":{"n":1},"priority":3)"), "urgent ");
+  EXPECT_EQ(cancels(R"("meta":{"n":1})"), "plain");
+  EXPECT_TRUE(has(world.body("POST", "/ojs/v1/jobs/bulk/delete",
+                             R"({"filter":{"meta":{"deep":{"a":[1]},"k":"v"}}})"),
+                  R"("deleted":1)"));
+}
+
 // More jobs than one slice looks at: the sweep goes on until it has seen them all.
 TEST(BulkJobs, PurgeGoesThroughAllSlices) {
   ApiWorld world;

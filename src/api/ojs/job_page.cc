@@ -48,6 +48,7 @@ void answer_job_list(App& app, Call&& call, std::string_view name, size_t limit_
                     PageEnd end = walk(w, frame.state(), query);
                     w.end_array();
                     write_pagination(w, query.page, end);
+                    if (end.total) w.field_int("total", static_cast<int64_t>(*end.total));
                     w.end_object();
                     return json_response(Surface::Ojs, 200, std::move(body));
                   });

@@ -1,9 +1,10 @@
 // GET /jobs/{id}/result: what became of a job, at once or when it has ended; POST /jobs/results:
-// the same of many.
+// the same of many. GET /jobs/{id}/retries: the attempts that failed, and when the next one is due.
 #include <charconv>
 
 #include "api/app.h"
 #include "api/body.h"
+#include "api/ojs/parse_job.h"
 #include "api/ojs/render_job.h"
 #include "api/routes.h"
 
@@ -95,6 +96,35 @@ void get(App& app, Call&& call) {
       });
 }
 
+// A failed attempt: the last one left the job in its state, those before it were tried again.
+void write_attempt(json::Writer& w, const Job& job, const JobError& error, bool is_last) {
+  bool over = is_last && job.state == JobState::Discarded;
+  w.begin_object().field_int("attempt", error.attempt);
+  w.field("state", state_name(over ? JobState::Discarded : JobState::Retryable));
+  w.field("error", error.message).field("code", error.code).field("type", error.type);
+  w.field_time("failed_at", error.at_ms);
+  if (is_last && job.state == JobState::Retryable) w.field_time("next_retry_at", job.scheduled_ms);
+  w.end_object();
+}
+
+void retries(App& app, Call&& call) {
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+    std::string body;
+    json::Writer w(body);
+    w.begin_object().key("job_id").uuid(job->id).field("state", state_name(job->state));
+    w.field_int("attempt", job->attempt).field_int("max_attempts", job->max_attempts);
+    w.key("retries").begin_array();
+    if (job->extras)
+      for (const JobError& error : job->extras->errors)
+        write_attempt(w, *job, error, &error == &job->extras->errors.back());
+    w.end_array().field_raw("policy", policy_text(job->retry_policy(), true)).end_object();
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
+}
+
 void many(App& app, Call&& call) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
@@ -131,6 +161,7 @@ void many(App& app, Call&& call) {
 
 void add_job_result_routes(Router& router) {
   router.add({"GET", "/ojs/v1/jobs/{id}/result", Scope::Read, Surface::Ojs, get});
+  router.add({"GET", "/ojs/v1/jobs/{id}/retries", Scope::Read, Surface::Ojs, retries});
   router.add({"POST", "/ojs/v1/jobs/results", Scope::Read, Surface::Ojs, many});
 }
 

@@ -36,7 +36,8 @@ Result<std::string> parse_job_template(const std::string& text, const std::strin
   PAWL_TRY(json::Doc doc, json::parse(text));
   if (doc.root().is_object()) PAWL_TRY_DO(refuse_fixed_members(doc.root(), path));
   // A job by the clock often has nothing to say, and clients leave it out then.
-  if (doc.root().is_object() && !doc.root().find("args")) {
+  auto args = doc.root().find("args");
+  if (doc.root().is_object() && (!args || args->is_null())) {
     std::string whole = text.substr(0, text.rfind('}'));
     json::Writer(whole).field_raw("args", "[]").end_object();
     return parse_job_template(whole, path, cron_name, tenant);
@@ -94,6 +95,8 @@ Result<std::string> parse_template(Fields& fields, const std::string& name,
                                    std::string_view tenant) {
   auto given = fields.find("job_template");
   std::string text = given ? std::string(given->raw()) : envelope_of(fields.object());
+  PAWL_TRY(json::Doc envelope, json::parse(text, {.depth_max = 128}));
+  if (envelope.root().is_object()) text = with_options_gathered(envelope.root());
   return parse_job_template(text, given ? "$.job_template" : "$", name, tenant);
 }
 
@@ -147,6 +150,43 @@ Result<CronSpec> parse_cron(const json::Doc& doc, std::string_view name_of_path,
   PAWL_TRY(cron.job, parse_template(fields, name, tenant));
   cron.name = scoped_queue(tenant, name);
   return cron;
+}
+
+bool is_job_option(std::string_view name) {
+  for (std::string_view option : {"queue", "priority", "retry", "timeout_ms", "tags", "unique",
+                                  "visibility_timeout_ms", "rate_limit", "pending"})
+    if (name == option) return true;
+  return false;
+}
+
+std::string with_options_gathered(json::View envelope) {
+  auto options = envelope.find("options");
+  bool has_options = options && !options->is_null();
+  if (has_options && !options->is_object()) return std::string(envelope.raw());
+  std::string gathered;
+  json::Writer into(gathered);
+  into.begin_object();
+  if (has_options)
+    options->each_member([&](json::View key, json::View value) {
+      if (!value.is_null()) into.key(key.string()).raw(value.raw());
+    });
+  std::string text;
+  json::Writer w(text);
+  w.begin_object();
+  envelope.each_member([&](json::View key, json::View value) {
+    std::string name = key.string();
+    if (name == "options") return;
+    if (!is_job_option(name)) {
+      w.key(name).raw(value.raw());
+      return;
+    }
+    auto inside = has_options ? options->find(name) : std::nullopt;
+    if (!value.is_null() && (!inside || inside->is_null())) into.key(name).raw(value.raw());
+  });
+  into.end_object();
+  if (gathered != "{}") w.field_raw("options", gathered);
+  w.end_object();
+  return text;
 }
 
 void render_job_template(json::Writer& w, const CronSpec& cron) {

@@ -21,6 +21,10 @@ Result<CronSpec> parse_cron(const json::Doc& doc, std::string_view name_of_path,
 // A job's envelope → CronSpec::job, with the same refusals. path: where it stands in the request.
 Result<std::string> parse_job_template(const std::string& text, const std::string& path,
                                        std::string_view cron_name, std::string_view tenant);
+// What a push takes in `options` or beside it: queue, priority, retry, …
+bool is_job_option(std::string_view name);
+// The envelope with such members in its `options`: there is one place to change them then.
+std::string with_options_gathered(json::View envelope);
 // The members of that envelope.
 void render_job_template(json::Writer& w, const CronSpec& cron);
 

@@ -38,6 +38,8 @@ Result<NewJob> parse_job(json::View envelope, const EnvelopeRules& rules,
 Result<RetryPolicy> parse_retry(json::View retry, OnExhaustion unsaid = OnExhaustion::DeadLetter);
 // The policy in the words of the specification: as it was given if that is what it was given in.
 std::string retry_text(json::View retry, const RetryPolicy& policy);
+// The whole policy. always_strategy: the usual one is named, too.
+std::string policy_text(const RetryPolicy& policy, bool always_strategy);
 
 bool is_job_type(std::string_view type);
 bool is_queue_name(std::string_view queue);

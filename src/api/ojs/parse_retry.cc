@@ -143,6 +143,23 @@ Result<RetryPolicy> parse_retry(json::View retry, OnExhaustion unsaid) {
   return policy;
 }
 
+std::string policy_text(const RetryPolicy& policy, bool always_strategy) {
+  std::string text;
+  json::Writer w(text);
+  w.begin_object().field_int("max_attempts", policy.max_attempts);
+  w.field("initial_interval", iso_duration(policy.initial_ms));
+  w.key("backoff_coefficient").real(policy.coefficient_milli / 1000.0);
+  w.field("max_interval", iso_duration(policy.max_ms)).field_bool("jitter", !policy.no_jitter);
+  if (always_strategy || policy.backoff != BackoffStrategy::Exponential)
+    w.field("backoff_strategy", strategy_name(policy.backoff));
+  w.key("non_retryable_errors").begin_array();
+  for (const std::string& type : policy.non_retryable) w.string(type);
+  w.end_array().field("on_exhaustion",
+                      policy.on_exhaustion == OnExhaustion::DeadLetter ? "dead_letter" : "discard");
+  w.end_object();
+  return text;
+}
+
 std::string retry_text(json::View retry, const RetryPolicy& policy) {
   bool as_specified = true;
   retry.each_member([&](json::View key, json::View) {
@@ -153,21 +170,7 @@ std::string retry_text(json::View retry, const RetryPolicy& policy) {
       known |= key.equals(name);
     as_specified &= known;
   });
-  if (as_specified) return std::string(retry.raw());
-  std::string text;
-  json::Writer w(text);
-  w.begin_object().field_int("max_attempts", policy.max_attempts);
-  w.field("initial_interval", iso_duration(policy.initial_ms));
-  w.key("backoff_coefficient").real(policy.coefficient_milli / 1000.0);
-  w.field("max_interval", iso_duration(policy.max_ms)).field_bool("jitter", !policy.no_jitter);
-  if (policy.backoff != BackoffStrategy::Exponential)
-    w.field("backoff_strategy", strategy_name(policy.backoff));
-  w.key("non_retryable_errors").begin_array();
-  for (const std::string& type : policy.non_retryable) w.string(type);
-  w.end_array().field("on_exhaustion",
-                      policy.on_exhaustion == OnExhaustion::DeadLetter ? "dead_letter" : "discard");
-  w.end_object();
-  return text;
+  return as_specified ? std::string(retry.raw()) : policy_text(policy, false);
 }
 
 }  // namespace pawl::api

@@ -412,6 +412,16 @@ class WorkflowParser {
     plan.children.push_back(codec::encoded(node));
   }
 
+  // An id that is no job's is what the client calls the step, as with other steps.
+  std::string callback(PlanNode& plan, size_t role, json::View value, const std::string& path) {
+    std::string name = value.is_object() && !has_job_id(value) ? step_id(value, path) : "";
+    if (!name.empty()) {
+      plan.callback_ids.resize(kCallbackRoles);
+      plan.callback_ids[role] = name;
+    }
+    return job(value, path, !name.empty());
+  }
+
   void read_callbacks(PlanNode& plan, json::View body, const std::string& path) {
     auto callbacks = body.find("callbacks");
     auto on_cancel = body.find("on_cancel");
@@ -439,13 +449,13 @@ class WorkflowParser {
               "is no callback; there are on_complete, on_success, on_failure and on_cancel");
         if (!is_batch && role != static_cast<size_t>(CallbackRole::OnCancel))
           return complain(member, "belongs to a batch");
-        plan.callbacks[role] = job(value, member);
+        plan.callbacks[role] = callback(plan, role, value, member);
         any |= role != static_cast<size_t>(CallbackRole::OnCancel);
       });
     }
+    constexpr size_t kOnCancel = static_cast<size_t>(CallbackRole::OnCancel);
     if (present(on_cancel))
-      plan.callbacks[static_cast<size_t>(CallbackRole::OnCancel)] =
-          job(*on_cancel, path + ".on_cancel");
+      plan.callbacks[kOnCancel] = callback(plan, kOnCancel, *on_cancel, path + ".on_cancel");
     if (is_batch && !any && complaints_.empty())
       complain(path + ".callbacks",
                "must contain at least one of on_complete, on_success, on_failure");

@@ -44,7 +44,8 @@ void render_extras(json::Writer& w, const Job& job) {
         .field_time("created_at", extras.checkpoint_ms)
         .end_object();
   }
-  if (!extras.cancel_reason.empty()) w.field("cancel_reason", extras.cancel_reason);
+  if (job.state == JobState::Cancelled && !extras.cancel_reason.empty())
+    w.field("cancel_reason", extras.cancel_reason);
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ void render_job(json::Writer& w, const State& state, const Job& job) {
   w.end_object();
 }
 
-std::string job_body(const State& state, const Job& job, JobState previous) {
+std::string job_body(const State& state, const Job& job, JobState previous, bool always_errors) {
   std::string body;
   body.reserve(2 * job.spec.size() + 1024);
   json::Writer w(body);
@@ -108,6 +109,8 @@ std::string job_body(const State& state, const Job& job, JobState previous) {
   if (!job.parent.run.is_nil()) w.field("workflow_id", shown_run_id(state, job.parent.run));
   if (previous != JobState::None) w.field("previous_state", state_name(previous));
   render_job_members(w, job);
+  bool has_errors = job.extras && !job.extras->errors.empty();
+  if (always_errors && !has_errors) w.field_raw("errors", "[]");
   // Last, so that it counts should the envelope have a member of that name.
   size_t size = body.size();
   body.append(",\"job\":").append(body, 0, size).append("}}");

@@ -13,8 +13,10 @@ void render_job(json::Writer& w, const State& state, const Job& job);
 void render_job_members(json::Writer& w, const Job& job);
 
 // {the members, "job": {the same}}: some clients read one, some the other. previous: the state that
-// the call found it in, JobState::None if it changed none.
-std::string job_body(const State& state, const Job& job, JobState previous = JobState::None);
+// the call found it in, JobState::None if it changed none. always_errors: `errors` is there if it
+// is empty, too.
+std::string job_body(const State& state, const Job& job, JobState previous = JobState::None,
+                     bool always_errors = false);
 
 void render_error(json::Writer& w, const JobError& error);
 

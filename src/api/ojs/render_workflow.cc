@@ -1,6 +1,6 @@
 #include "api/ojs/render_workflow.h"
 
-#include "kernel/planned_runs.h"
+#include "api/ojs/render_planned.h"
 #include "kernel/run_values.h"
 
 namespace pawl::api {
@@ -30,18 +30,6 @@ std::string_view child_state_name(const Run& run, ChildState child, const Job* j
   return "";
 }
 
-std::string planned_type(const PlanNode& node) {
-  if (node.kind == NodeKind::Run) return std::string(kind_name(node.run_kind));
-  NewJob job;
-  return codec::decode(node.job, job) ? job.type : "";
-}
-
-// What clients call a step: by its id, else its name, else its place.
-std::string step_id(const PlanNode& node, uint32_t index) {
-  if (!node.step_id.empty()) return node.step_id;
-  return node.name.empty() ? std::to_string(index) : node.name;
-}
-
 // The ids of a run's steps, read off its plan the first time that one is asked for.
 class StepIds {
  public:
@@ -52,15 +40,15 @@ class StepIds {
     std::string& id = ids_[index];
     PlanNode node;
     if (id.empty())
-      id = has_ids() && state_.held_plan(run_, index, node) ? step_id(node, index)
+      id = has_ids() && state_.held_plan(run_, index, node) ? step_id_text(node, index)
                                                             : std::to_string(index);
     return id;
   }
   // Jobs of a group or batch stand side by side: only some clients call them steps.
-  void write(json::Writer& w, uint32_t index) {
+  void write(json::Writer& w, uint32_t index, bool as_step) {
     bool chain_like = run_.kind == RunKind::Chain || run_.kind == RunKind::Dag;
     w.field("id", of(index));
-    if (!chain_like && !run_.named_steps) return;
+    if (!chain_like && !run_.named_steps && !as_step) return;
     w.key("depends_on").begin_array();
     if (run_.kind == RunKind::Chain && index > 0) w.string(of(index - 1));
     if (run_.kind == RunKind::Dag)
@@ -76,91 +64,6 @@ class StepIds {
   const Run& run_;
   std::vector<std::string> ids_;
 };
-
-// --- nested workflows before they start
-
-struct PlannedPlace {
-  std::string id;         // empty: not known yet
-  std::string parent_id;  // likewise
-  int64_t created_ms = 0;
-  std::string_view state;  // of the workflow
-  RunId run;
-  std::optional<uint64_t> salt;
-};
-
-void render_planned_members(json::Writer& w, const PlanNode& plan, const PlannedPlace& place);
-
-std::string shown_id(const RunId& id, const std::string& client_id) {
-  if (!client_id.empty()) return client_id;
-  return id.is_nil() ? "" : id.text();
-}
-
-// The run that this plan will be, in the run `around`.
-PlannedPlace place_of(const PlanNode& plan, const PlannedPlace& around, uint32_t index) {
-  PlannedPlace place = around;
-  place.parent_id = around.id;
-  place.run = plan.id;
-  place.salt.reset();
-  if (plan.id.is_nil() && around.salt) {
-    place.run = RunId(child_id(around.run, *around.salt, index));
-    place.salt = 0;
-  }
-  place.id = shown_id(place.run, plan.client_id);
-  return place;
-}
-
-void render_planned_row(json::Writer& w, const PlanNode& node, uint32_t index,
-                        bool show_dependencies, const std::vector<std::string>& ids,
-                        std::string_view state, const PlannedPlace& around) {
-  w.begin_object().field_int("index", index).field("id", ids[index]);
-  if (show_dependencies) {
-    w.key("depends_on").begin_array();
-    for (uint32_t dependency : node.depends_on) w.string(ids[dependency]);
-    w.end_array();
-  }
-  w.field("type", planned_type(node));
-  if (!node.name.empty()) w.field("name", node.name);
-  w.field("state", state).key("job_id").null();
-  if (node.kind == NodeKind::Run) {
-    PlannedPlace place = place_of(node, around, index);
-    if (!place.id.empty()) w.field("workflow_id", place.id);
-    w.key("workflow").begin_object();
-    render_planned_members(w, node, place);
-    w.end_object();
-  }
-  w.end_object();
-}
-
-void render_planned_members(json::Writer& w, const PlanNode& plan, const PlannedPlace& place) {
-  bool chain_like = plan.run_kind == RunKind::Chain || plan.run_kind == RunKind::Dag;
-  std::string prefix = chain_like ? "steps" : "jobs";
-  bool is_map = plan.run_kind == RunKind::Map;  // its jobs are known when it starts
-  size_t total = is_map ? 0 : plan.children.size();
-  if (!place.id.empty()) w.field("id", place.id);
-  w.field("type", kind_name(plan.run_kind)).field("state", place.state);
-  if (!plan.name.empty()) w.field("name", plan.name);
-  w.field_int(prefix + "_total", static_cast<int64_t>(total));
-  w.field_int(prefix + "_completed", 0).field_int(prefix + "_failed", 0);
-  w.field_time("created_at", place.created_ms);
-  if (plan.timeout_ms != 0) w.field_int("timeout_ms", plan.timeout_ms);
-  if (!place.parent_id.empty()) w.field("parent_workflow_id", place.parent_id);
-  if (!plan.meta.empty()) w.field_raw("meta", plan.meta);
-  std::vector<PlanNode> nodes(total);
-  std::vector<std::string> ids(total);
-  for (uint32_t i = 0; i < total; ++i) {
-    PAWL_CHECK(codec::decode(plan.children[i], nodes[i]));
-    ids[i] = step_id(nodes[i], i);
-    if (plan.run_kind == RunKind::Chain && i > 0) nodes[i].depends_on = {i - 1};
-  }
-  w.key(prefix).begin_array();
-  for (uint32_t i = 0; i < total; ++i)
-    render_planned_row(w, nodes[i], i, chain_like || plan.named_steps, ids,
-                       place.state == "pending" ? "waiting" : place.state, place);
-  w.end_array();
-  w.key("metadata").begin_object().field_time("created_at", place.created_ms);
-  w.field_int("job_count", plan.job_count).field_int("completed_count", 0);
-  w.field_int("failed_count", 0).end_object();
-}
 
 // --- children
 
@@ -180,9 +83,9 @@ PlannedPlace place_in(const Run& around, uint32_t index) {
 }
 
 void render_nested(json::Writer& w, const State& state, const Run& outer, const Run& run,
-                   uint32_t index, StepIds& ids) {
+                   uint32_t index, StepIds& ids, bool as_step) {
   w.begin_object().field_int("index", index);
-  ids.write(w, index);
+  ids.write(w, index, as_step);
   w.field("state", outer.child(index) == ChildState::Started
                        ? "active"
                        : child_state_name(outer, outer.child(index), nullptr));
@@ -201,21 +104,21 @@ void render_nested(json::Writer& w, const State& state, const Run& outer, const 
   w.end_object();
 }
 
-void render_child(json::Writer& w, const State& state, const Run& run, uint32_t index,
-                  StepIds& ids) {
+void render_child(json::Writer& w, const State& state, const Run& run, uint32_t index, StepIds& ids,
+                  bool as_step = false) {
   Uuid id = child_of(state, run, index);
   ChildState child = run.child(index);
   bool begun = child != ChildState::Waiting;
   const Job* job = begun ? state.find_job(JobId(id)) : nullptr;
   const Run* nested = begun && job == nullptr ? state.find_run(RunId(id)) : nullptr;
-  if (nested != nullptr) return render_nested(w, state, run, *nested, index, ids);
+  if (nested != nullptr) return render_nested(w, state, run, *nested, index, ids, as_step);
   PlanNode node;
   bool planned = (job == nullptr || run.kind == RunKind::Dag || run.named_steps) &&
                  state.held_plan(run, index, node);
   w.begin_object().field_int("index", index);
-  ids.write(w, index);
+  ids.write(w, index, as_step);
   w.field("type", job != nullptr ? std::string(type_of_spec(job->spec))
-                  : planned      ? planned_type(node)
+                  : planned      ? step_type_text(node)
                                  : "");
   if (!node.name.empty()) w.field("name", node.name);
   w.field("state", child_state_name(run, child, job)).key("job_id");
@@ -328,7 +231,7 @@ void render_metadata(json::Writer& w, const State& state, const Run& run) {
   w.end_object();
 }
 
-// Of a batch that came as steps: its callbacks are steps too.
+// Where a batch is shown as steps, its callbacks are steps too.
 void render_callback_steps(json::Writer& w, const State& state, const Run& run, StepIds& ids) {
   for (size_t i = 0; i < static_cast<size_t>(CallbackRole::OnCancel); ++i) {
     auto role = static_cast<CallbackRole>(i);
@@ -344,7 +247,8 @@ void render_callback_steps(json::Writer& w, const State& state, const Run& run, 
                                   : !fired ? is_terminal(run.state) ? "cancelled" : "waiting"
                                   : job != nullptr && job->state == JobState::Active ? "active"
                                                                                      : "pending";
-    w.begin_object().field("id", step_id(node, 0)).field("type", planned_type(node));
+    std::string id = node.step_id.empty() ? std::string(role_name(role)) : node.step_id;
+    w.begin_object().field("id", id).field("type", step_type_text(node));
     w.field("callback", role_name(role)).field("state", step_state).key("job_id");
     if (job != nullptr) {
       w.uuid(job->id);
@@ -403,10 +307,8 @@ void render_members(json::Writer& w, const State& state, const Run& run, const W
   w.field("id", workflow_id_text(run))
       .field("type", kind_name(run.kind))
       .field("state", state_name(run.state));
-  if (!run.name.empty()) w.field("name", run.name);
-  w.field_int(prefix + "_total", run.total)
-      .field_int(prefix + "_completed", run.completed)
-      .field_int(prefix + "_failed", run.failed);
+  w.field("name", run.name);
+  render_counts(w, chain_like, run.total, run.completed, run.failed);
   w.field_time("created_at", run.created_ms);
   if (run.state == RunState::Cancelled) w.field_time("cancelled_at", run.finished_ms);
   if (is_terminal(run.state)) w.field_time("completed_at", run.finished_ms);
@@ -419,9 +321,9 @@ void render_members(json::Writer& w, const State& state, const Run& run, const W
       page.limit > run.total - std::min(page.from, run.total) ? run.total : page.from + page.limit;
   for (uint32_t i = page.from; i < to; ++i) render_child(w, state, run, i, ids);
   w.end_array();
-  if (!chain_like && run.named_steps) {
+  if (!chain_like && (run.named_steps || page.as_steps)) {
     w.key("steps").begin_array();
-    for (uint32_t i = page.from; i < to; ++i) render_child(w, state, run, i, ids);
+    for (uint32_t i = page.from; i < to; ++i) render_child(w, state, run, i, ids, true);
     if (to == run.total) render_callback_steps(w, state, run, ids);
     w.end_array();
   }
@@ -433,31 +335,22 @@ void render_members(json::Writer& w, const State& state, const Run& run, const W
 
 }  // namespace
 
+void render_counts(json::Writer& w, bool chain_like, int64_t total, int64_t completed,
+                   int64_t failed) {
+  for (const std::string prefix : {"jobs", "steps"}) {
+    if (chain_like && prefix == "jobs") continue;
+    w.field_int(prefix + "_total", total).field_int(prefix + "_completed", completed);
+    w.field_int(prefix + "_failed", failed);
+  }
+}
+
 std::string workflow_id_text(const Run& run) { return shown_id(run); }
 
 std::string step_id_text(const State& state, const Run& run, uint32_t index) {
   return StepIds(state, run).of(index);
 }
-std::string step_id_text(const PlanNode& step, uint32_t index) { return step_id(step, index); }
-std::string step_type_text(const PlanNode& step) { return planned_type(step); }
 std::string_view planned_state_text(const PlannedRun& planned) {
   return planned_state(*planned.around, planned.index);
-}
-
-std::string planned_workflow_body(const State& state, const PlannedRun& planned) {
-  PlannedPlace place;
-  place.id = shown_id(planned.id, planned.plan.client_id);
-  place.parent_id = shown_run_id(state, planned.place.run);
-  if (auto outer = find_planned(state, planned.place.run))
-    place.parent_id = shown_id(outer->id, outer->plan.client_id);
-  place.created_ms = planned.around->created_ms;
-  place.state = planned_state_text(planned);
-  place.run = planned.id;
-  if (planned.plan.id.is_nil()) place.salt = 0;
-  std::string members = "{";
-  json::Writer inner(members);
-  render_planned_members(inner, planned.plan, place);
-  return "{\"workflow\":" + members + "}," + members.substr(1) + "}";
 }
 
 void render_workflow(json::Writer& w, const State& state, const Run& run,
@@ -471,8 +364,8 @@ void render_workflow_summary(json::Writer& w, const State& state, const Run& run
   w.begin_object()
       .field("id", workflow_id_text(run))
       .field("type", kind_name(run.kind))
-      .field("state", state_name(run.state));
-  if (!run.name.empty()) w.field("name", run.name);
+      .field("state", state_name(run.state))
+      .field("name", run.name);
   w.field_int("total", run.total)
       .field_int("completed", run.completed)
       .field_int("failed", run.failed)

@@ -86,6 +86,7 @@ void write_version(json::Writer& w, const std::string& version, bool as_text = f
 }
 
 void write_members(json::Writer& w, const StoredSchema& stored) {
+  w.field("uri", stored.type + "/" + stored.version);
   w.field("type", stored.type).field("job_type", stored.type);
   write_version(w, stored.version);
   w.field_raw("schema", stored.schema).field_time("created_at", stored.created_ms);
@@ -100,7 +101,11 @@ http::Response schema_response(int status, const StoredSchema& stored) {
   return json_response(Surface::Ojs, status, std::move(body));
 }
 
-Error no_such_schema() { return {ErrorCode::NotFound, "no schema is registered there"}; }
+Error no_such_schema(const std::string& named) {
+  return Error{ErrorCode::NotFound, "no schema is registered there"}
+      .with("resource_type", "schema")
+      .with("resource_id", named);
+}
 
 Result<StoredSchema> parse_schema(const json::Doc& doc, std::string type, std::string version) {
   Fields fields(doc.root());
@@ -260,31 +265,47 @@ void post(App& app, Call&& call) {
   add_schema(app, std::move(call), "", "");
 }
 
-void get_latest(App& app, Call&& call) {
-  std::string prefix = type_prefix(call.tenant, call.params[0]);
-  std::string by_uri = uri_key(call.tenant, call.params[0]);
-  app.decide(std::move(call), [prefix, by_uri](Frame& frame) -> Result<http::Response> {
-    if (const Doc* doc = frame.state().find_doc(DocKind::Schema, by_uri))
-      return uri_response(200, decoded(*doc), true);
-    std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
-    if (known.empty()) return no_such_schema();
-    return schema_response(200, known.back());
-  });
+// The key of a version, or an error that reads as "not there".
+Result<std::string> key_of(const std::string& tenant, const std::string& type,
+                           const std::string& version) {
+  auto key = version_key(version);
+  if (!key.ok()) return no_such_schema(type + "/" + version);
+  return type_prefix(tenant, type) + *key;
 }
 
-// The key of the version that the path names, or an error that reads as "not there".
+// One segment that names a schema by the uri it was given, by its type, or, as the list does, by
+// "type/version".
+void get_latest(App& app, Call&& call) {
+  std::string named = call.params[0];
+  std::string prefix = type_prefix(call.tenant, named);
+  std::string by_uri = uri_key(call.tenant, named);
+  size_t slash = named.rfind('/');
+  Result<std::string> version =
+      slash == named.npos ? no_such_schema(named)
+                          : key_of(call.tenant, named.substr(0, slash), named.substr(slash + 1));
+  app.decide(
+      std::move(call), [named, prefix, by_uri, version](Frame& frame) -> Result<http::Response> {
+        if (const Doc* doc = frame.state().find_doc(DocKind::Schema, by_uri))
+          return uri_response(200, decoded(*doc), true);
+        std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
+        if (!known.empty()) return schema_response(200, known.back());
+        const Doc* doc = version.ok() ? frame.state().find_doc(DocKind::Schema, *version) : nullptr;
+        if (doc == nullptr) return no_such_schema(named);
+        return schema_response(200, decoded(*doc));
+      });
+}
+
 Result<std::string> key_of_path(const Call& call) {
-  auto key = version_key(call.params[1]);
-  if (!key.ok()) return no_such_schema();
-  return type_prefix(call.tenant, call.params[0]) + *key;
+  return key_of(call.tenant, call.params[0], call.params[1]);
 }
 
 void get_version(App& app, Call&& call) {
   auto key = key_of_path(call);
   if (!key.ok()) return call.fail(key.error());
-  app.decide(std::move(call), [key = *key](Frame& frame) -> Result<http::Response> {
+  std::string named = call.params[0] + "/" + call.params[1];
+  app.decide(std::move(call), [key = *key, named](Frame& frame) -> Result<http::Response> {
     const Doc* doc = frame.state().find_doc(DocKind::Schema, key);
-    if (doc == nullptr) return no_such_schema();
+    if (doc == nullptr) return no_such_schema(named);
     return schema_response(200, decoded(*doc));
   });
 }
@@ -301,8 +322,9 @@ void delete_version(App& app, Call&& call) {
   auto key = key_of_path(call);
   if (!key.ok()) return call.fail(key.error());
   std::string type = call.params[0];
-  app.decide(std::move(call), [key = *key, type](Frame& frame) -> Result<http::Response> {
-    if (!delete_doc(frame, DocKind::Schema, key).ok()) return no_such_schema();
+  std::string named = type + "/" + call.params[1];
+  app.decide(std::move(call), [key = *key, type, named](Frame& frame) -> Result<http::Response> {
+    if (!delete_doc(frame, DocKind::Schema, key).ok()) return no_such_schema(named);
     return deleted_response(type, 1);
   });
 }
@@ -318,7 +340,7 @@ void delete_type(App& app, Call&& call) {
       return json_response(Surface::Ojs, 200, std::move(body));
     }
     std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
-    if (known.empty()) return no_such_schema();
+    if (known.empty()) return no_such_schema(type);
     for (const StoredSchema& stored : known)
       PAWL_TRY_DO(delete_doc(frame, DocKind::Schema, prefix + *version_key(stored.version)));
     return deleted_response(type, known.size());
@@ -330,7 +352,7 @@ void list_versions(App& app, Call&& call) {
   std::string type = call.params[0];
   app.decide(std::move(call), [prefix, type](Frame& frame) -> Result<http::Response> {
     std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
-    if (known.empty()) return no_such_schema();
+    if (known.empty()) return no_such_schema(type);
     std::string body;
     json::Writer w(body);
     w.begin_object().field("type", type).field("job_type", type).key("versions").begin_array();

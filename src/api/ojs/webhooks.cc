@@ -99,8 +99,8 @@ void render_list(json::Writer& w, std::string_view name, const std::vector<std::
   w.end_array();
 }
 
-void render_webhook(json::Writer& w, const Webhook& webhook) {
-  w.begin_object().field("id", webhook.id).field("url", webhook.url);
+void render_members(json::Writer& w, const Webhook& webhook) {
+  w.field("id", webhook.id).field("url", webhook.url);
   render_list(w, "events", webhook.events);
   w.field_bool("active", webhook.active);
   w.field_bool("signed", webhook.signs || !webhook.secret.empty());
@@ -112,16 +112,23 @@ void render_webhook(json::Writer& w, const Webhook& webhook) {
   if (!webhook.tenant.empty()) w.field("tenant", webhook.tenant);
   if (!webhook.description.empty()) w.field("description", webhook.description);
   w.field_time("created_at", webhook.created_ms).field_time("updated_at", webhook.updated_ms);
+}
+
+void render_webhook(json::Writer& w, const Webhook& webhook) {
+  w.begin_object();
+  render_members(w, webhook);
   w.end_object();
 }
 
+// {"subscription": {…}, and the same members beside it}: some clients read one, some the other.
 http::Response webhook_reply(int status, const Webhook& webhook, std::string_view secret = "",
                              const std::vector<std::string>& dropped = {}) {
   std::string body;
   json::Writer w(body);
   w.begin_object().key("subscription");
   render_webhook(w, webhook);
-  if (!secret.empty()) w.field("secret", secret);
+  render_members(w, webhook);
+  if (!secret.empty()) w.field("secret", secret).field("new_secret", secret);
   if (!dropped.empty()) render_list(w, "dropped", dropped);
   w.end_object();
   return json_response(Surface::Ojs, status, std::move(body));
@@ -216,7 +223,7 @@ std::vector<std::string> drop_for_new_origin(Webhook& webhook, Fields& fields) {
 }
 
 // The body is read again where the subscription as it stands is known.
-void change(App& app, Call&& call, bool whole) {
+void change(App& app, Call&& call, bool replaces) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   std::string id = call.params[0];
@@ -224,17 +231,19 @@ void change(App& app, Call&& call, bool whole) {
   std::string body(call.request.body);
   call.secret = true;
   app.decide(std::move(call),
-             [&app, id, tenant, body, whole](Frame& frame) -> Result<http::Response> {
+             [&app, id, tenant, body, replaces](Frame& frame) -> Result<http::Response> {
                PAWL_TRY(Webhook webhook, visible_webhook(frame.state(), id, tenant));
                PAWL_TRY_DO(open_webhook(webhook, app.vault()));
                PAWL_TRY(json::Doc again, json::parse(body));
+               Fields fields(again.root());
+               // The admin UI puts the members that change, and those alone.
+               bool whole = replaces && fields.has("url") && fields.has("events");
                if (whole) {
                  webhook.queues.clear();
                  webhook.job_types.clear();
                  webhook.description.clear();
                  webhook.active = true;
                }
-               Fields fields(again.root());
                std::vector<std::string> dropped;
                if (fields.has("url") && !same_origin(fields.text("url"), webhook.url))
                  dropped = drop_for_new_origin(webhook, fields);

@@ -5,6 +5,7 @@
 #include "api/ojs/event_projection.h"
 #include "api/ojs/parse_job.h"
 #include "api/ojs/render_job.h"
+#include "api/ojs/worker_self.h"
 #include "api/routes.h"
 #include "kernel/fetch_jobs.h"
 #include "kernel/finish_job.h"
@@ -431,6 +432,7 @@ void heartbeat(App& app, Call&& call) {
   int64_t visibility_ms = fields.integer("visibility_timeout_ms", 0, 0, kVisibilityMost);
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   app.workers().beat(worker, jobs.size(), app.clock().now_ms());
+  app.workers().introduces(worker, worker_self(doc->root(), call.tenant), app.clock().now_ms());
   app.decide(std::move(call),
              [&app, worker, jobs, visibility_ms](Frame& frame) -> Result<http::Response> {
                std::string body;

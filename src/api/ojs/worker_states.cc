@@ -4,6 +4,7 @@
 // that names jobs renews their leases, and is answered when that is durable.
 #include "api/app.h"
 #include "api/body.h"
+#include "api/ojs/worker_self.h"
 #include "api/paging.h"
 #include "api/routes.h"
 #include "api/sweep.h"
@@ -27,7 +28,10 @@ void render_worker(json::Writer& w, const WorkerInfo& worker, int64_t now_ms) {
   if (!worker.told.empty()) w.field("directive", worker.told);
   w.key("queues").begin_array();
   for (const std::string& queue : worker.queues) w.string(queue_of_scoped(queue));
-  w.end_array().field_int("active_jobs", static_cast<int64_t>(worker.active));
+  w.end_array();
+  if (!worker.hostname.empty()) w.field("hostname", worker.hostname);
+  if (worker.pid != 0) w.field_int("pid", worker.pid);
+  w.field_int("active_jobs", static_cast<int64_t>(worker.active));
   w.field_int("jobs_fetched", static_cast<int64_t>(worker.fetched));
   w.field_int("jobs_finished", static_cast<int64_t>(worker.finished));
   w.field_time("started_at", worker.first_seen_ms);
@@ -213,6 +217,7 @@ void beat(App& app, Call&& call) {
   if (!parsed.ok()) return call.fail(parsed.error());
   int64_t now_ms = app.clock().now_ms();
   app.workers().beat(parsed->worker, parsed->active, now_ms);
+  app.workers().introduces(parsed->worker, worker_self(doc->root(), call.tenant), now_ms);
   if (!parsed->state.empty()) app.workers().says(parsed->worker, parsed->state, now_ms);
   app.decide(std::move(call), [&app, beat = *parsed](Frame& frame) -> Result<http::Response> {
     std::string body;

@@ -4,6 +4,7 @@
 // worker reported, a nested workflow by its own mean.
 #include "api/app.h"
 #include "api/ojs/parse_workflow.h"
+#include "api/ojs/render_planned.h"
 #include "api/ojs/render_workflow.h"
 #include "api/paging.h"
 #include "api/routes.h"

@@ -2,6 +2,7 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/ojs/parse_workflow.h"
+#include "api/ojs/render_planned.h"
 #include "api/ojs/render_workflow.h"
 #include "api/paging.h"
 #include "api/routes.h"
@@ -59,6 +60,7 @@ WorkflowPage page_of(const Call& call) {
   if (!limit.empty()) page.limit = static_cast<uint32_t>(std::strtoul(limit.c_str(), nullptr, 10));
   if (!cursor.empty()) page.from = static_cast<uint32_t>(std::strtoul(cursor.c_str(), nullptr, 10));
   if (page.limit == 0) page.limit = UINT32_MAX;
+  page.as_steps = true;
   return page;
 }
 
@@ -159,8 +161,9 @@ void list(App& app, Call&& call) {
   auto from = cursor.empty() ? std::optional<RunId>(RunId()) : RunId::parse(cursor);
   if (!from)
     return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
+  Page page{.limit = static_cast<size_t>(limit), .cursor = cursor};
   app.decide(std::move(call),
-             [filter, limit, from = *from](Frame& frame) -> Result<http::Response> {
+             [filter, limit, page, from = *from](Frame& frame) -> Result<http::Response> {
                std::string body;
                json::Writer w(body);
                w.begin_object().key("workflows").begin_array();
@@ -175,12 +178,12 @@ void list(App& app, Call&& call) {
                });
                w.end_array();
                RunId next = last.is_nil() ? go_on : last;
-               w.key("next_cursor");
-               if (next.is_nil()) {
-                 w.null();
-               } else {
-                 w.uuid(next);
-               }
+               PageEnd end;
+               if (!next.is_nil()) end.next_cursor = next.text();
+               if (next.is_nil() && from.is_nil()) end.total = static_cast<uint64_t>(found);
+               write_pagination(w, page, end);
+               if (next.is_nil()) w.key("next_cursor").null();
+               if (end.total) w.field_int("total", found);
                w.end_object();
                return json_response(Surface::Ojs, 200, std::move(body));
              });
