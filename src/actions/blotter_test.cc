@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
+#include <random>
 
+#include "actions/blotter_reference.h"
 #include "actions/value_text.h"
 #include "base/hash.h"
 
@@ -149,6 +152,117 @@ TEST(Blotter, ManyLinesDoNotMakeItSlow) {
   EXPECT_EQ(blotter.text(text), text);
   EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
   EXPECT_EQ(blotter.text(bundle.substr(65 * 350, 64)), "***");
+}
+
+// Small alphabets of what escapes and encodings are made of, so that much is nearly a secret.
+TEST(Blotter, FindsWhatTryingEverythingFinds) {
+  std::mt19937 random(7);
+  auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
+  const std::vector<std::vector<std::string>> alphabets = {
+      {"a", "b"},
+      {"a", "%61", "\\u0061", "&#97;", "6", "1", "%"},
+      {"\\", "\\\\", "'", "''", "\"", "b", "'\\''"},
+      {"\xc3\xa9", "%c3%a9", "\\u00e9", "%C3", "\xa9", "c", "3", "?"},
+      {" ", "+", "%20", "%2b", "a", "\n", ":"},
+      {"a", "A", "6", "1", "41", "61", "4", "Y", "W", "FhY", "\n", "=", "%0a"},
+      {"&", "&amp;", "%26", "%2526", "amp;", "a"},
+      {"/", "\\/", "%2F", "%2f", "-", "_", "Lw", "8", "v", "2f", "2F", ":"}};
+  for (int round = 0; round < 1000; ++round) {
+    const auto& alphabet = alphabets[below(alphabets.size())];
+    auto some = [&](size_t max) {
+      std::string out;
+      for (size_t count = below(max); count > 0; --count) out += alphabet[below(alphabet.size())];
+      return out;
+    };
+    std::vector<expr::Secret> secrets;
+    for (size_t count = 1 + below(3); count > 0; --count)
+      secrets.push_back({"$", some(below(8) == 0 ? 60 : 8)});
+    const std::string& spelt = secrets[0].text;
+    std::string text = some(60);
+    if (below(2) == 0) text += spelt + some(20);
+    if (below(4) == 0) text += actions::base64(some(3) + spelt) + some(20);
+    const Blotter blotter(secrets);
+    const BlotterReference reference(secrets);
+    Blotter::Effort effort;
+    const std::string left = blotter.text(text, &effort), message = blotter.message(text, &effort);
+    if (effort.gave_up) continue;
+    ASSERT_EQ(left, reference.without(text, false)) << round << ": " << spelt << " in " << text;
+    ASSERT_EQ(message, reference.without(text, true)) << round << ": " << spelt << " in " << text;
+  }
+}
+
+std::string repeated(std::string_view text, size_t bytes) {
+  std::string out;
+  while (out.size() < bytes) out += text;
+  return out;
+}
+
+// Whatever they hold: twice the secret and twice the text cost about twice as much.
+TEST(Blotter, TheCostGrowsAsSecretAndTextDo) {
+  struct Case {
+    std::string secret, text;
+    bool gives_up = false;
+  };
+  auto lines = [](size_t bytes, std::string_view before, size_t digits) {
+    std::string out;
+    for (size_t i = 1; out.size() < bytes; ++i) {
+      std::string number = std::to_string(i);
+      out += std::string(before) + std::string(digits - number.size(), '0') + number + "\n";
+    }
+    return out;
+  };
+  auto nested = [](size_t bytes) {
+    std::string out;
+    for (size_t i = 5; out.size() < bytes; ++i) out += std::string(i, 'a') + "\n";
+    return out;
+  };
+  auto cases = [&](size_t n) {
+    return std::map<std::string, Case>{
+        {"as it is", {repeated("a", n) + "b", repeated("a", n)}},
+        {"in its middle", {repeated("a", n / 2) + "b" + repeated("a", n / 2), repeated("a", n)}},
+        {"percent", {repeated("a", n) + "b", repeated("%61", n)}},
+        {"entities", {repeated("a", n) + "b", repeated("&#97;", n)}},
+        {"percent, beginning inside", {"61" + repeated("a", n) + "b", repeated("%61", n)}},
+        {"percent as it is", {repeated("%61", n) + "b", repeated("%61", n)}},
+        {"percent of bytes", {repeated("\xc3\xa9", n) + "b", repeated("%C3%A9", n)}},
+        {"backslashes", {repeated("\\", n) + "b", repeated("\\", n)}},
+        {"quotes", {repeated("'", n) + "b", repeated("'", n)}},
+        {"hex", {repeated("a", n) + "b", repeated("61", n)}},
+        {"hex in groups", {repeated("a", n) + "b", repeated("61 ", n)}},
+        {"base64", {repeated("a", n) + "b", repeated("YWFh", n)}},
+        {"base64 in lines", {repeated("a", n) + "b", repeated("YWFhYWFh\n", n)}},
+        {"blanks", {repeated("a ", n) + "b", repeated("a+", n)}},
+        {"lines", {lines(n, "aa", 8), repeated("aa00000", n)}},
+        {"long lines", {lines(n, "", 200), repeated("0", n)}},
+        {"quoted lines", {lines(n, "\"aa", 8), repeated("\"aa00000", n)}},
+        {"nested lines", {nested(n), repeated("aaaac", n)}},
+        // Each place of the text has as many turns as the secret is long.
+        {"turns", {repeated("\\A", n) + "b", repeated("\\%41", n), true}}};
+  };
+  const std::map<std::string, Case> small = cases(4'000), large = cases(16'000);
+  for (const auto& [name, at_first] : small) {
+    SCOPED_TRACE(name);
+    const Case& then = large.at(name);
+    Blotter::Effort before, behind;
+    EXPECT_EQ(of({at_first.secret}).text(at_first.text, &before) == at_first.text,
+              !at_first.gives_up);
+    EXPECT_EQ(of({then.secret}).text(then.text, &behind) == then.text, !then.gives_up);
+    EXPECT_EQ(behind.gave_up, then.gives_up);
+    EXPECT_LT(behind.steps, 6 * before.steps);  // four times as much, and logarithms
+    EXPECT_LT(behind.steps, 400 * then.text.size()) << behind.steps;
+  }
+}
+
+// It must not tell a secret because the search for it is dear.
+TEST(Blotter, WhatIsTooDearToSearchIsBlottedOut) {
+  const std::string secret = repeated("\\A", 10'000) + "b";
+  Blotter::Effort effort;
+  const std::string left =
+      of({secret}).text("before " + repeated("\\%41", 30'000) + secret, &effort);
+  EXPECT_TRUE(effort.gave_up);
+  EXPECT_EQ(left.substr(0, 7), "before ");
+  EXPECT_EQ(left.find(secret), std::string::npos);
+  EXPECT_EQ(left.substr(left.size() - 3), "***");
 }
 
 TEST(Blotter, ShortSecretsAreLeftAlone) {

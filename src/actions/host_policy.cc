@@ -1,5 +1,8 @@
 #include "actions/host_policy.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <algorithm>
 
 namespace pawl::actions {
@@ -34,6 +37,21 @@ bool matches_any(const std::vector<std::string>& rules, std::string_view host, i
                      [&](const std::string& rule) { return host_matches(rule, host, port); });
 }
 
+// Linux connects to its own loopback when asked for one of these.
+bool is_unspecified(std::string_view host_text) {
+  const std::string host = plain(host_text);
+  in_addr v4;
+  if (inet_aton(host.c_str(), &v4) == 1) return v4.s_addr == htonl(INADDR_ANY);
+  in6_addr v6;
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_UNSPECIFIED(&v6);
+}
+
+bool is_denied(const std::vector<std::string>& rules, std::string_view host, int port) {
+  if (matches_any(rules, host, port)) return true;
+  return is_unspecified(host) &&
+         (matches_any(rules, "127.0.0.1", port) || matches_any(rules, "::1", port));
+}
+
 }  // namespace
 
 bool host_matches(std::string_view rule_text, std::string_view host_text, int port) {
@@ -50,7 +68,7 @@ bool host_matches(std::string_view rule_text, std::string_view host_text, int po
 }
 
 HostVerdict judge_host(const HttpPolicy& policy, std::string_view host, int port) {
-  if (matches_any(policy.deny_hosts, host, port)) return HostVerdict::Denied;
+  if (is_denied(policy.deny_hosts, host, port)) return HostVerdict::Denied;
   if (policy.allow_private || matches_any(policy.allow_hosts, host, port)) return HostVerdict::Any;
   return HostVerdict::PublicOnly;
 }

@@ -1,6 +1,8 @@
 #include "actions/http_actions.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 #include "actions/blotter.h"
 #include "actions/host_policy.h"
@@ -135,8 +137,11 @@ std::function<bool(const std::string&)> secret_finder(const std::vector<expr::Se
   for (const expr::Secret& secret : secrets)
     if (secret.hosts.empty()) unbound.push_back(secret);
   if (unbound.empty()) return {};
-  return [unbound = std::move(unbound)](const std::string& url) {
-    return Blotter(unbound).text(url) != url;
+  // Made at the first redirect, for all of them.
+  auto blotter = std::make_shared<std::optional<Blotter>>();
+  return [unbound = std::move(unbound), blotter](const std::string& url) {
+    if (!*blotter) blotter->emplace(unbound);
+    return (*blotter)->text(url) != url;
   };
 }
 

@@ -148,6 +148,38 @@ TEST(HttpActions, PolicyDecidesWhoIsReached) {
   EXPECT_EQ(told({.allow_private = true, .deny_hosts = {"127.0.0.1"}},
                  "http://2130706433:" + std::to_string(server.port()) + "/"),
             "PERMISSION_DENIED");
+  // Also when the name has another address, which nobody listens on.
+  EXPECT_EQ(told({.allow_private = true, .deny_hosts = {"127.0.0.1"}}, by_name),
+            "PERMISSION_DENIED");
+}
+
+// The kernel connects to loopback when it is asked for the unspecified address.
+TEST(HttpActions, DenyingLoopbackDeniesTheUnspecifiedAddress) {
+  Server server(ok_handler());
+  auto told = [&](const std::string& denied, const std::string& host) {
+    ActionPolicy policy;
+    policy.http = {.allow_private = true, .deny_hosts = {denied}};
+    ActionRunner runner(policy);
+    const std::string url = "http://" + host + ":" + std::to_string(server.port()) + "/";
+    ActionOutcome outcome = run(runner, "http.get", params({{"url", url}}));
+    return outcome.ok ? "ok" : story(outcome);
+  };
+  EXPECT_EQ(told("127.0.0.2", "0.0.0.0"), "ok");
+  EXPECT_EQ(told("127.0.0.1:1", "0.0.0.0"), "ok");
+  EXPECT_EQ(server.requests().size(), 2u);
+  for (const char* denied : {"127.0.0.1", "::1", "[::1]:*", "127.0.0.1:*"})
+    for (const char* host : {"0.0.0.0", "0", "0x0", "00.0", "[::]", "[0:0:0:0:0:0:0:0]",
+                             "[::ffff:0.0.0.0]", "[::ffff:0:0]", "[::0.0.0.0]"})
+      EXPECT_EQ(told(denied, host), "PERMISSION_DENIED") << denied << " " << host;
+  EXPECT_EQ(server.requests().size(), 2u);
+}
+
+TEST(HttpActions, TheUnspecifiedAddressIsJudgedAsLoopback) {
+  const HttpPolicy policy{.allow_private = true, .deny_hosts = {"127.0.0.1"}};
+  for (const char* host : {"0.0.0.0", "0", "::", "[::]", "0:0:0:0:0:0:0:0"})
+    EXPECT_EQ(judge_host(policy, host, 80), HostVerdict::Denied) << host;
+  for (const char* host : {"", "a", "10.0.0.0", "::2", "0.example.com"})
+    EXPECT_EQ(judge_host(policy, host, 80), HostVerdict::Any) << host;
 }
 
 TEST(HttpActions, RulesOfHosts) {

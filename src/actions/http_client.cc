@@ -88,7 +88,7 @@ struct Transfer {
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
   size_t header_bytes = 0;
-  const char* refusal = nullptr;  // why an address was not connected to
+  const char* refusal = nullptr;  // why some address was not connected to
   bool body_full = false;
   bool head_full = false;
   char error[CURL_ERROR_SIZE] = {};
@@ -187,8 +187,10 @@ size_t on_header(char* bytes, size_t, size_t count, void* user) {
 
 curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) {
   Transfer& transfer = *static_cast<Transfer*>(user);
-  transfer.refusal = why_not_connect(transfer, &address->addr, address->addrlen);
-  if (transfer.refusal != nullptr) return CURL_SOCKET_BAD;
+  if (const char* refusal = why_not_connect(transfer, &address->addr, address->addrlen)) {
+    transfer.refusal = refusal;
+    return CURL_SOCKET_BAD;
+  }
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -258,6 +260,15 @@ Status set_up(Transfer& transfer) {
   return easy.status();
 }
 
+// A name may have several addresses: one that was refused is why the request failed, unless another
+// was connected to.
+bool was_refused(const Transfer& transfer) {
+  if (transfer.refusal == nullptr) return false;
+  curl_off_t connected_us = 0;
+  curl_easy_getinfo(transfer.easy, CURLINFO_CONNECT_TIME_T, &connected_us);
+  return connected_us == 0;
+}
+
 Result<HttpResponse> outcome(Transfer& transfer, CURLcode code) {
   bool cut = transfer.body_full && transfer.request.cut_body;
   if (code == CURLE_OK || cut) {
@@ -272,7 +283,7 @@ Result<HttpResponse> outcome(Transfer& transfer, CURLcode code) {
   if (transfer.head_full)
     return Error{ErrorCode::TooLarge,
                  "the answer's headers are larger than 64 KiB, or more than 1000"};
-  if (transfer.refusal != nullptr) return Error{ErrorCode::Forbidden, transfer.refusal};
+  if (was_refused(transfer)) return Error{ErrorCode::Forbidden, transfer.refusal};
   if (code == CURLE_OPERATION_TIMEDOUT) return marked(transfer.error, kTimedOut);
   return Error{ErrorCode::Unavailable,
                transfer.error[0] != '\0' ? transfer.error : curl_easy_strerror(code)};

@@ -24,8 +24,11 @@ namespace pawl::actions {
 namespace {
 
 constexpr size_t kWaitingMax = 10'000;
-constexpr size_t kParsedHereBytesMax =
-    64 * 1024;  // a larger answer is not parsed on the HTTP thread
+// A larger answer is not parsed on the HTTP thread.
+constexpr size_t kParsedHereBytesMax = 64 * 1024;
+// Nor are secrets taken out of one there, if they and it are larger together: each byte of a secret
+// has some fifty in its spellings.
+constexpr size_t kBlottedHereBytesMax = 1024;
 
 ActionOutcome cancelled() {
   return ActionOutcome::failure("CANCELLED", "the action was cancelled", false);
@@ -37,6 +40,18 @@ ActionOutcome overloaded() {
 
 bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
+}
+
+// Whether there is much to do until an answer can be told.
+bool is_dear(const ActionRequest& request, const Result<HttpResponse>& result) {
+  size_t answered = 0;
+  if (result.ok()) {
+    answered = result->body.size();
+    for (const auto& [name, value] : result->headers) answered += name.size() + value.size();
+  }
+  if (request.secrets.empty()) return answered > kParsedHereBytesMax;
+  for (const expr::Secret& secret : request.secrets) answered += secret.text.size();
+  return answered > kBlottedHereBytesMax;
 }
 
 // A run's directory comes into being when something first needs it.
@@ -246,8 +261,10 @@ class ActionRunner::Impl {
         finish(task->handle, http_outcome(task->request, std::move(*shared), duration_ms));
       });
     };
-    bool large = shared->ok() && (*shared)->body.size() > kParsedHereBytesMax;
-    if (!large || !quick_->add(answer)) answer();
+    if (is_dear(task->request, *shared))
+      quick_->add_answer(answer);
+    else
+      answer();
   }
 
   // What a library throws while it works on somebody's data (no memory left, a length nobody

@@ -149,6 +149,30 @@ TEST(Runner, TheLineIsBounded) {
   EXPECT_EQ(answered, 10'010);
 }
 
+// Taking secrets out of an answer may be dear, and all requests share one thread.
+TEST(Runner, SecretsAreNotLookedForOnTheHttpThread) {
+  LoopbackServer server([](const std::string& request) {
+    const bool large = request.find(" /large ") != std::string::npos;
+    return LoopbackServer::answer("200 OK", "", large ? std::string(2'000, 'a') : "a");
+  });
+  ActionRunner runner(ActionPolicy::local(), 1);
+  // Where an answer is told is where it was made.
+  auto thread_of = [&](const std::string& path, const std::string& secret) {
+    ActionRequest request = request_for("http.get", R"({"url":")" + server.url(path) + R"("})");
+    if (!secret.empty()) request.secrets = {{"$", secret}};
+    std::promise<std::thread::id> told;
+    runner.start(std::move(request),
+                 [&](ActionOutcome) { told.set_value(std::this_thread::get_id()); });
+    return told.get_future().get();
+  };
+  const std::thread::id http = thread_of("/", "");
+  EXPECT_EQ(thread_of("/large", ""), http);
+  EXPECT_EQ(thread_of("/", "hunter2"), http);
+  const std::thread::id pool = thread_of("/large", "hunter2");
+  EXPECT_NE(pool, http);
+  EXPECT_EQ(thread_of("/", std::string(2'000, 's')), pool);
+}
+
 TEST(Runner, EndingItAnswersEveryoneOnce) {
   LoopbackServer silent([](const std::string&) { return ""; });
   TestDirectory directory;

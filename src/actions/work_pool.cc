@@ -33,6 +33,15 @@ bool WorkPool::add(std::function<void()> work) {
   return true;
 }
 
+void WorkPool::add_answer(std::function<void()> work) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    waiting_.push_back(std::move(work));
+  }
+  changed_.notify_one();
+}
+
 void WorkPool::run() {
   WatchedThread watched;
   if (patient_) give_way();

@@ -22,6 +22,8 @@ class WorkPool {
 
   // False if the line is full.
   bool add(std::function<void()> work);
+  // Even if it is full: what is done already, and only has to be told.
+  void add_answer(std::function<void()> work);
 
  private:
   void run();

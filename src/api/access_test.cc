@@ -67,6 +67,24 @@ TEST(Access, PublicRoutesNeedNone) {
   EXPECT_EQ(http::status_of(world.call("GET", "/ojs/manifest")), "200");
 }
 
+// RFC 9110: schemes are compared without case, and any number of blanks follows.
+TEST(Access, TheSchemeOfAKeyIsReadAsHttpReadsIt) {
+  ApiWorld world;
+  world.app->keys().add_fixed("root-key");
+  auto status = [&](const std::string& value) {
+    return http::status_of(
+        world.call("GET", "/ojs/v1/queues", "", "Authorization: " + value + "\r\n"));
+  };
+  for (const char* good : {"Bearer root-key", "bearer root-key", "BEARER root-key",
+                           "bEARER    root-key", "Bearer root-key  "})
+    EXPECT_EQ(status(good), "200") << good;
+  for (const char* bad :
+       {"", "Bearer", "Bearer ", "Bearerroot-key", "Bearer\troot-key", "root-key", "Basic root-key",
+        "Bearer Root-Key", "Bearer root-key x", "Bearers root-key"})
+    EXPECT_EQ(status(bad), "401") << bad;
+  EXPECT_EQ(key_of("bearer   a b"), key_of("Bearer a b"));  // one lane for one key
+}
+
 TEST(Access, APageOfAnotherOriginIsRefused) {
   ApiWorld world;
   EXPECT_EQ(http::status_of(world.call("GET", "/ojs/v1/queues", "", "Origin: http://evil\r\n")),

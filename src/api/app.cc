@@ -332,8 +332,9 @@ void App::handle(http::Request&& request, http::Responder responder) {
 }
 
 void App::handle_on_pool(WorkPool& pool, Call&& call) {
-  // Without keys a client could call itself by another name each time.
-  std::string lane(keys_.needed() ? call.request.header("authorization")
+  // Without keys a client could call itself by another name each time; with one it could spell the
+  // header in another way.
+  std::string lane(keys_.needed() ? key_of(call.request.header("authorization"))
                                   : without_port(call.request.peer));
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [this, shared] {

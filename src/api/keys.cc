@@ -1,5 +1,7 @@
 #include "api/keys.h"
 
+#include <algorithm>
+
 #include "base/hash.h"
 #include "kernel/settings.h"
 
@@ -85,6 +87,17 @@ void each_stored_key(const State& state, FunctionRef<void(const ApiKey&)> visit)
   });
 }
 
+std::string_view key_of(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (authorization.size() < kScheme.size()) return {};
+  for (size_t i = 0; i < kScheme.size(); ++i) {
+    const char c = authorization[i];
+    if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != kScheme[i]) return {};
+  }
+  return authorization.substr(
+      std::min(authorization.find_first_not_of(' ', kScheme.size()), authorization.size()));
+}
+
 bool is_closed_by_keys(const State& state) {
   bool any = false;
   state.each_doc(DocKind::ApiKey, "", 1, [&](const Doc&) { return any = true, false; });
@@ -130,10 +143,8 @@ bool KeyRing::needed() const {
 Status KeyRing::check(std::string_view authorization, Scope scope) const {
   std::shared_lock lock(mutex_);
   if (scope == Scope::Public || !needed_) return ok_status();
-  constexpr std::string_view kScheme = "Bearer ";
-  if (authorization.substr(0, kScheme.size()) != kScheme)
-    return Error{ErrorCode::Unauthenticated, "this server needs an API key"};
-  std::string_view text = authorization.substr(kScheme.size());
+  std::string_view text = key_of(authorization);
+  if (text.empty()) return Error{ErrorCode::Unauthenticated, "this server needs an API key"};
   std::string hash = sha256_hex(text);
   bool fixed = false;
   for (const std::string& known : fixed_hashes_) fixed |= equal_in_constant_time(known, hash);

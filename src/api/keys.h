@@ -56,6 +56,10 @@ Status revoke_stored_key(Frame& frame, const std::string& id);  // NotFound
 void each_stored_key(const State& state, FunctionRef<void(const ApiKey&)> visit);
 bool is_closed_by_keys(const State& state);  // there is a key, or there was one
 
+// The key in an Authorization header; "" if it has none. The scheme's case and the number of blanks
+// behind it do not matter (RFC 9110, 11.1 and 11.4).
+std::string_view key_of(std::string_view authorization);
+
 class KeyRing {
  public:
   // A key given on the command line: every scope, never stored.

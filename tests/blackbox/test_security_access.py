@@ -91,6 +91,15 @@ class WebPages(unittest.TestCase):
         self.assertEqual(client.get("/v1/system", headers=headers).status, 401)
         client.close()
 
+    def test_the_scheme_of_a_key_has_no_case(self):
+        server = Server(args=("--api-key", "k")).start()
+        self.addCleanup(server.close)
+        client = server.client()
+        for value, status in (("bearer k", 200), ("BEARER k", 200), ("Bearer   k", 200), ("Bearer K", 401), ("Bearerk", 401),
+                              ("Basic k", 401)):
+            self.assertEqual(client.get("/v1/system", headers={"Authorization": value}).status, status, value)
+        client.close()
+
     def test_no_answer_invites_other_origins(self):
         client = self.server.client()
         for method, path in (("GET", "/health"), ("GET", "/v1/system"), ("OPTIONS", "/v1/runs"), ("GET", "/")):

@@ -76,6 +76,22 @@ class PrivateAddresses(DefinitionCase):
             self.assertEqual(self.one_step("http.get", url="http://192.0.2.1/", headers={name: value}), "VALIDATION_ERROR", name)
 
 
+class DeniedLoopback(DefinitionCase):
+    """Private addresses are allowed, loopback is denied: the operator's own services stay out of reach."""
+
+    arguments = ("--actions-http-allow-private", "--actions-http-deny-hosts", "127.0.0.1")
+
+    def test_no_other_name_of_loopback_reaches_it(self):
+        inside = self.stand_in()
+        hosts = ["127.0.0.1", "0.0.0.0", "0", "[::]", "[::ffff:0.0.0.0]", "localhost", "2130706433"]
+        codes = {}
+        for host in hosts:
+            run = self.start({"id": "s", "action": "http.get", "params": {"url": f"http://{host}:{inside.port}/"}})
+            codes[host] = run["steps"]["s"].get("error", {}).get("code")
+        self.assertEqual(codes, {host: "PERMISSION_DENIED" for host in hosts})
+        self.assertEqual(inside.seen(), [])
+
+
 class Redirects(DefinitionCase):
     """One private host is allowed; it must not be a door to the others."""
 
