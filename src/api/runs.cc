@@ -217,12 +217,12 @@ void list_runs(App& app, Call&& call) {
         std::string body;
         json::Writer w(body);
         w.begin_object().key("runs").begin_array();
-        size_t found = 0;
+        PageFill fill(body, limit);
         RunId beyond;
         RunId go_on = frame.state().each_run(start, true, kListScanMax, [&](const Run& run) {
           if (!filter.takes(run)) return true;
-          if (found == limit) return beyond = run.id, false;
-          ++found;
+          if (fill.full()) return beyond = run.id, false;
+          fill.take();
           run.script ? begin_script_run(w, frame.state(), run) : begin_run(w, run);
           w.end_object();
           return true;
