@@ -3,6 +3,7 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/definition_faults.h"
+#include "api/diagram_reply.h"
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "api/schedule_body.h"
@@ -11,7 +12,6 @@
 #include "expr/json_schema.h"
 #include "kernel/script_commands.h"
 #include "kernel/settings.h"
-#include "plan/diagram.h"
 #include "plan/source.h"
 
 namespace pawl::api {
@@ -316,24 +316,15 @@ void remove(App& app, Call&& call) {
 }
 
 void diagram(App& app, Call&& call) {
-  auto format = plan::parse_diagram_format(call.query("format"));
-  if (!format.ok()) return call.fail(format.error());
   std::string name = call.params[0];
   std::string version = call.query("version");
-  app.decide(std::move(call),
-             [name, version, format = *format](Frame& frame) -> Result<http::Response> {
-               StoredDefinition stored;
-               if (find_definition(frame.state(), name, version, stored) == nullptr)
-                 return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
-               const plan::Script* script = frame.state().compiled_plan(stored.canonical);
-               if (script == nullptr)
-                 return Error{ErrorCode::Internal, "the definition cannot be compiled"};
-               http::Response response;
-               response.status = 200;
-               response.content_type = std::string(plan::diagram_content_type(format));
-               response.body = plan::draw_diagram(*script, format);
-               return response;
-             });
+  answer_diagram(app, std::move(call),
+                 [name, version](const State& state) -> Result<DiagramSource> {
+                   StoredDefinition stored;
+                   if (find_definition(state, name, version, stored) == nullptr)
+                     return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
+                   return DiagramSource{std::move(stored.canonical), false, {}};
+                 });
 }
 
 void schema(App&, Call&& call) {
@@ -357,7 +348,13 @@ void add_definition_routes(Router& router) {
   router.add({"GET", "/v1/definitions/schema", Scope::Read, Surface::V1, schema});
   router.add({"GET", "/v1/definitions/{name}", Scope::Read, Surface::V1, get});
   router.add({"DELETE", "/v1/definitions/{name}", Scope::Write, Surface::V1, remove});
-  router.add({"GET", "/v1/definitions/{name}/diagram", Scope::Read, Surface::V1, diagram});
+  router.add({"GET",
+              "/v1/definitions/{name}/diagram",
+              Scope::Read,
+              Surface::V1,
+              diagram,
+              {},
+              Compiles::Always});
 }
 
 }  // namespace pawl::api

@@ -16,9 +16,9 @@ struct WorkflowPage {
   bool count_cancelled = false;  // it has just been: tell how many steps that concerned
 };
 
-// {"workflow": {…}, and the same members beside it}: some clients read one, some the other.
+// {"workflow": {…}, and the same members beside it}: some clients read one, some the other. Of
+// large ones the part of the children that a reply has room for, and their results only once.
 std::string workflow_body(const State& state, const Run& run, const WorkflowPage& page);
-void render_workflow(json::Writer& w, const State& state, const Run& run, const WorkflowPage& page);
 // Without children: for lists.
 void render_workflow_summary(json::Writer& w, const State& state, const Run& run);
 // A nested one that has not started, in the same form: all that is in it waits.
