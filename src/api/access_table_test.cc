@@ -29,6 +29,7 @@ const std::map<Scope, std::vector<Entry>> kTable = {
         {"GET", "/v1/definitions/{name}/diagram"},
         {"GET", "/v1/runs"}, {"GET", "/v1/runs/{id}"}, {"GET", "/v1/runs/{id}/events"},
         {"GET", "/v1/runs/{id}/explain"}, {"GET", "/v1/runs/{id}/diagram"},
+        {"GET", "/v1/runs/{id}/steps/{step}"}, {"GET", "/v1/runs/{id}/context/{name}"},
         {"GET", "/v1/jobs/{id}/explain"}, {"GET", "/v1/schedules"}, {"GET", "/v1/schedules/{name}"},
         {"GET", "/ojs/v1/jobs"}, {"GET", "/ojs/v1/jobs/{id}"}, {"GET", "/ojs/v1/jobs/{id}/progress"},
         {"GET", "/ojs/v1/events/stream"}, {"GET", "/ojs/v1/jobs/{id}/events"},

@@ -77,6 +77,23 @@ TEST(Checks, WhatCompilesWaitsForThePoolAndNothingElseDoes) {
   EXPECT_EQ(story, "200 201 201 201 409 201 ");  // the run that is to be extended is over
 }
 
+// Drawing may take as long as compiling.
+TEST(Checks, DiagramsAreDrawnOnThePoolToo) {
+  ApiWorld world;
+  ASSERT_EQ(http::status_of(world.call("POST", "/v1/definitions", kDefinition)), "201");
+  const std::string run = text_of(world.body("POST", "/v1/runs", R"({"definition":"d"})"), "id");
+  BusyPool busy(world.app->checks());
+  std::vector<std::unique_ptr<http::LoopbackClient>> clients;
+  for (const std::string& path : {std::string("/v1/definitions/d"), "/v1/runs/" + run}) {
+    clients.push_back(std::make_unique<http::LoopbackClient>(world.server->port()));
+    clients.back()->send("GET " + path + "/diagram?format=svg HTTP/1.1\r\nHost: h\r\n\r\n");
+    wait_for(world.app->checks(), clients.size());
+  }
+  EXPECT_FALSE(push(world).empty());
+  busy.go();
+  for (auto& client : clients) EXPECT_EQ(http::status_of(client->read_response()), "200");
+}
+
 TEST(Checks, TheLineIsBoundedByClient) {
   ApiWorld world;
   world.app->keys().add_fixed("key-of-a");

@@ -33,16 +33,18 @@ void list(App& app, Call&& call) {
   answer_keyed_list(
       app, std::move(call), {"decisions"}, kPageLimitUsual,
       [status, run, agent](const Frame& frame, KeyedList& list) {
-        frame.state().each_doc(DocKind::Decision, "", kDecisionsScanMax, [&](const Doc& doc) {
+        const State& state = frame.state();
+        list.each_key(state, DocKind::Decision, kDecisionsScanMax, [&](std::string_view key) {
+          const Doc* doc = state.find_doc(DocKind::Decision, key);
           StoredDecision decision;
-          if (!codec::decode(doc.value, decision)) return true;
+          if (doc == nullptr || !codec::decode(doc->value, decision)) return true;
           bool wanted = (status.empty() || decision.status == status) &&
                         (run.is_nil() || decision.run == run) &&
                         (agent.empty() || decision.target_agent == agent) &&
                         (list.tenant().empty() || decision.tenant == list.tenant());
-          if (wanted && list.takes_unscoped(doc.key))
-            write_decision(list.writer(), frame.state(), doc.key, decision);
-          return true;
+          if (wanted && list.takes_unscoped(key))
+            write_decision(list.writer(), state, doc->key, decision);
+          return list.spend(key, doc->value.size());
         });
       });
 }

@@ -3,6 +3,7 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/definition_faults.h"
+#include "api/diagram_reply.h"
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "api/schedule_body.h"
@@ -11,7 +12,6 @@
 #include "expr/json_schema.h"
 #include "kernel/script_commands.h"
 #include "kernel/settings.h"
-#include "plan/diagram.h"
 #include "plan/source.h"
 
 namespace pawl::api {
@@ -34,27 +34,32 @@ bool is_name(std::string_view name) {
   return true;
 }
 
-void write_definition(json::Writer& w, const StoredDefinition& stored, bool whole) {
-  w.field("name", stored.name).field("version", stored.version);
-  if (!stored.description.empty()) w.field("description", stored.description);
-  w.field_time("created_at", stored.created_ms);
-  if (!whole) return;
+void write_head(json::Writer& w, const DefinitionHead& head) {
+  w.field("name", head.name).field("version", head.version);
+  if (!head.description.empty()) w.field("description", head.description);
+  w.field_time("created_at", head.created_ms);
+}
+
+void write_definition(json::Writer& w, const StoredDefinition& stored) {
+  write_head(w, head_of(stored));
   w.field_raw("definition", stored.canonical);
   if (!stored.input_schema.empty()) w.field_raw("input_schema", stored.input_schema);
   if (!stored.output_schema.empty()) w.field_raw("output_schema", stored.output_schema);
   if (!stored.triggers.empty()) w.field_raw("triggers", stored.triggers);
 }
 
-// All versions of a name, oldest first; removed ones too if wanted.
-std::vector<StoredDefinition> versions_of(const State& state, const std::string& name,
-                                          bool removed) {
-  std::vector<StoredDefinition> found;
+// All versions of a name, removed ones too, oldest first, without their texts. Reads no more of
+// those than read_max and one; then `whole` is false, and some are missing.
+std::vector<DefinitionHead> heads_of(const State& state, const std::string& name, size_t read_max,
+                                     bool& whole) {
+  std::vector<DefinitionHead> found;
   std::string prefix = definition_key(name, "");
-  state.each_doc(DocKind::Definition, prefix, kVersionsMax * 2, [&](const Doc& doc) {
-    if (doc.key.compare(0, prefix.size(), prefix) != 0) return false;
-    StoredDefinition stored;
-    if (codec::decode(doc.value, stored) && (removed || !stored.removed))
-      found.push_back(std::move(stored));
+  size_t bytes_read = 0;
+  whole = true;
+  state.each_doc_key(DocKind::Definition, prefix, kVersionsMax * 2, [&](std::string_view key) {
+    if (!key.starts_with(prefix)) return false;
+    if (bytes_read >= read_max) return whole = false;
+    if (auto head = state.definition_head(key, bytes_read)) found.push_back(std::move(*head));
     return true;
   });
   std::sort(found.begin(), found.end(),
@@ -62,11 +67,26 @@ std::vector<StoredDefinition> versions_of(const State& state, const std::string&
   return found;
 }
 
-std::string put_body(const StoredDefinition& stored, const std::string& warnings) {
+// Those that are not removed, with their texts, oldest first.
+std::vector<StoredDefinition> versions_of(const State& state, const std::string& name) {
+  std::vector<StoredDefinition> found;
+  std::string prefix = definition_key(name, "");
+  state.each_doc(DocKind::Definition, prefix, kVersionsMax * 2, [&](const Doc& doc) {
+    if (doc.key.compare(0, prefix.size(), prefix) != 0) return false;
+    StoredDefinition stored;
+    if (codec::decode(doc.value, stored) && !stored.removed) found.push_back(std::move(stored));
+    return true;
+  });
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+  return found;
+}
+
+std::string put_body(const DefinitionHead& head, const std::string& warnings) {
   std::string body;
   json::Writer w(body);
   w.begin_object();
-  write_definition(w, stored, false);
+  write_head(w, head);
   w.field_raw("warnings", warnings).end_object();
   return body;
 }
@@ -80,14 +100,18 @@ struct Along {
 
 Result<http::Response> put_decided(Frame& frame, StoredDefinition stored, const Along& along) {
   const std::string& warnings = along.warnings;
-  std::vector<StoredDefinition> known = versions_of(frame.state(), stored.name, true);
-  auto same = [&](const StoredDefinition& other) {
-    return other.canonical == stored.canonical && other.input_schema == stored.input_schema &&
-           other.output_schema == stored.output_schema && !other.removed;
+  bool whole = true;
+  std::vector<DefinitionHead> known = heads_of(frame.state(), stored.name, SIZE_MAX, whole);
+  auto same = [&](const DefinitionHead& head) {
+    StoredDefinition other;
+    return find_definition(frame.state(), head.name, head.version, other) != nullptr &&
+           other.canonical == stored.canonical && other.input_schema == stored.input_schema &&
+           other.output_schema == stored.output_schema;
   };
-  for (const StoredDefinition& other : known) {
+  for (const DefinitionHead& other : known) {
     bool this_version = !stored.version.empty() && other.version == stored.version;
     bool newest = &other == &known.back();
+    if (!this_version && !newest) continue;
     if (same(other) && (this_version || (stored.version.empty() && newest))) {
       if (newest) PAWL_TRY_DO(put_triggers(frame, stored.name, along.tenant, along.triggers));
       return json_response(Surface::V1, 201, put_body(other, warnings));
@@ -101,7 +125,7 @@ Result<http::Response> put_decided(Frame& frame, StoredDefinition stored, const 
     return Error{ErrorCode::Conflict, "'" + stored.name + "' has as many versions as it may have"};
   stored.number = known.empty() ? 1 : known.back().number + 1;
   auto taken = [&](const std::string& version) {
-    for (const StoredDefinition& other : known)
+    for (const DefinitionHead& other : known)
       if (other.version == version) return true;
     return false;
   };
@@ -112,7 +136,7 @@ Result<http::Response> put_decided(Frame& frame, StoredDefinition stored, const 
   put_doc(frame, DocKind::Definition, definition_key(stored.name, stored.version),
           codec::encoded(stored));
   put_doc(frame, DocKind::Definition, stored.name, stored.version);
-  http::Response response = json_response(Surface::V1, 201, put_body(stored, warnings));
+  http::Response response = json_response(Surface::V1, 201, put_body(head_of(stored), warnings));
   response.headers.emplace_back("Location", "/v1/definitions/" + percent_encode(stored.name));
   return response;
 }
@@ -209,32 +233,36 @@ void get(App& app, Call&& call) {
     std::string body;
     json::Writer w(body);
     w.begin_object();
-    write_definition(w, stored, true);
+    write_definition(w, stored);
+    bool whole = true;
     w.key("versions").begin_array();
-    for (const StoredDefinition& each : versions_of(frame.state(), name, false))
-      w.string(each.version);
-    w.end_array().end_object();
+    for (const DefinitionHead& each : heads_of(frame.state(), name, kPageReadBytesMax, whole))
+      if (!each.removed) w.string(each.version);
+    w.end_array();
+    if (!whole) w.field_bool("versions_omitted", true);
+    w.end_object();
     return json_response(Surface::V1, 200, std::move(body));
   });
 }
 
 void list(App& app, Call&& call) {
-  answer_keyed_list(app, std::move(call), {"definitions"}, kPageLimitUsual,
-                    [](const Frame& frame, KeyedList& list) {
-                      frame.state().each_doc(
-                          DocKind::Definition, "", kDefinitionsMax * 4, [&](const Doc& doc) {
-                            if (doc.key.find('\x1f') != doc.key.npos)
-                              return true;  // a version, not the name
-                            StoredDefinition stored;
-                            if (find_definition(frame.state(), doc.key, "", stored) == nullptr)
-                              return true;
-                            if (!list.takes_unscoped(doc.key)) return true;
-                            list.writer().begin_object();
-                            write_definition(list.writer(), stored, false);
-                            list.writer().end_object();
-                            return true;
-                          });
-                    });
+  answer_keyed_list(
+      app, std::move(call), {"definitions"}, kPageLimitUsual,
+      [](const Frame& frame, KeyedList& list) {
+        const State& state = frame.state();
+        list.each_key(state, DocKind::Definition, kDefinitionsMax * 4, [&](std::string_view key) {
+          if (key.find('\x1f') != key.npos) return true;  // a version, not the name
+          if (!list.takes_unscoped(key)) return true;
+          const Doc* newest = state.find_doc(DocKind::Definition, key);
+          size_t bytes_read = 0;
+          auto head = state.definition_head(definition_key(key, newest->value), bytes_read);
+          if (!head || head->removed) return true;
+          list.writer().begin_object();
+          write_head(list.writer(), *head);
+          list.writer().end_object();
+          return list.spend(key, bytes_read);
+        });
+      });
 }
 
 size_t live_runs(const State& state, const std::string& name, const std::string& version) {
@@ -255,7 +283,7 @@ void remove(App& app, Call&& call) {
   std::string tenant = call.tenant;
   app.decide(std::move(call),
              [name, version, force, tenant](Frame& frame) -> Result<http::Response> {
-               std::vector<StoredDefinition> known = versions_of(frame.state(), name, false);
+               std::vector<StoredDefinition> known = versions_of(frame.state(), name);
                if (!version.empty())
                  std::erase_if(known, [&](const auto& each) { return each.version != version; });
                if (known.empty())
@@ -271,7 +299,7 @@ void remove(App& app, Call&& call) {
                  put_doc(frame, DocKind::Definition, definition_key(name, stored.version),
                          codec::encoded(stored));
                }
-               std::vector<StoredDefinition> left = versions_of(frame.state(), name, false);
+               std::vector<StoredDefinition> left = versions_of(frame.state(), name);
                if (left.empty()) {
                  PAWL_TRY_DO(delete_doc(frame, DocKind::Definition, name));
                  PAWL_TRY_DO(put_triggers(frame, name, tenant, {}));
@@ -288,24 +316,15 @@ void remove(App& app, Call&& call) {
 }
 
 void diagram(App& app, Call&& call) {
-  auto format = plan::parse_diagram_format(call.query("format"));
-  if (!format.ok()) return call.fail(format.error());
   std::string name = call.params[0];
   std::string version = call.query("version");
-  app.decide(std::move(call),
-             [name, version, format = *format](Frame& frame) -> Result<http::Response> {
-               StoredDefinition stored;
-               if (find_definition(frame.state(), name, version, stored) == nullptr)
-                 return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
-               const plan::Script* script = frame.state().compiled_plan(stored.canonical);
-               if (script == nullptr)
-                 return Error{ErrorCode::Internal, "the definition cannot be compiled"};
-               http::Response response;
-               response.status = 200;
-               response.content_type = std::string(plan::diagram_content_type(format));
-               response.body = plan::draw_diagram(*script, format);
-               return response;
-             });
+  answer_diagram(app, std::move(call),
+                 [name, version](const State& state) -> Result<DiagramSource> {
+                   StoredDefinition stored;
+                   if (find_definition(state, name, version, stored) == nullptr)
+                     return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
+                   return DiagramSource{std::move(stored.canonical), false, {}};
+                 });
 }
 
 void schema(App&, Call&& call) {
@@ -329,7 +348,13 @@ void add_definition_routes(Router& router) {
   router.add({"GET", "/v1/definitions/schema", Scope::Read, Surface::V1, schema});
   router.add({"GET", "/v1/definitions/{name}", Scope::Read, Surface::V1, get});
   router.add({"DELETE", "/v1/definitions/{name}", Scope::Write, Surface::V1, remove});
-  router.add({"GET", "/v1/definitions/{name}/diagram", Scope::Read, Surface::V1, diagram});
+  router.add({"GET",
+              "/v1/definitions/{name}/diagram",
+              Scope::Read,
+              Surface::V1,
+              diagram,
+              {},
+              Compiles::Always});
 }
 
 }  // namespace pawl::api

@@ -25,12 +25,20 @@ Names split(std::string_view fields) {
   return names;
 }
 
+bool is_named(const Names& names, std::string_view name) {
+  constexpr std::string_view kMarker = "_omitted";
+  auto has = [&](std::string_view one) {
+    return std::binary_search(names.begin(), names.end(), one);
+  };
+  return has(name) ||
+         (name.ends_with(kMarker) && has(name.substr(0, name.size() - kMarker.size())));
+}
+
 void write_chosen(json::Writer& w, json::View object, const Names& names) {
   w.begin_object();
   object.each_member([&](json::View key, json::View value) {
     std::string name = key.string();
-    if (std::binary_search(names.begin(), names.end(), std::string_view(name)))
-      w.field_raw(name, value.raw());
+    if (is_named(names, name)) w.field_raw(name, value.raw());
   });
   w.end_object();
 }

@@ -8,6 +8,24 @@ bool KeyedList::takes(std::string_view scoped) {
   return (tenant_.empty() || tenant_of_scoped(scoped) == tenant_) && window_.takes(scoped);
 }
 
+void KeyedList::each_key(const State& state, DocKind kind, size_t scan_max,
+                         FunctionRef<bool(std::string_view)> visit) {
+  const std::string& after = window_.after();
+  bool going = true;
+  state.each_doc_key(kind, after, scan_max,
+                     [&](std::string_view key) { return key <= after || (going = visit(key)); });
+  if (after.empty() || !going) return;
+  state.each_doc_key(kind, "", scan_max,
+                     [&](std::string_view key) { return key <= after && visit(key); });
+}
+
+bool KeyedList::spend(std::string_view key, size_t bytes) {
+  bytes_read_ += bytes;
+  if (bytes_read_ < kPageReadBytesMax) return true;
+  window_.cut(key);
+  return false;
+}
+
 void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> names,
                        size_t limit_default, std::function<void(const Frame&, KeyedList&)> walk) {
   auto page = parse_page(call, limit_default);
@@ -17,8 +35,8 @@ void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> name
   app.decide_list(std::move(call),
                   [page = *page, tenant, surface, names = std::move(names),
                    walk = std::move(walk)](Frame& frame) -> Result<http::Response> {
-                    PAWL_TRY(PageWindow window, PageWindow::open(page));
                     std::string items;
+                    PAWL_TRY(PageWindow window, PageWindow::open(page, items));
                     KeyedList list(items, window, tenant);
                     list.writer().begin_array();
                     walk(frame, list);

@@ -23,6 +23,14 @@ class KeyedList {
   // The same for a key that names no tenant: whoever walks leaves out what the caller may not see.
   bool takes_unscoped(std::string_view key) { return window_.takes(key); }
 
+  // Offers the keys of all documents of a kind, those of the page first, until visit returns false.
+  // Reads none of them.
+  void each_key(const State& state, DocKind kind, size_t scan_max,
+                FunctionRef<bool(std::string_view key)> visit);
+  // So many bytes were read for the entry of this key. False: that is enough for one call, the walk
+  // ends here, and the cursor leads on.
+  bool spend(std::string_view key, size_t bytes);
+
   json::Writer& writer() { return writer_; }
   std::string_view tenant() const { return tenant_; }  // the caller's; "" sees all
 
@@ -30,6 +38,7 @@ class KeyedList {
   json::Writer writer_;
   PageWindow& window_;
   std::string_view tenant_;
+  size_t bytes_read_ = 0;
 };
 
 // Answers {name: […], "pagination": …}, with the same array under each of the names: clients differ

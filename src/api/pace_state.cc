@@ -1,6 +1,7 @@
 #include "api/pace_state.h"
 
 #include "api/ojs/render_workflow.h"
+#include "api/reply_room.h"
 #include "base/time.h"
 
 namespace pawl::api {
@@ -19,26 +20,36 @@ Value error_of(const StepError& error) {
 }
 
 // What was skipped because it failed did not succeed; what never had to run did.
-Value step_result(const std::string& id, const StepRecord& record) {
+Value step_result(const std::string& id, const StepRecord& record, ReplyRoom& room) {
   bool skipped = record.state == StepState::Skipped;
   bool failed = record.state == StepState::Failed || (skipped && !record.error.empty());
   Value result;
+  bool omitted = false;
   if (skipped && !failed) {
     result = "skipped";
   } else if (!failed) {
-    result = parsed(record.output);
+    omitted = !room.takes(record.output.size());
+    if (!omitted) result = parsed(record.output);
   }
-  return Value::Object{{"step_id", id},
-                       {"success", !failed},
-                       {"result", std::move(result)},
-                       {"error", error_of(record.error)}};
+  Value::Object step{{"step_id", id},
+                     {"success", !failed},
+                     {"result", std::move(result)},
+                     {"error", error_of(record.error)}};
+  if (omitted) step.set("result_omitted", true);
+  return step;
 }
 
-Value context_of(const ScriptRun& script) {
-  Value context = parsed(script.inputs);
+Value context_of(const ScriptRun& script, ReplyRoom& room, bool& omitted) {
+  Value context;
+  auto taken = [&](const Text& text) {
+    bool fits = room.takes(text.size());
+    omitted = omitted || !fits;
+    return fits;
+  };
+  if (taken(script.inputs)) context = parsed(script.inputs);
   if (!context.is_object()) context = Value::Object{};
   for (const Variable& variable : script.variables)
-    context.as_object().set(variable.key, parsed(variable.value));
+    if (taken(variable.value)) context.as_object().set(variable.key, parsed(variable.value));
   return context;
 }
 
@@ -80,11 +91,15 @@ std::string pace_time(int64_t unix_ms) {
   return text + "+00:00";
 }
 
-Value pace_state(const State& state, const Run& run) {
+Value pace_state(const State& state, const Run& run, size_t bytes_max) {
   const ScriptRun& script = *run.script;
+  ReplyRoom room(bytes_max);
+  const bool result_fits = room.takes(script.output.size());
+  bool context_omitted = false;
+  Value context = context_of(script, room, context_omitted);
   Value::Object steps;
   each_top_step(state, run, [&](const std::string& id, const StepRecord& record, bool) {
-    if (is_over(record.state)) steps.set(id, step_result(id, record));
+    if (is_over(record.state)) steps.set(id, step_result(id, record, room));
   });
   Value::Object out;
   out.set("instance_id", workflow_id_text(run));
@@ -92,8 +107,10 @@ Value pace_state(const State& state, const Run& run) {
   out.set("status", pace_status(run));
   out.set("started_at", pace_time(run.started_ms != 0 ? run.started_ms : run.created_ms));
   out.set("completed_at", run.finished_ms == 0 ? Value() : Value(pace_time(run.finished_ms)));
-  out.set("result", parsed(script.output));
-  out.set("context", context_of(script));
+  out.set("result", result_fits ? parsed(script.output) : Value());
+  if (!result_fits) out.set("result_omitted", true);
+  out.set("context", std::move(context));
+  if (context_omitted) out.set("context_omitted", true);
   out.set("step_results", std::move(steps));
   return out;
 }

@@ -13,13 +13,17 @@
 
 namespace pawl::api {
 
+// Of values in one reply. Less than elsewhere: they are parsed and written again.
+constexpr size_t kPaceBytesMax = 4u << 20;
+
 std::string_view pace_status(const Run& run);
 
 // {instance_id, workflow_id, status, started_at, completed_at, result, context, step_results}.
 // step_results holds the steps of the top level that are over, each as {step_id, success, result,
 // error}; one whose condition did not hold succeeded with the result "skipped". context is what the
 // run was given, and what it set since. Times are such that every reader of ISO 8601 takes them.
-Value pace_state(const State& state, const Run& run);
+// Past bytes_max of values the rest are null, with result_omitted or context_omitted beside them.
+Value pace_state(const State& state, const Run& run, size_t bytes_max = SIZE_MAX);
 
 struct PaceProgress {
   uint32_t completed = 0;

@@ -70,24 +70,33 @@ void write_pagination(json::Writer& w, const Page& page, const PageEnd& end) {
   if (!end.next_cursor.empty()) w.field("next_cursor", end.next_cursor);
 }
 
-Result<PageWindow> PageWindow::open(const Page& page) {
+Result<PageWindow> PageWindow::open(const Page& page, const std::string& out) {
   auto after = from_hex(page.cursor);
   if (!after) return Error{ErrorCode::InvalidRequest, "cursor is not one that this server gave"};
-  return PageWindow(page, std::move(*after));
+  return PageWindow(page, std::move(*after), out);
 }
 
 bool PageWindow::takes(std::string_view key) {
   ++total_;
   if (!after_.empty() && key <= after_) return false;
   if (skipped_ < page_.offset) return ++skipped_, false;
-  if (taken_ == page_.limit) return more_ = true, false;
-  ++taken_;
+  if (more_ || fill_.full()) return more_ = true, false;
+  fill_.take();
   last_ = key;
   return true;
 }
 
+void PageWindow::cut(std::string_view key) {
+  cut_ = true;
+  if (more_ || key <= after_) return;
+  more_ = true;
+  last_ = key;
+}
+
 PageEnd PageWindow::end() const {
-  return PageEnd{.total = total_, .next_cursor = more_ ? to_hex(last_) : ""};
+  PageEnd end{.total = std::nullopt, .next_cursor = more_ ? to_hex(last_) : ""};
+  if (!cut_) end.total = total_;
+  return end;
 }
 
 }  // namespace pawl::api

@@ -2,6 +2,9 @@
 //
 // Clients ask by cursor (exact, whatever changes meanwhile), by offset, or by page number; a limit
 // above kPageLimitMax is lowered to it, anything that is no number is refused.
+//
+// A page is bounded by its bytes too: entries are rendered on the engine thread, and one of them
+// may have megabytes. Such a page ends early, and its cursor leads on.
 #pragma once
 
 #include <optional>
@@ -17,6 +20,8 @@ namespace pawl::api {
 constexpr size_t kPageLimitUsual = 50;
 constexpr size_t kPageLimitMax = 1000;
 constexpr size_t kPageOffsetMax = 1'000'000;
+constexpr size_t kPageBytesMax = 4u << 20;       // the entry that passes it is the last
+constexpr size_t kPageReadBytesMax = 32u << 20;  // documents that one call reads to fill a page
 
 struct Page {
   size_t limit = kPageLimitUsual;
@@ -27,6 +32,24 @@ struct Page {
 
 Result<Page> parse_page(const Call& call, size_t limit_default = kPageLimitUsual);
 
+// How far a page is filled, by entries and by the bytes that they have in `out`.
+class PageFill {
+ public:
+  PageFill(const std::string& out, size_t limit) : out_(out), begun_(out.size()), limit_(limit) {}
+
+  bool full() const {
+    return taken_ == limit_ || (taken_ > 0 && out_.size() - begun_ >= kPageBytesMax);
+  }
+  void take() { ++taken_; }  // before the entry is written
+  size_t taken() const { return taken_; }
+
+ private:
+  const std::string& out_;
+  const size_t begun_;
+  const size_t limit_;
+  size_t taken_ = 0;
+};
+
 struct PageEnd {
   std::optional<uint64_t> total;
   bool total_is_estimate = false;
@@ -36,26 +59,34 @@ struct PageEnd {
 // "pagination": {…} and, if there is more, "next_cursor" beside it.
 void write_pagination(json::Writer& w, const Page& page, const PageEnd& end);
 
-// Picks one page of a list that is walked in key order. Its cursor is the last key shown.
+// Picks one page of a list that is walked in key order, written to `out`. Its cursor is the last
+// key shown.
 class PageWindow {
  public:
-  // InvalidRequest if the cursor is none of ours.
-  static Result<PageWindow> open(const Page& page);
+  // InvalidRequest if the cursor is none of ours. `out` outlives it.
+  static Result<PageWindow> open(const Page& page, const std::string& out);
 
-  // Whether the entry with this key belongs to the page. Ask once for each, in order.
+  // Whether the entry with this key belongs to the page. Ask once for each, in order; keys up to
+  // after() may come last, since they only count.
   bool takes(std::string_view key);
+  const std::string& after() const { return after_; }
+  // The walk ends with this key, though there are others: the next page begins behind it, and the
+  // total is not known.
+  void cut(std::string_view key);
   PageEnd end() const;
 
  private:
-  PageWindow(const Page& page, std::string after) : page_(page), after_(std::move(after)) {}
+  PageWindow(const Page& page, std::string after, const std::string& out)
+      : page_(page), after_(std::move(after)), fill_(out, page.limit) {}
 
   Page page_;
   std::string after_;
+  PageFill fill_;
   std::string last_;
   uint64_t total_ = 0;
   size_t skipped_ = 0;
-  size_t taken_ = 0;
   bool more_ = false;
+  bool cut_ = false;
 };
 
 }  // namespace pawl::api

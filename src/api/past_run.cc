@@ -49,7 +49,7 @@ class FindBeginning : public WaitingTask {
 http::Response render(const Call& call, const Retrospect& past, const StepWindow& window) {
   const Run& run = past.run();
   if (call.query("format") == "pace" && run.script)
-    return json_response(Surface::V1, 200, pace_state(past.state(), run).json());
+    return json_response(Surface::V1, 200, pace_state(past.state(), run, kPaceBytesMax).json());
   std::string body = run_body(past.state(), run, window);
   PAWL_CHECK(!body.empty() && body.back() == '}');
   body.pop_back();

@@ -2,18 +2,30 @@
 
 #include "api/field_choice.h"
 #include "api/ojs/render_workflow.h"
+#include "api/paging.h"
 #include "kernel/run_values.h"
 #include "kernel/script_commands.h"
 
 namespace pawl::api {
 namespace {
 
-constexpr size_t kInnerWaitsMax = 100;  // told of one step; explain counts the rest
+constexpr size_t kStatusesMax = 10'000;  // of a diagram
+constexpr size_t kInnerWaitsMax = 100;   // told of one step; explain counts the rest
 
-void render_error(json::Writer& w, const StepError& error) {
+// The JSON text, or null and a marker where there is no room for it.
+template <class JsonText>  // std::string or Text, which is read only if it is shown
+void render_value(json::Writer& w, const std::string& name, const JsonText& text, ReplyRoom& room) {
+  if (room.takes(text.size())) {
+    w.field_raw(name, text);
+  } else {
+    w.key(name).null().field_bool(name + "_omitted", true);
+  }
+}
+
+void render_error(json::Writer& w, const StepError& error, ReplyRoom& room) {
   w.begin_object().field("code", error.code).field("message", error.message);
   if (!error.step.empty()) w.field("step_id", error.step);
-  if (!error.details.empty()) w.field_raw("details", error.details);
+  if (!error.details.empty()) render_value(w, "details", error.details, room);
   w.end_object();
 }
 
@@ -82,12 +94,11 @@ void render_wait(json::Writer& w, const State& state, const Run& run, const Step
 }
 
 void render_step(json::Writer& w, const State& state, const Run& run, const pawl::Scope& scope,
-                 const plan::Script& plan, uint32_t position) {
+                 const plan::Script& plan, uint32_t position, ReplyRoom& room) {
   const StepRecord& record = scope.records[position];
   const plan::Step& step = plan.at(scope.list, position);
   const StepRecord& shown = effective_record(scope, plan, record, position);
-  w.key(join_path(scope.path, step.id)).begin_object();
-  w.field("status", status_of(run, record)).field("type", step.type_name);
+  w.begin_object().field("status", status_of(run, record)).field("type", step.type_name);
   if (!step.label.empty()) w.field("label", step.label);
   if (!step.action.empty()) w.field("action", step.action);
   w.field_int("attempts", record.attempt);
@@ -95,10 +106,10 @@ void render_step(json::Writer& w, const State& state, const Run& run, const pawl
   w.field_time_if_set("completed_at", record.finished_ms);
   if (record.started_ms != 0 && record.finished_ms != 0)
     w.field_int("duration_ms", record.finished_ms - record.started_ms);
-  if (!shown.output.empty()) w.field_raw("output", shown.output);
+  if (!shown.output.empty()) render_value(w, "output", shown.output, room);
   if (!record.error.empty()) {
     w.key(record.state == StepState::Completed ? "ignored_error" : "error");
-    render_error(w, record.error);
+    render_error(w, record.error, room);
   }
   if (!record.reason.empty()) w.field("reason", record.reason);
   if (step.dormant && record.state == StepState::Pending) w.field_bool("fallback", true);
@@ -128,8 +139,23 @@ void render_current(json::Writer& w, const State& state, const Run& run, const p
   first.empty() ? w.null() : w.string(first);
 }
 
-void render_decisions(json::Writer& w, const State& state, const Run& run,
-                      const plan::Script& plan) {
+// What a question tells may be large, and is read with it: past the room none is read any more.
+void render_decision(json::Writer& w, const State& state, const std::string& id, ReplyRoom& room) {
+  if (room.full()) {
+    w.key("context").null().field_bool("context_omitted", true);
+    return;
+  }
+  const Doc* doc = state.find_doc(DocKind::Decision, id);
+  StoredDecision decision;
+  if (doc == nullptr || !codec::decode(doc->value, decision)) return;
+  w.field("status", decision.status);
+  render_value(w, "context", decision.context, room);
+  w.field_time("created_at", decision.created_ms);
+  w.field_time_if_set("expires_at", decision.expires_ms);
+}
+
+void render_decisions(json::Writer& w, const State& state, const Run& run, const plan::Script& plan,
+                      ReplyRoom& room) {
   w.key("pending_decisions").begin_array();
   for (const std::string& path : run.script->live) {
     const pawl::Scope* scope = state.find_scope(run, path);
@@ -138,16 +164,27 @@ void render_decisions(json::Writer& w, const State& state, const Run& run,
       if (record.decision.empty()) continue;
       w.begin_object().field("id", record.decision);
       w.field("step_id", join_path(path, plan.at(scope->list, i).id));
-      const Doc* doc = state.find_doc(DocKind::Decision, record.decision);
-      StoredDecision decision;
-      if (doc != nullptr && codec::decode(doc->value, decision)) {
-        w.field("status", decision.status).field_raw("context", decision.context);
-        w.field_time("created_at", decision.created_ms);
-        w.field_time_if_set("expires_at", decision.expires_ms);
-      }
+      render_decision(w, state, record.decision, room);
       w.end_object();
     }
   }
+  w.end_array();
+}
+
+void render_context(json::Writer& w, const ScriptRun& script, ReplyRoom& room) {
+  std::vector<std::string_view> omitted;
+  w.key("context").begin_object();
+  for (const Variable& variable : script.variables) {
+    if (room.takes(variable.value.size())) {
+      w.field_raw(variable.key, variable.value);
+    } else {
+      omitted.push_back(variable.key);
+    }
+  }
+  w.end_object();
+  if (omitted.empty()) return;
+  w.key("context_omitted").begin_array();
+  for (std::string_view name : omitted) w.string(name);
   w.end_array();
 }
 
@@ -204,7 +241,8 @@ void begin_script_run(json::Writer& w, const State& state, const Run& run) {
         .end_object();
   if (!script.error.empty()) {
     w.key("error");
-    render_error(w, script.error);
+    ReplyRoom room(SIZE_MAX);  // one error is small
+    render_error(w, script.error, room);
   }
   if (!script.reason.empty()) w.field("reason", script.reason);
 }
@@ -215,48 +253,85 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
   w.begin_object().key("run");
   begin_script_run(w, state, run);
   const ScriptRun& script = *run.script;
+  ReplyRoom room(page.bytes_max);
   auto chosen = [&](std::string_view member) { return is_chosen(page.fields, member); };
-  if (chosen("inputs")) w.field_raw("inputs", script.inputs.empty() ? "{}" : script.inputs.str());
-  if (chosen("output")) w.field_raw("output", script.output.empty() ? "null" : script.output.str());
-  if (chosen("context")) {
-    w.key("context").begin_object();
-    for (const Variable& variable : script.variables) w.field_raw(variable.key, variable.value);
-    w.end_object();
-  }
+  auto value = [&](const std::string& member, const Text& text, std::string_view none) {
+    if (!chosen(member)) return;
+    text.empty() ? (void)w.field_raw(member, none) : render_value(w, member, text, room);
+  };
+  value("inputs", script.inputs, "{}");
+  value("output", script.output, "null");
+  if (chosen("context")) render_context(w, script, room);
   const plan::Script* plan = state.plan_of(run);
   if (plan == nullptr) {
     w.field("note", "the text of its definition is gone").end_object().end_object();
     return body;
   }
   render_current(w, state, run, *plan);
-  render_decisions(w, state, run, *plan);
+  if (chosen("pending_decisions")) render_decisions(w, state, run, *plan, room);
   size_t at = 0;
   bool more = false;
   const bool steps = chosen("steps");
+  // Beside large values there may be many steps, each with a message of its own.
+  auto text_bytes = [&, begun = body.size() - room.taken()] {
+    return body.size() - room.taken() - begun;
+  };
+  const size_t text_bytes_max = page.bytes_max == SIZE_MAX ? SIZE_MAX : kPageBytesMax;
   w.key("steps").begin_object();
   state.each_scope(run, "", [&](const pawl::Scope& scope) {
     for (uint32_t i = 0; i < scope.records.size(); ++i, ++at) {
       if (at < page.from) continue;
-      if (at - page.from >= page.count) return !(more = true);
-      if (steps) render_step(w, state, run, scope, *plan, i);
+      if (at - page.from >= page.count || text_bytes() >= text_bytes_max) return !(more = true);
+      if (!steps) continue;
+      w.key(join_path(scope.path, plan->at(scope.list, i).id));
+      render_step(w, state, run, scope, *plan, i, room);
     }
     return true;
   });
   w.end_object();
-  if (more) w.field("next_cursor", std::to_string(page.from + page.count));
+  if (more) w.field("next_cursor", std::to_string(at));
   w.end_object().end_object();
   return body;
 }
 
-plan::StepStatuses step_statuses(const State& state, const Run& run) {
-  plan::StepStatuses statuses;
+Result<std::string> script_step_body(const State& state, const Run& run, std::string_view step) {
   const plan::Script* plan = state.plan_of(run);
-  if (plan == nullptr) return statuses;
+  auto [path, id] = split_step(step);
+  const pawl::Scope* scope = plan == nullptr ? nullptr : state.find_scope(run, path);
+  for (uint32_t i = 0; scope != nullptr && i < scope->records.size(); ++i) {
+    if (plan->at(scope->list, i).id != id) continue;
+    std::string body;
+    json::Writer w(body);
+    ReplyRoom room(SIZE_MAX);
+    w.begin_object().key("step");
+    render_step(w, state, run, *scope, *plan, i, room);
+    w.end_object();
+    return body;
+  }
+  return Error{ErrorCode::NotFound,
+               "the run has entered no step " + std::string(step.substr(0, 128))};
+}
+
+Result<std::string> script_variable_body(const Run& run, std::string_view name) {
+  for (const Variable& variable : run.script->variables) {
+    if (variable.key != name) continue;
+    std::string body;
+    json::Writer(body)
+        .begin_object()
+        .field("name", name)
+        .field_raw("value", variable.value)
+        .end_object();
+    return body;
+  }
+  return Error{ErrorCode::NotFound, "the run has no variable " + std::string(name.substr(0, 128))};
+}
+
+std::vector<PlacedStatus> placed_statuses(const State& state, const Run& run) {
+  std::vector<PlacedStatus> statuses;
   state.each_scope(run, "", [&](const pawl::Scope& scope) {
     for (uint32_t i = 0; i < scope.records.size(); ++i)
-      statuses[join_path(scope.path, plan->at(scope.list, i).id)] =
-          status_of(run, scope.records[i]);
-    return statuses.size() < 10'000;
+      statuses.push_back({scope.path, scope.list, i, status_of(run, scope.records[i])});
+    return statuses.size() < kStatusesMax;
   });
   return statuses;
 }

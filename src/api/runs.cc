@@ -12,6 +12,7 @@
 #include "api/paging.h"
 #include "api/past_run.h"
 #include "api/render_script.h"
+#include "api/reply_room.h"
 #include "api/routes.h"
 #include "base/time.h"
 #include "kernel/run_flow.h"
@@ -22,6 +23,7 @@ namespace pawl::api {
 namespace {
 
 constexpr size_t kListScanMax = 5000;
+constexpr size_t kStepBytesUsual = 512;  // of what is shown beside the output
 
 std::string_view status_of(const Run& run) {
   if (run.script) return script_status_name(run.script->status);
@@ -75,10 +77,15 @@ void begin_run(json::Writer& w, const Run& run) {
   if (run.state == RunState::Cancelled) w.field("reason", run.reason);
 }
 
-void render_step(json::Writer& w, const State& state, const Run& run, uint32_t index) {
+// False: there is no room for it, and nothing is written.
+bool render_step(json::Writer& w, const State& state, const Run& run, uint32_t index,
+                 ReplyRoom& room) {
+  if (room.full()) return false;
   ChildState child = run.child(index);
   Uuid id = child_of(state, run, index);
   const Job* job = child == ChildState::Waiting ? nullptr : state.find_job(JobId(id));
+  if (job != nullptr) room.read(job->weight_bytes());
+  if (!room.takes(kStepBytesUsual + (job == nullptr ? 0 : job->result.size()))) return false;
   const Run* nested =
       job != nullptr || child == ChildState::Waiting ? nullptr : state.find_run(RunId(id));
   w.key(step_id_of(state, run, index)).begin_object();
@@ -110,12 +117,14 @@ void render_step(json::Writer& w, const State& state, const Run& run, uint32_t i
   if (why != run.reasons.end() && child != ChildState::Started && child != ChildState::Completed)
     w.field("reason", why->second);
   w.end_object();
+  return true;
 }
 
 }  // namespace
 
 std::string run_body(const State& state, const Run& run, const StepWindow& window) {
   if (run.script) return script_run_body(state, run, {window.from, window.count, window.fields});
+  ReplyRoom room;
   std::string body;
   json::Writer w(body);
   w.begin_object().key("run");
@@ -123,7 +132,8 @@ std::string run_body(const State& state, const Run& run, const StepWindow& windo
   uint32_t from = std::min(window.from, run.total);
   uint32_t to = from + std::min(window.count, run.total - from);
   w.key("steps").begin_object();
-  for (uint32_t i = from; i < to; ++i) render_step(w, state, run, i);
+  for (uint32_t i = from; i < to; ++i)
+    if (!render_step(w, state, run, i, room)) to = i;
   w.end_object().key("current_steps").begin_array();
   for (uint32_t i = from; i < to; ++i)
     if (run.child(i) == ChildState::Started) w.string(step_id_of(state, run, i));
@@ -161,7 +171,7 @@ void get_run(App& app, Call&& call) {
   app.decide(std::move(call), [text, tenant, window, pace](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
     if (pace && run->script)
-      return json_response(Surface::V1, 200, pace_state(frame.state(), *run).json());
+      return json_response(Surface::V1, 200, pace_state(frame.state(), *run, kPaceBytesMax).json());
     return json_response(Surface::V1, 200, run_body(frame.state(), *run, window));
   });
 }
@@ -217,12 +227,12 @@ void list_runs(App& app, Call&& call) {
         std::string body;
         json::Writer w(body);
         w.begin_object().key("runs").begin_array();
-        size_t found = 0;
+        PageFill fill(body, limit);
         RunId beyond;
         RunId go_on = frame.state().each_run(start, true, kListScanMax, [&](const Run& run) {
           if (!filter.takes(run)) return true;
-          if (found == limit) return beyond = run.id, false;
-          ++found;
+          if (fill.full()) return beyond = run.id, false;
+          fill.take();
           run.script ? begin_script_run(w, frame.state(), run) : begin_run(w, run);
           w.end_object();
           return true;

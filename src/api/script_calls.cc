@@ -4,6 +4,7 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/definition_faults.h"
+#include "api/diagram_reply.h"
 #include "api/ojs/parse_workflow.h"
 #include "api/ojs/render_workflow.h"
 #include "api/render_script.h"
@@ -12,7 +13,6 @@
 #include "base/time.h"
 #include "base/url.h"
 #include "kernel/script_commands.h"
-#include "plan/diagram.h"
 
 namespace pawl::api {
 namespace {
@@ -261,24 +261,35 @@ void extend(App& app, Call&& call) {
              });
 }
 
-void diagram(App& app, Call&& call) {
-  auto format = plan::parse_diagram_format(call.query("format"));
-  if (!format.ok()) return call.fail(format.error());
-  std::string text = call.params[0];
+// One part of a run: GET …/steps/{id} and …/context/{name}.
+template <class Render>  // Result<std::string> render(const State&, const Run&, part)
+void part_of_run(App& app, Call&& call, Render render) {
+  std::string id = call.params[0];
+  std::string part = call.params[1];
   std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [text, tenant, format = *format](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(const Run* run, visible_script(frame.state(), text, tenant));
-               const plan::Script* script = frame.state().plan_of(*run);
-               if (script == nullptr)
-                 return Error{ErrorCode::NotFound, "the text of its definition is gone"};
-               plan::StepStatuses statuses = step_statuses(frame.state(), *run);
-               http::Response response;
-               response.status = 200;
-               response.content_type = std::string(plan::diagram_content_type(format));
-               response.body = plan::draw_diagram(*script, format, &statuses);
-               return response;
-             });
+  app.decide(std::move(call), [id, part, tenant, render](Frame& frame) -> Result<http::Response> {
+    PAWL_TRY(const Run* run, visible_script(frame.state(), id, tenant));
+    PAWL_TRY(std::string body, render(frame.state(), *run, part));
+    return json_response(Surface::V1, 200, std::move(body));
+  });
+}
+
+void step(App& app, Call&& call) { part_of_run(app, std::move(call), script_step_body); }
+void variable(App& app, Call&& call) {
+  part_of_run(app, std::move(call), [](const State&, const Run& run, const std::string& name) {
+    return script_variable_body(run, name);
+  });
+}
+
+void diagram(App& app, Call&& call) {
+  std::string id = call.params[0];
+  std::string tenant = call.tenant;
+  answer_diagram(app, std::move(call), [id, tenant](const State& state) -> Result<DiagramSource> {
+    PAWL_TRY(const Run* run, visible_script(state, id, tenant));
+    auto text = text_of_run(state, *run);
+    if (!text.ok()) return Error{ErrorCode::NotFound, text.error().message};
+    return DiagramSource{std::move(text).value(), true, placed_statuses(state, *run)};
+  });
 }
 
 }  // namespace
@@ -290,7 +301,10 @@ void add_script_routes(Router& router) {
   router.add({"POST", "/v1/runs/{id}/resume", Scope::Operate, Surface::V1, resume});
   router.add(
       {"POST", "/v1/runs/{id}/extend", Scope::Write, Surface::V1, extend, {}, Compiles::Always});
-  router.add({"GET", "/v1/runs/{id}/diagram", Scope::Read, Surface::V1, diagram});
+  router.add({"GET", "/v1/runs/{id}/steps/{step}", Scope::Read, Surface::V1, step});
+  router.add({"GET", "/v1/runs/{id}/context/{name}", Scope::Read, Surface::V1, variable});
+  router.add(
+      {"GET", "/v1/runs/{id}/diagram", Scope::Read, Surface::V1, diagram, {}, Compiles::Always});
 }
 
 }  // namespace pawl::api

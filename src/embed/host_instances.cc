@@ -162,7 +162,7 @@ Result<std::string> Host::describe(const std::string& instance) {
   std::string text;
   PAWL_TRY_DO(parts_->runtime.decide([&](Frame& frame) -> Status {
     PAWL_TRY(const Run* run, find_instance(frame.state(), instance));
-    text = api::script_run_body(frame.state(), *run, {0, kStepsShownMax});
+    text = api::script_run_body(frame.state(), *run, {0, kStepsShownMax, "", SIZE_MAX});
     return ok_status();
   }));
   return text;

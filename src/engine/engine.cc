@@ -206,7 +206,8 @@ void Engine::work() {
 // Sleeps until there are inputs, a commit has ended, or something is due; false when it is time to
 // end.
 bool Engine::wait_for_work() {
-  bool work_left = next_ < deciding_.size() || (!heavy_.empty() && (down_ || !heavy_must_wait()));
+  bool work_left = next_ < deciding_.size() || (!heavy_.empty() && (down_ || !heavy_must_wait())) ||
+                   (!reads_.empty() && (down_ || may_read()));
   bool flush_wanted = !down_ && !committing_ && core_->has_dirty();
   std::unique_lock lock(mutex_);
   if (failure_) flush_wanted = false;
@@ -241,20 +242,41 @@ bool Engine::wait_for_work() {
     next_ = 0;
     work_left = true;
   }
-  return work_left || !heavy_.empty() || !stopping_;
+  return work_left || !heavy_.empty() || !reads_.empty() || !stopping_;
 }
 
-// Heavy tasks stand back while lighter ones come, but not for ever.
+bool Engine::may_read() const { return reads_ns_ <= config_.reads_ns_max; }
+
+void Engine::decide_read(TaskPtr task) {
+  const auto begun = std::chrono::steady_clock::now();
+  core_->decide(std::move(task));
+  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begun;
+  reads_ns_ += std::max<int64_t>(took.count(), 1);
+}
+
+// Heavy tasks stand back while lighter ones come, but not for ever. Reads of one batch have so much
+// time together; the others come after all that write.
 void Engine::decide_inputs() {
   bool light = false;
   while (next_ < deciding_.size() && !core_->batch_full()) {
     TaskPtr task = std::move(deciding_[next_++]);
     if (task->weight() >= Task::kHeavyBytes) {
       heavy_.push_back(std::move(task));
+    } else if (task->only_reads()) {
+      if (reads_.empty() && may_read()) {
+        decide_read(std::move(task));
+      } else {
+        reads_.push_back(std::move(task));
+      }
     } else {
       core_->decide(std::move(task));
       light = true;
     }
+  }
+  const bool commit_first = light && !committing_;  // the reads come while that is under way
+  while (!reads_.empty() && may_read() && !commit_first && !core_->batch_full()) {
+    decide_read(std::move(reads_.front()));
+    reads_.pop_front();
   }
   if (heavy_.empty() || heavy_must_wait()) return;
   if (core_->tail_long()) return commit_if_wanted(true);
@@ -270,6 +292,7 @@ void Engine::commit_if_wanted(bool idle) {
   if (committing_ || failed()) return;
   if (!core_->wants_commit() && !(idle && core_->has_dirty())) return;
   SealedBatch sealed = core_->seal(idle);
+  reads_ns_ = 0;
   if (core_->unreadable()) {
     note_failure(*core_->unreadable());
     return Core::refuse(sealed, *core_->unreadable());
@@ -279,7 +302,7 @@ void Engine::commit_if_wanted(bool idle) {
     return;
   }
   const bool heavy = sealed.bytes() >= Task::kHeavyBytes;
-  bool alone = next_ == deciding_.size() && heavy_.empty() && !heavy &&
+  bool alone = next_ == deciding_.size() && heavy_.empty() && reads_.empty() && !heavy &&
                sealed.tasks.size() <= kInPlaceTasksMax;
   if (alone) {
     std::lock_guard lock(mutex_);

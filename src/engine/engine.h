@@ -40,6 +40,8 @@ struct EngineConfig {
   CoreConfig core;
   CrashBook* crash_book = nullptr;  // whom to quarantine; null: nobody
   size_t inputs_max = 65'536;       // submitted and not yet decided
+  int64_t reads_ns_max =
+      10'000'000;  // for the reads of one batch; the one that passes it is the last
   // Held while the answers of one batch are given: lets the layer above send them together.
   std::function<std::shared_ptr<void>()> around_release;
 };
@@ -104,6 +106,8 @@ class Engine {
   void decide_inputs();
   Core::Turns turns_now() const;
   bool heavy_must_wait() const;
+  bool may_read() const;
+  void decide_read(TaskPtr task);
   void commit_if_wanted(bool idle);
   void commit_now(SealedBatch& sealed);
   void finish_commit();
@@ -141,6 +145,8 @@ class Engine {
   EngineStats stats_;             // guarded by mutex_
 
   std::deque<TaskPtr> heavy_;      // engine thread
+  std::deque<TaskPtr> reads_;      // engine thread: stand back for a later batch
+  int64_t reads_ns_ = 0;           // engine thread: that reads of the open batch took
   uint32_t heavy_stood_back_ = 0;  // engine thread: turns in a row
   std::vector<TaskPtr> deciding_;  // engine thread
   size_t next_ = 0;                // engine thread: in deciding_

@@ -42,6 +42,8 @@ void Engine::go_down() {
 void Engine::endure() {
   heavy_.insert(heavy_.end(), deciding_.begin() + static_cast<ptrdiff_t>(next_), deciding_.end());
   next_ = deciding_.size();
+  heavy_.insert(heavy_.end(), reads_.begin(), reads_.end());
+  reads_.clear();
   for (TaskPtr& task : std::exchange(heavy_, {})) {
     if (task->only_reads()) {
       look(task);

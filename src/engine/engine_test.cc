@@ -81,6 +81,42 @@ TEST(Engine, HeavyTasksStandBackBehindLightOnes) {
   EXPECT_EQ(order, "abH");
 }
 
+// Whoever reads much delays readers: past the time that reads of a batch have, what writes comes
+// first.
+TEST(Engine, ReadsThatTakeLongStandBackBehindWhatWrites) {
+  struct Read : TestTask {
+    using TestTask::TestTask;
+    bool only_reads() const override { return true; }
+  };
+  EngineConfig config;
+  config.reads_ns_max = 0;  // one read
+  MemoryBacking backing;
+  auto store = std::move(backing.open()).value();
+  TestClock clock;
+  TestRandom random;
+  auto engine = std::move(Engine::start(*store, config, clock, random)).value();
+  Hold hold;
+  ASSERT_TRUE(engine->submit(hold.task).ok());
+  hold.entered.wait();
+  std::string order;
+  auto noting = [&](char name) {
+    return [&order, name](Frame&, bool, std::string&) -> std::optional<Parking> {
+      order += name;
+      return std::nullopt;
+    };
+  };
+  std::vector<TestTaskPtr> tasks;
+  for (char name : {'1', '2', '3', 'a', 'b'}) {
+    const bool reads = name < 'a';
+    tasks.push_back(reads ? std::make_shared<Read>(noting(name))
+                          : std::make_shared<TestTask>(noting(name)));
+    ASSERT_TRUE(engine->submit(tasks.back()).ok());
+  }
+  hold.let_go.count_down();
+  for (const TestTaskPtr& task : tasks) EXPECT_EQ(task->wait(), "ok ");
+  EXPECT_EQ(order, "1ab23");
+}
+
 // A store in which commits of megabytes wait until they are let go.
 class SlowStore : public FailingStore {
  public:

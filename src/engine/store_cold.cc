@@ -14,4 +14,10 @@ void StoreCold::scan(Space space, std::string_view from, std::string_view to, bo
   if (!status.ok()) throw Unreadable{status.error()};
 }
 
+void StoreCold::scan_keys(Space space, std::string_view from, std::string_view to, size_t limit,
+                          FunctionRef<bool(std::string_view)> visit) {
+  Status status = store_.scan_keys(static_cast<uint8_t>(space), from, to, limit, visit);
+  if (!status.ok()) throw Unreadable{status.error()};
+}
+
 }  // namespace pawl

@@ -13,6 +13,8 @@ class StoreCold : public Cold {
   std::optional<std::string> get(Space space, std::string_view key) override;
   void scan(Space space, std::string_view from, std::string_view to, bool reverse, size_t limit,
             FunctionRef<bool(std::string_view key, std::string_view value)> visit) override;
+  void scan_keys(Space space, std::string_view from, std::string_view to, size_t limit,
+                 FunctionRef<bool(std::string_view key)> visit) override;
 
  private:
   Store& store_;

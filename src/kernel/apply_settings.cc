@@ -32,6 +32,7 @@ void State::apply(const DocPut& event, Stamp stamp) {
   doc->expires_ms = event.expires_ms;
   doc->put_ms = stamp.time_ms;
   doc->deleted = false;
+  if (event.kind == DocKind::Definition) definition_heads_.erase(event.key);
   if (event.kind == DocKind::RunGate) gate_changed(*doc);
 }
 
@@ -41,6 +42,7 @@ void State::apply(const DocDeleted& event, Stamp stamp) {
   changed(*doc, stamp);
   doc->deleted = true;
   doc->value.clear();
+  if (event.kind == DocKind::Definition) definition_heads_.erase(event.key);
   if (event.kind == DocKind::RunGate) gate_changed(*doc);
 }
 

@@ -74,6 +74,12 @@ class Cold {
   virtual void scan(Space space, std::string_view from, std::string_view to, bool reverse,
                     size_t limit,
                     FunctionRef<bool(std::string_view key, std::string_view value)> visit) = 0;
+  // The keys of a scan upwards; values, which may be large, are not read where that can be avoided.
+  virtual void scan_keys(Space space, std::string_view from, std::string_view to, size_t limit,
+                         FunctionRef<bool(std::string_view key)> visit) {
+    scan(space, from, to, false, limit,
+         [&](std::string_view key, std::string_view) { return visit(key); });
+  }
 };
 
 // The smallest key greater than every key that starts with prefix; "" when there is none.

@@ -11,6 +11,12 @@ namespace {
 constexpr int64_t kRateWindowMs = 1000;
 // Jobs held back by their concurrency key that one fetch looks past before it gives up on a queue.
 constexpr size_t kHeldBackMax = 4096;
+// A reply holds their arguments: what one fetch is given ends with the job that passes this.
+constexpr size_t kFetchBytesMax = 16u << 20;
+
+bool is_full(const Fetched& fetched, const FetchJobs& command) {
+  return fetched.jobs.size() >= command.count || fetched.bytes >= kFetchBytesMax;
+}
 
 void wait_until(Fetched& fetched, int64_t at_ms) {
   if (fetched.retry_at_ms == 0 || at_ms < fetched.retry_at_ms) fetched.retry_at_ms = at_ms;
@@ -58,7 +64,7 @@ void fetch_from(Frame& frame, const Queue& queue, const FetchJobs& command, Fetc
   uint32_t left = rate_left(queue, frame.now_ms());
   size_t held_back = 0;
   const ReadyKey* next = state.first_ready(queue);
-  while (next != nullptr && fetched.jobs.size() < command.count) {
+  while (next != nullptr && !is_full(fetched, command)) {
     if (left == 0) return wait_until(fetched, queue.rate_window_ms + kRateWindowMs);
     ReadyKey key = *next;
     const Job* job = state.find_job(key.job);
@@ -71,6 +77,7 @@ void fetch_from(Frame& frame, const Queue& queue, const FetchJobs& command, Fetc
     }
     lease(frame, *job, command);
     fetched.jobs.push_back(key.job);
+    fetched.bytes += job->weight_bytes();
     --left;
     next = held_back == 0 ? state.first_ready(queue) : state.next_ready(queue, key);
   }
@@ -87,7 +94,7 @@ int64_t lease_ms(const Job& job, int64_t asked_ms, int64_t default_ms) {
 Fetched fetch_jobs(Frame& frame, const FetchJobs& command) {
   Fetched fetched;
   for (const std::string& name : command.queues) {
-    if (fetched.jobs.size() >= command.count) break;
+    if (is_full(fetched, command)) break;
     const Queue* queue = frame.state().find_queue(name);
     if (queue != nullptr && !queue->settings.paused) fetch_from(frame, *queue, command, fetched);
   }

@@ -19,6 +19,7 @@ struct FetchJobs {
 
 struct Fetched {
   std::vector<JobId> jobs;
+  size_t bytes = 0;         // they have together
   int64_t retry_at_ms = 0;  // a rate limit held jobs back until then; 0 = none did
 };
 

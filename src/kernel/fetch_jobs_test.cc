@@ -15,6 +15,14 @@ TEST(FetchJobs, OldestFirstInsideOnePriorityHigherPriorityBefore) {
             "JobLeased(j3 w1 #1) | JobLeased(j4 w1 #1)");
 }
 
+// A thousand jobs of megabytes would be one reply.
+TEST(FetchJobs, LargeJobsAreGivenFewAtATime) {
+  World world;
+  for (int i = 0; i < 4; ++i) world.push(new_job({.type = std::string(9u << 20, 't')}));
+  EXPECT_EQ(world.fetch(9), "JobLeased(j1 w1 #1) | JobLeased(j2 w1 #1)");
+  EXPECT_EQ(world.fetch(9), "JobLeased(j3 w1 #1) | JobLeased(j4 w1 #1)");
+}
+
 TEST(FetchJobs, QueuesStrictlyFromLeftToRight) {
   World world;
   world.push(new_job({.queue = "b", .priority = 100}));

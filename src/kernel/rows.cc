@@ -128,7 +128,11 @@ void State::settle(Resident& entity) {
   if (entity.kind == EntityKind::Run) return settle_run(static_cast<Run&>(entity));
   if (entity.kind == EntityKind::Doc) {
     auto& doc = static_cast<Doc&>(entity);
-    if (doc.deleted || is_numerous(doc.doc_kind)) docs_.erase(doc_key(doc.doc_kind, doc.key));
+    if (doc.deleted || is_numerous(doc.doc_kind)) {
+      docs_.erase(doc_key(doc.doc_kind, doc.key));
+    } else {
+      note_large(doc);
+    }
   } else if (entity.kind == EntityKind::Cron && static_cast<Cron&>(entity).deleted) {
     crons_.erase(static_cast<Cron&>(entity).spec.name);
   }
@@ -184,6 +188,7 @@ void State::evict() {
       const Doc& doc = *entry.second;
       return is_numerous(doc.doc_kind) && doc.dirty_since == 0 && doc.in_flight == 0;
     });
+  evict_large_docs();
 }
 
 StateCounts State::counts() const {

@@ -149,6 +149,90 @@ TEST(Rows, MemoryIsBoundedWhateverTheJobsHold) {
   EXPECT_EQ(world.fetch(2), "JobLeased(j1 w1 #1) | JobLeased(j2 w1 #1)");
 }
 
+StoredDefinition definition(const std::string& version, size_t text_bytes) {
+  StoredDefinition stored;
+  stored.name = "d";
+  stored.version = version;
+  stored.canonical = std::string(text_bytes, ' ');
+  stored.description = "of " + version;
+  return stored;
+}
+
+void put_definition(World& world, const StoredDefinition& stored) {
+  world.frame([&](Frame& frame) {
+    put_doc(frame, DocKind::Definition, definition_key(stored.name, stored.version),
+            codec::encoded(stored));
+    return "";
+  });
+}
+
+void to_disk(World& world) {
+  world.collect(SIZE_MAX);
+  world.commit_rows();
+  world.evict();
+}
+
+// Documents are small things, but for some.
+TEST(Rows, MemoryIsBoundedWhateverTheDocumentsHold) {
+  StateConfig config;
+  config.resident_doc_bytes_max = 250'000;
+  World world(config);
+  auto reads_of = [&](const std::string& version) {
+    const size_t before = world.cold.gets[Space::Doc];
+    const Doc* doc = world.state().find_doc(DocKind::Definition, definition_key("d", version));
+    EXPECT_GT(doc->value.size(), 100'000u);
+    return world.cold.gets[Space::Doc] - before;
+  };
+  for (const char* version : {"v1", "v2"}) put_definition(world, definition(version, 100'000));
+  to_disk(world);
+  EXPECT_EQ(reads_of("v1") + reads_of("v2"), 0u);
+  put_definition(world, definition("v3", 100'000));
+  to_disk(world);
+  EXPECT_EQ(reads_of("v1") + reads_of("v2") + reads_of("v3"), 3u);
+  EXPECT_EQ(reads_of("v1") + reads_of("v2") + reads_of("v3"), 0u);
+  world.evict();
+  EXPECT_EQ(reads_of("v1"), 1u);
+}
+
+TEST(Rows, WhatAListShowsOfADefinitionIsReadOffItsTextOnce) {
+  World world;
+  put_definition(world, definition("v1", 1000));
+  put_definition(world, definition("v2", 1000));
+  to_disk(world);
+  world.restart();
+  const std::string key = definition_key("d", "v1");
+  size_t keys = 0;
+  world.state().each_doc_key(DocKind::Definition, "", 100,
+                             [&](std::string_view) { return ++keys, true; });
+  EXPECT_EQ(keys, 2u);
+  EXPECT_EQ(world.cold.gets[Space::Doc], 0u);
+  size_t bytes_read = 0;
+  EXPECT_EQ(world.state().definition_head(key, bytes_read)->description, "of v1");
+  EXPECT_GT(bytes_read, 1000u);
+  bytes_read = 0;
+  EXPECT_EQ(world.state().definition_head(key, bytes_read)->description, "of v1");
+  EXPECT_EQ(bytes_read, 0u);
+  StoredDefinition gone = definition("v1", 1000);
+  gone.removed = true;
+  put_definition(world, gone);
+  EXPECT_TRUE(world.state().definition_head(key, bytes_read)->removed);
+  EXPECT_FALSE(world.state().definition_head(definition_key("d", "v3"), bytes_read).has_value());
+}
+
+TEST(Rows, AScanLooksAtSoManyBytesOfJobs) {
+  World world;
+  for (int i = 0; i < 4; ++i) world.push(new_job({.type = std::string(12u << 20, 't')}));
+  size_t seen = 0;
+  auto count = [&](const Job&) { return ++seen, true; };
+  JobId go_on = world.state().each_job(JobId(), false, 100, count);
+  EXPECT_EQ(seen, 3u);
+  ASSERT_FALSE(go_on.is_nil());
+  EXPECT_TRUE(world.state().each_job(go_on, false, 100, count).is_nil());
+  EXPECT_EQ(seen, 4u);
+  EXPECT_TRUE(world.state().each_job(JobId(), false, SIZE_MAX, count).is_nil());
+  EXPECT_EQ(seen, 8u);
+}
+
 // A window that grew by reading back what was not yet flushed must shrink again like any other.
 TEST(Rows, AWindowFilledByReadingBackShrinksToo) {
   World world(tiny());

@@ -8,7 +8,29 @@
 namespace pawl {
 namespace {
 
+constexpr size_t kLargeDocBytes = 64u << 10;
+constexpr size_t kHeadsMax = 20'000;
+constexpr size_t kHeadDescriptionMax = 1024;  // larger ones are read again
+
 ReadyKey ready_key(const Job& job) { return {-job.priority, job.order, job.id}; }
+
+// What a scan has looked at.
+class ScanTally {
+ public:
+  explicit ScanTally(size_t jobs_max)
+      : jobs_max_(jobs_max), bytes_max_(jobs_max == SIZE_MAX ? SIZE_MAX : State::kScanBytesMax) {}
+  bool full() const { return jobs_ >= jobs_max_ || bytes_ >= bytes_max_; }
+  void add(const Job& job) {
+    ++jobs_;
+    bytes_ += job.weight_bytes();
+  }
+
+ private:
+  const size_t jobs_max_;
+  const size_t bytes_max_;
+  size_t jobs_ = 0;
+  size_t bytes_ = 0;
+};
 
 }  // namespace
 
@@ -144,14 +166,14 @@ JobId State::each_job(const JobId& from, bool newest_first, size_t scan_max,
     ++next_fresh;
 
   bool stopped = false;
-  size_t scanned = 0;
+  ScanTally tally(scan_max);
   JobId go_on;
   auto offer = [&](const Job& job) {
-    if (scanned == scan_max) {
+    if (tally.full()) {
       go_on = job.id;
       return false;
     }
-    ++scanned;
+    tally.add(job);
     return visit(job) || !(stopped = true);
   };
   auto offer_fresh_before = [&](const JobId* id) {
@@ -200,11 +222,13 @@ JobId State::each_dead(const JobId& from, size_t scan_max,
                ids.insert(JobId(*Uuid::from_bytes(key)));
                return true;
              });
-  size_t scanned = 0;
+  ScanTally tally(scan_max);
   for (const JobId& id : ids) {
-    if (scanned++ == scan_max) return id;
+    if (tally.full()) return id;
     const Job* job = find_job(id);
-    if (job != nullptr && job->current_places().dead && !visit(*job)) return JobId();
+    if (job == nullptr) continue;
+    tally.add(*job);
+    if (job->current_places().dead && !visit(*job)) return JobId();
   }
   return JobId();
 }
@@ -244,7 +268,27 @@ Doc* State::resident_doc(DocKind kind, std::string_view key) const {
   if (!codec::decode(*row, *doc)) unreadable_row("document", row_key);
   doc->doc_kind = kind;
   doc->key = key;
+  note_large(*doc);
   return docs_.emplace(std::move(row_key), std::move(doc)).first->second.get();
+}
+
+// A large value is not kept for ever only because somebody looked at it.
+void State::note_large(const Doc& doc) const {
+  if (doc.value.size() < kLargeDocBytes || is_kept_whole(doc.doc_kind)) return;
+  large_docs_.push_back(doc_key(doc.doc_kind, doc.key));
+  large_doc_bytes_ += doc.value.size();
+}
+
+void State::evict_large_docs() {
+  if (large_doc_bytes_ <= config_.resident_doc_bytes_max) return;
+  large_doc_bytes_ = 0;
+  for (const std::string& key : std::exchange(large_docs_, {})) {
+    auto at = docs_.find(key);
+    if (at == docs_.end()) continue;
+    const Doc& doc = *at->second;
+    if (doc.dirty_since == 0 && doc.in_flight == 0)
+      docs_.erase(at);  // else settle() notes it again
+  }
 }
 
 const Doc* State::find_doc(DocKind kind, std::string_view key) const {
@@ -260,13 +304,13 @@ const Doc* State::first_doc(DocKind kind, std::string_view from, std::string_vie
     ++in_memory;
   bool found = in_memory != docs_.end() && in_memory->first < high;
   std::string key = found ? in_memory->second->key : "";
-  cold_.scan(Space::Doc, low, found ? in_memory->first : high, false, SIZE_MAX,
-             [&](std::string_view row_key, std::string_view) {
-               if (docs_.count(row_key) != 0) return true;  // memory knows better
-               found = true;
-               key = row_key.substr(1);
-               return false;
-             });
+  cold_.scan_keys(Space::Doc, low, found ? in_memory->first : high, SIZE_MAX,
+                  [&](std::string_view row_key) {
+                    if (docs_.count(row_key) != 0) return true;  // memory knows better
+                    found = true;
+                    key = row_key.substr(1);
+                    return false;
+                  });
   return found ? find_doc(kind, key) : nullptr;
 }
 
@@ -287,19 +331,40 @@ void State::each_cron(FunctionRef<bool(const Cron&)> visit) const {
 
 void State::each_doc(DocKind kind, std::string_view from, size_t scan_max,
                      FunctionRef<bool(const Doc&)> visit) const {
+  each_doc_key(kind, from, scan_max, [&](std::string_view key) {
+    const Doc* doc = find_doc(kind, key);
+    return doc == nullptr || visit(*doc);
+  });
+}
+
+void State::each_doc_key(DocKind kind, std::string_view from, size_t scan_max,
+                         FunctionRef<bool(std::string_view)> visit) const {
   std::string low = doc_key(kind, from);
   std::string high = prefix_end(doc_key(kind, ""));
   std::set<std::string> keys;
   for (auto at = docs_.lower_bound(low); at != docs_.end() && at->first < high; ++at)
-    keys.insert(at->second->key);
-  cold_.scan(Space::Doc, low, high, false, scan_max, [&](std::string_view key, std::string_view) {
-    keys.insert(std::string(key.substr(1)));
+    if (!at->second->deleted) keys.insert(at->second->key);
+  cold_.scan_keys(Space::Doc, low, high, scan_max, [&](std::string_view row_key) {
+    auto at = docs_.find(row_key);
+    if (at == docs_.end() || !at->second->deleted) keys.emplace(row_key.substr(1));
     return true;
   });
-  for (const std::string& key : keys) {
-    const Doc* doc = find_doc(kind, key);
-    if (doc != nullptr && !visit(*doc)) return;
-  }
+  for (const std::string& key : keys)
+    if (!visit(key)) return;
+}
+
+std::optional<DefinitionHead> State::definition_head(std::string_view key,
+                                                     size_t& bytes_read) const {
+  auto known = definition_heads_.find(key);
+  if (known != definition_heads_.end()) return known->second;
+  const Doc* doc = find_doc(DocKind::Definition, key);
+  StoredDefinition stored;
+  if (doc == nullptr || !codec::decode(doc->value, stored)) return std::nullopt;
+  bytes_read += doc->value.size();
+  DefinitionHead head = head_of(stored);
+  if (head.description.size() > kHeadDescriptionMax) return head;
+  if (definition_heads_.size() >= kHeadsMax) definition_heads_.clear();
+  return definition_heads_.emplace(key, std::move(head)).first->second;
 }
 
 // --- indexes

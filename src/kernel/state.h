@@ -59,7 +59,8 @@ struct StateConfig {
   size_t timer_window_max = 65'536;
   size_t queues_max = 100'000;
   size_t limits_max = 100'000;
-  size_t docs_max = 100'000;  // of the kinds that stay in memory
+  size_t docs_max = 100'000;                  // of the kinds that stay in memory
+  size_t resident_doc_bytes_max = 64u << 20;  // of large ones whose rows are durable
   ScriptDefaults scripts;
 };
 
@@ -114,6 +115,9 @@ class State {
   const Limit* find_limit(std::string_view key) const;
   const Cron* find_cron(std::string_view name) const;
   const Doc* find_doc(DocKind kind, std::string_view key) const;
+  // A version of a definition (definition_key()) without its text; nothing if there is none. What
+  // it says is read off the text once and kept; bytes_read grows by what had to be read.
+  std::optional<DefinitionHead> definition_head(std::string_view key, size_t& bytes_read) const;
   // The first one whose key is not before `from` and begins with `prefix`; null if there is none.
   const Doc* first_doc(DocKind kind, std::string_view from, std::string_view prefix) const;
   const ScriptDefaults& script_defaults() const { return config_.scripts; }
@@ -147,8 +151,13 @@ class State {
   void each_cron(FunctionRef<bool(const Cron&)> visit) const;
   void each_doc(DocKind kind, std::string_view from, size_t scan_max,
                 FunctionRef<bool(const Doc&)> visit) const;
+  // The same without reading the documents.
+  void each_doc_key(DocKind kind, std::string_view from, size_t scan_max,
+                    FunctionRef<bool(std::string_view key)> visit) const;
   // Every job (finished ones too) with id >= from, or <= from if newest_first; looks at scan_max
-  // rows at most and returns where to go on (nil: at the end).
+  // rows at most and returns where to go on (nil: at the end). Unless scan_max is SIZE_MAX, jobs of
+  // kScanBytesMax are enough too: large ones must not make a scan long.
+  static constexpr size_t kScanBytesMax = 32u << 20;
   JobId each_job(const JobId& from, bool newest_first, size_t scan_max,
                  FunctionRef<bool(const Job&)> visit) const;
   RunId each_run(const RunId& from, bool newest_first, size_t scan_max,
@@ -286,6 +295,8 @@ class State {
   void place(Job& job);
   void wake(Queue& queue);
   Doc* resident_doc(DocKind kind, std::string_view key) const;
+  void note_large(const Doc& doc) const;
+  void evict_large_docs();
   void load_rows();
   void load_docs(DocKind kind);
   void count_run(const ScriptMoved& event, Stamp stamp);
@@ -314,6 +325,9 @@ class State {
   std::map<std::string, std::unique_ptr<Limit>, std::less<>> limits_;
   std::map<std::string, std::unique_ptr<Cron>, std::less<>> crons_;
   mutable std::map<std::string, std::unique_ptr<Doc>, std::less<>> docs_;
+  mutable std::vector<std::string> large_docs_;  // keys in docs_ of large values, some twice
+  mutable size_t large_doc_bytes_ = 0;           // of those
+  mutable std::map<std::string, DefinitionHead, std::less<>> definition_heads_;
   std::multimap<std::string, Job*, std::less<>>
       unique_in_memory_;  // unique key → jobs whose entry is not on disk
   mutable SpillIndex<TimerKey> timers_;

@@ -36,6 +36,21 @@ struct StoredDefinition {
   }
 };
 
+// What lists show of a version: all but its text.
+struct DefinitionHead {
+  std::string name;
+  std::string version;
+  uint32_t number = 0;
+  std::string description;
+  int64_t created_ms = 0;
+  bool removed = false;
+};
+
+inline DefinitionHead head_of(const StoredDefinition& stored) {
+  return {stored.name,        stored.version,    stored.number,
+          stored.description, stored.created_ms, stored.removed};
+}
+
 // name, unit separator, version: the versions of one definition stand together.
 inline std::string definition_key(std::string_view name, std::string_view version) {
   return std::string(name).append(1, '\x1f').append(version);

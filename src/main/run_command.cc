@@ -156,7 +156,8 @@ std::string body_of(LocalEngine& engine, const RunId& id) {
   std::string body;
   Status done = engine.decide([&](Frame& frame) {
     const Run* run = frame.state().find_run(id);
-    if (run != nullptr) body = api::script_run_body(frame.state(), *run, {0, kStepsShownMax});
+    if (run != nullptr)
+      body = api::script_run_body(frame.state(), *run, {0, kStepsShownMax, "", SIZE_MAX});
     return ok_status();
   });
   if (!done.ok()) cli::complain(done.error().message);

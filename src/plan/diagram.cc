@@ -17,6 +17,18 @@ std::string_view diagram_content_type(DiagramFormat format) {
   return format == DiagramFormat::Svg ? "image/svg+xml" : "text/plain; charset=utf-8";
 }
 
+Status check_drawable(const Script& script, DiagramFormat format) {
+  if (format == DiagramFormat::Ascii) return ok_status();
+  size_t arrows = 0;
+  for (const Step& step : script.steps)
+    arrows += step.depends_on.size() + (step.fallback == kNoStep ? 0 : 1);
+  if (arrows <= kDiagramArrowsMax) return ok_status();
+  return Error{ErrorCode::InvalidContent,
+               "its steps depend on each other " + std::to_string(arrows) +
+                   " times; a diagram shows " + std::to_string(kDiagramArrowsMax) +
+                   " at most (format=ascii shows the steps without arrows)"};
+}
+
 std::string draw_diagram(const Script& script, DiagramFormat format, const StepStatuses* statuses) {
   const Marks marks(statuses);
   switch (format) {

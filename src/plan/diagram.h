@@ -17,6 +17,11 @@ std::string_view diagram_content_type(DiagramFormat format);
 // Full dotted step id → status (completed, failed, running, suspended, pending, skipped, retrying).
 using StepStatuses = std::map<std::string, std::string, std::less<>>;
 
+// How many arrows a picture may have: more make it neither readable nor small.
+constexpr size_t kDiagramArrowsMax = 50'000;
+// InvalidContent if it would have more. In ASCII nothing is drawn between steps.
+Status check_drawable(const Script& script, DiagramFormat format);
+
 std::string draw_diagram(const Script& script, DiagramFormat format,
                          const StepStatuses* statuses = nullptr);
 

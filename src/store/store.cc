@@ -10,6 +10,12 @@ Status Store::reopen() {
   return Error{ErrorCode::StoreFailed, "this store cannot be reopened in place"};
 }
 
+Status Store::scan_keys(uint8_t space, std::string_view from, std::string_view to, size_t limit,
+                        FunctionRef<bool(std::string_view)> visit) {
+  return scan(space, from, to, false, limit,
+              [&](std::string_view key, std::string_view) { return visit(key); });
+}
+
 Status check_batch(const Batch& batch, uint64_t last) {
   if (batch.number == 0) {
     if (!batch.journal.empty()) {

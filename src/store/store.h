@@ -81,6 +81,9 @@ class Store {
   virtual Status scan(uint8_t space, std::string_view from, std::string_view to, bool reverse,
                       size_t limit,
                       FunctionRef<bool(std::string_view key, std::string_view value)> visit) = 0;
+  // The keys that an ascending scan would visit. A store that can leaves the values unread.
+  virtual Status scan_keys(uint8_t space, std::string_view from, std::string_view to, size_t limit,
+                           FunctionRef<bool(std::string_view key)> visit);
 
   // Visits up to `limit` records ascending, starting at the first whose number is at least `from`.
   // Never one beyond journal_last(), also not while it is being committed: whoever has seen a

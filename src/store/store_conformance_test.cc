@@ -66,6 +66,15 @@ class StoreConformance : public testing::TestWithParam<std::string> {
                                       });
     return status.ok() ? seen : "error " + status.error().message;
   }
+  std::string keys(std::string_view from, std::string_view to, size_t limit = 1000) {
+    std::string seen;
+    const Status status = store->scan_keys(1, from, to, limit, [&](std::string_view key) {
+      if (!seen.empty()) seen += ' ';
+      seen.append(key);
+      return key != "last";
+    });
+    return status.ok() ? seen : "error " + status.error().message;
+  }
   std::string journal(uint64_t from, size_t limit = 1000) {
     std::string seen;
     const Status status =
@@ -108,6 +117,17 @@ TEST_P(StoreConformance, SpacesAreApart) {
   EXPECT_EQ(scan("", "", false, 10, 0), "k=zero");
   EXPECT_EQ(scan("", "", true, 10, 255), "k=last");
   EXPECT_EQ(scan("", "", false, 10, 7), "");
+}
+
+TEST_P(StoreConformance, KeysAreThoseOfAnAscendingScan) {
+  EXPECT_EQ(write({put("a", "1"), put("b", std::string(3u << 20, 'x')), put("c", "3"),
+                   put("last", "4"), put("more", "5"), put("b", "other space", 2)}),
+            "ok");
+  EXPECT_EQ(keys("", ""), "a b c last");  // told to stop there
+  EXPECT_EQ(keys("b", "c"), "b");
+  EXPECT_EQ(keys("b", "", 2), "b c");
+  EXPECT_EQ(keys("m", ""), "more");
+  EXPECT_EQ(keys("x", ""), "");
 }
 
 TEST_P(StoreConformance, ScansTakeTheirRangeInEitherDirectionUpToTheLimit) {

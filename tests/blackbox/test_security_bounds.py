@@ -53,7 +53,7 @@ class Canary:
         self._client.close()
 
 
-class Bounds(unittest.TestCase):
+class Watched(unittest.TestCase):
     def setUp(self):
         self.server = Server()
         self.addCleanup(self.server.close)
@@ -79,6 +79,8 @@ class Bounds(unittest.TestCase):
             return body if body.get("status") in ("completed", "failed", "cancelled") else None
         return until(over, "the run's end", seconds)
 
+
+class Bounds(Watched):
     def test_one_large_result_is_fine(self):
         over = self.end(self.begin({"name": "one", "steps": [{"id": "a", **BIG}]}))
         self.assertEqual(over["status"], "completed", over.get("error"))
@@ -160,6 +162,100 @@ class Bounds(unittest.TestCase):
         over = self.end(self.begin(definition))
         self.assertEqual(over["status"], "completed", over)
         self.assertEqual(over["output"], {f"o{i}": True for i in range(30)})
+
+
+class Replies(Watched):
+    """Whoever may only read must not be able to hold the others up, however much is stored."""
+
+    RESULT = "x" * 6_000_000
+    # A bound for what all of it may need at once; without bounds on replies it took gigabytes.
+    RSS_KB_MAX = 1_500_000
+
+    def together(self, paths, times=6):
+        """Reads each path that often, all at once; the sizes of the replies."""
+        sizes = []
+
+        def read(path):
+            client = self.server.client()
+            answer = client.get(path, timeout_s=60)
+            sizes.append(len(answer.raw) if answer.status == 200 else -answer.status)
+            client.close()
+        threads = [threading.Thread(target=read, args=(path,)) for path in paths * times]
+        before = self.canary.slowest
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(sizes), len(threads))
+        if not SANITIZED:
+            self.assertLess(self.canary.slowest, before + 1.5)
+            self.assertLess(self.server.rss_kb("VmHWM"), self.RSS_KB_MAX)
+        return sizes
+
+    def pages(self, path, member):
+        """All entries of a list, by its cursor."""
+        found, cursor = [], ""
+        while True:
+            body = self.client.get(path + cursor).body
+            found += body[member]
+            if not body.get("next_cursor"):
+                return found
+            cursor = ("&" if "?" in path else "?") + "cursor=" + body["next_cursor"]
+
+    def test_lists_of_large_jobs(self):
+        ids = {self.client.push("t", ["x" * 5_000_000], queue="big").body["job"]["id"] for _ in range(16)}
+        path = "/ojs/v1/jobs?limit=1000&queue=big"
+        self.assertLess(max(self.together([path])), 10_000_000)
+        self.assertEqual({job["id"] for job in self.pages(path, "jobs")}, ids)
+        self.server.kill()  # and once more from the disk
+        self.canary.stop()
+        self.server.start()
+        self.client.close()
+        self.assertEqual({job["id"] for job in self.pages(path, "jobs")}, ids)
+
+    def test_a_workflow_of_large_results(self):
+        jobs = [{"type": "t", "args": [], "options": {"queue": "big"}} for _ in range(16)]
+        workflow = self.client.post("/ojs/v1/workflows", {"type": "group", "jobs": jobs}).body["workflow"]
+        for job in self.client.fetch(["big"], count=16, worker_id="w").body["jobs"]:
+            self.client.ack(job["id"], worker_id="w", result=self.RESULT)
+        path = "/ojs/v1/workflows/" + workflow["id"]
+        self.assertLess(max(self.together([path])), 20_000_000)
+        found, cursor = [], "0"
+        while cursor:
+            body = self.client.get(f"{path}?cursor={cursor}").body["workflow"]
+            found += [job["result"] for job in body["jobs"]]
+            cursor = body.get("next_cursor")
+        self.assertEqual(found, [self.RESULT] * 16)
+
+    def test_a_run_of_large_outputs(self):
+        run = self.begin({"name": "r", "steps": [{"id": f"s{i}", "action": "jq", "params": {
+            "expression": '"x" * 6000000', "data": {}}} for i in range(8)], "outputs": {"n": 1}})
+        self.assertEqual(self.end(run)["status"], "completed")
+        self.assertLess(max(self.together([f"/v1/runs/{run}"])), 20_000_000)
+        steps = self.client.get(f"/v1/runs/{run}").body["run"]["steps"]
+        left_out = [step for step, shown in steps.items() if shown.get("output_omitted")]
+        self.assertEqual((len(steps), len(left_out)), (8, 6))
+        one = self.client.get(f"/v1/runs/{run}/steps/{left_out[0]}").body["step"]
+        self.assertEqual(one["output"], {"result": self.RESULT} if isinstance(one["output"], dict) else self.RESULT)
+
+    def test_large_decisions_and_definitions(self):
+        ask = {"id": "q", "type": "reasoning", "config": {"prompt_context": "?", "data_inject": {"a": "inputs.b"}}}
+        runs = {self.begin({"name": "q", "steps": [ask]}, inputs={"b": "x" * 5_000_000}) for _ in range(12)}
+        for i in range(12):
+            self.assertEqual(self.client.post("/v1/definitions", {"name": f"d{i}", "definition": {"steps": [
+                {"id": "a", "action": "workflow.log", "params": {"message": "x" * 3_500_000}}]}}).status, 201)
+        decisions = "/v1/decisions?status=pending&limit=1000"
+        self.assertLess(max(self.together([decisions, "/v1/definitions?limit=1000"])), 11_000_000)
+        self.assertEqual({one["run_id"] for one in self.pages(decisions, "decisions")}, runs)
+        self.assertEqual({one["name"] for one in self.pages("/v1/definitions", "definitions")}, {f"d{i}" for i in range(12)})
+
+    def test_a_dense_diagram(self):
+        for name, before in (("dense", 200), ("drawn", 40)):
+            steps = [{"id": f"s{i}", "action": "crypto.uuid", "depends_on": [f"s{k}" for k in range(max(0, i - before), i)]}
+                     for i in range(1000)]
+            self.assertEqual(self.client.post("/v1/definitions", {"name": name, "definition": {"steps": steps}}).status, 201)
+        self.assertEqual(self.client.get("/v1/definitions/dense/diagram?format=svg").status, 422)
+        self.assertGreater(min(self.together(["/v1/definitions/drawn/diagram?format=svg"])), 1_000_000)
 
 
 class RunBytes(unittest.TestCase):

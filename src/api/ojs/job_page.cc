@@ -21,8 +21,8 @@ Result<JobQuery> parse_query(const Call& call, size_t limit_default) {
 bool JobPage::offer(const Job& job) {
   if (!query_.filter.matches(job)) return true;
   if (skipped_ < query_.page.offset) return ++skipped_, true;
-  if (taken_ == query_.page.limit) return next_ = job.id, false;
-  ++taken_;
+  if (fill_.full()) return next_ = job.id, false;
+  fill_.take();
   render_job(w_, state_, job);
   return true;
 }
@@ -31,7 +31,7 @@ PageEnd JobPage::end(const JobId& go_on) const {
   const JobId& next = next_.is_nil() ? go_on : next_;
   PageEnd end;
   if (!next.is_nil()) end.next_cursor = next.text();
-  if (next.is_nil() && query_.from.is_nil()) end.total = skipped_ + taken_;
+  if (next.is_nil() && query_.from.is_nil()) end.total = skipped_ + fill_.taken();
   return end;
 }
 

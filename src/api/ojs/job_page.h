@@ -22,7 +22,7 @@ struct JobQuery {
 class JobPage {
  public:
   JobPage(json::Writer& w, const State& state, const JobQuery& query)
-      : w_(w), state_(state), query_(query) {}
+      : w_(w), state_(state), query_(query), fill_(w.out(), query.page.limit) {}
 
   // Writes the job if it matches and stands in the page. False: the page is full.
   bool offer(const Job& job);
@@ -34,7 +34,7 @@ class JobPage {
   const State& state_;
   const JobQuery& query_;
   size_t skipped_ = 0;
-  size_t taken_ = 0;
+  PageFill fill_;
   JobId next_;
 };
 

@@ -6,6 +6,7 @@
 #include "api/body.h"
 #include "api/ojs/parse_job.h"
 #include "api/ojs/render_job.h"
+#include "api/reply_room.h"
 #include "api/routes.h"
 
 namespace pawl::api {
@@ -17,10 +18,13 @@ constexpr int64_t kLookMostMs = 250;
 constexpr size_t kIdsMax = 1'000;
 
 // Members: job_id, state, and result or error once there is one.
-void write_outcome(json::Writer& w, const Job& job) {
+void write_outcome(json::Writer& w, const Job& job, ReplyRoom& room) {
   w.key("job_id").uuid(job.id).field("state", state_name(job.state));
-  if (job.state == JobState::Completed)
+  if (job.state == JobState::Completed && !room.takes(job.result.size())) {
+    w.key("result").null().field_bool("result_omitted", true);
+  } else if (job.state == JobState::Completed) {
     w.field_raw("result", job.result.empty() ? "null" : job.result);
+  }
   if (job.state == JobState::Discarded && job.extras && !job.extras->errors.empty()) {
     w.key("error");
     render_error(w, job.extras->errors.back());
@@ -34,8 +38,9 @@ void write_outcome(json::Writer& w, const Job& job) {
 std::string outcome(const Job& job) {
   std::string body;
   json::Writer w(body);
+  ReplyRoom room(SIZE_MAX);
   w.begin_object();
-  write_outcome(w, job);
+  write_outcome(w, job, room);
   w.end_object();
   return body;
 }
@@ -44,8 +49,9 @@ std::string outcome(const Job& job) {
 http::Response still_at_work(const Job& job, const std::string& request_id) {
   std::string body;
   json::Writer w(body);
+  ReplyRoom room(SIZE_MAX);
   w.begin_object();
-  write_outcome(w, job);
+  write_outcome(w, job, room);
   w.key("error").begin_object().field("code", "timeout").field("type", "timeout");
   w.field("message", "job " + job.id.text() + " is " + std::string(state_name(job.state)) +
                          "; the time to wait for its end is up");
@@ -125,6 +131,28 @@ void retries(App& app, Call&& call) {
   });
 }
 
+// Past the room the jobs are not even read: arguments and result stand in one row.
+void write_outcomes(json::Writer& w, const State& state, const std::vector<std::string>& ids,
+                    std::string_view tenant) {
+  ReplyRoom room;
+  for (const std::string& id : ids) {
+    w.key(id);
+    if (room.read_enough()) {
+      w.begin_object().field("job_id", id).field_bool("result_omitted", true).end_object();
+      continue;
+    }
+    auto job = visible_job(state, id, tenant);
+    if (!job.ok()) {
+      w.null();
+      continue;
+    }
+    room.read((*job)->weight_bytes());
+    w.begin_object();
+    write_outcome(w, **job, room);
+    w.end_object();
+  }
+}
+
 void many(App& app, Call&& call) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
@@ -141,17 +169,7 @@ void many(App& app, Call&& call) {
                     std::string body;
                     json::Writer w(body);
                     w.begin_object().key("results").begin_object();
-                    for (const std::string& id : ids) {
-                      auto job = visible_job(frame.state(), id, tenant);
-                      w.key(id);
-                      if (!job.ok()) {
-                        w.null();
-                        continue;
-                      }
-                      w.begin_object();
-                      write_outcome(w, **job);
-                      w.end_object();
-                    }
+                    write_outcomes(w, frame.state(), ids, tenant);
                     w.end_object().end_object();
                     return json_response(Surface::Ojs, 200, std::move(body));
                   });

@@ -103,7 +103,7 @@ void render_job(json::Writer& w, const State& state, const Job& job) {
 
 std::string job_body(const State& state, const Job& job, JobState previous, bool always_errors) {
   std::string body;
-  body.reserve(2 * job.spec.size() + 1024);
+  body.reserve(2 * size_t{job.weight_bytes()} + 1024);
   json::Writer w(body);
   w.begin_object();
   if (!job.parent.run.is_nil()) w.field("workflow_id", shown_run_id(state, job.parent.run));

@@ -1,6 +1,7 @@
 #include "api/ojs/render_workflow.h"
 
 #include "api/ojs/render_planned.h"
+#include "api/reply_room.h"
 #include "kernel/run_values.h"
 
 namespace pawl::api {
@@ -10,6 +11,32 @@ struct Totals {
   uint64_t completed = 0;  // jobs of the whole tree
   uint64_t failed = 0;
 };
+
+constexpr size_t kChildBytesUsual = 1024;  // that a child counts for beside its result
+constexpr size_t kResultBytesSmall = 1024;
+
+// What of the children one reply shows: a part that ends where the room does, and in a second copy
+// of it no results but small ones.
+struct Shown {
+  ReplyRoom& room;
+  bool results = true;
+  size_t large_results = 0;  // found
+  bool as_steps = false;     // jobs have the ids that steps have
+};
+
+void render_result(json::Writer& w, const Job& job, Shown& shown) {
+  bool large = job.result.size() > kResultBytesSmall;
+  shown.large_results += large ? 1 : 0;
+  if (large && !shown.results) {
+    w.key("result").null().field_bool("result_omitted", true);
+  } else if (!job.result.empty()) {
+    w.field_raw("result", job.result);
+  }
+}
+
+// Tells where the part that is shown ends.
+uint32_t render_members(json::Writer& w, const State& state, const Run& run,
+                        const WorkflowPage& page, Shown& shown);
 
 // The step's state in the words of the workflow specification.
 std::string_view child_state_name(const Run& run, ChildState child, const Job* job) {
@@ -82,41 +109,55 @@ PlannedPlace place_in(const Run& around, uint32_t index) {
   return place;
 }
 
+// The result of a nested workflow, of those of its jobs, which are read again for it.
+void render_nested_result(json::Writer& w, const State& state, const Run& run, Shown& shown) {
+  const size_t most = shown.results ? state.script_defaults().output_bytes_max : kResultBytesSmall;
+  std::string result;
+  if (!shown.room.full() &&
+      append_run_result(result, state, run, std::min(most, shown.room.left()))) {
+    shown.large_results += result.size() > kResultBytesSmall ? 1 : 0;
+    (void)shown.room.takes(result.size());
+    w.field_raw("result", result);
+  } else {
+    w.key("result").null().field_bool("result_omitted", true);
+  }
+}
+
 void render_nested(json::Writer& w, const State& state, const Run& outer, const Run& run,
-                   uint32_t index, StepIds& ids, bool as_step) {
+                   uint32_t index, StepIds& ids, Shown& shown) {
   w.begin_object().field_int("index", index);
-  ids.write(w, index, as_step);
+  ids.write(w, index, shown.as_steps);
   w.field("state", outer.child(index) == ChildState::Started
                        ? "active"
                        : child_state_name(outer, outer.child(index), nullptr));
   w.key("job_id").null().field("workflow_id", workflow_id_text(run)).key("workflow");
-  render_workflow(w, state, run, {});
+  w.begin_object();
+  render_members(w, state, run, {}, shown);
+  w.end_object();
   w.field("type", kind_name(run.kind));
   if (!run.name.empty()) w.field("name", run.name);
-  if (outer.child(index) == ChildState::Completed) {
-    std::string result;
-    if (append_run_result(result, state, run, state.script_defaults().output_bytes_max)) {
-      w.field_raw("result", result);
-    } else {
-      w.key("result").null().field_bool("result_omitted", true);
-    }
-  }
+  if (outer.child(index) == ChildState::Completed) render_nested_result(w, state, run, shown);
   w.end_object();
 }
 
-void render_child(json::Writer& w, const State& state, const Run& run, uint32_t index, StepIds& ids,
-                  bool as_step = false) {
+// False: there is no room for it, and nothing is written.
+bool render_child(json::Writer& w, const State& state, const Run& run, uint32_t index, StepIds& ids,
+                  Shown& shown) {
+  if (shown.room.full()) return false;
   Uuid id = child_of(state, run, index);
   ChildState child = run.child(index);
   bool begun = child != ChildState::Waiting;
   const Job* job = begun ? state.find_job(JobId(id)) : nullptr;
   const Run* nested = begun && job == nullptr ? state.find_run(RunId(id)) : nullptr;
-  if (nested != nullptr) return render_nested(w, state, run, *nested, index, ids, as_step);
+  if (job != nullptr) shown.room.read(job->weight_bytes());
+  const size_t bytes = job == nullptr || !shown.results ? 0 : job->result.size();
+  if (!shown.room.takes(kChildBytesUsual + bytes)) return false;
+  if (nested != nullptr) return render_nested(w, state, run, *nested, index, ids, shown), true;
   PlanNode node;
   bool planned = (job == nullptr || run.kind == RunKind::Dag || run.named_steps) &&
                  state.held_plan(run, index, node);
   w.begin_object().field_int("index", index);
-  ids.write(w, index, as_step);
+  ids.write(w, index, shown.as_steps);
   w.field("type", job != nullptr ? std::string(type_of_spec(job->spec))
                   : planned      ? step_type_text(node)
                                  : "");
@@ -133,7 +174,7 @@ void render_child(json::Writer& w, const State& state, const Run& run, uint32_t 
     }
   } else {
     w.uuid(job->id).field_int("attempt", job->attempt).field("job_state", state_name(job->state));
-    if (child == ChildState::Completed && !job->result.empty()) w.field_raw("result", job->result);
+    if (child == ChildState::Completed) render_result(w, *job, shown);
     w.field_time_if_set("started_at", job->started_ms);
     w.field_time_if_set("completed_at", job->finished_ms);
     if (child == ChildState::Failed && job->extras && !job->extras->errors.empty()) {
@@ -148,6 +189,7 @@ void render_child(json::Writer& w, const State& state, const Run& run, uint32_t 
   }
   if (auto at = run.reasons.find(index); at != run.reasons.end()) w.field("reason", at->second);
   w.end_object();
+  return true;
 }
 
 // Walks the tree below once: counts its jobs and collects what failed.
@@ -232,7 +274,8 @@ void render_metadata(json::Writer& w, const State& state, const Run& run) {
 }
 
 // Where a batch is shown as steps, its callbacks are steps too.
-void render_callback_steps(json::Writer& w, const State& state, const Run& run, StepIds& ids) {
+void render_callback_steps(json::Writer& w, const State& state, const Run& run, StepIds& ids,
+                           Shown& shown) {
   for (size_t i = 0; i < static_cast<size_t>(CallbackRole::OnCancel); ++i) {
     auto role = static_cast<CallbackRole>(i);
     PlanNode node;
@@ -252,7 +295,7 @@ void render_callback_steps(json::Writer& w, const State& state, const Run& run, 
     w.field("callback", role_name(role)).field("state", step_state).key("job_id");
     if (job != nullptr) {
       w.uuid(job->id);
-      if (done && !failed && !job->result.empty()) w.field_raw("result", job->result);
+      if (done && !failed) render_result(w, *job, shown);
       w.field_time_if_set("started_at", job->started_ms);
       w.field_time_if_set("completed_at", job->finished_ms);
     } else {
@@ -301,7 +344,8 @@ void render_cancelled_counts(json::Writer& w, const State& state, const Run& run
   w.field_int("steps_cancelled", cancelled).field_int("steps_already_completed", completed);
 }
 
-void render_members(json::Writer& w, const State& state, const Run& run, const WorkflowPage& page) {
+uint32_t render_members(json::Writer& w, const State& state, const Run& run,
+                        const WorkflowPage& page, Shown& shown) {
   bool chain_like = run.kind == RunKind::Chain || run.kind == RunKind::Dag;
   std::string prefix = chain_like ? "steps" : "jobs";
   w.field("id", workflow_id_text(run))
@@ -319,18 +363,24 @@ void render_members(json::Writer& w, const State& state, const Run& run, const W
   w.key(prefix).begin_array();
   uint32_t to =
       page.limit > run.total - std::min(page.from, run.total) ? run.total : page.from + page.limit;
-  for (uint32_t i = page.from; i < to; ++i) render_child(w, state, run, i, ids);
+  const size_t rows_at = w.out().size();
+  for (uint32_t i = page.from; i < to; ++i)
+    if (!render_child(w, state, run, i, ids, shown)) to = i;
   w.end_array();
   if (!chain_like && (run.named_steps || page.as_steps)) {
+    ReplyRoom room;
+    Shown again{room, shown.results && w.out().size() - rows_at <= kReplyBytesSmall};
+    again.as_steps = true;
     w.key("steps").begin_array();
-    for (uint32_t i = page.from; i < to; ++i) render_child(w, state, run, i, ids, true);
-    if (to == run.total) render_callback_steps(w, state, run, ids);
+    for (uint32_t i = page.from; i < to; ++i) (void)render_child(w, state, run, i, ids, again);
+    if (to == run.total) render_callback_steps(w, state, run, ids, again);
     w.end_array();
   }
   if (page.count_cancelled) render_cancelled_counts(w, state, run);
   if (to < run.total) w.field("next_cursor", std::to_string(to));
   render_callbacks(w, state, run);
   render_metadata(w, state, run);
+  return to;
 }
 
 }  // namespace
@@ -351,13 +401,6 @@ std::string step_id_text(const State& state, const Run& run, uint32_t index) {
 }
 std::string_view planned_state_text(const PlannedRun& planned) {
   return planned_state(*planned.around, planned.index);
-}
-
-void render_workflow(json::Writer& w, const State& state, const Run& run,
-                     const WorkflowPage& page) {
-  w.begin_object();
-  render_members(w, state, run, page);
-  w.end_object();
 }
 
 void render_workflow_summary(json::Writer& w, const State& state, const Run& run) {
@@ -381,11 +424,22 @@ void render_workflow_summary(json::Writer& w, const State& state, const Run& run
 }
 
 std::string workflow_body(const State& state, const Run& run, const WorkflowPage& page) {
-  std::string members;
-  json::Writer inner(members);
-  members.push_back('{');
-  render_members(inner, state, run, page);
-  std::string body = "{\"workflow\":" + members + "}," + members.substr(1) + "}";
+  std::string body = "{\"workflow\":{";
+  const size_t begun = body.size();
+  json::Writer w(body);
+  ReplyRoom room;
+  Shown shown{room};
+  const uint32_t to = render_members(w, state, run, page, shown);
+  const size_t size = body.size() - begun;
+  w.end_object();
+  if (size <= kReplyBytesSmall || shown.large_results == 0)
+    return body.append(",").append(body, begun, size).append("}");
+  ReplyRoom second_room;
+  Shown second{second_room, false};
+  WorkflowPage same = page;
+  same.limit = to - page.from;
+  render_members(w, state, run, same, second);
+  w.end_object();
   return body;
 }
 

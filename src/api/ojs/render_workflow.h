@@ -17,9 +17,9 @@ struct WorkflowPage {
   bool as_steps = false;         // also what has jobs instead of steps lists them as steps
 };
 
-// {"workflow": {…}, and the same members beside it}: some clients read one, some the other.
+// {"workflow": {…}, and the same members beside it}: some clients read one, some the other. Of
+// large ones the part of the children that a reply has room for, and their results only once.
 std::string workflow_body(const State& state, const Run& run, const WorkflowPage& page);
-void render_workflow(json::Writer& w, const State& state, const Run& run, const WorkflowPage& page);
 // Without children: for lists.
 void render_workflow_summary(json::Writer& w, const State& state, const Run& run);
 

@@ -370,8 +370,10 @@ void list_versions(App& app, Call&& call) {
 void list(App& app, Call&& call) {
   answer_keyed_list(app, std::move(call), {"schemas", "items"}, kPageLimitUsual,
                     [](const Frame& frame, KeyedList& list) {
-                      frame.state().each_doc(DocKind::Schema, "", kSchemasMax, [&](const Doc& doc) {
-                        if (!list.takes(doc.key)) return true;
+                      const State& state = frame.state();
+                      list.each_key(state, DocKind::Schema, kSchemasMax, [&](std::string_view key) {
+                        if (!list.takes(key)) return true;
+                        const Doc& doc = *state.find_doc(DocKind::Schema, key);
                         list.writer().begin_object();
                         if (is_uri_key(doc.key)) {
                           write_uri_members(list.writer(), decoded(doc), false);
@@ -379,7 +381,7 @@ void list(App& app, Call&& call) {
                           write_members(list.writer(), decoded(doc));
                         }
                         list.writer().end_object();
-                        return true;
+                        return list.spend(key, doc.value.size());
                       });
                     });
 }

@@ -42,13 +42,13 @@ void render_worker(json::Writer& w, const WorkerInfo& worker, int64_t now_ms) {
 void list(App& app, Call&& call) {
   auto page = parse_page(call);
   if (!page.ok()) return call.fail(page.error());
-  auto window = PageWindow::open(*page);
-  if (!window.ok()) return call.fail(window.error());
   int64_t now_ms = app.clock().now_ms();
   size_t running = 0;
   size_t stale = 0;
   std::vector<WorkerInfo> workers = app.workers().list(now_ms);
   std::string body;
+  auto window = PageWindow::open(*page, body);
+  if (!window.ok()) return call.fail(window.error());
   json::Writer w(body);
   w.begin_object().key("items").begin_array();
   for (const WorkerInfo& worker : workers) {

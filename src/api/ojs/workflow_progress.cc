@@ -119,8 +119,12 @@ std::string body_of(const State& state, const Run& run, const Page& page) {
   w.field_int("steps_total", run.total).field_int("steps_completed", run.completed);
   w.key("steps").begin_array();
   uint64_t from = page.offset;
-  uint64_t to = std::min<uint64_t>(run.total, from + page.limit);
-  for (uint64_t i = from; i < to; ++i) write_step(w, state, run, static_cast<uint32_t>(i));
+  PageFill fill(body, page.limit);
+  uint64_t to = from;
+  for (; to < run.total && !fill.full(); ++to) {
+    fill.take();
+    write_step(w, state, run, static_cast<uint32_t>(to));
+  }
   w.end_array().field_time("updated_at", std::max(run.created_ms, progress.updated_ms()));
   PageEnd end{.total = run.total, .next_cursor = to < run.total ? std::to_string(to) : ""};
   write_pagination(w, page, end);

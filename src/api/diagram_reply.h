@@ -1,0 +1,25 @@
+// Diagrams over HTTP. Laying out thousands of steps takes long, so the engine thread only takes out
+// what is drawn; it is compiled and drawn by the caller's thread, which is one of App::checks (the
+// route says Compiles::Always).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "api/app.h"
+#include "api/render_script.h"
+#include "plan/diagram.h"
+
+namespace pawl::api {
+
+struct DiagramSource {
+  std::string canonical;  // the definition's text
+  bool of_run = false;
+  std::vector<PlacedStatus> statuses;
+};
+
+// take runs on the engine thread. Blocks until it has.
+void answer_diagram(App& app, Call&& call, std::function<Result<DiagramSource>(const State&)> take);
+
+}  // namespace pawl::api
