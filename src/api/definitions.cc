@@ -136,6 +136,8 @@ Result<http::Response> put_decided(Frame& frame, StoredDefinition stored, const 
   put_doc(frame, DocKind::Definition, definition_key(stored.name, stored.version),
           codec::encoded(stored));
   put_doc(frame, DocKind::Definition, stored.name, stored.version);
+  size_t bytes_read = 0;  // while the text is at hand: lists need not read it again
+  frame.state().definition_head(definition_key(stored.name, stored.version), bytes_read);
   http::Response response = json_response(Surface::V1, 201, put_body(head_of(stored), warnings));
   response.headers.emplace_back("Location", "/v1/definitions/" + percent_encode(stored.name));
   return response;

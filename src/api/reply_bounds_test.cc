@@ -238,6 +238,7 @@ TEST(ReplyBounds, AListOfDefinitionsReadsTheirTextsOnce) {
                         R"("action":"workflow.log","params":{"message":)" +
                         big(3) + "}}]}}")),
                 "201");
+    EXPECT_EQ(text_of(world.body("GET", "/v1/definitions"), "next_cursor"), "");
   }
   ApiWorld world(disk);
   size_t largest = 0;

@@ -202,10 +202,11 @@ TEST(Rows, WhatAListShowsOfADefinitionIsReadOffItsTextOnce) {
   world.restart();
   const std::string key = definition_key("d", "v1");
   size_t keys = 0;
+  const size_t reads = world.cold.gets[Space::Doc];
   world.state().each_doc_key(DocKind::Definition, "", 100,
                              [&](std::string_view) { return ++keys, true; });
   EXPECT_EQ(keys, 2u);
-  EXPECT_EQ(world.cold.gets[Space::Doc], 0u);
+  EXPECT_EQ(world.cold.gets[Space::Doc], reads);
   size_t bytes_read = 0;
   EXPECT_EQ(world.state().definition_head(key, bytes_read)->description, "of v1");
   EXPECT_GT(bytes_read, 1000u);

@@ -8,10 +8,6 @@
 namespace pawl {
 namespace {
 
-constexpr size_t kLargeDocBytes = 64u << 10;
-constexpr size_t kHeadsMax = 20'000;
-constexpr size_t kHeadDescriptionMax = 1024;  // larger ones are read again
-
 ReadyKey ready_key(const Job& job) { return {-job.priority, job.order, job.id}; }
 
 // What a scan has looked at.
@@ -76,21 +72,6 @@ void State::load_rows() {
              });
   load_docs(DocKind::RunCount);
   load_docs(DocKind::RunGate);
-}
-
-// All of a kind that is_kept_whole().
-void State::load_docs(DocKind kind) {
-  std::string low = doc_key(kind, "");
-  cold_.scan(Space::Doc, low, prefix_end(low), false, SIZE_MAX,
-             [&](std::string_view key, std::string_view value) {
-               auto doc = std::make_unique<Doc>();
-               if (!codec::decode(value, *doc)) unreadable_row("document", key);
-               doc->doc_kind = kind;
-               doc->key = key.substr(1);
-               if (kind == DocKind::RunGate) gate_looks_.insert(doc->key);
-               docs_.emplace(key, std::move(doc));
-               return true;
-             });
 }
 
 // --- jobs
@@ -257,63 +238,6 @@ const Cron* State::find_cron(std::string_view name) const {
   return at == crons_.end() || at->second->deleted ? nullptr : at->second.get();
 }
 
-Doc* State::resident_doc(DocKind kind, std::string_view key) const {
-  std::string row_key = doc_key(kind, key);
-  auto at = docs_.find(row_key);
-  if (at != docs_.end()) return at->second.get();
-  if (is_kept_whole(kind)) return nullptr;
-  auto row = cold_.get(Space::Doc, row_key);
-  if (!row) return nullptr;
-  auto doc = std::make_unique<Doc>();
-  if (!codec::decode(*row, *doc)) unreadable_row("document", row_key);
-  doc->doc_kind = kind;
-  doc->key = key;
-  note_large(*doc);
-  return docs_.emplace(std::move(row_key), std::move(doc)).first->second.get();
-}
-
-// A large value is not kept for ever only because somebody looked at it.
-void State::note_large(const Doc& doc) const {
-  if (doc.value.size() < kLargeDocBytes || is_kept_whole(doc.doc_kind)) return;
-  large_docs_.push_back(doc_key(doc.doc_kind, doc.key));
-  large_doc_bytes_ += doc.value.size();
-}
-
-void State::evict_large_docs() {
-  if (large_doc_bytes_ <= config_.resident_doc_bytes_max) return;
-  large_doc_bytes_ = 0;
-  for (const std::string& key : std::exchange(large_docs_, {})) {
-    auto at = docs_.find(key);
-    if (at == docs_.end()) continue;
-    const Doc& doc = *at->second;
-    if (doc.dirty_since == 0 && doc.in_flight == 0)
-      docs_.erase(at);  // else settle() notes it again
-  }
-}
-
-const Doc* State::find_doc(DocKind kind, std::string_view key) const {
-  const Doc* doc = resident_doc(kind, key);
-  return doc != nullptr && !doc->deleted ? doc : nullptr;
-}
-
-const Doc* State::first_doc(DocKind kind, std::string_view from, std::string_view prefix) const {
-  std::string low = doc_key(kind, std::max(from, prefix));
-  std::string high = prefix_end(doc_key(kind, prefix));
-  auto in_memory = docs_.lower_bound(low);
-  while (in_memory != docs_.end() && in_memory->first < high && in_memory->second->deleted)
-    ++in_memory;
-  bool found = in_memory != docs_.end() && in_memory->first < high;
-  std::string key = found ? in_memory->second->key : "";
-  cold_.scan_keys(Space::Doc, low, found ? in_memory->first : high, SIZE_MAX,
-                  [&](std::string_view row_key) {
-                    if (docs_.count(row_key) != 0) return true;  // memory knows better
-                    found = true;
-                    key = row_key.substr(1);
-                    return false;
-                  });
-  return found ? find_doc(kind, key) : nullptr;
-}
-
 void State::each_queue(FunctionRef<bool(const Queue&)> visit) const {
   for (const auto& [name, queue] : queues_)
     if (!visit(*queue)) return;
@@ -327,44 +251,6 @@ void State::each_limit(FunctionRef<bool(const Limit&)> visit) const {
 void State::each_cron(FunctionRef<bool(const Cron&)> visit) const {
   for (const auto& [name, cron] : crons_)
     if (!cron->deleted && !visit(*cron)) return;
-}
-
-void State::each_doc(DocKind kind, std::string_view from, size_t scan_max,
-                     FunctionRef<bool(const Doc&)> visit) const {
-  each_doc_key(kind, from, scan_max, [&](std::string_view key) {
-    const Doc* doc = find_doc(kind, key);
-    return doc == nullptr || visit(*doc);
-  });
-}
-
-void State::each_doc_key(DocKind kind, std::string_view from, size_t scan_max,
-                         FunctionRef<bool(std::string_view)> visit) const {
-  std::string low = doc_key(kind, from);
-  std::string high = prefix_end(doc_key(kind, ""));
-  std::set<std::string> keys;
-  for (auto at = docs_.lower_bound(low); at != docs_.end() && at->first < high; ++at)
-    if (!at->second->deleted) keys.insert(at->second->key);
-  cold_.scan_keys(Space::Doc, low, high, scan_max, [&](std::string_view row_key) {
-    auto at = docs_.find(row_key);
-    if (at == docs_.end() || !at->second->deleted) keys.emplace(row_key.substr(1));
-    return true;
-  });
-  for (const std::string& key : keys)
-    if (!visit(key)) return;
-}
-
-std::optional<DefinitionHead> State::definition_head(std::string_view key,
-                                                     size_t& bytes_read) const {
-  auto known = definition_heads_.find(key);
-  if (known != definition_heads_.end()) return known->second;
-  const Doc* doc = find_doc(DocKind::Definition, key);
-  StoredDefinition stored;
-  if (doc == nullptr || !codec::decode(doc->value, stored)) return std::nullopt;
-  bytes_read += doc->value.size();
-  DefinitionHead head = head_of(stored);
-  if (head.description.size() > kHeadDescriptionMax) return head;
-  if (definition_heads_.size() >= kHeadsMax) definition_heads_.clear();
-  return definition_heads_.emplace(key, std::move(head)).first->second;
 }
 
 // --- indexes

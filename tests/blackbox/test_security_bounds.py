@@ -207,8 +207,8 @@ class Replies(Watched):
         path = "/ojs/v1/jobs?limit=1000&queue=big"
         self.assertLess(max(self.together([path])), 10_000_000)
         self.assertEqual({job["id"] for job in self.pages(path, "jobs")}, ids)
-        self.server.kill()  # and once more from the disk
         self.canary.stop()
+        self.server.kill()  # and once more from the disk
         self.server.start()
         self.client.close()
         self.assertEqual({job["id"] for job in self.pages(path, "jobs")}, ids)
@@ -234,9 +234,11 @@ class Replies(Watched):
         self.assertLess(max(self.together([f"/v1/runs/{run}"])), 20_000_000)
         steps = self.client.get(f"/v1/runs/{run}").body["run"]["steps"]
         left_out = [step for step, shown in steps.items() if shown.get("output_omitted")]
-        self.assertEqual((len(steps), len(left_out)), (8, 6))
-        one = self.client.get(f"/v1/runs/{run}/steps/{left_out[0]}").body["step"]
-        self.assertEqual(one["output"], {"result": self.RESULT} if isinstance(one["output"], dict) else self.RESULT)
+        self.assertEqual((len(steps), {steps[step]["output"] for step in left_out}), (8, {None}))
+        self.assertGreaterEqual(len(left_out), 6)
+        for step in left_out:
+            one = self.client.get(f"/v1/runs/{run}/steps/{step}").body["step"]
+            self.assertEqual((one["status"], one["output"]["result"]), ("completed", self.RESULT))
 
     def test_large_decisions_and_definitions(self):
         ask = {"id": "q", "type": "reasoning", "config": {"prompt_context": "?", "data_inject": {"a": "inputs.b"}}}
