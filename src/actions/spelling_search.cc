@@ -106,6 +106,7 @@ SpellingSearch::SpellingSearch(std::vector<Spelling> spellings)
     : mixed_(with_escapes(spellings), SpellingKind::Plain) {
   for (SpellingKind kind : {SpellingKind::Plain, SpellingKind::Hex, SpellingKind::Base64})
     sets_.emplace_back(take_kind(spellings, kind), kind);
+  if (empty()) return;  // most actions are given no secrets
   for (char c : kEscapeBeginnings) firsts_.set(order(c));
   for (int byte = 0; byte < 256; ++byte)
     for (const SpellingSet& set : sets_)

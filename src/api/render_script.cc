@@ -1,5 +1,7 @@
 #include "api/render_script.h"
 
+#include <set>
+
 #include "api/field_choice.h"
 #include "api/ojs/render_workflow.h"
 #include "api/paging.h"
@@ -93,8 +95,16 @@ void render_wait(json::Writer& w, const State& state, const Run& run, const Step
   w.end_object();
 }
 
+// Paths of the steps that a rollback has undone.
+using Undone = std::set<std::string_view>;
+
+Undone undone_in(const Run& run) {
+  return {run.script->compensated.begin(), run.script->compensated.end()};
+}
+
 void render_step(json::Writer& w, const State& state, const Run& run, const pawl::Scope& scope,
-                 const plan::Script& plan, uint32_t position, ReplyRoom& room) {
+                 const plan::Script& plan, uint32_t position, const Undone& undone,
+                 ReplyRoom& room) {
   const StepRecord& record = scope.records[position];
   const plan::Step& step = plan.at(scope.list, position);
   const StepRecord& shown = effective_record(scope, plan, record, position);
@@ -114,8 +124,8 @@ void render_step(json::Writer& w, const State& state, const Run& run, const pawl
   if (!record.reason.empty()) w.field("reason", record.reason);
   if (step.dormant && record.state == StepState::Pending) w.field_bool("fallback", true);
   if (!record.choice.empty()) w.field("choice", record.choice);
-  for (const std::string& undone : run.script->compensated)
-    if (undone == join_path(scope.path, step.id)) w.field_bool("compensated", true);
+  if (!undone.empty() && undone.count(join_path(scope.path, step.id)) != 0)
+    w.field_bool("compensated", true);
   render_wait(w, state, run, record);
   w.end_object();
 }
@@ -272,6 +282,7 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
   size_t at = 0;
   bool more = false;
   const bool steps = chosen("steps");
+  const Undone undone = undone_in(run);
   // Beside large values there may be many steps, each with a message of its own.
   auto text_bytes = [&, begun = body.size() - room.taken()] {
     return body.size() - room.taken() - begun;
@@ -284,7 +295,7 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
       if (at - page.from >= page.count || text_bytes() >= text_bytes_max) return !(more = true);
       if (!steps) continue;
       w.key(join_path(scope.path, plan->at(scope.list, i).id));
-      render_step(w, state, run, scope, *plan, i, room);
+      render_step(w, state, run, scope, *plan, i, undone, room);
     }
     return true;
   });
@@ -304,7 +315,7 @@ Result<std::string> script_step_body(const State& state, const Run& run, std::st
     json::Writer w(body);
     ReplyRoom room(SIZE_MAX);
     w.begin_object().key("step");
-    render_step(w, state, run, *scope, *plan, i, room);
+    render_step(w, state, run, *scope, *plan, i, undone_in(run), room);
     w.end_object();
     return body;
   }

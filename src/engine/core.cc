@@ -271,7 +271,7 @@ size_t Core::rows_wanted(bool idle) const {
   if (idle) return config_.rows_per_batch_max;
   size_t dirty = state_.dirty_count();
   if (tail_bytes_ > config_.tail_bytes_max) return config_.rows_per_batch_max;
-  if (dirty <= config_.dirty_max) return 0;
+  if (dirty <= config_.dirty_max) return state_.has_crowded_runs() ? 1 : 0;
   // At least as many as came in since, or the backlog grows for as long as the load lasts.
   size_t came = dirty - std::min(dirty, dirty_before_);
   return std::min(dirty - config_.dirty_max, std::max(came, config_.rows_per_batch_max));

@@ -278,6 +278,7 @@ void State::apply(const ScopeOpened& event, Stamp stamp) {
   run->script->held_bytes += held_by(scope);
   run->script->scopes.insert_or_assign(event.scope, std::move(scope));
   run->script->live.add(event.scope);
+  if (++run->script->new_scopes == config_.new_scopes_max) crowded_runs_.push_back(run->id);
   if (event.owner.empty()) return;
   Scope* outer = resident_scope(*run, split_step(event.owner).first);
   PAWL_CHECK(outer != nullptr && event.owner_position < outer->records.size());

@@ -84,12 +84,27 @@ bool State::write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_ma
   return true;
 }
 
+// A run with many new lists comes first, before they are more than one batch should write; then
+// what has changed longest ago.
+Resident* State::next_for_row() {
+  while (!crowded_runs_.empty()) {
+    Run* run = runs_.find(crowded_runs_.front());
+    bool waits = run != nullptr && run->dirty_since != 0 && run->script &&
+                 run->script->new_scopes >= config_.new_scopes_max;
+    if (waits) return run;
+    crowded_runs_.pop_front();
+  }
+  return dirty_.empty() ? nullptr : dirty_.oldest();
+}
+
 void State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max) {
   std::vector<Resident*> set;
   size_t bytes = 0;
   size_t counted = 0;
-  while (set.size() < max && bytes < bytes_max && !dirty_.empty()) {
-    Resident& entity = *dirty_.oldest();
+  while (set.size() < max && bytes < bytes_max) {
+    Resident* next = next_for_row();
+    if (next == nullptr) break;
+    Resident& entity = *next;
     if (write_ahead(entity, out, bytes_max - bytes)) break;
     dirty_.remove(entity);
     entity.dirty_since = 0;

@@ -102,6 +102,33 @@ TEST_P(Crowds, StoppingAStepStopsAllThatIsOpenInsideIt) {
   EXPECT_EQ(world.done("mm"), "completed");
 }
 
+// Their rows are written a few thousand at a time, not all at once when the run comes to its turn.
+TEST(Crowds, ARunWithManyNewListsIsWrittenBeforeWhatHasWaitedLonger) {
+  StateConfig config;
+  config.new_scopes_max = 4;
+  ScriptWorld world(false, config);
+  world.push({new_job({})});
+  auto begin = [&](const std::string& over) {
+    world.begin("steps: [{id: m, type: map, config: {over: '" + over +
+                "', body: [{id: b, action: http.get, params: {url: 'http://x/'}}]}}]");
+  };
+  auto lists = [](const std::vector<Row>& rows) {
+    return std::count_if(rows.begin(), rows.end(),
+                         [](const Row& row) { return row.space == Space::Scope; });
+  };
+  begin("[1,2]");
+  EXPECT_FALSE(world.state().has_crowded_runs());
+  begin("[1,2,3]");
+  EXPECT_TRUE(world.state().has_crowded_runs());
+  std::vector<Row> rows;
+  world.mutable_state().collect_rows(1, rows);
+  EXPECT_EQ(lists(rows), 4);
+  rows.clear();
+  world.mutable_state().collect_rows(1, rows);
+  EXPECT_EQ(lists(rows), 0);  // the job, which came first
+  EXPECT_FALSE(world.state().has_crowded_runs());
+}
+
 // What a rollback writes grows with what it undoes, not with its square.
 TEST(Rollback, CostsEachStepTheSame) {
   auto written = [](int steps) {

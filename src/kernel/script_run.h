@@ -243,6 +243,7 @@ struct ScriptRun {
   std::vector<uint64_t> parts;  // rows that hold its large texts, those of its lists not counted
   std::map<std::string, Scope, std::less<>> scopes;
   std::deque<std::vector<std::string>> flushing;  // scopes of each flush that is not yet durable
+  size_t new_scopes = 0;                          // opened since the last flush
   std::set<std::pair<int64_t, std::string>> dues;
   std::shared_ptr<const plan::Script> plan;
   std::shared_ptr<const Value> parsed_inputs;

@@ -151,6 +151,7 @@ void State::recall_effects() {
 void State::collect_scopes(Run& run, std::vector<Row>& out) {
   ScriptRun& script = *run.script;
   std::vector<std::string> flushed;
+  script.new_scopes = 0;
   for (auto& [path, scope] : script.scopes) {
     if (!scope.dirty) continue;
     Row row{Space::Scope, scope_row_key(run.id, path), std::nullopt};

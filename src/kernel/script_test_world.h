@@ -297,6 +297,8 @@ class ScriptWorld : public World {
     return refusal.empty() ? now : refusal;
   }
 
+  State& mutable_state() { return const_cast<State&>(state()); }
+
  private:
   using Told = std::map<std::pair<RunId, uint32_t>, std::string>;
 
@@ -307,7 +309,6 @@ class ScriptWorld : public World {
     PAWL_CHECK(read.valid());
     return read.canonical;
   }
-  State& mutable_state() { return const_cast<State&>(state()); }
   std::string settle() {
     check();
     if (restless_) {

@@ -55,7 +55,8 @@ struct StateConfig {
   size_t resident_runs_max = 20'000;
   size_t resident_run_bytes_max = 256u << 20;  // what they hold
   size_t part_bytes_min = 16u << 10;           // texts of runs from here on have rows of their own
-  size_t ready_window_max = 32'768;            // per queue
+  size_t new_scopes_max = 2'000;     // of a run, then their rows are written before others'
+  size_t ready_window_max = 32'768;  // per queue
   size_t timer_window_max = 65'536;
   size_t queues_max = 100'000;
   size_t limits_max = 100'000;
@@ -226,6 +227,7 @@ class State {
   // The oldest collected set is durable.
   void rows_durable();
   size_t dirty_count() const { return dirty_.size(); }
+  bool has_crowded_runs() const { return !crowded_runs_.empty(); }
   // The first event that the rows (with all sets collected so far) do not hold; the journal is
   // needed from there on.
   uint64_t tail_start(uint64_t next_sequence) const;
@@ -287,6 +289,7 @@ class State {
   void collect_job(Job& job, std::vector<Row>& out);
   void collect_run(Run& run, std::vector<Row>& out);
   void collect_scopes(Run& run, std::vector<Row>& out);
+  Resident* next_for_row();
   void forget_scopes(Run& run, std::vector<Row>& out);
   static void scopes_durable(Run& run);
   bool write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_max);
@@ -342,6 +345,7 @@ class State {
   std::deque<std::vector<Resident*>> in_flight_;
   std::vector<Queue*> ready_queues_;
   std::vector<RunId> moved_runs_;
+  std::deque<RunId> crowded_runs_;  // have many new scopes
   mutable std::vector<EffectNote> new_effects_;
   mutable std::map<std::string, std::shared_ptr<const plan::Script>, std::less<>> plans_;
   std::vector<Queue*> oversized_queues_;  // their window wants shrinking
