@@ -145,7 +145,8 @@ TEST(ReplyBounds, AWorkflowShowsItsJobsInPartsAndALargeResultOnce) {
     std::string body = world.body("GET", path + "?cursor=" + cursor);
     largest = std::max(largest, body.size());
     size_t shown = count_of(body, R"("result":"xxx)");
-    EXPECT_EQ(count_of(body, R"("result":null,"result_omitted":true)"), shown);
+    // Left out of the copies: as a step, and both at the top level.
+    EXPECT_EQ(count_of(body, R"("result":null,"result_omitted":true)"), 3 * shown);
     results += shown;
     EXPECT_EQ(count_of(body, R"("jobs_completed":7)"), 2u);
     cursor = text_of(body, "next_cursor");

@@ -230,33 +230,6 @@ void State::apply(const ScriptPhased& event, Stamp stamp) {
   update_due(*run);
 }
 
-void State::apply(const StepUndone& event, Stamp stamp) {
-  Run* run = script_for(event.run, stamp);
-  if (run == nullptr) return;
-  ScriptRun& script = *run->script;
-  PAWL_CHECK(!script.compensate.empty() && script.compensate.front() == event.step);
-  script.compensated.push_back(std::move(script.compensate.front()));
-  script.compensate.pop_front();
-}
-
-void State::apply(const ScriptPaused& event, Stamp stamp) {
-  Run* run = script_for(event.run, stamp);
-  if (run == nullptr) return;
-  ScriptRun& script = *run->script;
-  if (event.paused && !script.paused) script.paused_ms = stamp.time_ms;
-  if (!event.paused && script.paused && script.timeout_at_ms != 0) {
-    script.dues.erase({script.timeout_at_ms, kTimeoutDue});
-    script.timeout_at_ms += stamp.time_ms - script.paused_ms;
-    script.dues.emplace(script.timeout_at_ms, kTimeoutDue);
-  }
-  script.paused = event.paused;
-  if (event.reason == kTimeoutReason && script.timeout_at_ms != 0) {  // once is enough
-    script.dues.erase({script.timeout_at_ms, kTimeoutDue});
-    script.timeout_at_ms = 0;
-  }
-  update_due(*run);
-}
-
 void State::apply(const ScopeOpened& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;

@@ -13,6 +13,8 @@ bool is_over(ChildState state) {
   return state != ChildState::Waiting && state != ChildState::Started;
 }
 
+constexpr uint32_t kStartedInEachTurn = 8;
+
 uint32_t bit(CallbackRole role) { return 1u << static_cast<uint32_t>(role); }
 
 std::string type_name(const PlanNode& node) {
@@ -153,7 +155,9 @@ bool Flow::skipped_by_guard(const Run& in, uint32_t index, const PlanNode& node)
 bool Flow::yields(const Run& in, const PlanNode& node) {
   bool evaluates =
       !node.when.empty() || (node.kind == NodeKind::Run && node.run_kind == RunKind::Map);
-  bool in_turns = evaluates || in.kind == RunKind::Map || in.kind == RunKind::Dag;
+  bool of_a_crowd =
+      (in.kind == RunKind::Map || in.kind == RunKind::Dag) && started_ >= kStartedInEachTurn;
+  bool in_turns = evaluates || of_a_crowd;
   if (!in_turns || !frame_.meter().spent()) return false;
   if (in.yielded_ms == 0) frame_.emit(RunYielded{in.id});
   return true;
@@ -207,6 +211,7 @@ void Flow::start_child(const Run& in, uint32_t index, const PlanNode& node) {
   PAWL_CHECK(codec::decode(node.job, job));
   job.parent = parent;
   if (job.id.is_nil()) job.id = JobId(child_id(in, index));
+  ++started_;
   auto placed = place_job(frame_, job);
   if (!placed.ok())
     push({in.id, index, ChildState::Failed, {}, job.type, 0, placed.error().message});

@@ -79,6 +79,7 @@ class Flow {
   Frame& frame_;
   const State& state_;
   std::deque<End> ends_;
+  uint32_t started_ = 0;  // jobs
 };
 
 }  // namespace pawl

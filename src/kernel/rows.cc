@@ -84,14 +84,20 @@ bool State::write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_ma
   return true;
 }
 
+// Whether the rows of an earlier run of this id are still to be removed.
+bool State::is_buried(const RunId& id) const {
+  return std::any_of(buried_runs_.begin(), buried_runs_.end(),
+                     [&](const auto& buried) { return buried.first->id == id; });
+}
+
 // A run with many new lists comes first, before they are more than one batch should write; then
-// what has changed longest ago.
+// what has changed longest ago. Nothing comes before the end of an earlier run of its id.
 Resident* State::next_for_row() {
   while (!crowded_runs_.empty()) {
     Run* run = runs_.find(crowded_runs_.front());
     bool waits = run != nullptr && run->dirty_since != 0 && run->script &&
                  run->script->new_scopes >= config_.new_scopes_max;
-    if (waits) return run;
+    if (waits) return is_buried(run->id) ? dirty_.oldest() : run;
     crowded_runs_.pop_front();
   }
   return dirty_.empty() ? nullptr : dirty_.oldest();

@@ -290,6 +290,7 @@ class State {
   void collect_run(Run& run, std::vector<Row>& out);
   void collect_scopes(Run& run, std::vector<Row>& out);
   Resident* next_for_row();
+  bool is_buried(const RunId& id) const;
   void forget_scopes(Run& run, std::vector<Row>& out);
   static void scopes_durable(Run& run);
   bool write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_max);

@@ -41,7 +41,8 @@ struct ModelJob {
   RetryPolicy policy;
   JobState state = JobState::None;
   uint32_t attempt = 0;
-  uint64_t born = 0;  // sequence of its creation: an id may be used again once forgotten
+  uint64_t born = 0;         // sequence of its creation: an id may be used again once forgotten
+  uint64_t born_before = 0;  // likewise, of the last life of this id before this one
   uint64_t order = 0;
   int64_t created_ms = 0;
   int64_t scheduled_ms = 0;

@@ -23,10 +23,12 @@ bool pointless_to_retry(const ModelJob& job, const JobError& error) {
 void JournalModel::happened(const JobCreated& event, const At& at) {
   auto known = jobs_.find(event.job);
   std::vector<ModelPoint> history;
+  uint64_t born_before = 0;
   if (known != jobs_.end()) {
     if (!known->second.forgotten) return broken("I5 transition", at, event.job, "created twice");
     verdict_.reach(Probe::ForgottenIdReused);
     history = std::move(known->second.history);
+    born_before = known->second.born;
     jobs_.erase(known);
   }
   ModelJob& job = jobs_[event.job];
@@ -43,6 +45,7 @@ void JournalModel::happened(const JobCreated& event, const At& at) {
   if (event.state != JobState::Pending && later != (event.state == JobState::Scheduled))
     broken("I5 transition", at, event.job, "scheduled and available are mixed up");
   job.born = at.sequence;
+  job.born_before = born_before;
   job.created_ms = at.time_ms;
   job.scheduled_ms = event.scheduled_ms;
   job.expires_ms = event.expires_ms;

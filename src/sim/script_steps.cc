@@ -97,7 +97,8 @@ void ScriptModel::check_iteration(const StepAt& owner, const ScopeOpened& event)
   if (event.index > 0) {
     auto before =
         owner.run->scopes.find(join_path(owner.path, plan::iteration_name(event.index - 1)));
-    if (before == owner.run->scopes.end() || before->second.failed)
+    // One that has failed and is still open (a step that runs in any case is at work) is not over.
+    if (before == owner.run->scopes.end() || (before->second.closed && before->second.failed))
       broken("I4 loop", id, owner.path + " goes on after an iteration that failed");
     if (at_once == 1 && before != owner.run->scopes.end() && !before->second.closed)
       broken("I4 loop", id, owner.path + " has two iterations at once");
