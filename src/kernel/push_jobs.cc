@@ -131,10 +131,11 @@ void create(Frame& frame, const NewJob& job, const JobId& id, int64_t scheduled_
   frame.emit(event);
 }
 
-// A job that was admitted. Unique policies other than reject are carried out here.
-Pushed push(Frame& frame, const NewJob& job) {
+// A job that was admitted. Unique policies other than reject are carried out here. Runs of jobs
+// that it replaced are told by the caller, once all jobs are there: what a run does about it may
+// want the same place, the same key or the same id as one of them.
+Pushed push(Frame& frame, const NewJob& job, std::vector<JobId>& replaced) {
   int64_t scheduled_ms = job.scheduled_ms;
-  JobId replaced;
   if (!job.unique.key.empty() && job.unique.on_conflict != OnConflict::Reject) {
     if (const Job* existing = find_conflict(frame.state(), job.unique, frame.now_ms())) {
       if (job.unique.on_conflict == OnConflict::Ignore) return {existing->id, false};
@@ -142,7 +143,7 @@ Pushed push(Frame& frame, const NewJob& job) {
           existing->state == JobState::Scheduled)
         scheduled_ms = existing->scheduled_ms;
       if (!is_terminal(existing->state)) {
-        replaced = existing->id;
+        replaced.push_back(existing->id);
         JobCancelled event;
         static_cast<JobStep&>(event) = step_of(*existing);
         event.reason = "replaced by a newer unique job";
@@ -153,8 +154,6 @@ Pushed push(Frame& frame, const NewJob& job) {
   }
   JobId id = job.id.is_nil() ? JobId(frame.fresh_id()) : job.id;
   create(frame, job, id, scheduled_ms);
-  // Only now: what a run does about it may want the same place or the same key.
-  if (!replaced.is_nil()) job_ended(frame, replaced);
   return {id, true};
 }
 
@@ -165,7 +164,9 @@ Result<std::vector<Pushed>> push_jobs(Frame& frame, const std::vector<NewJob>& j
   for (size_t i = 0; i < jobs.size(); ++i) PAWL_TRY_DO(admission.admit(jobs[i], i));
   std::vector<Pushed> pushed;
   pushed.reserve(jobs.size());
-  for (const NewJob& job : jobs) pushed.push_back(push(frame, job));
+  std::vector<JobId> replaced;
+  for (const NewJob& job : jobs) pushed.push_back(push(frame, job, replaced));
+  for (const JobId& id : replaced) job_ended(frame, id);
   return pushed;
 }
 
@@ -180,7 +181,10 @@ Result<JobId> place_job(Frame& frame, const NewJob& job) {
       return Error{ErrorCode::Duplicate,
                    "a job with the same unique key exists: " + existing->id.text()};
   }
-  return push(frame, job).id;
+  std::vector<JobId> replaced;
+  JobId id = push(frame, job, replaced).id;
+  for (const JobId& each : replaced) job_ended(frame, each);
+  return id;
 }
 
 }  // namespace pawl

@@ -142,10 +142,13 @@ void RunModel::take_place(const JobParent& parent, const Uuid& child, const At& 
   if (parent.node >= run->children.size())
     return broken("I5 run", parent.run, "a child in a place that it does not have");
   ChildState& state = run->children[parent.node];
-  // By a retry, if what was there has been deleted; it may come back under the same id.
+  // By a retry, perhaps after it had yielded, if what was there has been deleted; it may come back
+  // under the same id.
   const Uuid& before = run->filled_by[parent.node];
-  bool again = state == ChildState::Started && retried_.count(parent.run) != 0 &&
-               (before == child || !is_alive(*run, before));
+  bool retried =
+      retried_.count(parent.run) != 0 || (run->generation > 0 && took_turn_.count(parent.run) != 0);
+  bool again =
+      state == ChildState::Started && retried && (before == child || !is_alive(*run, before));
   if (state != ChildState::Waiting && !again)
     return broken("I4 advance", parent.run, "a child was started twice");
   if (run->over()) broken("I5 run", parent.run, "a child was started after the end");
@@ -444,6 +447,7 @@ void RunModel::happened(const RunYielded& event, const At& at) {
   ModelRun* run = step(event.run, at);
   if (run == nullptr) return;
   if (run->over()) broken("I5 run", event.run, "yields though it is over");
+  if (run->yielded_ms != 0) took_turn_.insert(event.run);
   run->yielded_ms = run->yielded_ms == 0 ? at.time_ms + 1 : 0;
 }
 

@@ -126,6 +126,7 @@ class RunModel {
   std::set<RunId> leased_;
   std::set<RunId> retried_;
   std::set<std::pair<RunId, uint32_t>> taken_up_;  // places whose second turn has come
+  std::set<RunId> took_turn_;                      // had yielded before
   std::set<JobId> called_;                         // callbacks fired, their jobs not yet created
 };
 

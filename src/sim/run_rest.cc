@@ -26,6 +26,7 @@ void RunModel::frame_over(uint64_t sequence) {
   leased_.clear();
   retried_.clear();
   taken_up_.clear();
+  took_turn_.clear();
   called_.clear();
 }
 
