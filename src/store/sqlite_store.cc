@@ -347,12 +347,10 @@ Result<std::optional<std::string>> SqliteStore::get(uint8_t space, std::string_v
   return std::optional<std::string>{};
 }
 
-Status SqliteStore::scan(uint8_t space, std::string_view from, std::string_view to, bool reverse,
-                         size_t limit,
-                         FunctionRef<bool(std::string_view, std::string_view)> visit) {
-  PAWL_TRY(const ReaderPool::Lease reader, readers_.take());
-  Statement& query = reverse ? (to.empty() ? reader->scan_down : reader->scan_down_to)
-                             : (to.empty() ? reader->scan_up : reader->scan_up_to);
+// The rows of [from, to) in the order of the query; read() says whether to go on.
+template <class Read>
+Status each_row(Connection& connection, Statement& query, uint8_t space, std::string_view from,
+                std::string_view to, size_t limit, Read&& read) {
   const ResetLater reset(query);
   query.bind(1, uint64_t{space});
   query.bind(2, from);
@@ -360,13 +358,25 @@ Status SqliteStore::scan(uint8_t space, std::string_view from, std::string_view 
   for (size_t seen = 0; seen < limit; ++seen) {
     const int code = query.step();
     if (code == SQLITE_DONE) break;
-    if (code != SQLITE_ROW) return reader->connection.error(code, "reading rows");
+    if (code != SQLITE_ROW) return connection.error(code, "reading rows");
+    PAWL_TRY(const bool more, read());
+    if (!more) break;
+  }
+  return ok_status();
+}
+
+Status SqliteStore::scan(uint8_t space, std::string_view from, std::string_view to, bool reverse,
+                         size_t limit,
+                         FunctionRef<bool(std::string_view, std::string_view)> visit) {
+  PAWL_TRY(const ReaderPool::Lease reader, readers_.take());
+  Statement& query = reverse ? (to.empty() ? reader->scan_down : reader->scan_down_to)
+                             : (to.empty() ? reader->scan_up : reader->scan_up_to);
+  return each_row(reader->connection, query, space, from, to, limit, [&]() -> Result<bool> {
     const ResetLater reset_large(reader->large);
     PAWL_TRY(const std::string_view value,
              whole_value(reader->connection, query, 1, reader->large));
-    if (!visit(query.bytes(0), value)) break;
-  }
-  return ok_status();
+    return visit(query.bytes(0), value);
+  });
 }
 
 // The same query: SQLite reads a column only when it is asked for.
@@ -374,17 +384,8 @@ Status SqliteStore::scan_keys(uint8_t space, std::string_view from, std::string_
                               size_t limit, FunctionRef<bool(std::string_view)> visit) {
   PAWL_TRY(const ReaderPool::Lease reader, readers_.take());
   Statement& query = to.empty() ? reader->scan_up : reader->scan_up_to;
-  const ResetLater reset(query);
-  query.bind(1, uint64_t{space});
-  query.bind(2, from);
-  if (!to.empty()) query.bind(3, to);
-  for (size_t seen = 0; seen < limit; ++seen) {
-    const int code = query.step();
-    if (code == SQLITE_DONE) break;
-    if (code != SQLITE_ROW) return reader->connection.error(code, "reading keys");
-    if (!visit(query.bytes(0))) break;
-  }
-  return ok_status();
+  return each_row(reader->connection, query, space, from, to, limit,
+                  [&]() -> Result<bool> { return visit(query.bytes(0)); });
 }
 
 Status SqliteStore::read_journal(uint64_t from, size_t limit,
