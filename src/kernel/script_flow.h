@@ -114,11 +114,6 @@ class ScriptFlow {
   std::vector<bool> called_upon(const Scope& in) const;
   std::vector<bool> may_be_called(const Scope& in) const;
   void close_if_done(const std::string& path);
-  void start_step(const At& at);
-  void begin_attempt(const At& at, uint32_t attempt);
-  void begin_composite(const At& at);
-  uint32_t next_effect() const;
-  StepStarted started(const At& at, uint32_t attempt, bool asks_outside) const;
   std::string last_output(const Scope& in) const;
   ScriptMoved moved(ScriptStatus to) const;
   void settle_status();
@@ -128,6 +123,13 @@ class ScriptFlow {
   bool outside_moves_it() const;
   bool may_start_another() const;
   bool look_for_another();
+
+  // --- steps (script_steps.cc)
+  void start_step(const At& at);
+  void begin_attempt(const At& at, uint32_t attempt);
+  void begin_composite(const At& at);
+  uint32_t next_effect() const;
+  StepStarted started(const At& at, uint32_t attempt, bool asks_outside) const;
 
   // --- ends (script_ends.cc)
   void complete(const At& at, const std::string& output);
