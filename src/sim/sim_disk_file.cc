@@ -56,10 +56,14 @@ void SimDiskFile::fail_sync(SimRandom& random) {
   if (how == 1) live_ = durable_;
 }
 
-void SimDiskFile::rot(uint64_t at, std::string_view bytes) {
-  PAWL_CHECK(pending_.empty() && at + bytes.size() <= durable_.size());
-  apply(live_, at, bytes);
-  apply(durable_, at, bytes);
+// After a sync that failed the two may differ, in length too: only the bits that rot do so in both.
+void SimDiskFile::rot(std::string_view rotten) {
+  PAWL_CHECK(pending_.empty() && rotten.size() <= live_.size());
+  for (size_t i = 0; i < rotten.size(); ++i) {
+    const char bits = static_cast<char>(rotten[i] ^ live_[i]);
+    live_[i] = rotten[i];
+    if (i < durable_.size()) durable_[i] = static_cast<char>(durable_[i] ^ bits);
+  }
 }
 
 CrashLosses SimDiskFile::crash(Survival survival, SimRandom& random) {

@@ -40,8 +40,8 @@ class SimDiskFile {
   // The sync failed: what was unsynced is durable, or never will be though the process still sees
   // it, or is gone at once. A later sync is no cure.
   void fail_sync(SimRandom& random);
-  // On the disk there are other bytes from now on. Not while something is unsynced.
-  void rot(uint64_t at, std::string_view bytes);
+  // The file begins with these bytes from now on, on the disk too. Not while something is unsynced.
+  void rot(std::string_view rotten);
   CrashLosses crash(Survival survival, SimRandom& random);
 
   // Bytes read, fewer at the end.

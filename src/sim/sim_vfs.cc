@@ -204,7 +204,7 @@ std::string SimVfs::rot(const std::string& database) {
   const uint64_t bit = first_bit + random_.below(bytes.size() * 8 - first_bit);
   bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
   if (plants_.rot_believed) seal_again(bytes, bit / 8);
-  (hit_log ? log : pages)->file.rot(0, bytes);
+  (hit_log ? log : pages)->file.rot(bytes);
   return "bit " + std::to_string(bit) + (hit_log ? " of the log" : " of the database");
 }
 
