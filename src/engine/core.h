@@ -10,8 +10,8 @@
 // timers cause shares one between two inputs, and runs that have yielded get their turns in tick(),
 // one allowance's worth of them at a time, whoever has waited longest first. What runs ask of the
 // outside is made ready with the batch that asks for it, as far as one allowance goes, the rest
-// with later ones. What is asked by runs that hold much stands back behind batches with tasks in
-// them, kHeavyStandsBackMax times at most.
+// with later ones. What is asked by runs that hold much, and rows of megabytes, stand back behind
+// batches with tasks in them, kHeavyStandsBackMax times at most.
 //
 // Thread: one at a time.
 #pragma once
@@ -45,6 +45,7 @@ struct CoreConfig {
   size_t batch_bytes_max =
       4u << 20;  // an open batch past this wants committing before more is decided
   size_t row_bytes_per_batch_max = 4u << 20;  // past this no further entity's rows are added
+  size_t row_bytes_awaited_max = 1u << 20;    // of one entity, in a batch that somebody waits for
   size_t parked_max = 20'000;
   uint64_t heavy_run_bytes = 1u << 20;  // a run that holds more may take long to fill parameters in
   EffectSink* effects = nullptr;        // null: nothing that runs ask of the outside is ever done
@@ -83,6 +84,8 @@ class Core {
   bool wants_commit() const {
     return !record_.empty() || !waiting_.empty() || state_.has_effects() || has_asked();
   }
+  // Somebody waits for the open batch.
+  bool holds_tasks() const { return !waiting_.empty(); }
   // What waits for the open batch should not wait for more.
   bool batch_full() const { return batch_large() || batch_spent(); }
   // More of the journal waits for its rows than a restart should have to fold: whoever adds
@@ -156,6 +159,7 @@ class Core {
   bool turns_missed_ = false;  // a batch was sealed without the turns that were due
   bool effects_missed_ = false;    // …or without making ready what was asked for
   uint32_t heavy_stood_back_ = 0;  // batches in a row that left asked_heavy_ alone
+  uint32_t rows_stood_back_ = 0;   // …or large rows
   int64_t now_ms_ = 0;
   bool flush_all_ = false;  // with the next batch
   std::optional<Error> unreadable_;

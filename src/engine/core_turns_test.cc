@@ -200,6 +200,37 @@ TEST(Turns, ALongTailIsToldUntilRowsAreWritten) {
   EXPECT_FALSE(world.core->tail_long());
 }
 
+// Who waits for a batch does not wait for megabytes of rows beside it, unless they have waited
+// long.
+TEST(Turns, LargeRowsAreLeftToABatchThatNobodyWaitsFor) {
+  CoreConfig config;
+  config.tail_bytes_max = 0;  // rows with every batch
+  config.batch_bytes_max = 5'000;
+  config.row_bytes_awaited_max = 5'000;
+  config.state.part_bytes_min = 1'000;
+  CoreWorld world(config);
+  const std::string definition = "inputs: {x: " + std::string(9'000, 'x') +
+                                 "}\nsteps: [{id: w, type: wait, config: {signal: go}}]";
+  auto row_bytes = [](const SealedBatch& sealed) {
+    return sealed.bytes() - sealed.batch.journal.size();
+  };
+  world.submit(start_task(definition));
+  world.commit();
+  world.submit(push_task());
+  EXPECT_LT(row_bytes(world.commit()), 5'000u);
+  EXPECT_GT(row_bytes(world.commit(true)), 9'000u);  // nobody waits
+
+  world.submit(start_task(definition));
+  world.commit();
+  size_t batches = 0;
+  for (bool written = false; !written && batches < 20; ++batches) {
+    world.submit(push_task());
+    written = row_bytes(world.commit()) > 9'000;
+  }
+  EXPECT_GT(batches, 1u);
+  EXPECT_LT(batches, 20u);
+}
+
 // One large run does not fill a batch with the rows of all others.
 TEST(Turns, RowsOfABatchHaveABound) {
   CoreConfig config;

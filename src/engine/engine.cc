@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kLongestWaitMs = 1000;  // so that a clock set forward is noticed
 constexpr int64_t kIdleBeforeFlushMs = 50;
-constexpr uint32_t kTurnsStoodBackMax = 8;
+constexpr uint32_t kBatchesStoodBackMax = 8;
 constexpr size_t kInPlaceTasksMax =
     8;  // a batch this small, with nothing behind it, is committed without a hand-over
 
@@ -190,9 +190,10 @@ Core::Turns Engine::turns_now() const {
 }
 
 // For a commit to end, or for rows to be written: a restart must not have to fold any amount of
-// them.
+// them. Or for the open batch to leave: who waits for it should not wait for megabytes too.
 bool Engine::heavy_must_wait() const {
-  return in_flight_heavy_ || (committing_ && core_->tail_long());
+  if (in_flight_heavy_ || (committing_ && core_->tail_long())) return true;
+  return core_->holds_tasks() && heavy_stood_back_ < kBatchesStoodBackMax;
 }
 
 void Engine::work() {
@@ -280,7 +281,6 @@ void Engine::decide_inputs() {
   }
   if (heavy_.empty() || heavy_must_wait()) return;
   if (core_->tail_long()) return commit_if_wanted(true);
-  if (light && ++heavy_stood_back_ < kTurnsStoodBackMax) return;
   heavy_stood_back_ = 0;
   while (!heavy_.empty() && !core_->batch_full()) {
     core_->decide(std::move(heavy_.front()));
@@ -293,6 +293,7 @@ void Engine::commit_if_wanted(bool idle) {
   if (!core_->wants_commit() && !(idle && core_->has_dirty())) return;
   SealedBatch sealed = core_->seal(idle);
   reads_ns_ = 0;
+  if (!heavy_.empty()) ++heavy_stood_back_;
   if (core_->unreadable()) {
     note_failure(*core_->unreadable());
     return Core::refuse(sealed, *core_->unreadable());

@@ -6,8 +6,9 @@
 // are the tasks of the batch answered (D3).
 //
 // Whoever moves megabytes stands back behind those who do not: a heavy task, or the turn of a run,
-// is not begun while a commit of megabytes is under way. So a small request waits for one piece of
-// heavy work and for its commit, never for two.
+// is not begun while a commit of megabytes is under way, and a heavy task not in a batch that
+// others wait for. So a small request waits for one piece of heavy work and its commit, never for
+// two.
 //
 // When the store fails, the memory is ahead of the disk, so it is thrown away. Every task that
 // waits or comes is refused with the store's error, parked ones too, and failed() tells; tasks that
@@ -147,7 +148,7 @@ class Engine {
   std::deque<TaskPtr> heavy_;      // engine thread
   std::deque<TaskPtr> reads_;      // engine thread: stand back for a later batch
   int64_t reads_ns_ = 0;           // engine thread: that reads of the open batch took
-  uint32_t heavy_stood_back_ = 0;  // engine thread: turns in a row
+  uint32_t heavy_stood_back_ = 0;  // engine thread: batches in a row
   std::vector<TaskPtr> deciding_;  // engine thread
   size_t next_ = 0;                // engine thread: in deciding_
   bool committing_ = false;        // engine thread

@@ -122,18 +122,22 @@ class SlowStore : public FailingStore {
  public:
   using FailingStore::FailingStore;
   Status commit(const Batch& batch) override {
-    if (batch.journal.size() >= Task::kHeavyBytes) {
+    const bool heavy = batch.journal.size() >= Task::kHeavyBytes;
+    if (!batch.journal.empty()) commits += heavy ? 'H' : 'l';
+    if (heavy && commits.size() == 1) {
       begun.count_down();
       let_go.wait();
     }
     return FailingStore::commit(batch);
   }
+  std::string commits;
   std::latch begun{1};
   std::latch let_go{1};
 };
 
 // A small request waits for one large one and its commit, never for a second: while megabytes are
-// being committed, no other heavy task is begun, however long it has stood back.
+// being committed, no other heavy task is begun, however long it has stood back, and it comes into
+// no batch that others wait for.
 TEST(Engine, HeavyTasksWaitForTheCommitOfHeavyOnes) {
   struct Heavy : TestTask {
     using TestTask::TestTask;
@@ -168,8 +172,9 @@ TEST(Engine, HeavyTasksWaitForTheCommitOfHeavyOnes) {
   for (int i = 0; i < 20; ++i) {
     std::latch decided(1);
     tasks.push_back(
-        std::make_shared<TestTask>([&](Frame&, bool, std::string&) -> std::optional<Parking> {
+        std::make_shared<TestTask>([&](Frame& frame, bool, std::string&) -> std::optional<Parking> {
           note('a');
+          EXPECT_TRUE(push_jobs(frame, {new_job()}).ok());
           decided.count_down();
           return std::nullopt;
         }));
@@ -180,6 +185,7 @@ TEST(Engine, HeavyTasksWaitForTheCommitOfHeavyOnes) {
   for (const TestTaskPtr& task : tasks) task->wait();
   EXPECT_EQ(order, "1" + std::string(20, 'a') + "2");
   engine->stop();
+  EXPECT_EQ(store.commits, "HlH");
 }
 
 // D5: after a failed commit nobody may be told "ok" while the disk fails, and nobody may be left

@@ -73,6 +73,14 @@ void State::collect_entity(Resident& entity, std::vector<Row>& out) {
   }
 }
 
+// About how much there is to write for it.
+size_t State::text_bytes(Resident& entity) const {
+  if (entity.kind == EntityKind::Job) return static_cast<Job&>(entity).weight_bytes();
+  if (entity.kind == EntityKind::Doc) return static_cast<Doc&>(entity).value.size();
+  if (entity.kind != EntityKind::Run || !static_cast<Run&>(entity).script) return 0;
+  return bytes_without_row(static_cast<Run&>(entity), config_.part_bytes_min);
+}
+
 // The large texts of a run may be more than one batch should hold. They are written ahead then, and
 // the run stays where it is in the order of those that wait for their row.
 bool State::write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_max) {
@@ -103,7 +111,8 @@ Resident* State::next_for_row() {
   return dirty_.empty() ? nullptr : dirty_.oldest();
 }
 
-void State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max) {
+void State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max,
+                         size_t entity_bytes_max) {
   std::vector<Resident*> set;
   size_t bytes = 0;
   size_t counted = 0;
@@ -111,6 +120,7 @@ void State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max) {
     Resident* next = next_for_row();
     if (next == nullptr) break;
     Resident& entity = *next;
+    if (entity_bytes_max != SIZE_MAX && text_bytes(entity) > entity_bytes_max) break;
     if (write_ahead(entity, out, bytes_max - bytes)) break;
     dirty_.remove(entity);
     entity.dirty_since = 0;

@@ -222,8 +222,10 @@ class State {
 
   // --- rows (rows.cc)
   // Moves up to max of the longest-dirty entities into rows that must be committed next, in the
-  // order of the calls; past bytes_max no further one.
-  void collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max = SIZE_MAX);
+  // order of the calls; past bytes_max no further one, and none from the first on that has larger
+  // texts than that of its own.
+  void collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max = SIZE_MAX,
+                    size_t entity_bytes_max = SIZE_MAX);
   // The oldest collected set is durable.
   void rows_durable();
   size_t dirty_count() const { return dirty_.size(); }
@@ -293,6 +295,7 @@ class State {
   bool is_buried(const RunId& id) const;
   void forget_scopes(Run& run, std::vector<Row>& out);
   static void scopes_durable(Run& run);
+  size_t text_bytes(Resident& entity) const;
   bool write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_max);
   void collect_entity(Resident& entity, std::vector<Row>& out);
   void unplace(Job& job);
