@@ -311,11 +311,11 @@ void Core::prepare_effects(SealedBatch& sealed) {
 
 // Large rows are left to a batch that nobody waits for, but not for ever.
 void Core::add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence) {
-  bool stand_back = !sealed.tasks.empty() && !flush_all_ && rows_stood_back_ < kHeavyStandsBackMax;
-  rows_stood_back_ = stand_back ? rows_stood_back_ + 1 : 0;
+  bool stand_back = !sealed.tasks.empty() && !flush_all_ && rows_stood_back_ < kRowsStandBackMax;
   std::vector<Row> collected;
-  state_.collect_rows(rows, collected, config_.row_bytes_per_batch_max,
-                      stand_back ? config_.row_bytes_awaited_max : SIZE_MAX);
+  bool all = state_.collect_rows(rows, collected, config_.row_bytes_per_batch_max,
+                                 stand_back ? config_.row_bytes_awaited_max : SIZE_MAX);
+  rows_stood_back_ = all ? 0 : rows_stood_back_ + 1;
   for (Row& row : collected)
     sealed.batch.writes.push_back(
         {static_cast<uint8_t>(row.space), std::move(row.key), std::move(row.value)});

@@ -10,8 +10,8 @@
 // timers cause shares one between two inputs, and runs that have yielded get their turns in tick(),
 // one allowance's worth of them at a time, whoever has waited longest first. What runs ask of the
 // outside is made ready with the batch that asks for it, as far as one allowance goes, the rest
-// with later ones. What is asked by runs that hold much, and rows of megabytes, stand back behind
-// batches with tasks in them, kHeavyStandsBackMax times at most.
+// with later ones. What is asked by runs that hold much stands back behind batches with tasks in
+// them, kHeavyStandsBackMax times at most; so do rows of megabytes, kRowsStandBackMax times.
 //
 // Thread: one at a time.
 #pragma once
@@ -82,7 +82,8 @@ class Core {
   int64_t next_tick_ms(Turns turns = Turns::Take);
 
   bool wants_commit() const {
-    return !record_.empty() || !waiting_.empty() || state_.has_effects() || has_asked();
+    return !record_.empty() || !waiting_.empty() || state_.has_effects() || has_asked() ||
+           owes_rows();
   }
   // Somebody waits for the open batch.
   bool holds_tasks() const { return !waiting_.empty(); }
@@ -91,6 +92,8 @@ class Core {
   // More of the journal waits for its rows than a restart should have to fold: whoever adds
   // megabytes to it should wait until rows are written.
   bool tail_long() const { return tail_bytes_ > config_.tail_bytes_max && has_dirty(); }
+  // Large rows of a tail that is too long were left for a batch that nobody waits for.
+  bool owes_rows() const { return rows_stood_back_ > 0 && tail_long(); }
   // The next batch takes more of what runs ask of the outside.
   bool has_asked() const { return !asked_.empty() || takes_heavy(); }
   bool has_dirty() const { return state_.dirty_count() > 0; }
@@ -116,6 +119,7 @@ class Core {
  private:
   static constexpr uint64_t kEventsPerBatchMax = 200'000;
   static constexpr uint32_t kHeavyStandsBackMax = 8;
+  static constexpr uint32_t kRowsStandBackMax = 2;
 
   Core(Store& store, const CoreConfig& config, Clock& clock, Random& random);
   Status recover();

@@ -186,7 +186,7 @@ void Engine::run() {
 }
 
 Core::Turns Engine::turns_now() const {
-  return in_flight_heavy_ ? Core::Turns::Leave : Core::Turns::Take;
+  return in_flight_heavy_ || core_->owes_rows() ? Core::Turns::Leave : Core::Turns::Take;
 }
 
 // For a commit to end, or for rows to be written: a restart must not have to fold any amount of
@@ -221,7 +221,7 @@ bool Engine::wait_for_work() {
   if (!work_left && !ready()) {
     int64_t wait_ms = down_ ? retry_in_ms() : core_->next_tick_ms(turns_now()) - clock_.now_ms();
     wait_ms = std::clamp<int64_t>(wait_ms, 0, kLongestWaitMs);
-    if (!down_ && !committing_ && core_->has_asked()) wait_ms = 0;
+    if (!down_ && !committing_ && (core_->has_asked() || core_->owes_rows())) wait_ms = 0;
     if (flush_wanted) wait_ms = std::min(wait_ms, kIdleBeforeFlushMs);
     engine_waits_ = true;
     bool woken = engine_wakes_.wait_for(lock, std::chrono::milliseconds(wait_ms), ready);

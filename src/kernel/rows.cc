@@ -111,16 +111,18 @@ Resident* State::next_for_row() {
   return dirty_.empty() ? nullptr : dirty_.oldest();
 }
 
-void State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max,
+bool State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max,
                          size_t entity_bytes_max) {
   std::vector<Resident*> set;
   size_t bytes = 0;
   size_t counted = 0;
+  bool stopped = false;
   while (set.size() < max && bytes < bytes_max) {
     Resident* next = next_for_row();
     if (next == nullptr) break;
     Resident& entity = *next;
-    if (entity_bytes_max != SIZE_MAX && text_bytes(entity) > entity_bytes_max) break;
+    stopped = entity_bytes_max != SIZE_MAX && text_bytes(entity) > entity_bytes_max;
+    if (stopped) break;
     if (write_ahead(entity, out, bytes_max - bytes)) break;
     dirty_.remove(entity);
     entity.dirty_since = 0;
@@ -131,6 +133,7 @@ void State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max,
       bytes += out[counted].value ? out[counted].value->size() : 0;
   }
   in_flight_.push_back(std::move(set));
+  return !stopped;
 }
 
 void State::rows_durable() {

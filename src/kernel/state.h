@@ -222,9 +222,9 @@ class State {
 
   // --- rows (rows.cc)
   // Moves up to max of the longest-dirty entities into rows that must be committed next, in the
-  // order of the calls; past bytes_max no further one, and none from the first on that has larger
-  // texts than that of its own.
-  void collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max = SIZE_MAX,
+  // order of the calls; past bytes_max no further one. False if it stopped at one that has more
+  // bytes of texts than entity_bytes_max of its own.
+  bool collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max = SIZE_MAX,
                     size_t entity_bytes_max = SIZE_MAX);
   // The oldest collected set is durable.
   void rows_durable();
