@@ -309,12 +309,17 @@ void Core::prepare_effects(SealedBatch& sealed) {
   sealed.effects = config_.effects->prepare(state_, *notes, now_ms_, meter);
 }
 
-// Large rows are left to a batch that nobody waits for, but not for ever.
-void Core::add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence) {
-  bool stand_back = !sealed.tasks.empty() && !flush_all_ && rows_stood_back_ < kRowsStandBackMax;
+// They are left to a batch that nobody waits for, but not for ever.
+bool Core::large_rows_stand_back(const SealedBatch& sealed, bool idle) const {
+  if (idle || flush_all_) return false;
+  if (store_.congested()) return true;
+  return !sealed.tasks.empty() && rows_stood_back_ < kRowsStandBackMax;
+}
+
+void Core::add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence, bool large) {
   std::vector<Row> collected;
   bool all = state_.collect_rows(rows, collected, config_.row_bytes_per_batch_max,
-                                 stand_back ? config_.row_bytes_awaited_max : SIZE_MAX);
+                                 large ? SIZE_MAX : config_.row_bytes_awaited_max);
   rows_stood_back_ = all ? 0 : rows_stood_back_ + 1;
   for (Row& row : collected)
     sealed.batch.writes.push_back(
@@ -354,7 +359,8 @@ void Core::fill(SealedBatch& sealed, bool idle) {
   bool room = sealed.batch.journal.size() <= config_.batch_bytes_max || flush_all_;
   size_t rows = room ? rows_wanted(idle) : 0;
   dirty_before_ = state_.dirty_count() - std::min(state_.dirty_count(), rows);
-  if (rows > 0 && state_.dirty_count() > 0) add_rows(sealed, rows, next_sequence);
+  if (rows > 0 && state_.dirty_count() > 0)
+    add_rows(sealed, rows, next_sequence, !large_rows_stand_back(sealed, idle));
   flush_all_ = false;
   sealed.batch.trim_journal_before = retention_.trim_before(journal::record_of(tail_marker_));
 }

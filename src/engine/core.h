@@ -11,7 +11,8 @@
 // one allowance's worth of them at a time, whoever has waited longest first. What runs ask of the
 // outside is made ready with the batch that asks for it, as far as one allowance goes, the rest
 // with later ones. What is asked by runs that hold much stands back behind batches with tasks in
-// them, kHeavyStandsBackMax times at most; so do rows of megabytes, kRowsStandBackMax times.
+// them, kHeavyStandsBackMax times at most; so do rows of megabytes, kRowsStandBackMax times,
+// and while the store is congested.
 //
 // Thread: one at a time.
 #pragma once
@@ -93,7 +94,7 @@ class Core {
   // megabytes to it should wait until rows are written.
   bool tail_long() const { return tail_bytes_ > config_.tail_bytes_max && has_dirty(); }
   // Large rows of a tail that is too long were left for a batch that nobody waits for.
-  bool owes_rows() const { return rows_stood_back_ > 0 && tail_long(); }
+  bool owes_rows() const { return rows_stood_back_ > 0 && tail_long() && !store_.congested(); }
   // The next batch takes more of what runs ask of the outside.
   bool has_asked() const { return !asked_.empty() || takes_heavy(); }
   bool has_dirty() const { return state_.dirty_count() > 0; }
@@ -139,7 +140,8 @@ class Core {
   void take_notes();
   std::deque<EffectNote>* notes_to_prepare(bool tasks_wait);
   void prepare_effects(SealedBatch& sealed);
-  void add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence);
+  bool large_rows_stand_back(const SealedBatch& sealed, bool idle) const;
+  void add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence, bool large);
   size_t rows_wanted(bool idle) const;
 
   Store& store_;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kLongestWaitMs = 1000;  // so that a clock set forward is noticed
 constexpr int64_t kIdleBeforeFlushMs = 50;
+constexpr int64_t kCongestionMs = 2;  // then it is looked again
 constexpr uint32_t kBatchesStoodBackMax = 8;
 constexpr size_t kInPlaceTasksMax =
     8;  // a batch this small, with nothing behind it, is committed without a hand-over
@@ -186,13 +187,15 @@ void Engine::run() {
 }
 
 Core::Turns Engine::turns_now() const {
-  return in_flight_heavy_ || core_->owes_rows() ? Core::Turns::Leave : Core::Turns::Take;
+  return in_flight_heavy_ || store_.congested() || core_->owes_rows() ? Core::Turns::Leave
+                                                                      : Core::Turns::Take;
 }
 
 // For a commit to end, or for rows to be written: a restart must not have to fold any amount of
-// them. Or for the open batch to leave: who waits for it should not wait for megabytes too.
+// them. For the disk to take in what was committed. Or for the open batch to leave: who waits for
+// it should not wait for megabytes too.
 bool Engine::heavy_must_wait() const {
-  if (in_flight_heavy_ || (committing_ && core_->tail_long())) return true;
+  if (in_flight_heavy_ || (committing_ && core_->tail_long()) || store_.congested()) return true;
   return core_->holds_tasks() && heavy_stood_back_ < kBatchesStoodBackMax;
 }
 
@@ -222,6 +225,7 @@ bool Engine::wait_for_work() {
     int64_t wait_ms = down_ ? retry_in_ms() : core_->next_tick_ms(turns_now()) - clock_.now_ms();
     wait_ms = std::clamp<int64_t>(wait_ms, 0, kLongestWaitMs);
     if (!down_ && !committing_ && (core_->has_asked() || core_->owes_rows())) wait_ms = 0;
+    if (!down_ && store_.congested()) wait_ms = std::min(wait_ms, kCongestionMs);
     if (flush_wanted) wait_ms = std::min(wait_ms, kIdleBeforeFlushMs);
     engine_waits_ = true;
     bool woken = engine_wakes_.wait_for(lock, std::chrono::milliseconds(wait_ms), ready);

@@ -6,9 +6,9 @@
 // are the tasks of the batch answered (D3).
 //
 // Whoever moves megabytes stands back behind those who do not: a heavy task, or the turn of a run,
-// is not begun while a commit of megabytes is under way, and a heavy task not in a batch that
-// others wait for. So a small request waits for one piece of heavy work and its commit, never for
-// two.
+// is not begun while a commit of megabytes is under way or the store is congested, and a heavy
+// task not in a batch that others wait for. So a small request waits for one piece of heavy work
+// and its commit, never for two.
 //
 // When the store fails, the memory is ahead of the disk, so it is thrown away. Every task that
 // waits or comes is refused with the store's error, parked ones too, and failed() tells; tasks that

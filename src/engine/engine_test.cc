@@ -188,6 +188,40 @@ TEST(Engine, HeavyTasksWaitForTheCommitOfHeavyOnes) {
   EXPECT_EQ(store.commits, "HlH");
 }
 
+// What was committed has not found its last place: megabytes wait for that, small requests do not.
+TEST(Engine, HeavyTasksWaitWhileTheStoreIsCongested) {
+  struct Heavy : TestTask {
+    using TestTask::TestTask;
+    size_t weight() const override { return kHeavyBytes; }
+  };
+  struct CongestedStore : FailingStore {
+    using FailingStore::FailingStore;
+    bool congested() const override { return full; }
+    std::atomic<bool> full = true;
+  };
+  MemoryBacking backing;
+  auto inner = std::move(backing.open()).value();
+  CongestedStore store(*inner);
+  TestClock clock;
+  TestRandom random;
+  auto engine = std::move(Engine::start(store, {}, clock, random)).value();
+  std::atomic<bool> begun = false;
+  auto heavy = std::make_shared<Heavy>([&](Frame&, bool, std::string&) -> std::optional<Parking> {
+    begun = true;
+    return std::nullopt;
+  });
+  ASSERT_TRUE(engine->submit(heavy).ok());
+  for (int i = 0; i < 20; ++i) {
+    auto light = push_task();
+    ASSERT_TRUE(engine->submit(light).ok());
+    EXPECT_EQ(light->wait(), "ok pushed");
+  }
+  EXPECT_FALSE(begun);
+  store.full = false;
+  EXPECT_EQ(heavy->wait(), "ok ");
+  engine->stop();
+}
+
 // D5: after a failed commit nobody may be told "ok" while the disk fails, and nobody may be left
 // waiting.
 TEST(Engine, AFailedStoreRefusesEverything) {

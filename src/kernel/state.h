@@ -45,7 +45,7 @@ struct ScriptDefaults {
   size_t output_bytes_max = 20u << 20;  // of an output as JSON, an action's or put together here
   size_t run_bytes_max = 256u << 20;  // outputs, variables, signals, inputs, … of one run together
   size_t open_lists_max = 10'000;     // of one run at once; loops wait for places beyond
-  uint64_t frame_allowance = 500'000;          // units of a Meter, for one frame
+  uint64_t frame_allowance = 250'000;          // units of a Meter, for one frame
   const Computations* computations = nullptr;  // done in the frame; null: no action is
 };
 

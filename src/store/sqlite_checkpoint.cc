@@ -13,7 +13,7 @@ namespace {
 constexpr int kBusyPauseUs = 50;
 constexpr int kBusyTriesMax = 100;
 
-// A log at its bound is pinned once the gate was closed this often in vain; from then on commits
+// A congested log is pinned once the gate was closed this often in vain; from then on commits
 // go on, and the gate is closed for another look only now and then.
 constexpr std::chrono::milliseconds kPinnedPause{5};
 constexpr int kPinnedTriesMax = 4;
@@ -75,6 +75,11 @@ uint64_t Checkpointer::wal_bytes() const {
   return wal_bytes_;
 }
 
+bool Checkpointer::congested() const {
+  std::lock_guard lock(mutex_);
+  return wal_bytes_ >= limits_.congested_bytes() && !pinned_;
+}
+
 bool Checkpointer::failed() const {
   std::lock_guard lock(mutex_);
   return failure_.has_value();
@@ -92,10 +97,10 @@ void Checkpointer::run() {
     const bool moved = passive_rounds();
     lock.lock();
     // What is left may belong to the commit under way, not to a reader: only a try can tell.
-    const bool at_bound = wal_bytes_ >= limits_.max_bytes;
+    const bool congested = wal_bytes_ >= limits_.congested_bytes();
     const bool look = !pinned_ || rounds % kPinnedRoundsPerTry == 0;
     bool restarted = false;
-    if (!failure_ && !stop_ && (moved || (at_bound && look))) {
+    if (!failure_ && !stop_ && (moved || (congested && look))) {
       lock.unlock();
       restarted = finish();
       lock.lock();

@@ -8,15 +8,17 @@
 //      opens. This is the only time a commit waits: a few pages and two or three syncs.
 //
 // Should commits outrun step 1, they wait at `max_bytes` until the log has restarted: it never
-// grows beyond that by more than one batch. Only a reader that stays in its transaction for long (a
-// backup) can pin it; then commits go on and the log grows until the reader is done, looked after
-// every few milliseconds.
+// grows beyond that by more than one batch. From half of it on the store is congested(), so that
+// who writes megabytes can wait, and who writes little never has to. Only a reader that stays in
+// its transaction for long (a backup) can pin the log; then commits go on and it grows until the
+// reader is done, looked after every few milliseconds.
 //
 // A failed write or sync of the database file ends it, as for a commit: begin_commit() reports it
 // from then on. The log still holds every batch that no successful sync has moved; whoever reopens
 // the store moves all of these again, since the kernel may have dropped the pages of a failed sync.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -31,6 +33,7 @@ struct CheckpointLimits {
   uint64_t start_bytes = uint64_t{16} << 20;
   uint64_t finish_bytes = uint64_t{1} << 20;
   uint64_t max_bytes = uint64_t{64} << 20;
+  uint64_t congested_bytes() const { return std::max(start_bytes, max_bytes / 2); }
   // No thread: the commit that passes start_bytes does all of it before it returns. For a simulated
   // disk, where everything must happen in one order.
   bool in_commit = false;
@@ -49,6 +52,7 @@ class Checkpointer {
   void end_commit(std::optional<uint64_t> wal_bytes);
 
   uint64_t wal_bytes() const;
+  bool congested() const;
   bool failed() const;
 
  private:

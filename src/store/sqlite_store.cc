@@ -68,6 +68,7 @@ class SqliteStore : public Store {
     return backup_sqlite(source, vfs_.form(), path, progress);
   }
   StoreStats stats() const override;
+  bool congested() const override;
   Status reopen() override;
 
  private:
@@ -405,6 +406,11 @@ Status SqliteStore::read_journal(uint64_t from, size_t limit,
     if (!visit(query.number(0), query.bytes(1))) break;
   }
   return ok_status();
+}
+
+bool SqliteStore::congested() const {
+  std::lock_guard lock(checkpointer_mutex_);
+  return checkpointer_ && checkpointer_->congested();
 }
 
 StoreStats SqliteStore::stats() const {

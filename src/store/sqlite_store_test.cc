@@ -344,7 +344,11 @@ TEST(SqliteStore, ALongReadHoldsBackTheLogButNotTheCommits) {
   uint64_t n = 1;
   uint64_t rows = 0;
   const auto visit = [&](std::string_view, std::string_view) {
-    while (n < 400) EXPECT_EQ(outcome(store->commit(numbered(++n))), "ok");
+    bool congested = false;
+    for (; n < 400; congested |= store->congested())
+      EXPECT_EQ(outcome(store->commit(numbered(++n))), "ok");
+    EXPECT_TRUE(congested);
+    EXPECT_FALSE(store->congested()) << "a reader that stays is no reason to wait";
     return ++rows != 0;
   };
   ASSERT_TRUE(store->scan(1, "", "", false, SIZE_MAX, visit));

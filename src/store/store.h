@@ -104,6 +104,10 @@ class Store {
 
   virtual StoreStats stats() const = 0;
 
+  // More was committed than has found its last place: further megabytes would make a commit wait.
+  // Any thread. Never for long, whoever reads meanwhile.
+  virtual bool congested() const { return false; }
+
   // After a failed commit: makes the store take commits again, in place. Ok means that everything
   // that is there now is durable, that the disk was written and synced to prove it, and that there
   // is room for more than a few batches; the failed batch is there whole or not at all, for good,
