@@ -161,8 +161,8 @@ struct Sender {
 
 // The signal comes to any thread: who sent it counts.
 TEST(CrashBook, ACommandThatSendsAFatalSignalIsBlamed) {
-#if defined(__SANITIZE_ADDRESS__)
-  const std::vector<int> signals = {SIGABRT};  // the other one is AddressSanitizer's
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const std::vector<int> signals = {SIGABRT};  // the other one is the sanitizer's
 #else
   const std::vector<int> signals = {SIGABRT, SIGSEGV};
 #endif
