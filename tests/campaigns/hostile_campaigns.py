@@ -15,6 +15,7 @@ Rounds are numbered; the same seed and number make the same round: `run.py hosti
 """
 import os
 import random
+import shutil
 import signal
 import statistics
 import subprocess
@@ -162,7 +163,8 @@ class HostileServer(CampaignServer):
         self.generation = 0
 
     def fresh(self):
-        """The next start is on an empty directory."""
+        """The next start is on an empty directory; half an hour of them would fill a disk."""
+        shutil.rmtree(self.data, ignore_errors=True)
         self.generation += 1
         self.data = os.path.join(self.directory, f"data{self.generation}")
 
