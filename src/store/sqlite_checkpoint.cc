@@ -77,7 +77,7 @@ uint64_t Checkpointer::wal_bytes() const {
 
 bool Checkpointer::congested() const {
   std::lock_guard lock(mutex_);
-  return wal_bytes_ >= limits_.congested_bytes() && !pinned_;
+  return wal_bytes_ >= limits_.congested_bytes() && !pinned_ && !failure_;
 }
 
 bool Checkpointer::failed() const {

@@ -361,6 +361,24 @@ TEST(SqliteStore, ALongReadHoldsBackTheLogButNotTheCommits) {
   EXPECT_EQ(prefix_length(*store), n);
 }
 
+// Who waits for the congestion to end would never learn of the failure.
+TEST(SqliteStore, AStoreThatHasFailedIsNotCongested) {
+  const TempDirectory directory;
+  std::atomic<bool> broken = false;
+  const auto store =
+      must_open(directory / "data", small_log([&](DiskOp, DiskFile file) {
+                  return broken && file == DiskFile::Database ? SQLITE_IOERR_WRITE : SQLITE_OK;
+                }));
+  broken = true;
+  Batch large = numbered(1);
+  large.writes.push_back({3, "large", std::string(kSmallLog.max_bytes, 'x')});
+  ASSERT_EQ(outcome(store->commit(large)), "ok");
+  EXPECT_EQ(outcome(store->commit(numbered(2))),
+            "store_failed");  // once the log could not be moved
+  EXPECT_GE(store->stats().wal_bytes, kSmallLog.congested_bytes());
+  EXPECT_FALSE(store->congested());
+}
+
 TEST(SqliteStore, ABackupTakenWhileWritingOpensAsOneOfItsStates) {
   const TempDirectory directory;
   const auto store = must_open(directory / "data");

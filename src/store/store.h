@@ -105,7 +105,8 @@ class Store {
   virtual StoreStats stats() const = 0;
 
   // More was committed than has found its last place: further megabytes would make a commit wait.
-  // Any thread. Never for long, whoever reads meanwhile.
+  // Any thread. Never for long: not while a reader stays, nor once the store has failed, which only
+  // a commit finds out.
   virtual bool congested() const { return false; }
 
   // After a failed commit: makes the store take commits again, in place. Ok means that everything
