@@ -55,12 +55,24 @@ TEST(Engine, AParkedFetchIsServedByALaterPush) {
   EXPECT_EQ(push->wait() + ", " + fetch->wait(), "ok pushed, ok a");
 }
 
+struct Heavy : TestTask {
+  using TestTask::TestTask;
+  size_t weight() const override { return kHeavyBytes; }
+};
+
+// An engine on a store of the test's own kind.
+template <class TestStore>
+struct EngineOn {
+  MemoryBacking backing;
+  std::unique_ptr<Store> inner = std::move(backing.open()).value();
+  TestStore store{*inner};
+  TestClock clock;
+  TestRandom random;
+  std::unique_ptr<Engine> engine = std::move(Engine::start(store, {}, clock, random)).value();
+};
+
 // A request of megabytes that came first does not hold up the small ones behind it.
 TEST(Engine, HeavyTasksStandBackBehindLightOnes) {
-  struct Heavy : TestTask {
-    using TestTask::TestTask;
-    size_t weight() const override { return kHeavyBytes; }
-  };
   EngineWorld world;
   Hold hold;
   world.submit(hold.task);
@@ -139,16 +151,9 @@ class SlowStore : public FailingStore {
 // being committed, no other heavy task is begun, however long it has stood back, and it comes into
 // no batch that others wait for.
 TEST(Engine, HeavyTasksWaitForTheCommitOfHeavyOnes) {
-  struct Heavy : TestTask {
-    using TestTask::TestTask;
-    size_t weight() const override { return kHeavyBytes; }
-  };
-  MemoryBacking backing;
-  auto inner = std::move(backing.open()).value();
-  SlowStore store(*inner);
-  TestClock clock;
-  TestRandom random;
-  auto engine = std::move(Engine::start(store, {}, clock, random)).value();
+  EngineOn<SlowStore> world;
+  SlowStore& store = world.store;
+  Engine* engine = world.engine.get();
   std::mutex mutex;
   std::string order;
   auto note = [&](char name) {
@@ -190,21 +195,14 @@ TEST(Engine, HeavyTasksWaitForTheCommitOfHeavyOnes) {
 
 // What was committed has not found its last place: megabytes wait for that, small requests do not.
 TEST(Engine, HeavyTasksWaitWhileTheStoreIsCongested) {
-  struct Heavy : TestTask {
-    using TestTask::TestTask;
-    size_t weight() const override { return kHeavyBytes; }
-  };
   struct CongestedStore : FailingStore {
     using FailingStore::FailingStore;
     bool congested() const override { return full; }
     std::atomic<bool> full = true;
   };
-  MemoryBacking backing;
-  auto inner = std::move(backing.open()).value();
-  CongestedStore store(*inner);
-  TestClock clock;
-  TestRandom random;
-  auto engine = std::move(Engine::start(store, {}, clock, random)).value();
+  EngineOn<CongestedStore> world;
+  CongestedStore& store = world.store;
+  Engine* engine = world.engine.get();
   std::atomic<bool> begun = false;
   auto heavy = std::make_shared<Heavy>([&](Frame&, bool, std::string&) -> std::optional<Parking> {
     begun = true;
