@@ -44,6 +44,16 @@ inline int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
 }
 
+// Puts before what stands behind `at` how long it is. What is large is moved in its place, not
+// copied to another.
+inline void put_length_before(std::string& out, size_t at) {
+  size_t size = out.size() - at;
+  std::string length;
+  put_varint(length, size);
+  make_room(out, length.size());
+  out.insert(at, length);
+}
+
 // Reads what the functions above wrote; every read is bounds-checked, and failed() stays true after
 // the first bad one.
 class Reader {
@@ -158,9 +168,7 @@ class FieldWriter {
       out_.resize(tag_at);
       return;
     }
-    std::string length;
-    put_varint(length, size);
-    out_.insert(body_at, length);
+    put_length_before(out_, body_at);
   }
   template <class T>
   void put_object(int number, const std::optional<T>& value) {

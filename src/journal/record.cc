@@ -61,31 +61,30 @@ bool read_frame(uint64_t number, std::string_view frame, std::vector<EventBytes>
 void RecordWriter::reset(uint64_t number) {
   number_ = number;
   bytes_.assign(kHeader);
-  frame_.clear();
   frame_events_ = 0;
   events_ = 0;
 }
 
 void RecordWriter::begin_frame(int64_t time_ms) {
-  PAWL_CHECK(frame_.empty());
+  PAWL_CHECK(frame_events_ == 0);
   time_ms_ = time_ms;
-  frame_events_ = 0;
+  frame_at_ = bytes_.size();
 }
 
 void RecordWriter::end_frame() {
   if (frame_events_ == 0) return;
-  std::string head;
-  codec::put_varint(head, static_cast<uint64_t>(time_ms_));
-  codec::put_varint(head, frame_events_);
-  make_room(bytes_, head.size() + frame_.size() + 16);
-  codec::put_varint(bytes_, head.size() + frame_.size());
-  bytes_.append(head).append(frame_);
-  frame_.clear();
+  std::string inside, head;
+  codec::put_varint(inside, static_cast<uint64_t>(time_ms_));
+  codec::put_varint(inside, frame_events_);
+  codec::put_varint(head, inside.size() + bytes_.size() - frame_at_);
+  head += inside;
+  make_room(bytes_, head.size());
+  bytes_.insert(frame_at_, head);
   frame_events_ = 0;
 }
 
 std::string RecordWriter::finish() {
-  PAWL_CHECK(frame_.empty());
+  PAWL_CHECK(frame_events_ == 0);
   put_checksum(bytes_);
   return std::move(bytes_);
 }

@@ -40,19 +40,17 @@ class RecordWriter {
   uint64_t number() const { return number_; }
   uint64_t next_sequence() const { return sequence(number_, events_); }
   uint64_t event_count() const { return events_; }
-  size_t size() const { return bytes_.size() + frame_.size(); }
+  size_t size() const { return bytes_.size(); }
   bool empty() const { return events_ == 0; }
 
   void begin_frame(int64_t time_ms);
   template <class Event>
   uint64_t add(const Event& event) {
     uint64_t at = next_sequence();
-    codec::put_varint(frame_, static_cast<uint64_t>(event_type<Event>()));
-    scratch_.clear();
-    codec::encode(scratch_, event);
-    codec::put_varint(frame_, scratch_.size());
-    make_room(frame_, scratch_.size());
-    frame_.append(scratch_);
+    codec::put_varint(bytes_, static_cast<uint64_t>(event_type<Event>()));
+    size_t body = bytes_.size();
+    codec::encode(bytes_, event);
+    codec::put_length_before(bytes_, body);
     ++frame_events_;
     ++events_;
     return at;
@@ -63,8 +61,7 @@ class RecordWriter {
  private:
   uint64_t number_;
   std::string bytes_;
-  std::string frame_;
-  std::string scratch_;
+  size_t frame_at_ = 0;  // where the open frame begins, without its head
   int64_t time_ms_ = 0;
   uint64_t frame_events_ = 0;
   uint64_t events_ = 0;

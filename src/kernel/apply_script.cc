@@ -350,7 +350,7 @@ void State::apply(const StepRetrying& event, Stamp stamp) {
   update_due(*run);
 }
 
-void State::apply(const StepEnded& event, Stamp stamp) {
+void State::apply(StepEnded event, Stamp stamp) {
   Run* run = nullptr;
   StepRecord* record = step_for(event, stamp, run);
   if (record == nullptr) return;
@@ -362,7 +362,7 @@ void State::apply(const StepEnded& event, Stamp stamp) {
   count(script, mover_of(*record), UINT32_MAX);
   drop_effect(script, *record);
   record->state = event.state;
-  record->output = event.output;
+  record->output = std::move(event.output);
   record->parsed.reset();
   record->error = event.error;
   record->reason = event.reason;

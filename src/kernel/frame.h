@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "base/clock.h"
 #include "journal/record.h"
@@ -42,17 +44,17 @@ class Frame {
   Meter& meter() { return meter_; }
   const Meter& meter() const { return meter_; }
 
-  template <class Event>
-  void emit(const Event& event) {
+  template <class Given>
+  void emit(Given&& event) {
     if constexpr (requires { event.run_client_id; }) {
       const Run* run = state_.find_run(event.run);
       if (run != nullptr && !run->client_id.empty()) {
-        Event named = event;
+        std::decay_t<Given> named = std::forward<Given>(event);
         named.run_client_id = run->client_id;
-        return add(named);
+        return add(std::move(named));
       }
     }
-    add(event);
+    add(std::forward<Given>(event));
   }
 
   // Chance inside a decision: derived from the input's entropy, so the same input gives the same
@@ -64,12 +66,12 @@ class Frame {
   }
 
  private:
-  template <class Event>
-  void add(const Event& event) {
+  template <class Given>
+  void add(Given&& event) {
     size_t before = record_.size();
     uint64_t sequence = record_.add(event);
     meter_.charge_written(record_.size() - before);
-    state_.apply(event, Stamp{sequence, now_ms_});
+    state_.apply(std::forward<Given>(event), Stamp{sequence, now_ms_});
   }
 
   State& state_;

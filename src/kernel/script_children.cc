@@ -106,7 +106,7 @@ void ScriptFlow::start_child(const At& at, StartScript command) {
   if (child->script->status == ScriptStatus::Suspended) return note_child(at, true);
   if (!is_terminal(child->state)) return;
   StepOutcome outcome = outcome_of_script(*child->script);
-  if (outcome.ok) return complete(at, outcome.output);
+  if (outcome.ok) return complete(at, std::move(outcome.output));
   fail(at, outcome.error, outcome.retryable);
 }
 
@@ -181,7 +181,7 @@ void ScriptFlow::run_engine_action(const At& at, uint32_t attempt) {
   }
   StepOutcome outcome = engine_action(at, params);
   if (!outcome.ok) return fail(at, outcome.error, outcome.retryable);
-  complete(at, outcome.output);
+  complete(at, std::move(outcome.output));
 }
 
 StepOutcome ScriptFlow::engine_action(const At& at, const Value& params) {

@@ -176,9 +176,9 @@ void ScriptFlow::effect_over(const At& at, const StepOutcome& outcome) {
   bool bounded = at.step->type == plan::StepType::Action;
   if (!outcome.ok) return fail(at, outcome.error, outcome.retryable);
   if (bounded && outcome.output.size() > output_max()) return fail_too_large(at, "its output");
-  Status fits = judge_text("its output", outcome.output, SIZE_MAX);
+  Status fits = outcome.judged ? ok_status() : judge_text("its output", outcome.output, SIZE_MAX);
   if (!fits.ok()) return fail(at, step_error("NON_RETRYABLE", fits.error().message), false);
-  complete(at, outcome.output.empty() ? "null" : outcome.output);
+  complete(at, outcome.output.empty() ? std::string("null") : outcome.output);
 }
 
 void effect_done(Frame& frame, const RunId& id, uint32_t effect, const StepOutcome& outcome) {

@@ -33,6 +33,7 @@ struct StepOutcome {
   StepError error;
   bool retryable = false;
   std::string breaker;  // what the attempt counts for; "" = nothing
+  bool judged = false;  // the output is known to hold few enough values: counted where it was made
 };
 // The answer to an effect: of an action, or the end of a job or run that fills the step's place.
 // One that nobody waits for any more changes nothing (I3).

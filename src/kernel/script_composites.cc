@@ -129,7 +129,7 @@ void ScriptFlow::around_branch(const At& at) {
   if (inner == nullptr || !inner->closed) return;
   if (inner->failed) return fail(at, inner->error, true);
   std::string last = last_output(*inner);
-  if (!condition) return complete(at, last);
+  if (!condition) return complete(at, std::move(last));
   complete(at, "{\"branch\":" + Value(key).json() + ",\"output\":" + last + "}");
 }
 

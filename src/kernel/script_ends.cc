@@ -85,14 +85,14 @@ void ScriptFlow::note_run(const std::string& type, const Value& data) {
 
 // --- steps
 
-void ScriptFlow::complete(const At& at, const std::string& output) {
+void ScriptFlow::complete(const At& at, std::string output) {
   if (!has_room_for(output.size())) return fail_no_room(at, output.size());
   auto event = event_for<StepEnded>(at);
   event.state = StepState::Completed;
-  event.output = output;
+  event.output = std::move(output);
   event.dormant = at.step->dormant;
   event.duration_ms = frame_.now_ms() - record(at).started_ms;
-  frame_.emit(event);
+  frame_.emit(std::move(event));
   look(LookKind::Ended, at.path);
 }
 

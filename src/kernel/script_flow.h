@@ -132,7 +132,7 @@ class ScriptFlow {
   StepStarted started(const At& at, uint32_t attempt, bool asks_outside) const;
 
   // --- ends (script_ends.cc)
-  void complete(const At& at, const std::string& output);
+  void complete(const At& at, std::string output);
   void skip_step(const At& at, const std::string& reason);
   void fail(const At& at, StepError error, bool retryable);
   void fail_for_good(const At& at, const StepError& error);

@@ -320,7 +320,7 @@ void ScriptFlow::decided(const At& at, const DecisionAnswer& answer, const std::
   output.set("decision_id", id);
   note(at, "decision_resolved", output);
   released(status == "resolved" ? "decision" : "timer");
-  complete(at, text);
+  complete(at, std::move(text));
 }
 
 Status ScriptFlow::may_resolve(const std::string& step, const DecisionAnswer& answer) const {

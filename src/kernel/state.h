@@ -205,7 +205,7 @@ class State {
   void apply(const StepSuspended& event, Stamp stamp);
   void apply(const ChildMoved& event, Stamp stamp);
   void apply(const StepRetrying& event, Stamp stamp);
-  void apply(const StepEnded& event, Stamp stamp);
+  void apply(StepEnded event, Stamp stamp);  // its output may be large, and is kept
   void apply(const StepNoted& event, Stamp stamp);
   void apply(const VariableSet& event, Stamp stamp);
   void apply(const SignalReceived& event, Stamp stamp);
