@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "store/gathered_writes.h"
 #include "store/page_sum.h"
 
 namespace pawl {
@@ -19,7 +20,8 @@ struct ShimFile {
   sqlite3_file head;  // must come first: SQLite sees only this
   SqliteVfs* owner;
   DiskFile kind;
-  const char* path;  // SQLite's, until the file is closed
+  const char* path;          // SQLite's, until the file is closed
+  GatheredWrites* gathered;  // of the log, else null; deleted when it is closed
 };
 constexpr uint64_t kNoFrame = UINT64_MAX;
 static_assert(sizeof(ShimFile) % 8 == 0, "the unix VFS's file behind it must be aligned");
@@ -30,7 +32,17 @@ int fault_of(sqlite3_file* file, DiskOp op) {
   return shim(file)->owner->ask_fault(op, shim(file)->kind);
 }
 
-int file_close(sqlite3_file* file) { return real(file)->pMethods->xClose(real(file)); }
+// Everything that looks at the file begins with this.
+int flush(sqlite3_file* file) {
+  GatheredWrites* gathered = shim(file)->gathered;
+  return gathered == nullptr ? SQLITE_OK : gathered->flush(real(file));
+}
+
+// What a commit has written is synced before it is one: nothing that waits here belongs to any.
+int file_close(sqlite3_file* file) {
+  delete std::exchange(shim(file)->gathered, nullptr);
+  return real(file)->pMethods->xClose(real(file));
+}
 
 std::string file_name(sqlite3_file* file) {
   const std::string path = shim(file)->path == nullptr ? "" : shim(file)->path;
@@ -124,6 +136,7 @@ int look_at_stored_sum(sqlite3_file* file, uint64_t frame, const void* page, int
 // ---
 
 int file_read(sqlite3_file* file, void* into, int bytes, sqlite3_int64 at) {
+  if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
   const int code = real(file)->pMethods->xRead(real(file), into, bytes, at);
   if (const uint64_t page = page_at(file, bytes, at); page != 0)
     return look_at_page_read(file, page, code, static_cast<char*>(into),
@@ -138,7 +151,9 @@ int file_write(sqlite3_file* file, const void* from, int bytes, sqlite3_int64 at
   if (const int fault = fault_of(file, DiskOp::Write); fault != SQLITE_OK) return fault;
   if (const uint64_t page = page_at(file, bytes, at); page != 0)
     return write_sealed(file, page, from, bytes, at);
-  const int code = real(file)->pMethods->xWrite(real(file), from, bytes, at);
+  GatheredWrites* gathered = shim(file)->gathered;
+  const int code = gathered != nullptr ? gathered->write(real(file), from, bytes, at)
+                                       : real(file)->pMethods->xWrite(real(file), from, bytes, at);
   const uint64_t frame = frame_at(file, bytes, at);
   if (frame != kNoFrame && code == SQLITE_OK)
     shim(file)->owner->note_frame(frame, frame_sum(from, bytes));
@@ -147,11 +162,16 @@ int file_write(sqlite3_file* file, const void* from, int bytes, sqlite3_int64 at
 
 int file_truncate(sqlite3_file* file, sqlite3_int64 bytes) {
   if (const int fault = fault_of(file, DiskOp::Truncate); fault != SQLITE_OK) return fault;
+  if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
   return real(file)->pMethods->xTruncate(real(file), bytes);
 }
 
 int file_sync(sqlite3_file* file, int flags) {
-  if (const int fault = fault_of(file, DiskOp::Sync); fault != SQLITE_OK) return fault;
+  if (const int fault = fault_of(file, DiskOp::Sync); fault != SQLITE_OK) {
+    if (shim(file)->gathered != nullptr) shim(file)->gathered->forget();
+    return fault;
+  }
+  if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
   const auto start = std::chrono::steady_clock::now();
   const int code = real(file)->pMethods->xSync(real(file), flags);
   const auto taken = std::chrono::steady_clock::now() - start;
@@ -161,6 +181,7 @@ int file_sync(sqlite3_file* file, int flags) {
 }
 
 int file_size(sqlite3_file* file, sqlite3_int64* bytes) {
+  if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
   return real(file)->pMethods->xFileSize(real(file), bytes);
 }
 int file_lock(sqlite3_file* file, int level) {
@@ -235,6 +256,7 @@ int vfs_open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, 
   if (real(file)->pMethods != nullptr) {
     PAWL_CHECK(real(file)->pMethods->iVersion >= 3);
     opened->head.pMethods = &kMethods;
+    if (opened->kind == DiskFile::Wal) opened->gathered = new GatheredWrites;
   }
   return code;
 }
