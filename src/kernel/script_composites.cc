@@ -282,23 +282,26 @@ std::string ScriptFlow::iteration_output(const At& at, uint32_t index) const {
   return output;
 }
 
-// All of them in one walk, if nothing stands within them.
-std::vector<std::string> ScriptFlow::few_outputs(const At& at, uint32_t count) const {
+// All of them in one walk, if nothing stands within them. Null if they are too large together.
+std::optional<std::vector<std::string>> ScriptFlow::few_outputs(const At& at,
+                                                                uint32_t count) const {
   constexpr uint32_t kFew = 2'000;
   const plan::List& body = plan().lists[at.step->body];
   bool flat = std::all_of(body.steps.begin(), body.steps.end(), [&](uint32_t place) {
     const plan::Step& step = plan().steps[place];
     return step.branches.empty() && step.body == plan::kNoList && step.compensate == plan::kNoList;
   });
-  if (!flat || count > kFew) return {};
+  if (!flat || count > kFew) return std::vector<std::string>();
   std::vector<std::string> outputs(count, "null");
   size_t bytes = 0;
   state_.each_scope(run(), at.path + ".iter_", [&](const Scope& inner) {
     if (inner.owner != at.path || inner.index >= count) return true;
+    bytes += last_bytes(inner);
+    if (bytes > output_max()) return false;
     outputs[inner.index] = last_output(inner);
-    bytes += outputs[inner.index].size();
-    return bytes <= output_max();
+    return true;
   });
+  if (bytes > output_max()) return std::nullopt;
   return outputs;
 }
 
@@ -308,7 +311,11 @@ void ScriptFlow::finish_loop(const At& at) {
   std::vector<std::string> made = made_of(at.path);
   size_t before = made.size();
   std::vector<std::string> few;
-  if (before == 0) few = few_outputs(at, count);
+  if (before == 0) {
+    auto walked = few_outputs(at, count);
+    if (!walked) return fail_too_large(at, "what its iterations gave together");
+    few = std::move(*walked);
+  }
   size_t bytes = 0;
   for (const std::string& each : made) bytes += each.size() + 1;
   for (auto i = static_cast<uint32_t>(before); i < count; ++i) {
@@ -320,17 +327,17 @@ void ScriptFlow::finish_loop(const At& at) {
     frame_.meter().charge_written(made.back().size());
     if (bytes > output_max()) return fail_too_large(at, "what its iterations gave together");
   }
-  std::string results = "[";
-  results.reserve(bytes + 2);
+  std::string output = "{\"iterations\":" + std::to_string(count) + ",\"results\":[";
+  output.reserve(output.size() + bytes + 2);
   for (uint32_t i = 0; i < count; ++i) {
-    if (i > 0) results += ',';
-    results += made[i];
+    if (i > 0) output += ',';
+    output += made[i];
   }
-  results += ']';
+  output += "]}";
   Value::Object data;
   data.set("iterations", static_cast<int64_t>(count));
   note(at, "loop_completed", data);
-  complete(at, "{\"iterations\":" + std::to_string(count) + ",\"results\":" + results + "}");
+  complete(at, std::move(output));
 }
 
 // --- parallels
@@ -381,16 +388,23 @@ void ScriptFlow::around_parallel(const At& at) {
     return fail(at, branch(race ? scope(record(at).failed_scopes.front())->index : first)->error,
                 true);
   }
-  std::string outputs;
+  size_t bytes = branches;
   for (uint32_t i = 0; i < branches; ++i) {
-    outputs += (i == 0 ? "" : ",") + last_output(*branch(i));
-    if (outputs.size() > output_max()) return fail_too_large(at, "what its branches gave together");
+    bytes += last_bytes(*branch(i));
+    if (bytes > output_max() + 1) return fail_too_large(at, "what its branches gave together");
   }
+  std::string output = R"({"mode":"all","branches":[)";
+  output.reserve(output.size() + bytes + 2);
+  for (uint32_t i = 0; i < branches; ++i) {
+    if (i > 0) output += ',';
+    output += last_output(*branch(i));
+  }
+  output += "]}";
   Value::Object data;
   data.set("mode", "all");
   data.set("branches", static_cast<int64_t>(branches));
   note(at, "parallel_completed", data);
-  complete(at, "{\"mode\":\"all\",\"branches\":[" + outputs + "]}");
+  complete(at, std::move(output));
 }
 
 }  // namespace pawl

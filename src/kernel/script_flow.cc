@@ -420,16 +420,27 @@ void ScriptFlow::close_if_done(const std::string& path) {
              root.failed && plan().on_failure == plan::OnError::Rollback);
 }
 
-// The output of the last step that has one to give.
-std::string ScriptFlow::last_output(const Scope& in) const {
+// The output of the last step that has one to give; null if there is none.
+const Text* ScriptFlow::last_text(const Scope& in) const {
   for (size_t i = in.records.size(); i-- > 0;) {
     auto position = static_cast<uint32_t>(i);
     if (plan().at(in.list, position).dormant) continue;
     const StepRecord& record = effective_record(in, plan(), in.records[i], position);
     if (record.state == StepState::Completed)
-      return record.output.empty() ? "null" : record.output.str();
+      return record.output.empty() ? nullptr : &record.output;
   }
-  return "null";
+  return nullptr;
+}
+
+std::string ScriptFlow::last_output(const Scope& in) const {
+  const Text* text = last_text(in);
+  return text == nullptr ? "null" : text->str();
+}
+
+// Known without reading it from the disk.
+size_t ScriptFlow::last_bytes(const Scope& in) const {
+  const Text* text = last_text(in);
+  return text == nullptr ? std::string_view("null").size() : text->size();
 }
 
 }  // namespace pawl

@@ -114,7 +114,9 @@ class ScriptFlow {
   std::vector<bool> called_upon(const Scope& in) const;
   std::vector<bool> may_be_called(const Scope& in) const;
   void close_if_done(const std::string& path);
+  const Text* last_text(const Scope& in) const;
   std::string last_output(const Scope& in) const;
+  size_t last_bytes(const Scope& in) const;
   ScriptMoved moved(ScriptStatus to) const;
   void settle_status();
   void settle_as(ScriptStatus wanted);
@@ -169,7 +171,7 @@ class ScriptFlow {
   void around_loop(const At& at);
   void around_parallel(const At& at);
   void finish_loop(const At& at);
-  std::vector<std::string> few_outputs(const At& at, uint32_t count) const;
+  std::optional<std::vector<std::string>> few_outputs(const At& at, uint32_t count) const;
   std::string iteration_output(const At& at, uint32_t index) const;
   bool open_iteration(const At& at);
   bool loop_goes_on(const At& at, bool& failed);
