@@ -2,6 +2,7 @@
 // nothing else changes by it.
 #include <gtest/gtest.h>
 
+#include "kernel/script_scope.h"
 #include "kernel/script_test_world.h"
 
 namespace pawl {
@@ -181,6 +182,83 @@ TEST_P(Crowds, AFanInIsStartedOrSkippedByItsTriggerAsSoonAsThatIsKnown) {
       ok ? world.done(step) : world.fail(step, "EXECUTION_ERROR", false);
     EXPECT_EQ(world.asked(), each.asked) << each.trigger << "\n" << text;
   }
+}
+
+// --- ids with dots in a text
+
+// How often an expression with this text asks the disk for a list, and what it comes to.
+std::pair<size_t, std::string> looked_up(ScriptWorld& world, const std::string& text) {
+  world.collect(SIZE_MAX);
+  world.commit_rows();
+  world.crash();
+  ScriptScope names(world.state(), world.run(), "", text, 0);
+  names.find("inputs");
+  world.cold.gets.clear();
+  Value steps = names.all();
+  Status read = names.charge(expr::Budget());
+  std::string told = read.ok() ? "" : read.error().message;
+  if (const Value* found = steps.find("steps")) told += found->json();
+  return {world.cold.gets[Space::Scope], told};
+}
+
+TEST(DottedIds, CostAsMuchAsStepsMayNestAndNotAsTheTextIsLong) {
+  ScriptWorld world;
+  world.begin(
+      "steps: [{id: a, action: x}, {id: p, type: parallel, config: {branches: [{id: b, action: "
+      "x}]}}, {id: w, type: wait, config: {signal: go}}]");
+  world.done("a", "1");
+  world.done("p.branch_0.b", "2");
+  std::string dots;
+  for (int i = 0; i < 20'000; ++i) dots += ".b";
+  EXPECT_LT(looked_up(world, "a" + dots).first, 10u) << "no list stands inside that step";
+  EXPECT_LT(looked_up(world, "unknown" + dots).first, 10u);
+  EXPECT_LT(looked_up(world, "p" + dots).first, 200u);
+  auto [reads, told] = looked_up(world, "p.branch_0.b" + dots);
+  EXPECT_LT(reads, 200u);
+  EXPECT_NE(told.find(R"("p.branch_0.b":2)"), std::string::npos) << told;
+}
+
+TEST(DottedIds, AreSoManyAndNoMoreInOneText) {
+  ScriptWorld world;
+  world.begin(
+      "steps: [{id: p, type: parallel, config: {branches: [{id: b, action: x}]}}, {id: w, type: "
+      "wait, config: {signal: go}}]");
+  world.done("p.branch_0.b", "2");
+  std::string same, others;
+  for (int i = 0; i < 5'000; ++i) {
+    same += " p.branch_0.b p.none.b";
+    others += " p.none.b" + std::to_string(i);
+  }
+  auto [reads, told] = looked_up(world, same);
+  EXPECT_LT(reads, 10u);
+  EXPECT_NE(told.find(R"("p.branch_0.b":2)"), std::string::npos) << told;
+  std::tie(reads, told) = looked_up(world, others);
+  EXPECT_LE(reads, 2'010u);
+  EXPECT_NE(told.find("more than 2000 steps by their dotted ids"), std::string::npos) << told;
+}
+
+// The results of branches are too large together, which is known without reading them.
+TEST(Results, ThatAreTooLargeTogetherAreNotReadFirst) {
+  StateConfig config;
+  config.scripts.output_bytes_max = 500'000;
+  ScriptWorld world(false, config);
+  world.begin(
+      "steps: [{id: p, type: parallel, config: {branches: [{id: a, action: x}, {id: b, action: x}, "
+      "{id: c, action: x}]}}]");
+  std::string big = "\"" + std::string(200'000, 'x') + "\"";
+  world.done("p.branch_0.a", big);
+  world.done("p.branch_1.b", big);
+  world.collect(SIZE_MAX);
+  world.commit_rows();
+  world.crash();
+  const uint32_t effect = world.state().find_step(world.run(), "p.branch_2.c")->effect;
+  world.frame([&](Frame& f) {  // not world.done(), which reads all to check it
+    world.cold.gets.clear();
+    effect_done(f, world.run().id, effect, {.ok = true, .output = big});
+    EXPECT_EQ(world.cold.gets[Space::Part], 0u);
+    return std::string();
+  });
+  EXPECT_EQ(world.how(), "failed NON_RETRYABLE at p");
 }
 
 }  // namespace

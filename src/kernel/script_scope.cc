@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "expr/convert.h"
 #include "kernel/json_fits.h"
+#include "plan/definition.h"
 
 namespace pawl {
 namespace {
@@ -27,6 +28,15 @@ Value error_value(const StepError& error) {
 
 bool has_output(const StepRecord& record) {
   return record.state == StepState::Completed || !record.output.empty();
+}
+
+// As much of a text with dots as can be the id of a step: lists do not nest deeper.
+std::string_view longest_dotted_id(std::string_view text) {
+  constexpr size_t kPartsMax = 8 * plan::DefinitionLimits().depth_max;  // two a list, and some room
+  size_t end = 0;
+  for (size_t parts = 0; parts < kPartsMax && end != text.npos; ++parts)
+    end = text.find('.', parts == 0 ? 0 : end + 1);
+  return text.substr(0, end);
 }
 
 // Whether `steps` is used in a way that leaves open which step is meant.
@@ -102,6 +112,10 @@ ScriptScope& ScriptScope::metered(Meter& meter) {
 
 Status ScriptScope::charge(const expr::Budget& budget) const {
   if (meter_ != nullptr) meter_->charge(budget);
+  if (looked_up_.size() > kDottedIdsMax)
+    return Error{ErrorCode::TooLarge, "the expression names more than " +
+                                          std::to_string(kDottedIdsMax) +
+                                          " steps by their dotted ids"};
   if (read_bytes_ <= kScopeBytesMax) return ok_status();
   return Error{ErrorCode::TooLarge, "the expression reads more than " +
                                         std::to_string(kScopeBytesMax) +
@@ -202,8 +216,25 @@ void ScriptScope::add_visible(Value::Object& into, bool as_results) const {
   }
 }
 
+// What lists hold begins with the id of the step around them, or with the name of a hook.
+bool ScriptScope::begins_dotted_id(std::string_view token) const {
+  const plan::Script* plan = state_.plan_of(run_);
+  if (plan == nullptr) return false;
+  std::string_view first = token.substr(0, token.find('.'));
+  if (first == "on_complete" || first == "on_error") return true;
+  uint32_t position = plan->find(plan->root, first);
+  if (position == plan::kNoStep) return false;
+  const plan::Step& step = plan->at(plan->root, position);
+  return !step.branches.empty() || step.otherwise != plan::kNoList || step.body != plan::kNoList ||
+         step.compensate != plan::kNoList;
+}
+
 // Steps that the text names by their full dotted id.
 void ScriptScope::add_dotted(Value::Object& into, bool as_results) const {
+  constexpr size_t kBytesPerUnit = 32;
+  constexpr uint64_t kUnitsPerLookUp = 100;
+  if (meter_ != nullptr) meter_->charge(text_.size() / kBytesPerUnit);
+  looked_up_.clear();
   auto is_part = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';
@@ -220,8 +251,12 @@ void ScriptScope::add_dotted(Value::Object& into, bool as_results) const {
     at = end;
     for (std::string_view prefix : {"steps.", "results."})
       if (token.substr(0, prefix.size()) == prefix) token.remove_prefix(prefix.size());
+    if (!begins_dotted_id(token)) continue;
+    token = longest_dotted_id(token);
     while (token.find('.') != token.npos) {
-      if (token.back() != '.' && !into.contains(token)) {
+      if (token.back() != '.' && looked_up_.insert(token).second && !into.contains(token)) {
+        if (looked_up_.size() > kDottedIdsMax || !may_read(token.size())) return;
+        if (meter_ != nullptr) meter_->charge(kUnitsPerLookUp);
         const StepRecord* record = state_.find_step(run_, token);
         if (record != nullptr && (as_results || has_output(*record))) {
           into.set(token, as_results ? result_of(*record) : output_of(*record));

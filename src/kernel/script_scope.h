@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@
 namespace pawl {
 
 constexpr uint64_t kScopeBytesMax = 32u << 20;
+constexpr size_t kDottedIdsMax = 2'000;  // that one expression, or the texts of a step, may name
 
 class ScriptScope : public expr::Activation {
  public:
@@ -48,6 +50,7 @@ class ScriptScope : public expr::Activation {
   const Value& results() const;
   void add_visible(Value::Object& into, bool as_results) const;
   void add_dotted(Value::Object& into, bool as_results) const;
+  bool begins_dotted_id(std::string_view token) const;
   bool mentions(std::string_view id) const;
   bool may_read(size_t bytes) const;
   static size_t reading_cost(std::string_view json);
@@ -67,6 +70,7 @@ class ScriptScope : public expr::Activation {
   int64_t now_ms_;
   Meter* meter_ = nullptr;
   mutable uint64_t read_bytes_ = 0;
+  mutable std::set<std::string_view> looked_up_;  // dotted ids in text_
   std::optional<uint32_t> iteration_;
   mutable std::optional<Value> steps_, results_, loop_, context_, workflow_;
   Value error_, compensating_;
