@@ -56,17 +56,21 @@ class EffectDispatcher::Receipt : public Answer {
   Receipt(EffectDispatcher& dispatcher, const Key& key, StepOutcome outcome)
       : Answer(dispatcher, key.first, key.second),
         outcome_(std::move(outcome)),
-        held_(actions::ByteGate::hold(dispatcher.runner_.gate(), outcome_.output.size())) {}
+        to_give_(outcome_),
+        held_(actions::ByteGate::hold(dispatcher.runner_.gate(), 2 * outcome_.output.size())) {}
 
   std::optional<Parking> decide(Frame& frame, bool) override {
-    effect_done(frame, run_, effect_, outcome_);
+    effect_done(frame, run_, effect_, to_give_ ? std::move(*to_give_) : outcome_);
+    to_give_.reset();
     return std::nullopt;
   }
   size_t weight() const override { return outcome_.output.size(); }
 
  private:
-  StepOutcome outcome_;
-  actions::ByteGate::Held held_;
+  const StepOutcome outcome_;  // kept: refused, it is decided again
+  // The run keeps what it is given. Copied where it was made, since all others wait for the engine.
+  std::optional<StepOutcome> to_give_;
+  const actions::ByteGate::Held held_;
 };
 
 // Makes the job or the composition that fills a step's place.

@@ -228,7 +228,8 @@ bool Core::look(Task& task) {
 
 size_t SealedBatch::bytes() const {
   size_t bytes = batch.journal.size();
-  for (const auto& write : batch.writes) bytes += write.value ? write.value->size() : 0;
+  for (const auto& write : batch.writes)
+    if (const std::string* value = write.bytes()) bytes += value->size();
   return bytes;
 }
 
@@ -322,8 +323,8 @@ void Core::add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence, bo
                                  large ? SIZE_MAX : config_.row_bytes_awaited_max);
   rows_stood_back_ = all ? 0 : rows_stood_back_ + 1;
   for (Row& row : collected)
-    sealed.batch.writes.push_back(
-        {static_cast<uint8_t>(row.space), std::move(row.key), std::move(row.value)});
+    sealed.batch.writes.push_back({static_cast<uint8_t>(row.space), std::move(row.key),
+                                   std::move(row.value), std::move(row.text)});
   uint64_t tail = state_.tail_start(next_sequence);
   sealed.batch.writes.push_back(tail_write({tail, now_ms_}));
   sealed.has_rows = true;

@@ -245,7 +245,8 @@ TEST(Turns, RowsOfABatchHaveABound) {
   while (world.core->has_dirty()) {
     SealedBatch sealed = world.commit(true);
     size_t bytes = 0;
-    for (const Write& write : sealed.batch.writes) bytes += write.value ? write.value->size() : 0;
+    for (const Write& write : sealed.batch.writes)
+      bytes += write.bytes() != nullptr ? write.bytes()->size() : 0;
     EXPECT_LT(bytes, 40'000u);
   }
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,10 @@ struct Row {
   Space space;
   std::string key;
   std::optional<std::string> value;  // nullopt: delete
+  // A large text that the run keeps too: then this is the value, and not copied for it.
+  std::shared_ptr<const std::string> text = nullptr;
+
+  size_t size() const { return text ? text->size() : value ? value->size() : 0; }
 };
 
 struct Unreadable {

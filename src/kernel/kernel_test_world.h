@@ -42,8 +42,8 @@ class MapCold : public Cold {
 
   void write(const std::vector<Row>& written) {
     for (const Row& row : written) {
-      if (row.value) {
-        rows[row.space][row.key] = *row.value;
+      if (row.text || row.value) {
+        rows[row.space][row.key] = row.text ? *row.text : *row.value;
       } else {
         rows[row.space].erase(row.key);
       }

@@ -129,8 +129,7 @@ bool State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max,
     ++entity.in_flight;
     collect_entity(entity, out);
     set.push_back(&entity);
-    for (; counted < out.size(); ++counted)
-      bytes += out[counted].value ? out[counted].value->size() : 0;
+    for (; counted < out.size(); ++counted) bytes += out[counted].size();
   }
   in_flight_.push_back(std::move(set));
   return !stopped;

@@ -50,7 +50,7 @@ void each_unwritten(Run& run, size_t large_bytes, Visit&& visit) {
 
 void add_row(Run& run, Text& text, std::vector<Row>& out) {
   text.set_part(static_cast<uint32_t>(run.script->next_part++));
-  out.push_back({Space::Part, part_row_key(run.id, text.part()), text.str()});
+  out.push_back({Space::Part, part_row_key(run.id, text.part()), std::nullopt, text.share()});
 }
 
 }  // namespace

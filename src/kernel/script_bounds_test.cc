@@ -273,7 +273,7 @@ TEST(Parts, ALargeTextIsWrittenOnceAndGoesWithWhatHeldIt) {
     world.cold.write(rows);
     state.rows_durable();
     size_t bytes = 0;
-    for (const Row& row : rows) bytes += row.value ? row.value->size() : 0;
+    for (const Row& row : rows) bytes += row.size();
     return bytes;
   };
   world.begin(
@@ -345,7 +345,7 @@ TEST(Parts, LargeTextsAreWrittenInPiecesBeforeTheirRun) {
     rows.clear();
     again.collect_rows(SIZE_MAX, rows, 250'000);
     size_t bytes = 0;
-    for (const Row& row : rows) bytes += row.value ? row.value->size() : 0;
+    for (const Row& row : rows) bytes += row.size();
     EXPECT_LT(bytes, 350'000u);
     world.cold.write(rows);
     again.rows_durable();

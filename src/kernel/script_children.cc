@@ -137,7 +137,7 @@ void ScriptFlow::begin_action(const At& at, uint32_t attempt) {
   if (is_engine_action(at.step->action)) return run_engine_action(at, attempt);
   StepStarted event = started(at, attempt, true);
   frame_.emit(event);
-  if (auto outcome = computed(at, event.effect)) effect_over(at, *outcome);
+  if (auto outcome = computed(at, event.effect)) effect_over(at, std::move(*outcome));
 }
 
 // An action that needs nothing outside is done here, unless it is dear. One that is given secrets

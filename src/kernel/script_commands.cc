@@ -160,33 +160,33 @@ void ScriptFlow::begin(bool end_is_seen) {
 
 // --- answers of the outside
 
-void ScriptFlow::effect_done(uint32_t effect, const StepOutcome& outcome) {
+void ScriptFlow::effect_done(uint32_t effect, StepOutcome outcome) {
   const std::string* path = script().step_of_effect(effect);
   At at;
   if (path == nullptr || !find(*path, at) || record(at).effect != effect) return;
-  effect_over(at, outcome);
+  effect_over(at, std::move(outcome));
   // Thousands of answers may come before a run that has yielded has its turn again: each is noted,
   // and what follows from them waits for that turn, or the answers would be turns of their own.
   cut_short_ = script().yielded_ms != 0;
   drain();
 }
 
-void ScriptFlow::effect_over(const At& at, const StepOutcome& outcome) {
+void ScriptFlow::effect_over(const At& at, StepOutcome outcome) {
   // A job's result has its own bound (limits.result_bytes).
   bool bounded = at.step->type == plan::StepType::Action;
   if (!outcome.ok) return fail(at, outcome.error, outcome.retryable);
   if (bounded && outcome.output.size() > output_max()) return fail_too_large(at, "its output");
   Status fits = outcome.judged ? ok_status() : judge_text("its output", outcome.output, SIZE_MAX);
   if (!fits.ok()) return fail(at, step_error("NON_RETRYABLE", fits.error().message), false);
-  complete(at, outcome.output.empty() ? std::string("null") : outcome.output);
+  complete(at, outcome.output.empty() ? std::string("null") : std::move(outcome.output));
 }
 
-void effect_done(Frame& frame, const RunId& id, uint32_t effect, const StepOutcome& outcome) {
+void effect_done(Frame& frame, const RunId& id, uint32_t effect, StepOutcome outcome) {
   const Run* run = frame.state().find_run(id);
   if (run == nullptr || !run->script || is_terminal(run->state)) return;
   if (run->script->step_of_effect(effect) == nullptr) return;
   if (!outcome.breaker.empty()) note_breaker(frame, *run, effect, outcome);
-  ScriptFlow(frame, id).effect_done(effect, outcome);
+  ScriptFlow(frame, id).effect_done(effect, std::move(outcome));
 }
 
 void script_due(Frame& frame, const RunId& run) { ScriptFlow(frame, run).due(); }

@@ -37,7 +37,7 @@ struct StepOutcome {
 };
 // The answer to an effect: of an action, or the end of a job or run that fills the step's place.
 // One that nobody waits for any more changes nothing (I3).
-void effect_done(Frame& frame, const RunId& run, uint32_t effect, const StepOutcome& outcome);
+void effect_done(Frame& frame, const RunId& run, uint32_t effect, StepOutcome outcome);
 
 // The newest version that is not removed, or the one named. Null if there is none.
 const Doc* find_definition(const State& state, std::string_view name, std::string_view version,

@@ -30,7 +30,7 @@ class ScriptFlow {
 
   // --- inputs (script_commands.cc, script_signals.cc, script_retry.cc)
   void begin(bool end_is_seen);
-  void effect_done(uint32_t effect, const StepOutcome& outcome);
+  void effect_done(uint32_t effect, StepOutcome outcome);
   void child_moved(uint32_t effect, bool suspended);
   void due();
   void pause(bool now);
@@ -223,7 +223,7 @@ class ScriptFlow {
   void run_engine_action(const At& at, uint32_t attempt);
   StepOutcome engine_action(const At& at, const Value& params);
   StepOutcome change_context(const Value& params);
-  void effect_over(const At& at, const StepOutcome& outcome);
+  void effect_over(const At& at, StepOutcome outcome);
 
   WorkingOn working_;
   Frame& frame_;

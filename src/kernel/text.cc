@@ -32,12 +32,19 @@ std::string TextRows::read(uint64_t part) const {
 }
 
 const std::string& Text::str() const {
+  if (shared_) return *shared_;
   if (bytes_on_disk_ == 0) return here_;
   PAWL_CHECK(rows_ != nullptr);
   here_ = rows_->read(part_);
   bytes_on_disk_ = 0;
   rows_.reset();
   return here_;
+}
+
+std::shared_ptr<const std::string> Text::share() const {
+  str();
+  if (!shared_) shared_ = std::make_shared<const std::string>(std::move(here_));
+  return shared_;
 }
 
 void Text::connect(std::shared_ptr<const TextRows> rows) {

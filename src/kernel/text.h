@@ -37,7 +37,7 @@ class Text {
   void clear() { *this = Text(); }
 
   bool empty() const { return size() == 0; }
-  size_t size() const { return here_.size() + bytes_on_disk_; }
+  size_t size() const { return (shared_ ? shared_->size() : here_.size()) + bytes_on_disk_; }
   const std::string& str() const;
   operator const std::string&() const { return str(); }  // NOLINT(runtime/explicit)
   operator std::string_view() const { return str(); }    // NOLINT(runtime/explicit)
@@ -45,6 +45,8 @@ class Text {
 
   // --- for run_parts.h
 
+  // The text, which a batch on its way to the disk holds too.
+  std::shared_ptr<const std::string> share() const;
   // The number of the row that holds it; 0 = none yet. Its upper half is the size of the text, so
   // that the size is known without reading; the first layout had zero there.
   uint64_t part() const { return part_; }
@@ -62,6 +64,7 @@ class Text {
 
  private:
   mutable std::string here_;
+  mutable std::shared_ptr<const std::string> shared_;  // in place of here_
   mutable uint64_t bytes_on_disk_ = 0;
   mutable std::shared_ptr<const TextRows> rows_;  // where to read it; null once it is here
   uint64_t part_ = 0;

@@ -34,8 +34,8 @@ Status SimStore::commit(const Batch& batch) {
   PAWL_TRY_DO(write_held());
   Batch changed = batch;
   std::erase_if(changed.writes, [&](const Write& write) {
-    return (plants_.lose_due_rows && is(write.space, Space::Due) && write.value) ||
-           (plants_.lose_ready_rows && is(write.space, Space::Ready) && write.value);
+    return (plants_.lose_due_rows && is(write.space, Space::Due) && write.bytes()) ||
+           (plants_.lose_ready_rows && is(write.space, Space::Ready) && write.bytes());
   });
   if (plants_.torn_batch && disk_.next_fault == CommitFault::FailBefore && !batch.writes.empty()) {
     changed.number = 0;

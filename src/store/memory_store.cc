@@ -131,15 +131,16 @@ class MemoryStore : public Store {
     auto& rows = disk_->spaces_[write.space];
     const auto row = rows.find(write.key);
     if (row != rows.end()) disk_->bytes_ -= row->first.size() + row->second.size();
-    if (!write.value) {
+    const std::string* bytes = write.bytes();
+    if (bytes == nullptr) {
       if (row != rows.end()) rows.erase(row);
       return;
     }
-    disk_->bytes_ += write.key.size() + write.value->size();
+    disk_->bytes_ += write.key.size() + bytes->size();
     if (row != rows.end()) {
-      row->second = *write.value;
+      row->second = *bytes;
     } else {
-      rows.emplace(write.key, *write.value);
+      rows.emplace(write.key, *bytes);
     }
   }
 

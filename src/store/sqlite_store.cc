@@ -291,16 +291,17 @@ Status SqliteStore::write(const Batch& batch) {
 int SqliteStore::write_row(const Write& write) {
   int code = writer_.large.forget(write.space, write.key);
   if (code != SQLITE_OK) return code;
-  Statement& statement = write.value ? writer_.put : writer_.remove;
+  const std::string* bytes = write.bytes();
+  Statement& statement = bytes != nullptr ? writer_.put : writer_.remove;
   statement.bind(1, uint64_t{write.space});
   statement.bind(2, write.key);
-  if (write.value && write.value->size() >= kLargeValueBytes) {
+  if (bytes != nullptr && bytes->size() >= kLargeValueBytes) {
     uint64_t number = 0;
-    code = writer_.large.keep(write.space, *write.value, number);
+    code = writer_.large.keep(write.space, *bytes, number);
     if (code != SQLITE_OK) return code;
     statement.bind(3, number);
-  } else if (write.value) {
-    statement.bind(3, *write.value);
+  } else if (bytes != nullptr) {
+    statement.bind(3, *bytes);
   }
   return statement.run();
 }

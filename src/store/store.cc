@@ -36,9 +36,9 @@ Status check_batch(const Batch& batch, uint64_t last) {
       return Error{ErrorCode::TooLarge, fmt::format("key of {} bytes; at most {} are stored",
                                                     write.key.size(), kStoreKeyBytesMax)};
     }
-    if (write.value && write.value->size() > kStoreValueBytesMax) {
+    if (const std::string* bytes = write.bytes(); bytes && bytes->size() > kStoreValueBytesMax) {
       return Error{ErrorCode::TooLarge, fmt::format("value of {} bytes; at most {} are stored",
-                                                    write.value->size(), kStoreValueBytesMax)};
+                                                    bytes->size(), kStoreValueBytesMax)};
     }
   }
   return ok_status();

@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,10 @@ struct Write {
   uint8_t space = 0;
   std::string key = {};
   std::optional<std::string> value = {};  // nullopt deletes; deleting what is not there is no error
+  std::shared_ptr<const std::string> text = {};  // if there is one, the value: not copied for it
+
+  // What is to be there then.
+  const std::string* bytes() const { return text ? text.get() : value ? &*value : nullptr; }
 };
 
 struct Batch {
