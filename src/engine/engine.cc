@@ -263,9 +263,10 @@ void Engine::decide_read(TaskPtr task) {
 // time together; the others come after all that write.
 void Engine::decide_inputs() {
   bool light = false;
+  const size_t heavy_from = store_.congested() ? Task::kLargeBytes : Task::kHeavyBytes;
   while (next_ < deciding_.size() && !core_->batch_full()) {
     TaskPtr task = std::move(deciding_[next_++]);
-    if (task->weight() >= Task::kHeavyBytes) {
+    if (task->weight() >= heavy_from) {
       heavy_.push_back(std::move(task));
     } else if (task->only_reads()) {
       if (reads_.empty() && may_read()) {

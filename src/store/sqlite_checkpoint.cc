@@ -99,17 +99,17 @@ void Checkpointer::run() {
     // What is left may belong to the commit under way, not to a reader: only a try can tell.
     const bool congested = wal_bytes_ >= limits_.congested_bytes();
     const bool look = !pinned_ || rounds % kPinnedRoundsPerTry == 0;
-    bool restarted = false;
+    End end = End::Held;
     if (!failure_ && !stop_ && (moved || (congested && look))) {
       lock.unlock();
-      restarted = finish();
+      end = finish();
       lock.lock();
-      failed_tries = restarted ? 0 : failed_tries + 1;
+      failed_tries = end == End::Held ? failed_tries + 1 : 0;
     }
     if (failure_) return;
     pinned_ = failed_tries >= kPinnedTriesMax;
     changed_.notify_all();
-    if (!restarted) changed_.wait_for(lock, kPinnedPause, stopped);
+    if (end == End::Held) changed_.wait_for(lock, kPinnedPause, stopped);
   }
 }
 
@@ -132,11 +132,18 @@ bool Checkpointer::passive_rounds() {
   }
 }
 
-bool Checkpointer::finish() {
+Checkpointer::End Checkpointer::finish() {
   {
     std::unique_lock lock(mutex_);
+    const uint64_t before = wal_bytes_;
     gate_closed_ = true;
     changed_.wait(lock, [&] { return !committing_; });
+    // Not if it was so before: then a reader is in the way, and only a try can tell for how long.
+    if (wal_bytes_ > before + limits_.finish_bytes && wal_bytes_ < limits_.max_bytes) {
+      gate_closed_ = false;
+      changed_.notify_all();
+      return End::MoreCame;
+    }
   }
   const int code = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr,
                                              SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
@@ -147,7 +154,7 @@ bool Checkpointer::finish() {
     gate_closed_ = false;
   }
   changed_.notify_all();
-  return code == SQLITE_OK;
+  return code == SQLITE_OK ? End::Restarted : End::Held;
 }
 
 void Checkpointer::fail(int code) {

@@ -5,7 +5,9 @@
 //   1. passive rounds, beside running commits, until what is left is at most `finish_bytes`;
 //   2. the gate closes for new commits, the rest is moved, the log restarts from its beginning, the
 //   gate
-//      opens. This is the only time a commit waits: a few pages and two or three syncs.
+//      opens. This is the only time a commit waits: a few pages and two or three syncs. If the
+//      commit that was under way then has added more than a few, the gate opens at once, and it is
+//      step 1 again.
 //
 // Should commits outrun step 1, they wait at `max_bytes` until the log has restarted: it never
 // grows beyond that by more than one batch. From half of it on the store is congested(), so that
@@ -59,7 +61,8 @@ class Checkpointer {
   void run();
   void run_here();
   bool passive_rounds();  // true: little is left; false: much is held, stopping or failed
-  bool finish();          // true: the log has restarted
+  enum class End { Restarted, Held, MoreCame };
+  End finish();
   void fail(int code);
 
   Connection connection_;
