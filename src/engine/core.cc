@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kTimersPerFrame = 512;
 constexpr size_t kTurnsPerTick = 512;
+constexpr uint32_t kTurnsMissedMax = 2;
 constexpr uint64_t kUnitsPerEvent = 32;  // what deciding and applying one costs, beside its bytes
 
 QuarantineReason reason_of(const Suspect& suspect) {
@@ -136,14 +137,24 @@ void Core::fire_due(uint64_t& allowance) {
   }
 }
 
-// A frame for each run, so that what becomes of one is no matter of another. A batch in which
-// others have done much already is left alone, once.
+// Batches in which others have done much already are left alone, some of them.
+bool Core::turns_must_wait() {
+  if (!batch_full()) return false;
+  if (turns_missed_in_ == sealed_) return true;
+  if (turns_missed_ >= kTurnsMissedMax) return false;
+  turns_missed_in_ = sealed_;
+  ++turns_missed_;
+  return true;
+}
+
+// A frame for each run, so that what becomes of one is no matter of another.
 void Core::take_turns() {
   const uint64_t whole = config_.state.scripts.frame_allowance;
   uint64_t allowance = whole;
   if (state_.next_yielded(now_ms_) == nullptr) return;
-  if (batch_full() && !std::exchange(turns_missed_, true)) return;
-  turns_missed_ = false;
+  if (turns_must_wait()) return;
+  turns_missed_ = 0;
+  turns_missed_in_ = sealed_;  // if it is full after this, it was not missed
   // What is left of it must be worth taking a run up for.
   for (size_t i = 0; i < kTurnsPerTick && allowance >= whole / 4; ++i) {
     const RunId* next = state_.next_yielded(now_ms_);
@@ -356,6 +367,7 @@ void Core::fill(SealedBatch& sealed, bool idle) {
     record_.reset(sealed.batch.number + 1);
   }
   used_ = 0;
+  ++sealed_;
   // Beside a frame of many megabytes there is no room for rows.
   bool room = sealed.batch.journal.size() <= config_.batch_bytes_max || flush_all_;
   size_t rows = room ? rows_wanted(idle) : 0;

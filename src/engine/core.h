@@ -129,6 +129,7 @@ class Core {
   void advance_clock();
   void fire_due(uint64_t& allowance);
   void take_turns();
+  bool turns_must_wait();
   bool batch_large() const {
     return record_.size() > config_.batch_bytes_max || record_.event_count() > kEventsPerBatchMax;
   }
@@ -162,10 +163,12 @@ class Core {
   uint64_t tail_marker_ = 0;   // as last written
   size_t dirty_before_ = 0;    // entities that waited for their row when the last batch was sealed
   uint64_t used_ = 0;          // units of the frames of the open batch (kernel/meter.h)
-  bool turns_missed_ = false;  // a batch was sealed without the turns that were due
-  bool effects_missed_ = false;    // …or without making ready what was asked for
-  uint32_t heavy_stood_back_ = 0;  // batches in a row that left asked_heavy_ alone
-  uint32_t rows_stood_back_ = 0;   // …or large rows
+  uint32_t turns_missed_ = 0;  // batches in a row without the turns that were due
+  uint64_t turns_missed_in_ = UINT64_MAX;  // the last of them, as sealed_ was then
+  uint64_t sealed_ = 0;                    // batches so far
+  bool effects_missed_ = false;            // a batch made nothing ready of what was asked for
+  uint32_t heavy_stood_back_ = 0;          // batches in a row that left asked_heavy_ alone
+  uint32_t rows_stood_back_ = 0;           // …or large rows
   int64_t now_ms_ = 0;
   bool flush_all_ = false;  // with the next batch
   std::optional<Error> unreadable_;

@@ -89,6 +89,35 @@ TEST(Turns, TurnsGoRoundAndOutliveACrash) {
   for (size_t i = 5; i < order.size(); ++i) EXPECT_EQ(order[i], order[i - 5]) << i;
 }
 
+// A full batch gets no turn on top of what it holds, however often one is asked for. But turns do
+// not stand back for ever.
+TEST(Turns, StandBackFromFullBatchesButNotForEver) {
+  CoreConfig config;
+  config.state.scripts.frame_allowance = 500;
+  config.batch_bytes_max = 5'000;
+  CoreWorld world(config);
+  world.submit(start_task(kHostile));
+  world.commit();
+  std::string taken;
+  for (int batch = 0; batch < 6; ++batch) {
+    NewJob job = new_job();
+    job.spec = std::string(9'000, 'x');
+    world.submit(
+        std::make_shared<TestTask>([=](Frame& frame, bool, std::string&) -> std::optional<Parking> {
+          EXPECT_TRUE(push_jobs(frame, {job}).ok());
+          return std::nullopt;
+        }));
+    size_t before = turns_of(*world.store).first;
+    for (int i = 0; i < 3; ++i) {
+      world.clock.now += 1;
+      world.core->tick();
+    }
+    world.commit();
+    taken += turns_of(*world.store).first > before ? 'T' : '-';
+  }
+  EXPECT_EQ(taken, "--T--T");
+}
+
 // Counts what it is given, and has room for one at a time.
 class OneByOne : public EffectSink {
  public:
