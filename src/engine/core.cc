@@ -262,16 +262,22 @@ bool Core::tick(Turns turns) {
       more = retention_.step(frame);
     }
     wake_parked();
-    int64_t due = turns == Turns::Take ? state_.next_due_ms() : state_.next_timer_ms();
+    int64_t due = next_due_ms(turns);
     more |= due != 0 && due <= now_ms_;
   });
   return more && !unreadable_;
 }
 
+// A turn that waits for the open batch to leave is not due before.
+int64_t Core::next_due_ms(Turns turns) const {
+  const bool waits = batch_full() && turns_missed_in_ == sealed_;
+  return turns == Turns::Take && !waits ? state_.next_due_ms() : state_.next_timer_ms();
+}
+
 int64_t Core::next_tick_ms(Turns turns) {
   int64_t next = retention_.next_ms();
   try_reading([&] {
-    int64_t due = turns == Turns::Take ? state_.next_due_ms() : state_.next_timer_ms();
+    int64_t due = next_due_ms(turns);
     for (int64_t at : {due, parked_.next_due_ms()})
       if (at != 0) next = std::min(next, at);
   });

@@ -130,6 +130,7 @@ class Core {
   void fire_due(uint64_t& allowance);
   void take_turns();
   bool turns_must_wait();
+  int64_t next_due_ms(Turns turns) const;
   bool batch_large() const {
     return record_.size() > config_.batch_bytes_max || record_.event_count() > kEventsPerBatchMax;
   }
