@@ -153,7 +153,7 @@ void State::apply(const ScriptCreated& event, Stamp stamp) {
   changed(runs_.insert(std::move(fresh)), stamp);
 }
 
-void State::apply(const ScriptMoved& event, Stamp stamp) {
+void State::apply(ScriptMoved event, Stamp stamp) {
   count_run(event, stamp);
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
@@ -173,7 +173,7 @@ void State::apply(const ScriptMoved& event, Stamp stamp) {
   RunState state = run_state_of(event.to);
   if (state != RunState::Running) {
     script.error = event.error;
-    script.output = event.output;
+    script.output = std::move(event.output);
     script.dues.clear();
     script.effects.clear();
     script.live.clear();

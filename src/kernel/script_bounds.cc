@@ -67,10 +67,11 @@ StepError ScriptFlow::bounded(StepError error) const {
   return error;
 }
 
-std::vector<std::string> ScriptFlow::made_of(std::string_view step) const {
+const std::vector<std::string>& ScriptFlow::made_of(std::string_view step) const {
+  static const std::vector<std::string> kNone;
   for (const MadeParts& made : script().made)
     if (made.step == step) return made.values;
-  return {};
+  return kNone;
 }
 
 void ScriptFlow::keep_made(const std::string& step, std::vector<std::string> values) {

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "expr/jq.h"
+#include "kernel/made_so_far.h"
 #include "kernel/script_flow.h"
 
 namespace pawl {
@@ -308,27 +309,24 @@ std::optional<std::vector<std::string>> ScriptFlow::few_outputs(const At& at,
 void ScriptFlow::finish_loop(const At& at) {
   constexpr uint64_t kUnitsPerIteration = 100;
   uint32_t count = record(at).next;
-  std::vector<std::string> made = made_of(at.path);
-  size_t before = made.size();
+  MadeSoFar made(made_of(at.path));
+  const size_t before = made.size();
   std::vector<std::string> few;
   if (before == 0) {
     auto walked = few_outputs(at, count);
     if (!walked) return fail_too_large(at, "what its iterations gave together");
     few = std::move(*walked);
   }
-  size_t bytes = 0;
-  for (const std::string& each : made) bytes += each.size() + 1;
   for (auto i = static_cast<uint32_t>(before); i < count; ++i) {
-    if (few.empty() && full() && made.size() > before)
-      return keep_made(at.path, {made.begin() + static_cast<ptrdiff_t>(before), made.end()});
-    made.push_back(i < few.size() ? std::move(few[i]) : iteration_output(at, i));
-    bytes += made.back().size() + 1;
+    if (few.empty() && full() && made.size() > before) return keep_made(at.path, made.take_added());
+    made.add(i < few.size() ? std::move(few[i]) : iteration_output(at, i));
     frame_.meter().charge(kUnitsPerIteration);
-    frame_.meter().charge_written(made.back().size());
-    if (bytes > output_max()) return fail_too_large(at, "what its iterations gave together");
+    frame_.meter().charge_written(made[i].size());
+    if (made.bytes() + made.size() > output_max())
+      return fail_too_large(at, "what its iterations gave together");
   }
   std::string output = "{\"iterations\":" + std::to_string(count) + ",\"results\":[";
-  output.reserve(output.size() + bytes + 2);
+  output.reserve(output.size() + made.bytes() + made.size() + 2);
   for (uint32_t i = 0; i < count; ++i) {
     if (i > 0) output += ',';
     output += made[i];

@@ -4,6 +4,7 @@
 #include "base/backoff.h"
 #include "base/json_writer.h"
 #include "kernel/finish_job.h"
+#include "kernel/made_so_far.h"
 #include "kernel/run_flow.h"
 #include "kernel/script_admission.h"
 #include "kernel/script_flow.h"
@@ -392,13 +393,10 @@ Result<std::string> ScriptFlow::outputs() {
 }
 
 Result<std::string> ScriptFlow::own_outputs() {
-  std::vector<std::string> made = made_of("");
-  size_t before = made.size();
-  size_t bytes = 0;
-  for (const std::string& each : made) bytes += each.size();
-  for (size_t i = before; i < plan().outputs.size(); ++i) {
+  MadeSoFar made(made_of(""));
+  for (size_t i = made.size(); i < plan().outputs.size(); ++i) {
     if (full()) {
-      keep_made("", {made.begin() + static_cast<ptrdiff_t>(before), made.end()});
+      keep_made("", made.take_added());
       return std::string();
     }
     const plan::Output& output = plan().outputs[i];
@@ -406,14 +404,13 @@ Result<std::string> ScriptFlow::own_outputs() {
     ScriptScope names(state_, run(), "", text, frame_.now_ms());
     names.metered(frame_.meter());
     PAWL_TRY(auto filled, fill_template(names, output.value, plan().text_mode));
-    if (!json_fits(filled.value, output_max() - std::min(bytes, output_max())))
+    if (!json_fits(filled.value, output_max() - std::min(made.bytes(), output_max())))
       return Error{ErrorCode::TooLarge, "they are larger than " + std::to_string(output_max()) +
                                             " bytes, the limit of an output"};
-    made.push_back(filled.value.json());
-    bytes += made.back().size();
+    made.add(filled.value.json());
   }
   std::string text = "{";
-  text.reserve(bytes + 64 * made.size());
+  text.reserve(made.bytes() + 64 * made.size());
   Value::Object seen;  // of two of one name the later counts, in the place of the first
   for (size_t i = 0; i < made.size(); ++i)
     seen.set(plan().outputs[i].name, static_cast<int64_t>(i));
@@ -470,7 +467,7 @@ void ScriptFlow::finish() {
                                "its outputs cannot be evaluated: " + output.error().message);
     }
   }
-  frame_.emit(event);
+  frame_.emit(std::move(event));
   looks_.clear();
   JobParent parent = run().parent;
   if (parent.run.is_nil() || end_is_seen_) return;

@@ -93,7 +93,7 @@ class ScriptFlow {
   void fail_no_room(const At& at, uint64_t bytes);
   StepError bounded(StepError error) const;
   // What was made of it so far, by this frame and those before.
-  std::vector<std::string> made_of(std::string_view step) const;
+  const std::vector<std::string>& made_of(std::string_view step) const;
   void keep_made(const std::string& step, std::vector<std::string> values);
 
   // --- lists (script_flow.cc)

@@ -196,7 +196,7 @@ class State {
   void apply(const RunRetried& event, Stamp stamp);
   void apply(const RunForgotten& event, Stamp stamp);
   void apply(const ScriptCreated& event, Stamp stamp);
-  void apply(const ScriptMoved& event, Stamp stamp);
+  void apply(ScriptMoved event, Stamp stamp);  // its output may be large, and is kept
   void apply(const ScriptPhased& event, Stamp stamp);
   void apply(const ScriptPaused& event, Stamp stamp);
   void apply(const ScopeOpened& event, Stamp stamp);

@@ -118,11 +118,12 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace pawl
 
-// Memory that a burst needed goes back to the system within a second, also on a server that is idle
-// then. Not at once: who moves texts of megabytes would wait for fresh pages at every copy.
+// Memory that a burst needed goes back to the system within ten seconds, also on a server that is
+// idle then. Not at once: who moves texts of megabytes would wait for fresh pages at every copy,
+// and on some machines for milliseconds.
 extern "C" {
 const char* malloc_conf =
-    "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0,oversize_threshold:33554432";
+    "background_thread:true,dirty_decay_ms:10000,muzzy_decay_ms:0,oversize_threshold:33554432";
 }
 
 int main(int argc, char** argv) {
