@@ -379,9 +379,10 @@ void Flow::finish(const RunId& id, RunState state, const std::string& reason) {
 
 // --- callbacks
 
-void Flow::fire(const Run& in, CallbackRole role) {
+// Its job, if the run has such a callback.
+std::optional<NewJob> Flow::announce(const Run& in, CallbackRole role) {
   PlanNode node;
-  if (!state_.held_plan(in, held_callback(role), node)) return;
+  if (!state_.held_plan(in, held_callback(role), node)) return std::nullopt;
   NewJob job;
   PAWL_CHECK(codec::decode(node.job, job));
   uint32_t index = callback_index(role, in.generation);
@@ -391,16 +392,36 @@ void Flow::fire(const Run& in, CallbackRole role) {
   event.role = role;
   event.job = job.id;
   frame_.emit(event);
-  auto placed = place_job(frame_, job);
-  if (!placed.ok())
-    push({in.id, index, ChildState::Failed, {}, job.type, 0, placed.error().message});
+  return job;
 }
 
+void Flow::place(const NewJob& callback) {
+  auto [id, index] = callback.parent;
+  auto placed = place_job(frame_, callback);
+  if (!placed.ok())
+    push({id, index, ChildState::Failed, {}, callback.type, 0, placed.error().message});
+}
+
+void Flow::fire(const Run& in, CallbackRole role) {
+  if (auto callback = announce(in, role)) place(*callback);
+}
+
+// All are announced before the first is placed: the job of one may be replaced at once by what its
+// own placing starts, and the run must not end before the other is called.
 void Flow::fire_outcome(const RunId& id, uint32_t wanted) {
   bool good = run(id).failed == 0 && run(id).cancelled == 0;
+  std::vector<NewJob> callbacks;
   for (CallbackRole role :
        {CallbackRole::OnComplete, good ? CallbackRole::OnSuccess : CallbackRole::OnFailure})
-    if ((wanted & bit(role)) != 0) fire(run(id), role);
+    if ((wanted & bit(role)) != 0)
+      if (auto callback = announce(run(id), role)) callbacks.push_back(std::move(*callback));
+  for (const NewJob& callback : callbacks) {
+    if (run(id).state == RunState::Running) {
+      place(callback);
+    } else {  // cancelled meanwhile, with all that was called
+      push({id, callback.parent.node, ChildState::Cancelled, {}, callback.type, 0, "cancelled"});
+    }
+  }
   end_if_called_back(id);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 
 #include "kernel/frame.h"
@@ -67,6 +68,8 @@ class Flow {
   const Job* job_in(const Run& run, uint32_t index) const;
   const Run* run_in(const Run& run, uint32_t index) const;
   void end_if_complete(const RunId& id);
+  std::optional<NewJob> announce(const Run& run, CallbackRole role);
+  void place(const NewJob& callback);
   void fire_outcome(const RunId& id, uint32_t wanted);
   void end_if_called_back(const RunId& id);
   bool skipped_by_guard(const Run& run, uint32_t index, const PlanNode& node);

@@ -194,7 +194,7 @@ TEST(RetryRun, ABatchCallsBackOnceForItsNewOutcome) {
   EXPECT_EQ(
       world.pass(),
       "JobCompleted(j1) | RunChildDone(r1/0 done) | RunCallbackFired(r1 on_complete j5) | "
-      "JobCreated(j5 available) | RunCallbackFired(r1 on_success j6) | JobCreated(j6 available)");
+      "RunCallbackFired(r1 on_success j6) | JobCreated(j5 available) | JobCreated(j6 available)");
   world.pass_all();
   EXPECT_EQ(world.how("r1"), "completed 2+0-0/2");
 }

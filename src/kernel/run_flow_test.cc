@@ -149,7 +149,7 @@ TEST(Batch, SuccessFiresOnCompleteAndOnSuccess) {
   EXPECT_EQ(
       world.pass(),
       "JobCompleted(j2) | RunChildDone(r1/1 done) | RunCallbackFired(r1 on_complete j3) | "
-      "JobCreated(j3 available) | RunCallbackFired(r1 on_success j4) | JobCreated(j4 available)");
+      "RunCallbackFired(r1 on_success j4) | JobCreated(j3 available) | JobCreated(j4 available)");
   EXPECT_EQ(world.how("r1"), "running 2+0-0/2");
   EXPECT_EQ(world.pass(), "JobCompleted(j3) | RunChildDone(r1/on_complete done)");
   EXPECT_EQ(world.pass(),
@@ -162,7 +162,7 @@ TEST(Batch, AFailureFiresOnCompleteAndOnFailure) {
   world.pass();
   EXPECT_EQ(world.fail(),
             "JobFailed(j2 #1 discarded E) | RunChildDone(r1/1 failed) | RunCallbackFired(r1 "
-            "on_complete j3) | JobCreated(j3 available) | RunCallbackFired(r1 on_failure j4) | "
+            "on_complete j3) | RunCallbackFired(r1 on_failure j4) | JobCreated(j3 available) | "
             "JobCreated(j4 available)");
   world.pass();
   EXPECT_EQ(world.pass(),
