@@ -197,8 +197,11 @@ class QuarantineTest(unittest.TestCase):
             with self.subTest(signal_name):
                 self.server.start()
                 innocents = self.innocents()
-                run = self.begin(definition({"id": "die", "action": "shell.exec", "params": {
-                    "command": "sh", "args": ["-c", f"kill -{signal_name} $PPID; sleep 60"]}}))
+                # Not before the answer to its start has come.
+                go = os.path.join(os.path.dirname(self.server.data), f"go-{signal_name}")
+                run = self.begin(definition({"id": "die", "action": "shell.exec", "params": {"command": "sh", "args": [
+                    "-c", f"until [ -e {go} ]; do sleep 0.01; done; kill -{signal_name} $PPID; sleep 60"]}}))
+                open(go, "w", encoding="ascii").close()
                 self.assertLess(self.server.process.wait(DEADLINE_S), 0)
                 self.server.spawn()
                 self.assertLess(self.server.process.wait(DEADLINE_S), 0)
