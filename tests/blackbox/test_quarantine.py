@@ -197,12 +197,16 @@ class QuarantineTest(unittest.TestCase):
             with self.subTest(signal_name):
                 self.server.start()
                 innocents = self.innocents()
-                # Not before the answer to its start has come.
-                go = os.path.join(os.path.dirname(self.server.data), f"go-{signal_name}")
+                # It kills when it is told to, which is not before the answer to its start has come.
+                path = os.path.join(os.path.dirname(self.server.data), f"word-{signal_name}")
+                os.mkfifo(path)
+                word = os.open(path, os.O_RDWR)
+                self.addCleanup(os.close, word)
                 run = self.begin(definition({"id": "die", "action": "shell.exec", "params": {"command": "sh", "args": [
-                    "-c", f"until [ -e {go} ]; do sleep 0.01; done; kill -{signal_name} $PPID; sleep 60"]}}))
-                open(go, "w", encoding="ascii").close()
+                    "-c", f"read word < {path}; kill -{signal_name} $PPID; sleep 60"]}}))
+                os.write(word, b"now\n")
                 self.assertLess(self.server.process.wait(DEADLINE_S), 0)
+                os.write(word, b"now\n")
                 self.server.spawn()
                 self.assertLess(self.server.process.wait(DEADLINE_S), 0)
                 self.server.process.stdout.close()
