@@ -3,11 +3,10 @@
 // `start_bytes`:
 //
 //   1. passive rounds, beside running commits, until what is left is at most `finish_bytes`;
-//   2. the gate closes for new commits, the rest is moved, the log restarts from its beginning, the
-//   gate
-//      opens. This is the only time a commit waits: a few pages and two or three syncs. If the
-//      commit that was under way then has added more than a few, the gate opens at once, and it is
-//      step 1 again.
+//   2. the gate closes for new commits, the rest is moved, the log restarts from its beginning, and
+//      the gate opens. This is the only time a commit waits: a few pages and two or three syncs.
+//      If the commit that was under way has added more than a few, the gate opens at once, and it
+//      is step 1 again.
 //
 // Should commits outrun step 1, they wait at `max_bytes` until the log has restarted: it never
 // grows beyond that by more than one batch. From half of it on the store is congested(), so that
