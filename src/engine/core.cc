@@ -387,6 +387,7 @@ void Core::fill(SealedBatch& sealed, bool idle) {
 void Core::committed(const SealedBatch& sealed) {
   if (sealed.has_rows) state_.rows_durable();
   state_.evict();
+  state_.release_texts();
 }
 
 void Core::release(SealedBatch& sealed) {

@@ -113,7 +113,7 @@ RunId State::each_run(const RunId& from, bool newest_first, size_t scan_max,
                }
                Run run;  // looked at, not kept: a walk must not fill the memory
                if (!decode_run(value, run)) unreadable_row("run", id.text());
-               if (run.script) connect_texts(cold_, id, *run.script);
+               if (run.script) connect_texts(cold_, texts_in_memory_, id, *run.script);
                run.has_row = run.row_durable = true;
                return offer(run);
              });

@@ -131,6 +131,9 @@ bool State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max,
     set.push_back(&entity);
     for (; counted < out.size(); ++counted) bytes += out[counted].size();
   }
+  for (const Row& row : out)
+    if (row.space == Space::Part && row.text != nullptr)
+      texts_in_memory_.note(run_of_part(row.key), row.size());
   in_flight_.push_back(std::move(set));
   return !stopped;
 }
@@ -222,6 +225,15 @@ void State::evict() {
       return is_numerous(doc.doc_kind) && doc.dirty_since == 0 && doc.in_flight == 0;
     });
   evict_large_docs();
+}
+
+void State::release_texts() {
+  if (texts_in_memory_.bytes() <= config_.resident_text_bytes_max) return;
+  for (const RunId& id : texts_in_memory_.take()) {
+    Run* run = runs_.find(id);
+    if (run != nullptr && run->script)
+      pawl::release_texts(cold_, texts_in_memory_, *run, config_.part_bytes_min);
+  }
 }
 
 StateCounts State::counts() const {

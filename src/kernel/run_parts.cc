@@ -25,12 +25,12 @@ void each_text(ScriptRun& script, Visit&& visit) {
 }
 
 template <class Holder>
-void connect(Cold& cold, const RunId& run, Holder& holder) {
+void connect(Cold& cold, TextsInMemory& in_memory, const RunId& run, Holder& holder) {
   std::shared_ptr<const TextRows> rows;
   holder.parts.clear();
   each_text(holder, [&](Text& text) {
     if (!text.on_disk()) return;
-    if (!rows) rows = std::make_shared<const TextRows>(cold, run);
+    if (!rows) rows = std::make_shared<const TextRows>(cold, in_memory, run);
     holder.parts.push_back(text.part());
     text.connect(rows);
   });
@@ -61,6 +61,10 @@ std::string part_row_key(const RunId& run, uint64_t part) {
   return key;
 }
 
+RunId run_of_part(std::string_view row_key) {
+  return RunId(*Uuid::from_bytes(row_key.substr(0, row_key.size() - 8)));
+}
+
 void TextsAside::take(Text& text) {
   if (text.size() < large_bytes_) return;
   if (text.part() == 0) add_row(run_, text, out_);
@@ -86,9 +90,22 @@ TextsAside::~TextsAside() {
   parts_ = std::move(now_);
 }
 
-void connect_texts(Cold& cold, const RunId& run, ScriptRun& script) { connect(cold, run, script); }
+void connect_texts(Cold& cold, TextsInMemory& in_memory, const RunId& run, ScriptRun& script) {
+  connect(cold, in_memory, run, script);
+}
 
-void connect_texts(Cold& cold, const RunId& run, Scope& scope) { connect(cold, run, scope); }
+void connect_texts(Cold& cold, TextsInMemory& in_memory, const RunId& run, Scope& scope) {
+  connect(cold, in_memory, run, scope);
+}
+
+void release_texts(Cold& cold, TextsInMemory& in_memory, Run& run, size_t large_bytes) {
+  auto rows = std::make_shared<const TextRows>(cold, in_memory, run.id);
+  auto release = [&](Text& text) {
+    if (text.size() >= large_bytes) text.leave_memory(rows);
+  };
+  each_text(*run.script, release);
+  for (auto& [path, scope] : run.script->scopes) each_text(scope, release);
+}
 
 size_t bytes_without_row(Run& run, size_t large_bytes) {
   size_t bytes = 0;

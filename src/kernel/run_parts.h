@@ -10,6 +10,7 @@
 namespace pawl {
 
 std::string part_row_key(const RunId& run, uint64_t part);
+RunId run_of_part(std::string_view row_key);
 
 // While it lives, references to texts of `large_bytes` and more are encoded in their place. What
 // has no row yet gets one in `out`; rows of `parts` that hold nothing any more are removed there.
@@ -36,8 +37,11 @@ class TextsAside {
 };
 
 // Lets texts that stand in rows of their own be read when they are asked for.
-void connect_texts(Cold& cold, const RunId& run, ScriptRun& script);
-void connect_texts(Cold& cold, const RunId& run, Scope& scope);
+void connect_texts(Cold& cold, TextsInMemory& in_memory, const RunId& run, ScriptRun& script);
+void connect_texts(Cold& cold, TextsInMemory& in_memory, const RunId& run, Scope& scope);
+
+// Takes out of memory what texts of `large_bytes` and more have in rows, all of which are durable.
+void release_texts(Cold& cold, TextsInMemory& in_memory, Run& run, size_t large_bytes);
 
 // Bytes of texts of `large_bytes` and more that have no row yet.
 size_t bytes_without_row(Run& run, size_t large_bytes);

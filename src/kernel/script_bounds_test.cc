@@ -384,6 +384,49 @@ TEST(Parts, LargeTextsAreReadWhenTheyAreAskedFor) {
   EXPECT_EQ(world.script().signals[4].payload.str(), big);
 }
 
+// A run that is always on the move is never as its row is, and so never leaves memory itself: 180
+// such runs held two gigabytes.
+TEST(Parts, LargeTextsWithDurableRowsLeaveMemoryThoughTheirRunHasChanged) {
+  StateConfig config;
+  config.resident_text_bytes_max = 250'000;
+  ScriptWorld world(false, config);
+  std::string big = "\"" + std::string(100'000, 'x') + "\"";
+  auto in_memory = [&] {
+    std::string line;
+    for (const KeptSignal& signal : world.script().signals)
+      line += signal.payload.on_disk() ? '-' : 'x';
+    return line;
+  };
+  // The row of the run is behind it at once.
+  auto write_rows_and_add_one = [&] {
+    world.collect(SIZE_MAX);
+    world.signal("early", "", big);
+    world.commit_rows();
+    world.mutable_state().release_texts();
+  };
+  world.begin("steps: [{id: w, type: wait, config: {signal: go}}]");
+  world.signal("early", "", big);
+  write_rows_and_add_one();
+  write_rows_and_add_one();
+  EXPECT_EQ(in_memory(), "xxx") << "below the bound";
+  write_rows_and_add_one();
+  EXPECT_EQ(in_memory(), "---x") << "the last one has no row yet";
+  // What is read back leaves again, too.
+  world.cold.gets.clear();
+  for (int round = 0; round < 2; ++round) {
+    for (const KeptSignal& signal : world.script().signals) EXPECT_EQ(signal.payload.str(), big);
+    EXPECT_EQ(in_memory(), "xxxx");
+    world.mutable_state().release_texts();
+    EXPECT_EQ(in_memory(), "---x");
+  }
+  EXPECT_EQ(world.cold.gets[Space::Part], 6u);
+  world.collect(SIZE_MAX);
+  world.commit_rows();
+  world.crash();
+  for (const KeptSignal& signal : world.script().signals) EXPECT_EQ(signal.payload.str(), big);
+  EXPECT_EQ(world.script().signals.size(), 4u);
+}
+
 // References once did not tell the size of their text.
 TEST(Parts, AReferenceOfTheFirstLayoutIsReadAtOnce) {
   MapCold cold;
@@ -391,7 +434,8 @@ TEST(Parts, AReferenceOfTheFirstLayoutIsReadAtOnce) {
   cold.rows[Space::Part][part_row_key(run, 3)] = R"("old")";
   Text text;
   text.take_stored(std::string_view("\x01\0\0\0\0\0\0\0\x03", 9));
-  text.connect(std::make_shared<const TextRows>(cold, run));
+  TextsInMemory in_memory;
+  text.connect(std::make_shared<const TextRows>(cold, in_memory, run));
   EXPECT_EQ(text.size(), 5u);
   EXPECT_EQ(text.str(), R"("old")");
 }

@@ -31,7 +31,7 @@ Scope* State::resident_scope(const Run& run, std::string_view path) const {
 Scope State::read_scope(const Run& run, std::string_view path, std::string_view row) const {
   Scope scope;
   if (!codec::decode(row, scope)) unreadable_row("list", path);
-  connect_texts(cold_, run.id, scope);
+  connect_texts(cold_, texts_in_memory_, run.id, scope);
   return scope;
 }
 
@@ -74,7 +74,7 @@ void State::each_scope(const Run& run, std::string_view prefix,
 // What a run in memory needs of its scopes: the open ones, and when they are due.
 void State::load_script(Run& run) const {
   ScriptRun& script = *run.script;
-  connect_texts(cold_, run.id, script);
+  connect_texts(cold_, texts_in_memory_, run.id, script);
   if (script.held_bytes == 0) {  // from before this was counted: inputs alone are two bytes or more
     script.held_bytes = held_by(script);
     each_scope(run, "",

@@ -55,6 +55,7 @@ struct StateConfig {
   size_t resident_runs_max = 20'000;
   size_t resident_run_bytes_max = 256u << 20;  // what they hold
   size_t part_bytes_min = 16u << 10;           // texts of runs from here on have rows of their own
+  size_t resident_text_bytes_max = 64u << 20;  // of these, of all runs together
   size_t new_scopes_max = 2'000;     // of a run, then their rows are written before others'
   size_t ready_window_max = 32'768;  // per queue
   size_t timer_window_max = 65'536;
@@ -234,6 +235,9 @@ class State {
   // needed from there on.
   uint64_t tail_start(uint64_t next_sequence) const;
   void evict();  // brings memory back to its bounds
+  // The same for large texts of runs, those that wait for their own row included. Call when every
+  // row that was collected is durable.
+  void release_texts();
   StateCounts counts() const;
 
   // Queues in which a job became available since the last call: for waking parked fetches.
@@ -332,6 +336,7 @@ class State {
   std::map<std::string, std::unique_ptr<Limit>, std::less<>> limits_;
   std::map<std::string, std::unique_ptr<Cron>, std::less<>> crons_;
   mutable std::map<std::string, std::unique_ptr<Doc>, std::less<>> docs_;
+  mutable TextsInMemory texts_in_memory_;
   mutable std::vector<std::string> large_docs_;  // keys in docs_ of large values, some twice
   mutable size_t large_doc_bytes_ = 0;           // of those
   mutable std::map<std::string, DefinitionHead, std::less<>> definition_heads_;

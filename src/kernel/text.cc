@@ -25,9 +25,31 @@ uint64_t number_at(std::string_view bytes) {
 
 }  // namespace
 
+// Assigning an empty string would keep the memory of the old one.
+void Text::drop() {
+  std::string().swap(here_);
+  shared_.reset();
+}
+
+void Text::clear() {
+  drop();
+  *this = Text();
+}
+
+void TextsInMemory::note(const RunId& run, size_t bytes) {
+  if (runs_.empty() || runs_.back() != run) runs_.push_back(run);
+  bytes_ += bytes;
+}
+
+std::vector<RunId> TextsInMemory::take() {
+  bytes_ = 0;
+  return std::exchange(runs_, {});
+}
+
 std::string TextRows::read(uint64_t part) const {
   auto row = cold_.get(Space::Part, part_row_key(run_, part));
   if (!row) unreadable_row("text of run", run_.text());
+  in_memory_.note(run_, row->size());
   return std::move(*row);
 }
 
@@ -50,6 +72,14 @@ std::shared_ptr<const std::string> Text::share() const {
 void Text::connect(std::shared_ptr<const TextRows> rows) {
   rows_ = std::move(rows);
   if (bytes_on_disk_ == kUnknownSize) str();
+}
+
+void Text::leave_memory(std::shared_ptr<const TextRows> rows) {
+  if (part_ == 0 || bytes_on_disk_ != 0) return;
+  bytes_on_disk_ = size();
+  if (bytes_on_disk_ == 0) return;
+  drop();
+  rows_ = std::move(rows);
 }
 
 std::string_view Text::stored(Reference& room) const {

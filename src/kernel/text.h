@@ -3,7 +3,7 @@
 // On disk a large text has a row of its own, written once (run_parts.h): what a run already holds
 // must not be written again with everything that is added to it. A text that is read back stays on
 // disk until str() asks for it, so that what a run holds costs time only where it is used. size()
-// and empty() never read.
+// and empty() never read. Once its row is durable, a text may leave memory again.
 #pragma once
 
 #include <array>
@@ -11,21 +11,36 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/uuid.h"
 #include "kernel/cold.h"
 
 namespace pawl {
 
+// Which runs have texts in memory that have rows, too, and about how many bytes of them.
+class TextsInMemory {
+ public:
+  void note(const RunId& run, size_t bytes);
+  size_t bytes() const { return bytes_; }
+  std::vector<RunId> take();  // some of them twice; nothing is noted afterwards
+
+ private:
+  std::vector<RunId> runs_;
+  size_t bytes_ = 0;
+};
+
 // The large texts of one run on disk.
 class TextRows {
  public:
-  TextRows(Cold& cold, const RunId& run) : cold_(cold), run_(run) {}
+  TextRows(Cold& cold, TextsInMemory& in_memory, const RunId& run)
+      : cold_(cold), in_memory_(in_memory), run_(run) {}
   // Throws Unreadable, like every read of the state.
   std::string read(uint64_t part) const;
 
  private:
   Cold& cold_;
+  TextsInMemory& in_memory_;
   RunId run_;
 };
 
@@ -34,7 +49,7 @@ class Text {
   Text() = default;
   Text(std::string text) : here_(std::move(text)) {}  // NOLINT(runtime/explicit)
   Text& operator=(std::string text) { return *this = Text(std::move(text)); }
-  void clear() { *this = Text(); }
+  void clear();
 
   bool empty() const { return size() == 0; }
   size_t size() const { return (shared_ ? shared_->size() : here_.size()) + bytes_on_disk_; }
@@ -55,6 +70,8 @@ class Text {
   void stand_aside(bool aside) { aside_ = aside; }
   bool on_disk() const { return bytes_on_disk_ != 0; }
   void connect(std::shared_ptr<const TextRows> rows);
+  // Its row, if it has one, is durable: it is read from there when it is asked for next.
+  void leave_memory(std::shared_ptr<const TextRows> rows);
 
   // --- for base/codec.h
 
@@ -63,6 +80,8 @@ class Text {
   void take_stored(std::string_view bytes);
 
  private:
+  void drop();
+
   mutable std::string here_;
   mutable std::shared_ptr<const std::string> shared_;  // in place of here_
   mutable uint64_t bytes_on_disk_ = 0;

@@ -40,7 +40,10 @@ CoreConfig World::draw_config(SimRandom& random) {
   // Texts in rows of their own, written ahead, read when asked for: large ones only, or all of
   // them.
   SimRandom aside = random;  // so that older seeds draw what they drew
-  if (aside.percent(50)) config.state.part_bytes_min = 1 + aside.below(40);
+  if (aside.percent(50)) {
+    config.state.part_bytes_min = 1 + aside.below(40);
+    config.state.resident_text_bytes_max = 4 * config.state.part_bytes_min;
+  }
   if (aside.percent(50)) config.row_bytes_per_batch_max = 1 + aside.below(600);
   if (aside.percent(50)) config.heavy_run_bytes = aside.below(200);
   if (aside.percent(50)) config.state.scripts.open_lists_max = 1 + aside.below(6);

@@ -239,8 +239,12 @@ def long_expressions(a):
 def wide_and_deep(a):
     while a.goes_on():
         inner = [cel("x", "1")]
-        for depth in range(a.rng.choice((10, 15, 40))):
-            inner = [{"id": f"d{depth}", "type": a.rng.choice(("sequence", "parallel")), "config": {"steps": inner, "branches": [inner]}}]
+        depth_max = a.rng.choice((10, 15, 40, 100))
+        for depth in range(depth_max):
+            # Twice the same within each level doubles the body: as deep as the attacker itself can write down.
+            both = {"steps": inner, "branches": [inner]}
+            kind, only = a.rng.choice((("sequence", "steps"), ("parallel", "branches")))
+            inner = [{"id": f"d{depth}", "type": kind, "config": both if depth_max <= 15 else {only: both[only]}}]
         a.begin(*inner)
         run = a.begin(*[{"id": f"s{i}", "action": "workflow.log", "params": {"message": "m"}, "depends_on": [f"s{max(0, i - j)}" for j in (1, 7, 99) if i >= j]}
                         for i in range(a.rng.choice((1_000, 9_999)))])
