@@ -78,7 +78,8 @@ Status Core::recover() {
   tail_marker_ = tail.sequence;
   return reading([&] {
     state_.take_ready_queues();
-    state_.recall_effects();
+    state_.plan_recall();
+    state_.recall(config_.recall_bytes_max);
     state_.evict();
   });
 }
@@ -262,8 +263,9 @@ bool Core::tick(Turns turns) {
       more = retention_.step(frame);
     }
     wake_parked();
+    recall_runs();
     int64_t due = next_due_ms(turns);
-    more |= due != 0 && due <= now_ms_;
+    more |= state_.has_to_recall() || (due != 0 && due <= now_ms_);
   });
   return more && !unreadable_;
 }
@@ -281,7 +283,14 @@ int64_t Core::next_tick_ms(Turns turns) {
     for (int64_t at : {due, parked_.next_due_ms()})
       if (at != 0) next = std::min(next, at);
   });
-  return unreadable_ ? 0 : next;
+  return unreadable_ || state_.has_to_recall() ? 0 : next;
+}
+
+// Runs that were at work when the server ended.
+void Core::recall_runs() {
+  if (!state_.has_to_recall()) return;
+  state_.recall(config_.recall_bytes_max);
+  state_.evict();
 }
 
 size_t Core::rows_wanted(bool idle) const {

@@ -48,6 +48,7 @@ struct CoreConfig {
   size_t row_bytes_per_batch_max = 4u << 20;  // past this no further entity's rows are added
   size_t row_bytes_awaited_max = 1u << 20;    // of one entity, in a batch that somebody waits for
   size_t parked_max = 20'000;
+  size_t recall_bytes_max = 4u << 20;  // of runs at work, read at the start and then in each tick
   uint64_t heavy_run_bytes = 1u << 20;  // a run that holds more may take long to fill parameters in
   EffectSink* effects = nullptr;        // null: nothing that runs ask of the outside is ever done
   SkippedEvents skipped;                // of the tail, beside those that the store names
@@ -137,6 +138,7 @@ class Core {
   bool batch_spent() const { return used_ >= config_.state.scripts.frame_allowance; }
   void run(TaskPtr task, bool last_call, uint64_t place = 0);
   void wake_parked();
+  void recall_runs();
   void fill(SealedBatch& sealed, bool idle);
   bool takes_heavy() const { return !asked_heavy_.empty() && config_.effects->takes_heavy(); }
   void take_notes();

@@ -136,6 +136,50 @@ class OneByOne : public EffectSink {
   size_t taken = 0;
 };
 
+// Keeps what it is given.
+class Asked : public EffectSink {
+ public:
+  std::unique_ptr<PreparedEffects> prepare(const State&, std::deque<EffectNote>& notes, int64_t,
+                                           Meter&) override {
+    for (const EffectNote& note : notes) runs.push_back(note.run);
+    notes.clear();
+    return nullptr;
+  }
+  std::vector<RunId> runs;
+};
+
+// A start takes as long as it takes to read the first of them, however many runs were at work.
+TEST(Recall, RunsThatWereAtWorkAreTakenUpAFewAtATimeAfterTheStart) {
+  Asked sink;
+  CoreConfig config;
+  config.effects = &sink;
+  config.recall_bytes_max = 1;
+  CoreWorld world(config);
+  for (int i = 0; i < 6; ++i) world.submit(start_task("steps: [{id: a, action: http.get}]"));
+  world.commit();
+  world.submit(push_task());  // the tail, which is read whole, begins behind the runs
+  world.flush();
+  std::vector<RunId> all = std::exchange(sink.runs, {});
+  std::sort(all.begin(), all.end());
+  ASSERT_EQ(all.size(), 6u);
+  world.crash();
+  world.commit();
+  EXPECT_EQ(sink.runs, std::vector<RunId>{all[0]});
+  EXPECT_EQ(world.core->next_tick_ms(), 0);
+  // Who is asked about is taken up then, and not a second time.
+  EXPECT_NE(world.core->state().find_run(all[3]), nullptr);
+  world.commit();
+  EXPECT_EQ(sink.runs, (std::vector<RunId>{all[0], all[3]}));
+  EXPECT_TRUE(world.core->tick());
+  world.commit();
+  EXPECT_EQ(sink.runs, (std::vector<RunId>{all[0], all[3], all[1]}));
+  while (world.core->tick()) {
+  }
+  world.commit();
+  EXPECT_EQ(sink.runs, (std::vector<RunId>{all[0], all[3], all[1], all[2], all[4], all[5]}));
+  EXPECT_GT(world.core->next_tick_ms(), 0);
+}
+
 TEST(Turns, WhatRunsAskForIsMadeReadyWithLaterBatchesToo) {
   OneByOne sink;
   CoreConfig config;

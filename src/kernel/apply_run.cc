@@ -42,6 +42,7 @@ Run* State::resident_run(const RunId& id) const {
   }
   auto row = cold_.get(Space::Run, id.bytes());
   if (!row) return nullptr;
+  bytes_read_ += row->size();
   auto run = std::make_unique<Run>();
   if (!decode_run(*row, *run)) unreadable_row("run", id.text());
   run->has_row = run->row_durable = true;
@@ -51,6 +52,7 @@ Run* State::resident_run(const RunId& id) const {
   if (resident.script) load_script(resident);
   clean_runs_.push_newest(resident, weight_of(resident));
   line_up(resident);
+  if (!to_recall_.empty() && to_recall_.erase(id) != 0) recall_effects(resident);
   return &resident;
 }
 

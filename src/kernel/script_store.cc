@@ -24,7 +24,10 @@ Scope* State::resident_scope(const Run& run, std::string_view path) const {
   if (at != script.scopes.end()) return at->second.gone ? nullptr : &at->second;
   if (!run.row_durable) return nullptr;
   auto row = cold_.get(Space::Scope, scope_row_key(run.id, path));
+  constexpr uint64_t kBytesPerList = 1'024;
+  bytes_read_ += kBytesPerList;
   if (!row) return nullptr;
+  bytes_read_ += row->size();
   return &script.scopes.emplace(std::string(path), read_scope(run, path, *row)).first->second;
 }
 
@@ -124,25 +127,39 @@ void State::note_cancelled_effect(const Run& run, uint32_t effect) const {
   new_effects_.push_back({run.id, effect, true});
 }
 
-void State::recall_effects() {
-  std::vector<RunId> busy;
-  cold_.scan(Space::Busy, "", "", false, SIZE_MAX, [&](std::string_view key, std::string_view) {
-    busy.push_back(RunId(*Uuid::from_bytes(key)));
+void State::plan_recall() {
+  new_effects_.clear();
+  cold_.scan_keys(Space::Busy, "", "", SIZE_MAX, [&](std::string_view key) {
+    to_recall_.insert(RunId(*Uuid::from_bytes(key)));
     return true;
   });
   dirty_.each([&](const Resident* entity) {
-    if (entity->kind == EntityKind::Run) busy.push_back(static_cast<const Run*>(entity)->id);
+    if (entity->kind == EntityKind::Run) to_recall_.insert(static_cast<const Run*>(entity)->id);
   });
-  std::sort(busy.begin(), busy.end());
-  busy.erase(std::unique(busy.begin(), busy.end()), busy.end());
-  new_effects_.clear();
-  for (const RunId& id : busy) {
-    const Run* run = find_run(id);
-    if (run == nullptr) continue;
-    line_up(*resident_run(id));
-    if (!run->script) continue;
-    for (const OpenEffect& open : run->script->effects)
-      new_effects_.push_back({id, open.effect, false});
+  std::erase_if(to_recall_, [&](const RunId& id) {
+    Run* run = runs_.find(id);
+    if (run == nullptr) return false;
+    line_up(*run);
+    if (!run->forgotten) recall_effects(*run);
+    return true;
+  });
+}
+
+void State::recall_effects(const Run& run) const {
+  if (!run.script) return;
+  for (const OpenEffect& open : run.script->effects)
+    new_effects_.push_back({run.id, open.effect, false});
+}
+
+void State::recall(size_t bytes_max) {
+  constexpr uint64_t kBytesPerRun = 1'024;
+  const uint64_t before = bytes_read_;
+  while (!to_recall_.empty()) {
+    const RunId id = *to_recall_.begin();
+    bytes_read_ += kBytesPerRun;
+    resident_run(id);
+    to_recall_.erase(id);
+    if (bytes_read_ - before >= bytes_max) return;
   }
 }
 

@@ -280,7 +280,8 @@ class ScriptWorld : public World {
   // Forgets everything in memory; what was asked and not answered is asked again.
   void crash() {
     restart();
-    mutable_state().recall_effects();
+    mutable_state().plan_recall();
+    mutable_state().recall(SIZE_MAX);
     told_.clear();
     take_notes(mutable_state());
     EXPECT_EQ(told_, unanswered()) << how();

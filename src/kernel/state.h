@@ -248,8 +248,13 @@ class State {
   // durable.
   std::vector<EffectNote> take_effects() { return std::exchange(new_effects_, {}); }
   bool has_effects() const { return !new_effects_.empty(); }
-  // After recovery: everything that was asked and not answered counts as asked now.
-  void recall_effects();
+  // After recovery: everything that was asked and not answered counts as asked now, and runs that
+  // have yielded wait for their turns. Runs that are on disk only are read a few at a time, by
+  // recall(), so that a start does not take longer the more of them there are; whoever needs one
+  // earlier recalls it by reading it.
+  void plan_recall();
+  bool has_to_recall() const { return !to_recall_.empty(); }
+  void recall(size_t bytes_max);  // reads about so much, one at least if there is one
   // The run no longer wants it. Changes no answer, so it is no event.
   void note_cancelled_effect(const Run& run, uint32_t effect) const;
 
@@ -275,6 +280,7 @@ class State {
   void load_script(Run& run) const;
   Scope read_scope(const Run& run, std::string_view path, std::string_view row) const;
   void line_up(Run& run) const;
+  void recall_effects(const Run& run) const;
   std::shared_ptr<const plan::Script> shared_plan(const std::string& canonical) const;
   static void set_due(Run& run, const std::string& step, StepRecord& record, int64_t due_ms,
                       DueKind kind);
@@ -356,6 +362,8 @@ class State {
   std::vector<RunId> moved_runs_;
   std::deque<RunId> crowded_runs_;  // have many new scopes
   mutable std::vector<EffectNote> new_effects_;
+  mutable std::set<RunId> to_recall_;
+  mutable uint64_t bytes_read_ = 0;  // of runs and their lists, about
   mutable std::map<std::string, std::shared_ptr<const plan::Script>, std::less<>> plans_;
   std::vector<Queue*> oversized_queues_;  // their window wants shrinking
 };

@@ -49,6 +49,7 @@ CoreConfig World::draw_config(SimRandom& random) {
   if (aside.percent(50)) config.state.scripts.open_lists_max = 1 + aside.below(6);
   if (aside.percent(50)) config.state.new_scopes_max = 1 + aside.below(4);
   if (aside.percent(50)) config.row_bytes_awaited_max = aside.below(200);
+  if (aside.percent(50)) config.recall_bytes_max = 1 + aside.below(3'000);
   return config;
 }
 
