@@ -106,11 +106,22 @@ int look_at_bad_header(RawFile& log, sqlite3_int64 bytes, char* head, std::strin
   return SQLITE_OK;
 }
 
-int find_damage(RawFile& log, sqlite3_int64 bytes, std::string& damaged) {
+// SQLite begins its log anew below such a header, but with what it reads there of the last round's
+// salts: old frames would pass for the new log's.
+int discard(RawFile& log) {
+  sqlite3_file* file = log.file();
+  const int code = file->pMethods->xTruncate(file, 0);
+  return code != SQLITE_OK ? code : file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+}
+
+int judge_log(RawFile& log, sqlite3_int64 bytes, std::string& damaged) {
   char head[kLogHeaderBytes];
   if (bytes < kLogHeaderBytes) return SQLITE_OK;
   if (const int code = log.read(head, kLogHeaderBytes, 0); code != SQLITE_OK) return code;
-  if (!header_is_whole(head)) return look_at_bad_header(log, bytes, head, damaged);
+  if (!header_is_whole(head)) {
+    const int code = look_at_bad_header(log, bytes, head, damaged);
+    return code == SQLITE_OK && damaged.empty() ? discard(log) : code;
+  }
   if (!is_page_size(page_bytes_of(head))) return SQLITE_OK;
   DamageSearch search(head);
   std::vector<char> frame(kFrameHeaderBytes + page_bytes_of(head));
@@ -143,7 +154,7 @@ Status settle_log(const char* vfs_name, const std::string& path) {
   if (code == SQLITE_OK) code = log.size(bytes);
   if (code == SQLITE_OK) code = rewrite(log, bytes);
   std::string damaged;
-  if (code == SQLITE_OK) code = find_damage(log, bytes, damaged);
+  if (code == SQLITE_OK) code = judge_log(log, bytes, damaged);
   if (code != SQLITE_OK) return failed(code);
   if (damaged.empty()) return ok_status();
   return sqlite_error(SQLITE_IOERR_DATA, "reading the log",

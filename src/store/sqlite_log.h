@@ -18,7 +18,8 @@ namespace pawl {
 // Corrupt if a frame is damaged that was durable for sure. SQLite would take it for the end of the
 // log, and drop what was acknowledged after it: that is right only for the commit during which the
 // power went. Durable for sure is what two later commits stand behind, since each one begins after
-// the sync of the one before.
+// the sync of the one before. A log whose header was cut short holds nothing that SQLite would read,
+// and is emptied.
 Status settle_log(const char* vfs, const std::string& path);
 
 }  // namespace pawl
