@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kTimersPerFrame = 512;
 constexpr size_t kTurnsPerTick = 512;
 constexpr uint32_t kTurnsMissedMax = 2;
+constexpr uint64_t kRecallsMissedMax = 8;
 constexpr uint64_t kUnitsPerEvent = 32;  // what deciding and applying one costs, beside its bytes
 
 QuarantineReason reason_of(const Suspect& suspect) {
@@ -263,9 +264,9 @@ bool Core::tick(Turns turns) {
       more = retention_.step(frame);
     }
     wake_parked();
-    recall_runs();
+    if (recall_is_due(turns)) recall_runs();
     int64_t due = next_due_ms(turns);
-    more |= state_.has_to_recall() || (due != 0 && due <= now_ms_);
+    more |= recall_is_due(turns) || (due != 0 && due <= now_ms_);
   });
   return more && !unreadable_;
 }
@@ -283,14 +284,21 @@ int64_t Core::next_tick_ms(Turns turns) {
     for (int64_t at : {due, parked_.next_due_ms()})
       if (at != 0) next = std::min(next, at);
   });
-  return unreadable_ || state_.has_to_recall() ? 0 : next;
+  return unreadable_ || recall_is_due(turns) ? 0 : next;
 }
 
-// Runs that were at work when the server ended.
+// Once for each batch, and not on top of what others have done in it, some of them.
+bool Core::recall_is_due(Turns turns) const {
+  if (!state_.has_to_recall() || turns == Turns::Leave) return false;
+  if (!wants_commit()) return true;
+  if (recalled_in_ == sealed_) return false;
+  return !batch_full() || sealed_ - recalled_in_ > kRecallsMissedMax;
+}
+
 void Core::recall_runs() {
-  if (!state_.has_to_recall()) return;
   state_.recall(config_.recall_bytes_max);
   state_.evict();
+  recalled_in_ = sealed_;
 }
 
 size_t Core::rows_wanted(bool idle) const {

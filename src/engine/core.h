@@ -48,7 +48,7 @@ struct CoreConfig {
   size_t row_bytes_per_batch_max = 4u << 20;  // past this no further entity's rows are added
   size_t row_bytes_awaited_max = 1u << 20;    // of one entity, in a batch that somebody waits for
   size_t parked_max = 20'000;
-  size_t recall_bytes_max = 4u << 20;  // of runs at work, read at the start and then in each tick
+  size_t recall_bytes_max = 1u << 20;  // of runs at work, read at the start and then in each tick
   uint64_t heavy_run_bytes = 1u << 20;  // a run that holds more may take long to fill parameters in
   EffectSink* effects = nullptr;        // null: nothing that runs ask of the outside is ever done
   SkippedEvents skipped;                // of the tail, beside those that the store names
@@ -138,6 +138,7 @@ class Core {
   bool batch_spent() const { return used_ >= config_.state.scripts.frame_allowance; }
   void run(TaskPtr task, bool last_call, uint64_t place = 0);
   void wake_parked();
+  bool recall_is_due(Turns turns) const;
   void recall_runs();
   void fill(SealedBatch& sealed, bool idle);
   bool takes_heavy() const { return !asked_heavy_.empty() && config_.effects->takes_heavy(); }
@@ -169,6 +170,7 @@ class Core {
   uint32_t turns_missed_ = 0;  // batches in a row without the turns that were due
   uint64_t turns_missed_in_ = UINT64_MAX;  // the last of them, as sealed_ was then
   uint64_t sealed_ = 0;                    // batches so far
+  uint64_t recalled_in_ = 0;  // the last in which runs that were at work were taken up, likewise
   bool effects_missed_ = false;            // a batch made nothing ready of what was asked for
   uint32_t heavy_stood_back_ = 0;          // batches in a row that left asked_heavy_ alone
   uint32_t rows_stood_back_ = 0;           // …or large rows
