@@ -197,6 +197,7 @@ class Starting(DefinitionCase):
         self.assertNotIn("my run", uuid)
         self.client.ack(taken["id"])
         until(lambda: self.call("GET", path)["run"]["status"] == "completed", "the run is over")
+        until(lambda: any(name == "workflow_completed" for name, _, _ in stream.events), "the stream tells of its end")
         self.restart()
         told = self.call("GET", path + "/events?limit=1000")["events"]
         self.assertEqual({event["run_id"] for event in told}, {mine})
