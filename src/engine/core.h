@@ -12,7 +12,8 @@
 // outside is made ready with the batch that asks for it, as far as one allowance goes, the rest
 // with later ones. What is asked by runs that hold much stands back behind batches with tasks in
 // them, kHeavyStandsBackMax times at most; so do rows of megabytes, kRowsStandBackMax times,
-// and while the store is congested.
+// and while the store is congested. Runs that were at work when the server ended are read a few at a
+// time, once for each batch that has room (recall_is_due()).
 //
 // Thread: one at a time.
 #pragma once
@@ -48,7 +49,7 @@ struct CoreConfig {
   size_t row_bytes_per_batch_max = 4u << 20;  // past this no further entity's rows are added
   size_t row_bytes_awaited_max = 1u << 20;    // of one entity, in a batch that somebody waits for
   size_t parked_max = 20'000;
-  size_t recall_bytes_max = 1u << 20;  // of runs at work, read at the start and then in each tick
+  size_t recall_bytes_max = 1u << 20;  // of runs that were at work, for each batch after a start
   uint64_t heavy_run_bytes = 1u << 20;  // a run that holds more may take long to fill parameters in
   EffectSink* effects = nullptr;        // null: nothing that runs ask of the outside is ever done
   SkippedEvents skipped;                // of the tail, beside those that the store names
