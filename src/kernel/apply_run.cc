@@ -18,7 +18,11 @@ uint32_t role_bit(CallbackRole role) { return 1u << static_cast<uint32_t>(role);
 
 // As the list of runs in memory counts it.
 uint32_t weight_of(const Run& run) {
-  uint64_t bytes = run.script ? run.script->held_bytes : 0;
+  constexpr uint64_t kPerDagChild = 64;  // who waits for whom
+  constexpr uint64_t kPerChosenId = 64;
+  uint64_t bytes = run.children.size() + run.dependents.size() * kPerDagChild +
+                   run.ids.size() * kPerChosenId;
+  if (run.script) bytes += run.script->held_bytes + run.script->source.size();
   return static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
 }
 

@@ -225,6 +225,7 @@ void State::evict() {
       return is_numerous(doc.doc_kind) && doc.dirty_since == 0 && doc.in_flight == 0;
     });
   evict_large_docs();
+  release_plans();
 }
 
 void State::release_texts() {

@@ -12,6 +12,7 @@ namespace pawl {
 namespace {
 
 constexpr size_t kSchemasKeptMax = 256;
+constexpr size_t kSchemaBytesKeptMax = 2u << 20;  // of their texts; compiled they are larger
 constexpr uint32_t kNestedRunsMax = 32;
 
 Error no_such_run(const RunId& id) {
@@ -21,11 +22,16 @@ Error no_such_run(const RunId& id) {
 Result<std::shared_ptr<const expr::JsonSchema>> compiled_schema(const std::string& text) {
   // Of pure results. Each engine has its thread, and a process may hold several engines.
   thread_local std::map<std::string, std::shared_ptr<const expr::JsonSchema>> cache;
+  thread_local size_t cached_bytes = 0;
   auto at = cache.find(text);
   if (at != cache.end()) return at->second;
   PAWL_TRY(Value schema, Value::parse(text));
   PAWL_TRY(auto compiled, expr::JsonSchema::compile(schema));
-  if (cache.size() >= kSchemasKeptMax) cache.clear();
+  cached_bytes += text.size();
+  if (cache.size() >= kSchemasKeptMax || cached_bytes > kSchemaBytesKeptMax) {
+    cache.clear();
+    cached_bytes = text.size();
+  }
   return cache.emplace(text, std::move(compiled)).first->second;
 }
 

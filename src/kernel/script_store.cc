@@ -104,21 +104,23 @@ const plan::Script* State::plan_of(const Run& run) const {
     if (doc == nullptr || !codec::decode(doc->value, stored)) return nullptr;
     source = stored.canonical;
   }
-  script.plan = shared_plan(source);
+  script.plan = plans_.get(source);
+  plan_holders_.push_back(run.id);
   return script.plan.get();
 }
 
 const plan::Script* State::compiled_plan(const std::string& canonical) const {
-  return shared_plan(canonical).get();
+  return plans_.get(canonical).get();
 }
 
-std::shared_ptr<const plan::Script> State::shared_plan(const std::string& canonical) const {
-  auto cached = plans_.find(canonical);
-  if (cached != plans_.end()) return cached->second;
-  auto compiled = plan::compile_canonical(canonical);
-  if (!compiled.ok()) return nullptr;
-  if (plans_.size() >= kPlansKeptMax) plans_.clear();  // runs hold on to theirs
-  return plans_.emplace(canonical, std::move(compiled).value()).first->second;
+// Runs hold on to their plans so that each step need not look for it; one that lost it asks again.
+void State::release_plans() {
+  if (!plans_.too_large() && plan_holders_.size() <= kPlanHoldersMax) return;
+  for (const RunId& id : std::exchange(plan_holders_, {}))
+    if (Run* run = runs_.find(id); run != nullptr && run->script) run->script->plan.reset();
+  for (auto& [run, buried] : buried_runs_)
+    if (buried->script) buried->script->plan.reset();
+  plans_.trim();
 }
 
 // --- effects

@@ -31,7 +31,10 @@ class ScanTally {
 }  // namespace
 
 State::State(Cold& cold, const StateConfig& config)
-    : cold_(cold), config_(config), timers_(config.timer_window_max) {}
+    : cold_(cold),
+      config_(config),
+      timers_(config.timer_window_max),
+      plans_(config.plan_bytes_max) {}
 
 State::~State() = default;
 

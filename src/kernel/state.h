@@ -25,6 +25,7 @@
 #include "kernel/doc.h"
 #include "kernel/id_table.h"
 #include "kernel/job.h"
+#include "kernel/plan_cache.h"
 #include "kernel/queue.h"
 #include "kernel/run.h"
 #include "kernel/stored_definition.h"
@@ -56,6 +57,7 @@ struct StateConfig {
   size_t resident_run_bytes_max = 256u << 20;  // what they hold
   size_t part_bytes_min = 16u << 10;           // texts of runs from here on have rows of their own
   size_t resident_text_bytes_max = 64u << 20;  // of these, of all runs together
+  size_t plan_bytes_max = 128u << 20;          // of compiled definitions
   size_t new_scopes_max = 2'000;     // of a run, then their rows are written before others'
   size_t ready_window_max = 32'768;  // per queue
   size_t timer_window_max = 65'536;
@@ -267,7 +269,7 @@ class State {
   std::string digest() const;
 
  private:
-  static constexpr size_t kPlansKeptMax = 256;  // compiled definitions
+  static constexpr size_t kPlanHoldersMax = 100'000;
 
   Status fold_one(const journal::EventBytes& event);
   Job* resident_job(const JobId& id) const;  // loads; includes forgotten ones
@@ -281,7 +283,7 @@ class State {
   Scope read_scope(const Run& run, std::string_view path, std::string_view row) const;
   void line_up(Run& run) const;
   void recall_effects(const Run& run) const;
-  std::shared_ptr<const plan::Script> shared_plan(const std::string& canonical) const;
+  void release_plans();
   static void set_due(Run& run, const std::string& step, StepRecord& record, int64_t due_ms,
                       DueKind kind);
   static void drop_effect(ScriptRun& script, StepRecord& record);
@@ -364,7 +366,8 @@ class State {
   mutable std::vector<EffectNote> new_effects_;
   mutable std::set<RunId> to_recall_;
   mutable uint64_t bytes_read_ = 0;  // of runs and their lists, about
-  mutable std::map<std::string, std::shared_ptr<const plan::Script>, std::less<>> plans_;
+  mutable PlanCache plans_;
+  mutable std::vector<RunId> plan_holders_;  // runs that hold on to one of these, some twice
   std::vector<Queue*> oversized_queues_;  // their window wants shrinking
 };
 

@@ -50,6 +50,7 @@ CoreConfig World::draw_config(SimRandom& random) {
   if (aside.percent(50)) config.state.new_scopes_max = 1 + aside.below(4);
   if (aside.percent(50)) config.row_bytes_awaited_max = aside.below(200);
   if (aside.percent(50)) config.recall_bytes_max = 1 + aside.below(3'000);
+  if (aside.percent(50)) config.state.plan_bytes_max = aside.below(20'000);
   return config;
 }
 
