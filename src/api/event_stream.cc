@@ -181,27 +181,31 @@ void EventHub::deliver(const LiveRecord& record) {
   EventPosition end{journal::sequence(record.number + 1, 0) - 1, EventPosition::kAllParts};
   for (Subscriber& subscriber : subscribers_) {
     if (!subscriber.live || subscriber.after >= end) continue;
-    if (journal::sequence(record.number, 0) > subscriber.after.sequence + 1) {
-      subscriber.live = false;
-      continue;
-    }
-    std::string text;
-    bool ended = false;
-    for (size_t i = 0; i < told.size() && !ended; ++i) {
-      if (!(told[i].position > subscriber.after) || !subscriber.filter.wants(told[i])) continue;
-      text += renderings.text(subscriber.style.render, i);
-      ended = subscriber.style.ends(told[i]);
-    }
-    write(subscriber, text, ended, now_ms);
-    subscriber.after = end;
+    // Whoever has no room for all of it reads the rest from the store, and so does who missed one.
+    subscriber.live = journal::sequence(record.number, 0) <= subscriber.after.sequence + 1 &&
+                      tell(
+                          subscriber, told,
+                          [&](size_t i) -> const std::string& {
+                            return renderings.text(subscriber.style.render, i);
+                          },
+                          now_ms);
+    if (subscriber.live) subscriber.after = end;
   }
 }
 
 void EventHub::replay(Subscriber& subscriber, int64_t now_ms) {
   if (subscriber.over || now_ms < subscriber.next_replay_ms) return;
+  subscriber.next_replay_ms = now_ms + config_.pause_ms;
+  if (room_of(subscriber) < config_.piece_bytes / 2) return;
+  if (subscriber.large && subscriber.large->position == large_.position &&
+      subscriber.style.render == large_.render) {
+    (void)tell(
+        subscriber, {}, [&](size_t) -> const std::string& { return large_.text; }, now_ms);
+    return;
+  }
   ReadBudget budget;
-  budget.found_bytes_max = config_.replay_bytes;
-  budget.events_max = std::max<size_t>(1, config_.replay_bytes / 512);
+  budget.found_bytes_max = config_.piece_bytes / 2;
+  budget.events_max = std::max<size_t>(1, config_.piece_bytes / 512);
   auto page = read_events(store_, subscriber.after, subscriber.filter, budget);
   if (!page.ok()) {
     log::error("an event stream ended: the journal cannot be read",
@@ -211,25 +215,75 @@ void EventHub::replay(Subscriber& subscriber, int64_t now_ms) {
   }
   if (page->gap) {
     std::string note = ": events after " + subscriber.after.text() + " are no longer kept\n\n";
-    subscriber.over |= !subscriber.stream.write(note);
+    write(subscriber, note, subscriber.large.has_value(), now_ms);  // half an event is none
   }
-  std::string text;
-  bool ended = false;
-  for (size_t i = 0; i < page->events.size() && !ended; ++i) {
-    subscriber.style.render(text, page->events[i]);
-    ended = subscriber.style.ends(page->events[i]);
-  }
-  write(subscriber, text, ended, now_ms);
+  Renderings renderings(page->events);
+  bool all = tell(
+      subscriber, page->events,
+      [&](size_t i) -> const std::string& { return renderings.text(subscriber.style.render, i); },
+      now_ms);
+  if (!all) return;
   subscriber.after = page->next;
-  subscriber.next_replay_ms = now_ms + config_.replay_pause_ms;
   // Caught up: whatever comes later arrives through the listener, which was there before.
   subscriber.live = !page->more;
 }
 
+size_t EventHub::room_of(const Subscriber& subscriber) const {
+  return config_.piece_bytes - std::min(config_.piece_bytes, subscriber.stream.unsent());
+}
+
+// A further piece of large_, which this stream has begun with. True if it was the last one.
+bool EventHub::go_on_with_large(Subscriber& subscriber, size_t room, std::string& out,
+                                bool& ended) {
+  LargeEvent& large = *subscriber.large;
+  std::string_view piece = std::string_view(large_.text).substr(large.sent, room);
+  out += piece;
+  large.sent += piece.size();
+  if (large.sent < large_.text.size()) return false;
+  subscriber.after = large.position;
+  ended = large.is_last;
+  subscriber.large.reset();
+  return true;
+}
+
+bool EventHub::tell(Subscriber& subscriber, const std::vector<OjsEvent>& events, TextOf text_of,
+                    int64_t now_ms) {
+  const size_t room = room_of(subscriber);
+  std::string out;
+  bool ended = false;
+  bool all = true;
+  if (events.empty() && subscriber.large) all = go_on_with_large(subscriber, room, out, ended);
+  for (size_t i = 0; i < events.size() && all && !ended; ++i) {
+    const OjsEvent& event = events[i];
+    if (!(event.position > subscriber.after) || !subscriber.filter.wants(event)) continue;
+    const std::string& text = text_of(i);
+    if (text.size() > config_.piece_bytes) {
+      if (large_.position != event.position || large_.render != subscriber.style.render)
+        large_ = {event.position, subscriber.style.render, text};
+      if (!subscriber.large) subscriber.large = {event.position, 0, subscriber.style.ends(event)};
+      all = go_on_with_large(subscriber, room - out.size(), out, ended);
+    } else if (out.size() + text.size() > room) {
+      all = false;
+    } else {
+      out += text;
+      subscriber.after = event.position;
+      ended = subscriber.style.ends(event);
+    }
+  }
+  write(subscriber, out, ended, now_ms);
+  return all;
+}
+
 void EventHub::write(Subscriber& subscriber, std::string_view text, bool ended, int64_t now_ms) {
-  if (text.empty() || subscriber.over) return;
+  if (subscriber.over) return;
   subscriber.over |= !subscriber.stream.write(text) || ended;
+  if (text.empty()) return;
   subscriber.last_write_ms = now_ms;
+  given_ += text.size();
+  if (given_ < config_.turn_bytes) return;
+  given_ = 0;
+  std::unique_lock lock(mutex_);
+  wakes_.wait_for(lock, std::chrono::milliseconds(config_.pause_ms), [&] { return stopping_; });
 }
 
 void EventHub::keep_alive(Subscriber& subscriber, int64_t now_ms) {

@@ -1,12 +1,16 @@
 // EventHub: server-sent events. Every stream follows the journal from its own place, so it misses
 // nothing and sees nothing twice, whatever the speed of either side.
 //
-// One thread serves all streams. A stream that is behind is fed from the store, a bounded piece at
-// a time; one that has caught up gets each record as it becomes durable, decoded once for all. The
-// engine is listened to only while somebody streams. Records that wait here are bounded: past the
-// bound they are dropped and the streams fall back to the store.
+// One thread serves all streams. A stream that is behind is fed from the store, a piece at a time;
+// one that has caught up gets each record as it becomes durable, decoded once for all. The engine
+// is listened to only while somebody streams. Records that wait here are bounded: past the bound
+// they are dropped and the streams fall back to the store.
 //
-// A client that reads too slowly is cut by the HTTP layer and resumes with Last-Event-ID.
+// A stream is given a piece at most beyond what its client has taken, so how fast a client reads
+// decides only how far its stream is behind; an event that is larger leaves in several pieces. A
+// client that does not read at all is cut by the HTTP layer and resumes with Last-Event-ID. All
+// streams together are given turn_bytes, then there is a pause: the I/O threads have others to
+// serve.
 //
 // Threads: add() from any; stop() once, before the HTTP server drains.
 #pragma once
@@ -15,10 +19,12 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "api/event_reader.h"
+#include "base/function_ref.h"
 #include "engine/engine.h"
 #include "http/responder.h"
 
@@ -28,9 +34,9 @@ struct EventHubConfig {
   int64_t keep_alive_ms = 15'000;
   size_t streams_max = 1'000;
   size_t live_bytes_max = 64u << 20;
-  // A piece of replay and the pause behind it keep a fast replay from overflowing the stream.
-  size_t replay_bytes = 128u << 10;
-  int64_t replay_pause_ms = 10;
+  size_t piece_bytes = 256u << 10;  // well below ServerConfig::stream_buffer_bytes_max
+  size_t turn_bytes = 1u << 20;
+  int64_t pause_ms = 10;
 };
 
 // How a stream tells events, and when it is over.
@@ -68,11 +74,18 @@ class EventHub {
   size_t streams() const;
 
  private:
+  // An event that leaves in pieces.
+  struct LargeEvent {
+    EventPosition position;
+    size_t sent = 0;
+    bool is_last = false;  // the stream ends with it
+  };
   struct Subscriber {
     http::Stream stream;
     EventFilter filter;
     StreamStyle style{};
     EventPosition after;
+    std::optional<LargeEvent> large;  // the one behind `after`
     bool live = false;
     bool over = false;
     int64_t next_replay_ms = 0;
@@ -82,15 +95,27 @@ class EventHub {
     uint64_t number;
     std::shared_ptr<const std::string> bytes;
   };
+  // The large event that was told last: the other streams will want it, too.
+  struct LargeText {
+    EventPosition position;
+    void (*render)(std::string& out, const OjsEvent& event) = nullptr;
+    std::string text;
+  };
 
   void run();
   void wait_for_work(std::unique_lock<std::mutex>& lock, int64_t wait_ms);
   void deliver(const LiveRecord& record);
   void replay(Subscriber& subscriber, int64_t now_ms);
+  // Tells the stream as much as it has room for. True if that was everything.
+  using TextOf = FunctionRef<const std::string&(size_t index)>;
+  bool tell(Subscriber& subscriber, const std::vector<OjsEvent>& events, TextOf text_of,
+            int64_t now_ms);
+  size_t room_of(const Subscriber& subscriber) const;
+  bool go_on_with_large(Subscriber& subscriber, size_t room, std::string& out, bool& ended);
   void keep_alive(Subscriber& subscriber, int64_t now_ms);
   int64_t rest_ms(int64_t now_ms) const;
   void drop_ended();
-  static void write(Subscriber& subscriber, std::string_view text, bool ended, int64_t now_ms);
+  void write(Subscriber& subscriber, std::string_view text, bool ended, int64_t now_ms);
 
   Engine& engine_;
   Store& store_;
@@ -106,6 +131,8 @@ class EventHub {
 
   std::list<Subscriber> subscribers_;  // the thread's own
   uint64_t listener_ = 0;              // the thread's own; 0 = not listening
+  LargeText large_;                    // the thread's own
+  size_t given_ = 0;                   // the thread's own: bytes since the last pause
   std::thread thread_;
 };
 

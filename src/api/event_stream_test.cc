@@ -107,7 +107,7 @@ class Reader {
   }
   // "cursor type subject", without chunk framing.
   std::string next() {
-    std::string block = client_.read_until("\n\n");
+    block = client_.read_until("\n\n");
     size_t id = block.find("id: ");
     size_t event = block.find("\nevent: ");
     size_t data = block.find("\ndata: ");
@@ -116,6 +116,7 @@ class Reader {
     return block.substr(event + 8, data - event - 8) + " " + text_of(block, "subject");
   }
   std::string head;
+  std::string block;  // of the last one
   std::string cursor;
 
  private:
@@ -173,6 +174,40 @@ TEST(EventStream, CatchesUpWhileMoreHappens) {
   }
   for (const auto& reader : readers)
     for (const std::string& id : ids) ASSERT_EQ(reader->next(), "job.enqueued " + id);
+}
+
+// Larger than what a stream may hold unsent. Each stream was cut by such an event, and again
+// whenever its client resumed.
+TEST(EventStream, TellsEventsThatAreLargerThanItsBuffer) {
+  ApiWorld world;
+  const std::string part(600'000, 'x');
+  auto begin = [&] {
+    std::string body = R"({"definition":{"steps":[{"id":"e","action":"workflow.emit","params":)"
+                       R"({"event_type":"t","payload":"${{ inputs.p + inputs.p }}"}}]},)"
+                       R"("inputs":{"p":")" +
+                       part + R"("}})";
+    EXPECT_EQ(http::status_of(world.call("POST", "/v1/runs", body)), "201");
+    world.advance(1);  // the run has yielded: it holds much
+    world.advance(1);
+  };
+  const std::string query = "/v1/events?types=workflow_event,workflow_completed&stream=true";
+  begin();
+  Reader live(world, query);
+  Reader behind(world, query + "&after=0");
+  begin();
+  // Nobody reads until all of it has been said.
+  Reader other(world, query + "&after=0");
+  auto told = [&](Reader& reader) {
+    std::string text = reader.next();
+    return text.substr(0, text.find(' ')) + (reader.block.size() > 2 * part.size() ? " large" : "");
+  };
+  EXPECT_EQ(told(live), "workflow_event large");
+  EXPECT_EQ(told(live), "workflow_completed");
+  for (Reader* reader : {&behind, &other})
+    for (int run = 0; run < 2; ++run) {
+      EXPECT_EQ(told(*reader), "workflow_event large");
+      EXPECT_EQ(told(*reader), "workflow_completed");
+    }
 }
 
 TEST(EventStream, FiltersAndTenants) {

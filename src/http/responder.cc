@@ -101,6 +101,8 @@ bool Stream::write(std::string_view chunk) {
   return true;
 }
 
+size_t Stream::unsent() const { return state_ == nullptr ? 0 : state_->unsent.load(); }
+
 void Stream::close() {
   if (link_ == nullptr) return;
   send(std::move(link_), sequence_, message::StreamEnd{});

@@ -39,6 +39,8 @@ class Stream {
   // that ServerConfig::stream_buffer_bytes_max would overflow, in which case it is disconnected. A
   // chunk is taken whole or not at all. An empty chunk only asks whether the stream is still open.
   bool write(std::string_view chunk);
+  // Bytes that were written and that the client has not taken yet, framing included.
+  size_t unsent() const;
   void close();
 
   // Calls back once, on the I/O thread, if the connection ends before close(); at the next
