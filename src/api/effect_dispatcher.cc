@@ -21,6 +21,7 @@ namespace {
 constexpr std::chrono::milliseconds kBacklogPause{5};
 constexpr uint64_t kUnitsPerEffect = 100;
 constexpr size_t kParameterBytesMax = 64u << 20;
+constexpr size_t kLightBytes = 64u << 10;  // parameters that never wait for those of others
 constexpr std::chrono::milliseconds kOutagePause{100};
 
 // The answers of one release, handed to the engine together.
@@ -256,6 +257,7 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
   std::vector<Work> list;
   while (!notes.empty() && !meter.spent()) {
     EffectNote note = notes.front();
+    if (note.heavy && !takes_heavy()) break;
     notes.pop_front();
     WorkingOn working(note.run);
     meter.charge(kUnitsPerEffect);
@@ -280,8 +282,13 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
     if (request->kind == EffectKind::Gone) continue;
     work.request = std::move(request).value();
     if (work.request.kind == EffectKind::Action) {
-      work.held = actions::ByteGate::hold(
-          asked_, json_bytes(work.request.params) + json_bytes(work.request.scope));
+      const size_t bytes = json_bytes(work.request.params) + json_bytes(work.request.scope);
+      if (bytes > kLightBytes && !takes_heavy()) {
+        note.heavy = true;
+        notes.push_back(note);
+        continue;
+      }
+      work.held = actions::ByteGate::hold(asked_, bytes);
       const std::vector<expr::Secret>& seen = work.request.secrets;
       work.breaker = actions::breaker_key(work.request.action, work.request.params);
       // The name of a breaker is stored and shown; the host of an address may hold a secret.

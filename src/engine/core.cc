@@ -342,6 +342,8 @@ void Core::prepare_effects(SealedBatch& sealed) {
   WorkingOn working(WorkKind::Preparation, {});
   Meter meter(config_.state.scripts.frame_allowance);
   sealed.effects = config_.effects->prepare(state_, *notes, now_ms_, meter);
+  for (; !asked_.empty() && asked_.back().heavy; asked_.pop_back())
+    asked_heavy_.push_back(asked_.back());
 }
 
 // They are left to a batch that nobody waits for, but not for ever.

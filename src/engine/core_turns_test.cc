@@ -262,6 +262,46 @@ TEST(Turns, WhatAHeavyRunAsksForWaitsWhileThereIsNoRoomForIt) {
   EXPECT_EQ(sink.taken, "H");
 }
 
+// A run that holds little may ask for much, by what its definition says: 200 such runs had a
+// gigabyte of parameters under way.
+TEST(Turns, WhatTurnsOutToBeHeavyWaitsForRoomAndOthersDoNot) {
+  class Weighing : public InOrder {
+   public:
+    std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
+                                             int64_t, Meter&) override {
+      while (!notes.empty() && (room || !notes.front().heavy)) {
+        EffectNote note = notes.front();
+        notes.pop_front();
+        const bool heavy = state.find_run(note.run)->script->inputs.size() > 1'000;
+        note.heavy = heavy && !room;
+        if (note.heavy) {
+          notes.push_back(note);
+        } else {
+          taken += heavy ? 'H' : 'l';
+        }
+      }
+      return nullptr;
+    }
+  };
+  Weighing sink;
+  sink.room = false;
+  CoreConfig config;
+  config.effects = &sink;
+  config.heavy_run_bytes = InOrder::kHeavyBytes;
+  CoreWorld world(config);
+  for (size_t bytes : {2'000, 10, 3'000}) world.submit(start_with_input(bytes));
+  for (int i = 0; i < 3; ++i) world.commit();
+  EXPECT_EQ(sink.taken, "l");
+  EXPECT_FALSE(world.core->wants_commit());
+  world.submit(start_with_input(20));
+  world.commit();
+  EXPECT_EQ(sink.taken, "ll");
+  sink.room = true;
+  EXPECT_TRUE(world.core->wants_commit());
+  world.commit();
+  EXPECT_EQ(sink.taken, "llHH");
+}
+
 // Heavy tasks wait while this says so: a restart must not have to fold any amount of journal.
 TEST(Turns, ALongTailIsToldUntilRowsAreWritten) {
   CoreConfig config;

@@ -269,6 +269,7 @@ struct EffectNote {
   RunId run;
   uint32_t effect = 0;
   bool cancel = false;
+  bool heavy = false;  // its parameters turned out to be large, and must wait for others to be done
 };
 
 // "a.true.b" → "a.true", "b"; "a" → "", "a".
