@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "base/working_on.h"
@@ -342,8 +343,10 @@ void Core::prepare_effects(SealedBatch& sealed) {
   WorkingOn working(WorkKind::Preparation, {});
   Meter meter(config_.state.scripts.frame_allowance);
   sealed.effects = config_.effects->prepare(state_, *notes, now_ms_, meter);
-  for (; !asked_.empty() && asked_.back().heavy; asked_.pop_back())
-    asked_heavy_.push_back(asked_.back());
+  auto heavy = asked_.end();
+  while (heavy != asked_.begin() && std::prev(heavy)->heavy) --heavy;
+  asked_heavy_.insert(asked_heavy_.end(), heavy, asked_.end());
+  asked_.erase(heavy, asked_.end());
 }
 
 // They are left to a batch that nobody waits for, but not for ever.
