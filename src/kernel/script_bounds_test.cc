@@ -3,6 +3,7 @@
 
 #include "kernel/json_fits.h"
 #include "kernel/run_parts.h"
+#include "kernel/script_scope.h"
 #include "kernel/script_test_world.h"
 
 namespace pawl {
@@ -425,6 +426,25 @@ TEST(Parts, LargeTextsWithDurableRowsLeaveMemoryThoughTheirRunHasChanged) {
   world.crash();
   for (const KeptSignal& signal : world.script().signals) EXPECT_EQ(signal.payload.str(), big);
   EXPECT_EQ(world.script().signals.size(), 4u);
+}
+
+// An expression that may not read them all fails without reading them all: their sizes are known.
+TEST(Parts, TextsPastWhatAnExpressionMayReadStayOnDisk) {
+  ScriptWorld world;
+  world.begin(
+      "steps: [{id: a, action: x}, {id: b, action: x}, {id: c, action: x}, {id: w, type: wait, "
+      "config: {signal: go}}]");
+  const std::string big = "\"" + std::string(15u << 20, 'x') + "\"";
+  for (const char* step : {"a", "b", "c"}) world.done(step, big);
+  world.collect(SIZE_MAX);
+  world.commit_rows();
+  world.crash();
+  world.cold.gets.clear();
+  ScriptScope names(world.state(), world.run(), "", "size(steps)", world.now_ms);
+  auto size = evaluate_expression(names, "size(steps)");
+  EXPECT_EQ(size.ok() ? size->json() : size.error().message,
+            "the expression reads more than 33554432 bytes of what the run holds");
+  EXPECT_EQ(world.cold.gets[Space::Part], 2u);
 }
 
 // References once did not tell the size of their text.

@@ -92,7 +92,7 @@ ScriptScope& ScriptScope::with_error(const StepError& error) {
   return *this;
 }
 
-ScriptScope& ScriptScope::with_compensating(std::string_view step, std::string_view output) {
+ScriptScope& ScriptScope::with_compensating(std::string_view step, const Text& output) {
   Value::Object object;
   object.set("step", step);
   object.set("output", read(output));
@@ -143,8 +143,18 @@ Value ScriptScope::read(std::string_view json) const {
   return stored_value(json);
 }
 
+// Its size is known before it is read from disk, and its cost is not less.
+bool ScriptScope::is_too_much(const Text& text) const {
+  return read_bytes_ + text.size() > kScopeBytesMax && !may_read(text.size());
+}
+
+Value ScriptScope::read(const Text& text) const {
+  return is_too_much(text) ? Value() : read(std::string_view(text));
+}
+
 Value ScriptScope::output_of(const StepRecord& record) const {
   if (record.output.size() > kKeptParsedMax) return read(record.output);
+  if (is_too_much(record.output)) return Value();
   const size_t cost = reading_cost(record.output);
   if (!may_read(cost)) return Value();
   if (!record.parsed) {

@@ -33,7 +33,7 @@ class ScriptScope : public expr::Activation {
   // The body of a loop that just ended its iteration, for its condition.
   ScriptScope& inside(std::string_view iteration_scope);
   ScriptScope& with_error(const StepError& error);
-  ScriptScope& with_compensating(std::string_view step, std::string_view output);
+  ScriptScope& with_compensating(std::string_view step, const Text& output);
   ScriptScope& with_iteration(uint32_t index);
   ScriptScope& metered(Meter& meter);
   // An evaluation in this scope is over. The error, if it read more than it may.
@@ -54,7 +54,9 @@ class ScriptScope : public expr::Activation {
   bool mentions(std::string_view id) const;
   bool may_read(size_t bytes) const;
   static size_t reading_cost(std::string_view json);
+  bool is_too_much(const Text& text) const;
   Value read(std::string_view json) const;
+  Value read(const Text& text) const;
   Value output_of(const StepRecord& record) const;
   Value result_of(const StepRecord& record) const;
   const Value& loop() const;
