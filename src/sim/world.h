@@ -75,6 +75,7 @@ class World {
     bool released = false;
   };
   static CoreConfig draw_config(SimRandom& random);
+  void come_to_rest();
   void reopen();
   bool try_open();
   void read_durable_record(const SealedBatch& sealed);
