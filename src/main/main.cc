@@ -120,7 +120,8 @@ int run(int argc, char** argv) {
 
 // Memory that a burst needed goes back to the system within ten seconds, also on a server that is
 // idle then. Not at once: who moves texts of megabytes would wait for fresh pages at every copy,
-// and on some machines for milliseconds.
+// and on some machines for milliseconds. A server that has become large does not wait so long
+// (memory_return.h).
 extern "C" {
 const char* malloc_conf =
     "background_thread:true,dirty_decay_ms:10000,muzzy_decay_ms:0,oversize_threshold:33554432";

@@ -14,6 +14,7 @@
 #include "base/plant.h"
 #include "main/file_limit.h"
 #include "main/log_follower.h"
+#include "main/memory_return.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 
@@ -145,6 +146,7 @@ int serve(const ServeOptions& given) {
     return fail(split.error());
   block_signals();
   share_out_files(options);
+  MemoryReturn memory_return{MemoryReturn::Bounds()};
   if (!options.ojs_content_type.empty()) api::use_ojs_content_type(options.ojs_content_type);
 
   auto store = open_store(options);
