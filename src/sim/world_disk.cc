@@ -18,6 +18,7 @@ SqliteOptions draw_sqlite(SimRandom& random) {
   options.checkpoint.start_bytes = (4u + random.below(random.percent(50) ? 12 : 120)) << 10;
   options.checkpoint.finish_bytes = 0;
   options.checkpoint.in_commit = true;
+  if (options.page_bytes == 512) options.packed_bytes_min = 64;
   return options;
 }
 

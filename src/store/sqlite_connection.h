@@ -35,6 +35,7 @@ class Statement {
   // SQLite takes in one value) is told by the next step().
   void bind(int index, std::string_view bytes);
   void bind(int index, uint64_t number);
+  void bind_null(int index) { sqlite3_bind_null(statement_, index); }
 
   // SQLITE_ROW, SQLITE_DONE or an error code.
   int step() { return bound_ == SQLITE_OK ? sqlite3_step(statement_) : bound_; }

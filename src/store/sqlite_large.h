@@ -4,14 +4,16 @@
 // rows of many megabytes would read them all. So the value column of such a row holds a number, and
 // the bytes stand under it in a table that is searched by number alone:
 //
-//   large(number INTEGER PRIMARY KEY, bytes BLOB)
-//   large_spaces(space INTEGER PRIMARY KEY)     the spaces that ever held one
+//   large(number INTEGER PRIMARY KEY, bytes BLOB, unpacked INTEGER)     packing.h
+//   large_spaces(space INTEGER PRIMARY KEY)                             the spaces that ever held
+//   one
 //
 // Only writes to those spaces look whether there is something to replace.
 #pragma once
 
 #include <bitset>
 
+#include "store/packing.h"
 #include "store/sqlite_connection.h"
 
 namespace pawl {
@@ -22,7 +24,7 @@ inline constexpr size_t kLargeValueBytes = 16u << 10;
 class LargeWriter {
  public:
   LargeWriter() = default;
-  static Result<LargeWriter> open(Connection& db);
+  static Result<LargeWriter> open(Connection& db, uint64_t packed_bytes_min);
 
   // Removes the bytes of the value that is about to be replaced or removed, if it has any here.
   // SQLITE_OK or an error code, as all of these.
@@ -32,13 +34,22 @@ class LargeWriter {
  private:
   Statement find_, remove_, insert_, note_space_;
   sqlite3* db_ = nullptr;
+  uint64_t packed_bytes_min_ = 0;
   std::bitset<256> spaces_;
 };
 
+// Bytes and, behind them, how many they were unpacked, or null. Both must live until the statement
+// is reset.
+void bind_packed(Statement& statement, int index, std::string_view bytes, uint64_t packed_bytes_min,
+                 PackingRoom& room);
+// The bytes in `column`, packed if the column behind it says so.
+Packed packed_in(const Statement& row, int column);
+
 // The value in `column` of `row`, wherever its bytes are. `large` reads them (kReadLarge); it must
-// be reset before it is used again, and the view lives until then.
-inline constexpr std::string_view kReadLarge = "SELECT bytes FROM large WHERE number = ?1";
+// be reset before it is used again, and the view lives until then, or until the room is used again.
+inline constexpr std::string_view kReadLarge =
+    "SELECT bytes, unpacked FROM large WHERE number = ?1";
 Result<std::string_view> whole_value(const Connection& db, const Statement& row, int column,
-                                     Statement& large);
+                                     Statement& large, PackingRoom& room);
 
 }  // namespace pawl

@@ -71,14 +71,15 @@ TEST_F(SqliteLarge, ADatabaseOfTheFormerLayoutGetsThem) {
   open();
   write({{1, "old", "1"}});
   store_.reset();
-  run("DROP TABLE large; DROP TABLE large_spaces; UPDATE meta SET value = 1 WHERE name = 'schema';"
+  run("DROP TABLE large; DROP TABLE large_spaces; ALTER TABLE journal DROP COLUMN unpacked;"
+      "UPDATE meta SET value = 1 WHERE name = 'schema';"
       "INSERT INTO kv(space, key, value) VALUES (1, CAST('large' AS BLOB), zeroblob(100000))");
   open();
   EXPECT_EQ(size_of("old"), 1u);
   EXPECT_EQ(size_of("large"), 100'000u);
   write({{1, "large", kLarge}});
   EXPECT_EQ(size_of("large"), kLarge.size());
-  EXPECT_EQ(ask("SELECT value FROM meta WHERE name = 'schema'"), 3u);
+  EXPECT_EQ(ask("SELECT value FROM meta WHERE name = 'schema'"), 5u);
   EXPECT_EQ(ask("SELECT count(*) FROM large"), 1u);
 }
 

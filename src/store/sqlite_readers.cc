@@ -47,7 +47,8 @@ Result<std::unique_ptr<Reader>> ReaderPool::open() const {
                       " AND key < ?3 ORDER BY key DESC"));
   PAWL_TRY(reader->large, db.prepare(kReadLarge));
   PAWL_TRY(reader->journal,
-           db.prepare("SELECT number, record FROM journal WHERE number >= ?1 ORDER BY number"));
+           db.prepare(
+               "SELECT number, record, unpacked FROM journal WHERE number >= ?1 ORDER BY number"));
   return reader;
 }
 

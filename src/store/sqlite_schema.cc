@@ -10,11 +10,11 @@ namespace {
 constexpr uint64_t kApplicationId = 0x5061776c;  // "Pawl", in the database header
 
 constexpr std::string_view kLargeTables =
-    "CREATE TABLE large(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);"
+    "CREATE TABLE large(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL, unpacked INTEGER);"
     "CREATE TABLE large_spaces(space INTEGER PRIMARY KEY);";
 
-uint64_t version_of(const DatabaseForm& form) { return form.sums ? 4 : 3; }
-uint64_t former_version_of(const DatabaseForm& form) { return version_of(form) - 2; }
+// An even one has page sums. 1 and 2 had no tables for large values, 3 and 4 packed nothing.
+uint64_t version_of(const DatabaseForm& form) { return form.sums ? 6 : 5; }
 
 Status create(Connection& db, const DatabaseForm& form) {
   return db.execute(
@@ -23,17 +23,20 @@ Status create(Connection& db, const DatabaseForm& form) {
                   "CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;"
                   "CREATE TABLE kv(space INTEGER NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL,"
                   " PRIMARY KEY (space, key)) WITHOUT ROWID;"
-                  "CREATE TABLE journal(number INTEGER PRIMARY KEY, record BLOB NOT NULL);"
+                  "CREATE TABLE journal(number INTEGER PRIMARY KEY, record BLOB NOT NULL,"
+                  " unpacked INTEGER);"
                   "{}"
                   "INSERT INTO meta(name, value) VALUES ('schema', {});"
                   "COMMIT",
                   kApplicationId, kLargeTables, version_of(form)));
 }
 
-Status upgrade(Connection& db, const DatabaseForm& form) {
+Status upgrade(Connection& db, const DatabaseForm& form, uint64_t from) {
   return db.execute(
-      fmt::format("BEGIN IMMEDIATE; {} UPDATE meta SET value = {} WHERE name = 'schema'; COMMIT",
-                  kLargeTables, version_of(form)));
+      fmt::format("BEGIN IMMEDIATE; {} ALTER TABLE journal ADD COLUMN unpacked INTEGER;"
+                  "UPDATE meta SET value = {} WHERE name = 'schema'; COMMIT",
+                  from <= 2 ? kLargeTables : "ALTER TABLE large ADD COLUMN unpacked INTEGER;",
+                  version_of(form)));
 }
 
 Result<uint64_t> check_version(Connection& db, const DatabaseForm& form) {
@@ -45,7 +48,7 @@ Result<uint64_t> check_version(Connection& db, const DatabaseForm& form) {
                              version, kSqliteSchemaVersion)};
   }
   if (version == 0) return Error{ErrorCode::Corrupt, "the database has no layout version"};
-  if (version != version_of(form) && version != former_version_of(form)) {
+  if ((version % 2 == 0) != form.sums) {
     return Error{ErrorCode::Corrupt,
                  fmt::format("the database has layout version {} but pages {} checksums", version,
                              form.sums ? "with" : "without")};
@@ -72,7 +75,7 @@ Status prepare_schema(Connection& db, const DatabaseForm& form) {
   }
   PAWL_TRY_DO(db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
   if (tables == 0) PAWL_TRY_DO(create(db, form));
-  if (version != version_of(form)) PAWL_TRY_DO(upgrade(db, form));
+  if (version != version_of(form)) PAWL_TRY_DO(upgrade(db, form, version));
   PAWL_TRY(const uint64_t page_bytes, db.query_number("PRAGMA page_size"));
   if (page_bytes == form.page_bytes) return ok_status();
   return Error{ErrorCode::Corrupt,

@@ -169,9 +169,10 @@ Result<Writer> SqliteStore::open_writer() {
   PAWL_TRY(writer.put, db.prepare("INSERT OR REPLACE INTO kv(space, key, value)"
                                   " VALUES (?1, ?2, ?3)"));
   PAWL_TRY(writer.remove, db.prepare("DELETE FROM kv WHERE space = ?1 AND key = ?2"));
-  PAWL_TRY(writer.large, LargeWriter::open(db));
-  PAWL_TRY(writer.append, db.prepare("INSERT INTO journal(number, record) VALUES (?1, ?2)"));
-  PAWL_TRY(writer.record_bytes, db.prepare("SELECT length(record) FROM journal"
+  PAWL_TRY(writer.large, LargeWriter::open(db, options_.packed_bytes_min));
+  PAWL_TRY(writer.append, db.prepare("INSERT INTO journal(number, record, unpacked)"
+                                     " VALUES (?1, ?2, ?3)"));
+  PAWL_TRY(writer.record_bytes, db.prepare("SELECT ifnull(unpacked, length(record)) FROM journal"
                                            " WHERE number = ?1"));
   PAWL_TRY(writer.trim, db.prepare("DELETE FROM journal WHERE number < ?1"));
   return writer;
@@ -310,7 +311,8 @@ Status SqliteStore::write_rows(const Batch& batch) {
   for (const Write& write : batch.writes) PAWL_TRY_DO(check(write_row(write), "writing rows"));
   if (batch.number == 0) return ok_status();
   writer_.append.bind(1, batch.number);
-  writer_.append.bind(2, batch.journal);
+  PackingRoom room;
+  bind_packed(writer_.append, 2, batch.journal, options_.packed_bytes_min, room);
   return check(writer_.append.run(), "appending to the journal");
 }
 
@@ -341,8 +343,9 @@ Result<std::optional<std::string>> SqliteStore::get(uint8_t space, std::string_v
   const int code = query.step();
   if (code == SQLITE_ROW) {
     const ResetLater reset_large(reader->large);
+    PackingRoom room;
     PAWL_TRY(const std::string_view value,
-             whole_value(reader->connection, query, 0, reader->large));
+             whole_value(reader->connection, query, 0, reader->large, room));
     return std::optional<std::string>{value};
   }
   if (code != SQLITE_DONE) return reader->connection.error(code, "reading a row");
@@ -375,8 +378,9 @@ Status SqliteStore::scan(uint8_t space, std::string_view from, std::string_view 
                              : (to.empty() ? reader->scan_up : reader->scan_up_to);
   return each_row(reader->connection, query, space, from, to, limit, [&]() -> Result<bool> {
     const ResetLater reset_large(reader->large);
+    PackingRoom room;
     PAWL_TRY(const std::string_view value,
-             whole_value(reader->connection, query, 1, reader->large));
+             whole_value(reader->connection, query, 1, reader->large, room));
     return visit(query.bytes(0), value);
   });
 }
@@ -404,7 +408,9 @@ Status SqliteStore::read_journal(uint64_t from, size_t limit,
     if (code == SQLITE_DONE) break;
     if (code != SQLITE_ROW) return reader->connection.error(code, "reading the journal");
     if (query.number(0) > last) break;
-    if (!visit(query.number(0), query.bytes(1))) break;
+    PackingRoom room;
+    PAWL_TRY(const std::string_view record, unpack(packed_in(query, 1), room));
+    if (!visit(query.number(0), record)) break;
   }
   return ok_status();
 }

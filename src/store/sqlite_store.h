@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 
+#include "store/packing.h"
 #include "store/sqlite_checkpoint.h"
 #include "store/sqlite_vfs.h"
 #include "store/store.h"
@@ -30,6 +31,7 @@ struct SqliteOptions {
   // Of a new database: every page carries a checksum (page_sum.h). An older one goes on without.
   bool page_sums = true;
   size_t readers_kept = 8;
+  uint64_t packed_bytes_min = kPackedBytesMin;  // records and large values from here on
   // A VFS that the caller has registered, in place of the disk. Nothing outside of it is touched:
   // no directory is made, and no lock file taken.
   std::string base_vfs = {};

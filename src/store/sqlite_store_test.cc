@@ -371,7 +371,8 @@ TEST(SqliteStore, AStoreThatHasFailedIsNotCongested) {
                 }));
   broken = true;
   Batch large = numbered(1);
-  large.writes.push_back({3, "large", std::string(kSmallLog.max_bytes, 'x')});
+  for (uint64_t bytes = 0; bytes < kSmallLog.max_bytes; bytes += kPackedBytesMin / 2)
+    large.writes.push_back({3, std::to_string(bytes), std::string(kPackedBytesMin / 2, 'x')});
   ASSERT_EQ(outcome(store->commit(large)), "ok");
   EXPECT_EQ(outcome(store->commit(numbered(2))),
             "store_failed");  // once the log could not be moved
@@ -382,10 +383,10 @@ TEST(SqliteStore, AStoreThatHasFailedIsNotCongested) {
 TEST(SqliteStore, ABackupTakenWhileWritingOpensAsOneOfItsStates) {
   const TempDirectory directory;
   const auto store = must_open(directory / "data");
-  for (uint64_t n = 1; n <= 3000; n += 100) {
+  for (uint64_t n = 1; n <= 3000; n += 50) {
     Batch many{.number = store->journal_last() + 1,
                .journal = std::to_string(store->journal_last() + 1)};
-    many.writes.push_back({3, std::to_string(n), std::string(300000, 'x')});
+    many.writes.push_back({3, std::to_string(n), std::string(kPackedBytesMin - 1, 'x')});
     many.writes.push_back({1, "row " + std::to_string(many.number), "r"});
     many.writes.push_back({2, "last", std::to_string(many.number)});
     ASSERT_EQ(outcome(store->commit(many)), "ok");
@@ -450,9 +451,9 @@ TEST(SqliteStore, RefusesWhatItDoesNotUnderstand) {
 
   // Another program may only write to a database without checksums.
   ASSERT_TRUE(open_sqlite(directory / "newer", {.page_sums = false}).ok());
-  run_sql(directory / "newer/pawl.db", "UPDATE meta SET value = 5 WHERE name = 'schema'");
+  run_sql(directory / "newer/pawl.db", "UPDATE meta SET value = 7 WHERE name = 'schema'");
   EXPECT_EQ(refusal(directory / "newer"), "unsupported");
-  run_sql(directory / "newer/pawl.db", "UPDATE meta SET value = 3 WHERE name = 'schema'");
+  run_sql(directory / "newer/pawl.db", "UPDATE meta SET value = 5 WHERE name = 'schema'");
   EXPECT_EQ(refusal(directory / "newer"), "opened") << "a refusal changes nothing";
 
   std::ofstream(directory / "file") << "not a directory";

@@ -1,4 +1,5 @@
 """What the generators of a hostile campaign have in common: their list, and the means of each."""
+import base64
 import collections
 import http.client
 import json
@@ -34,6 +35,12 @@ class Attack:
 
     def idle(self, seconds):
         self.never.wait(max(0, min(seconds, self.left())))
+
+    def text(self, size):
+        """So many letters: all the same, or such as no compression makes less of."""
+        if self.rng.random() < 0.5:
+            return "x" * size
+        return base64.b64encode(self.rng.randbytes(size * 3 // 4 + 3)).decode()[:size]
 
     def send(self, method, path, body=None, key=None, headers=None, raw=None):
         """One call with a write key (or another; "" for none). The body of the answer, or None."""

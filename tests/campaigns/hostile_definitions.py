@@ -26,16 +26,17 @@ def needle(rng, size):
 @generator
 def results_of_a_loop(a):
     while a.goes_on():
-        size = a.rng.choice((90_000, 900_000, 9_000_000))
-        a.begin(loop("l", [jq("j", f'"x"*{size}')], over=list(range(60)), mode="for_each"))
+        times = a.rng.choice((1, 10, 100))
+        a.begin(loop("l", [jq("j", f".*{times}", "${{ inputs.big }}")], over=list(range(60)), mode="for_each"), inputs={"big": a.text(90_000)})
         a.idle(0.2)
 
 
 @generator
 def results_of_branches(a):
     while a.goes_on():
-        branches = [[jq(f"j{i}", f'"x"*{a.rng.choice((1_000_000, 9_000_000))}')] for i in range(40)]
-        a.begin({"id": "p", "type": "parallel", "config": {"branches": branches}}, loop("again", [cel("c", "steps.p")], over=[1, 2, 3]))
+        branches = [[jq(f"j{i}", f".*{a.rng.choice((2, 18))}", "${{ inputs.big }}")] for i in range(40)]
+        a.begin({"id": "p", "type": "parallel", "config": {"branches": branches}}, loop("again", [cel("c", "steps.p")], over=[1, 2, 3]),
+                inputs={"big": a.text(500_000)})
         a.idle(0.2)
 
 
@@ -43,7 +44,7 @@ def results_of_branches(a):
 def outputs_of_one_input(a):
     while a.goes_on():
         outputs = {f"o{i}": "${{ inputs.big }}" for i in range(200)}
-        a.begin({"id": "n", "action": "crypto.uuid"}, inputs={"big": "x" * a.rng.choice((100_000, 2_000_000))}, outputs=outputs)
+        a.begin({"id": "n", "action": "crypto.uuid"}, inputs={"big": a.text(a.rng.choice((100_000, 2_000_000)))}, outputs=outputs)
 
 
 @generator
@@ -60,14 +61,14 @@ def doubling_templates(a):
 def emitted_events(a):
     while a.goes_on():
         emit = {"id": "e", "action": "workflow.emit", "params": {"event_type": "x", "payload": "${{ inputs.big }}"}}
-        a.begin(loop("l", [emit], over=list(range(100))), inputs={"big": "x" * 1_000_000})
+        a.begin(loop("l", [emit], over=list(range(100))), inputs={"big": a.text(1_000_000)})
 
 
 @generator
 def injected_questions(a):
     while a.goes_on():
         config = {"prompt_context": "?", "data_inject": {f"k{i}": "inputs.big" for i in range(60)}}
-        a.begin({"id": "q", "type": "reasoning", "config": config}, inputs={"big": "x" * 1_500_000})
+        a.begin({"id": "q", "type": "reasoning", "config": config}, inputs={"big": a.text(1_500_000)})
 
 
 @generator
@@ -75,14 +76,14 @@ def large_signals(a):
     run = a.begin({"id": "w", "type": "wait", "config": {"signal": "never"}})
     while a.goes_on():
         a.send("POST", f"/v1/runs/{run}/signals", {"type": a.rng.choice(("never2", "data", "other")),
-                                                     "payload": {"p": "x" * a.rng.choice((10_000, 9_000_000))}})
+                                                     "payload": {"p": a.text(a.rng.choice((10_000, 9_000_000)))}})
 
 
 @generator
 def large_variables(a):
     while a.goes_on():
         update = {"id": "u", "action": "workflow.context", "params": {"action": "update", "data": {"k${{ loop.index }}": "${{ inputs.big }}"}}}
-        a.begin(loop("l", [update], over=list(range(300))), inputs={"big": "x" * 500_000})
+        a.begin(loop("l", [update], over=list(range(300))), inputs={"big": a.text(500_000)})
 
 
 @generator
@@ -92,7 +93,7 @@ def large_job_results(a):
         a.send("POST", "/ojs/v1/workflows", body)
         taken = a.send("POST", "/ojs/v1/workers/fetch", {"queues": ["hostile"], "count": 30, "worker_id": "h"}) or {}
         for job in taken.get("jobs", []):
-            a.send("POST", "/ojs/v1/workers/ack", {"job_id": job["id"], "worker_id": "h", "result": "x" * a.rng.choice((100, 4_000_000))})
+            a.send("POST", "/ojs/v1/workers/ack", {"job_id": job["id"], "worker_id": "h", "result": a.text(a.rng.choice((100, 4_000_000)))})
 
 
 @generator
