@@ -116,7 +116,8 @@ void render_step(json::Writer& w, const State& state, const Run& run, const pawl
   w.field_time_if_set("completed_at", record.finished_ms);
   if (record.started_ms != 0 && record.finished_ms != 0)
     w.field_int("duration_ms", record.finished_ms - record.started_ms);
-  if (!shown.output.empty()) render_value(w, "output", shown.output, room);
+  if (shown.state == StepState::Completed && !shown.output.empty())
+    render_value(w, "output", shown.output, room);
   if (!record.error.empty()) {
     w.key(record.state == StepState::Completed ? "ignored_error" : "error");
     render_error(w, record.error, room);

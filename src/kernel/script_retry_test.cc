@@ -233,6 +233,23 @@ TEST_P(ScriptRetry, OfARunThatEndedInAPauseIsTimedAgain) {
   EXPECT_EQ(world.wait(1), "failed TIMEOUT_ERROR at s");
 }
 
+// Expressions must not see what the sequence gave before a step in it was done again.
+TEST_P(ScriptRetry, FromWithinAStepLeavesItNoOutputUntilItIsDoneAnew) {
+  world.begin(R"(steps:
+- {id: s, type: sequence, config: {steps: [{id: a, action: x}]}}
+- {id: b, action: x, depends_on: [s]}
+outputs: {seen: "${{ steps.s.n }}"}
+)");
+  world.done("s.seq.a", R"({"n":1})");
+  EXPECT_EQ(world.fail("b", "E", false), "failed E at b");
+  EXPECT_EQ(world.retry("s.seq.a"), "active");
+  ScriptScope names(world.state(), world.run(), "", "has(steps.s)", world.now_ms);
+  EXPECT_EQ(evaluate_expression(names, "has(steps.s)")->json(), "false");
+  world.done("s.seq.a", R"({"n":2})");
+  EXPECT_EQ(world.done("b"), "completed");
+  EXPECT_EQ(world.output(), R"({"seen":2})");
+}
+
 TEST(ScriptRetryFold, EndsWhereAListCannotBeRead) {
   ScriptWorld world;
   world.begin(R"({"steps": [{"id": "a", "action": "x"}]})");

@@ -26,9 +26,8 @@ Value error_value(const StepError& error) {
   return object;
 }
 
-bool has_output(const StepRecord& record) {
-  return record.state == StepState::Completed || !record.output.empty();
-}
+// One that a retry of a step within it takes up again has none until it is completed anew.
+bool has_output(const StepRecord& record) { return record.state == StepState::Completed; }
 
 // As much of a text with dots as can be the id of a step: lists do not nest deeper.
 std::string_view longest_dotted_id(std::string_view text) {
@@ -168,7 +167,7 @@ Value ScriptScope::output_of(const StepRecord& record) const {
 Value ScriptScope::result_of(const StepRecord& record) const {
   Value::Object object;
   object.set("status", std::string(step_state_name(record.state)));
-  object.set("output", output_of(record));
+  object.set("output", has_output(record) ? output_of(record) : Value());
   object.set("attempts", static_cast<int64_t>(record.attempt));
   if (!record.error.empty() && may_read(held_by(record.error)))
     object.set("error", error_value(record.error));
