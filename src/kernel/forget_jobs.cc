@@ -47,12 +47,15 @@ Forgotten forget_jobs(Frame& frame, const ForgetJobs& command) {
 uint64_t forget_runs(Frame& frame, int64_t finished_before_ms, size_t at_most, RunId& cursor) {
   std::vector<RunId> gone;
   cursor = frame.state().each_run(cursor, false, at_most * 4, [&](const Run& run) {
-    const Run* outermost = &run;
-    while (outermost != nullptr && !outermost->parent.run.is_nil())
-      outermost = frame.state().find_run(outermost->parent.run);
-    bool over = outermost == nullptr ||
-                (is_terminal(outermost->state) && outermost->finished_ms <= finished_before_ms);
-    if (over && is_terminal(run.state)) gone.push_back(run.id);
+    bool over = true;
+    for (const Run* around = &run; around != nullptr;
+         around = around->parent.run.is_nil() ? nullptr
+                                              : frame.state().find_run(around->parent.run)) {
+      const bool outermost = around->parent.run.is_nil();
+      over = over && is_terminal(around->state) &&
+             (!outermost || around->finished_ms <= finished_before_ms);
+    }
+    if (over) gone.push_back(run.id);
     return gone.size() < at_most;
   });
   for (const RunId& id : gone) {

@@ -132,9 +132,7 @@ Status release_run(Frame& frame, const RunId& id) {
   if (!is_quarantined(*run))
     return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is not quarantined"};
   if (!run->parent.run.is_nil())
-    return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is part of " +
-                                          shown_run_id(frame.state(), run->parent.run) +
-                                          "; retry that one"};
+    return part_of_another(frame.state(), "Run", *run);
   if (run->script) return ScriptFlow(frame, id).release();
   return retry_run(frame, id);
 }

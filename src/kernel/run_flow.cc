@@ -227,9 +227,7 @@ Status retry_run(Frame& frame, const RunId& id) {
   }
   if (run->state == RunState::Running && run->generation > 0) return ok_status();
   if (!run->parent.run.is_nil())
-    return Error{ErrorCode::Conflict, "Workflow " + shown_id(*run) + " is part of " +
-                                          shown_run_id(frame.state(), run->parent.run) +
-                                          "; retry that one"};
+    return part_of_another(frame.state(), "Workflow", *run);
   if (run->state != RunState::Failed)
     return Error{ErrorCode::Conflict, "Workflow " + shown_id(*run) + " is " +
                                           std::string(state_name(run->state)) +

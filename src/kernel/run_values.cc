@@ -163,6 +163,11 @@ std::string shown_run_id(const State& state, const RunId& id) {
   return run != nullptr ? shown_id(*run) : id.text();
 }
 
+Error part_of_another(const State& state, std::string_view what, const Run& run) {
+  return Error{ErrorCode::Conflict, std::string(what) + " " + shown_id(run) + " is part of " +
+                                        shown_run_id(state, run.parent.run) + "; retry that one"};
+}
+
 bool append_child_result(std::string& out, const State& state, const Run& run, uint32_t index,
                          size_t bytes_max) {
   ChildState child = run.child(index);

@@ -32,6 +32,8 @@ ParentResults parent_results(const State& state, const JobParent& parent);
 
 // The id by which clients know the run, also where it is gone.
 std::string shown_run_id(const State& state, const RunId& id);
+// Why a run within another is not taken up again by itself: nothing waits for its end any more.
+Error part_of_another(const State& state, std::string_view what, const Run& run);
 
 // {"parent_results": […], "workflow_id": …, "workflow": {…}} as members of a leased job's envelope.
 constexpr uint32_t kParentResultsMax =

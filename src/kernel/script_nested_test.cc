@@ -58,6 +58,20 @@ TEST_P(NestedRuns, OneStepAtWorkIsEnoughToBeActive) {
   EXPECT_EQ(how(outer), "failed CANCELLED at c");
 }
 
+// The run around it has its failure already: taken up again by itself, nothing would wait for it.
+TEST_P(NestedRuns, OneThatHasFailedIsNotTakenUpAgainBySignals) {
+  world.define("works", "steps: [{id: a, action: x}]", "v1");
+  world.begin(
+      "steps: [{id: c, type: subworkflow, config: {definition: works}}, {id: b, action: x}]");
+  const std::string part =
+      "rejected conflict: Run " + child_of("c").text() + " is part of r1; retry that one";
+  world.look_at(child_of("c"));
+  EXPECT_EQ(world.fail("a", "E", false), "failed E at a");
+  EXPECT_EQ(world.signal("retry"), part);
+  EXPECT_EQ(world.signal("skip", "a"), part);
+  EXPECT_EQ(world.how(), "failed E at a");
+}
+
 TEST_P(NestedRuns, APauseInsideHoldsTheOutsideAndAPauseOutsideDoesNotHideTheInside) {
   world.define("works", "steps: [{id: a, action: x}]", "v1");
   EXPECT_EQ(world.begin("steps: [{id: c, type: subworkflow, config: {definition: works}}]"),

@@ -369,9 +369,7 @@ Result<RetryPlan> retry_script(Frame& frame, const RunId& id, const std::string&
                                           std::string(script_status_name(run->script->status)) +
                                           "; only a finished one can be retried"};
   if (!run->parent.run.is_nil())
-    return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is part of " +
-                                          shown_run_id(frame.state(), run->parent.run) +
-                                          "; retry that one"};
+    return part_of_another(frame.state(), "Run", *run);
   return ScriptFlow(frame, id).retry(from_step, inputs, preview);
 }
 

@@ -1,4 +1,5 @@
 // Signals to runs of definitions: decisions, data, cancel, retry, skip, and names of one's own.
+#include "kernel/run_values.h"
 #include "kernel/script_flow.h"
 
 namespace pawl {
@@ -18,6 +19,8 @@ Status signal_script(Frame& frame, const RunId& id, const ScriptSignal& signal) 
     return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is " +
                                           std::string(script_status_name(run->script->status)) +
                                           " and takes no signals"};
+  if (is_terminal(run->state) && !run->parent.run.is_nil())
+    return part_of_another(frame.state(), "Run", *run);
   return ScriptFlow(frame, id).signal(signal);
 }
 
