@@ -241,12 +241,11 @@ void EffectDispatcher::attach(Engine& engine) {
 
 void EffectDispatcher::stop() {
   directories_.stop();
-  {
-    std::lock_guard lock(mutex_);
-    stopped_ = true;
-    engine_ = nullptr;
-  }
+  std::unique_lock lock(mutex_);
+  stopped_ = true;
+  engine_ = nullptr;
   wakes_.notify_all();
+  wakes_.wait(lock, [&] { return submitting_ == 0; });
 }
 
 // --- on the engine thread
@@ -386,18 +385,23 @@ void EffectDispatcher::answered(const Key& key, Work& work, const actions::Actio
 
 void EffectDispatcher::submit(TaskPtr task) {
   if (gathering != nullptr) return gathering->push_back(std::move(task));
-  Engine* engine = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    if (stopped_) return;
-    engine = backlog_.empty() ? engine_ : nullptr;
-  }
-  if (engine != nullptr && engine->submit(task).ok()) return;
-  {
-    std::lock_guard lock(mutex_);
-    backlog_.push_back(std::move(task));
-  }
-  wakes_.notify_one();
+  std::unique_lock lock(mutex_);
+  if (stopped_) return;
+  if (backlog_.empty() && engine_ != nullptr && hand_over(lock, task).ok()) return;
+  backlog_.push_back(std::move(task));
+  wakes_.notify_all();
+}
+
+// The engine must outlive the call: stop() waits for it.
+Status EffectDispatcher::hand_over(std::unique_lock<std::mutex>& lock, const TaskPtr& task) {
+  Engine* engine = engine_;
+  ++submitting_;
+  lock.unlock();
+  Status taken = engine->submit(task);
+  lock.lock();
+  --submitting_;
+  if (stopped_) wakes_.notify_all();
+  return taken;
 }
 
 void EffectDispatcher::settled(const Key& key) {
@@ -411,7 +415,7 @@ void EffectDispatcher::refused(TaskPtr answer, const Error& error) {
     if (stopped_ || error.code != ErrorCode::StoreFailed) return;
     backlog_.push_back(std::move(answer));
   }
-  wakes_.notify_one();
+  wakes_.notify_all();
 }
 
 // Answers that found the engine full, failing, or not there yet, wait here and go first.
@@ -420,11 +424,8 @@ void EffectDispatcher::run_backlog() {
   while (!stopped_) {
     wakes_.wait(lock, [&] { return stopped_ || (engine_ != nullptr && !backlog_.empty()); });
     if (stopped_) return;
-    Engine* engine = engine_;
-    TaskPtr task = backlog_.front();
-    lock.unlock();
-    Status taken = engine->submit(task);
-    lock.lock();
+    const TaskPtr task = backlog_.front();
+    Status taken = hand_over(lock, task);
     if (taken.ok()) {
       backlog_.pop_front();
     } else if (taken.error().code == ErrorCode::Overloaded) {

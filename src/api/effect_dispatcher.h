@@ -36,7 +36,7 @@ class EffectDispatcher : public EffectSink {
 
   // What was asked for before the engine was there is done now.
   void attach(Engine& engine);
-  // No answer is submitted any more. Call before the engine goes.
+  // No answer is submitted any more, nor is one being submitted. Call before the engine goes.
   void stop();
 
   std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
@@ -55,6 +55,7 @@ class EffectDispatcher : public EffectSink {
   void start_action(Work&& work);
   void answered(const Key& key, Work& work, const actions::ActionOutcome& outcome);
   void submit(TaskPtr task);
+  Status hand_over(std::unique_lock<std::mutex>& lock, const TaskPtr& task);
   void settled(const Key& key);
   void refused(TaskPtr answer, const Error& error);
   void run_backlog();
@@ -68,9 +69,10 @@ class EffectDispatcher : public EffectSink {
 
   std::mutex mutex_;
   std::condition_variable wakes_;
-  Engine* engine_ = nullptr;         // guarded by mutex_
-  bool stopped_ = false;             // guarded by mutex_
-  std::set<Key> under_way_;          // guarded by mutex_: begun, its answer not durable yet
+  Engine* engine_ = nullptr;  // guarded by mutex_
+  size_t submitting_ = 0;     // guarded by mutex_: threads that are inside the engine's submit()
+  bool stopped_ = false;      // guarded by mutex_
+  std::set<Key> under_way_;   // guarded by mutex_: begun, its answer not durable yet
   std::map<Key, uint64_t> handles_;  // guarded by mutex_: of actions at work
   std::set<std::string> probing_;    // guarded by mutex_: breakers that let one attempt through
   std::deque<TaskPtr> backlog_;      // guarded by mutex_: answers the engine had no room for
