@@ -4,7 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
+
+#include "api/process_usage.h"
 
 // Of jemalloc, if the program is linked with it.
 extern "C" int mallctl(const char* name, void* old, size_t* old_bytes, void* fresh,
@@ -15,25 +16,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{100};
 
-size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
-
-// Two numbers from the kernel: cheap enough to look ten times a second.
-size_t resident_bytes() {
-  std::FILE* file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr) return 0;
-  unsigned long long size = 0, resident = 0;
-  const int read = std::fscanf(file, "%llu %llu", &size, &resident);
-  std::fclose(file);
-  return read == 2 ? resident * page_bytes() : 0;
-}
-
 // 4096 stands for all arenas together.
 size_t kept_bytes() {
   uint64_t epoch = 1;
   mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch);  // the figures are of the last epoch
   size_t pages = 0, bytes = sizeof pages;
   if (mallctl("stats.arenas.4096.pdirty", &pages, &bytes, nullptr, 0) != 0) return 0;
-  return pages * page_bytes();
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
@@ -54,7 +43,8 @@ MemoryReturn::~MemoryReturn() {
 void MemoryReturn::watch() {
   std::unique_lock lock(mutex_);
   while (!ends_.wait_for(lock, kBetweenLooks, [this] { return over_; })) {
-    if (resident_bytes() > bounds_.resident_bytes && kept_bytes() > bounds_.kept_bytes)
+    if (api::process_usage().resident_bytes > bounds_.resident_bytes &&
+        kept_bytes() > bounds_.kept_bytes)
       mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);
   }
 }

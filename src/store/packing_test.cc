@@ -83,17 +83,11 @@ class PackedStore : public testing::Test {
                     .ok());
     return found;
   }
-  uint64_t ask(const std::string& sql) {
-    auto db = Connection::open(directory_ / "data/pawl.db", SQLITE_OPEN_READWRITE, "unix");
-    return db->query_number(sql).value();
-  }
-  void run(const std::string& sql) {
-    auto db = Connection::open(directory_ / "data/pawl.db", SQLITE_OPEN_READWRITE, "unix");
-    const Status status = db->execute(sql);
-    ASSERT_TRUE(status.ok()) << status.error().message;
-  }
+  uint64_t ask(const std::string& sql) { return database_.ask(sql); }
+  void run(const std::string& sql) { database_.run(sql); }
 
   const TempDirectory directory_;
+  const PlainDatabase database_{directory_ / "data/pawl.db"};
   std::unique_ptr<Store> store_;
 };
 

@@ -29,20 +29,11 @@ class SqliteLarge : public testing::Test {
     EXPECT_TRUE(value.ok() && value->has_value()) << key;
     return value.ok() && *value ? (*value)->size() : 0;
   }
-  uint64_t ask(const std::string& sql) {
-    auto db = Connection::open(directory_ / "data/pawl.db", SQLITE_OPEN_READWRITE, "unix");
-    EXPECT_TRUE(db.ok());
-    const auto number = db->query_number(sql);
-    EXPECT_TRUE(number.ok()) << number.error().message;
-    return number.ok() ? *number : 0;
-  }
-  void run(const std::string& sql) {
-    auto db = Connection::open(directory_ / "data/pawl.db", SQLITE_OPEN_READWRITE, "unix");
-    const Status status = db->execute(sql);
-    ASSERT_TRUE(status.ok()) << status.error().message;
-  }
+  uint64_t ask(const std::string& sql) { return database_.ask(sql); }
+  void run(const std::string& sql) { database_.run(sql); }
 
   const TempDirectory directory_;
+  const PlainDatabase database_{directory_ / "data/pawl.db"};
   std::unique_ptr<Store> store_;
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "store/memory_store.h"
+#include "store/sqlite_connection.h"
 #include "store/sqlite_store.h"
 
 namespace pawl {
@@ -28,6 +29,21 @@ class TempDirectory {
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:
+  std::string path_;
+};
+
+// The database of a store without checksums, as plain SQLite sees it.
+class PlainDatabase {
+ public:
+  explicit PlainDatabase(std::string path) : path_(std::move(path)) {}
+  uint64_t ask(const std::string& sql) const { return open().query_number(sql).value(); }
+  void run(const std::string& sql) const {
+    const Status status = open().execute(sql);
+    PAWL_CHECK(status.ok());
+  }
+
+ private:
+  Connection open() const { return Connection::open(path_, SQLITE_OPEN_READWRITE, "unix").value(); }
   std::string path_;
 };
 
