@@ -11,7 +11,7 @@
 namespace pawl::actions {
 namespace {
 
-constexpr const char* kShell = "/bin/sh";
+constexpr const char* kWatchShell = "/bin/sh";
 // Only what the shell does itself: it must need nothing when the machine is at its end.
 constexpr const char* kScript = R"(trap '' HUP INT QUIT TERM PIPE
 while read -r line; do
@@ -53,7 +53,7 @@ int spawn_watch(int input, pid_t& pid) {
   std::string words[] = {"sh", "-c", kScript, "pawl-death-watch"};
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
   char* environment[] = {nullptr};
-  int failed = ::posix_spawn(&pid, kShell, &files, &attributes, arguments, environment);
+  int failed = ::posix_spawn(&pid, kWatchShell, &files, &attributes, arguments, environment);
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   return failed;

@@ -58,22 +58,22 @@ bool Discard::has(const std::string& name) const {
 Status Discard::open_place() {
   if (current_ != nullptr) return ok_status();
   FileHandle root = open_root();
-  if (!root.is_open()) return failure(quoted(root_), errno);
+  if (!root.is_open()) return failure(in_quotes(root_), errno);
   if (::mkdirat(root.get(), kPlace, kOurs) != 0 && errno != EEXIST)
-    return failure(quoted(root_), errno);
+    return failure(in_quotes(root_), errno);
   place_ = FileHandle(::openat(root.get(), kPlace, O_RDONLY | kDirectory));
-  if (!place_.is_open()) return failure(quoted(root_ + "/" + kPlace), errno);
+  if (!place_.is_open()) return failure(in_quotes(root_ + "/" + kPlace), errno);
   return ok_status();
 }
 
 Status Discard::take(const std::string& name) {
-  if (!has(name)) return failure(quoted(name), ENOENT);
+  if (!has(name)) return failure(in_quotes(name), ENOENT);
   PAWL_TRY_DO(open_place());
   FileHandle root = open_root();
-  if (!root.is_open()) return failure(quoted(root_), errno);
+  if (!root.is_open()) return failure(in_quotes(root_), errno);
   make_ours(root.get(), name.c_str());
   if (::renameat(root.get(), name.c_str(), place_.get(), fresh_name().c_str()) != 0)
-    return failure(quoted(name), errno);
+    return failure(in_quotes(name), errno);
   return ok_status();
 }
 

@@ -27,7 +27,7 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
 Status check_regular(const struct stat& info, const std::string& path) {
   if (S_ISREG(info.st_mode)) return ok_status();
   if (S_ISDIR(info.st_mode)) return fs_errno(EISDIR, path);
-  return fs_error("VALIDATION_ERROR", quoted(path) + " is no regular file");
+  return fs_error("VALIDATION_ERROR", in_quotes(path) + " is no regular file");
 }
 
 // The permissions of what is replaced, if they are to be kept.
@@ -62,7 +62,7 @@ Result<std::string> read_file(const JudgedPath& path, size_t bytes_max, const St
   struct stat info;
   if (::fstat(file.get(), &info) != 0) return fs_errno(errno, path.shown);
   PAWL_TRY_DO(check_regular(info, path.shown));
-  Error too_large = fs_error("NON_RETRYABLE", quoted(path.shown) + " is larger than " +
+  Error too_large = fs_error("NON_RETRYABLE", in_quotes(path.shown) + " is larger than " +
                                                   std::to_string(bytes_max) + " bytes");
   if (static_cast<uint64_t>(info.st_size) > bytes_max) return too_large;
   std::string content;

@@ -16,17 +16,17 @@
 namespace pawl::actions {
 namespace {
 
-constexpr int kDepthMax = 128;  // one descriptor each
+constexpr int kTreeDepthMax = 128;  // one descriptor each
 constexpr size_t kEntriesMax = 100'000;
-constexpr size_t kChunkBytes = 1 << 20;
+constexpr size_t kCopyChunkBytes = 1 << 20;
 
 std::string joined(const std::string& directory, const std::string& name) {
   return (directory == "/" ? "" : directory) + "/" + name;
 }
 
 Status check_depth(int depth, const std::string& path) {
-  if (depth <= kDepthMax) return ok_status();
-  return fs_error("NON_RETRYABLE", quoted(path) + " is nested too deeply");
+  if (depth <= kTreeDepthMax) return ok_status();
+  return fs_error("NON_RETRYABLE", in_quotes(path) + " is nested too deeply");
 }
 
 Result<FileHandle> open_directory_at(int parent, const std::string& name, const std::string& path) {
@@ -47,7 +47,7 @@ Result<std::vector<std::string>> names_in(int directory, const std::string& path
     std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
     if (names.size() >= kEntriesMax)
-      return fs_error("NON_RETRYABLE", quoted(path) + " has more than 100000 entries");
+      return fs_error("NON_RETRYABLE", in_quotes(path) + " has more than 100000 entries");
     names.push_back(std::move(name));
   }
   std::sort(names.begin(), names.end());
@@ -90,14 +90,14 @@ class Copier {
     if (S_ISLNK(info.st_mode)) return link(from, from_name, from_path, to, to_name, to_path);
     if (S_ISREG(info.st_mode))
       return file(from, from_name, from_path, to, to_name, to_path, info.st_mode);
-    return fs_error("VALIDATION_ERROR", quoted(from_path) + " is no file, directory or link");
+    return fs_error("VALIDATION_ERROR", in_quotes(from_path) + " is no file, directory or link");
   }
 
   int64_t bytes() const { return bytes_; }
 
  private:
   static Error refused(const std::string& path) {
-    return fs_error("PATH_DENIED", quoted(path) + " is refused by the server's policy");
+    return fs_error("PATH_DENIED", in_quotes(path) + " is refused by the server's policy");
   }
 
   Status directory(int from, const std::string& from_name, const std::string& from_path, int to,
@@ -147,7 +147,7 @@ class Copier {
   }
 
   Status content(int source, int target, const std::string& from_path, const std::string& to_path) {
-    buffer_.resize(kChunkBytes);
+    buffer_.resize(kCopyChunkBytes);
     while (true) {
       PAWL_TRY_DO(keep_going(stop_));
       ssize_t count = ::read(source, buffer_.data(), buffer_.size());
@@ -192,7 +192,7 @@ class Lister {
       if (options_.pattern.empty() || ::fnmatch(options_.pattern.c_str(), name.c_str(), 0) == 0)
         entries.push_back(std::move(entry));
       if (entries.size() > kEntriesMax)
-        return fs_error("NON_RETRYABLE", quoted(shown) + ": more than 100000 entries");
+        return fs_error("NON_RETRYABLE", in_quotes(shown) + ": more than 100000 entries");
       if (!descend) continue;
       PAWL_TRY(FileHandle child, open_directory_at(fd, name, path));
       PAWL_TRY_DO(directory(child.get(), joined(real, name), path, depth + 1));
@@ -221,7 +221,7 @@ Status make_parents(const JudgedPath& path, const PathPolicy& policy) {
   }
   for (auto next = missing.rbegin(); next != missing.rend(); ++next) {
     if (!policy.allows(*next, Access::Write))
-      return fs_error("PATH_DENIED", quoted(*next) + " may not be made under the server's policy");
+      return fs_error("PATH_DENIED", in_quotes(*next) + " may not be made under the server's policy");
     std::string name = JudgedPath{"", *next}.name();
     if (::mkdirat(at.get(), name.c_str(), 0755) != 0 && errno != EEXIST)
       return fs_errno(errno, *next);
@@ -239,7 +239,7 @@ Result<Copied> copy_tree(const JudgedPath& from, const JudgedPath& to, const Pat
                          const StopSignal& stop) {
   if (is_inside(to.real, from.real) || is_inside(from.real, to.real))
     return fs_error("VALIDATION_ERROR",
-                    quoted(from.shown) + " and " + quoted(to.shown) + " lie within each other");
+                    in_quotes(from.shown) + " and " + in_quotes(to.shown) + " lie within each other");
   PAWL_TRY(FileHandle source, open_parent(from));
   PAWL_TRY(FileHandle target, open_parent(to));
   struct stat info;

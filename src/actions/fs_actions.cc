@@ -48,7 +48,7 @@ Result<Value> read(const Call& call) {
     encoding = binary || !is_utf8(content) ? "base64" : "text";
   } else if (encoding == "text" && !is_utf8(content)) {
     return fs_error("VALIDATION_ERROR",
-                    quoted(path.shown) + " is no UTF-8 text; read it with encoding base64");
+                    in_quotes(path.shown) + " is no UTF-8 text; read it with encoding base64");
   }
   auto size = static_cast<int64_t>(content.size());
   return Value(Value::Object{{"path", shown(path)},
@@ -190,12 +190,12 @@ Result<Value> move(const Call& call) {
   return transfer_output(src, dst, copied.bytes, copied.is_directory);
 }
 
-struct Named {
+struct FileAction {
   std::string_view name;
   Result<Value> (*run)(const Call&);
 };
 
-constexpr Named kActions[] = {{"fs.read", read},     {"fs.write", write}, {"fs.append", append},
+constexpr FileAction kFileActions[] = {{"fs.read", read},     {"fs.write", write}, {"fs.append", append},
                               {"fs.delete", remove}, {"fs.list", list},   {"fs.stat", stat_action},
                               {"fs.copy", copy},     {"fs.move", move}};
 
@@ -205,13 +205,13 @@ ActionOutcome run_fs_action(const ActionRequest& request, const ActionPolicy& po
                             const StopSignal& stop) {
   PathPolicy paths(policy.fs, request.work_directory);
   Call call{request.params, paths, stop, policy.output_bytes_max};
-  for (const Named& action : kActions) {
+  for (const FileAction& action : kFileActions) {
     if (action.name != request.name) continue;
     auto output = action.run(call);
     return output.ok() ? ActionOutcome::success(std::move(output).value())
                        : fs_outcome(output.error());
   }
-  return ActionOutcome::failure("NOT_FOUND", "there is no action " + quoted(request.name), false);
+  return ActionOutcome::failure("NOT_FOUND", "there is no action " + in_quotes(request.name), false);
 }
 
 }  // namespace pawl::actions

@@ -45,7 +45,7 @@ Error fs_error(std::string_view code, std::string message) {
 
 Error fs_errno(int number, std::string_view path) {
   return fs_error(code_of(number),
-                  quoted(repaired_utf8(path)) + ": " + std::generic_category().message(number));
+                  in_quotes(repaired_utf8(path)) + ": " + std::generic_category().message(number));
 }
 
 Status keep_going(const StopSignal& stop) {

@@ -45,13 +45,13 @@ bool is_reserved_header(std::string_view name) {
 
 std::string header_problem(std::string_view name, std::string_view value) {
   if (!is_token(name) || name.size() > kNameBytesMax)
-    return "header " + quoted(name) + " cannot be sent: it is no header's name";
+    return "header " + in_quotes(name) + " cannot be sent: it is no header's name";
   if (is_reserved_header(name))
-    return "header " + quoted(name) + " cannot be set: it is the client's own";
+    return "header " + in_quotes(name) + " cannot be set: it is the client's own";
   if (!std::all_of(value.begin(), value.end(), is_value_character))
-    return "header " + quoted(name) + " cannot be sent: its value holds control characters";
+    return "header " + in_quotes(name) + " cannot be sent: its value holds control characters";
   if (value.size() > kValueBytesMax)
-    return "header " + quoted(name) + " cannot be sent: its value is longer than 64 KiB";
+    return "header " + in_quotes(name) + " cannot be sent: its value is longer than 64 KiB";
   return "";
 }
 

@@ -8,20 +8,15 @@
 #include "actions/host_policy.h"
 #include "actions/http_url.h"
 #include "actions/value_text.h"
+#include "base/ascii.h"
 #include "base/quote.h"
 #include "base/url.h"
 
 namespace pawl::actions {
 namespace {
 
-constexpr int64_t kTimeoutMs = 30'000;
+constexpr int64_t kHttpTimeoutMs = 30'000;
 constexpr int kRedirectsMax = 50;
-
-std::string lower_case(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
 
 bool has_header(const HeaderList& headers, std::string_view name) {
   return std::any_of(headers.begin(), headers.end(),
@@ -125,7 +120,7 @@ std::function<Status(const std::string&, int)> admission(const std::vector<expr:
     for (const Bound& one : bound)
       if (!std::any_of(one.hosts.begin(), one.hosts.end(),
                        [&](const std::string& rule) { return host_matches(rule, host, port); }))
-        return secret_denied("the secret " + quoted(one.name) + " is not for " + host + ":" +
+        return secret_denied("the secret " + in_quotes(one.name) + " is not for " + host + ":" +
                              std::to_string(port));
     return ok_status();
   };
@@ -259,7 +254,7 @@ Result<HttpRequest> http_request_of(const ActionRequest& request, const ActionPo
   PAWL_TRY(Body body, body_of(params));
   PAWL_TRY(
       int64_t timeout_ms,
-      duration_param(params, "timeout", request.timeout_ms > 0 ? request.timeout_ms : kTimeoutMs));
+      duration_param(params, "timeout", request.timeout_ms > 0 ? request.timeout_ms : kHttpTimeoutMs));
   if (request.timeout_ms > 0) timeout_ms = std::min(timeout_ms, request.timeout_ms);
 
   HttpRequest out;

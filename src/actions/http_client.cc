@@ -58,7 +58,7 @@ Status check_request(const HttpRequest& request) {
   // CONNECT makes a tunnel of the connection, which the next request would be sent into.
   if (!is_token(request.method) || request.method == "CONNECT")
     return Error{ErrorCode::InvalidRequest,
-                 quoted(request.method) + " is no HTTP method that can be sent"};
+                 in_quotes(request.method) + " is no HTTP method that can be sent"};
   size_t header_bytes = 0;
   for (const HeaderList* list : {&request.headers, &request.credentials})
     for (const auto& [name, value] : *list) {

@@ -1,4 +1,5 @@
 #include "actions/http_redirect.h"
+#include "base/ascii.h"
 
 #include <strings.h>
 
@@ -11,12 +12,6 @@ const std::string* find_header(const HeaderList& headers, std::string_view name)
   for (const auto& [key, value] : headers)
     if (key == name) return &value;
   return nullptr;
-}
-
-std::string lower_case(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 template <class Predicate>

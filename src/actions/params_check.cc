@@ -16,7 +16,7 @@ namespace pawl::actions {
 namespace {
 
 constexpr size_t kFaultsMax = 10;
-constexpr int kDepthMax = 16;  // of schemas whose members are turned
+constexpr int kCheckDepthMax = 16;  // of schemas whose members are turned
 
 bool declares(const Value& schema, std::string_view type) {
   const Value* declared = schema.find("type");
@@ -82,7 +82,7 @@ const Value* member_schema(const Value& schema, std::string_view name) {
 }
 
 void turn(const Value& schema, Value& value, int depth) {
-  if (!schema.is_object() || depth > kDepthMax) return;
+  if (!schema.is_object() || depth > kCheckDepthMax) return;
   if (schema.find("type") != nullptr && !accepts_kind(schema, value)) {
     if (value.is_string()) {
       if (auto turned = from_text(schema, value.as_string())) value = std::move(*turned);

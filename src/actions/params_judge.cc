@@ -13,7 +13,7 @@
 namespace pawl::actions {
 namespace {
 
-constexpr int kDepthMax = 16;
+constexpr int kJudgeDepthMax = 16;
 
 bool is_open(const Value& value) {
   return value.is_string() && expr::has_template(value.as_string());
@@ -45,7 +45,7 @@ class Judge {
       const Value* known = properties == nullptr ? nullptr : properties->find(name);
       if (known == nullptr && others == nullptr && properties != nullptr) {
         findings_.complaint(at.member(i), "unknown_field",
-                            std::string(action_) + " has no parameter " + quoted(name),
+                            std::string(action_) + " has no parameter " + in_quotes(name),
                             plan::meant(name, names_of(*properties)));
         continue;
       }
@@ -65,7 +65,7 @@ class Judge {
 
   void miss(const plan::Cursor& at, std::string_view name) {
     findings_.complaint(at.absent(name), "required",
-                        std::string(action_) + " needs the parameter " + quoted(name));
+                        std::string(action_) + " needs the parameter " + in_quotes(name));
   }
 
  private:
@@ -77,7 +77,7 @@ class Judge {
   }
 
   void value(const Value& schema, const plan::Cursor& at, int depth) {
-    if (depth > kDepthMax || is_open(at.value())) return;
+    if (depth > kJudgeDepthMax || is_open(at.value())) return;
     Value seen = at.is_object() || at.is_array() ? Value() : turned(schema, at.value());
     const Value& now = at.is_object() || at.is_array() ? at.value() : seen;
     if (const Value* type = schema.find("type"); type != nullptr && !accepts_kind(schema, now)) {

@@ -22,7 +22,7 @@ constexpr int kLinksMax = 40;
 constexpr size_t kPathBytesMax = PATH_MAX - 1;
 
 Error denied_error(std::string_view path, std::string_view why) {
-  return Error{ErrorCode::Forbidden, quoted(repaired_utf8(path)) + " " + std::string(why)};
+  return Error{ErrorCode::Forbidden, in_quotes(repaired_utf8(path)) + " " + std::string(why)};
 }
 
 std::deque<std::string> parts_of(std::string_view path) {

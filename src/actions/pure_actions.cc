@@ -6,12 +6,12 @@
 namespace pawl::actions {
 namespace {
 
-struct Named {
+struct NamedPureAction {
   std::string_view name;
   PureAction::Body run;
 };
 
-constexpr Named kActions[] = {{"crypto.hash", crypto_hash},
+constexpr NamedPureAction kPureActions[] = {{"crypto.hash", crypto_hash},
                               {"crypto.hmac", crypto_hmac},
                               {"crypto.uuid", crypto_uuid},
                               {"assert.equals", assert_equals},
@@ -71,7 +71,7 @@ ActionOutcome PureAction::operator()(const ActionRequest& request) const {
 }
 
 PureAction find_pure_action(std::string_view name) {
-  for (const Named& action : kActions)
+  for (const NamedPureAction& action : kPureActions)
     if (action.name == name) return action.run;
   return nullptr;
 }

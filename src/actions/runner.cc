@@ -127,7 +127,7 @@ class ActionRunner::Impl {
       return Error{ErrorCode::InvalidRequest, "an action needs a name and something to call"};
     std::lock_guard lock(mutex_);
     if (find_action(info.name) != nullptr || own_.contains(info.name))
-      return Error{ErrorCode::Conflict, "there is an action " + quoted(info.name) + " already"};
+      return Error{ErrorCode::Conflict, "there is an action " + in_quotes(info.name) + " already"};
     std::string name = info.name;
     own_.emplace(std::move(name),
                  std::make_shared<const Own>(Own{std::move(info), std::move(callable)}));
@@ -138,7 +138,7 @@ class ActionRunner::Impl {
     std::lock_guard lock(mutex_);
     auto at = own_.find(name);
     if (at == own_.end())
-      return Error{ErrorCode::NotFound, "there is no own action " + quoted(std::string(name))};
+      return Error{ErrorCode::NotFound, "there is no own action " + in_quotes(std::string(name))};
     own_.erase(at);
     return ok_status();
   }
@@ -183,7 +183,7 @@ class ActionRunner::Impl {
     std::shared_ptr<const Own> own = info == nullptr ? find_own(request.name) : nullptr;
     if (own != nullptr) info = &own->info;
     if (info == nullptr)
-      return fail(task, "NOT_FOUND", "there is no action " + quoted(request.name));
+      return fail(task, "NOT_FOUND", "there is no action " + in_quotes(request.name));
     if (Status good = check_params(*info, request.params); !good.ok())
       return fail(task, "VALIDATION_ERROR", good.error().message);
     if (own != nullptr) return start_own(task, own);

@@ -74,7 +74,7 @@ std::vector<std::string> SecretBinding::effective_actions() const {
 
 std::string host_problem(std::string_view host) {
   constexpr const char* kNoHost = " is no host: write api.example.com, *.example.com or host:port";
-  const std::string no_host = quoted(host) + kNoHost;
+  const std::string no_host = in_quotes(host) + kNoHost;
   if (host.size() > kHostBytesMax) return no_host;
   std::string_view name = host;
   if (name.starts_with('[')) {
@@ -101,9 +101,9 @@ std::string action_problem(std::string_view action) {
        {"http.*", "http.request", "http.get", "http.post", "shell.exec", "crypto.hmac"})
     if (action == known) return "";
   if (is_built_in(action) || action == "fs.*" || action == "assert.*" || action == "workflow.*")
-    return quoted(action) +
+    return in_quotes(action) +
            " would show the secret to whoever writes definitions, and never gets one";
-  return quoted(action) +
+  return in_quotes(action) +
          " is no action that uses secrets: there are http.*, http.request, http.get, http.post, "
          "shell.exec and crypto.hmac";
 }
@@ -112,7 +112,7 @@ Status admit_secret(const SecretBinding& binding, std::string_view name, std::st
                     const plan::SecretRule& rule) {
   using Verdict = plan::SecretRule::Verdict;
   auto refused = [&](const std::string& why) {
-    return Error{ErrorCode::Forbidden, "the secret " + quoted(name) + " is refused: " + why};
+    return Error{ErrorCode::Forbidden, "the secret " + in_quotes(name) + " is refused: " + why};
   };
   const std::vector<std::string> allowed = binding.effective_actions();
   const bool listed = std::any_of(allowed.begin(), allowed.end(), [&](const std::string& pattern) {
@@ -144,7 +144,7 @@ Result<std::string> open_secret(const Vault& vault, std::string_view name,
                                 std::string_view stored) {
   if (stored.empty() || stored[0] != kBoundVersion) return vault.unseal(name, stored);
   const auto bound = parse_bound(stored);
-  if (!bound) return Error{ErrorCode::Corrupt, "the secret " + quoted(name) + " cannot be read"};
+  if (!bound) return Error{ErrorCode::Corrupt, "the secret " + in_quotes(name) + " cannot be read"};
   return vault.unseal(sealing_name(name, bound->binding), bound->sealed);
 }
 

@@ -19,7 +19,7 @@
 namespace pawl::actions {
 namespace {
 
-constexpr int64_t kTimeoutMs = 30'000;
+constexpr int64_t kShellTimeoutMs = 30'000;
 constexpr const char* kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 constexpr const char* kShell = "/bin/sh";
 
@@ -56,14 +56,14 @@ Status check_environment(const Value& params, const ShellPolicy& policy) {
   for (const auto& [name, value] : given->as_object()) {
     if (name.empty() || name.find('=') != std::string::npos ||
         (name + text_of(value)).find('\0') != std::string::npos)
-      return fs_error("VALIDATION_ERROR", quoted(name) + " is no environment variable");
+      return fs_error("VALIDATION_ERROR", in_quotes(name) + " is no environment variable");
     // PATH, BASH_ENV, GIT_SSH_COMMAND, PYTHONPATH and many more make another program of a listed
     // one.
     bool listed = std::find(policy.environment.begin(), policy.environment.end(), name) !=
                   policy.environment.end();
     if (!policy.allow.empty() && !listed)
       return fs_error("PERMISSION_DENIED",
-                      "env: " + quoted(name) +
+                      "env: " + in_quotes(name) +
                           " may not be set for listed commands (actions.shell.environment)");
   }
   return ok_status();
@@ -142,14 +142,14 @@ Result<Command> command_of(const Value& params, const std::string& directory,
   if (command.program.empty()) {
     if (!policy.allow.empty() &&
         std::find(policy.allow.begin(), policy.allow.end(), name) == policy.allow.end())
-      return fs_error("PERMISSION_DENIED", quoted(name) + " is not among the allowed commands");
-    return fs_error("NOT_FOUND", "there is no program " + quoted(name));
+      return fs_error("PERMISSION_DENIED", in_quotes(name) + " is not among the allowed commands");
+    return fs_error("NOT_FOUND", "there is no program " + in_quotes(name));
   }
   if (policy.allow.empty()) return command;
   std::string listed = find_listed(command.program, policy.allow);
   if (listed.empty())
     return fs_error("PERMISSION_DENIED",
-                    quoted(command.program) + " is not among the allowed commands");
+                    in_quotes(command.program) + " is not among the allowed commands");
   command.program = std::move(listed);
   return command;
 }
@@ -210,7 +210,7 @@ Result<ProcessSpec> spec_of(const ActionRequest& request, const ActionPolicy& po
   // The step's own time is the stop signal's, and a failure; this one is the command's, and part of
   // its result.
   PAWL_TRY(spec.kill_after_ms,
-           duration_param(params, "timeout", request.timeout_ms > 0 ? 0 : kTimeoutMs));
+           duration_param(params, "timeout", request.timeout_ms > 0 ? 0 : kShellTimeoutMs));
   return spec;
 }
 

@@ -163,16 +163,16 @@ Error spawn_error(int number, const std::string& what) {
 Error child_error(const Child& child, const ProcessSpec& spec) {
   switch (child.stage) {
     case Stage::Program:
-      return spawn_error(child.failed, quoted(spec.program));
+      return spawn_error(child.failed, in_quotes(spec.program));
     case Stage::Directory:
-      return spawn_error(child.failed, quoted(spec.directory));
+      return spawn_error(child.failed, in_quotes(spec.directory));
     case Stage::Streams:
     case Stage::Limits:
     case Stage::Watch:
       break;
   }
   return {ErrorCode::Unavailable,
-          quoted(spec.program) + ": " + std::generic_category().message(child.failed)};
+          in_quotes(spec.program) + ": " + std::generic_category().message(child.failed)};
 }
 
 }  // namespace
@@ -206,7 +206,7 @@ Result<pid_t> spawn(const ProcessSpec& spec, int input, int output, int errors,
       pid = ::clone(become_program, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD,
                     &child);
     }
-    if (pid < 0) return spawn_error(errno, quoted(spec.program));
+    if (pid < 0) return spawn_error(errno, in_quotes(spec.program));
     if (child.failed == 0) {
       watch.began(pid, line);
       return pid;

@@ -1,4 +1,5 @@
 #include "actions/spelling_search.h"
+#include "base/ascii.h"
 
 #include <algorithm>
 #include <string>
@@ -8,10 +9,6 @@ namespace pawl::actions {
 namespace {
 
 constexpr size_t kHeadBytes = 32;  // read where they stand; what goes on is hashed
-
-bool is_alphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 std::string all_folded(std::string text, SpellingKind kind) {
   for (char& c : text) c = folded(c, kind);

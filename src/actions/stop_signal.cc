@@ -7,7 +7,7 @@
 namespace pawl::actions {
 namespace {
 
-constexpr int64_t kTimeoutMsMax = int64_t{365} * 86400 * 1000;
+constexpr int64_t kStopTimeoutMsMax = int64_t{365} * 86400 * 1000;
 
 void ring(int event) {
   uint64_t one = 1;
@@ -20,7 +20,7 @@ StopSignal::StopSignal(int64_t timeout_ms)
     : deadline_(timeout_ms <= 0
                     ? Time::max()
                     : std::chrono::steady_clock::now() +
-                          std::chrono::milliseconds(std::min(timeout_ms, kTimeoutMsMax))) {}
+                          std::chrono::milliseconds(std::min(timeout_ms, kStopTimeoutMsMax))) {}
 
 void StopSignal::raise() {
   std::lock_guard lock(mutex_);

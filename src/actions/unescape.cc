@@ -1,20 +1,10 @@
 #include "actions/unescape.h"
+#include "base/ascii.h"
 
 #include <cstdint>
 
 namespace pawl::actions {
 namespace {
-
-bool is_alphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // The number that `count` hex digits spell; -1 if they are none.
 int64_t hex_number(std::string_view digits, size_t count) {

@@ -40,7 +40,7 @@ std::string random_bytes(size_t count) {
 
 Error disk_error(const std::string& path) {
   return Error{ErrorCode::Unavailable,
-               "key file " + quoted(path) + ": " + std::generic_category().message(errno)};
+               "key file " + in_quotes(path) + ": " + std::generic_category().message(errno)};
 }
 
 // Tells a wrong passphrase apart; says nothing about the key that a sealed value does not.
@@ -59,13 +59,13 @@ Result<std::string> read_key_file(const std::string& path) {
   if (::fstat(file.get(), &info) != 0) return disk_error(path);
   if ((info.st_mode & 077) != 0)
     return Error{ErrorCode::Forbidden,
-                 "key file " + quoted(path) + " may be read by others; make it 0600"};
+                 "key file " + in_quotes(path) + " may be read by others; make it 0600"};
   std::string content(256, '\0');
   ssize_t count = ::read(file.get(), content.data(), content.size());
   if (count < 0) return disk_error(path);
   content.resize(static_cast<size_t>(count));
   if (content.empty() || content.compare(0, kMagic.size(), kMagic) != 0)
-    return Error{ErrorCode::Corrupt, quoted(path) + " is no key file"};
+    return Error{ErrorCode::Corrupt, in_quotes(path) + " is no key file"};
   return content.substr(kMagic.size());
 }
 
@@ -118,9 +118,9 @@ Result<Vault> Vault::open(const std::string& key_file) {
   }
   if (content.substr(0, 1) == "S")
     return Error{ErrorCode::Unauthenticated,
-                 "the vault of " + quoted(key_file) + " was made with a passphrase, and needs it"};
+                 "the vault of " + in_quotes(key_file) + " was made with a passphrase, and needs it"};
   if (content.size() != 1 + kKeyBytes || content[0] != 'K')
-    return Error{ErrorCode::Corrupt, quoted(key_file) + " is no key file"};
+    return Error{ErrorCode::Corrupt, in_quotes(key_file) + " is no key file"};
   Key key;
   content.copy(reinterpret_cast<char*>(key.data()), key.size(), 1);
   OPENSSL_cleanse(content.data(), content.size());
@@ -143,9 +143,9 @@ Result<Vault> Vault::open(const std::string& key_file, std::string_view passphra
   }
   if (content.substr(0, 1) == "K")
     return Error{ErrorCode::Unauthenticated,
-                 "the vault of " + quoted(key_file) + " was made without a passphrase"};
+                 "the vault of " + in_quotes(key_file) + " was made without a passphrase"};
   if (content.size() != 1 + kKeyBytes + kCheckBytes || content[0] != 'S')
-    return Error{ErrorCode::Corrupt, quoted(key_file) + " is no key file"};
+    return Error{ErrorCode::Corrupt, in_quotes(key_file) + " is no key file"};
   PAWL_TRY(Key key, derive(passphrase, content.substr(1, kKeyBytes)));
   Vault vault(key);
   OPENSSL_cleanse(key.data(), key.size());
@@ -153,7 +153,7 @@ Result<Vault> Vault::open(const std::string& key_file, std::string_view passphra
       check_of({reinterpret_cast<const char*>(vault.key_.data()), vault.key_.size()});
   if (!equal_in_constant_time(check, content.substr(1 + kKeyBytes)))
     return Error{ErrorCode::Unauthenticated, "the passphrase is not the one that the vault of " +
-                                                 quoted(key_file) + " was made with"};
+                                                 in_quotes(key_file) + " was made with"};
   return vault;
 }
 
@@ -194,7 +194,7 @@ std::string Vault::seal(std::string_view name, std::string_view plaintext) const
 }
 
 Result<std::string> Vault::unseal(std::string_view name, std::string_view sealed) const {
-  Error damaged{ErrorCode::Corrupt, "the secret " + quoted(std::string(name)) +
+  Error damaged{ErrorCode::Corrupt, "the secret " + in_quotes(std::string(name)) +
                                         " does not open: it was sealed under another key or name, "
                                         "or was changed"};
   if (sealed.size() < 1 + kNonceBytes + kTagBytes || sealed[0] != kSealedVersion) return damaged;

@@ -6,7 +6,7 @@
 namespace pawl::api {
 namespace {
 
-void list(App& app, Call&& call) {
+void list_actions(App& app, Call&& call) {
   std::string body;
   json::Writer w(body);
   w.begin_object().key("actions").begin_array();
@@ -23,7 +23,7 @@ void list(App& app, Call&& call) {
 }  // namespace
 
 void add_action_routes(Router& router) {
-  router.add({"GET", "/v1/actions", Scope::Read, Surface::V1, list});
+  router.add({"GET", "/v1/actions", Scope::Read, Surface::V1, list_actions});
 }
 
 }  // namespace pawl::api

@@ -25,26 +25,26 @@ void write_decision(json::Writer& w, const State& state, const std::string& id,
   w.end_object();
 }
 
-void list(App& app, Call&& call) {
+void list_decisions(App& app, Call&& call) {
   std::string status = call.query("status");
   std::string named = call.query("run_id");
   RunId run = named.empty() ? RunId() : workflow_id(named);
   std::string agent = call.query("target_agent");
   answer_keyed_list(
       app, std::move(call), {"decisions"}, kPageLimitUsual,
-      [status, run, agent](const Frame& frame, KeyedList& list) {
+      [status, run, agent](const Frame& frame, KeyedList& list_decisions) {
         const State& state = frame.state();
-        list.each_key(state, DocKind::Decision, kDecisionsScanMax, [&](std::string_view key) {
+        list_decisions.each_key(state, DocKind::Decision, kDecisionsScanMax, [&](std::string_view key) {
           const Doc* doc = state.find_doc(DocKind::Decision, key);
           StoredDecision decision;
           if (doc == nullptr || !codec::decode(doc->value, decision)) return true;
           bool wanted = (status.empty() || decision.status == status) &&
                         (run.is_nil() || decision.run == run) &&
                         (agent.empty() || decision.target_agent == agent) &&
-                        (list.tenant().empty() || decision.tenant == list.tenant());
-          if (wanted && list.takes_unscoped(key))
-            write_decision(list.writer(), state, doc->key, decision);
-          return list.spend(key, doc->value.size());
+                        (list_decisions.tenant().empty() || decision.tenant == list_decisions.tenant());
+          if (wanted && list_decisions.takes_unscoped(key))
+            write_decision(list_decisions.writer(), state, doc->key, decision);
+          return list_decisions.spend(key, doc->value.size());
         });
       });
 }
@@ -59,7 +59,7 @@ Result<StoredDecision> visible_decision(const State& state, const std::string& i
   return decision;
 }
 
-void get(App& app, Call&& call) {
+void get_decision(App& app, Call&& call) {
   std::string id = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
@@ -102,8 +102,8 @@ void resolve(App& app, Call&& call) {
 }  // namespace
 
 void add_decision_routes(Router& router) {
-  router.add({"GET", "/v1/decisions", Scope::Read, Surface::V1, list});
-  router.add({"GET", "/v1/decisions/{id}", Scope::Read, Surface::V1, get});
+  router.add({"GET", "/v1/decisions", Scope::Read, Surface::V1, list_decisions});
+  router.add({"GET", "/v1/decisions/{id}", Scope::Read, Surface::V1, get_decision});
   router.add({"POST", "/v1/decisions/{id}", Scope::Write, Surface::V1, resolve});
 }
 

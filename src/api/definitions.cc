@@ -23,12 +23,12 @@ const std::initializer_list<std::string_view> kMembers = {
     "triggers", "agent_id",   "category",    "features", "tags"};
 
 constexpr size_t kDefinitionsMax = 10'000;
-constexpr size_t kVersionsMax = 1'000;
-constexpr size_t kNameBytesMax = 255;
+constexpr size_t kDefinitionVersionsMax = 1'000;
+constexpr size_t kDefinitionNameBytesMax = 255;
 constexpr size_t kRunsLookedAt = 20'000;
 
 bool is_name(std::string_view name) {
-  if (name.empty() || name.size() > kNameBytesMax) return false;
+  if (name.empty() || name.size() > kDefinitionNameBytesMax) return false;
   for (char c : name)
     if (static_cast<unsigned char>(c) < 0x20 || c == '/' || c == 0x7f) return false;
   return true;
@@ -56,7 +56,7 @@ std::vector<DefinitionHead> heads_of(const State& state, const std::string& name
   std::string prefix = definition_key(name, "");
   size_t bytes_read = 0;
   whole = true;
-  state.each_doc_key(DocKind::Definition, prefix, kVersionsMax * 2, [&](std::string_view key) {
+  state.each_doc_key(DocKind::Definition, prefix, kDefinitionVersionsMax * 2, [&](std::string_view key) {
     if (!key.starts_with(prefix)) return false;
     if (bytes_read >= read_max) return whole = false;
     if (auto head = state.definition_head(key, bytes_read)) found.push_back(std::move(*head));
@@ -71,7 +71,7 @@ std::vector<DefinitionHead> heads_of(const State& state, const std::string& name
 std::vector<StoredDefinition> versions_of(const State& state, const std::string& name) {
   std::vector<StoredDefinition> found;
   std::string prefix = definition_key(name, "");
-  state.each_doc(DocKind::Definition, prefix, kVersionsMax * 2, [&](const Doc& doc) {
+  state.each_doc(DocKind::Definition, prefix, kDefinitionVersionsMax * 2, [&](const Doc& doc) {
     if (doc.key.compare(0, prefix.size(), prefix) != 0) return false;
     StoredDefinition stored;
     if (codec::decode(doc.value, stored) && !stored.removed) found.push_back(std::move(stored));
@@ -121,7 +121,7 @@ Result<http::Response> put_decided(Frame& frame, StoredDefinition stored, const 
                    "version '" + stored.version + "' of '" + stored.name +
                        "' exists with another content; versions do not change"};
   }
-  if (known.size() >= kVersionsMax)
+  if (known.size() >= kDefinitionVersionsMax)
     return Error{ErrorCode::Conflict, "'" + stored.name + "' has as many versions as it may have"};
   stored.number = known.empty() ? 1 : known.back().number + 1;
   auto taken = [&](const std::string& version) {
@@ -165,7 +165,7 @@ Status check_schema(Fields& fields, std::string_view name) {
   return ok_status();
 }
 
-void put(App& app, Call&& call) {
+void put_definition(App& app, Call&& call) {
   auto doc = parse_definition_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
@@ -225,7 +225,7 @@ void validate(App& app, Call&& call) {
   call.answer(json_response(Surface::V1, 200, std::move(body)));
 }
 
-void get(App& app, Call&& call) {
+void get_definition(App& app, Call&& call) {
   std::string name = call.params[0];
   std::string version = call.query("version");
   app.decide(std::move(call), [name, version](Frame& frame) -> Result<http::Response> {
@@ -247,22 +247,22 @@ void get(App& app, Call&& call) {
   });
 }
 
-void list(App& app, Call&& call) {
+void list_definitions(App& app, Call&& call) {
   answer_keyed_list(
       app, std::move(call), {"definitions"}, kPageLimitUsual,
-      [](const Frame& frame, KeyedList& list) {
+      [](const Frame& frame, KeyedList& list_definitions) {
         const State& state = frame.state();
-        list.each_key(state, DocKind::Definition, kDefinitionsMax * 4, [&](std::string_view key) {
+        list_definitions.each_key(state, DocKind::Definition, kDefinitionsMax * 4, [&](std::string_view key) {
           if (key.find('\x1f') != key.npos) return true;  // a version, not the name
-          if (!list.takes_unscoped(key)) return true;
+          if (!list_definitions.takes_unscoped(key)) return true;
           const Doc* newest = state.find_doc(DocKind::Definition, key);
           size_t bytes_read = 0;
           auto head = state.definition_head(definition_key(key, newest->value), bytes_read);
           if (!head || head->removed) return true;
-          list.writer().begin_object();
-          write_head(list.writer(), *head);
-          list.writer().end_object();
-          return list.spend(key, bytes_read);
+          list_definitions.writer().begin_object();
+          write_head(list_definitions.writer(), *head);
+          list_definitions.writer().end_object();
+          return list_definitions.spend(key, bytes_read);
         });
       });
 }
@@ -278,7 +278,7 @@ size_t live_runs(const State& state, const std::string& name, const std::string&
   return live;
 }
 
-void remove(App& app, Call&& call) {
+void remove_definition(App& app, Call&& call) {
   std::string name = call.params[0];
   std::string version = call.query("version");
   bool force = call.query("force") == "true";
@@ -317,7 +317,7 @@ void remove(App& app, Call&& call) {
              });
 }
 
-void diagram(App& app, Call&& call) {
+void draw_definition(App& app, Call&& call) {
   std::string name = call.params[0];
   std::string version = call.query("version");
   answer_diagram(app, std::move(call),
@@ -338,7 +338,7 @@ void schema(App&, Call&& call) {
 }  // namespace
 
 void add_definition_routes(Router& router) {
-  router.add({"POST", "/v1/definitions", Scope::Write, Surface::V1, put, {}, Compiles::Always});
+  router.add({"POST", "/v1/definitions", Scope::Write, Surface::V1, put_definition, {}, Compiles::Always});
   router.add({"POST",
               "/v1/definitions/validate",
               Scope::Read,
@@ -346,15 +346,15 @@ void add_definition_routes(Router& router) {
               validate,
               {},
               Compiles::Always});
-  router.add({"GET", "/v1/definitions", Scope::Read, Surface::V1, list});
+  router.add({"GET", "/v1/definitions", Scope::Read, Surface::V1, list_definitions});
   router.add({"GET", "/v1/definitions/schema", Scope::Read, Surface::V1, schema});
-  router.add({"GET", "/v1/definitions/{name}", Scope::Read, Surface::V1, get});
-  router.add({"DELETE", "/v1/definitions/{name}", Scope::Write, Surface::V1, remove});
+  router.add({"GET", "/v1/definitions/{name}", Scope::Read, Surface::V1, get_definition});
+  router.add({"DELETE", "/v1/definitions/{name}", Scope::Write, Surface::V1, remove_definition});
   router.add({"GET",
               "/v1/definitions/{name}/diagram",
               Scope::Read,
               Surface::V1,
-              diagram,
+              draw_definition,
               {},
               Compiles::Always});
 }

@@ -157,7 +157,7 @@ class VaultSecrets : public SecretSource {
 
   Result<expr::OpenedSecret> reveal(std::string_view name, std::string_view action,
                                     const plan::SecretRule& rule) const override {
-    const Error unknown{ErrorCode::NotFound, "there is no secret " + quoted(name)};
+    const Error unknown{ErrorCode::NotFound, "there is no secret " + in_quotes(name)};
     const Doc* doc = vault_ == nullptr ? nullptr : state_.find_doc(DocKind::Secret, name);
     if (doc == nullptr) return unknown;
     auto binding = actions::binding_of(doc->value);

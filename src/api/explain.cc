@@ -11,9 +11,7 @@ namespace {
 constexpr int64_t kRateWindowMs = 1000;
 constexpr int64_t kWorkerFreshMs = 90'000;  // a parked fetch asks again at least once a minute
 
-std::string at(int64_t unix_ms) { return format_rfc3339_ms(unix_ms); }
-
-std::string named(const Queue& queue) { return quoted(queue_of_scoped(queue.name)); }
+std::string named(const Queue& queue) { return in_quotes(queue_of_scoped(queue.name)); }
 
 }  // namespace
 
@@ -122,7 +120,7 @@ void Explainer::add_job(const Job& job, const std::string& step_id) {
       wait.reason = "scheduled";
       wait.since_ms = job.created_ms;
       wait.until_ms = job.scheduled_ms;
-      wait.detail = "is not to start before " + at(job.scheduled_ms);
+      wait.detail = "is not to start before " + format_rfc3339_ms(job.scheduled_ms);
       break;
     case JobState::Retryable: {
       wait.reason = "retry";
@@ -133,7 +131,7 @@ void Explainer::add_job(const Job& job, const std::string& step_id) {
           "attempt " + std::to_string(job.attempt) + " of " + std::to_string(job.max_attempts) +
           " failed" +
           (has_error ? " (" + job.extras->errors.back().message.substr(0, 200) + ")" : "") +
-          "; the next one comes at " + at(job.scheduled_ms);
+          "; the next one comes at " + format_rfc3339_ms(job.scheduled_ms);
       break;
     }
     case JobState::Pending:
@@ -146,9 +144,9 @@ void Explainer::add_job(const Job& job, const std::string& step_id) {
       wait.since_ms = job.started_ms;
       wait.until_ms = job.lease_until_ms;
       wait.worker = job.worker;
-      wait.detail = (job.worker.empty() ? "a worker" : "worker " + quoted(job.worker)) +
+      wait.detail = (job.worker.empty() ? "a worker" : "worker " + in_quotes(job.worker)) +
                     " is at work on attempt " + std::to_string(job.attempt) +
-                    "; its lease ends at " + at(job.lease_until_ms) + " unless it is renewed";
+                    "; its lease ends at " + format_rfc3339_ms(job.lease_until_ms) + " unless it is renewed";
       break;
     case JobState::Available:
       explain_available(job, wait);
@@ -190,16 +188,16 @@ void Explainer::explain_available(const Job& job, Wait& wait) {
   if (wait.worker_asked_ms == 0) {
     wait.detail += "; none has asked since the server started";
   } else if (now_ms_ - wait.worker_asked_ms > kWorkerFreshMs) {
-    wait.detail += "; none has asked since " + at(wait.worker_asked_ms);
+    wait.detail += "; none has asked since " + format_rfc3339_ms(wait.worker_asked_ms);
   } else {
-    wait.detail += "; workers are there, the last asked at " + at(wait.worker_asked_ms);
+    wait.detail += "; workers are there, the last asked at " + format_rfc3339_ms(wait.worker_asked_ms);
   }
 }
 
 bool Explainer::held_by_limit(const Job& job, Wait& wait) const {
   const Limit* limit = job.limit.empty() ? nullptr : state_.find_limit(job.limit);
   if (limit == nullptr) return false;
-  std::string name = quoted(queue_of_scoped(limit->key));
+  std::string name = in_quotes(queue_of_scoped(limit->key));
   if (limit->settings.concurrency != 0 && limit->active >= limit->settings.concurrency) {
     wait.reason = "concurrency";
     wait.detail = std::to_string(limit->active) + " of the " +

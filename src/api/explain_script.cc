@@ -11,8 +11,6 @@ namespace {
 constexpr size_t kNestedRunsMax = 32;
 constexpr uint64_t kTurnsCounted = 1'000;
 
-std::string at(int64_t when_ms) { return format_rfc3339_ms(when_ms); }
-
 // A step whose lists say what it waits for.
 bool speaks_through_its_lists(const plan::Step& step, const StepRecord& record) {
   bool holds_lists = step.type == plan::StepType::Condition || step.type == plan::StepType::Loop ||
@@ -58,14 +56,14 @@ void say_suspended(const StepRecord& record, Wait& wait) {
     wait.reason = "signal";
     wait.detail = "waits for the signal '" + record.signal + "'";
   }
-  if (record.due_ms != 0) wait.detail += ", until " + at(record.due_ms);
+  if (record.due_ms != 0) wait.detail += ", until " + format_rfc3339_ms(record.due_ms);
 }
 
 void say_running(const plan::Step& step, const StepRecord& record, Wait& wait) {
   if (record.due == DueKind::Wait) {
     wait.reason = "timer";
     wait.until_ms = record.due_ms;
-    wait.detail = "waits until " + at(record.due_ms);
+    wait.detail = "waits until " + format_rfc3339_ms(record.due_ms);
     return;
   }
   wait.reason = "action";
@@ -73,7 +71,7 @@ void say_running(const plan::Step& step, const StepRecord& record, Wait& wait) {
   wait.detail += ", attempt " + std::to_string(record.attempt);
   if (record.due == DueKind::Timeout) {
     wait.until_ms = record.due_ms;
-    wait.detail += ", given up at " + at(record.due_ms);
+    wait.detail += ", given up at " + format_rfc3339_ms(record.due_ms);
   }
 }
 
@@ -145,7 +143,7 @@ void Explainer::add_step(const Run& run, const plan::Step& step, const StepRecor
     wait.until_ms = record.due_ms;
     wait.detail = "attempt " + std::to_string(record.attempt) + " failed (" + record.error.code +
                   ": " + record.error.message.substr(0, 200) + "); the next one is at " +
-                  at(record.due_ms);
+                  format_rfc3339_ms(record.due_ms);
   } else {
     say_running(step, record, wait);
   }

@@ -9,7 +9,7 @@ namespace pawl::api {
 namespace {
 
 constexpr size_t kKeysMax = 10'000;
-constexpr size_t kNameBytesMax = 255;
+constexpr size_t kKeyNameBytesMax = 255;
 
 void write_key(json::Writer& w, const ApiKey& key) {
   w.field("id", key.id).field("name", key.name).key("scopes").begin_array();
@@ -53,7 +53,7 @@ size_t key_count(const State& state) {
 Result<NewApiKey> parse_key(const json::Doc& doc, int64_t now_ms) {
   Fields fields(doc.root());
   std::string name = fields.required_text("name");
-  if (name.size() > kNameBytesMax) fields.complain("name", "must be at most 255 bytes");
+  if (name.size() > kKeyNameBytesMax) fields.complain("name", "must be at most 255 bytes");
   std::vector<std::string> scopes = fields.texts("scopes");
   doc.root().each_member([&](json::View key, json::View) {
     if (!key.equals("name") && !key.equals("scopes"))
@@ -64,7 +64,7 @@ Result<NewApiKey> parse_key(const json::Doc& doc, int64_t now_ms) {
   return make_api_key(name, bits, now_ms);
 }
 
-void create(App& app, Call&& call) {
+void create_key(App& app, Call&& call) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   auto made = parse_key(*doc, app.clock().now_ms());
@@ -84,14 +84,14 @@ void create(App& app, Call&& call) {
                                        [&app, key = made->key] { app.keys().put(key); }));
 }
 
-void list(App& app, Call&& call) {
+void list_keys(App& app, Call&& call) {
   answer_keyed_list(app, std::move(call), {"keys"}, kPageLimitUsual,
-                    [](const Frame& frame, KeyedList& list) {
+                    [](const Frame& frame, KeyedList& list_keys) {
                       each_stored_key(frame.state(), [&](const ApiKey& key) {
-                        if (!list.takes_unscoped(key.id)) return;
-                        list.writer().begin_object();
-                        write_key(list.writer(), key);
-                        list.writer().end_object();
+                        if (!list_keys.takes_unscoped(key.id)) return;
+                        list_keys.writer().begin_object();
+                        write_key(list_keys.writer(), key);
+                        list_keys.writer().end_object();
                       });
                     });
 }
@@ -111,8 +111,8 @@ void revoke(App& app, Call&& call) {
 }  // namespace
 
 void add_key_routes(Router& router) {
-  router.add({"POST", "/v1/keys", Scope::Admin, Surface::V1, create});
-  router.add({"GET", "/v1/keys", Scope::Admin, Surface::V1, list});
+  router.add({"POST", "/v1/keys", Scope::Admin, Surface::V1, create_key});
+  router.add({"GET", "/v1/keys", Scope::Admin, Surface::V1, list_keys});
   router.add({"DELETE", "/v1/keys/{id}", Scope::Admin, Surface::V1, revoke});
 }
 

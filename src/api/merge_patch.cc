@@ -7,10 +7,10 @@
 namespace pawl::api {
 namespace {
 
-using Members = std::map<std::string, json::View>;
+using PatchMembers = std::map<std::string, json::View>;
 
-Members members_of(const json::View* object) {
-  Members members;
+PatchMembers members_of(const json::View* object) {
+  PatchMembers members;
   if (object != nullptr)
     object->each_member([&](json::View key, json::View value) { members[key.string()] = value; });
   return members;
@@ -19,8 +19,8 @@ Members members_of(const json::View* object) {
 // Its depth is that of the patch, which the parser bounds.
 std::string merged(const json::View* target, json::View patch) {
   if (!patch.is_object()) return std::string(patch.raw());
-  Members old = members_of(target);
-  Members changes = members_of(&patch);
+  PatchMembers old = members_of(target);
+  PatchMembers changes = members_of(&patch);
   std::string text;
   json::Writer w(text);
   w.begin_object();

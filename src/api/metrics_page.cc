@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kQueuesShownMax = 1'000;
 
-class Page {
+class MetricsText {
  public:
   void describe(std::string_view name, std::string_view type, std::string_view help) {
     out_.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ");
@@ -42,7 +42,7 @@ std::string label(std::string_view name, std::string_view value) {
   return text + "\"";
 }
 
-void add_store(Page& page, const Store& store) {
+void add_store(MetricsText& page, const Store& store) {
   StoreStats stats = store.stats();
   auto seconds = [](uint64_t ns) { return static_cast<double>(ns) / 1e9; };
   page.one("pawl_store_commits_total", "counter", "Batches made durable.", stats.commits);
@@ -61,7 +61,7 @@ void add_store(Page& page, const Store& store) {
   page.one("pawl_journal_head", "gauge", "Number of the newest record.", store.journal_last());
 }
 
-void add_engine(Page& page, const EngineStats& stats) {
+void add_engine(MetricsText& page, const EngineStats& stats) {
   page.one("pawl_engine_batches_total", "counter", "Batches committed by the engine.",
            stats.batches);
   page.one("pawl_runs_quarantined_total", "counter",
@@ -74,14 +74,14 @@ void add_engine(Page& page, const EngineStats& stats) {
   page.one("pawl_entities_dirty", "gauge", "Entities whose row is not written yet.", stats.dirty);
 }
 
-void add_pulse(Page& page, const EnginePulse& pulse) {
+void add_pulse(MetricsText& page, const EnginePulse& pulse) {
   page.one("pawl_engine_turn_age_seconds", "gauge", "Since the engine's last turn began.",
            static_cast<double>(pulse.turn_age_ms) / 1000);
   page.one("pawl_engine_commit_age_seconds", "gauge", "Since the commit under way began; 0: none.",
            static_cast<double>(pulse.commit_age_ms) / 1000);
 }
 
-void add_jobs(Page& page, const Metrics& metrics) {
+void add_jobs(MetricsText& page, const Metrics& metrics) {
   page.one("pawl_jobs_pushed_total", "counter", "Jobs accepted.", metrics.jobs_pushed.load());
   page.one("pawl_jobs_fetched_total", "counter", "Jobs leased.", metrics.jobs_fetched.load());
   page.one("pawl_jobs_acked_total", "counter", "Jobs acknowledged.", metrics.jobs_acked.load());
@@ -93,7 +93,7 @@ void add_jobs(Page& page, const Metrics& metrics) {
            metrics.webhooks_failed.load());
 }
 
-void add_http(Page& page, const Metrics& metrics, const http::ServerStats& stats, size_t streams) {
+void add_http(MetricsText& page, const Metrics& metrics, const http::ServerStats& stats, size_t streams) {
   page.describe("pawl_http_requests_total", "counter", "Requests answered, by class of status.");
   for (size_t i = 1; i < metrics.responses.size(); ++i)
     page.sample("pawl_http_requests_total", label("class", std::to_string(i) + "xx"),
@@ -141,7 +141,7 @@ void add_http(Page& page, const Metrics& metrics, const http::ServerStats& stats
   page.one("pawl_event_streams", "gauge", "Event streams open.", streams);
 }
 
-void add_process(Page& page, const App& app, int64_t now_ms) {
+void add_process(MetricsText& page, const App& app, int64_t now_ms) {
   ProcessUsage usage = process_usage();
   page.one("process_resident_memory_bytes", "gauge", "Memory in use.", usage.resident_bytes);
   page.one("process_max_fds", "gauge", "Files that may be open.", usage.open_files_max);
@@ -169,7 +169,7 @@ size_t each_shown_queue(const State& state, Visit&& visit) {
   return queues;
 }
 
-void add_queues(Page& page, const State& state) {
+void add_queues(MetricsText& page, const State& state) {
   auto states = [&](std::string_view name, std::initializer_list<JobState> shown) {
     each_shown_queue(state, [&](const Queue& queue, const std::string& labels) {
       for (JobState one : shown)
@@ -196,7 +196,7 @@ void add_queues(Page& page, const State& state) {
 
 void metrics(App& app, Call&& call) {
   app.decide(std::move(call), [&app](Frame& frame) -> Result<http::Response> {
-    Page page;
+    MetricsText page;
     add_store(page, app.store());
     add_engine(page, app.engine().stats());
     add_pulse(page, app.engine().pulse());

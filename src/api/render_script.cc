@@ -24,7 +24,7 @@ void render_value(json::Writer& w, const std::string& name, const JsonText& text
   }
 }
 
-void render_error(json::Writer& w, const StepError& error, ReplyRoom& room) {
+void render_step_error(json::Writer& w, const StepError& error, ReplyRoom& room) {
   w.begin_object().field("code", error.code).field("message", error.message);
   if (!error.step.empty()) w.field("step_id", error.step);
   if (!error.details.empty()) render_value(w, "details", error.details, room);
@@ -120,7 +120,7 @@ void render_step(json::Writer& w, const State& state, const Run& run, const pawl
     render_value(w, "output", shown.output, room);
   if (!record.error.empty()) {
     w.key(record.state == StepState::Completed ? "ignored_error" : "error");
-    render_error(w, record.error, room);
+    render_step_error(w, record.error, room);
   }
   if (!record.reason.empty()) w.field("reason", record.reason);
   if (step.dormant && record.state == StepState::Pending) w.field_bool("fallback", true);
@@ -253,7 +253,7 @@ void begin_script_run(json::Writer& w, const State& state, const Run& run) {
   if (!script.error.empty()) {
     w.key("error");
     ReplyRoom room(SIZE_MAX);  // one error is small
-    render_error(w, script.error, room);
+    render_step_error(w, script.error, room);
   }
   if (!script.reason.empty()) w.field("reason", script.reason);
 }

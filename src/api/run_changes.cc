@@ -11,21 +11,21 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kReasonBytesMax = 1024;
+constexpr size_t kRunReasonBytesMax = 1024;
 
 http::Response changed(const State& state, const RunId& id) {
   return json_response(Surface::V1, 200, run_body(state, *state.find_run(id), {}));
 }
 
-void cancel(App& app, Call&& call) {
+void cancel_run_call(App& app, Call&& call) {
   auto doc = parse_body(call, true);
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
   refuse_unknown(call, fields, {"reason", "rollback"});
   std::string reason = fields.text("reason", "cancelled by request");
   bool rollback = fields.boolean("rollback", false);
-  if (reason.size() > kReasonBytesMax)
-    fields.complain("reason", "must be at most " + std::to_string(kReasonBytesMax) + " bytes");
+  if (reason.size() > kRunReasonBytesMax)
+    fields.complain("reason", "must be at most " + std::to_string(kRunReasonBytesMax) + " bytes");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   std::string text = call.params[0];
   std::string tenant = call.tenant;
@@ -53,7 +53,7 @@ http::Response preview_of(const RetryPlan& plan) {
   return json_response(Surface::V1, 200, std::move(body));
 }
 
-void retry(App& app, Call&& call) {
+void retry_run_call(App& app, Call&& call) {
   auto doc = parse_body(call, true);
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
@@ -99,8 +99,8 @@ void release(App& app, Call&& call) {
 }  // namespace
 
 void add_run_change_routes(Router& router) {
-  router.add({"POST", "/v1/runs/{id}/cancel", Scope::Write, Surface::V1, cancel});
-  router.add({"POST", "/v1/runs/{id}/retry", Scope::Write, Surface::V1, retry});
+  router.add({"POST", "/v1/runs/{id}/cancel", Scope::Write, Surface::V1, cancel_run_call});
+  router.add({"POST", "/v1/runs/{id}/retry", Scope::Write, Surface::V1, retry_run_call});
   router.add({"POST", "/v1/runs/{id}/release", Scope::Operate, Surface::V1, release});
 }
 

@@ -2,6 +2,7 @@
 
 #include "api/definition_faults.h"
 #include "api/ojs/parse_cron.h"
+#include "base/ascii.h"
 #include "base/cron.h"
 #include "base/quote.h"
 #include "base/time.h"
@@ -14,22 +15,16 @@ namespace {
 constexpr int64_t kEveryMsMin = 1'000;
 constexpr int64_t kEveryMsMax = int64_t{366} * 86'400'000;
 constexpr int64_t kJitterMsMax = 86'400'000;
-constexpr size_t kDescriptionBytesMax = 4096;
+constexpr size_t kScheduleDescriptionBytesMax = 4096;
 constexpr size_t kInputsBytesMax = 1 << 20;
 
-constexpr std::pair<std::string_view, CronOverlap> kOverlaps[] = {
+constexpr std::pair<std::string_view, CronOverlap> kScheduleOverlaps[] = {
     {"skip", CronOverlap::Skip}, {"queue", CronOverlap::Queue}, {"allow", CronOverlap::Allow}};
 
 std::string_view schedule_overlap_name(CronOverlap overlap) {
-  for (const auto& [name, value] : kOverlaps)
+  for (const auto& [name, value] : kScheduleOverlaps)
     if (value == overlap) return name;
   return "";
-}
-
-bool is_printable(std::string_view text) {
-  for (char c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
-  return true;
 }
 
 int64_t duration_of(Fields& fields, std::string_view name, int64_t least_ms, int64_t most_ms) {
@@ -72,7 +67,7 @@ void parse_rhythm(Fields& fields, CronSpec& cron) {
   cron.jitter_ms = duration_of(fields, "jitter", 0, kJitterMsMax);
   std::string overlap = fields.text("overlap", "skip");
   bool known = false;
-  for (const auto& [name, value] : kOverlaps) {
+  for (const auto& [name, value] : kScheduleOverlaps) {
     if (name != overlap) continue;
     cron.overlap = value;
     known = true;
@@ -117,7 +112,7 @@ Result<CronSpec> parse_schedule(Fields& fields, std::string_view tenant) {
   if (name.size() > kScheduleNameBytesMax || !is_printable(name))
     fields.complain("name", "must be at most 600 bytes of printable text");
   parse_rhythm(fields, cron);
-  if (fields.text("description").size() > kDescriptionBytesMax)
+  if (fields.text("description").size() > kScheduleDescriptionBytesMax)
     fields.complain("description", "must be at most 4096 bytes");
   cron.description = fields.raw("description");
   if (fields.has("definition") == fields.has("job"))

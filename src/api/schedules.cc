@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kSchedulesMax = 10'000;
 
-Error no_such(std::string_view key) {
-  return {ErrorCode::NotFound, "schedule " + quoted(schedule_name(key)) + " not found"};
+Error no_such_schedule(std::string_view key) {
+  return {ErrorCode::NotFound, "schedule " + in_quotes(schedule_name(key)) + " not found"};
 }
 
 std::string body_of(const State& state, const Cron& cron) {
@@ -40,13 +40,13 @@ Result<http::Response> put_decided(Frame& frame, const CronSpec& spec) {
   if (!spec.definition.empty() &&
       find_definition(state, spec.definition, spec.version, stored) == nullptr)
     return Error{ErrorCode::InvalidContent,
-                 "definition " + quoted(spec.definition) +
-                     (spec.version.empty() ? "" : " version " + quoted(spec.version)) +
+                 "definition " + in_quotes(spec.definition) +
+                     (spec.version.empty() ? "" : " version " + in_quotes(spec.version)) +
                      " not found",
                  {{"$.definition", "is not known", "not_found"}}};
   const Cron* existing = state.find_cron(spec.name);
   if (existing != nullptr && existing->spec.source == CronSource::Trigger)
-    return Error{ErrorCode::Conflict, "schedule " + quoted(schedule_name(spec.name)) +
+    return Error{ErrorCode::Conflict, "schedule " + in_quotes(schedule_name(spec.name)) +
                                           " belongs to its definition; change its triggers"};
   if (existing == nullptr && !has_room(state, 1))
     return Error{ErrorCode::Overloaded, "the server has as many schedules as it may hold"};
@@ -59,7 +59,7 @@ Result<http::Response> put_decided(Frame& frame, const CronSpec& spec) {
   return response;
 }
 
-void put(App& app, Call&& call) {
+void put_schedule(App& app, Call&& call) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
@@ -71,16 +71,16 @@ void put(App& app, Call&& call) {
   app.decide(std::move(call), [spec = *spec](Frame& frame) { return put_decided(frame, spec); });
 }
 
-void list(App& app, Call&& call) {
+void list_schedules(App& app, Call&& call) {
   std::string definition = call.query("definition");
   answer_keyed_list(app, std::move(call), {"schedules"}, kPageLimitUsual,
-                    [definition](const Frame& frame, KeyedList& list) {
+                    [definition](const Frame& frame, KeyedList& list_schedules) {
                       frame.state().each_cron([&](const Cron& cron) {
                         const CronSpec& spec = cron.spec;
                         bool wanted = spec.source != CronSource::Cron &&
                                       (definition.empty() || spec.definition == definition);
-                        if (wanted && list.takes(spec.name))
-                          render_schedule(list.writer(), frame.state(), cron);
+                        if (wanted && list_schedules.takes(spec.name))
+                          render_schedule(list_schedules.writer(), frame.state(), cron);
                         return true;
                       });
                     });
@@ -88,31 +88,31 @@ void list(App& app, Call&& call) {
 
 // Calls about one that exists. act changes it; the answer shows it as it is then.
 template <class Act>  // Status act(Frame&, const std::string& key)
-void one(App& app, Call&& call, Act act) {
+void change_schedule(App& app, Call&& call, Act act) {
   std::string key = schedule_key(call.tenant, call.params[0]);
   app.decide(std::move(call), [key, act](Frame& frame) -> Result<http::Response> {
-    if (frame.state().find_cron(key) == nullptr) return no_such(key);
+    if (frame.state().find_cron(key) == nullptr) return no_such_schedule(key);
     PAWL_TRY_DO(act(frame, key));
     return json_response(Surface::V1, 200, body_of(frame.state(), *frame.state().find_cron(key)));
   });
 }
 
-void get(App& app, Call&& call) {
-  one(app, std::move(call), [](Frame&, const std::string&) { return ok_status(); });
+void get_schedule(App& app, Call&& call) {
+  change_schedule(app, std::move(call), [](Frame&, const std::string&) { return ok_status(); });
 }
-void pause(App& app, Call&& call) {
-  one(app, std::move(call),
+void pause_schedule(App& app, Call&& call) {
+  change_schedule(app, std::move(call),
       [](Frame& f, const std::string& key) { return pause_cron(f, key, true); });
 }
-void resume(App& app, Call&& call) {
-  one(app, std::move(call),
+void resume_schedule(App& app, Call&& call) {
+  change_schedule(app, std::move(call),
       [](Frame& f, const std::string& key) { return pause_cron(f, key, false); });
 }
 
-void remove(App& app, Call&& call) {
+void remove_schedule(App& app, Call&& call) {
   std::string key = schedule_key(call.tenant, call.params[0]);
   app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
-    if (!delete_cron(frame, key).ok()) return no_such(key);
+    if (!delete_cron(frame, key).ok()) return no_such_schedule(key);
     std::string body;
     json::Writer w(body);
     w.begin_object().field("name", schedule_name(key)).field_bool("deleted", true).end_object();
@@ -120,10 +120,10 @@ void remove(App& app, Call&& call) {
   });
 }
 
-void trigger(App& app, Call&& call) {
+void trigger_schedule(App& app, Call&& call) {
   std::string key = schedule_key(call.tenant, call.params[0]);
   app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
-    if (frame.state().find_cron(key) == nullptr) return no_such(key);
+    if (frame.state().find_cron(key) == nullptr) return no_such_schedule(key);
     PAWL_TRY(CronStarted begun, start_cron(frame, key));
     std::string body;
     json::Writer w(body);
@@ -145,7 +145,7 @@ Status put_triggers(Frame& frame, const std::string& definition, const std::stri
   for (const CronSpec& spec : triggers) {
     const Cron* existing = state.find_cron(spec.name);
     if (existing != nullptr && existing->spec.source != CronSource::Trigger)
-      return Error{ErrorCode::Conflict, "a schedule named " + quoted(schedule_name(spec.name)) +
+      return Error{ErrorCode::Conflict, "a schedule named " + in_quotes(schedule_name(spec.name)) +
                                             " is there already and is none of this definition"};
     if (spec.at_ms != 0 && spec.at_ms <= frame.now_ms() && existing == nullptr)
       return Error{ErrorCode::InvalidContent,
@@ -170,13 +170,13 @@ Status put_triggers(Frame& frame, const std::string& definition, const std::stri
 
 void add_schedule_routes(Router& router) {
   constexpr Surface kV1 = Surface::V1;
-  router.add({"GET", "/v1/schedules", Scope::Read, kV1, list});
-  router.add({"POST", "/v1/schedules", Scope::Write, kV1, put});
-  router.add({"GET", "/v1/schedules/{name}", Scope::Read, kV1, get});
-  router.add({"DELETE", "/v1/schedules/{name}", Scope::Write, kV1, remove});
-  router.add({"POST", "/v1/schedules/{name}/pause", Scope::Operate, kV1, pause});
-  router.add({"POST", "/v1/schedules/{name}/resume", Scope::Operate, kV1, resume});
-  router.add({"POST", "/v1/schedules/{name}/trigger", Scope::Write, kV1, trigger});
+  router.add({"GET", "/v1/schedules", Scope::Read, kV1, list_schedules});
+  router.add({"POST", "/v1/schedules", Scope::Write, kV1, put_schedule});
+  router.add({"GET", "/v1/schedules/{name}", Scope::Read, kV1, get_schedule});
+  router.add({"DELETE", "/v1/schedules/{name}", Scope::Write, kV1, remove_schedule});
+  router.add({"POST", "/v1/schedules/{name}/pause", Scope::Operate, kV1, pause_schedule});
+  router.add({"POST", "/v1/schedules/{name}/resume", Scope::Operate, kV1, resume_schedule});
+  router.add({"POST", "/v1/schedules/{name}/trigger", Scope::Write, kV1, trigger_schedule});
 }
 
 }  // namespace pawl::api

@@ -128,7 +128,7 @@ void start(App& app, Call&& call) {
 // --- steering
 
 template <class Act>  // Status act(Frame&, const RunId&)
-void change(App& app, Call&& call, Act act) {
+void change_run(App& app, Call&& call, Act act) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [text, tenant, act](Frame& frame) -> Result<http::Response> {
@@ -156,11 +156,11 @@ void signal(App& app, Call&& call) {
   signal.agent_id = fields.text("agent_id");
   signal.reasoning = fields.text("reasoning");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
-  change(app, std::move(call),
+  change_run(app, std::move(call),
          [signal](Frame& frame, const RunId& id) { return signal_script(frame, id, signal); });
 }
 
-void pause(App& app, Call&& call) {
+void pause_run_call(App& app, Call&& call) {
   auto doc = parse_body(call, true);
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
@@ -168,18 +168,18 @@ void pause(App& app, Call&& call) {
   std::string mode = fields.text("mode", "drain");
   if (mode != "drain" && mode != "now") fields.complain("mode", "must be drain or now");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
-  change(app, std::move(call), [now = mode == "now"](Frame& frame, const RunId& id) {
+  change_run(app, std::move(call), [now = mode == "now"](Frame& frame, const RunId& id) {
     return pause_script(frame, id, now);
   });
 }
 
-void resume(App& app, Call&& call) {
+void resume_run_call(App& app, Call&& call) {
   auto doc = parse_body(call, true);
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
   refuse_unknown(call, fields, {"reason"});
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
-  change(app, std::move(call),
+  change_run(app, std::move(call),
          [](Frame& frame, const RunId& id) { return resume_script(frame, id); });
 }
 
@@ -213,13 +213,13 @@ class ReadRunText : public WaitingTask {
 // The run's text with the new steps behind the old ones, checked as a whole.
 Result<std::string> extended(App& app, const std::string& canonical, const Value& steps) {
   PAWL_TRY(Value definition, Value::parse(canonical));
-  Value* list = definition.is_object() ? definition.as_object().find("steps") : nullptr;
-  if (list == nullptr || !list->is_array())
+  Value* list_runs = definition.is_object() ? definition.as_object().find("steps") : nullptr;
+  if (list_runs == nullptr || !list_runs->is_array())
     return Error{ErrorCode::Conflict, "its definition has no steps"};
   plan::ReadOptions options;
-  options.steps_accepted = static_cast<uint32_t>(list->as_array().size());
+  options.steps_accepted = static_cast<uint32_t>(list_runs->as_array().size());
   options.params = actions::judge_params;
-  for (const Value& step : steps.as_array()) list->as_array().push_back(step);
+  for (const Value& step : steps.as_array()) list_runs->as_array().push_back(step);
   const std::vector<std::string>& known = app.config().action_names;
   if (!known.empty()) options.actions = &known;
   plan::ReadResult read = plan::read_definition(definition, options);
@@ -281,7 +281,7 @@ void variable(App& app, Call&& call) {
   });
 }
 
-void diagram(App& app, Call&& call) {
+void draw_run(App& app, Call&& call) {
   std::string id = call.params[0];
   std::string tenant = call.tenant;
   answer_diagram(app, std::move(call), [id, tenant](const State& state) -> Result<DiagramSource> {
@@ -297,14 +297,14 @@ void diagram(App& app, Call&& call) {
 void add_script_routes(Router& router) {
   router.add({"POST", "/v1/runs", Scope::Write, Surface::V1, start, {}, Compiles::Sometimes});
   router.add({"POST", "/v1/runs/{id}/signals", Scope::Write, Surface::V1, signal});
-  router.add({"POST", "/v1/runs/{id}/pause", Scope::Operate, Surface::V1, pause});
-  router.add({"POST", "/v1/runs/{id}/resume", Scope::Operate, Surface::V1, resume});
+  router.add({"POST", "/v1/runs/{id}/pause", Scope::Operate, Surface::V1, pause_run_call});
+  router.add({"POST", "/v1/runs/{id}/resume", Scope::Operate, Surface::V1, resume_run_call});
   router.add(
       {"POST", "/v1/runs/{id}/extend", Scope::Write, Surface::V1, extend, {}, Compiles::Always});
   router.add({"GET", "/v1/runs/{id}/steps/{step}", Scope::Read, Surface::V1, step});
   router.add({"GET", "/v1/runs/{id}/context/{name}", Scope::Read, Surface::V1, variable});
   router.add(
-      {"GET", "/v1/runs/{id}/diagram", Scope::Read, Surface::V1, diagram, {}, Compiles::Always});
+      {"GET", "/v1/runs/{id}/diagram", Scope::Read, Surface::V1, draw_run, {}, Compiles::Always});
 }
 
 }  // namespace pawl::api

@@ -154,7 +154,7 @@ void tell(const ScriptExtended& event, const journal::EventBytes& from,
 }
 
 template <class Event>
-void tell_if_told(const journal::EventBytes& from, std::vector<OjsEvent>& out) {
+void tell_script_event(const journal::EventBytes& from, std::vector<OjsEvent>& out) {
   if constexpr (requires(const Event& event) { tell(event, from, out); }) {
     Event event;
     if (!codec::decode(from.bytes, event)) return;  // not told; recovery refuses such a record
@@ -168,7 +168,7 @@ void project_script(const journal::EventBytes& event, std::vector<OjsEvent>& out
   switch (event.type) {
 #define PAWL_EVENT(number, name) \
   case EventType::name:          \
-    return tell_if_told<name>(event, out);
+    return tell_script_event<name>(event, out);
 #include "journal/event_types.def"
 #undef PAWL_EVENT
   }

@@ -46,18 +46,18 @@ actions::SecretBinding read_binding(Fields& fields) {
   return binding;
 }
 
-void render_list(json::Writer& w, std::string_view name, const std::vector<std::string>& list) {
+void render_secret_list(json::Writer& w, std::string_view name, const std::vector<std::string>& list_secrets) {
   w.key(name).begin_array();
-  for (const std::string& one : list) w.string(one);
+  for (const std::string& one : list_secrets) w.string(one);
   w.end_array();
 }
 
 void render_binding(json::Writer& w, const actions::SecretBinding& binding) {
-  if (!binding.hosts.empty()) render_list(w, "hosts", binding.hosts);
-  render_list(w, "actions", binding.effective_actions());
+  if (!binding.hosts.empty()) render_secret_list(w, "hosts", binding.hosts);
+  render_secret_list(w, "actions", binding.effective_actions());
 }
 
-void put(App& app, Call&& call) {
+void put_secret(App& app, Call&& call) {
   if (app.vault() == nullptr)
     return call.fail(
         {ErrorCode::Unsupported, "this server has no vault: it runs without a data directory"});
@@ -97,12 +97,12 @@ void put(App& app, Call&& call) {
   });
 }
 
-void list(App& app, Call&& call) {
+void list_secrets(App& app, Call&& call) {
   answer_keyed_list(app, std::move(call), {"secrets"}, kPageLimitUsual,
-                    [](const Frame& frame, KeyedList& list) {
+                    [](const Frame& frame, KeyedList& list_secrets) {
                       frame.state().each_doc(DocKind::Secret, "", kSecretsMax, [&](const Doc& doc) {
-                        if (!list.takes_unscoped(doc.key)) return true;
-                        json::Writer& w = list.writer();
+                        if (!list_secrets.takes_unscoped(doc.key)) return true;
+                        json::Writer& w = list_secrets.writer();
                         w.begin_object().field("name", doc.key);
                         if (auto binding = actions::binding_of(doc.value))
                           render_binding(w, *binding);
@@ -112,7 +112,7 @@ void list(App& app, Call&& call) {
                     });
 }
 
-void remove(App& app, Call&& call) {
+void remove_secret(App& app, Call&& call) {
   std::string name = call.params[0];
   app.decide(std::move(call), [name](Frame& frame) -> Result<http::Response> {
     if (!delete_doc(frame, DocKind::Secret, name).ok())
@@ -126,9 +126,9 @@ void remove(App& app, Call&& call) {
 }  // namespace
 
 void add_secret_routes(Router& router) {
-  router.add({"PUT", "/v1/secrets/{name}", Scope::Admin, Surface::V1, put});
-  router.add({"GET", "/v1/secrets", Scope::Admin, Surface::V1, list});
-  router.add({"DELETE", "/v1/secrets/{name}", Scope::Admin, Surface::V1, remove});
+  router.add({"PUT", "/v1/secrets/{name}", Scope::Admin, Surface::V1, put_secret});
+  router.add({"GET", "/v1/secrets", Scope::Admin, Surface::V1, list_secrets});
+  router.add({"DELETE", "/v1/secrets/{name}", Scope::Admin, Surface::V1, remove_secret});
 }
 
 }  // namespace pawl::api

@@ -22,7 +22,7 @@ void serve_asset(Call&& call, std::string_view content_type, std::string_view bo
   call.answer(std::move(response));
 }
 
-void page(App&, Call&& call) {
+void status_page(App&, Call&& call) {
   serve_asset(std::move(call), "text/html; charset=utf-8", kStatusHtml);
 }
 void style(App&, Call&& call) {
@@ -35,7 +35,7 @@ void script(App&, Call&& call) {
 }  // namespace
 
 void add_status_page_routes(Router& router) {
-  router.add({"GET", "/", Scope::Public, Surface::Plain, page});
+  router.add({"GET", "/", Scope::Public, Surface::Plain, status_page});
   router.add({"GET", "/status/status.css", Scope::Public, Surface::Plain, style});
   router.add({"GET", "/status/status.js", Scope::Public, Surface::Plain, script});
 }

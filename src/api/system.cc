@@ -9,7 +9,7 @@
 namespace pawl::api {
 namespace {
 
-void health(App& app, Call&& call) {
+void server_health(App& app, Call&& call) {
   std::optional<Error> failure = app.engine().failed();
   std::string status = failure ? "unhealthy" : app.draining() ? "degraded" : "ok";
   std::string body;
@@ -90,7 +90,7 @@ void render_store(json::Writer& w, App& app) {
       .end_object();
 }
 
-void render_counts(json::Writer& w, App& app, const State& state) {
+void render_server_counts(json::Writer& w, App& app, const State& state) {
   EngineStats stats = app.engine().stats();
   std::array<uint64_t, kJobStateCount> jobs{};
   int64_t queues = 0;
@@ -132,7 +132,7 @@ void system(App& app, Call&& call) {
         .field_int("uptime_ms", now_ms - app.started_ms());
     w.field_bool("draining", app.draining());
     render_store(w, app);
-    render_counts(w, app, frame.state());
+    render_server_counts(w, app, frame.state());
     w.key("recovery").begin_object().field_int("records", static_cast<int64_t>(recovery.records));
     w.field_int("events", static_cast<int64_t>(recovery.events)).end_object();
     w.key("process").begin_object().field_int("resident_bytes",
@@ -154,9 +154,9 @@ void system(App& app, Call&& call) {
 
 void add_system_routes(Router& router) {
   router.add({"GET", "/ojs/manifest", Scope::Public, Surface::Ojs, manifest});
-  router.add({"GET", "/ojs/v1/health", Scope::Public, Surface::Ojs, health});
-  router.add({"GET", "/ojs/v1/admin/system/health", Scope::Read, Surface::Ojs, health});
-  router.add({"GET", "/health", Scope::Public, Surface::Plain, health});
+  router.add({"GET", "/ojs/v1/health", Scope::Public, Surface::Ojs, server_health});
+  router.add({"GET", "/ojs/v1/admin/system/health", Scope::Read, Surface::Ojs, server_health});
+  router.add({"GET", "/health", Scope::Public, Surface::Plain, server_health});
   router.add({"GET", "/v1/system", Scope::Read, Surface::V1, system});
   router.add({"GET", "/ready", Scope::Public, Surface::Plain, ready});
 }

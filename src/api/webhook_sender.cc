@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kWorker = "pawl.webhooks";
 constexpr int64_t kAskForMs = 600'000;
-constexpr int64_t kPauseMs = 1'000;  // after the engine refused to be asked
+constexpr int64_t kSenderPauseMs = 1'000;  // after the engine refused to be asked
 constexpr size_t kAnswerBytesMax = 4 * 1024;
 constexpr int kGone = 410;
 // An event lies deeper than what a body may hold: what a client sent, in an event, in a delivery.
@@ -144,7 +144,7 @@ void WebhookSender::run() {
   while (!stopping_) {
     wakes_.wait(lock, [&] { return stopping_ || (!asking_ && busy_ < config_.concurrency); });
     if (was_refused_)
-      wakes_.wait_for(lock, std::chrono::milliseconds(kPauseMs), [&] { return stopping_; });
+      wakes_.wait_for(lock, std::chrono::milliseconds(kSenderPauseMs), [&] { return stopping_; });
     if (stopping_) break;
     was_refused_ = false;
     auto task =

@@ -11,6 +11,8 @@
 
 namespace pawl::api {
 
+constexpr size_t kWorkerIdBytesMax = 255;
+
 struct WorkerInfo {
   std::string id;
   std::string state = "running";  // as the worker said: running, quiet, drain, shutting_down …

@@ -71,7 +71,7 @@ Result<int32_t> parse_value(std::string_view text, const Field& field) {
   if (const auto named = to_name(text, field)) return *named;
   const auto number = to_number(text);
   if (!number) {
-    std::string reason = quoted(text) + " is not a number";
+    std::string reason = in_quotes(text) + " is not a number";
     if (!field.names.empty()) {
       reason.append(" or a name (").append(field.names.substr(0, 3)).append("-");
       reason.append(field.names.substr(field.names.size() - 3)).append(")");
@@ -104,7 +104,7 @@ Result<Range> parse_range(std::string_view text, const Field& field, bool steppe
   PAWL_TRY(int32_t high, parse_value(high_text, field));
   // A week that ends on Sunday: FRI-SUN is 5-7.
   if (&field == &kFields[kWeekday] && high == 0 && low > 0 && to_name(high_text, field)) high = 7;
-  if (high < low) return refuse(field, "range " + quoted(text) + " runs backwards");
+  if (high < low) return refuse(field, "range " + in_quotes(text) + " runs backwards");
   return Range{low, high};
 }
 
@@ -116,7 +116,7 @@ Result<uint64_t> parse_item(std::string_view text, const Field& field) {
   if (stepped) {
     const std::string_view step_text = text.substr(slash + 1);
     const auto number = to_number(step_text);
-    if (!number) return refuse(field, "step " + quoted(step_text) + " is not a number");
+    if (!number) return refuse(field, "step " + in_quotes(step_text) + " is not a number");
     // A larger step selects one value only, never what its author meant ("*/90" minutes).
     if (*number < 1 || *number > field.max) {
       return outside(field, std::string("step ").append(step_text), 1, field.max);
@@ -132,7 +132,7 @@ Result<uint64_t> parse_field(std::string_view text, const Field& field) {
   uint64_t bits = 0;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
-    if (end == begin) return refuse(field, "a list has an empty place: " + quoted(text));
+    if (end == begin) return refuse(field, "a list has an empty place: " + in_quotes(text));
     PAWL_TRY(const uint64_t item, parse_item(text.substr(begin, end - begin), field));
     bits |= item;
     begin = end + 1;
@@ -224,7 +224,7 @@ Result<CronSchedule> CronSchedule::parse(std::string_view expression) {
     const std::string_view fields = expand_macro(words[0]);
     if (fields.empty() || words.size() != 1) {
       return refuse(
-          quoted(expression) +
+          in_quotes(expression) +
           " is not one of @yearly @annually @monthly @weekly @daily @midnight @hourly, or "
           "@every with a duration");
     }
@@ -245,7 +245,7 @@ Result<CronSchedule> CronSchedule::parse(std::string_view expression) {
   schedule.weekdays_ = (weekdays | weekdays >> 7) & 0x7f;
   schedule.either_day_ = !is_wild(words[kDay]) && !is_wild(words[kWeekday]);
   if (!schedule.either_day_ && !date_exists(schedule.days_, schedule.months_)) {
-    return refuse(kFields[kDay], quoted(words[kDay]) + " does not exist in the selected months");
+    return refuse(kFields[kDay], in_quotes(words[kDay]) + " does not exist in the selected months");
   }
   return schedule;
 }

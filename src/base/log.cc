@@ -33,19 +33,19 @@ bool is_printable(std::string_view text) {
 
 // As JSON, and without the control characters that JSON lets pass.
 void append_escaped(std::string& line, std::string_view text) {
-  std::string quoted;
-  json::append_quoted(quoted, text);
+  std::string in_quotes;
+  json::append_quoted(in_quotes, text);
   constexpr std::string_view kDigits = "0123456789abcdef";
-  for (size_t at = 0; at < quoted.size(); ++at) {
-    const auto byte = static_cast<unsigned char>(quoted[at]);
+  for (size_t at = 0; at < in_quotes.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(in_quotes[at]);
     if (byte == 0x7f) {
       line.append("\\u007f");
-    } else if (is_high_control(quoted, at)) {
-      const auto low = static_cast<unsigned char>(quoted[++at]);
+    } else if (is_high_control(in_quotes, at)) {
+      const auto low = static_cast<unsigned char>(in_quotes[++at]);
       line.append("\\u00").push_back(kDigits[low >> 4]);
       line.push_back(kDigits[low & 15]);
     } else {
-      line.push_back(quoted[at]);
+      line.push_back(in_quotes[at]);
     }
   }
 }

@@ -7,6 +7,6 @@
 
 namespace pawl {
 
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace pawl

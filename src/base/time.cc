@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/ascii.h"
 #include "base/quote.h"
 
 namespace pawl {
@@ -16,7 +17,6 @@ constexpr size_t kTextMax = 128;
 
 int64_t floor_div(int64_t value, int64_t by) { return value / by - (value % by < 0 ? 1 : 0); }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 void put_two(char* out, int32_t value) {
   out[0] = static_cast<char>('0' + value / 10);
@@ -24,7 +24,7 @@ void put_two(char* out, int32_t value) {
 }
 
 Error refuse(std::string_view text, std::string_view kind, std::string_view reason) {
-  std::string message = quoted(text);
+  std::string message = in_quotes(text);
   message.append(" is not ").append(kind).append(": ").append(reason);
   return Error{ErrorCode::InvalidContent, std::move(message)};
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/quote.h"
 
 namespace pawl {
@@ -20,8 +21,6 @@ constexpr int32_t kOffsetMax = 26 * 3600;  // RFC 8536: offsets lie strictly bet
 // Lookups reach this far past the printable years, so that to_utc() sees its whole window.
 constexpr int64_t kMargin = 2 * kOffsetMax;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // ---- the TZif container, RFC 8536
 
@@ -74,7 +73,7 @@ std::optional<Header> read_header(ByteReader& reader) {
 }
 
 Error not_a_zone(std::string_view name, std::string_view reason) {
-  std::string message = "time zone " + quoted(name);
+  std::string message = "time zone " + in_quotes(name);
   message.append(" ").append(reason);
   return Error{ErrorCode::InvalidContent, std::move(message)};
 }

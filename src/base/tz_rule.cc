@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/time.h"
 
 namespace pawl {
@@ -10,8 +11,6 @@ namespace {
 
 constexpr int32_t kRuleHoursMax = 167;  // RFC 8536 widens the time of a change to a week either way
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 class RuleParser {
  public:

@@ -1,14 +1,8 @@
 #include "base/url.h"
+#include "base/ascii.h"
 
 namespace pawl {
 namespace {
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 std::optional<std::string> decode(std::string_view text, bool plus_is_blank) {
   std::string out;

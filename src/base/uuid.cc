@@ -30,7 +30,7 @@ uint64_t big_endian(uint64_t word) {
   return std::endian::native == std::endian::little ? __builtin_bswap64(word) : word;
 }
 
-int hex_digit(char c) {
+int lower_hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return -1;
@@ -80,7 +80,7 @@ std::optional<Uuid> Uuid::parse(std::string_view text) {
       if (text[i] != '-') return std::nullopt;
       continue;
     }
-    int digit = hex_digit(text[i]);
+    int digit = lower_hex_digit(text[i]);
     if (digit < 0) return std::nullopt;
     uint64_t& word = nibble < 16 ? id.hi : id.lo;
     word = word << 4 | static_cast<uint64_t>(digit);

@@ -17,9 +17,9 @@ std::string type_of(json::View schema) {
   return all;
 }
 
-bool lists(json::View schema, std::string_view list, const std::string& name) {
+bool lists(json::View schema, std::string_view list_actions, const std::string& name) {
   bool found = false;
-  if (auto names = schema.find(list); names && names->is_array())
+  if (auto names = schema.find(list_actions); names && names->is_array())
     names->each_element([&](json::View one) { found = found || one.string() == name; });
   return found;
 }

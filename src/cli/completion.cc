@@ -190,7 +190,7 @@ Result<std::string> completion(const std::string& shell, const std::vector<Comma
   if (shell == "zsh") return zsh(commands);
   if (shell == "fish") return fish(commands);
   return Error{ErrorCode::InvalidRequest,
-               "there are completions for bash, zsh and fish, not for " + quoted(shell)};
+               "there are completions for bash, zsh and fish, not for " + in_quotes(shell)};
 }
 
 }  // namespace pawl::cli

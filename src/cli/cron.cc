@@ -9,7 +9,7 @@ namespace pawl::cli {
 namespace {
 
 constexpr const char* kCron = "/ojs/v1/cron";
-const Parameter kName{"NAME", "its name"};
+const Parameter kCronName{"NAME", "its name"};
 
 json::View cron_of(json::View root) { return root.find("cron").value_or(root); }
 
@@ -25,7 +25,7 @@ void print_cron(json::View root) {
   print_text(line + "\n");
 }
 
-int list(const Invocation& given) {
+int list_crons(const Invocation& given) {
   return Session(given).show("GET", kCron, "", [](json::View root) {
     Table table({"NAME", "EXPRESSION", "ZONE", "STATE", "NEXT", "LAST"});
     auto crons = root.find("crons");
@@ -40,11 +40,11 @@ int list(const Invocation& given) {
   });
 }
 
-int put(const Invocation& given) {
+int put_cron(const Invocation& given) {
   Session session(given);
   std::string args = given.text("--args", "[]");
   if (auto doc = json::parse(args); !doc.ok())
-    return session.fail({ErrorCode::InvalidRequest, "--args takes JSON, not " + quoted(args)});
+    return session.fail({ErrorCode::InvalidRequest, "--args takes JSON, not " + in_quotes(args)});
   std::string body;
   json::Writer w(body);
   w.begin_object().field("name", given.argument(0)).field("expression", given.argument(1));
@@ -57,7 +57,7 @@ int put(const Invocation& given) {
   return session.show("POST", kCron, body, print_cron);
 }
 
-int remove(const Invocation& given) {
+int remove_cron(const Invocation& given) {
   return Session(given).show(
       "DELETE", path_of("/ojs/v1/cron/", given.argument(0)), "",
       [&](json::View) { print_text(printable(given.argument(0)) + " deleted\n"); });
@@ -71,33 +71,33 @@ int act(const Invocation& given, std::string_view verb) {
         print_cron(root);
       });
 }
-int trigger(const Invocation& given) { return act(given, "/trigger"); }
-int pause(const Invocation& given) { return act(given, "/pause"); }
-int resume(const Invocation& given) { return act(given, "/resume"); }
+int trigger_cron(const Invocation& given) { return act(given, "/trigger"); }
+int pause_cron(const Invocation& given) { return act(given, "/pause"); }
+int resume_cron(const Invocation& given) { return act(given, "/resume"); }
 
 }  // namespace
 
 std::vector<Command> cron_commands() {
-  return {{"cron list", "list what is scheduled", {}, remote_options({}), "", list},
+  return {{"cron list", "list what is scheduled", {}, remote_options({}), "", list_crons},
           {"cron put",
            "schedule a job, or change when it comes",
-           {kName, {"EXPRESSION", "five fields, or @daily and the like"}, {"TYPE", "of the jobs"}},
+           {kCronName, {"EXPRESSION", "five fields, or @daily and the like"}, {"TYPE", "of the jobs"}},
            remote_options({{"--args", "JSON", "of the jobs, by default []"},
                            {"--queue", "NAME", "of the jobs"},
                            {"--timezone", "ZONE", "such as Europe/Vienna, by default UTC"},
                            {"--overlap", "POLICY", "when the last one still runs",
                             "skip allow cancel_previous enqueue"}}),
            "Example:\n  pawl cron put nightly '0 3 * * *' report.nightly --timezone Europe/Vienna",
-           put},
-          {"cron delete", "end a schedule", {kName}, remote_options({}), "", remove},
+           put_cron},
+          {"cron delete", "end a schedule", {kCronName}, remote_options({}), "", remove_cron},
           {"cron trigger",
            "push its job now, beside its schedule",
-           {kName},
+           {kCronName},
            remote_options({}),
            "",
-           trigger},
-          {"cron pause", "push nothing until resumed", {kName}, remote_options({}), "", pause},
-          {"cron resume", "go on", {kName}, remote_options({}), "", resume}};
+           trigger_cron},
+          {"cron pause", "push nothing until resumed", {kCronName}, remote_options({}), "", pause_cron},
+          {"cron resume", "go on", {kCronName}, remote_options({}), "", resume_cron}};
 }
 
 }  // namespace pawl::cli

@@ -6,9 +6,9 @@
 namespace pawl::cli {
 namespace {
 
-const Parameter kId{"ID", "the job's id"};
+const Parameter kDeadLetterId{"ID", "the job's id"};
 
-int list(const Invocation& given) {
+int list_dead_letters(const Invocation& given) {
   std::string query = query_of({{"queue", given.text("--queue")},
                                 {"limit", given.text("--limit", "50")},
                                 {"cursor", given.text("--cursor")}});
@@ -16,7 +16,7 @@ int list(const Invocation& given) {
                              [](json::View root) { print_jobs(root, "nothing died"); });
 }
 
-int retry(const Invocation& given) {
+int retry_dead_letter(const Invocation& given) {
   return Session(given).show("POST", path_of("/ojs/v1/dead-letter/", given.argument(0), "/retry"),
                              "{}", [](json::View root) {
                                json::View job = root.find("job").value_or(root);
@@ -25,7 +25,7 @@ int retry(const Invocation& given) {
                              });
 }
 
-int remove(const Invocation& given) {
+int remove_dead_letter(const Invocation& given) {
   return Session(given).show(
       "DELETE", path_of("/ojs/v1/dead-letter/", given.argument(0)), "",
       [&](json::View) { print_text(printable(given.argument(0)) + " deleted\n"); });
@@ -41,9 +41,9 @@ std::vector<Command> dead_letter_commands() {
                            {"--limit", "N", "at most this many (50)"},
                            {"--cursor", "CURSOR", "go on where the last page ended"}}),
            "",
-           list},
-          {"dead-letter retry", "let one run again", {kId}, remote_options({}), "", retry},
-          {"dead-letter delete", "give one up for good", {kId}, remote_options({}), "", remove}};
+           list_dead_letters},
+          {"dead-letter retry", "let one run again", {kDeadLetterId}, remote_options({}), "", retry_dead_letter},
+          {"dead-letter delete", "give one up for good", {kDeadLetterId}, remote_options({}), "", remove_dead_letter}};
 }
 
 }  // namespace pawl::cli

@@ -18,7 +18,7 @@ std::string options_of(json::View context) {
   return all.empty() ? "any text" : all;
 }
 
-int list(const Invocation& given) {
+int list_decisions(const Invocation& given) {
   std::string query =
       query_of({{"status", given.has("--all") ? "" : given.text("--status", "pending")},
                 {"run_id", given.text("--run")},
@@ -80,7 +80,7 @@ std::vector<Command> decision_commands() {
                            {"--limit", "N", "at most this many"},
                            {"--cursor", "CURSOR", "go on where the last page ended"}}),
            "",
-           list},
+           list_decisions},
           {"decisions resolve",
            "decide",
            {{"ID", "the decision's id"}, {"CHOICE", "one of its options, or any text"}},

@@ -12,8 +12,8 @@ namespace pawl::cli {
 namespace {
 
 constexpr const char* kDefinitions = "/v1/definitions";
-constexpr size_t kFileBytesMax = 16u << 20;
-const Parameter kName{"NAME", "the definition's name"};
+constexpr size_t kDefinitionFileBytesMax = 16u << 20;
+const Parameter kDefinitionName{"NAME", "the definition's name"};
 const Option kVersion{"--version", "VERSION", "by default the newest"};
 
 std::string definition_path(const Invocation& given, std::string_view after = "") {
@@ -46,9 +46,9 @@ void print_faults(const std::string& file, json::View faults) {
   });
 }
 
-int put(const Invocation& given) {
+int put_definition(const Invocation& given) {
   Session session(given);
-  auto text = read_whole_file(given.argument(0), kFileBytesMax);
+  auto text = read_whole_file(given.argument(0), kDefinitionFileBytesMax);
   if (!text.ok()) return session.fail(text.error());
   std::string lenient = query_of({{"lenient", given.text("--lenient")}});
   std::string question;
@@ -70,7 +70,7 @@ int put(const Invocation& given) {
   return session.show("POST", kDefinitions + lenient, body, print_put);
 }
 
-int list(const Invocation& given) {
+int list_definitions(const Invocation& given) {
   std::string query =
       query_of({{"limit", given.text("--limit", "100")}, {"cursor", given.text("--cursor")}});
   return Session(given).show("GET", kDefinitions + query, "", [](json::View root) {
@@ -86,7 +86,7 @@ int list(const Invocation& given) {
   });
 }
 
-int get(const Invocation& given) {
+int get_definition(const Invocation& given) {
   std::string path = definition_path(given) + query_of({{"version", given.text("--version")}});
   return Session(given).show("GET", path, "", [](json::View root) {
     for (const char* name : {"name", "version", "description", "created_at"})
@@ -102,7 +102,7 @@ int get(const Invocation& given) {
   });
 }
 
-int remove(const Invocation& given) {
+int remove_definition(const Invocation& given) {
   std::string path = definition_path(given) + query_of({{"version", given.text("--version")},
                                                         {"force", given.text("--force")}});
   return Session(given).show("DELETE", path, "", [&](json::View root) {
@@ -146,30 +146,30 @@ std::vector<Command> server_definition_commands() {
                        {"--lenient", "", "unknown fields are warnings"}}),
        "The same text is the same version; another text is the next one.\n\nExample:\n  pawl "
        "definitions put examples/hello.yaml",
-       put},
+       put_definition},
       {"definitions list",
        "list definitions",
        {},
        remote_options({{"--limit", "N", "at most this many"},
                        {"--cursor", "CURSOR", "go on where the last page ended"}}),
        "",
-       list},
+       list_definitions},
       {"definitions get",
        "show a definition and its versions",
-       {kName},
+       {kDefinitionName},
        remote_options({kVersion}),
        "",
-       get},
+       get_definition},
       {"definitions delete",
        "remove a definition",
-       {kName},
+       {kDefinitionName},
        remote_options({{"--version", "VERSION", "only this version"},
                        {"--force", "", "although runs of it are live; they go on"}}),
        "",
-       remove},
+       remove_definition},
       {"definitions diagram",
        "draw a definition",
-       {kName},
+       {kDefinitionName},
        remote_options({{"--format", "FORMAT", "ascii, mermaid or svg (ascii)", "ascii mermaid svg"},
                        kVersion,
                        {"--output", "FILE", "write it there"}}),

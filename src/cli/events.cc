@@ -34,8 +34,8 @@ int past(const Invocation& given) {
   bool colours = colours_on(stdout);
   return Session(given).show(
       "GET", "/ojs/v1/events" + query(given, false), "", [&](json::View root) {
-        auto events = root.find("events");
-        if (events) events->each_element([&](json::View event) { print_event(event, colours); });
+        auto show_events = root.find("events");
+        if (show_events) show_events->each_element([&](json::View event) { print_event(event, colours); });
         if (member(root, "has_more") == "true")
           print_text("more: --after " + printable(member(root, "cursor")) + "\n");
       });
@@ -46,7 +46,7 @@ int follow(const Invocation& given) {
   Session session(given);
   bool colours = colours_on(stdout);
   std::string last_id;
-  EventStream events([&](const ServerEvent& event) {
+  EventStream show_events([&](const ServerEvent& event) {
     if (!event.id.empty()) last_id = event.id;
     if (event.data.empty()) return;
     auto doc = json::parse(event.data);
@@ -58,12 +58,12 @@ int follow(const Invocation& given) {
     std::fflush(stdout);
   });
   for (bool connected_once = false;; connected_once = true) {
-    events.reset();
+    show_events.reset();
     auto reply = session.stream(
         "/ojs/v1/events" + query(given, true),
         [&](std::string_view piece) {
           connected_once = true;
-          events.feed(piece);
+          show_events.feed(piece);
           return true;
         },
         last_id);
@@ -73,7 +73,7 @@ int follow(const Invocation& given) {
   }
 }
 
-int events(const Invocation& given) { return given.has("--follow") ? follow(given) : past(given); }
+int show_events(const Invocation& given) { return given.has("--follow") ? follow(given) : past(given); }
 
 }  // namespace
 
@@ -88,7 +88,7 @@ std::vector<Command> event_commands() {
                            {"--after", "CURSOR", "go on where the last page ended"}}),
            "Examples:\n  pawl events --follow --types job.failed,job.discarded\n  pawl events "
            "--limit 20 --json",
-           events}};
+           show_events}};
 }
 
 }  // namespace pawl::cli

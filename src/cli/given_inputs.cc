@@ -42,7 +42,7 @@ Result<Value> with_pairs(Value object, const std::vector<std::string>& pairs) {
   for (const std::string& pair : pairs) {
     size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0)
-      return Error{ErrorCode::InvalidRequest, "--input takes NAME=VALUE, not " + quoted(pair)};
+      return Error{ErrorCode::InvalidRequest, "--input takes NAME=VALUE, not " + in_quotes(pair)};
     std::string text = pair.substr(equals + 1);
     auto value = Value::parse(text);
     object.as_object().set(pair.substr(0, equals),
@@ -78,7 +78,7 @@ Result<std::string> given_json(const Invocation& given, const std::string& optio
   std::string text = given.text(option);
   if (text.empty()) return text;
   if (auto doc = json::parse(text); !doc.ok())
-    return Error{ErrorCode::InvalidRequest, option + " takes JSON, not " + quoted(text)};
+    return Error{ErrorCode::InvalidRequest, option + " takes JSON, not " + in_quotes(text)};
   return text;
 }
 

@@ -14,7 +14,7 @@ constexpr size_t kLineBytesMax = 64 * 1024;
 constexpr size_t kHeadersMax = 200;
 
 Error no_http(std::string_view line) {
-  return {ErrorCode::Malformed, "this is not the reply of an HTTP server: " + quoted(line)};
+  return {ErrorCode::Malformed, "this is not the reply of an HTTP server: " + in_quotes(line)};
 }
 
 std::string lower(std::string_view text) {
@@ -115,7 +115,7 @@ std::string Url::text() const {
 Result<Url> parse_url(std::string_view text) {
   auto bad = [&](std::string_view why) {
     return Error{ErrorCode::InvalidRequest,
-                 quoted(text) + " is no URL of a server: " + std::string(why)};
+                 in_quotes(text) + " is no URL of a server: " + std::string(why)};
   };
   for (char c : text)
     if (static_cast<unsigned char>(c) <= ' ' || c == 0x7f)

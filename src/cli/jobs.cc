@@ -106,7 +106,7 @@ class Envelope {
            const std::string& fallback) {
     std::string text = given_.text(option, fallback);
     if (auto doc = json::parse(text); !doc.ok())
-      complain_about(option + " takes JSON, not " + quoted(text) + ": " + doc.error().message);
+      complain_about(option + " takes JSON, not " + in_quotes(text) + ": " + doc.error().message);
     w.field_raw(name, text);
   }
   void number(json::Writer& w, std::string_view name, const std::string& option) {
@@ -115,7 +115,7 @@ class Envelope {
     int64_t value = 0;
     auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failed != std::errc{} || end != text.data() + text.size())
-      complain_about(option + " takes a number, not " + quoted(text));
+      complain_about(option + " takes a number, not " + in_quotes(text));
     w.field_int(name, value);
   }
   int64_t span(const std::string& text, const std::string& option) {
@@ -142,7 +142,7 @@ int wait_for(Session& session, const std::string& id, const std::string& limit_t
   if (!limit.ok())
     return session.fail({ErrorCode::InvalidRequest, "--limit: " + limit.error().message});
   auto end = std::chrono::steady_clock::now() + milliseconds(*limit);
-  for (milliseconds pause(20);; pause = std::min(pause * 3 / 2, milliseconds(1000))) {
+  for (milliseconds pause_job(20);; pause_job = std::min(pause_job * 3 / 2, milliseconds(1000))) {
     auto answer = session.ask("GET", path_of(std::string(kJobs) + "/", id));
     if (!answer) return session.exit_code();
     std::string state = member(answer->root().find("job").value_or(answer->root()), "state");
@@ -153,7 +153,7 @@ int wait_for(Session& session, const std::string& id, const std::string& limit_t
         complain("the job is still " + printable(state) + " after " + span_text(*limit));
       return state == "completed" ? kDone : kRefused;
     }
-    std::this_thread::sleep_for(pause);
+    std::this_thread::sleep_for(pause_job);
   }
 }
 
@@ -170,11 +170,11 @@ int push(const Invocation& given) {
                   given.text("--limit", "1h"));
 }
 
-int get(const Invocation& given) {
+int get_job(const Invocation& given) {
   return Session(given).show("GET", path_of("/ojs/v1/jobs/", given.argument(0)), "", print_job);
 }
 
-int list(const Invocation& given) {
+int list_jobs(const Invocation& given) {
   std::string query = query_of({{"queue", given.text("--queue")},
                                 {"state", given.text("--state")},
                                 {"type", given.text("--type")},
@@ -184,11 +184,11 @@ int list(const Invocation& given) {
                              [](json::View root) { print_jobs(root, "no jobs"); });
 }
 
-int cancel(const Invocation& given) {
+int cancel_job(const Invocation& given) {
   return Session(given).show("DELETE", path_of("/ojs/v1/jobs/", given.argument(0)), "", print_job);
 }
 
-int retry(const Invocation& given) {
+int retry_job(const Invocation& given) {
   return Session(given).show("POST", path_of("/ojs/v1/jobs/", given.argument(0), "/retry"), "{}",
                              print_job);
 }
@@ -209,8 +209,8 @@ const char* kPushDetails =
     "disk; with --wait once it\n"
     "completed, 1 if it was discarded or cancelled.";
 
-const Parameter kId{"ID", "the job's id"};
-const Option kLimit{"--limit", "DURATION", "give up waiting after this time (1h)"};
+const Parameter kJobId{"ID", "the job's id"};
+const Option kJobLimit{"--limit", "DURATION", "give up waiting after this time (1h)"};
 
 }  // namespace
 
@@ -251,7 +251,7 @@ std::vector<Command> job_commands() {
       {"--id", "UUID", "a UUIDv7 of your own"},
       {"--idempotency-key", "KEY", "sent twice, it is pushed once"},
       {"--wait", "", "wait until it is over"},
-      kLimit};
+      kJobLimit};
   std::vector<Option> list_options = {
       {"--queue", "NAME", "only this queue"},
       {"--state", "STATE", "only this state",
@@ -265,19 +265,19 @@ std::vector<Command> job_commands() {
            remote_options(push_options),
            kPushDetails,
            push},
-          {"jobs get", "show a job", {kId}, remote_options({}), "", get},
+          {"jobs get", "show a job", {kJobId}, remote_options({}), "", get_job},
           {"jobs list",
            "list jobs",
            {},
            remote_options(list_options),
            "Examples:\n  pawl jobs list --state discarded\n  pawl jobs list --queue mail --json",
-           list},
-          {"jobs cancel", "cancel a job that is not over", {kId}, remote_options({}), "", cancel},
-          {"jobs retry", "let a discarded job run again", {kId}, remote_options({}), "", retry},
+           list_jobs},
+          {"jobs cancel", "cancel a job that is not over", {kJobId}, remote_options({}), "", cancel_job},
+          {"jobs retry", "let a discarded job run again", {kJobId}, remote_options({}), "", retry_job},
           {"jobs wait",
            "wait until a job is over",
-           {kId},
-           remote_options({kLimit}),
+           {kJobId},
+           remote_options({kJobLimit}),
            "Exit 0 if it completed, 1 if it was discarded, cancelled, or is not over in time.",
            wait}};
 }

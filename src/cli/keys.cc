@@ -11,8 +11,8 @@ constexpr const char* kKeys = "/v1/keys";
 
 KeyRow row_of(json::View key) {
   std::string scopes;
-  if (auto list = key.find("scopes"))
-    list->each_element(
+  if (auto list_keys = key.find("scopes"))
+    list_keys->each_element(
         [&](json::View scope) { scopes += (scopes.empty() ? "" : ",") + scope.string(); });
   return {member(key, "id"), member(key, "name"), scopes, member(key, "created_at")};
 }
@@ -22,9 +22,9 @@ KeyRow row_of(json::View key) {
 std::vector<std::string> wanted_scopes(const Invocation& given) {
   std::vector<std::string> scopes;
   for (const std::string& text : given.texts("--scope")) {
-    std::string list = text + ",";
-    for (size_t at = 0, end; (end = list.find(',', at)) != std::string::npos; at = end + 1)
-      if (end > at) scopes.push_back(list.substr(at, end - at));
+    std::string list_keys = text + ",";
+    for (size_t at = 0, end; (end = list_keys.find(',', at)) != std::string::npos; at = end + 1)
+      if (end > at) scopes.push_back(list_keys.substr(at, end - at));
   }
   if (scopes.empty()) scopes = {"admin"};
   return scopes;

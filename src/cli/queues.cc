@@ -9,23 +9,23 @@ namespace pawl::cli {
 namespace {
 
 constexpr const char* kQueues = "/ojs/v1/queues";
-const Parameter kName{"QUEUE", "its name"};
+const Parameter kQueueName{"QUEUE", "its name"};
 
 json::View queue_of(json::View root) {
   auto queue = root.find("queue");
   return queue && queue->is_object() ? *queue : root;
 }
 
-std::string state_of(json::View queue) {
+std::string queue_state(json::View queue) {
   return member(queue, "paused") == "true" ? "paused" : "running";
 }
 
 void print_queue_state(json::View root) {
   json::View queue = queue_of(root);
-  print_text(printable(member(queue, "name")) + " is " + state_of(queue) + "\n");
+  print_text(printable(member(queue, "name")) + " is " + queue_state(queue) + "\n");
 }
 
-int list(const Invocation& given) {
+int list_queues(const Invocation& given) {
   std::string query =
       query_of({{"limit", given.text("--limit", "100")}, {"cursor", given.text("--cursor")}});
   return Session(given).show("GET", kQueues + query, "", [](json::View root) {
@@ -34,7 +34,7 @@ int list(const Invocation& given) {
     if (queues)
       queues->each_element([&](json::View one) {
         if (one.is_string()) return table.add({one.string()});
-        table.add({member(one, "name"), state_of(one), member(one, "available"),
+        table.add({member(one, "name"), queue_state(one), member(one, "available"),
                    member(one, "active"), member(one, "scheduled"), member(one, "retryable")});
       });
     if (table.empty()) return print_text("no queues; the first job pushed to one makes it\n");
@@ -55,11 +55,11 @@ int stats(const Invocation& given) {
       });
 }
 
-int pause(const Invocation& given) {
+int pause_queue(const Invocation& given) {
   return Session(given).show("POST", path_of("/ojs/v1/queues/", given.argument(0), "/pause"), "{}",
                              print_queue_state);
 }
-int resume(const Invocation& given) {
+int resume_queue(const Invocation& given) {
   return Session(given).show("POST", path_of("/ojs/v1/queues/", given.argument(0), "/resume"), "{}",
                              print_queue_state);
 }
@@ -82,7 +82,7 @@ int config(const Invocation& given) {
     size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0)
       return session.fail(
-          {ErrorCode::InvalidRequest, "--set takes NAME=VALUE, not " + quoted(pair)});
+          {ErrorCode::InvalidRequest, "--set takes NAME=VALUE, not " + in_quotes(pair)});
     std::string value = pair.substr(equals + 1);
     w.key(pair.substr(0, equals));
     json::parse(value).ok() ? w.raw(value) : w.string(value);
@@ -116,24 +116,24 @@ std::vector<Command> queue_commands() {
        remote_options({{"--limit", "N", "at most this many (100)"},
                        {"--cursor", "CURSOR", "go on where the last page ended"}}),
        "",
-       list},
-      {"queues stats", "figures of one queue", {kName}, remote_options({}), "", stats},
+       list_queues},
+      {"queues stats", "figures of one queue", {kQueueName}, remote_options({}), "", stats},
       {"queues pause",
        "hand out no more jobs of it",
-       {kName},
+       {kQueueName},
        remote_options({}),
        "Pushing goes on; jobs in work are finished.",
-       pause},
-      {"queues resume", "hand out jobs again", {kName}, remote_options({}), "", resume},
+       pause_queue},
+      {"queues resume", "hand out jobs again", {kQueueName}, remote_options({}), "", resume_queue},
       {"queues config",
        "show or change its settings",
-       {kName},
+       {kQueueName},
        remote_options({{"--set", "NAME=VALUE", "may be repeated"}}),
        "Examples:\n  pawl queues config mail\n  pawl queues config mail --set max_depth=10000",
        config},
       {"queues purge",
        "remove the jobs that wait in it",
-       {kName},
+       {kQueueName},
        remote_options({{"--yes", "", "yes, remove them"}, {"--state", "STATE", "only this state"}}),
        "",
        purge}};

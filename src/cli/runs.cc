@@ -34,9 +34,9 @@ std::string error_of(json::View holder) {
 }
 
 void print_decisions(json::View run) {
-  auto list = run.find("pending_decisions");
-  if (!list || !list->is_array()) return;
-  list->each_element([](json::View decision) {
+  auto list_runs = run.find("pending_decisions");
+  if (!list_runs || !list_runs->is_array()) return;
+  list_runs->each_element([](json::View decision) {
     json::View context = decision.find("context").value_or(decision);
     print_text("\n" + painted("?", Colour::Yellow, colours_on(stdout)) + " " +
                printable(member(decision, "step_id")) + ": " +
@@ -110,15 +110,15 @@ int code_of(const std::string& status) {
 
 // Until it has ended or only somebody outside can move it.
 std::optional<Answer> wait_for(Session& session, const std::string& id) {
-  auto pause = kPollFirst;
+  auto pause_run = kPollFirst;
   while (true) {
     auto answer = session.ask("GET", path_of("/v1/runs/", id));
     if (!answer) return answer;
     json::View run = answer->root().find("run").value_or(answer->root());
     std::string status = member(run, "status");
     if (is_over(status) || status == "suspended") return answer;
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, kPollMost);
+    std::this_thread::sleep_for(pause_run);
+    pause_run = std::min(pause_run * 2, kPollMost);
   }
 }
 
@@ -145,14 +145,14 @@ int start(const Invocation& given) {
 
 // --- looking
 
-int get(const Invocation& given) {
+int get_run(const Invocation& given) {
   std::string query = query_of({{"at", given.text("--at")},
                                 {"limit", given.text("--limit")},
                                 {"cursor", given.text("--cursor")}});
   return Session(given).show("GET", run_path(given) + query, "", print_run);
 }
 
-int list(const Invocation& given) {
+int list_runs(const Invocation& given) {
   std::string query = query_of({{"status", given.text("--status")},
                                 {"kind", given.text("--kind")},
                                 {"name", given.text("--name")},
@@ -208,8 +208,8 @@ int past_events(const Invocation& given) {
                                 {"limit", given.text("--limit", "100")},
                                 {"after", given.text("--after")}});
   return Session(given).show("GET", run_path(given, "/events") + query, "", [](json::View root) {
-    if (auto events = root.find("events"))
-      events->each_element([](json::View event) { print_event(event); });
+    if (auto run_events = root.find("events"))
+      run_events->each_element([](json::View event) { print_event(event); });
     if (member(root, "has_more") == "true")
       print_text("more: --after " + printable(member(root, "cursor")) + "\n");
   });
@@ -227,7 +227,7 @@ int follow_events(const Invocation& given) {
   Session session(given);
   std::string last_id = given.text("--after");
   bool ended = false;
-  EventStream events([&](const ServerEvent& event) {
+  EventStream run_events([&](const ServerEvent& event) {
     if (!event.id.empty()) last_id = event.id;
     auto doc = json::parse(event.data);
     if (event.data.empty() || !doc.ok()) return;
@@ -238,12 +238,12 @@ int follow_events(const Invocation& given) {
   std::string path =
       run_path(given, "/events") + query_of({{"stream", "true"}, {"types", given.text("--types")}});
   for (bool connected_once = false; !ended; connected_once = true) {
-    events.reset();
+    run_events.reset();
     auto reply = session.stream(
         path,
         [&](std::string_view piece) {
           connected_once = true;
-          events.feed(piece);
+          run_events.feed(piece);
           return !ended;
         },
         last_id);
@@ -255,7 +255,7 @@ int follow_events(const Invocation& given) {
   return kDone;
 }
 
-int events(const Invocation& given) {
+int run_events(const Invocation& given) {
   return given.has("--follow") ? follow_events(given) : past_events(given);
 }
 
@@ -265,20 +265,20 @@ int post(const Invocation& given, std::string_view call, const Value::Object& bo
   return Session(given).show("POST", run_path(given, call), Value(body).json(), print_run);
 }
 
-int cancel(const Invocation& given) {
+int cancel_run(const Invocation& given) {
   Value::Object body;
   if (given.has("--reason")) body.set("reason", given.text("--reason"));
   if (given.has("--rollback")) body.set("rollback", true);
   return post(given, "/cancel", body);
 }
 
-int pause(const Invocation& given) {
+int pause_run(const Invocation& given) {
   Value::Object body;
   body.set("mode", given.has("--now") ? "now" : "drain");
   return post(given, "/pause", body);
 }
 
-int resume(const Invocation& given) { return post(given, "/resume", {}); }
+int resume_run(const Invocation& given) { return post(given, "/resume", {}); }
 int release(const Invocation& given) { return post(given, "/release", {}); }
 
 void print_preview(json::View root) {
@@ -292,7 +292,7 @@ void print_preview(json::View root) {
   }
 }
 
-int retry(const Invocation& given) {
+int retry_run(const Invocation& given) {
   Session session(given);
   auto inputs = given_inputs(given);
   if (!inputs.ok()) return session.fail(inputs.error());
@@ -320,8 +320,8 @@ int signal(const Invocation& given) {
 }
 
 const Parameter kRunId{"ID", "the run's id"};
-const Option kLimit{"--limit", "N", "at most this many"};
-const Option kCursor{"--cursor", "CURSOR", "go on where the last page ended"};
+const Option kRunLimit{"--limit", "N", "at most this many"};
+const Option kRunCursor{"--cursor", "CURSOR", "go on where the last page ended"};
 const Option kAt{"--at", "POSITION", "as it was then: a seq of its events, or a time (RFC 3339)"};
 const char* const kAtDetails =
     "The past is read from the journal, as far back as it is kept.\n\n"
@@ -342,22 +342,22 @@ std::vector<Command> looking_commands() {
                            {"--text", "TEXT", "only where this stands in the name or the id"},
                            {"--since", "TIME", "only what began then or later, RFC 3339"},
                            {"--until", "TIME", "only what began then or before"},
-                           kLimit,
-                           kCursor}),
+                           kRunLimit,
+                           kRunCursor}),
            "",
-           list},
+           list_runs},
           {"runs get",
            "show a run and its steps",
            {kRunId},
-           remote_options({kAt, kLimit, kCursor}),
+           remote_options({kAt, kRunLimit, kRunCursor}),
            kAtDetails,
-           get},
+           get_run},
           {"runs show",
            "the same as runs get",
            {kRunId},
-           remote_options({kAt, kLimit, kCursor}),
+           remote_options({kAt, kRunLimit, kRunCursor}),
            kAtDetails,
-           get},
+           get_run},
           {"runs explain",
            "what a run waits for, and since when",
            {kRunId},
@@ -369,10 +369,10 @@ std::vector<Command> looking_commands() {
            {kRunId},
            remote_options({{"--follow", "", "go on with what happens, until the run ends"},
                            {"--types", "TYPES", "only these, as step_failed,step_retrying"},
-                           kLimit,
+                           kRunLimit,
                            {"--after", "CURSOR", "go on where the last page ended"}}),
            "",
-           events},
+           run_events},
           {"jobs explain",
            "what a job waits for, and since when",
            {{"ID", "the job's id"}},
@@ -403,14 +403,14 @@ std::vector<Command> run_commands() {
        remote_options({{"--reason", "TEXT", "why, for whoever asks later"},
                        {"--rollback", "", "compensate what was done"}}),
        "",
-       cancel},
+       cancel_run},
       {"runs pause",
        "start no further step until resumed",
        {kRunId},
        remote_options({{"--now", "", "also stop what is under way"}}),
        "",
-       pause},
-      {"runs resume", "go on after a pause", {kRunId}, remote_options({}), "", resume},
+       pause_run},
+      {"runs resume", "go on after a pause", {kRunId}, remote_options({}), "", resume_run},
       {"runs release", "try a quarantined run again", {kRunId}, remote_options({}), "", release},
       {"runs retry",
        "go on from what failed, or from a step",
@@ -418,7 +418,7 @@ std::vector<Command> run_commands() {
        remote_options(input_options({{"--from", "STEP", "run this and everything behind it again"},
                                      {"--preview", "", "only tell what would run again"}})),
        "",
-       retry},
+       retry_run},
       {"runs signal",
        "tell a run something",
        {kRunId, {"TYPE", "decision, data, cancel, retry, skip, or a name of your own"}},

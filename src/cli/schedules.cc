@@ -10,7 +10,7 @@ namespace pawl::cli {
 namespace {
 
 constexpr const char* kSchedules = "/v1/schedules";
-const Parameter kName{"NAME", "its name"};
+const Parameter kScheduleName{"NAME", "its name"};
 
 std::string schedule_path(const Invocation& given, std::string_view after = "") {
   return path_of("/v1/schedules/", given.argument(0), after);
@@ -32,7 +32,7 @@ std::string what_of(json::View schedule) {
   return job && job->is_object() ? "job " + member(*job, "type") : "";
 }
 
-std::string state_of(json::View schedule) {
+std::string schedule_state(json::View schedule) {
   return member(schedule, "paused") == "true" ? "paused" : "active";
 }
 
@@ -41,7 +41,7 @@ void print_schedule(json::View root) {
   print_pair("name", member(schedule, "name"));
   print_pair("starts", what_of(schedule));
   print_pair("when", when_of(schedule));
-  print_pair("state", state_of(schedule), colour_of_state(state_of(schedule)));
+  print_pair("state", schedule_state(schedule), colour_of_state(schedule_state(schedule)));
   for (const char* name : {"timezone", "overlap", "jitter", "inputs", "next_at", "last_at",
                            "last_run_id", "last_job_id", "last_status", "last_error", "source"})
     print_pair(name, member(schedule, name));
@@ -66,7 +66,7 @@ Status check_put(const Invocation& given) {
   if (given.has("--every"))
     if (auto span = parse_span(given.text("--every")); !span.ok() || *span <= 0)
       return Error{ErrorCode::InvalidRequest,
-                   "--every takes a duration such as 15m, not " + quoted(given.text("--every"))};
+                   "--every takes a duration such as 15m, not " + in_quotes(given.text("--every"))};
   if (given.has("--job") && (given.has("--input") || given.has("--inputs")))
     return Error{ErrorCode::InvalidRequest, "a job takes --args, not inputs"};
   return ok_status();
@@ -95,14 +95,14 @@ Result<std::string> put_body(const Invocation& given) {
   return body;
 }
 
-int put(const Invocation& given) {
+int put_schedule(const Invocation& given) {
   Session session(given);
   auto body = put_body(given);
   if (!body.ok()) return session.fail(body.error());
   return session.show("POST", kSchedules, *body, print_schedule);
 }
 
-int list(const Invocation& given) {
+int list_schedules(const Invocation& given) {
   std::string query =
       query_of({{"limit", given.text("--limit", "100")}, {"cursor", given.text("--cursor")}});
   return Session(given).show("GET", kSchedules + query, "", [](json::View root) {
@@ -110,26 +110,26 @@ int list(const Invocation& given) {
     if (auto all = root.find("schedules"))
       all->each_element([&](json::View one) {
         table.add({member(one, "name"), what_of(one), when_of(one), member(one, "timezone"),
-                   state_of(one), member(one, "next_at")});
+                   schedule_state(one), member(one, "next_at")});
       });
     print_text(table.empty() ? "nothing is scheduled\n" : table.text(colours_on(stdout)));
     print_more(root);
   });
 }
 
-int get(const Invocation& given) {
+int get_schedule(const Invocation& given) {
   return Session(given).show("GET", schedule_path(given), "", print_schedule);
 }
-int pause(const Invocation& given) {
+int pause_schedule(const Invocation& given) {
   return Session(given).show("POST", schedule_path(given, "/pause"), "{}", print_schedule);
 }
-int resume(const Invocation& given) {
+int resume_schedule(const Invocation& given) {
   return Session(given).show("POST", schedule_path(given, "/resume"), "{}", print_schedule);
 }
-int trigger(const Invocation& given) {
+int trigger_schedule(const Invocation& given) {
   return Session(given).show("POST", schedule_path(given, "/trigger"), "{}", print_triggered);
 }
-int remove(const Invocation& given) {
+int remove_schedule(const Invocation& given) {
   return Session(given).show("DELETE", schedule_path(given), "", [&](json::View) {
     print_text(printable(given.argument(0)) + " deleted\n");
   });
@@ -141,7 +141,7 @@ std::vector<Command> schedule_commands() {
   return {
       {"schedules put",
        "schedule a definition or a job, or change its schedule",
-       {kName},
+       {kScheduleName},
        remote_options(input_options(
            {{"--definition", "NAME", "start a run of this definition"},
             {"--version", "VERSION", "of the definition, by default the newest"},
@@ -158,24 +158,24 @@ std::vector<Command> schedule_commands() {
        "Examples:\n  pawl schedules put nightly --definition report --cron '0 3 * * *' --timezone "
        "Europe/Vienna\n"
        "  pawl schedules put ping --job net.ping --every 5m --overlap skip",
-       put},
+       put_schedule},
       {"schedules list",
        "list what is scheduled",
        {},
        remote_options({{"--limit", "N", "at most this many"},
                        {"--cursor", "CURSOR", "go on where the last page ended"}}),
        "",
-       list},
-      {"schedules get", "show a schedule", {kName}, remote_options({}), "", get},
-      {"schedules pause", "start nothing until resumed", {kName}, remote_options({}), "", pause},
-      {"schedules resume", "go on", {kName}, remote_options({}), "", resume},
+       list_schedules},
+      {"schedules get", "show a schedule", {kScheduleName}, remote_options({}), "", get_schedule},
+      {"schedules pause", "start nothing until resumed", {kScheduleName}, remote_options({}), "", pause_schedule},
+      {"schedules resume", "go on", {kScheduleName}, remote_options({}), "", resume_schedule},
       {"schedules trigger",
        "start it now, beside its schedule",
-       {kName},
+       {kScheduleName},
        remote_options({}),
        "",
-       trigger},
-      {"schedules delete", "end a schedule", {kName}, remote_options({}), "", remove}};
+       trigger_schedule},
+      {"schedules delete", "end a schedule", {kScheduleName}, remote_options({}), "", remove_schedule}};
 }
 
 }  // namespace pawl::cli

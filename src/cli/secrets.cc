@@ -53,17 +53,17 @@ Result<std::string> read_value(const Invocation& given) {
   return value;
 }
 
-void write_list(json::Writer& w, std::string_view name, const std::vector<std::string>& list) {
-  if (list.empty()) return;
+void write_list(json::Writer& w, std::string_view name, const std::vector<std::string>& list_secrets) {
+  if (list_secrets.empty()) return;
   w.key(name).begin_array();
-  for (const std::string& one : list) w.string(one);
+  for (const std::string& one : list_secrets) w.string(one);
   w.end_array();
 }
 
 std::string joined(json::View one, std::string_view name, std::string_view none) {
   std::string out;
-  if (auto list = one.find(name); list && list->is_array())
-    list->each_element([&](json::View entry) { out += (out.empty() ? "" : ",") + entry.string(); });
+  if (auto list_secrets = one.find(name); list_secrets && list_secrets->is_array())
+    list_secrets->each_element([&](json::View entry) { out += (out.empty() ? "" : ",") + entry.string(); });
   return out.empty() ? std::string(none) : out;
 }
 
@@ -81,7 +81,7 @@ int set(const Invocation& given) {
                       [&](json::View) { print_text(printable(given.argument(0)) + " is kept\n"); });
 }
 
-int list(const Invocation& given) {
+int list_secrets(const Invocation& given) {
   std::string query =
       query_of({{"limit", given.text("--limit", "100")}, {"cursor", given.text("--cursor")}});
   return Session(given).show("GET", "/v1/secrets" + query, "", [](json::View root) {
@@ -96,13 +96,13 @@ int list(const Invocation& given) {
   });
 }
 
-int remove(const Invocation& given) {
+int remove_secret(const Invocation& given) {
   return Session(given).show(
       "DELETE", path_of("/v1/secrets/", given.argument(0)), "",
       [&](json::View) { print_text(printable(given.argument(0)) + " is forgotten\n"); });
 }
 
-const Parameter kName{"NAME", "letters, digits, '_' and '-'"};
+const Parameter kSecretName{"NAME", "letters, digits, '_' and '-'"};
 
 }  // namespace
 
@@ -110,7 +110,7 @@ std::vector<Command> secret_commands() {
   return {
       {"secrets set",
        "keep a secret, or change it",
-       {kName},
+       {kSecretName},
        remote_options({{"--value", "TEXT",
                         "instead of standard input; others may see it in "
                         "the list of processes"},
@@ -130,8 +130,8 @@ std::vector<Command> secret_commands() {
        remote_options({{"--limit", "N", "at most this many"},
                        {"--cursor", "CURSOR", "go on where the last page ended"}}),
        "",
-       list},
-      {"secrets delete", "forget a secret", {kName}, remote_options({}), "", remove}};
+       list_secrets},
+      {"secrets delete", "forget a secret", {kSecretName}, remote_options({}), "", remove_secret}};
 }
 
 }  // namespace pawl::cli

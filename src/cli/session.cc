@@ -124,7 +124,7 @@ std::optional<Answer> Session::ask(std::string_view method, std::string_view pat
   if (answer.text->empty()) *answer.text = "{}";
   auto doc = json::parse(*answer.text);
   if (!doc.ok()) {
-    fail({ErrorCode::Malformed, "the reply is not JSON: " + quoted(*answer.text)});
+    fail({ErrorCode::Malformed, "the reply is not JSON: " + in_quotes(*answer.text)});
     return std::nullopt;
   }
   answer.doc = std::move(doc).value();

@@ -10,7 +10,7 @@
 namespace pawl::cli {
 namespace {
 
-int list(const Invocation& given) {
+int list_workers(const Invocation& given) {
   return Session(given).show("GET", "/ojs/v1/admin/workers", "", [](json::View root) {
     Table table({"WORKER", "STATE", "ACTIVE", "FETCHED", "FINISHED", "LAST SEEN", "QUEUES"});
     auto workers = root.find("items");
@@ -43,7 +43,7 @@ int work(const Invocation& given) {
   std::string concurrency = given.text("--concurrency", "1");
   options.concurrency = static_cast<size_t>(std::strtoul(concurrency.c_str(), nullptr, 10));
   if (options.concurrency < 1 || options.concurrency > kConcurrencyMax) {
-    complain("--concurrency takes 1 to 256, not " + quoted(concurrency));
+    complain("--concurrency takes 1 to 256, not " + in_quotes(concurrency));
     return kUsage;
   }
   auto lease = parse_span(given.text("--lease", "30s"));
@@ -72,7 +72,7 @@ const char* kWorkDetails =
 }  // namespace
 
 std::vector<Command> worker_commands() {
-  return {{"workers list", "who fetched in the last hour", {}, remote_options({}), "", list},
+  return {{"workers list", "who fetched in the last hour", {}, remote_options({}), "", list_workers},
           {"worker",
            "run a command for every job of a queue",
            {},

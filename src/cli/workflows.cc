@@ -8,7 +8,7 @@ namespace pawl::cli {
 namespace {
 
 constexpr const char* kWorkflows = "/ojs/v1/workflows";
-constexpr size_t kFileBytesMax = size_t{64} << 20;
+constexpr size_t kWorkflowFileBytesMax = size_t{64} << 20;
 
 void print_step(Table& table, json::View step, const std::string& indent, size_t depth) {
   std::string index = indent + member(step, "index");
@@ -19,8 +19,8 @@ void print_step(Table& table, json::View step, const std::string& indent, size_t
              member(step, "reason")});
   auto nested = step.find("workflow");
   if (!nested || !nested->is_object() || depth > 32) return;
-  for (const char* list : {"steps", "jobs"})
-    if (auto steps = nested->find(list); steps && steps->is_array())
+  for (const char* list_workflows : {"steps", "jobs"})
+    if (auto steps = nested->find(list_workflows); steps && steps->is_array())
       steps->each_element(
           [&](json::View inner) { print_step(table, inner, index + ".", depth + 1); });
 }
@@ -35,8 +35,8 @@ void print_workflow(json::View root) {
   for (const char* name : {"created_at", "completed_at", "timeout_ms", "parent_workflow_id"})
     print_pair(name, member(workflow, name));
   Table table({"STEP", "TYPE", "STATE", "ID", "REASON"});
-  for (const char* list : {"steps", "jobs"})
-    if (auto steps = workflow.find(list); steps && steps->is_array())
+  for (const char* list_workflows : {"steps", "jobs"})
+    if (auto steps = workflow.find(list_workflows); steps && steps->is_array())
       steps->each_element([&](json::View step) { print_step(table, step, "", 0); });
   if (auto callbacks = workflow.find("callbacks"); callbacks && callbacks->is_object())
     callbacks->each_member([&](json::View role, json::View job) {
@@ -48,13 +48,13 @@ void print_workflow(json::View root) {
 }
 
 Result<std::string> read_definition(const std::string& path) {
-  PAWL_TRY(std::string text, read_whole_file(path, kFileBytesMax));
+  PAWL_TRY(std::string text, read_whole_file(path, kWorkflowFileBytesMax));
   if (auto doc = json::parse(text); !doc.ok())
     return Error{ErrorCode::InvalidRequest, path + " is no JSON: " + doc.error().message};
   return text;
 }
 
-int create(const Invocation& given) {
+int create_workflow(const Invocation& given) {
   Session session(given);
   auto text = read_definition(given.argument(0));
   if (!text.ok()) return session.fail(text.error());
@@ -68,12 +68,12 @@ int get_workflow(const Invocation& given) {
                              print_workflow);
 }
 
-int cancel(const Invocation& given) {
+int cancel_workflow(const Invocation& given) {
   return Session(given).show("DELETE", path_of("/ojs/v1/workflows/", given.argument(0)), "",
                              print_workflow);
 }
 
-int retry(const Invocation& given) {
+int retry_workflow(const Invocation& given) {
   return Session(given).show("POST", path_of("/ojs/v1/workflows/", given.argument(0), "/retry"),
                              "{}", print_workflow);
 }
@@ -86,8 +86,8 @@ int list_workflows(const Invocation& given) {
                                 {"cursor", given.text("--cursor")}});
   return Session(given).show("GET", kWorkflows + query, "", [](json::View root) {
     Table table({"ID", "TYPE", "NAME", "STATE", "DONE", "FAILED", "CREATED"});
-    if (auto list = root.find("workflows"))
-      list->each_element([&](json::View one) {
+    if (auto list_workflows = root.find("workflows"))
+      list_workflows->each_element([&](json::View one) {
         table.add({member(one, "id"), member(one, "type"), member(one, "name"),
                    member(one, "state"), member(one, "completed") + "/" + member(one, "total"),
                    member(one, "failed"), member(one, "created_at")});
@@ -98,8 +98,8 @@ int list_workflows(const Invocation& given) {
 }
 
 const Parameter kWorkflowId{"ID", "the workflow's id"};
-const Option kLimit{"--limit", "N", "at most this many"};
-const Option kCursor{"--cursor", "CURSOR", "go on where the last page ended"};
+const Option kWorkflowLimit{"--limit", "N", "at most this many"};
+const Option kWorkflowCursor{"--cursor", "CURSOR", "go on where the last page ended"};
 constexpr const char* kKinds = "chain group batch dag map";
 
 }  // namespace
@@ -113,7 +113,7 @@ std::vector<Command> workflow_commands() {
        "Example:\n  echo "
        "'{\"type\":\"chain\",\"steps\":[{\"type\":\"a.one\",\"args\":[]},{\"type\":"
        "\"a.two\",\"args\":[]}]}' | pawl workflows create -",
-       create},
+       create_workflow},
       {"workflows list",
        "list workflows, newest first",
        {},
@@ -121,8 +121,8 @@ std::vector<Command> workflow_commands() {
            {{"--state", "STATE", "only this state", "running completed failed cancelled"},
             {"--type", "TYPE", "only this type", kKinds},
             {"--name", "NAME", "only of this name"},
-            kLimit,
-            kCursor}),
+            kWorkflowLimit,
+            kWorkflowCursor}),
        "",
        list_workflows},
       {"workflows get",
@@ -136,8 +136,8 @@ std::vector<Command> workflow_commands() {
        {kWorkflowId},
        remote_options({}),
        "",
-       cancel},
-      {"workflows retry", "go on from what failed", {kWorkflowId}, remote_options({}), "", retry}};
+       cancel_workflow},
+      {"workflows retry", "go on from what failed", {kWorkflowId}, remote_options({}), "", retry_workflow}};
 }
 
 }  // namespace pawl::cli

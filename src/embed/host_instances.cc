@@ -93,7 +93,7 @@ Result<std::string> Host::execute(const std::string& workflow, std::string_view 
     if (!is_file_name(options.instance_id))
       return Error{ErrorCode::InvalidRequest,
                    "an instance id has up to 128 letters, digits, '-', '_' and '.', not " +
-                       quoted(options.instance_id)};
+                       in_quotes(options.instance_id)};
     command.id = api::workflow_id(options.instance_id);
     if (!RunId::parse(options.instance_id)) command.client_id = options.instance_id;
   }

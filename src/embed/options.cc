@@ -51,7 +51,7 @@ Status each(const std::string& prefix, const Value& object, Choose choose) {
     std::string key = prefix.empty() ? member.key : prefix + "." + member.key;
     Status status = ok_status();
     if (!choose(member.key, key, member.value, status))
-      return wrong(quoted(key), "is no key of the configuration");
+      return wrong(in_quotes(key), "is no key of the configuration");
     if (!status.ok()) return status;
   }
   return ok_status();
@@ -124,7 +124,7 @@ Result<EngineOptions> parse_options(std::string_view text) {
 Status check_options(const EngineOptions& options) {
   const std::string& backend = options.state_backend;
   if (backend != "json" && backend != "sqlite" && backend != "db")
-    return wrong("state_backend", "must be json or sqlite, not " + quoted(backend));
+    return wrong("state_backend", "must be json or sqlite, not " + in_quotes(backend));
   if (options.persistence && options.data_dir.empty()) return wrong("data_dir", "is required");
   if (options.max_concurrent > kConcurrentMax)
     return wrong("max_concurrent", "must be at most " + std::to_string(kConcurrentMax));

@@ -442,12 +442,12 @@ Datum joined(std::string_view a, std::string_view b, Budget& budget) {
 
 bool pay_parsing(std::string_view json, Budget& budget) {
   uint64_t values = 1;
-  bool quoted = false;
+  bool in_quotes = false;
   for (size_t i = 0; i < json.size(); ++i) {
     const char c = json[i];
-    if (c == '"') quoted = !quoted;
-    if (quoted && c == '\\') ++i;
-    if (!quoted && (c == ',' || c == '[' || c == '{')) ++values;
+    if (c == '"') in_quotes = !in_quotes;
+    if (in_quotes && c == '\\') ++i;
+    if (!in_quotes && (c == ',' || c == '[' || c == '{')) ++values;
   }
   return budget.spend_steps(4 * values + price::scanning(2 * json.size())) &&
          budget.spend_bytes(values * sizeof(Value) + json.size());

@@ -78,7 +78,7 @@ class Parser {
   Result<Parsed> run() {
     NodePtr root = expression(0);
     if (problem_.empty() && here().kind != Token::Kind::End)
-      fail(here(), "unexpected " + quoted(here().text));
+      fail(here(), "unexpected " + in_quotes(here().text));
     if (!problem_.empty()) return error_at(source_, problem_offset_, problem_);
     return Parsed{std::move(root), slots_};
   }
@@ -106,7 +106,7 @@ class Parser {
   void expect(std::string_view text) {
     if (!accept(text))
       fail(here(), "expected '" + std::string(text) + "', found " +
-                       (here().kind == Token::Kind::End ? "the end" : quoted(here().text)));
+                       (here().kind == Token::Kind::End ? "the end" : in_quotes(here().text)));
   }
   void fail(const Token& token, std::string message) {
     if (!problem_.empty()) return;
@@ -295,7 +295,7 @@ class Parser {
         break;
     }
     fail(token,
-         token.kind == Token::Kind::End ? "unexpected end" : "unexpected " + quoted(token.text));
+         token.kind == Token::Kind::End ? "unexpected end" : "unexpected " + in_quotes(token.text));
     return make(Op::Literal, token);
   }
 
@@ -362,7 +362,7 @@ class Parser {
     }
     NodePtr node = make(Op::Call, token);
     node->function = find_function(token.text);
-    if (node->function == nullptr) fail(token, "unknown function " + quoted(token.text));
+    if (node->function == nullptr) fail(token, "unknown function " + in_quotes(token.text));
     node->args = std::move(args);
     while (problem_.empty() && !accept(")")) {
       node->args.push_back(expression(0));
@@ -408,7 +408,7 @@ class Parser {
           const Token key = here();
           if (key.kind != Token::Kind::Name) fail(key, "expected a name after '.'");
           next();
-          if (is("(")) fail(key, "values have no methods: " + quoted(key.text));
+          if (is("(")) fail(key, "values have no methods: " + in_quotes(key.text));
           node = make(Op::Member, token, std::move(node), literal(key, Value(key.text)));
         }
         node->optional = optional;

@@ -28,7 +28,7 @@ class Parser {
   NodePtr whole(std::string_view text, uint32_t base) {
     if (!start(text, base)) return identity();
     NodePtr node = pipe();
-    if (here().kind != Token::Kind::End) fail("unexpected " + quoted(here().text));
+    if (here().kind != Token::Kind::End) fail("unexpected " + in_quotes(here().text));
     return node;
   }
   std::vector<std::unique_ptr<Function>> definitions(std::string_view text) {
@@ -70,7 +70,7 @@ class Parser {
   void expect(std::string_view text) {
     if (!accept(text))
       fail("expected '" + std::string(text) + "', found " +
-           (here().kind == Token::Kind::End ? "the end" : quoted(here().text)));
+           (here().kind == Token::Kind::End ? "the end" : in_quotes(here().text)));
   }
   void fail(std::string message) {
     if (!problem_.empty()) return;

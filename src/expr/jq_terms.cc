@@ -91,7 +91,7 @@ NodePtr Parser::bracketed(const Token& token) {
   }
   if (token.text == "{") return object(token);
   --at_;
-  fail("unexpected " + quoted(token.text));
+  fail("unexpected " + in_quotes(token.text));
   return identity();
 }
 
@@ -167,7 +167,7 @@ NodePtr Parser::word(const Token& token) {
     fail("modules are not available");
   } else if (is_keyword(token.text)) {
     --at_;
-    fail("unexpected " + quoted(token.text));
+    fail("unexpected " + in_quotes(token.text));
   }
   if (token.text == "true" || token.text == "false")
     return literal(token.offset, Value(token.text == "true"));

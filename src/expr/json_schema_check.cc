@@ -61,7 +61,7 @@ std::string type_names(Types types) {
 std::string brief(const Value& value) {
   if (value.is_array()) return "an array of " + std::to_string(value.as_array().size());
   if (value.is_object()) return "an object of " + std::to_string(value.as_object().size());
-  return value.is_string() ? quoted(value.as_string()) : value.json();
+  return value.is_string() ? in_quotes(value.as_string()) : value.json();
 }
 
 }  // namespace

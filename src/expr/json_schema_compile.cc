@@ -431,19 +431,19 @@ Node* Compiler::find_target(const Pending& pending, std::string_view& fragment) 
   const std::string keyword = pending.dynamic ? "$dynamicRef" : "$ref";
   if (resource == nullptr) {
     fail(pending.context, keyword,
-         quoted(text) + " is outside this document, and nothing is fetched");
+         in_quotes(text) + " is outside this document, and nothing is fetched");
     return nullptr;
   }
   const std::string decoded = percent_decoded(fragment);
   if (!decoded.empty() && decoded.front() != '/') {
     const auto anchor = resource->anchors.find(decoded);
     if (anchor != resource->anchors.end()) return anchor->second;
-    fail(pending.context, keyword, "there is no anchor " + quoted(text));
+    fail(pending.context, keyword, "there is no anchor " + in_quotes(text));
     return nullptr;
   }
   const Value* target = follow_pointer(*resource->root, decoded);
   if (target == nullptr) {
-    fail(pending.context, keyword, "there is nothing at " + quoted(text));
+    fail(pending.context, keyword, "there is nothing at " + in_quotes(text));
     return nullptr;
   }
   return schema(*target, Context{resource, "#" + decoded, decoded.empty() ? 0u : 1u});

@@ -57,7 +57,7 @@ bool Checker::check_string(const Frame& frame) {
   }
   if (!matches(node.pattern, text))
     ok = fault(frame.path, "pattern",
-               [&] { return "must match the pattern " + quoted(node.pattern.text); });
+               [&] { return "must match the pattern " + in_quotes(node.pattern.text); });
   if (node.format == Format::None) return ok;
   if (!spend(price::scanning(text.size()))) return false;
   const bool fits = matches_format(node.format, text, budget_);
@@ -201,7 +201,7 @@ bool Checker::check_dependencies(const Frame& frame) {
       if (members.contains(other)) continue;
       const Step step = Step::member(frame.path, other);
       const std::string_view because = name;
-      ok = fault(&step, "dependentRequired", [&] { return "is required with " + quoted(because); });
+      ok = fault(&step, "dependentRequired", [&] { return "is required with " + in_quotes(because); });
     }
   }
   for (const auto& [name, rule] : frame.node.dependent_schemas) {

@@ -89,7 +89,7 @@ Result<std::string> in_re2_spelling(std::string_view text) {
       }
       if (!in_class && ((next >= '1' && next <= '9') || next == 'k')) {
         return Error{ErrorCode::InvalidContent,
-                     "the pattern " + quoted(text) +
+                     "the pattern " + in_quotes(text) +
                          " uses a back reference, which this engine's regular expressions (RE2) "
                          "do not have"};
       }
@@ -101,7 +101,7 @@ Result<std::string> in_re2_spelling(std::string_view text) {
     if (text[i] == ']') in_class = false;
     if (!in_class && text.substr(i).starts_with("(?")) {
       if (const std::string_view what = look_around(text.substr(i + 2)); !what.empty()) {
-        return Error{ErrorCode::InvalidContent, "the pattern " + quoted(text) + " uses " +
+        return Error{ErrorCode::InvalidContent, "the pattern " + in_quotes(text) + " uses " +
                                                     std::string(what) +
                                                     ", which this engine's regular expressions "
                                                     "(RE2) do not have"};

@@ -90,7 +90,7 @@ class Lexer {
     if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return number();
     if (size_t prefix = string_prefix(); prefix != std::string_view::npos) return text(prefix);
     if (starts_ident(c)) return word();
-    if (c == '`') return quoted();
+    if (c == '`') return in_quotes();
     for (const Symbol& symbol : kSymbols) {
       if (source_.substr(at_, symbol.text.size()) != symbol.text) continue;
       at_ += symbol.text.size();
@@ -116,7 +116,7 @@ class Lexer {
     return result;
   }
 
-  Result<Token> quoted() {
+  Result<Token> in_quotes() {
     const size_t from = at_++;
     while (in_ident(peek()) ||
            (peek() != '\0' && std::string_view(".-/ ").find(peek()) != std::string_view::npos))

@@ -182,11 +182,11 @@ class Parser {
     AstNode node = make(Form::Select, offset);
     node.optional = take(Tok::Question);
     if (now().kind != Tok::Ident && now().kind != Tok::Quoted) return wrong("a field name");
-    const bool quoted = now().kind == Tok::Quoted;
+    const bool in_quotes = now().kind == Tok::Quoted;
     node.text = now().text;
     ++at_;
     node.kids = {operand};
-    if (quoted || node.optional || !take(Tok::LParen)) return add(std::move(node));
+    if (in_quotes || node.optional || !take(Tok::LParen)) return add(std::move(node));
     node.form = Form::Call;
     node.receiver = true;
     return call(std::move(node));

@@ -9,7 +9,6 @@ constexpr size_t kLineBytesMax = 4096;
 constexpr size_t kSizeDigitsMax = 15;
 
 constexpr Refusal kBadChunk{400, "bad_chunk", "the chunked body is malformed"};
-constexpr Refusal kBodyTooLarge{413, "body_too_large", "the request body is too large"};
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';

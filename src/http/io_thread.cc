@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <linux/tcp.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

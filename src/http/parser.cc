@@ -20,7 +20,6 @@ constexpr Refusal kBadFraming{400, "bad_framing",
 constexpr Refusal kTargetTooLong{414, "uri_too_long", "the request target is too long"};
 constexpr Refusal kHeadTooLarge{431, "headers_too_large", "the request headers are too large"};
 constexpr Refusal kTooManyHeaders{431, "headers_too_many", "there are too many request headers"};
-constexpr Refusal kBodyTooLarge{413, "body_too_large", "the request body is too large"};
 constexpr Refusal kUnknownCoding{501, "unknown_transfer_coding",
                                  "the only transfer coding understood is chunked"};
 constexpr Refusal kUnknownEncoding{415, "unknown_content_encoding",
@@ -164,7 +163,7 @@ std::optional<uint64_t> parse_length(std::string_view digits) {
 }
 
 // What the headers seen so far say about framing; judged when all of them are known.
-struct Framing {
+struct FramingHeaders {
   int hosts = 0;
   int lengths = 0;
   int transfer_encodings = 0;
@@ -186,7 +185,7 @@ std::optional<Refusal> apply_encoding(std::string_view value, Head& head) {
   return kUnknownEncoding;
 }
 
-std::optional<Refusal> apply_header(const Header& header, Framing& framing, Head& head) {
+std::optional<Refusal> apply_header(const Header& header, FramingHeaders& framing, Head& head) {
   const std::string_view name = header.name;
   const std::string_view value = header.value;
   switch (name.size()) {  // few headers matter here; the length rules out nearly all comparisons
@@ -240,7 +239,7 @@ void name_host(Head& head) {
     if (equals_ignoring_case(header.name, "host")) header.value = head.authority;
 }
 
-std::optional<Refusal> judge_framing(const Framing& framing, const ParserLimits& limits,
+std::optional<Refusal> judge_framing(const FramingHeaders& framing, const ParserLimits& limits,
                                      Head& head) {
   if (framing.lengths > 1) return kBadLength;
   if (framing.transfer_encodings > 0) {
@@ -330,7 +329,7 @@ std::optional<Refusal> parse_head(std::string_view bytes, const ParserLimits& li
   size_t end = bytes.find("\r\n");
   if (end == std::string_view::npos) return kBadLine;
   if (auto refusal = parse_request_line(bytes.substr(0, end), limits, head)) return refusal;
-  Framing framing;
+  FramingHeaders framing;
   for (size_t start = end + 2;; start = end + 2) {
     const void* found = std::memchr(bytes.data() + start, '\r', bytes.size() - start);
     if (found == nullptr) return kBadHeader;

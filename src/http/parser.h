@@ -29,6 +29,8 @@ struct Refusal {
   const char* message;
 };
 
+inline constexpr Refusal kBodyTooLarge{413, "body_too_large", "the request body is too large"};
+
 // No more request bytes may be held now. Nothing of this request was done.
 inline constexpr Refusal kNoRoom{503, "overloaded",
                                  "the server holds as many request bytes as it may; try again"};

@@ -14,7 +14,6 @@ namespace {
 constexpr size_t kBodyReserveMax = 64 * 1024;  // a promised length is believed only so far
 
 constexpr Refusal kCorruptGzip{400, "bad_gzip", "the request body is not valid gzip"};
-constexpr Refusal kBodyTooLarge{413, "body_too_large", "the request body is too large"};
 
 }  // namespace
 

@@ -5,7 +5,6 @@
 namespace pawl {
 namespace {
 
-ReadyKey ready_key(const Job& job) { return {-job.priority, job.order, job.id}; }
 TimerKey timer_key(const Job& job, int64_t due_ms) { return {due_ms, TimerKind::Job, job.id}; }
 
 void end_lease(Job& job) {
@@ -24,8 +23,6 @@ void take_change(Job& job, const JobRequeued& event, Stamp stamp) {
   job.scheduled_ms = event.scheduled_ms;
   if (!event.spec.empty()) job.spec = event.spec;
 }
-
-constexpr int64_t kRateWindowMs = 1000;
 
 void use_rate(int64_t& window_ms, uint32_t& used, int64_t period_ms, int64_t now_ms) {
   if (now_ms - window_ms >= period_ms) {

@@ -8,7 +8,6 @@
 namespace pawl {
 namespace {
 
-constexpr int64_t kRateWindowMs = 1000;
 // Jobs held back by their concurrency key that one fetch looks past before it gives up on a queue.
 constexpr size_t kHeldBackMax = 4096;
 // A reply holds their arguments: what one fetch is given ends with the job that passes this.

@@ -23,7 +23,7 @@ void put_big_endian(std::string& out, uint64_t value, int bytes) {
 }
 
 void unreadable_row(std::string_view what, std::string_view key) {
-  throw Unreadable{Error{ErrorCode::Corrupt, "the row of " + std::string(what) + " " + quoted(key) +
+  throw Unreadable{Error{ErrorCode::Corrupt, "the row of " + std::string(what) + " " + in_quotes(key) +
                                                  " makes no sense"}};
 }
 

@@ -30,6 +30,8 @@ std::string scoped_queue(std::string_view tenant, std::string_view queue);
 std::string_view queue_of_scoped(std::string_view scoped);
 std::string_view tenant_of_scoped(std::string_view scoped);
 
+constexpr int64_t kRateWindowMs = 1000;  // what a queue's rate counts over
+
 struct Queue : Resident {
   Queue(std::string queue_name, size_t window_max)
       : Resident(EntityKind::Queue), name(std::move(queue_name)), ready(window_max) {}

@@ -8,8 +8,6 @@
 namespace pawl {
 namespace {
 
-ReadyKey ready_key(const Job& job) { return {-job.priority, job.order, job.id}; }
-
 // What a scan has looked at.
 class ScanTally {
  public:

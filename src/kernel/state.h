@@ -90,6 +90,8 @@ struct StateCounts {
   size_t queues = 0;
 };
 
+inline ReadyKey ready_key(const Job& job) { return {-job.priority, job.order, job.id}; }
+
 class State {
  public:
   State(Cold& cold, const StateConfig& config);

@@ -13,7 +13,7 @@
 namespace pawl {
 namespace {
 
-constexpr size_t kFileBytesMax = 1 << 20;
+constexpr size_t kConfigFileBytesMax = 1 << 20;
 constexpr int kNestingMax = 16;
 
 // Keys of an older configuration format, below `workflow:` or alone. Each is honoured or refused.
@@ -34,7 +34,7 @@ const OldKey kOldKeys[] = {
     {"persistence",
      [](ServeOptions& o, const std::string& text) -> Status {
        if (text != "true" && text != "false")
-         return Error{ErrorCode::InvalidRequest, "takes true or false, not " + quoted(text)};
+         return Error{ErrorCode::InvalidRequest, "takes true or false, not " + in_quotes(text)};
        return apply_as("store", o, text == "true" ? "sqlite" : "memory");
      }},
     {"monitoring.log_executions",
@@ -98,7 +98,7 @@ class YamlReader {
     }
     if (setting != nullptr) return apply(value, name, setting->apply);
     if (const OldKey* old = find_old(name)) return apply(value, name, old->apply);
-    return at(key, "unknown setting " + quoted(name));
+    return at(key, "unknown setting " + in_quotes(name));
   }
 
   Status apply(const YAML::Node& value, const std::string& name,
@@ -122,10 +122,10 @@ class YamlReader {
 Status apply_file(ServeOptions& options, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{ErrorCode::InvalidRequest, "cannot read " + path};
-  std::string text(kFileBytesMax + 1, '\0');
+  std::string text(kConfigFileBytesMax + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kFileBytesMax)
+  if (text.size() > kConfigFileBytesMax)
     return Error{ErrorCode::InvalidRequest, path + " is larger than a configuration"};
   return apply_yaml(options, text, path);
 }

@@ -9,7 +9,7 @@
 namespace pawl {
 namespace {
 
-constexpr size_t kFileBytesMax = 16u << 20;
+constexpr size_t kDefinitionFileBytesMax = 16u << 20;
 
 std::string fault_text(const std::string& file, const plan::Fault& fault, bool error,
                        bool colours) {
@@ -26,7 +26,7 @@ std::string fault_text(const std::string& file, const plan::Fault& fault, bool e
 }  // namespace
 
 Result<std::string> read_definition_file(const std::string& path) {
-  return cli::read_whole_file(path, kFileBytesMax);
+  return cli::read_whole_file(path, kDefinitionFileBytesMax);
 }
 
 plan::ReadResult read_definition_text(const std::string& text, bool lenient) {

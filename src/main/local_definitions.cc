@@ -24,7 +24,7 @@ namespace {
 
 using cli::Invocation;
 
-int usage(const std::string& message) {
+int definitions_usage(const std::string& message) {
   cli::complain(message);
   return cli::kUsage;
 }
@@ -51,7 +51,7 @@ int validate(const Invocation& given) {
   w.begin_object().key("files").begin_array();
   for (const std::string& file : given.arguments) {
     auto text = read_definition_file(file);
-    if (!text.ok()) return usage(text.error().message);
+    if (!text.ok()) return definitions_usage(text.error().message);
     plan::ReadResult read = read_definition_text(*text, given.has("--lenient"));
     if (!read.valid()) code = cli::kRefused;
     w.begin_object().field("file", file).field_bool("valid", read.valid());
@@ -109,12 +109,12 @@ int graph_of_run(const Invocation& given, const std::string& format, std::string
 int graph(const Invocation& given) {
   std::string format_name = given.text("--format", "ascii");
   auto format = plan::parse_diagram_format(format_name);
-  if (!format.ok()) return usage(format.error().message);
+  if (!format.ok()) return definitions_usage(format.error().message);
   std::string file = given.argument(0);
   std::string picture;
   if (is_file(file) || looks_like_file(file)) {
     auto text = read_definition_file(file);
-    if (!text.ok()) return usage(text.error().message);
+    if (!text.ok()) return definitions_usage(text.error().message);
     plan::ReadResult read = read_definition_text(*text, true);
     if (!read.valid()) {
       std::fputs(fault_lines(file, read, cli::colours_on(stderr)).c_str(), stderr);
@@ -140,7 +140,7 @@ Result<Value> read_data(const std::string& given) {
   if (auto value = Value::parse(given); value.ok()) return value;
   if (!is_file(given))
     return Error{ErrorCode::InvalidRequest,
-                 "--data takes JSON or a file, and " + quoted(given) + " is neither"};
+                 "--data takes JSON or a file, and " + in_quotes(given) + " is neither"};
   return read_data_file(given);
 }
 
@@ -190,11 +190,11 @@ int eval(const Invocation& given) {
   std::string text = given.argument(0);
   std::string language = given.text("--lang", expr::has_template(text) ? "template" : "cel");
   if (language != "cel" && language != "jq" && language != "expr" && language != "template")
-    return usage("--lang takes cel, jq, expr or template, not " + quoted(language));
+    return definitions_usage("--lang takes cel, jq, expr or template, not " + in_quotes(language));
   auto data = read_data(given.text("--data"));
-  if (!data.ok()) return usage(data.error().message);
+  if (!data.ok()) return definitions_usage(data.error().message);
   if (language != "jq" && !data->is_object())
-    return usage("--data must be an object: its members are the variables (--lang jq takes any)");
+    return definitions_usage("--data must be an object: its members are the variables (--lang jq takes any)");
   auto values = evaluate(language, text, *data);
   if (!values.ok()) {
     cli::complain(values.error().message);

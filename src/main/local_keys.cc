@@ -49,7 +49,7 @@ Status decide_in(const std::string& directory, LocalTask::Decide decide) {
   return outcome;
 }
 
-int fail(const Error& error) {
+int fail_keys(const Error& error) {
   std::string hint = error.code == ErrorCode::Unavailable
                          ? "; leave out --data to ask the server that holds it"
                          : "";
@@ -77,13 +77,13 @@ void write_row(json::Writer& w, const api::ApiKey& key) {
 int create(const Invocation& given) {
   if (!given.has("--data")) return cli::create_key(given);
   auto scopes = api::parse_scopes(cli::wanted_scopes(given));
-  if (!scopes.ok()) return fail(scopes.error());
+  if (!scopes.ok()) return fail_keys(scopes.error());
   api::NewApiKey made = api::make_api_key(given.argument(0), *scopes, SystemClock().now_ms());
   Status done = decide_in(given.text("--data"), [&](Frame& frame) {
     api::store_key(frame, made.key);
     return ok_status();
   });
-  if (!done.ok()) return fail(done.error());
+  if (!done.ok()) return fail_keys(done.error());
   if (!given.has("--json")) {
     cli::print_new_key(row_of(made.key), made.text);
     return cli::kDone;
@@ -104,7 +104,7 @@ int list(const Invocation& given) {
     api::each_stored_key(frame.state(), [&](const api::ApiKey& key) { keys.push_back(key); });
     return ok_status();
   });
-  if (!done.ok()) return fail(done.error());
+  if (!done.ok()) return fail_keys(done.error());
   std::string body;
   json::Writer w(body);
   w.begin_object().key("keys").begin_array();
@@ -128,7 +128,7 @@ int revoke(const Invocation& given) {
       return Error{ErrorCode::NotFound, "no key " + cli::printable(id)};
     return ok_status();
   });
-  if (!done.ok()) return fail(done.error());
+  if (!done.ok()) return fail_keys(done.error());
   std::string body;
   json::Writer(body).begin_object().field("id", id).field_bool("revoked", true).end_object();
   cli::print_text(given.has("--json") ? body + "\n" : cli::printable(id) + " revoked\n");

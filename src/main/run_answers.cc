@@ -9,7 +9,7 @@
 namespace pawl {
 namespace {
 
-std::string text_of(const Value* value) {
+std::string answer_text(const Value* value) {
   if (value == nullptr || value->is_null()) return "";
   return value->is_string() ? value->as_string() : value->json();
 }
@@ -27,12 +27,12 @@ Question read_question(const std::string& step, const std::string& context) {
   question.step = step;
   auto parsed = Value::parse(context);
   if (!parsed.ok() || !parsed->is_object()) return question;
-  question.prompt = text_of(parsed->find("prompt_context"));
+  question.prompt = answer_text(parsed->find("prompt_context"));
   if (const Value* data = parsed->find("data")) question.data = *data;
   if (const Value* options = parsed->find("options"); options != nullptr && options->is_array())
     for (const Value& option : options->as_array())
-      question.options.push_back({text_of(option.find("id")), text_of(option.find("description"))});
-  if (const Value* fallback = parsed->find("fallback")) question.fallback = text_of(fallback);
+      question.options.push_back({answer_text(option.find("id")), answer_text(option.find("description"))});
+  if (const Value* fallback = parsed->find("fallback")) question.fallback = answer_text(fallback);
   return question;
 }
 
@@ -42,7 +42,7 @@ std::string question_text(const Question& question, bool colours) {
                      (question.prompt.empty() ? "" : ": " + cli::printable(question.prompt)) + "\n";
   if (question.data.is_object())
     for (const Value::Member& member : question.data.as_object())
-      text += "    " + cli::printable(member.key) + ": " + cli::printable(text_of(&member.value)) +
+      text += "    " + cli::printable(member.key) + ": " + cli::printable(answer_text(&member.value)) +
               "\n";
   for (size_t i = 0; i < question.options.size(); ++i) {
     const plan::Option& option = question.options[i];
@@ -92,7 +92,7 @@ Result<Answers> Answers::parse(const std::vector<std::string>& pairs) {
   for (const std::string& pair : pairs) {
     size_t equals = pair.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == pair.size())
-      return Error{ErrorCode::InvalidRequest, "--decide takes STEP=CHOICE, not " + quoted(pair)};
+      return Error{ErrorCode::InvalidRequest, "--decide takes STEP=CHOICE, not " + in_quotes(pair)};
     answers.by_step_[pair.substr(0, equals)].choices.push_back(pair.substr(equals + 1));
   }
   return answers;

@@ -21,7 +21,7 @@ using cli::Invocation;
 constexpr int kUnanswered = 3;
 constexpr size_t kStepsShownMax = 100'000;
 
-int usage(const std::string& message) {
+int run_usage(const std::string& message) {
   cli::complain(message);
   return cli::kUsage;
 }
@@ -50,7 +50,7 @@ Result<std::vector<NamedSignal>> parse_signals(const std::vector<std::string>& t
     if (equals != std::string::npos) signal.payload = text.substr(equals + 1);
     if (signal.type.empty())
       return Error{ErrorCode::InvalidRequest,
-                   "--signal takes NAME or NAME=JSON, not " + quoted(text)};
+                   "--signal takes NAME or NAME=JSON, not " + in_quotes(text)};
     if (!signal.payload.empty()) {
       auto payload = Value::parse(signal.payload);
       if (!payload.ok())
@@ -80,7 +80,7 @@ Status read_settings(const Invocation& given, RunOrder& order) {
     auto span = cli::parse_span(given.text("--timeout"));
     if (!span.ok() || *span <= 0)
       return Error{ErrorCode::InvalidRequest, "--timeout takes a duration such as 90s, not " +
-                                                  quoted(given.text("--timeout"))};
+                                                  in_quotes(given.text("--timeout"))};
     order.watch.timeout_ms = *span;
   }
   bool quiet = given.has("--quiet") || given.has("--json");
@@ -93,7 +93,7 @@ Status read_settings(const Invocation& given, RunOrder& order) {
   return ok_status();
 }
 
-Result<RunOrder> read_order(const Invocation& given) {
+Result<RunOrder> read_run_order(const Invocation& given) {
   RunOrder order;
   order.file = given.argument(0);
   PAWL_TRY_DO(read_settings(given, order));
@@ -108,7 +108,7 @@ Result<RunOrder> read_order(const Invocation& given) {
     order.others.emplace_back(other.script->name, std::move(other));
   }
   if (std::string step = order.watch.answers.stranger(scripts); !step.empty())
-    return Error{ErrorCode::InvalidRequest, "--decide: there is no step " + quoted(step)};
+    return Error{ErrorCode::InvalidRequest, "--decide: there is no step " + in_quotes(step)};
   return order;
 }
 
@@ -211,8 +211,8 @@ void print_result(const std::string& body, bool json, bool completed) {
 }
 
 int run_file(const Invocation& given) {
-  auto order = read_order(given);
-  if (!order.ok()) return usage(order.error().message);
+  auto order = read_run_order(given);
+  if (!order.ok()) return run_usage(order.error().message);
   auto engine = LocalEngine::start(order->local);
   if (!engine.ok()) {
     cli::complain(engine.error().message);
@@ -222,7 +222,7 @@ int run_file(const Invocation& given) {
   RunId run(Uuid::v7(SystemClock().now_ms(), random.next(), random.next(), 0));
   RunWatch watch(**engine, run, *order->read.script, order->watch);
   if (Status started = start_run(**engine, *order, run); !started.ok())
-    return usage(started.error().message);
+    return run_usage(started.error().message);
   Watched watched = watch.follow();
   std::string body = body_of(**engine, run);
   int code = exit_code(watched, body, *order);

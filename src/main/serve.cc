@@ -132,7 +132,7 @@ void share_out_files(ServeOptions& options) {
   if (of_commands == 0) of_commands = files.before;
 }
 
-int fail(const Error& error) {
+int fail_serve(const Error& error) {
   log::error(error.message, {{"code", wire_code(error.code)}});
   return 1;
 }
@@ -143,14 +143,14 @@ int serve(const ServeOptions& given) {
   ServeOptions options = given;
   log::use_json(options.log_json);
   if (Status split = split_listen(options.listen, options.http); !split.ok())
-    return fail(split.error());
+    return fail_serve(split.error());
   block_signals();
   share_out_files(options);
   MemoryReturn memory_return{MemoryReturn::Bounds()};
   if (!options.ojs_content_type.empty()) api::use_ojs_content_type(options.ojs_content_type);
 
   auto store = open_store(options);
-  if (!store.ok()) return fail(store.error());
+  if (!store.ok()) return fail_serve(store.error());
   if (const char* where = std::getenv("PAWL_PLANT_ABORT")) plant(where);
   // Behind the store: two servers must not write one book. Made before any thread that is watched,
   // and gone after all of them.
@@ -161,7 +161,7 @@ int serve(const ServeOptions& given) {
   SystemRandom random;
   options.engine.around_release = [] { return std::make_shared<http::AnswerBatch>(); };
   auto vault = open_vault(options);
-  if (!vault.ok()) return fail(vault.error());
+  if (!vault.ok()) return fail_serve(vault.error());
   wipe_environment();
   api::WorkRoot work_root = api::WorkRoot::in(options.store == "memory" ? "" : options.data_dir);
   options.actions.fs.sealed = {std::filesystem::absolute(options.data_dir).string()};
@@ -174,7 +174,7 @@ int serve(const ServeOptions& given) {
   options.engine.core.effects = &effects;
   options.engine.core.state.scripts.computations = &actions::computations();
   auto engine = Engine::start(**store, options.engine, clock, random);
-  if (!engine.ok()) return fail(engine.error());
+  if (!engine.ok()) return fail_serve(engine.error());
 
   for (const actions::ActionInfo& info : runner->list())
     options.app.action_names.push_back(info.name);
@@ -192,7 +192,7 @@ int serve(const ServeOptions& given) {
         "with 'pawl keys create NAME --data " +
         options.data_dir + "', or start it with --api-key");
   if (!app.keys().needed() && !options.no_auth && !is_loopback(options.http.host))
-    return fail({ErrorCode::Forbidden,
+    return fail_serve({ErrorCode::Forbidden,
                  "without an API key the server listens on loopback only; make one with 'pawl keys "
                  "create', or say --no-auth"});
 
@@ -203,7 +203,7 @@ int serve(const ServeOptions& given) {
                                     [&app](http::Request&& request, http::Responder responder) {
                                       app.handle(std::move(request), std::move(responder));
                                     });
-  if (!server.ok()) return fail(server.error());
+  if (!server.ok()) return fail_serve(server.error());
   app.set_http_server(server->get());
   std::printf("pawl listening on %s://%s:%d (store %s, data %s)\n",
               (*server)->tls() ? "https" : "http", options.http.host.c_str(), (*server)->port(),
@@ -219,7 +219,7 @@ int serve(const ServeOptions& given) {
   (*engine)->stop();
   workflow_log.stop();
   std::optional<Error> failure = (*engine)->failed();
-  return failure ? fail(*failure) : 0;
+  return failure ? fail_serve(*failure) : 0;
 }
 
 }  // namespace pawl

@@ -11,7 +11,7 @@ namespace pawl {
 namespace {
 
 Error takes(std::string_view what, const std::string& text) {
-  return {ErrorCode::InvalidRequest, "takes " + std::string(what) + ", not " + quoted(text)};
+  return {ErrorCode::InvalidRequest, "takes " + std::string(what) + ", not " + in_quotes(text)};
 }
 
 Result<uint64_t> number(const std::string& text, uint64_t least, uint64_t most) {

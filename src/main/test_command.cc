@@ -25,7 +25,7 @@ constexpr uint64_t kUsualSeeds = 100;
 constexpr uint64_t kSeedsMax = 1'000'000;
 constexpr size_t kEntriesMax = 1'000'000;
 
-int usage(const std::string& message) {
+int test_usage(const std::string& message) {
   cli::complain(message);
   return cli::kUsage;
 }
@@ -74,7 +74,7 @@ Result<uint64_t> number(const Invocation& given, const std::string& name, uint64
   uint64_t value = 0;
   auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failed == std::errc() && end == text.data() + text.size() && value <= max) return value;
-  return Error{ErrorCode::InvalidRequest, name + " takes a number, not " + pawl::quoted(text)};
+  return Error{ErrorCode::InvalidRequest, name + " takes a number, not " + in_quotes(text)};
 }
 
 struct TestOrder {
@@ -85,7 +85,7 @@ struct TestOrder {
   bool json = false;
 };
 
-Result<TestOrder> read_order(const Invocation& given) {
+Result<TestOrder> read_test_order(const Invocation& given) {
   TestOrder order;
   order.files = given.arguments.empty() ? find_test_files() : given.arguments;
   if (order.files.empty())
@@ -154,14 +154,14 @@ int write_file(const std::string& path, const std::string& text) {
 
 int write_first_test(const std::string& definition) {
   auto text = read_definition_file(definition);
-  if (!text.ok()) return usage(text.error().message);
+  if (!text.ok()) return test_usage(text.error().message);
   plan::ReadResult read = read_definition_text(*text, false);
   std::fputs(fault_lines(definition, read, cli::colours_on(stderr)).c_str(), stderr);
   if (!read.valid()) return cli::kUsage;
   fs::path path(definition);
   fs::path made = path.parent_path() / (path.stem().string() + "_test.yaml");
   std::error_code failed;
-  if (fs::exists(made, failed)) return usage(made.string() + " is there already");
+  if (fs::exists(made, failed)) return test_usage(made.string() + " is there already");
   int code =
       write_file(made.string(), rehearse::first_test_file(*read.script, path.filename().string()));
   if (code == cli::kDone) cli::print_text("wrote " + made.string() + "\n");
@@ -170,8 +170,8 @@ int write_first_test(const std::string& definition) {
 
 int run_tests(const Invocation& given) {
   if (given.has("--init")) return write_first_test(given.text("--init"));
-  auto order = read_order(given);
-  if (!order.ok()) return usage(order.error().message);
+  auto order = read_test_order(given);
+  if (!order.ok()) return test_usage(order.error().message);
   RealActions real;
   order->suite.real = [&](const actions::ActionRequest& request) { return real.run(request); };
   std::vector<rehearse::FileResult> results;
@@ -185,7 +185,7 @@ int run_tests(const Invocation& given) {
     for (const rehearse::CaseResult& one : result.cases) failed = failed || !one.passed;
   }
   if (cases == 0 && !invalid)
-    return usage("no case has " + pawl::quoted(order->filter) + " in its name");
+    return test_usage("no case has " + in_quotes(order->filter) + " in its name");
   cli::print_text(order->json ? rehearse::json_report(results) + "\n"
                               : summary_text(results, order->report));
   if (given.has("--junit")) {

@@ -190,7 +190,7 @@ class DefinitionReader {
       for (const uint32_t other : {script_.root, script_.on_complete}) {
         if (other != kNoList && !id.empty() && script_.find(other, id) != kNoStep) {
           findings_.error(*at, "duplicate",
-                          "the id " + quoted(id) + " of this hook is another step's too");
+                          "the id " + in_quotes(id) + " of this hook is another step's too");
         }
       }
     }

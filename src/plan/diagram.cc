@@ -10,7 +10,7 @@ Result<DiagramFormat> parse_diagram_format(std::string_view name) {
   if (name == "ascii" || name == "text") return DiagramFormat::Ascii;
   if (name == "svg" || name == "image") return DiagramFormat::Svg;
   return Error{ErrorCode::InvalidRequest,
-               "format must be ascii, mermaid or svg, not " + quoted(name)};
+               "format must be ascii, mermaid or svg, not " + in_quotes(name)};
 }
 
 std::string_view diagram_content_type(DiagramFormat format) {

@@ -4,8 +4,8 @@
 namespace pawl::plan {
 namespace {
 
-constexpr size_t kIdMax = 40;
-constexpr size_t kDetailMax = 60;
+constexpr size_t kAsciiIdMax = 40;
+constexpr size_t kAsciiDetailMax = 60;
 constexpr size_t kNamedMax = 8;
 
 class AsciiTree {
@@ -44,9 +44,9 @@ class AsciiTree {
     const Mark mark = marks_.of(place);
     out_.append(indent).append(last ? "`- " : "+- ");
     if (!mark.status.empty()) out_.append("[").append(tag_of(mark.status)).append("] ");
-    out_ += shortened(step.id, kIdMax, true);
+    out_ += shortened(step.id, kAsciiIdMax, true);
     if (!mark.note.empty()) out_.append(" (").append(mark.note).append(")");
-    out_.append(": ").append(shortened(detail_of(step), kDetailMax, true));
+    out_.append(": ").append(shortened(detail_of(step), kAsciiDetailMax, true));
     notes(step, before);
     out_ += '\n';
     sections(step, place, mark, indent + (last ? "   " : "|  "));
@@ -54,12 +54,12 @@ class AsciiTree {
 
   void notes(const Step& step, uint32_t before) {
     if (!step.condition.empty()) {
-      out_.append("  {if ").append(shortened(step.condition, kDetailMax, true)).append("}");
+      out_.append("  {if ").append(shortened(step.condition, kAsciiDetailMax, true)).append("}");
     }
     if (step.dormant) out_ += "  {fallback}";
     if (step.fallback != kNoStep) {
       const Step& other = script_.at(step.list, step.fallback);
-      out_.append("  {on error: ").append(shortened(other.id, kIdMax, true)).append("}");
+      out_.append("  {on error: ").append(shortened(other.id, kAsciiIdMax, true)).append("}");
     }
     const bool expected = step.depends_on.size() == 1 && step.depends_on[0] == before;
     if (step.depends_on.empty() || expected) return;
@@ -70,7 +70,7 @@ class AsciiTree {
         break;
       }
       if (i > 0) out_ += ", ";
-      out_ += shortened(script_.at(step.list, step.depends_on[i]).id, kIdMax, true);
+      out_ += shortened(script_.at(step.list, step.depends_on[i]).id, kAsciiIdMax, true);
     }
   }
 
@@ -84,7 +84,7 @@ class AsciiTree {
         continue;
       }
       out_.append(indent).append(last ? "`- " : "+- ");
-      out_.append("<").append(shortened(sections[i].caption, kIdMax, true)).append(">\n");
+      out_.append("<").append(shortened(sections[i].caption, kAsciiIdMax, true)).append(">\n");
       list(sections[i].list, inside, indent + (last ? "   " : "|  "), false, true);
     }
   }

@@ -8,8 +8,8 @@
 namespace pawl::plan {
 namespace {
 
-constexpr size_t kIdMax = 60;
-constexpr size_t kDetailMax = 60;
+constexpr size_t kMermaidIdMax = 60;
+constexpr size_t kMermaidDetailMax = 60;
 
 struct Shape {
   std::string_view begin;
@@ -39,7 +39,7 @@ Shape shape_of(const Step& step) {
 }
 
 // Inside of quotes only these can end the text or begin something else.
-std::string escaped(std::string_view text) {
+std::string escaped_for_mermaid(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
@@ -143,8 +143,8 @@ class Flowchart {
 
   std::string label(const Step& step, const Mark& mark) const {
     const std::string& name = step.label.empty() ? step.id : step.label;
-    std::string out = escaped(shortened(name, kIdMax));
-    out += "<br/>" + escaped(shortened(detail_of(step), kDetailMax));
+    std::string out = escaped_for_mermaid(shortened(name, kMermaidIdMax));
+    out += "<br/>" + escaped_for_mermaid(shortened(detail_of(step), kMermaidDetailMax));
     if (!mark.status.empty()) {
       out.append("<br/>").append(tag_of(mark.status));
       if (!mark.note.empty()) out.append(" ").append(mark.note);
@@ -174,7 +174,7 @@ class Flowchart {
     } else {
       const bool condition = step.type == StepType::Condition;
       line("subgraph " + box(step) + "[" +
-           (condition ? "\"" + escaped(shortened(step.id, kIdMax)) + "\"" : text) + "]");
+           (condition ? "\"" + escaped_for_mermaid(shortened(step.id, kMermaidIdMax)) + "\"" : text) + "]");
       ++depth_;
       line("direction TB");
       if (condition) line(drawn);
@@ -191,7 +191,7 @@ class Flowchart {
     const std::vector<uint32_t>& steps = script_.lists[section.list].steps;
     const bool parallel = step.type == StepType::Parallel;
     if (parallel && !steps.empty()) {
-      line("subgraph l" + std::to_string(section.list) + "[\"" + escaped(section.caption) + "\"]");
+      line("subgraph l" + std::to_string(section.list) + "[\"" + escaped_for_mermaid(section.caption) + "\"]");
       ++depth_;
       line("direction TB");
     }
@@ -201,7 +201,7 @@ class Flowchart {
       line("end");
     }
     if (step.type != StepType::Condition) return;
-    const std::string caption = escaped(shortened(section.caption, kIdMax));
+    const std::string caption = escaped_for_mermaid(shortened(section.caption, kMermaidIdMax));
     for (const uint32_t at : steps) {
       const Step& first = script_.steps[at];
       if (first.depends_on.empty() && !first.dormant) {
@@ -223,7 +223,7 @@ class Flowchart {
       const Step& before = script_.at(step.list, on);
       const std::string guard =
           step.condition.empty() ? ""
-                                 : "|\"" + escaped(shortened(step.condition, kDetailMax)) + "\"|";
+                                 : "|\"" + escaped_for_mermaid(shortened(step.condition, kMermaidDetailMax)) + "\"|";
       line(exit(before) + " -->" + guard + " " + entry(step));
     }
     if (step.fallback != kNoStep) {

@@ -17,7 +17,7 @@ constexpr int64_t kWidthMin = 130;
 constexpr int64_t kRound = 16;  // radius of start and end
 constexpr int64_t kMargin = 24;
 constexpr size_t kNameMax = 34;
-constexpr size_t kDetailMax = 40;
+constexpr size_t kSvgDetailMax = 40;
 
 struct Colours {
   std::string_view status;
@@ -41,7 +41,7 @@ const Colours& colours_of(std::string_view status) {
   return kPlain;
 }
 
-std::string escaped(std::string_view text) {
+std::string escaped_for_svg(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
@@ -121,7 +121,7 @@ class Measure {
     box.step = &step;
     box.mark = marks_.of(place);
     box.name = shortened(step.label.empty() ? step.id : step.label, kNameMax);
-    box.detail = shortened(detail_of(step), kDetailMax);
+    box.detail = shortened(detail_of(step), kSvgDetailMax);
     std::string_view tag = box.mark.status.empty() ? "" : tag_of(box.mark.status);
     const size_t letters = character_count(box.name) + tag.size() + box.mark.note.size() + 4;
     const size_t widest = std::max(letters, character_count(box.detail) + 2);
@@ -176,7 +176,7 @@ class Drawing {
 
   void text(Point at, std::string_view content, std::string_view style) {
     out_ += "<text x=\"" + number(at.x) + "\" y=\"" + number(at.y) + "\" ";
-    out_.append(style).append(">").append(escaped(content)).append("</text>\n");
+    out_.append(style).append(">").append(escaped_for_svg(content)).append("</text>\n");
   }
 
   void circle(Point centre, std::string_view caption) {
@@ -243,8 +243,8 @@ class Drawing {
     std::string style = "fill=\"" + std::string(colours.fill) + "\" stroke=\"" +
                         std::string(colours.line) + "\" stroke-width=\"1.5\"";
     if (dashed) style += " stroke-dasharray=\"5 4\"";
-    out_ += "<g>\n<title>" + escaped(box.step->id) + ": " +
-            escaped(shortened(detail_of(*box.step), 500)) + "</title>\n";
+    out_ += "<g>\n<title>" + escaped_for_svg(box.step->id) + ": " +
+            escaped_for_svg(shortened(detail_of(*box.step), 500)) + "</title>\n";
     outline(box, size, at, style);
     text({at.x + kPad, at.y + 18}, box.name, "font-weight=\"bold\" fill=\"#1f2328\"");
     text({at.x + kPad, at.y + 35}, box.detail, "font-size=\"11\" fill=\"#57606a\"");
@@ -336,13 +336,13 @@ class Page {
         "\" height=\"" + size.substr(space + 1) + "\" viewBox=\"0 0 " + size +
         "\" font-family=\"ui-sans-serif, system-ui, Helvetica, Arial, sans-serif\" "
         "font-size=\"12\" role=\"img\">\n<title>" +
-        escaped(title) +
+        escaped_for_svg(title) +
         "</title>\n<defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
         "markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0 L8 4 L0 8 z\" "
         "fill=\"#57606a\"/></marker></defs>\n<rect width=\"100%\" height=\"100%\" "
         "fill=\"#ffffff\"/>\n";
     out += "<text x=\"" + number(kMargin) + "\" y=\"" + number(kMargin + 8) +
-           "\" font-size=\"16\" font-weight=\"bold\" fill=\"#1f2328\">" + escaped(title) +
+           "\" font-size=\"16\" font-weight=\"bold\" fill=\"#1f2328\">" + escaped_for_svg(title) +
            "</text>\n";
     return out + drawing_.take() + "</svg>\n";
   }

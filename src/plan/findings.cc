@@ -104,7 +104,7 @@ void Findings::only(const Cursor& object, std::span<const std::string_view> know
                            ? "'" + name + "' belongs under " + std::string(place)
                            : meant(name, known);
     complaint(object.member(i), "unknown_field",
-              std::string(what) + " has no field " + quoted(name), std::move(hint));
+              std::string(what) + " has no field " + in_quotes(name), std::move(hint));
   }
 }
 
@@ -188,7 +188,7 @@ int64_t Findings::whole(const Cursor& at, int64_t min, int64_t max, int64_t othe
 
 void Findings::refuse_choice(const Cursor& at, std::string_view given,
                              std::span<const std::string_view> names) {
-  error(at, "value", "must be one of " + joined(names) + ", not " + quoted(given),
+  error(at, "value", "must be one of " + joined(names) + ", not " + in_quotes(given),
         meant(given, names));
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 using Verdict = SecretRule::Verdict;
 
-constexpr std::string_view kOpen = "${{";
-constexpr std::string_view kClose = "}}";
+constexpr std::string_view kExpressionOpen = "${{";
+constexpr std::string_view kExpressionClose = "}}";
 constexpr const char* kWhere =
     "a secret may be used in headers, query, body and auth of http.*, and in env of shell.exec";
 
@@ -65,12 +65,12 @@ class SecretCheck {
  private:
   void text(const Cursor& at, std::string_view text, bool in_key) {
     if (text.find("secrets") == std::string_view::npos) return;
-    for (size_t from = text.find(kOpen); from != std::string_view::npos;) {
-      const size_t inner = from + kOpen.size();
-      const size_t end = text.find(kClose, inner);
+    for (size_t from = text.find(kExpressionOpen); from != std::string_view::npos;) {
+      const size_t inner = from + kExpressionOpen.size();
+      const size_t end = text.find(kExpressionClose, inner);
       if (end == std::string_view::npos) return;
       reference(at, text.substr(inner, end - inner), text.substr(0, from), in_key);
-      from = text.find(kOpen, end + kClose.size());
+      from = text.find(kExpressionOpen, end + kExpressionClose.size());
     }
   }
 

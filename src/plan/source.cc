@@ -58,7 +58,7 @@ class JsonTree {
         const uint32_t line = line_of(key);
         if (members.contains(name)) {
           faults_.push_back(
-              {"", "duplicate", "the key " + quoted(name) + " is there twice", "", line});
+              {"", "duplicate", "the key " + in_quotes(name) + " is there twice", "", line});
           return;
         }
         lines.of.push_back({line, {}});

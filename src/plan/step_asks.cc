@@ -53,7 +53,7 @@ void StepReader::read_wait(const Cursor& at, const Config& config, Step& step) {
       templated(*until);
     } else if (until->is_string() && !parse_rfc3339(step.until).ok()) {
       findings_.error(*until, "value",
-                      "must be a time like 2026-01-31T12:00:00Z, not " + quoted(step.until));
+                      "must be a time like 2026-01-31T12:00:00Z, not " + in_quotes(step.until));
     }
   }
   if (!is_empty(signal)) step.signal = text_of(signal);
@@ -125,7 +125,7 @@ void StepReader::read_options(const Cursor& options, Step& step) {
     const bool twice = std::any_of(step.options.begin(), step.options.end(),
                                    [&](const Option& other) { return other.id == option.id; });
     if (twice && !option.id.empty()) {
-      findings_.error(entry, "duplicate", "there are two options " + quoted(option.id));
+      findings_.error(entry, "duplicate", "there are two options " + in_quotes(option.id));
     }
     step.options.push_back(std::move(option));
   }
@@ -141,7 +141,7 @@ void StepReader::read_fallback_choice(const Config& config, Step& step) {
   for (const Option& option : step.options) ids.push_back(option.id);
   if (std::find(ids.begin(), ids.end(), step.fallback_choice) == ids.end()) {
     findings_.error(*fallback, "value",
-                    "the fallback " + quoted(step.fallback_choice) + " is none of the options",
+                    "the fallback " + in_quotes(step.fallback_choice) + " is none of the options",
                     meant(step.fallback_choice, ids));
   }
 }
@@ -187,7 +187,7 @@ void StepReader::read_composition(const Cursor& at, const Config& config, Step& 
   if (const auto type = body.field("type"); type && !(type->value() == Value(step.type_name))) {
     findings_.error(
         *type, "value",
-        "the body of a " + step.type_name + " step has the type " + quoted(step.type_name));
+        "the body of a " + step.type_name + " step has the type " + in_quotes(step.type_name));
   }
   const std::string_view wanted = step.type_name == "chain" ? "steps" : "jobs";
   const std::optional<Cursor> jobs = body.field(wanted);

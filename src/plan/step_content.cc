@@ -66,7 +66,7 @@ void StepReader::read_type(const Cursor& at, Step& step) {
     known.push_back(row.name);
   }
   if (type && type->is_string()) {
-    findings_.error(*type, "value", "Unknown step type: " + quoted(step.type_name),
+    findings_.error(*type, "value", "Unknown step type: " + in_quotes(step.type_name),
                     meant(step.type_name, known));
   }
   step.type_name.clear();
@@ -200,7 +200,7 @@ void StepReader::check_action(const Cursor& at, const std::string& action) {
   const std::vector<std::string>& known = *options_.actions;
   if (std::find(known.begin(), known.end(), action) != known.end()) return;
   const std::vector<std::string_view> names(known.begin(), known.end());
-  findings_.error(at, "unknown_action", "there is no action " + quoted(action),
+  findings_.error(at, "unknown_action", "there is no action " + in_quotes(action),
                   meant(action, names));
 }
 

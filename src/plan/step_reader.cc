@@ -34,7 +34,7 @@ constexpr Named<Strategy> kStrategies[] = {{"ignore", Strategy::Ignore},
                                            {"retry", Strategy::Retry},
                                            {"skip", Strategy::Skip},
                                            {"rollback", Strategy::Rollback}};
-constexpr Named<Strategy> kOnFailures[] = {{"fail", Strategy::Fail},
+constexpr Named<Strategy> kParallelOnFailures[] = {{"fail", Strategy::Fail},
                                            {"retry", Strategy::Retry},
                                            {"skip", Strategy::Skip},
                                            {"rollback", Strategy::Rollback}};
@@ -168,7 +168,7 @@ void StepReader::check_id(const Cursor& at, const std::string& id) {
     std::replace(other.begin(), other.end(), '.', '-');
     findings_.error(
         at, "value",
-        "the id " + quoted(id) + " holds a '.', which separates the parts of nested ids",
+        "the id " + in_quotes(id) + " holds a '.', which separates the parts of nested ids",
         "use '" + other + "'");
   } else if (control || id.size() > kIdBytesMax) {
     findings_.error(at, "value",
@@ -262,7 +262,7 @@ void StepReader::read_on_error(const Cursor& at, Step& step, Draft& draft) {
   }
   const bool has_retry = at.field("retry") || at.field("retry_config");
   if (on_failure && !on_error) {
-    const auto strategy = findings_.choice(*on_failure, kOnFailures);
+    const auto strategy = findings_.choice(*on_failure, kParallelOnFailures);
     if (strategy) step.on_error = on_error_of(*strategy);
     // Three attempts in all, as the second dialect has it.
     if (strategy == Strategy::Retry && !has_retry) step.retry = usual(kUsualRetriesOnFailure);

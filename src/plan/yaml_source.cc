@@ -142,7 +142,7 @@ class Builder : public YAML::EventHandler {
     frame.built.weight += weight_of(text);
     if (anchor != 0) anchors_[anchor] = Built{Value(text), {}, weight_of(text), 1};
     if (frame.built.value.as_object().contains(text)) {
-      refuse(mark, "the key " + quoted(text) + " is there twice");
+      refuse(mark, "the key " + in_quotes(text) + " is there twice");
     }
     frame.key = checked(mark, text);
     frame.key_line = line_of(mark);
@@ -160,7 +160,7 @@ class Builder : public YAML::EventHandler {
   void begin(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Value empty) {
     if (is_key()) refuse(mark, "a key must be text");
     if (tag != "?" && tag != "!" && !tag.empty() && !tag.starts_with(kCoreTag)) {
-      refuse(mark, "the tag " + quoted(tag) + " is not known");
+      refuse(mark, "the tag " + in_quotes(tag) + " is not known");
     }
     if (frames_.size() >= kValueDepthMax) refuse(mark, kTooDeep);
     count(mark, 1);
@@ -243,7 +243,7 @@ class Builder : public YAML::EventHandler {
     if (name == "null") return Value();
     if (name == "bool" && as_bool(text)) return Value(*as_bool(text));
     if ((name == "int" || name == "float") && as_number(text)) return *as_number(text);
-    refuse(mark, "the tag " + quoted(tag) + " does not fit here");
+    refuse(mark, "the tag " + in_quotes(tag) + " does not fit here");
   }
 
   static std::string checked(const YAML::Mark& mark, const std::string& text) {

@@ -50,11 +50,11 @@ void CaseReader::check_mock_key(const Cursor& at, const std::string& key) {
     if (uses(*other)) return;
   const plan::Step* step = find_step(key);
   if (step == nullptr)
-    return findings_.error(at, "unknown_step", "there is no step and no action " + quoted(key),
+    return findings_.error(at, "unknown_step", "there is no step and no action " + in_quotes(key),
                            nearest_name(key, true));
   if (is_asked_of_outside(*step)) return;
   findings_.error(at, "value",
-                  "step " + quoted(key) + " is a " + step->type_name +
+                  "step " + in_quotes(key) + " is a " + step->type_name +
                       " step: it asks nothing of the outside that a mock could answer",
                   step->type == plan::StepType::Decision || step->type == plan::StepType::Wait
                       ? "people and signals stand under events"

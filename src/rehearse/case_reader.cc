@@ -59,7 +59,7 @@ void CaseReader::read_given(const Cursor& at, Case& into) {
       const actions::ActionInfo* info = actions::find_action(name);
       if (info == nullptr || info->by_engine)
         findings_.error(action, "unknown_action",
-                        "there is no action " + quoted(name) + " that could be done for real",
+                        "there is no action " + in_quotes(name) + " that could be done for real",
                         nearest_name(name, true));
       into.real.push_back(std::move(name));
     }
@@ -130,7 +130,7 @@ const plan::Step* CaseReader::find_step(std::string_view key) const {
 
 void CaseReader::check_step(const Cursor& at, std::string_view key) {
   if (find_step(key) == nullptr)
-    findings_.error(at, "unknown_step", "there is no step " + quoted(key),
+    findings_.error(at, "unknown_step", "there is no step " + in_quotes(key),
                     nearest_name(key, false));
 }
 

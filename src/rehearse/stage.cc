@@ -25,7 +25,7 @@ class CaseSecrets : public SecretSource {
       PAWL_TRY_DO(actions::admit_secret(secret.binding, name, action, rule));
       return expr::OpenedSecret{secret.value, secret.binding.hosts};
     }
-    return Error{ErrorCode::NotFound, "there is no secret " + quoted(name)};
+    return Error{ErrorCode::NotFound, "there is no secret " + in_quotes(name)};
   }
 
  private:

@@ -73,7 +73,7 @@ void read_cases(plan::Findings& findings, const Cursor& top, TestFile& file) {
     if (one.name.empty()) one.name = "case " + std::to_string(file.cases.size() + 1);
     for (const Case& other : file.cases)
       if (other.name == one.name)
-        findings.error(at, "duplicate", "there is another case " + quoted(one.name));
+        findings.error(at, "duplicate", "there is another case " + in_quotes(one.name));
     file.cases.push_back(std::move(one));
   }
 }

@@ -5,24 +5,14 @@
 namespace pawl::sim {
 namespace {
 
-using Frame = std::vector<LooseEvent>;
-
 // Changes every event of one type in place.
-template <class Event, class Change>
-void change_each(Frame& frame, Change&& change) {
-  for (LooseEvent& loose_event : frame) {
-    Event event;
-    if (read(loose_event, event) && change(event)) loose_event = loose(event);
-  }
-}
-
 template <class Event>
-void swallow(Frame& frame) {
+void swallow(LooseFrame& frame) {
   for (LooseEvent& loose_event : frame)
     if (loose_event.type == event_type<Event>()) loose_event = nothing_happened();
 }
 
-void spoil_frame(const Plants& plants, Frame& frame) {
+void spoil_frame(const Plants& plants, LooseFrame& frame) {
   if (plants.ack_unwritten) swallow<JobCompleted>(frame);
   if (plants.expiry_unwritten) swallow<JobExpired>(frame);
   if (plants.extension_unwritten) swallow<LeaseExtended>(frame);
@@ -49,12 +39,12 @@ void spoil_frame(const Plants& plants, Frame& frame) {
     });
   if (plants.forgotten_alive) {
     JobCreated created;
-    for (const LooseEvent& event : Frame(frame))
+    for (const LooseEvent& event : LooseFrame(frame))
       if (read(event, created))
         frame.push_back(loose(JobsForgotten{{created.job}, created.queue, 0}));
   }
   if (plants.cron_fires_twice)
-    for (const LooseEvent& event : Frame(frame))
+    for (const LooseEvent& event : LooseFrame(frame))
       if (event.type == event_type<CronFired>()) frame.push_back(event);
 }
 
@@ -65,7 +55,7 @@ std::string spoil_jobs(const Plants& plants, uint64_t number, std::string record
         plants.result_altered || plants.retry_too_soon || plants.priority_lost ||
         plants.attempt_uncounted || plants.forgotten_alive || plants.cron_fires_twice))
     return record;
-  return rewrite_record(number, record, [&](Frame& frame) { spoil_frame(plants, frame); });
+  return rewrite_record(number, record, [&](LooseFrame& frame) { spoil_frame(plants, frame); });
 }
 
 }  // namespace pawl::sim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/codec.h"
 #include "journal/events.h"
@@ -23,6 +24,17 @@ LooseEvent loose(const Event& event) {
 template <class Event>
 bool read(const LooseEvent& from, Event& event) {
   return from.type == event_type<Event>() && codec::decode(from.bytes, event);
+}
+
+using LooseFrame = std::vector<LooseEvent>;
+
+// Hands every event of this type to `change`, and keeps what it made of it if it says so.
+template <class Event, class Change>
+void change_each(LooseFrame& frame, Change&& change) {
+  for (LooseEvent& each : frame) {
+    Event event;
+    if (read(each, event) && change(event)) each = loose(event);
+  }
 }
 
 // In the place of an event that a bug swallows, so that those behind it keep their numbers: the

@@ -31,11 +31,6 @@ bool listed(JobState from, JobState to) {
   return false;
 }
 
-int64_t sooner(int64_t a, int64_t b) {
-  if (a == 0 || b == 0) return a + b;
-  return a < b ? a : b;
-}
-
 }  // namespace
 
 std::string short_name(const JobId& id) { return id.text().substr(9, 19); }

@@ -11,8 +11,6 @@
 namespace pawl::sim {
 namespace {
 
-uint32_t bit(CallbackRole role) { return 1u << static_cast<uint32_t>(role); }
-
 bool is_good(ChildState state) {
   return state == ChildState::Completed || state == ChildState::Skipped;
 }

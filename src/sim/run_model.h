@@ -25,6 +25,14 @@ class JournalModel;
 // The reason that clients give when they cancel a run; no other cause gives it.
 constexpr std::string_view kAskedFor = "asked for";
 
+constexpr uint32_t bit(CallbackRole role) { return 1u << static_cast<uint32_t>(role); }
+
+// The earlier of two times, 0 = never.
+constexpr int64_t sooner(int64_t a, int64_t b) {
+  if (a == 0 || b == 0) return a + b;
+  return a < b ? a : b;
+}
+
 struct ModelRun {
   RunCreated birth;
   std::map<uint32_t, PlanNode> plans;  // those of its children that the journal tells

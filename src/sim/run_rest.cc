@@ -9,8 +9,6 @@
 namespace pawl::sim {
 namespace {
 
-uint32_t bit(CallbackRole role) { return 1u << static_cast<uint32_t>(role); }
-
 }  // namespace
 
 void RunModel::frame_over(uint64_t sequence) {

@@ -16,13 +16,6 @@ bool acts_at_once(const std::string& type) {
   return std::find(std::begin(kActsAtOnce), std::end(kActsAtOnce), type) != std::end(kActsAtOnce);
 }
 
-bool is_end(ScriptStatus status) {
-  return status == ScriptStatus::Completed || status == ScriptStatus::Failed ||
-         status == ScriptStatus::Cancelled;
-}
-
-int64_t sooner(int64_t a, int64_t b) { return a == 0 || b == 0 ? a + b : std::min(a, b); }
-
 }  // namespace
 
 bool same_json(std::string_view a, std::string_view b) {

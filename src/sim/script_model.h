@@ -26,6 +26,11 @@ namespace pawl::sim {
 
 class JournalModel;
 
+constexpr bool is_end(ScriptStatus status) {
+  return status == ScriptStatus::Completed || status == ScriptStatus::Failed ||
+         status == ScriptStatus::Cancelled;
+}
+
 struct ModelStep {
   StepState state = StepState::Pending;
   uint32_t attempt = 0;

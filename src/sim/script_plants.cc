@@ -4,23 +4,14 @@
 
 #include "kernel/script_commands.h"
 #include "sim/record_rewrite.h"
+#include "sim/script_model.h"
 
 namespace pawl::sim {
 namespace {
 
-using Frame = std::vector<LooseEvent>;
-
-template <class Event, class Change>
-void change_each(Frame& frame, Change&& change) {
-  for (LooseEvent& each : frame) {
-    Event event;
-    if (read(each, event) && change(event)) each = loose(event);
-  }
-}
-
 // Once more, somewhat different.
 template <class Event, class Change>
-void repeat_each(Frame& frame, Change&& change) {
+void repeat_each(LooseFrame& frame, Change&& change) {
   for (size_t i = 0; i < frame.size(); ++i) {
     Event event;
     if (!read(frame[i], event) || !change(event)) continue;
@@ -29,19 +20,14 @@ void repeat_each(Frame& frame, Change&& change) {
 }
 
 template <class Event, class Match>
-void swallow_if(Frame& frame, Match&& matches) {
+void swallow_if(LooseFrame& frame, Match&& matches) {
   for (LooseEvent& each : frame) {
     Event event;
     if (read(each, event) && matches(event)) each = nothing_happened();
   }
 }
 
-bool is_end(ScriptStatus status) {
-  return status == ScriptStatus::Completed || status == ScriptStatus::Failed ||
-         status == ScriptStatus::Cancelled;
-}
-
-void begin_too_early(Frame& frame) {
+void begin_too_early(LooseFrame& frame) {
   StepEnded ended;
   StepStarted started;
   for (size_t i = 0; i + 1 < frame.size(); ++i) {
@@ -51,7 +37,7 @@ void begin_too_early(Frame& frame) {
   }
 }
 
-void lose_ends_of_children(Frame& frame) {
+void lose_ends_of_children(LooseFrame& frame) {
   RunId child;
   for (LooseEvent& each : frame) {
     ScriptMoved moved;
@@ -61,7 +47,7 @@ void lose_ends_of_children(Frame& frame) {
   }
 }
 
-void spoil_steps(const Plants& plants, Frame& frame) {
+void spoil_steps(const Plants& plants, LooseFrame& frame) {
   if (plants.answer_altered)
     change_each<StepEnded>(frame, [](StepEnded& event) {
       if (event.state != StepState::Completed || event.handled) return false;
@@ -107,7 +93,7 @@ std::string spoil_scripts(const Plants& plants, uint64_t number, std::string rec
         plants.kept_signal_lost || plants.undone_twice || plants.child_end_lost ||
         plants.child_suspension_lost || plants.cancelled_goes_on || plants.suspension_unsaid))
     return record;
-  return rewrite_record(number, record, [&](Frame& frame) {
+  return rewrite_record(number, record, [&](LooseFrame& frame) {
     spoil_steps(plants, frame);
     if (plants.race_of_two_winners)
       repeat_each<StepNoted>(frame, [](StepNoted& event) {

@@ -7,7 +7,7 @@
 namespace pawl::sim {
 namespace {
 
-constexpr int kSectorBytes = 4096;  // that SQLite is told
+constexpr int kReportedSectorBytes = 4096;  // that SQLite is told
 
 SimHandle& handle_of(sqlite3_file* file) { return *reinterpret_cast<SimHandle*>(file); }
 
@@ -120,7 +120,7 @@ int file_control(sqlite3_file* file, int op, void*) {
   if (op == SQLITE_FCNTL_CKPT_DONE) handle_of(file).owner->note_checkpoint(false);
   return SQLITE_NOTFOUND;
 }
-int file_sector_size(sqlite3_file*) { return kSectorBytes; }
+int file_sector_size(sqlite3_file*) { return kReportedSectorBytes; }
 int file_characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
 // --- shared memory: the log's index, which no crash outlives

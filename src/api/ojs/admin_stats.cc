@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kWorkerStaleAfterMs = 60'000;
 
-struct Totals {
+struct AdminTotals {
   std::array<uint64_t, kJobStateCount> counts{};
   uint64_t queues = 0;
   uint64_t paused = 0;
@@ -37,8 +37,8 @@ struct Totals {
 };
 
 // Tenants by name, "" among them if a queue belongs to nobody.
-std::map<std::string, Totals> by_tenant(const State& state) {
-  std::map<std::string, Totals> tenants;
+std::map<std::string, AdminTotals> by_tenant(const State& state) {
+  std::map<std::string, AdminTotals> tenants;
   state.each_queue([&](const Queue& queue) {
     if (is_internal_queue(queue.name)) return true;
     tenants[std::string(tenant_of_scoped(queue.name))].add(queue);
@@ -47,8 +47,8 @@ std::map<std::string, Totals> by_tenant(const State& state) {
   return tenants;
 }
 
-Totals all_queues(const State& state, std::string_view tenant) {
-  Totals totals;
+AdminTotals all_queues(const State& state, std::string_view tenant) {
+  AdminTotals totals;
   state.each_queue([&](const Queue& queue) {
     if (is_internal_queue(queue.name)) return true;
     if (tenant.empty() || tenant_of_scoped(queue.name) == tenant) totals.add(queue);
@@ -57,14 +57,14 @@ Totals all_queues(const State& state, std::string_view tenant) {
   return totals;
 }
 
-void write_jobs(json::Writer& w, const Totals& totals) {
+void write_jobs(json::Writer& w, const AdminTotals& totals) {
   w.key("jobs").begin_object();
   write_state_counts(w, totals.counts);
   w.field_int("total", static_cast<int64_t>(totals.jobs())).end_object();
 }
 
-Totals one_queue(const State& state, const std::string& scoped) {
-  Totals totals;
+AdminTotals one_queue(const State& state, const std::string& scoped) {
+  AdminTotals totals;
   const Queue* queue = state.find_queue(scoped);
   if (queue != nullptr && !is_internal_queue(scoped)) totals.add(*queue);
   return totals;
@@ -97,7 +97,7 @@ void write_worker_counts(json::Writer& w, const std::vector<WorkerInfo>& workers
 
 // The command line client reads how many queues and workers there are as objects, the specification
 // and the admin UI as numbers; the first one alone asks for the media type by name.
-void write_counts(json::Writer& w, App& app, const Totals& totals, bool as_objects,
+void write_counts(json::Writer& w, App& app, const AdminTotals& totals, bool as_objects,
                   int64_t now_ms) {
   std::vector<WorkerInfo> workers = app.workers().list(now_ms);
   auto queues = static_cast<int64_t>(totals.queues);
@@ -111,11 +111,11 @@ void write_counts(json::Writer& w, App& app, const Totals& totals, bool as_objec
   write_worker_counts(w, workers, now_ms);
 }
 
-void stats(App& app, Call&& call) {
+void admin_stats(App& app, Call&& call) {
   StatsScope scope{call.tenant, call.query("queue")};
   bool as_objects = call.request.header("accept") == "application/openjobspec+json";
   app.decide(std::move(call), [&app, scope, as_objects](Frame& frame) -> Result<http::Response> {
-    Totals totals = scope.queue.empty()
+    AdminTotals totals = scope.queue.empty()
                         ? all_queues(frame.state(), scope.tenant)
                         : one_queue(frame.state(), scoped_queue(scope.tenant, scope.queue));
     app.stats_history().sample(frame.state(), frame.now_ms());
@@ -218,7 +218,7 @@ int64_t workers_of(App& app, const std::string& tenant, int64_t now_ms) {
   return count;
 }
 
-void write_tenant(json::Writer& w, App& app, const std::string& tenant, const Totals& totals,
+void write_tenant(json::Writer& w, App& app, const std::string& tenant, const AdminTotals& totals,
                   int64_t now_ms) {
   w.field("tenant_id", tenant).field("id", tenant).field("name", tenant);
   w.field_int("total_jobs", static_cast<int64_t>(totals.jobs()));
@@ -258,7 +258,7 @@ void answer_tenant(App& app, Call&& call, bool must_exist) {
   if (!tenant.ok()) return call.fail(tenant.error());
   app.decide(std::move(call),
              [&app, tenant = *tenant, must_exist](Frame& frame) -> Result<http::Response> {
-               Totals totals = all_queues(frame.state(), tenant);
+               AdminTotals totals = all_queues(frame.state(), tenant);
                if (must_exist && totals.queues == 0)
                  return Error{ErrorCode::NotFound, "tenant " + tenant + " not found"};
                std::string body;
@@ -307,7 +307,7 @@ void scheduling_stats(App& app, Call&& call) {
 
 void add_admin_stats_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/admin/stats", Scope::Read, kOjs, stats});
+  router.add({"GET", "/ojs/v1/admin/stats", Scope::Read, kOjs, admin_stats});
   router.add({"GET", "/ojs/v1/admin/stats/history", Scope::Read, kOjs, history});
   router.add({"GET", "/ojs/v1/admin/tenants", Scope::Read, kOjs, list_tenants});
   router.add({"GET", "/ojs/v1/admin/tenants/{t}", Scope::Read, kOjs, get_tenant});

@@ -10,8 +10,8 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kIdsMax = 10'000;
-constexpr size_t kScanPerSlice = 2'000;
+constexpr size_t kBulkIdsMax = 10'000;
+constexpr size_t kBulkScanPerSlice = 2'000;
 constexpr size_t kErrorsShown = 100;
 constexpr size_t kItemsShown = 1'000;
 
@@ -116,14 +116,14 @@ class Sweeper {
       if (bulk_.filter.matches(job)) found.push_back(job.id);
       return true;
     };
-    from_ = bulk_.dead_only ? frame.state().each_dead(from_, kScanPerSlice, visit)
-                            : frame.state().each_job(from_, false, kScanPerSlice, visit);
+    from_ = bulk_.dead_only ? frame.state().each_dead(from_, kBulkScanPerSlice, visit)
+                            : frame.state().each_job(from_, false, kBulkScanPerSlice, visit);
     // Jobs made after the request came are none of its business, and would keep it going.
     return !from_.is_nil() && from_.unix_ms() <= started_ms_;
   }
 
   bool take_ids(Frame& frame, std::vector<JobId>& found) {
-    for (size_t left = kScanPerSlice; left > 0 && next_id_ < bulk_.ids.size(); --left) {
+    for (size_t left = kBulkScanPerSlice; left > 0 && next_id_ < bulk_.ids.size(); --left) {
       const JobId& id = bulk_.ids[next_id_++];
       const Job* job = frame.state().find_job(id);
       bool mine = job != nullptr && (bulk_.filter.tenant.empty() ||
@@ -167,8 +167,8 @@ Status read_ids(Fields& fields, Bulk& bulk) {
   std::string_view name = fields.has("ids") ? "ids" : "job_ids";
   std::vector<std::string> texts = fields.texts(name);
   if (fields.has(name) && texts.empty()) fields.complain(name, "must name at least one job");
-  if (texts.size() > kIdsMax)
-    return Error{ErrorCode::TooLarge, "ids holds more than " + std::to_string(kIdsMax) + " ids"};
+  if (texts.size() > kBulkIdsMax)
+    return Error{ErrorCode::TooLarge, "ids holds more than " + std::to_string(kBulkIdsMax) + " ids"};
   std::set<JobId> known;
   for (const std::string& text : texts) {
     auto id = JobId::parse(text);

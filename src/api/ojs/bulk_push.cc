@@ -38,7 +38,7 @@ Result<BulkPush> parse_bulk_push(const json::Doc& doc, const EnvelopeRules& rule
   std::string atomicity = fields.text("atomicity", "partial");
   bulk.atomic = atomicity == "atomic";
   if (!bulk.atomic && atomicity != "partial")
-    fields.complain("atomicity", "must be atomic or partial, not " + quoted(atomicity));
+    fields.complain("atomicity", "must be atomic or partial, not " + in_quotes(atomicity));
   auto list = fields.find("jobs");
   if (!list || !list->is_array() || list->size() == 0)
     fields.complain("jobs", "must be an array with at least one job");

@@ -43,7 +43,7 @@ void write_members(json::Writer& w, const Job& job) {
 }
 
 // Flat, and the same under "checkpoint".
-std::string body_of(const Job& job) {
+std::string checkpoint_body(const Job& job) {
   std::string body;
   json::Writer w(body);
   w.begin_object();
@@ -66,22 +66,22 @@ void save(App& app, Call&& call) {
                PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
                JobId job_id = job->id;
                PAWL_TRY_DO(save_checkpoint(frame, {job_id, text}));
-               return json_response(Surface::Ojs, 200, body_of(*frame.state().find_job(job_id)));
+               return json_response(Surface::Ojs, 200, checkpoint_body(*frame.state().find_job(job_id)));
              });
 }
 
-void get(App& app, Call&& call) {
+void get_checkpoint(App& app, Call&& call) {
   std::string id = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
     if (!has_checkpoint(*job))
       return Error{ErrorCode::NotFound, "job " + job->id.text() + " has no checkpoint"};
-    return json_response(Surface::Ojs, 200, body_of(*job));
+    return json_response(Surface::Ojs, 200, checkpoint_body(*job));
   });
 }
 
-void remove(App& app, Call&& call) {
+void remove_checkpoint(App& app, Call&& call) {
   std::string id = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
@@ -99,7 +99,7 @@ void remove(App& app, Call&& call) {
   });
 }
 
-void resume(App& app, Call&& call) {
+void resume_from_checkpoint(App& app, Call&& call) {
   std::string id = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
@@ -124,19 +124,19 @@ void add_checkpoint_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
   router.add({"PUT", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, save});
   router.add({"POST", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, save});
-  router.add({"GET", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, get});
-  router.add({"DELETE", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, remove});
+  router.add({"GET", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, get_checkpoint});
+  router.add({"DELETE", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, remove_checkpoint});
   router.add({"PUT", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
   router.add({"POST", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
-  router.add({"GET", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, get});
-  router.add({"DELETE", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, remove});
-  router.add({"GET", "/ojs/v1/checkpoints/{id}/resume", Scope::Worker, kOjs, resume});
+  router.add({"GET", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, get_checkpoint});
+  router.add({"DELETE", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, remove_checkpoint});
+  router.add({"GET", "/ojs/v1/checkpoints/{id}/resume", Scope::Worker, kOjs, resume_from_checkpoint});
   // Two clients put the prefix before a path that has it already.
   router.add({"PUT", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
   router.add({"POST", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
-  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, get});
-  router.add({"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, remove});
-  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume", Scope::Worker, kOjs, resume});
+  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, get_checkpoint});
+  router.add({"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, remove_checkpoint});
+  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume", Scope::Worker, kOjs, resume_from_checkpoint});
 }
 
 }  // namespace pawl::api

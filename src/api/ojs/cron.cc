@@ -16,7 +16,7 @@ namespace pawl::api {
 namespace {
 
 constexpr size_t kCronsMax = 10'000;
-constexpr size_t kListedUsual = 100;
+constexpr size_t kCronsListedUsual = 100;
 
 // Schedules of the other surface are none of this one's.
 const Cron* find_entry(const State& state, const std::string& scoped) {
@@ -24,7 +24,7 @@ const Cron* find_entry(const State& state, const std::string& scoped) {
   return cron != nullptr && cron->spec.source == CronSource::Cron ? cron : nullptr;
 }
 
-std::string no_such(std::string_view scoped) {
+std::string no_such_cron(std::string_view scoped) {
   return "cron '" + std::string(queue_of_scoped(scoped)) + "' not found";
 }
 
@@ -54,7 +54,7 @@ Status has_room(const State& state, const std::string& scoped) {
   return Error{ErrorCode::Overloaded, "the server has as many cron entries as it may hold"};
 }
 
-void put(App& app, Call&& call) {
+void put_cron(App& app, Call&& call) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   std::string name = call.params.empty() ? "" : call.params[0];
@@ -73,18 +73,18 @@ void list_as(App& app, Call&& call, std::vector<std::string_view> names) {
   if (!enabled.empty() && enabled != "true" && enabled != "false")
     return call.fail({ErrorCode::InvalidRequest, "enabled must be true or false"});
   answer_keyed_list(
-      app, std::move(call), std::move(names), kListedUsual,
-      [enabled](const Frame& frame, KeyedList& list) {
+      app, std::move(call), std::move(names), kCronsListedUsual,
+      [enabled](const Frame& frame, KeyedList& list_crons) {
         frame.state().each_cron([&](const Cron& cron) {
           bool wanted = enabled.empty() || (enabled == "true") == !cron.spec.paused;
-          if (cron.spec.source == CronSource::Cron && wanted && list.takes(cron.spec.name))
-            render_cron(list.writer(), cron);
+          if (cron.spec.source == CronSource::Cron && wanted && list_crons.takes(cron.spec.name))
+            render_cron(list_crons.writer(), cron);
           return true;
         });
       });
 }
-void list(App& app, Call&& call) { list_as(app, std::move(call), {"crons", "cron_jobs"}); }
-void list_for_admin(App& app, Call&& call) { list_as(app, std::move(call), {"items"}); }
+void list_crons(App& app, Call&& call) { list_as(app, std::move(call), {"crons", "cron_jobs"}); }
+void list_crons_for_admin(App& app, Call&& call) { list_as(app, std::move(call), {"items"}); }
 
 // The members of a cron's job, wherever the caller puts them.
 bool is_of_job(std::string_view name) {
@@ -119,15 +119,15 @@ class Members {
 // beside the template goes over what stands in it; an option, into the options.
 class NormalPatch {
  public:
-  Result<std::string> of(json::View patch) {
-    auto job_template = patch.find("job_template");
+  Result<std::string> of(json::View patch_cron) {
+    auto job_template = patch_cron.find("job_template");
     if (job_template && !job_template->is_object())
       return Error{ErrorCode::InvalidRequest,
                    "job_template must be an object",
                    {{"$.job_template", "must be an object"}}};
     if (job_template) take_job(*job_template);
-    take_job(patch, true);
-    patch.each_member([&](json::View key, json::View value) {
+    take_job(patch_cron, true);
+    patch_cron.each_member([&](json::View key, json::View value) {
       std::string name = key.string();
       if (is_of_job(name) || name == "job_template" || name == "name" || name == "id") return;
       bool is_expression = name == "cron" || name == "schedule";
@@ -185,18 +185,18 @@ std::string as_request(const CronSpec& spec, std::string_view overlap) {
   return text;
 }
 
-Result<CronSpec> patched(const CronSpec& old, const std::string& patch, std::string_view tenant) {
+Result<CronSpec> patched(const CronSpec& old, const std::string& patch_cron, std::string_view tenant) {
   std::string before = as_request(old, overlap_name(old.overlap));
   PAWL_TRY(json::Doc target, json::parse(before, {.depth_max = 128}));
-  PAWL_TRY(json::Doc changes, json::parse(patch, {.depth_max = 128}));
+  PAWL_TRY(json::Doc changes, json::parse(patch_cron, {.depth_max = 128}));
   std::string after = merge_patch(target.root(), changes.root());
   PAWL_TRY(json::Doc doc, json::parse(after, {.depth_max = 128}));
   return parse_cron(doc, queue_of_scoped(old.name), tenant);
 }
 
-Status refuse_unknown(json::View patch) {
+Status refuse_unknown(json::View patch_cron) {
   std::optional<Error> refusal;
-  patch.each_member([&](json::View key, json::View) {
+  patch_cron.each_member([&](json::View key, json::View) {
     std::string name = key.string();
     bool known = is_of_job(name);
     for (std::string_view own :
@@ -205,14 +205,14 @@ Status refuse_unknown(json::View patch) {
       known |= name == own;
     if (!known && !refusal)
       refusal = Error{ErrorCode::InvalidRequest,
-                      quoted(name) + " is nothing that a cron entry has",
+                      in_quotes(name) + " is nothing that a cron entry has",
                       {{"$." + name, "is unknown"}}};
   });
   if (refusal) return *refusal;
   return ok_status();
 }
 
-void patch(App& app, Call&& call) {
+void patch_cron(App& app, Call&& call) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   if (Status good = refuse_unknown(doc->root()); !good.ok()) return call.fail(good.error());
@@ -224,7 +224,7 @@ void patch(App& app, Call&& call) {
   app.decide(std::move(call),
              [scoped, tenant, wish = *wish](Frame& frame) -> Result<http::Response> {
                const Cron* cron = find_entry(frame.state(), scoped);
-               if (cron == nullptr) return Error{ErrorCode::NotFound, no_such(scoped)};
+               if (cron == nullptr) return Error{ErrorCode::NotFound, no_such_cron(scoped)};
                PAWL_TRY(CronSpec spec, patched(cron->spec, wish, tenant));
                spec.created_ms = cron->spec.created_ms;
                PAWL_TRY_DO(put_cron(frame, std::move(spec)));
@@ -233,11 +233,11 @@ void patch(App& app, Call&& call) {
 }
 
 // Calls about one entry that exists. act changes it; the answer shows it as it is then.
-void one(App& app, Call&& call, Status (*act)(Frame&, const Cron&)) {
+void change_cron(App& app, Call&& call, Status (*act)(Frame&, const Cron&)) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
   app.decide(std::move(call), [scoped, act](Frame& frame) -> Result<http::Response> {
     const Cron* cron = find_entry(frame.state(), scoped);
-    if (cron == nullptr) return Error{ErrorCode::NotFound, no_such(scoped)};
+    if (cron == nullptr) return Error{ErrorCode::NotFound, no_such_cron(scoped)};
     if (act != nullptr) PAWL_TRY_DO(act(frame, *cron));
     return json_response(Surface::Ojs, 200, body_of(*frame.state().find_cron(scoped)));
   });
@@ -251,20 +251,20 @@ Status set_paused(Frame& frame, const Cron& cron, bool paused) {
   return ok_status();
 }
 
-void get(App& app, Call&& call) { one(app, std::move(call), nullptr); }
-void pause(App& app, Call&& call) {
-  one(app, std::move(call), [](Frame& frame, const Cron& c) { return set_paused(frame, c, true); });
+void get_cron(App& app, Call&& call) { change_cron(app, std::move(call), nullptr); }
+void pause_cron(App& app, Call&& call) {
+  change_cron(app, std::move(call), [](Frame& frame, const Cron& c) { return set_paused(frame, c, true); });
 }
-void resume(App& app, Call&& call) {
-  one(app, std::move(call),
+void resume_cron(App& app, Call&& call) {
+  change_cron(app, std::move(call),
       [](Frame& frame, const Cron& c) { return set_paused(frame, c, false); });
 }
 
-void remove(App& app, Call&& call) {
+void remove_cron(App& app, Call&& call) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
   app.decide(std::move(call), [scoped](Frame& frame) -> Result<http::Response> {
     const Cron* cron = find_entry(frame.state(), scoped);
-    if (cron == nullptr) return Error{ErrorCode::NotFound, no_such(scoped)};
+    if (cron == nullptr) return Error{ErrorCode::NotFound, no_such_cron(scoped)};
     std::string body;
     json::Writer w(body);
     w.begin_object().field_bool("deleted", true).field("name", queue_of_scoped(scoped));
@@ -275,11 +275,11 @@ void remove(App& app, Call&& call) {
   });
 }
 
-void trigger(App& app, Call&& call) {
+void trigger_cron(App& app, Call&& call) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
   app.decide(std::move(call), [scoped](Frame& frame) -> Result<http::Response> {
     if (find_entry(frame.state(), scoped) == nullptr)
-      return Error{ErrorCode::NotFound, no_such(scoped)};
+      return Error{ErrorCode::NotFound, no_such_cron(scoped)};
     PAWL_TRY(JobId id, trigger_cron(frame, scoped));
     std::string body;
     json::Writer w(body);
@@ -295,22 +295,22 @@ void trigger(App& app, Call&& call) {
 
 void add_cron_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/cron", Scope::Read, kOjs, list});
-  router.add({"POST", "/ojs/v1/cron", Scope::Write, kOjs, put});
-  router.add({"GET", "/ojs/v1/cron/{name}", Scope::Read, kOjs, get});
-  router.add({"PUT", "/ojs/v1/cron/{name}", Scope::Write, kOjs, put});
-  router.add({"PATCH", "/ojs/v1/cron/{name}", Scope::Write, kOjs, patch});
-  router.add({"DELETE", "/ojs/v1/cron/{name}", Scope::Write, kOjs, remove});
+  router.add({"GET", "/ojs/v1/cron", Scope::Read, kOjs, list_crons});
+  router.add({"POST", "/ojs/v1/cron", Scope::Write, kOjs, put_cron});
+  router.add({"GET", "/ojs/v1/cron/{name}", Scope::Read, kOjs, get_cron});
+  router.add({"PUT", "/ojs/v1/cron/{name}", Scope::Write, kOjs, put_cron});
+  router.add({"PATCH", "/ojs/v1/cron/{name}", Scope::Write, kOjs, patch_cron});
+  router.add({"DELETE", "/ojs/v1/cron/{name}", Scope::Write, kOjs, remove_cron});
   // The admin UI's name for it.
-  router.add({"GET", "/ojs/v1/crons", Scope::Read, kOjs, list_for_admin});
-  router.add({"GET", "/ojs/v1/crons/{name}", Scope::Read, kOjs, get});
-  router.add({"PATCH", "/ojs/v1/crons/{name}", Scope::Write, kOjs, patch});
-  router.add({"DELETE", "/ojs/v1/crons/{name}", Scope::Write, kOjs, remove});
-  router.add({"POST", "/ojs/v1/cron/{name}/trigger", Scope::Write, kOjs, trigger});
-  router.add({"POST", "/ojs/v1/cron/{name}/pause", Scope::Operate, kOjs, pause});
-  router.add({"POST", "/ojs/v1/cron/{name}/resume", Scope::Operate, kOjs, resume});
-  router.add({"POST", "/ojs/v1/cron/{name}/disable", Scope::Operate, kOjs, pause});
-  router.add({"POST", "/ojs/v1/cron/{name}/enable", Scope::Operate, kOjs, resume});
+  router.add({"GET", "/ojs/v1/crons", Scope::Read, kOjs, list_crons_for_admin});
+  router.add({"GET", "/ojs/v1/crons/{name}", Scope::Read, kOjs, get_cron});
+  router.add({"PATCH", "/ojs/v1/crons/{name}", Scope::Write, kOjs, patch_cron});
+  router.add({"DELETE", "/ojs/v1/crons/{name}", Scope::Write, kOjs, remove_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/trigger", Scope::Write, kOjs, trigger_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/pause", Scope::Operate, kOjs, pause_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/resume", Scope::Operate, kOjs, resume_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/disable", Scope::Operate, kOjs, pause_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/enable", Scope::Operate, kOjs, resume_cron});
 }
 
 }  // namespace pawl::api

@@ -9,7 +9,7 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kListedUsual = 100;
+constexpr size_t kDeadLettersListedUsual = 100;
 
 uint64_t dead_count(const State& state, const JobFilter& filter) {
   uint64_t total = 0;
@@ -31,11 +31,11 @@ PageEnd write_dead(json::Writer& w, const State& state, const JobQuery& query) {
   return end;
 }
 
-void list_jobs(App& app, Call&& call) {
-  answer_job_list(app, std::move(call), "jobs", kListedUsual, write_dead);
+void list_dead_letters(App& app, Call&& call) {
+  answer_job_list(app, std::move(call), "jobs", kDeadLettersListedUsual, write_dead);
 }
-void list_for_admin(App& app, Call&& call) {
-  answer_job_list(app, std::move(call), "items", kListedUsual, write_dead);
+void list_dead_letters_for_admin(App& app, Call&& call) {
+  answer_job_list(app, std::move(call), "items", kDeadLettersListedUsual, write_dead);
 }
 
 // Only a discarded job can be dead; any other is not to be found here.
@@ -48,7 +48,7 @@ Result<JobId> dead_job(const State& state, std::string_view id_text, std::string
   return job->id;
 }
 
-void one(App& app, Call&& call, Result<http::Response> (*act)(Frame&, const JobId&)) {
+void change_dead_letter(App& app, Call&& call, Result<http::Response> (*act)(Frame&, const JobId&)) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [text, tenant, act](Frame& frame) -> Result<http::Response> {
@@ -61,17 +61,17 @@ Result<http::Response> job_response(Frame& frame, const JobId& id) {
   return json_response(Surface::Ojs, 200, job_body(frame.state(), *frame.state().find_job(id)));
 }
 
-void get(App& app, Call&& call) { one(app, std::move(call), job_response); }
+void get_dead_letter(App& app, Call&& call) { change_dead_letter(app, std::move(call), job_response); }
 
-void retry(App& app, Call&& call) {
-  one(app, std::move(call), [](Frame& frame, const JobId& id) -> Result<http::Response> {
+void retry_dead_letter(App& app, Call&& call) {
+  change_dead_letter(app, std::move(call), [](Frame& frame, const JobId& id) -> Result<http::Response> {
     PAWL_TRY_DO(revive_job(frame, id));
     return job_response(frame, id);
   });
 }
 
-void remove(App& app, Call&& call) {
-  one(app, std::move(call), [](Frame& frame, const JobId& id) -> Result<http::Response> {
+void remove_dead_letter(App& app, Call&& call) {
+  change_dead_letter(app, std::move(call), [](Frame& frame, const JobId& id) -> Result<http::Response> {
     PAWL_TRY_DO(delete_dead(frame, id));
     std::string body;
     json::Writer(body)
@@ -84,8 +84,8 @@ void remove(App& app, Call&& call) {
   });
 }
 
-void remove_for_admin(App& app, Call&& call) {
-  one(app, std::move(call), [](Frame& frame, const JobId& id) -> Result<http::Response> {
+void remove_dead_letter_for_admin(App& app, Call&& call) {
+  change_dead_letter(app, std::move(call), [](Frame& frame, const JobId& id) -> Result<http::Response> {
     PAWL_TRY_DO(delete_dead(frame, id));
     return json_response(Surface::Ojs, 204, "");
   });
@@ -102,28 +102,28 @@ struct DeadStats {
 };
 
 DeadStats gather(const State& state, const std::string& tenant) {
-  DeadStats stats;
+  DeadStats dead_letter_stats;
   state.each_queue([&](const Queue& queue) {
     if (queue.dead == 0 || is_internal_queue(queue.name) ||
         (!tenant.empty() && tenant_of_scoped(queue.name) != tenant))
       return true;
-    stats.by_queue[std::string(queue_of_scoped(queue.name))] += queue.dead;
-    stats.total += queue.dead;
+    dead_letter_stats.by_queue[std::string(queue_of_scoped(queue.name))] += queue.dead;
+    dead_letter_stats.total += queue.dead;
     return true;
   });
   JobId go_on = state.each_dead(JobId(), kJobsScannedMax, [&](const Job& job) {
     if (is_internal_queue(job.queue->name)) return true;
     if (!tenant.empty() && tenant_of_scoped(job.queue->name) != tenant) return true;
-    ++stats.by_type[std::string(type_of_spec(job.spec))];
+    ++dead_letter_stats.by_type[std::string(type_of_spec(job.spec))];
     bool known = job.extras && !job.extras->errors.empty();
-    ++stats.by_error_type[known ? job.extras->errors.back().type : "unknown"];
-    if (stats.oldest_ms == 0 || job.finished_ms < stats.oldest_ms)
-      stats.oldest_ms = job.finished_ms;
-    stats.newest_ms = std::max(stats.newest_ms, job.finished_ms);
+    ++dead_letter_stats.by_error_type[known ? job.extras->errors.back().type : "unknown"];
+    if (dead_letter_stats.oldest_ms == 0 || job.finished_ms < dead_letter_stats.oldest_ms)
+      dead_letter_stats.oldest_ms = job.finished_ms;
+    dead_letter_stats.newest_ms = std::max(dead_letter_stats.newest_ms, job.finished_ms);
     return true;
   });
-  stats.cut = !go_on.is_nil();
-  return stats;
+  dead_letter_stats.cut = !go_on.is_nil();
+  return dead_letter_stats;
 }
 
 void write_counts(json::Writer& w, std::string_view name,
@@ -133,7 +133,7 @@ void write_counts(json::Writer& w, std::string_view name,
   w.end_object();
 }
 
-void stats(App& app, Call&& call) {
+void dead_letter_stats(App& app, Call&& call) {
   std::string tenant = call.tenant;
   app.decide(std::move(call), [tenant](Frame& frame) -> Result<http::Response> {
     DeadStats found = gather(frame.state(), tenant);
@@ -173,30 +173,30 @@ void bulk(App& app, Call&& call, BulkAct act) {
   run_bulk(app, std::move(call), std::move(wish));
 }
 
-void bulk_retry(App& app, Call&& call) { bulk(app, std::move(call), BulkAct::Retry); }
-void bulk_delete(App& app, Call&& call) { bulk(app, std::move(call), BulkAct::Delete); }
+void bulk_retry_dead_letters(App& app, Call&& call) { bulk(app, std::move(call), BulkAct::Retry); }
+void bulk_delete_dead_letters(App& app, Call&& call) { bulk(app, std::move(call), BulkAct::Delete); }
 
 }  // namespace
 
 void add_dead_letter_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/dead-letter", Scope::Read, kOjs, list_jobs});
-  router.add({"DELETE", "/ojs/v1/dead-letter", Scope::Admin, kOjs, bulk_delete});
-  router.add({"GET", "/ojs/v1/dead-letter/stats", Scope::Read, kOjs, stats});
-  router.add({"POST", "/ojs/v1/dead-letter/retry", Scope::Operate, kOjs, bulk_retry});
-  router.add({"GET", "/ojs/v1/dead-letter/{id}", Scope::Read, kOjs, get});
-  router.add({"POST", "/ojs/v1/dead-letter/{id}/retry", Scope::Operate, kOjs, retry});
-  router.add({"DELETE", "/ojs/v1/dead-letter/{id}", Scope::Operate, kOjs, remove});
+  router.add({"GET", "/ojs/v1/dead-letter", Scope::Read, kOjs, list_dead_letters});
+  router.add({"DELETE", "/ojs/v1/dead-letter", Scope::Admin, kOjs, bulk_delete_dead_letters});
+  router.add({"GET", "/ojs/v1/dead-letter/stats", Scope::Read, kOjs, dead_letter_stats});
+  router.add({"POST", "/ojs/v1/dead-letter/retry", Scope::Operate, kOjs, bulk_retry_dead_letters});
+  router.add({"GET", "/ojs/v1/dead-letter/{id}", Scope::Read, kOjs, get_dead_letter});
+  router.add({"POST", "/ojs/v1/dead-letter/{id}/retry", Scope::Operate, kOjs, retry_dead_letter});
+  router.add({"DELETE", "/ojs/v1/dead-letter/{id}", Scope::Operate, kOjs, remove_dead_letter});
 
-  router.add({"GET", "/ojs/v1/admin/dead-letter", Scope::Read, kOjs, list_for_admin});
-  router.add({"DELETE", "/ojs/v1/admin/dead-letter", Scope::Admin, kOjs, bulk_delete});
-  router.add({"GET", "/ojs/v1/admin/dead-letter/stats", Scope::Read, kOjs, stats});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/retry", Scope::Operate, kOjs, bulk_retry});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Scope::Operate, kOjs, bulk_retry});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Scope::Admin, kOjs, bulk_delete});
-  router.add({"GET", "/ojs/v1/admin/dead-letter/{id}", Scope::Read, kOjs, get});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Scope::Operate, kOjs, retry});
-  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Scope::Operate, kOjs, remove_for_admin});
+  router.add({"GET", "/ojs/v1/admin/dead-letter", Scope::Read, kOjs, list_dead_letters_for_admin});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter", Scope::Admin, kOjs, bulk_delete_dead_letters});
+  router.add({"GET", "/ojs/v1/admin/dead-letter/stats", Scope::Read, kOjs, dead_letter_stats});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/retry", Scope::Operate, kOjs, bulk_retry_dead_letters});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Scope::Operate, kOjs, bulk_retry_dead_letters});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Scope::Admin, kOjs, bulk_delete_dead_letters});
+  router.add({"GET", "/ojs/v1/admin/dead-letter/{id}", Scope::Read, kOjs, get_dead_letter});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Scope::Operate, kOjs, retry_dead_letter});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Scope::Operate, kOjs, remove_dead_letter_for_admin});
 }
 
 }  // namespace pawl::api

@@ -249,7 +249,7 @@ void channel(App& app, Call&& call) {
   } else if (!channel.empty() && channel != "all") {
     return call.fail({ErrorCode::InvalidRequest,
                       "channel must be job:ID, queue:NAME, workflow:ID or all, not " +
-                          quoted(channel.substr(0, 128)),
+                          in_quotes(channel.substr(0, 128)),
                       {{"$.channel", "is unknown"}}});
   }
   stream_events(app, std::move(call), std::move(query).value(), {render_flat});

@@ -309,7 +309,7 @@ void tell(const RunRetried& event, Told& told) {
 }
 
 template <class Event>
-void tell_if_told(const journal::EventBytes& from, std::vector<OjsEvent>& out) {
+void tell_job_event(const journal::EventBytes& from, std::vector<OjsEvent>& out) {
   if constexpr (requires(const Event& event, Told& told) { tell(event, told); }) {
     Event event;
     if (!codec::decode(from.bytes, event)) return;  // not told; recovery refuses such a record
@@ -368,7 +368,7 @@ void project(const journal::EventBytes& event, std::vector<OjsEvent>& out) {
   switch (event.type) {
 #define PAWL_EVENT(number, name) \
   case EventType::name:          \
-    return tell_if_told<name>(event, out);
+    return tell_job_event<name>(event, out);
 #include "journal/event_types.def"
 #undef PAWL_EVENT
   }

@@ -18,7 +18,7 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kLimitMost = 1000;
+constexpr size_t kEventsListedMost = 1000;
 constexpr size_t kFilterEntriesMax = 100;
 constexpr size_t kPagedEventsMax = 10'000;
 
@@ -45,9 +45,9 @@ Result<std::optional<EventPosition>> parse_after(const Call& call, const Store& 
   auto position = EventPosition::parse(text);
   if (!position)
     return Error{ErrorCode::InvalidRequest,
-                 "after must be a cursor or an event id, not " + quoted(text)};
+                 "after must be a cursor or an event id, not " + in_quotes(text)};
   if (*position > journal_end(store))
-    return Error{ErrorCode::InvalidRequest, "the cursor " + quoted(text) +
+    return Error{ErrorCode::InvalidRequest, "the cursor " + in_quotes(text) +
                                                 " lies ahead of this server's journal; it was "
                                                 "made by another one"};
   return position;
@@ -69,7 +69,7 @@ Result<EventsQuery> parse_events_query(const Call& call, const Store& store) {
   if (std::string text = call.query("limit"); !text.empty()) {
     auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), query.limit);
     bool whole = failed == std::errc() && end == text.data() + text.size();
-    if (!whole || query.limit < 1 || query.limit > kLimitMost)
+    if (!whole || query.limit < 1 || query.limit > kEventsListedMost)
       return Error{ErrorCode::InvalidRequest, "limit must be a whole number from 1 to 1000"};
   }
   return query;

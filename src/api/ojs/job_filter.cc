@@ -12,14 +12,14 @@ namespace {
 
 constexpr size_t kTextBytesMax = 255;
 
-constexpr std::string_view kMembers[] = {
+constexpr std::string_view kFilterMembers[] = {
     "tenant", "queue", "type",           "error_type",      "state",      "states",  "since",
     "until",  "meta",  "enqueued_after", "enqueued_before", "older_than", "priority"};
 // Two names for one thing: which of the two counts would be a guess.
 constexpr std::pair<std::string_view, std::string_view> kSynonyms[] = {
     {"state", "states"}, {"since", "enqueued_after"}, {"until", "enqueued_before"}};
 
-Error bad(std::string_view name, std::string_view message) {
+Error bad_filter(std::string_view name, std::string_view message) {
   return Error{ErrorCode::InvalidRequest,
                std::string(name) + " " + std::string(message),
                {{"$." + std::string(name), std::string(message)}}};
@@ -31,7 +31,7 @@ Result<uint32_t> parse_states(std::string_view text) {
     size_t comma = std::min(text.find(','), text.size());
     JobState state = parse_job_state(text.substr(0, comma));
     if (state == JobState::None)
-      return bad("state", "must be a job state, not " + quoted(text.substr(0, comma)));
+      return bad_filter("state", "must be a job state, not " + in_quotes(text.substr(0, comma)));
     states |= 1u << static_cast<int>(state);
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
@@ -41,7 +41,7 @@ Result<uint32_t> parse_states(std::string_view text) {
 Result<int64_t> parse_time(std::string_view name, const std::string& text) {
   if (text.empty()) return 0;
   auto at = parse_rfc3339(text);
-  if (!at.ok()) return bad(name, "must be an RFC 3339 time");
+  if (!at.ok()) return bad_filter(name, "must be an RFC 3339 time");
   return *at;
 }
 
@@ -111,7 +111,7 @@ Result<JobFilter> parse_filter(FunctionRef<std::string(std::string_view name)> t
   filter.type = text("type");
   filter.error_type = text("error_type");
   for (const std::string* value : {&filter.tenant, &filter.queue, &filter.type, &filter.error_type})
-    if (value->size() > kTextBytesMax) return bad("filter", "holds a text of more than 255 bytes");
+    if (value->size() > kTextBytesMax) return bad_filter("filter", "holds a text of more than 255 bytes");
   std::string states = text("state");
   if (states.empty()) states = text("states");
   PAWL_TRY(filter.states, parse_states(states));
@@ -130,7 +130,7 @@ void check_members(Fields& fields, std::string_view tenant, std::string_view bes
   fields.object().each_member([&](json::View key, json::View value) {
     std::string name = key.string();
     if (!beside.empty() && name == beside) return;
-    if (std::find(std::begin(kMembers), std::end(kMembers), name) == std::end(kMembers))
+    if (std::find(std::begin(kFilterMembers), std::end(kFilterMembers), name) == std::end(kFilterMembers))
       return fields.complain(name.substr(0, 64), "is nothing that jobs can be filtered by",
                              "unknown_field");
     bool holds = value.is_object() || value.is_array();

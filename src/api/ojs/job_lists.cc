@@ -22,7 +22,7 @@ PageEnd write_jobs(json::Writer& w, const State& state, const JobQuery& query) {
 void list_jobs(App& app, Call&& call) {
   answer_job_list(app, std::move(call), "jobs", kPageLimitUsual, write_jobs);
 }
-void list_for_admin(App& app, Call&& call) {
+void list_jobs_for_admin(App& app, Call&& call) {
   answer_job_list(app, std::move(call), "items", kPageLimitUsual, write_jobs);
 }
 
@@ -32,7 +32,7 @@ void list_of_tenant(App& app, Call&& call) {
     return call.fail(
         {ErrorCode::NotFound, "tenant " + call.params[0].substr(0, 128) + " not found"});
   call.tenant = call.params[0];
-  list_for_admin(app, std::move(call));
+  list_jobs_for_admin(app, std::move(call));
 }
 
 using Change = Status (*)(Frame&, const JobId&);
@@ -50,9 +50,9 @@ void one_job(App& app, Call&& call, Change change) {
   });
 }
 
-void get_job(App& app, Call&& call) { one_job(app, std::move(call), nullptr); }
-void retry(App& app, Call&& call) { one_job(app, std::move(call), revive_ended_job); }
-void cancel(App& app, Call&& call) {
+void get_job_for_admin(App& app, Call&& call) { one_job(app, std::move(call), nullptr); }
+void retry_job_for_admin(App& app, Call&& call) { one_job(app, std::move(call), revive_ended_job); }
+void cancel_job_for_admin(App& app, Call&& call) {
   one_job(app, std::move(call), [](Frame& frame, const JobId& id) {
     return cancel_job(frame, id, "cancelled by an operator");
   });
@@ -62,11 +62,11 @@ void cancel(App& app, Call&& call) {
 
 void add_job_list_routes(Router& router) {
   router.add({"GET", "/ojs/v1/jobs", Scope::Read, Surface::Ojs, list_jobs});
-  router.add({"GET", "/ojs/v1/admin/jobs", Scope::Read, Surface::Ojs, list_for_admin});
+  router.add({"GET", "/ojs/v1/admin/jobs", Scope::Read, Surface::Ojs, list_jobs_for_admin});
   router.add({"GET", "/ojs/v1/admin/tenants/{t}/jobs", Scope::Read, Surface::Ojs, list_of_tenant});
-  router.add({"GET", "/ojs/v1/admin/jobs/{id}", Scope::Read, Surface::Ojs, get_job});
-  router.add({"POST", "/ojs/v1/admin/jobs/{id}/retry", Scope::Operate, Surface::Ojs, retry});
-  router.add({"POST", "/ojs/v1/admin/jobs/{id}/cancel", Scope::Operate, Surface::Ojs, cancel});
+  router.add({"GET", "/ojs/v1/admin/jobs/{id}", Scope::Read, Surface::Ojs, get_job_for_admin});
+  router.add({"POST", "/ojs/v1/admin/jobs/{id}/retry", Scope::Operate, Surface::Ojs, retry_job_for_admin});
+  router.add({"POST", "/ojs/v1/admin/jobs/{id}/cancel", Scope::Operate, Surface::Ojs, cancel_job_for_admin});
 }
 
 }  // namespace pawl::api

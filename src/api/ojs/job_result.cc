@@ -78,7 +78,7 @@ Result<std::optional<int64_t>> wait_of(const Call& call, int64_t most_ms) {
   return std::optional<int64_t>(std::min(most_ms, seconds * 1000));
 }
 
-void get(App& app, Call&& call) {
+void get_result(App& app, Call&& call) {
   auto wait_ms = wait_of(call, app.config().fetch_wait_ms_max);
   if (!wait_ms.ok()) return call.fail(wait_ms.error());
   std::string id = call.params[0];
@@ -178,7 +178,7 @@ void many(App& app, Call&& call) {
 }  // namespace
 
 void add_job_result_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/jobs/{id}/result", Scope::Read, Surface::Ojs, get});
+  router.add({"GET", "/ojs/v1/jobs/{id}/result", Scope::Read, Surface::Ojs, get_result});
   router.add({"GET", "/ojs/v1/jobs/{id}/retries", Scope::Read, Surface::Ojs, retries});
   router.add({"POST", "/ojs/v1/jobs/results", Scope::Read, Surface::Ojs, many});
 }

@@ -69,17 +69,17 @@ void push_one(App& app, Call&& call) {
 
 Result<std::vector<NewJob>> parse_batch(const json::Doc& doc, const EnvelopeRules& rules,
                                         size_t jobs_max) {
-  auto list = doc.root().find("jobs");
-  if (!list || !list->is_array() || list->size() == 0)
+  auto list_jobs = doc.root().find("jobs");
+  if (!list_jobs || !list_jobs->is_array() || list_jobs->size() == 0)
     return Error{ErrorCode::InvalidRequest,
                  "jobs must be an array with at least one job",
                  {{"$.jobs", "must be a non-empty array"}}};
-  if (list->size() > jobs_max)
+  if (list_jobs->size() > jobs_max)
     return Error{ErrorCode::TooLarge, "jobs holds more than " + std::to_string(jobs_max) + " jobs"};
   std::vector<NewJob> jobs;
-  jobs.reserve(list->size());
+  jobs.reserve(list_jobs->size());
   std::optional<Error> refusal;
-  list->each_element([&](json::View envelope) {
+  list_jobs->each_element([&](json::View envelope) {
     if (refusal) return;
     auto job = parse_job(envelope, rules, "$.jobs[" + std::to_string(jobs.size()) + "]");
     if (job.ok()) {
@@ -140,12 +140,12 @@ void change_job(App& app, Call&& call, Status (*change)(Frame&, const JobId&)) {
   });
 }
 
-void cancel(App& app, Call&& call) {
+void cancel_job(App& app, Call&& call) {
   change_job(app, std::move(call),
              [](Frame& frame, const JobId& id) { return cancel_job(frame, id, ""); });
 }
 void activate(App& app, Call&& call) { change_job(app, std::move(call), activate_job); }
-void retry(App& app, Call&& call) { change_job(app, std::move(call), revive_job); }
+void retry_job(App& app, Call&& call) { change_job(app, std::move(call), revive_job); }
 
 }  // namespace
 
@@ -173,10 +173,10 @@ void add_job_routes(Router& router) {
   router.add({"POST", "/ojs/v1/jobs", Scope::Write, Surface::Ojs, push_one});
   router.add({"POST", "/ojs/v1/jobs/batch", Scope::Write, Surface::Ojs, push_batch});
   router.add({"GET", "/ojs/v1/jobs/{id}", Scope::Read, Surface::Ojs, get_job});
-  router.add({"DELETE", "/ojs/v1/jobs/{id}", Scope::Write, Surface::Ojs, cancel});
-  router.add({"POST", "/ojs/v1/jobs/{id}/cancel", Scope::Write, Surface::Ojs, cancel});
+  router.add({"DELETE", "/ojs/v1/jobs/{id}", Scope::Write, Surface::Ojs, cancel_job});
+  router.add({"POST", "/ojs/v1/jobs/{id}/cancel", Scope::Write, Surface::Ojs, cancel_job});
   router.add({"POST", "/ojs/v1/jobs/{id}/activate", Scope::Write, Surface::Ojs, activate});
-  router.add({"POST", "/ojs/v1/jobs/{id}/retry", Scope::Operate, Surface::Ojs, retry});
+  router.add({"POST", "/ojs/v1/jobs/{id}/retry", Scope::Operate, Surface::Ojs, retry_job});
 }
 
 }  // namespace pawl::api

@@ -12,7 +12,7 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kReasonBytesMax = 1024;
+constexpr size_t kMaintenanceReasonBytesMax = 1024;
 constexpr int64_t kDurationMost = 366LL * 24 * 3600 * 1000;
 const std::string kKey = "maintenance";
 
@@ -51,7 +51,7 @@ http::Response status(const State& state) {
   return json_response(Surface::Ojs, 200, std::move(body));
 }
 
-void get(App& app, Call&& call) {
+void get_maintenance(App& app, Call&& call) {
   app.decide(std::move(call),
              [](Frame& frame) -> Result<http::Response> { return status(frame.state()); });
 }
@@ -74,7 +74,7 @@ void set(App& app, Call&& call) {
   if (!fields.has("enabled")) fields.complain("enabled", "is required");
   bool enabled = fields.boolean("enabled", false);
   Maintenance wish{fields.text("reason"), 0, 0};
-  if (wish.reason.size() > kReasonBytesMax) fields.complain("reason", "must be at most 1024 bytes");
+  if (wish.reason.size() > kMaintenanceReasonBytesMax) fields.complain("reason", "must be at most 1024 bytes");
   int64_t duration_ms = duration_of(fields);
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   app.decide(std::move(call),
@@ -116,9 +116,9 @@ bool is_in_maintenance(const State& state) { return stored(state).has_value(); }
 
 void add_maintenance_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/admin/system/maintenance", Scope::Read, kOjs, get});
+  router.add({"GET", "/ojs/v1/admin/system/maintenance", Scope::Read, kOjs, get_maintenance});
   router.add({"POST", "/ojs/v1/admin/system/maintenance", Scope::Operate, kOjs, set});
-  router.add({"GET", "/ojs/v1/admin/maintenance", Scope::Read, kOjs, get});
+  router.add({"GET", "/ojs/v1/admin/maintenance", Scope::Read, kOjs, get_maintenance});
   router.add({"POST", "/ojs/v1/admin/maintenance", Scope::Operate, kOjs, set});
   router.add({"GET", "/ojs/v1/admin/system/config", Scope::Read, kOjs, config});
   router.add({"GET", "/ojs/v1/admin/config", Scope::Read, kOjs, config});

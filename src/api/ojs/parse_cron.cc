@@ -2,6 +2,7 @@
 
 #include "api/body.h"
 #include "api/ojs/parse_job.h"
+#include "base/ascii.h"
 #include "base/cron.h"
 #include "base/quote.h"
 #include "base/tz.h"
@@ -10,7 +11,7 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kDescriptionBytesMax = 4096;
+constexpr size_t kCronDescriptionBytesMax = 4096;
 
 Status refuse_fixed_members(json::View envelope, const std::string& path) {
   auto options = envelope.find("options");
@@ -49,7 +50,7 @@ Result<std::string> parse_job_template(const std::string& text, const std::strin
 
 namespace {
 
-constexpr std::pair<std::string_view, CronOverlap> kOverlaps[] = {
+constexpr std::pair<std::string_view, CronOverlap> kCronOverlaps[] = {
     {"skip", CronOverlap::Skip},
     {"allow", CronOverlap::Allow},
     {"cancel_previous", CronOverlap::CancelPrevious},
@@ -58,7 +59,7 @@ constexpr std::pair<std::string_view, CronOverlap> kOverlaps[] = {
 }  // namespace
 
 std::string_view overlap_name(CronOverlap overlap) {
-  for (const auto& [name, value] : kOverlaps)
+  for (const auto& [name, value] : kCronOverlaps)
     if (value == overlap) return name;
   return "";
 }
@@ -83,12 +84,6 @@ std::string envelope_of(json::View entry) {
   });
   w.end_object();
   return text;
-}
-
-bool is_printable(std::string_view text) {
-  for (char c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
-  return true;
 }
 
 Result<std::string> parse_template(Fields& fields, const std::string& name,
@@ -116,11 +111,11 @@ Status check_schedule(const CronSpec& cron) {
 
 Result<CronOverlap> parse_overlap(Fields& fields) {
   std::string given = fields.text("overlap_policy", "skip");
-  for (const auto& [name, value] : kOverlaps)
+  for (const auto& [name, value] : kCronOverlaps)
     if (name == given) return value;
   return Error{
       ErrorCode::InvalidContent,
-      "overlap_policy must be skip, allow, cancel_previous or enqueue, not " + quoted(given),
+      "overlap_policy must be skip, allow, cancel_previous or enqueue, not " + in_quotes(given),
       {{"$.overlap_policy", "is unknown"}}};
 }
 
@@ -141,7 +136,7 @@ Result<CronSpec> parse_cron(const json::Doc& doc, std::string_view name_of_path,
   cron.expression = fields.required_text(spelling);
   cron.timezone = fields.text("timezone", "UTC");
   cron.paused = !fields.boolean("enabled", true) || fields.boolean("paused", false);
-  if (fields.text("description").size() > kDescriptionBytesMax)
+  if (fields.text("description").size() > kCronDescriptionBytesMax)
     fields.complain("description", "must be at most 4096 bytes");
   cron.description = fields.raw("description");
   if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);

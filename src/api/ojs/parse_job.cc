@@ -12,10 +12,7 @@
 namespace pawl::api {
 namespace {
 
-constexpr int64_t kPriorityLeast = -100;
-constexpr int64_t kPriorityMost = 100;
 constexpr int64_t kLongestMs = 366LL * 24 * 3600 * 1000;
-constexpr size_t kTagsMax = 100;
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
@@ -149,7 +146,7 @@ class EnvelopeParser {
     spec_.type = type_->string();
     if (!is_job_type(spec_.type))
       return bad("type", "must be lower-case words joined by dots, such as 'email.send', not " +
-                             quoted(spec_.type));
+                             in_quotes(spec_.type));
     if (!args_) return bad("args", "is required");
     if (!args_->is_array()) return bad("args", "must be an array");
     if (args_->raw().size() > kArgsBytesMax)
@@ -176,7 +173,7 @@ class EnvelopeParser {
       return bad("options.queue",
                  "must be lower-case letters, digits, '.', '-' or '_', starting with a letter or "
                  "digit, not " +
-                     quoted(queue));
+                     in_quotes(queue));
     if (is_internal_queue(queue))
       return bad("options.queue", "must not begin with 'pawl.': those queues are the server's own");
     job_.queue = scoped_queue(rules_.tenant, queue);

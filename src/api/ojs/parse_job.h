@@ -25,6 +25,9 @@ struct EnvelopeRules {
   OnExhaustion unsaid = OnExhaustion::DeadLetter;
 };
 
+constexpr int64_t kPriorityLeast = -100;
+constexpr int64_t kPriorityMost = 100;
+constexpr size_t kTagsMax = 100;
 constexpr size_t kTypeBytesMax = 255;
 constexpr size_t kQueueBytesMax = 255;
 constexpr size_t kArgsBytesMax = 16u << 20;

@@ -15,7 +15,7 @@ namespace {
 // What compiling all its expressions may cost: a workflow that a step makes is parsed by the
 // engine.
 constexpr uint64_t kCompileStepsMax = 1'000'000;
-constexpr size_t kNameBytesMax = 255;
+constexpr size_t kWorkflowNameBytesMax = 255;
 constexpr size_t kClientIdBytesMax = 255;
 constexpr int64_t kTimeoutMost = 366LL * 24 * 3600 * 1000;
 constexpr std::string_view kRoles[kCallbackRoles] = {"on_complete", "on_success", "on_failure",
@@ -87,7 +87,7 @@ class WorkflowParser {
     if (depth > kPlanDepthMax)
       return complain(path, "is nested deeper than " + std::to_string(kPlanDepthMax) + " levels"),
              plan;
-    plan.name = text(body, "name", path, kNameBytesMax);
+    plan.name = text(body, "name", path, kWorkflowNameBytesMax);
     read_id(plan, body, path);
     plan.timeout_ms = integer(body, "timeout_ms", path, kTimeoutMost);
     std::string on_timeout = text(body, "on_timeout", path, 16);
@@ -169,7 +169,7 @@ class WorkflowParser {
       if (element.find("id")) node.step_id = text(element, "id", path, kClientIdBytesMax);
     } else {
       if (element.is_object()) {
-        node.name = text(element, "name", path, kNameBytesMax);
+        node.name = text(element, "name", path, kWorkflowNameBytesMax);
         if (linked || !has_job_id(element)) node.step_id = step_id(element, path);
       }
       node.job = job(element, path, !node.step_id.empty());

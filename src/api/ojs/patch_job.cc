@@ -12,9 +12,6 @@
 namespace pawl::api {
 namespace {
 
-constexpr int64_t kPriorityLeast = -100;
-constexpr int64_t kPriorityMost = 100;
-constexpr size_t kTagsMax = 100;
 
 struct Wish {
   std::optional<int32_t> priority;
@@ -112,8 +109,8 @@ Result<Wish> parse_wish(const json::Doc& doc, int64_t now_ms) {
 // What the client sent with the push, with what it has changed since: both are shown.
 Result<std::string> options_after(std::string_view options, const Wish& wish) {
   if (options.empty()) return std::string();
-  std::string patch;
-  json::Writer w(patch);
+  std::string patch_job;
+  json::Writer w(patch_job);
   w.begin_object();
   if (wish.priority) w.field_int("priority", *wish.priority);
   PAWL_TRY(json::Doc old, json::parse(options, {.depth_max = 128}));
@@ -128,7 +125,7 @@ Result<std::string> options_after(std::string_view options, const Wish& wish) {
   }
   if (!wish.tags.empty() && old.root().find("tags")) w.field_raw("tags", wish.tags);
   w.end_object();
-  PAWL_TRY(json::Doc changes, json::parse(patch, {.depth_max = 128}));
+  PAWL_TRY(json::Doc changes, json::parse(patch_job, {.depth_max = 128}));
   return merge_patch(old.root(), changes.root());
 }
 
@@ -138,8 +135,8 @@ Result<std::string> spec_after(const Job& job, const Wish& wish) {
     return Error{ErrorCode::Corrupt, "job " + job.id.text() + " cannot be read"};
   if (!wish.meta.empty()) {
     PAWL_TRY(json::Doc old, json::parse(spec.meta, {.depth_max = 128}));
-    PAWL_TRY(json::Doc patch, json::parse(wish.meta, {.depth_max = 128}));
-    std::string meta = merge_patch(old.root(), patch.root());
+    PAWL_TRY(json::Doc patch_job, json::parse(wish.meta, {.depth_max = 128}));
+    std::string meta = merge_patch(old.root(), patch_job.root());
     if (meta.size() > kMetaBytesMax)
       return Error{ErrorCode::TooLarge, "meta must be at most 64 KiB"};
     spec.meta = std::move(meta);
@@ -161,7 +158,7 @@ std::string body_of(const State& state, const Job& job, int32_t priority_before)
   return body;
 }
 
-void patch(App& app, Call&& call) {
+void patch_job(App& app, Call&& call) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   auto wish = parse_wish(*doc, app.clock().now_ms());
@@ -184,8 +181,8 @@ void patch(App& app, Call&& call) {
 }  // namespace
 
 void add_patch_job_routes(Router& router) {
-  router.add({"PATCH", "/ojs/v1/jobs/{id}", Scope::Write, Surface::Ojs, patch});
-  router.add({"PATCH", "/ojs/v1/admin/jobs/{id}", Scope::Operate, Surface::Ojs, patch});
+  router.add({"PATCH", "/ojs/v1/jobs/{id}", Scope::Write, Surface::Ojs, patch_job});
+  router.add({"PATCH", "/ojs/v1/admin/jobs/{id}", Scope::Operate, Surface::Ojs, patch_job});
 }
 
 }  // namespace pawl::api

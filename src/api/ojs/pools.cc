@@ -44,7 +44,7 @@ http::Response pool_response(int status, std::string_view pool) {
   return json_response(Surface::Ojs, status, std::move(body));
 }
 
-void put(App& app, Call&& call) {
+void put_pool(App& app, Call&& call) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   auto pool = parse_pool(*doc, call.params[0]);
@@ -63,7 +63,7 @@ void put(App& app, Call&& call) {
   });
 }
 
-void get(App& app, Call&& call) {
+void get_pool(App& app, Call&& call) {
   std::string key = pool_key(call);
   app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
     const Doc* doc = frame.state().find_doc(DocKind::Pool, key);
@@ -72,7 +72,7 @@ void get(App& app, Call&& call) {
   });
 }
 
-void remove(App& app, Call&& call) {
+void remove_pool(App& app, Call&& call) {
   std::string key = pool_key(call);
   app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
     PAWL_TRY_DO(delete_doc(frame, DocKind::Pool, key));
@@ -82,11 +82,11 @@ void remove(App& app, Call&& call) {
   });
 }
 
-void list(App& app, Call&& call) {
+void list_pools(App& app, Call&& call) {
   answer_keyed_list(app, std::move(call), {"pools"}, kPageLimitUsual,
-                    [](const Frame& frame, KeyedList& list) {
+                    [](const Frame& frame, KeyedList& list_pools) {
                       frame.state().each_doc(DocKind::Pool, "", kPoolsMax, [&](const Doc& doc) {
-                        if (list.takes(doc.key)) list.writer().raw(doc.value);
+                        if (list_pools.takes(doc.key)) list_pools.writer().raw(doc.value);
                         return true;
                       });
                     });
@@ -95,10 +95,10 @@ void list(App& app, Call&& call) {
 }  // namespace
 
 void add_pool_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/admin/pools", Scope::Read, Surface::Ojs, list});
-  router.add({"PUT", "/ojs/v1/admin/pools/{name}", Scope::Operate, Surface::Ojs, put});
-  router.add({"GET", "/ojs/v1/admin/pools/{name}", Scope::Read, Surface::Ojs, get});
-  router.add({"DELETE", "/ojs/v1/admin/pools/{name}", Scope::Operate, Surface::Ojs, remove});
+  router.add({"GET", "/ojs/v1/admin/pools", Scope::Read, Surface::Ojs, list_pools});
+  router.add({"PUT", "/ojs/v1/admin/pools/{name}", Scope::Operate, Surface::Ojs, put_pool});
+  router.add({"GET", "/ojs/v1/admin/pools/{name}", Scope::Read, Surface::Ojs, get_pool});
+  router.add({"DELETE", "/ojs/v1/admin/pools/{name}", Scope::Operate, Surface::Ojs, remove_pool});
 }
 
 }  // namespace pawl::api

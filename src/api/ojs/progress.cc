@@ -44,7 +44,7 @@ Result<ReportProgress> parse_progress(const json::Doc& doc) {
   return command;
 }
 
-std::string body_of(const Job& job) {
+std::string progress_body(const Job& job) {
   std::string body;
   json::Writer w(body);
   w.begin_object().key("job_id").uuid(job.id).field("state", state_name(job.state));
@@ -69,11 +69,11 @@ void report(App& app, Call&& call, const std::string& id, const json::Doc& doc) 
                command.job = job->id;
                PAWL_TRY_DO(report_progress(frame, command));
                return json_response(Surface::Ojs, 200,
-                                    body_of(*frame.state().find_job(command.job)));
+                                    progress_body(*frame.state().find_job(command.job)));
              });
 }
 
-void put(App& app, Call&& call) {
+void put_progress(App& app, Call&& call) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   std::string id = call.params[0];
@@ -89,21 +89,21 @@ void put_by_body(App& app, Call&& call) {
   report(app, std::move(call), id, *doc);
 }
 
-void get(App& app, Call&& call) {
+void get_progress(App& app, Call&& call) {
   std::string id = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
-    return json_response(Surface::Ojs, 200, body_of(*job));
+    return json_response(Surface::Ojs, 200, progress_body(*job));
   });
 }
 
 }  // namespace
 
 void add_progress_routes(Router& router) {
-  router.add({"PUT", "/ojs/v1/jobs/{id}/progress", Scope::Worker, Surface::Ojs, put});
-  router.add({"POST", "/ojs/v1/jobs/{id}/progress", Scope::Worker, Surface::Ojs, put});
-  router.add({"GET", "/ojs/v1/jobs/{id}/progress", Scope::Read, Surface::Ojs, get});
+  router.add({"PUT", "/ojs/v1/jobs/{id}/progress", Scope::Worker, Surface::Ojs, put_progress});
+  router.add({"POST", "/ojs/v1/jobs/{id}/progress", Scope::Worker, Surface::Ojs, put_progress});
+  router.add({"GET", "/ojs/v1/jobs/{id}/progress", Scope::Read, Surface::Ojs, get_progress});
   router.add({"POST", "/ojs/v1/workers/progress", Scope::Worker, Surface::Ojs, put_by_body});
 }
 

@@ -44,7 +44,7 @@ Error as_bad_request(Error error) {
   return error;
 }
 
-void create(App& app, Call&& call) {
+void create_queue(App& app, Call&& call) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
@@ -75,7 +75,7 @@ void create(App& app, Call&& call) {
 }
 
 // Changes the settings that the body names; the others stay.
-void change(App& app, Call&& call) {
+void change_queue(App& app, Call&& call) {
   auto scoped = queue_of_path(call);
   if (!scoped.ok()) return call.fail(scoped.error());
   auto doc = parse_body(call);
@@ -107,7 +107,7 @@ Status check_strategy(const Call& call) {
                {{"$.strategy", "must be reject"}}};
 }
 
-void remove(App& app, Call&& call) {
+void remove_queue(App& app, Call&& call) {
   auto scoped = queue_of_path(call);
   if (!scoped.ok()) return call.fail(scoped.error());
   if (Status good = check_strategy(call); !good.ok()) return call.fail(good.error());
@@ -185,10 +185,10 @@ void priority_stats(App& app, Call&& call) {
 
 void add_queue_call_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"POST", "/ojs/v1/queues", Scope::Operate, kOjs, create});
-  router.add({"PATCH", "/ojs/v1/queues/{q}", Scope::Operate, kOjs, change});
-  router.add({"PATCH", "/ojs/v1/admin/queues/{q}", Scope::Operate, kOjs, change});
-  router.add({"DELETE", "/ojs/v1/queues/{q}", Scope::Operate, kOjs, remove});
+  router.add({"POST", "/ojs/v1/queues", Scope::Operate, kOjs, create_queue});
+  router.add({"PATCH", "/ojs/v1/queues/{q}", Scope::Operate, kOjs, change_queue});
+  router.add({"PATCH", "/ojs/v1/admin/queues/{q}", Scope::Operate, kOjs, change_queue});
+  router.add({"DELETE", "/ojs/v1/queues/{q}", Scope::Operate, kOjs, remove_queue});
   router.add({"GET", "/ojs/v1/queues/{q}/priority-stats", Scope::Read, kOjs, priority_stats});
 }
 

@@ -13,22 +13,22 @@ namespace pawl::api {
 namespace {
 
 // Lists the queues that the caller may see under `name` ("queues", or "items" for the admin API).
-void list(App& app, Call&& call, std::string_view name) {
+void list_queues(App& app, Call&& call, std::string_view name) {
   answer_keyed_list(app, std::move(call), {name}, kPageLimitUsual,
-                    [](const Frame& frame, KeyedList& list) {
+                    [](const Frame& frame, KeyedList& list_queues) {
                       frame.state().each_queue([&](const Queue& queue) {
                         bool hidden = is_internal_queue(queue.name) || queue.settings.deleted;
-                        if (hidden || !list.takes(queue.name)) return true;
-                        list.writer().begin_object();
-                        render_queue_members(list.writer(), queue.name, &queue);
-                        list.writer().end_object();
+                        if (hidden || !list_queues.takes(queue.name)) return true;
+                        list_queues.writer().begin_object();
+                        render_queue_members(list_queues.writer(), queue.name, &queue);
+                        list_queues.writer().end_object();
                         return true;
                       });
                     });
 }
 
-void list_queues(App& app, Call&& call) { list(app, std::move(call), "queues"); }
-void list_for_admin(App& app, Call&& call) { list(app, std::move(call), "items"); }
+void list_queues(App& app, Call&& call) { list_queues(app, std::move(call), "queues"); }
+void list_queues_for_admin(App& app, Call&& call) { list_queues(app, std::move(call), "items"); }
 
 // {"queue": {…}}; with stats also {"stats": {…}}.
 std::string queue_body(const State& state, const std::string& scoped, bool stats) {
@@ -141,8 +141,8 @@ void set_paused(App& app, Call&& call, bool paused) {
   });
 }
 
-void pause(App& app, Call&& call) { set_paused(app, std::move(call), true); }
-void resume(App& app, Call&& call) { set_paused(app, std::move(call), false); }
+void pause_queue(App& app, Call&& call) { set_paused(app, std::move(call), true); }
+void resume_queue(App& app, Call&& call) { set_paused(app, std::move(call), false); }
 
 }  // namespace
 
@@ -150,11 +150,11 @@ void add_queue_routes(Router& router) {
   router.add({"GET", "/ojs/v1/queues", Scope::Read, Surface::Ojs, list_queues});
   router.add({"GET", "/ojs/v1/queues/{q}", Scope::Read, Surface::Ojs, get_queue});
   router.add({"GET", "/ojs/v1/queues/{q}/stats", Scope::Read, Surface::Ojs, get_stats});
-  router.add({"POST", "/ojs/v1/queues/{q}/pause", Scope::Operate, Surface::Ojs, pause});
-  router.add({"POST", "/ojs/v1/queues/{q}/resume", Scope::Operate, Surface::Ojs, resume});
-  router.add({"GET", "/ojs/v1/admin/queues", Scope::Read, Surface::Ojs, list_for_admin});
-  router.add({"POST", "/ojs/v1/admin/queues/{q}/pause", Scope::Operate, Surface::Ojs, pause});
-  router.add({"POST", "/ojs/v1/admin/queues/{q}/resume", Scope::Operate, Surface::Ojs, resume});
+  router.add({"POST", "/ojs/v1/queues/{q}/pause", Scope::Operate, Surface::Ojs, pause_queue});
+  router.add({"POST", "/ojs/v1/queues/{q}/resume", Scope::Operate, Surface::Ojs, resume_queue});
+  router.add({"GET", "/ojs/v1/admin/queues", Scope::Read, Surface::Ojs, list_queues_for_admin});
+  router.add({"POST", "/ojs/v1/admin/queues/{q}/pause", Scope::Operate, Surface::Ojs, pause_queue});
+  router.add({"POST", "/ojs/v1/admin/queues/{q}/resume", Scope::Operate, Surface::Ojs, resume_queue});
 }
 
 }  // namespace pawl::api

@@ -34,12 +34,12 @@ void render_limit(json::Writer& w, const Limit& limit, int64_t now_ms) {
   w.end_object();
 }
 
-void list(App& app, Call&& call) {
+void list_rate_limits(App& app, Call&& call) {
   answer_keyed_list(app, std::move(call), {"items", "rate_limits"}, kPageLimitUsual,
-                    [](const Frame& frame, KeyedList& list) {
+                    [](const Frame& frame, KeyedList& list_rate_limits) {
                       frame.state().each_limit([&](const Limit& limit) {
-                        if (list.takes(limit.key))
-                          render_limit(list.writer(), limit, frame.now_ms());
+                        if (list_rate_limits.takes(limit.key))
+                          render_limit(list_rate_limits.writer(), limit, frame.now_ms());
                         return true;
                       });
                     });
@@ -54,7 +54,7 @@ Result<http::Response> limit_response(const Frame& frame, const std::string& key
   return json_response(Surface::Ojs, 200, std::move(body));
 }
 
-void get(App& app, Call&& call) {
+void get_rate_limit(App& app, Call&& call) {
   std::string key = scoped_queue(call.tenant, call.params[0]);
   app.decide(std::move(call), [key](Frame& frame) { return limit_response(frame, key); });
 }
@@ -81,7 +81,7 @@ Result<LimitSettings> parse_settings(const json::Doc& doc) {
 }
 
 // Stands until a push of a job with this key names other limits.
-void put(App& app, Call&& call) {
+void put_rate_limit(App& app, Call&& call) {
   if (call.params[0].empty() || call.params[0].size() > kQueueBytesMax)
     return call.fail({ErrorCode::InvalidRequest, "a rate limit key has 1 to 255 bytes"});
   auto doc = parse_body(call);
@@ -102,9 +102,9 @@ void put(App& app, Call&& call) {
 }  // namespace
 
 void add_rate_limit_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/rate-limits", Scope::Read, Surface::Ojs, list});
-  router.add({"GET", "/ojs/v1/rate-limits/{key}", Scope::Read, Surface::Ojs, get});
-  router.add({"PUT", "/ojs/v1/rate-limits/{key}", Scope::Operate, Surface::Ojs, put});
+  router.add({"GET", "/ojs/v1/rate-limits", Scope::Read, Surface::Ojs, list_rate_limits});
+  router.add({"GET", "/ojs/v1/rate-limits/{key}", Scope::Read, Surface::Ojs, get_rate_limit});
+  router.add({"PUT", "/ojs/v1/rate-limits/{key}", Scope::Operate, Surface::Ojs, put_rate_limit});
 }
 
 }  // namespace pawl::api

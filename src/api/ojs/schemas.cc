@@ -16,7 +16,7 @@ namespace pawl::api {
 namespace {
 
 constexpr size_t kSchemaBytesMax = 256 * 1024;
-constexpr size_t kVersionsMax = 1'000;   // of one type
+constexpr size_t kSchemaVersionsMax = 1'000;   // of one type
 constexpr size_t kSchemasMax = 100'000;  // looked at by a list
 
 struct StoredSchema {
@@ -208,9 +208,9 @@ void add_by_uri(App& app, Call&& call, const json::Doc& doc) {
 }
 
 // The type's versions, oldest first.
-std::vector<StoredSchema> versions_of(const State& state, const std::string& prefix) {
+std::vector<StoredSchema> schema_versions_of(const State& state, const std::string& prefix) {
   std::vector<StoredSchema> found;
-  state.each_doc(DocKind::Schema, prefix, kVersionsMax, [&](const Doc& doc) {
+  state.each_doc(DocKind::Schema, prefix, kSchemaVersionsMax, [&](const Doc& doc) {
     if (doc.key.compare(0, prefix.size(), prefix) != 0) return false;
     found.push_back(decoded(doc));
     return true;
@@ -235,13 +235,13 @@ void add_schema(App& app, Call&& call, const std::string& type, const std::strin
   std::string prefix = type_prefix(call.tenant, parsed->type);
   app.decide(
       std::move(call), [prefix, stored = *parsed](Frame& frame) mutable -> Result<http::Response> {
-        std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
+        std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
         if (stored.version.empty()) stored.version = next_version(known);
         PAWL_TRY(std::string key, version_key(stored.version));
         if (frame.state().find_doc(DocKind::Schema, prefix + key) != nullptr)
           return Error{ErrorCode::Conflict, "version " + stored.version + " of " + stored.type +
                                                 " is registered already"};
-        if (known.size() >= kVersionsMax)
+        if (known.size() >= kSchemaVersionsMax)
           return Error{ErrorCode::Conflict, "a type has at most 1000 versions; delete old ones"};
         stored.created_ms = frame.now_ms();
         put_doc(frame, DocKind::Schema, prefix + key, codec::encoded(stored));
@@ -287,7 +287,7 @@ void get_latest(App& app, Call&& call) {
       std::move(call), [named, prefix, by_uri, version](Frame& frame) -> Result<http::Response> {
         if (const Doc* doc = frame.state().find_doc(DocKind::Schema, by_uri))
           return uri_response(200, decoded(*doc), true);
-        std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
+        std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
         if (!known.empty()) return schema_response(200, known.back());
         const Doc* doc = version.ok() ? frame.state().find_doc(DocKind::Schema, *version) : nullptr;
         if (doc == nullptr) return no_such_schema(named);
@@ -339,7 +339,7 @@ void delete_type(App& app, Call&& call) {
       json::Writer(body).begin_object().field_bool("deleted", true).field("uri", type).end_object();
       return json_response(Surface::Ojs, 200, std::move(body));
     }
-    std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
+    std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
     if (known.empty()) return no_such_schema(type);
     for (const StoredSchema& stored : known)
       PAWL_TRY_DO(delete_doc(frame, DocKind::Schema, prefix + *version_key(stored.version)));
@@ -351,7 +351,7 @@ void list_versions(App& app, Call&& call) {
   std::string prefix = type_prefix(call.tenant, call.params[0]);
   std::string type = call.params[0];
   app.decide(std::move(call), [prefix, type](Frame& frame) -> Result<http::Response> {
-    std::vector<StoredSchema> known = versions_of(frame.state(), prefix);
+    std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
     if (known.empty()) return no_such_schema(type);
     std::string body;
     json::Writer w(body);
@@ -367,21 +367,21 @@ void list_versions(App& app, Call&& call) {
   });
 }
 
-void list(App& app, Call&& call) {
+void list_schemas(App& app, Call&& call) {
   answer_keyed_list(app, std::move(call), {"schemas", "items"}, kPageLimitUsual,
-                    [](const Frame& frame, KeyedList& list) {
+                    [](const Frame& frame, KeyedList& list_schemas) {
                       const State& state = frame.state();
-                      list.each_key(state, DocKind::Schema, kSchemasMax, [&](std::string_view key) {
-                        if (!list.takes(key)) return true;
+                      list_schemas.each_key(state, DocKind::Schema, kSchemasMax, [&](std::string_view key) {
+                        if (!list_schemas.takes(key)) return true;
                         const Doc& doc = *state.find_doc(DocKind::Schema, key);
-                        list.writer().begin_object();
+                        list_schemas.writer().begin_object();
                         if (is_uri_key(doc.key)) {
-                          write_uri_members(list.writer(), decoded(doc), false);
+                          write_uri_members(list_schemas.writer(), decoded(doc), false);
                         } else {
-                          write_members(list.writer(), decoded(doc));
+                          write_members(list_schemas.writer(), decoded(doc));
                         }
-                        list.writer().end_object();
-                        return list.spend(key, doc.value.size());
+                        list_schemas.writer().end_object();
+                        return list_schemas.spend(key, doc.value.size());
                       });
                     });
 }
@@ -390,7 +390,7 @@ void list(App& app, Call&& call) {
 
 void add_schema_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/admin/schemas", Scope::Read, kOjs, list});
+  router.add({"GET", "/ojs/v1/admin/schemas", Scope::Read, kOjs, list_schemas});
   router.add({"POST", "/ojs/v1/admin/schemas", Scope::Operate, kOjs, post});
   router.add({"GET", "/ojs/v1/admin/schemas/{type}", Scope::Read, kOjs, get_latest});
   router.add({"PUT", "/ojs/v1/admin/schemas/{type}", Scope::Operate, kOjs, put_type});
@@ -402,7 +402,7 @@ void add_schema_routes(Router& router) {
   router.add(
       {"DELETE", "/ojs/v1/admin/schemas/{type}/{version}", Scope::Operate, kOjs, delete_version});
 
-  router.add({"GET", "/ojs/v1/schemas", Scope::Read, kOjs, list});
+  router.add({"GET", "/ojs/v1/schemas", Scope::Read, kOjs, list_schemas});
   router.add({"POST", "/ojs/v1/schemas", Scope::Operate, kOjs, post});
   router.add({"GET", "/ojs/v1/schemas/{type}", Scope::Read, kOjs, get_latest});
   router.add({"DELETE", "/ojs/v1/schemas/{type}", Scope::Operate, kOjs, delete_type});

@@ -16,11 +16,11 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kSecretBytesMax = 256;
+constexpr size_t kWebhookSecretBytesMax = 256;
 constexpr size_t kHeadersMax = 20;
 constexpr size_t kHeaderValueBytesMax = 4096;
 constexpr size_t kListMax = 100;
-constexpr size_t kDescriptionBytesMax = 1024;
+constexpr size_t kWebhookDescriptionBytesMax = 1024;
 constexpr size_t kSecretMadeBytes = 32;
 
 bool is_known_pattern(const std::string& pattern) {
@@ -45,10 +45,10 @@ void read_headers(Fields& fields, Webhook& webhook) {
     std::string name = key.string();
     std::string text = value.is_string() ? value.string() : "";
     if (!value.is_string() || text.size() > kHeaderValueBytesMax)
-      return fields.complain("headers", "cannot send " + quoted(name));
+      return fields.complain("headers", "cannot send " + in_quotes(name));
     if (std::string problem = actions::header_problem(name, text); !problem.empty())
       return fields.complain("headers", "are refused: " + problem);
-    if (is_own_header(name)) return fields.complain("headers", "must not set " + quoted(name));
+    if (is_own_header(name)) return fields.complain("headers", "must not set " + in_quotes(name));
     webhook.headers.push_back({std::move(name), std::move(text)});
   });
 }
@@ -60,14 +60,14 @@ void read_events_wanted(Fields& fields, Webhook& webhook) {
     return fields.complain("events", "must name 1 to 100 event types");
   for (const std::string& pattern : webhook.events)
     if (!is_known_pattern(pattern))
-      return fields.complain("events", "names " + quoted(pattern) +
+      return fields.complain("events", "names " + in_quotes(pattern) +
                                            ", which no event has; there are job.completed, "
                                            "job.failed and others, 'job.*' and '*'");
 }
 
 std::string read_secret(Fields& fields) {
   std::string secret = fields.text("secret");
-  if (secret.size() > kSecretBytesMax) fields.complain("secret", "must be at most 256 bytes");
+  if (secret.size() > kWebhookSecretBytesMax) fields.complain("secret", "must be at most 256 bytes");
   return secret;
 }
 
@@ -87,28 +87,28 @@ Status read_webhook(Fields& fields, Webhook& webhook, bool whole) {
   if (webhook.queues.size() > kListMax) fields.complain("queues", "must be at most 100");
   if (webhook.job_types.size() > kListMax) fields.complain("job_types", "must be at most 100");
   webhook.description = fields.text("description", webhook.description);
-  if (webhook.description.size() > kDescriptionBytesMax)
+  if (webhook.description.size() > kWebhookDescriptionBytesMax)
     fields.complain("description", "must be at most 1 KiB");
   if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
   return ok_status();
 }
 
-void render_list(json::Writer& w, std::string_view name, const std::vector<std::string>& list) {
+void render_webhook_list(json::Writer& w, std::string_view name, const std::vector<std::string>& list_webhooks) {
   w.key(name).begin_array();
-  for (const std::string& one : list) w.string(one);
+  for (const std::string& one : list_webhooks) w.string(one);
   w.end_array();
 }
 
-void render_members(json::Writer& w, const Webhook& webhook) {
+void render_webhook_members(json::Writer& w, const Webhook& webhook) {
   w.field("id", webhook.id).field("url", webhook.url);
-  render_list(w, "events", webhook.events);
+  render_webhook_list(w, "events", webhook.events);
   w.field_bool("active", webhook.active);
   w.field_bool("signed", webhook.signs || !webhook.secret.empty());
   w.key("header_names").begin_array();
   for (const WebhookHeader& header : webhook.headers) w.string(header.name);
   w.end_array();
-  if (!webhook.queues.empty()) render_list(w, "queues", webhook.queues);
-  if (!webhook.job_types.empty()) render_list(w, "job_types", webhook.job_types);
+  if (!webhook.queues.empty()) render_webhook_list(w, "queues", webhook.queues);
+  if (!webhook.job_types.empty()) render_webhook_list(w, "job_types", webhook.job_types);
   if (!webhook.tenant.empty()) w.field("tenant", webhook.tenant);
   if (!webhook.description.empty()) w.field("description", webhook.description);
   w.field_time("created_at", webhook.created_ms).field_time("updated_at", webhook.updated_ms);
@@ -116,7 +116,7 @@ void render_members(json::Writer& w, const Webhook& webhook) {
 
 void render_webhook(json::Writer& w, const Webhook& webhook) {
   w.begin_object();
-  render_members(w, webhook);
+  render_webhook_members(w, webhook);
   w.end_object();
 }
 
@@ -127,9 +127,9 @@ http::Response webhook_reply(int status, const Webhook& webhook, std::string_vie
   json::Writer w(body);
   w.begin_object().key("subscription");
   render_webhook(w, webhook);
-  render_members(w, webhook);
+  render_webhook_members(w, webhook);
   if (!secret.empty()) w.field("secret", secret).field("new_secret", secret);
-  if (!dropped.empty()) render_list(w, "dropped", dropped);
+  if (!dropped.empty()) render_webhook_list(w, "dropped", dropped);
   w.end_object();
   return json_response(Surface::Ojs, status, std::move(body));
 }
@@ -142,11 +142,11 @@ Result<Webhook> visible_webhook(const State& state, const std::string& id,
                                 std::string_view tenant) {
   auto webhook = find_webhook(state, id);
   if (!webhook || !visible(*webhook, tenant))
-    return Error{ErrorCode::NotFound, "webhook subscription " + quoted(id) + " not found"};
+    return Error{ErrorCode::NotFound, "webhook subscription " + in_quotes(id) + " not found"};
   return std::move(*webhook);
 }
 
-void create(App& app, Call&& call) {
+void create_webhook(App& app, Call&& call) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   Fields fields(doc->root());
@@ -170,7 +170,7 @@ void create(App& app, Call&& call) {
       });
 }
 
-void list(App& app, Call&& call) {
+void list_webhooks(App& app, Call&& call) {
   std::string tenant = call.tenant;
   app.decide(std::move(call), [tenant](Frame& frame) -> Result<http::Response> {
     std::string body;
@@ -223,7 +223,7 @@ std::vector<std::string> drop_for_new_origin(Webhook& webhook, Fields& fields) {
 }
 
 // The body is read again where the subscription as it stands is known.
-void change(App& app, Call&& call, bool replaces) {
+void change_webhook(App& app, Call&& call, bool replaces) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   std::string id = call.params[0];
@@ -256,10 +256,10 @@ void change(App& app, Call&& call, bool replaces) {
              });
 }
 
-void patch(App& app, Call&& call) { change(app, std::move(call), false); }
-void replace(App& app, Call&& call) { change(app, std::move(call), true); }
+void patch_webhook(App& app, Call&& call) { change_webhook(app, std::move(call), false); }
+void replace(App& app, Call&& call) { change_webhook(app, std::move(call), true); }
 
-void remove(App& app, Call&& call) {
+void remove_webhook(App& app, Call&& call) {
   std::string id = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [&app, id, tenant](Frame& frame) -> Result<http::Response> {
@@ -320,12 +320,12 @@ void test(App& app, Call&& call) {
 void add_webhook_routes(Router& router) {
   constexpr std::string_view kAll = "/ojs/v1/webhooks/subscriptions";
   constexpr std::string_view kOne = "/ojs/v1/webhooks/subscriptions/{id}";
-  router.add({"POST", kAll, Scope::Operate, Surface::Ojs, create});
-  router.add({"GET", kAll, Scope::Read, Surface::Ojs, list});
+  router.add({"POST", kAll, Scope::Operate, Surface::Ojs, create_webhook});
+  router.add({"GET", kAll, Scope::Read, Surface::Ojs, list_webhooks});
   router.add({"GET", kOne, Scope::Read, Surface::Ojs, get_one});
-  router.add({"PATCH", kOne, Scope::Operate, Surface::Ojs, patch});
+  router.add({"PATCH", kOne, Scope::Operate, Surface::Ojs, patch_webhook});
   router.add({"PUT", kOne, Scope::Operate, Surface::Ojs, replace});
-  router.add({"DELETE", kOne, Scope::Operate, Surface::Ojs, remove});
+  router.add({"DELETE", kOne, Scope::Operate, Surface::Ojs, remove_webhook});
   router.add(
       {"POST", "/ojs/v1/webhooks/subscriptions/{id}/test", Scope::Operate, Surface::Ojs, test});
   router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/rotate-secret", Scope::Operate,

@@ -15,7 +15,6 @@ namespace pawl::api {
 namespace {
 
 constexpr size_t kQueuesPerFetchMax = 1000;
-constexpr size_t kWorkerIdBytesMax = 255;
 constexpr int64_t kMaintenanceLookMs = 1000;  // how often a waiting fetch looks whether it is over
 constexpr int64_t kVisibilityMost = 7LL * 24 * 3600 * 1000;
 

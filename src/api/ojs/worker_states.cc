@@ -14,9 +14,8 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kWorkerIdBytesMax = 255;
 constexpr int64_t kStaleAfterMs = 60'000;
-constexpr size_t kScanPerSlice = 2'000;
+constexpr size_t kJobsScannedPerSlice = 2'000;
 
 bool is_stale(const WorkerInfo& worker, int64_t now_ms) {
   return now_ms - worker.last_seen_ms > kStaleAfterMs;
@@ -39,7 +38,7 @@ void render_worker(json::Writer& w, const WorkerInfo& worker, int64_t now_ms) {
   w.field_time("last_heartbeat", worker.last_seen_ms).end_object();
 }
 
-void list(App& app, Call&& call) {
+void list_workers(App& app, Call&& call) {
   auto page = parse_page(call);
   if (!page.ok()) return call.fail(page.error());
   int64_t now_ms = app.clock().now_ms();
@@ -88,7 +87,7 @@ void tell(App& app, Call&& call, std::string_view directive) {
 
 void quiet(App& app, Call&& call) { tell(app, std::move(call), "quiet"); }
 void terminate(App& app, Call&& call) { tell(app, std::move(call), "terminate"); }
-void resume(App& app, Call&& call) { tell(app, std::move(call), ""); }
+void resume_worker(App& app, Call&& call) { tell(app, std::move(call), ""); }
 
 void directive(App& app, Call&& call) {
   auto doc = parse_body(call);
@@ -119,7 +118,7 @@ struct Deregistration {
 
   Result<bool> slice(Frame& frame) {
     std::vector<JobId> held;
-    from = frame.state().each_job(from, false, kScanPerSlice, [&](const Job& job) {
+    from = frame.state().each_job(from, false, kJobsScannedPerSlice, [&](const Job& job) {
       if (job.state == JobState::Active && job.worker == worker) held.push_back(job.id);
       return true;
     });
@@ -155,7 +154,7 @@ void deregister(App& app, Call&& call) {
       });
 }
 
-void health(App& app, Call&& call) {
+void worker_health(App& app, Call&& call) {
   WorkerInfo worker;
   if (!app.workers().find(call.params[0], worker)) return call.fail(no_such_worker());
   int64_t now_ms = app.clock().now_ms();
@@ -237,14 +236,14 @@ void beat(App& app, Call&& call) {
 void add_worker_state_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
   router.add({"POST", "/ojs/v1/workers/beat", Scope::Worker, kOjs, beat});
-  router.add({"GET", "/ojs/v1/workers/{id}/health", Scope::Read, kOjs, health});
-  router.add({"GET", "/ojs/v1/admin/workers", Scope::Read, kOjs, list});
+  router.add({"GET", "/ojs/v1/workers/{id}/health", Scope::Read, kOjs, worker_health});
+  router.add({"GET", "/ojs/v1/admin/workers", Scope::Read, kOjs, list_workers});
   router.add({"GET", "/ojs/v1/admin/workers/{id}", Scope::Read, kOjs, answer_worker});
   router.add({"DELETE", "/ojs/v1/admin/workers/{id}", Scope::Operate, kOjs, deregister});
   router.add({"POST", "/ojs/v1/admin/workers/directive", Scope::Operate, kOjs, directive});
   router.add({"POST", "/ojs/v1/admin/workers/{id}/quiet", Scope::Operate, kOjs, quiet});
   router.add({"POST", "/ojs/v1/admin/workers/{id}/terminate", Scope::Operate, kOjs, terminate});
-  router.add({"POST", "/ojs/v1/admin/workers/{id}/resume", Scope::Operate, kOjs, resume});
+  router.add({"POST", "/ojs/v1/admin/workers/{id}/resume", Scope::Operate, kOjs, resume_worker});
 }
 
 }  // namespace pawl::api

@@ -161,7 +161,7 @@ std::string planned_body(const PlannedRun& planned, const Page& page) {
   return body;
 }
 
-void get(App& app, Call&& call) {
+void get_workflow_progress(App& app, Call&& call) {
   auto page = parse_page(call, kPageLimitMax);
   if (!page.ok()) return call.fail(page.error());
   if (!page->cursor.empty()) {
@@ -188,7 +188,7 @@ void get(App& app, Call&& call) {
 }  // namespace
 
 void add_workflow_progress_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/workflows/{id}/progress", Scope::Read, Surface::Ojs, get});
+  router.add({"GET", "/ojs/v1/workflows/{id}/progress", Scope::Read, Surface::Ojs, get_workflow_progress});
 }
 
 }  // namespace pawl::api

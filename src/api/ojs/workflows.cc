@@ -14,9 +14,9 @@ namespace pawl::api {
 namespace {
 
 constexpr int64_t kListMost = 1000;
-constexpr size_t kListScanMax = 5000;
+constexpr size_t kWorkflowsScannedMax = 5000;
 
-void create(App& app, Call&& call) {
+void create_workflow(App& app, Call&& call) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
   EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
@@ -64,7 +64,7 @@ WorkflowPage page_of(const Call& call) {
   return page;
 }
 
-void get(App& app, Call&& call) {
+void get_workflow(App& app, Call&& call) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   WorkflowPage page = page_of(call);
@@ -78,7 +78,7 @@ void get(App& app, Call&& call) {
   });
 }
 
-void change(App& app, Call&& call, Status (*act)(Frame&, const RunId&), const WorkflowPage& page) {
+void change_workflow(App& app, Call&& call, Status (*act)(Frame&, const RunId&), const WorkflowPage& page) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [text, tenant, act, page](Frame& frame) -> Result<http::Response> {
@@ -96,15 +96,15 @@ void change(App& app, Call&& call, Status (*act)(Frame&, const RunId&), const Wo
   });
 }
 
-void cancel(App& app, Call&& call) {
+void cancel_workflow(App& app, Call&& call) {
   WorkflowPage page;
   page.count_cancelled = true;
-  change(
+  change_workflow(
       app, std::move(call),
       [](Frame& frame, const RunId& id) { return cancel_run(frame, id, "cancelled by request"); },
       page);
 }
-void retry(App& app, Call&& call) { change(app, std::move(call), retry_run, {}); }
+void retry_workflow(App& app, Call&& call) { change_workflow(app, std::move(call), retry_run, {}); }
 
 struct ListFilter {
   std::string state;
@@ -131,7 +131,7 @@ void list_by_page(App& app, Call&& call, const ListFilter& filter) {
     w.begin_object().key("items").begin_array();
     uint64_t total = 0;
     std::string next;
-    RunId go_on = frame.state().each_run(RunId(), true, kListScanMax, [&](const Run& run) {
+    RunId go_on = frame.state().each_run(RunId(), true, kWorkflowsScannedMax, [&](const Run& run) {
       if (!filter.takes(run)) return true;
       bool shown = total >= page.offset && total - page.offset < page.limit;
       if (shown) render_workflow_summary(w, frame.state(), run);
@@ -147,7 +147,7 @@ void list_by_page(App& app, Call&& call, const ListFilter& filter) {
   });
 }
 
-void list(App& app, Call&& call) {
+void list_workflows(App& app, Call&& call) {
   ListFilter filter{call.query("state"), call.query("type"), call.query("name"), call.tenant,
                     call.query("nested") == "true"};
   bool by_page = !call.query("page").empty() || !call.query("per_page").empty();
@@ -169,7 +169,7 @@ void list(App& app, Call&& call) {
                w.begin_object().key("workflows").begin_array();
                int64_t found = 0;
                RunId last;
-               RunId go_on = frame.state().each_run(from, true, kListScanMax, [&](const Run& run) {
+               RunId go_on = frame.state().each_run(from, true, kWorkflowsScannedMax, [&](const Run& run) {
                  if (!filter.takes(run)) return true;
                  if (found == limit) return last = run.id, false;
                  ++found;
@@ -193,12 +193,12 @@ void list(App& app, Call&& call) {
 
 void add_workflow_routes(Router& router) {
   router.add(
-      {"POST", "/ojs/v1/workflows", Scope::Write, Surface::Ojs, create, {}, Compiles::Sometimes});
-  router.add({"GET", "/ojs/v1/workflows", Scope::Read, Surface::Ojs, list});
-  router.add({"GET", "/ojs/v1/workflows/{id}", Scope::Read, Surface::Ojs, get});
-  router.add({"DELETE", "/ojs/v1/workflows/{id}", Scope::Write, Surface::Ojs, cancel});
-  router.add({"POST", "/ojs/v1/workflows/{id}/cancel", Scope::Write, Surface::Ojs, cancel});
-  router.add({"POST", "/ojs/v1/workflows/{id}/retry", Scope::Operate, Surface::Ojs, retry});
+      {"POST", "/ojs/v1/workflows", Scope::Write, Surface::Ojs, create_workflow, {}, Compiles::Sometimes});
+  router.add({"GET", "/ojs/v1/workflows", Scope::Read, Surface::Ojs, list_workflows});
+  router.add({"GET", "/ojs/v1/workflows/{id}", Scope::Read, Surface::Ojs, get_workflow});
+  router.add({"DELETE", "/ojs/v1/workflows/{id}", Scope::Write, Surface::Ojs, cancel_workflow});
+  router.add({"POST", "/ojs/v1/workflows/{id}/cancel", Scope::Write, Surface::Ojs, cancel_workflow});
+  router.add({"POST", "/ojs/v1/workflows/{id}/retry", Scope::Operate, Surface::Ojs, retry_workflow});
 }
 
 }  // namespace pawl::api
