@@ -1,18 +1,39 @@
-# pawl_module(name DEPS modules… LIBS libraries… SRCS files… TESTS files… FUZZ files… HEADERS headers…)
+# pawl_module(name DEPS modules… LIBS libraries… SRCS files… TESTS files… FUZZ files…)
 #
 # One folder of src/ = one static library. Two guards keep the layers apart: a dependency must already
 # have been added (src/CMakeLists.txt lists modules from the ground up), and a module sees the headers
 # of its declared dependencies only, since each stands alone under its own include root.
 #
-# HEADERS names the module's heaviest own headers: they are parsed once, with the standard library's,
-# instead of once per file. Measured on kernel/script_composites.cc: 5.0 s of CPU without, 2.8 s with.
-# The fuzzers' build (clang) goes without, so that a file which leans on another's includes is found there.
-set(PAWL_STANDARD_HEADERS <algorithm> <array> <charconv> <cstdint> <cstring> <functional> <map> <memory> <mutex> <optional>
-  <set> <span> <string> <string_view> <utility> <variant> <vector> <fmt/format.h>)
+# How a cold build stays short (figures in docs/adr/0012-build-time.md):
+# - PAWL_UNITY compiles up to PAWL_UNITY_FILES files of a module as one, so that its headers are parsed and its
+#   templates made once for all of them. So names in anonymous namespaces are unique within a module.
+# - The standard library's headers are parsed once for the whole tree (pawl_standard_headers).
+# The builds of the fuzzers and of lint go without both, so that a file which leans on another's includes is found there.
+set(PAWL_STANDARD_HEADERS <algorithm> <array> <atomic> <charconv> <condition_variable> <cstdint> <cstring> <deque> <functional> <map>
+  <memory> <mutex> <optional> <set> <span> <string> <string_view> <thread> <tuple> <utility> <variant> <vector> <fmt/format.h>)
 
-function(pawl_precompile target)
-  if(NOT PAWL_FUZZ)
-    target_precompile_headers(${target} PRIVATE ${PAWL_STANDARD_HEADERS} ${ARGN})
+# A target that holds a precompiled header for others: what is compiled with it must have the same flags.
+function(pawl_header_holder name)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cc CONTENT "// holds a precompiled header\n")
+  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cc)
+  target_link_libraries(${name} PRIVATE fmt::fmt)
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+endfunction()
+
+if(PAWL_UNITY)
+  pawl_header_holder(pawl_standard_headers ${PAWL_STANDARD_HEADERS})
+  if(PAWL_TESTS)
+    pawl_header_holder(pawl_test_headers ${PAWL_STANDARD_HEADERS} <gtest/gtest.h>)
+    target_link_libraries(pawl_test_headers PRIVATE GTest::gtest)
+    target_compile_options(pawl_test_headers PRIVATE -O0)
+  endif()
+endif()
+
+# pawl_fast_build(target holder): what makes a cold build short, where it is wanted.
+function(pawl_fast_build target holder)
+  if(PAWL_UNITY)
+    target_precompile_headers(${target} REUSE_FROM ${holder})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${PAWL_UNITY_FILES})
   endif()
 endfunction()
 
@@ -26,7 +47,7 @@ function(pawl_include_root name)
 endfunction()
 
 function(pawl_module name)
-  cmake_parse_arguments(M "" "" "DEPS;LIBS;SRCS;TESTS;FUZZ;HEADERS" ${ARGN})
+  cmake_parse_arguments(M "" "" "DEPS;LIBS;SRCS;TESTS;FUZZ" ${ARGN})
   add_library(pawl_${name} STATIC ${M_SRCS})
   foreach(dep ${M_DEPS})
     if(NOT TARGET pawl_${dep})
@@ -36,13 +57,13 @@ function(pawl_module name)
   endforeach()
   target_link_libraries(pawl_${name} PUBLIC ${M_LIBS})
   pawl_include_root(${name})
-  pawl_precompile(pawl_${name} ${M_HEADERS})
+  pawl_fast_build(pawl_${name} pawl_standard_headers)
 
   if(PAWL_TESTS AND M_TESTS)
     add_executable(${name}_test ${M_TESTS})
     target_link_libraries(${name}_test PRIVATE pawl_${name} GTest::gtest_main)
     target_compile_options(${name}_test PRIVATE -O0)  # what is tested is optimized; the tests need not wait for it
-    pawl_precompile(${name}_test <gtest/gtest.h> ${M_HEADERS})
+    pawl_fast_build(${name}_test pawl_test_headers)
     add_test(NAME ${name}_test COMMAND ${name}_test --gtest_brief=1)
     set_tests_properties(${name}_test PROPERTIES WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   endif()
