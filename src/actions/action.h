@@ -18,7 +18,7 @@
 #include "actions/process_limits.h"
 #include "base/result.h"
 #include "base/value.h"
-#include "expr/secret.h"
+#include "expr/template/secret.h"
 
 namespace pawl::actions {
 

@@ -2,8 +2,8 @@
 
 #include "actions/pure_actions.h"
 #include "actions/value_text.h"
-#include "expr/functions.h"
-#include "expr/json_schema.h"
+#include "expr/cel/functions.h"
+#include "expr/schema/json_schema.h"
 #include "expr/text_search.h"
 
 namespace pawl::actions {

@@ -28,7 +28,7 @@
 #include "actions/spelling.h"
 #include "actions/spelling_search.h"
 #include "base/value.h"
-#include "expr/secret.h"
+#include "expr/template/secret.h"
 
 namespace pawl::actions {
 

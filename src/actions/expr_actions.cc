@@ -1,8 +1,8 @@
 #include "actions/pure_actions.h"
 #include "actions/value_text.h"
 #include "expr/budget.h"
-#include "expr/expr_lang.h"
-#include "expr/jq.h"
+#include "expr/exprlang/exprlang.h"
+#include "expr/jq/jq.h"
 
 namespace pawl::actions {
 namespace {

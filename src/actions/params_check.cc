@@ -10,7 +10,7 @@
 #include "actions/action.h"
 #include "actions/value_text.h"
 #include "base/quote.h"
-#include "expr/json_schema.h"
+#include "expr/schema/json_schema.h"
 
 namespace pawl::actions {
 namespace {

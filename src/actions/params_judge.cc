@@ -6,7 +6,7 @@
 #include "actions/action.h"
 #include "actions/params_check.h"
 #include "base/quote.h"
-#include "expr/template.h"
+#include "expr/template/template.h"
 #include "plan/findings.h"
 #include "plan/nearest.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "actions/action.h"
-#include "expr/template.h"
+#include "expr/template/template.h"
 #include "kernel/script_commands.h"
 
 namespace pawl::actions {

@@ -20,7 +20,7 @@
 
 #include "actions/vault.h"
 #include "base/result.h"
-#include "expr/secret.h"
+#include "expr/template/secret.h"
 #include "plan/secret_rule.h"
 
 namespace pawl::actions {

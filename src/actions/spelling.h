@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "expr/secret.h"
+#include "expr/template/secret.h"
 
 namespace pawl::actions {
 

@@ -9,7 +9,7 @@
 #include "api/schedule_body.h"
 #include "api/schedules.h"
 #include "base/url.h"
-#include "expr/json_schema.h"
+#include "expr/schema/json_schema.h"
 #include "kernel/script_commands.h"
 #include "kernel/settings.h"
 #include "plan/source.h"

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <exception>
 
-#include "expr/json_schema.h"
+#include "expr/schema/json_schema.h"
 
 namespace pawl::embed {
 namespace {

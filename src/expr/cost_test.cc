@@ -7,13 +7,13 @@
 #include <map>
 #include <set>
 
-#include "expr/expr_lang.h"
-#include "expr/expr_lang_ast.h"
-#include "expr/functions.h"
-#include "expr/jq.h"
-#include "expr/jq_machine.h"
-#include "expr/json_schema.h"
-#include "expr/program.h"
+#include "expr/cel/functions.h"
+#include "expr/cel/program.h"
+#include "expr/exprlang/ast.h"
+#include "expr/exprlang/exprlang.h"
+#include "expr/jq/jq.h"
+#include "expr/jq/machine.h"
+#include "expr/schema/json_schema.h"
 
 namespace pawl::expr {
 namespace {

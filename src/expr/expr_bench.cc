@@ -8,8 +8,8 @@
 #include <new>
 #include <random>
 
-#include "expr/program.h"
-#include "expr/template.h"
+#include "expr/cel/program.h"
+#include "expr/template/template.h"
 
 namespace {
 std::atomic<uint64_t> allocations{0};

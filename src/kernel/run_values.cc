@@ -5,9 +5,9 @@
 
 #include "base/plant.h"
 #include "base/value.h"
-#include "expr/cache.h"
-#include "expr/convert.h"
-#include "expr/template.h"
+#include "expr/cel/cache.h"
+#include "expr/cel/convert.h"
+#include "expr/template/template.h"
 #include "kernel/script_commands.h"
 
 namespace pawl {

@@ -1,7 +1,7 @@
 #include "kernel/script_commands.h"
 
 #include "base/hash.h"
-#include "expr/json_schema.h"
+#include "expr/schema/json_schema.h"
 #include "kernel/breakers.h"
 #include "kernel/run_flow.h"
 #include "kernel/script_admission.h"

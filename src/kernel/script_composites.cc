@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "expr/jq.h"
+#include "expr/jq/jq.h"
 #include "kernel/made_so_far.h"
 #include "kernel/script_flow.h"
 

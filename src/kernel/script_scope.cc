@@ -4,7 +4,7 @@
 
 #include "base/plant.h"
 #include "base/time.h"
-#include "expr/convert.h"
+#include "expr/cel/convert.h"
 #include "kernel/json_fits.h"
 #include "plan/definition.h"
 

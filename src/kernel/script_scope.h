@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "expr/activation.h"
-#include "expr/template.h"
+#include "expr/cel/activation.h"
+#include "expr/template/template.h"
 #include "kernel/meter.h"
 #include "kernel/state.h"
 

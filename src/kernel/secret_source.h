@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "expr/secret.h"
+#include "expr/template/secret.h"
 #include "plan/secret_rule.h"
 
 namespace pawl {

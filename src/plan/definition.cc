@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/quote.h"
-#include "expr/template.h"
+#include "expr/template/template.h"
 #include "plan/canonical.h"
 #include "plan/expressions.h"
 #include "plan/field_names.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "expr/jq.h"
-#include "expr/json_schema.h"
-#include "expr/program.h"
-#include "expr/template.h"
+#include "expr/cel/program.h"
+#include "expr/jq/jq.h"
+#include "expr/schema/json_schema.h"
+#include "expr/template/template.h"
 #include "plan/secret_rule.h"
 
 namespace pawl::plan {

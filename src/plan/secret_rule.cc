@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "expr/template.h"
+#include "expr/template/template.h"
 #include "plan/findings.h"
 
 namespace pawl::plan {

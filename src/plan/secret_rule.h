@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "expr/secret.h"
+#include "expr/template/secret.h"
 #include "plan/cursor.h"
 
 namespace pawl::plan {

@@ -4,7 +4,7 @@
 
 #include "base/quote.h"
 #include "base/time.h"
-#include "expr/template.h"
+#include "expr/template/template.h"
 #include "plan/field_names.h"
 #include "plan/nearest.h"
 #include "plan/secret_rule.h"

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "base/quote.h"
-#include "expr/template.h"
+#include "expr/template/template.h"
 #include "plan/field_names.h"
 #include "plan/nearest.h"
 #include "plan/step_reader.h"

@@ -3,8 +3,8 @@
 #include "actions/action.h"
 #include "base/quote.h"
 #include "base/time.h"
-#include "expr/program.h"
-#include "expr/template.h"
+#include "expr/cel/program.h"
+#include "expr/template/template.h"
 #include "plan/nearest.h"
 
 namespace pawl::rehearse {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/quote.h"
-#include "expr/template.h"
+#include "expr/template/template.h"
 #include "kernel/script_scope.h"
 #include "rehearse/span.h"
 

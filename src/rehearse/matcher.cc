@@ -1,7 +1,7 @@
 #include "rehearse/matcher.h"
 
 #include "base/quote.h"
-#include "expr/program.h"
+#include "expr/cel/program.h"
 
 namespace pawl::rehearse {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "expr/template.h"
+#include "expr/template/template.h"
 #include "kernel/script_scope.h"
 
 namespace pawl::rehearse {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "expr/template.h"
+#include "expr/template/template.h"
 #include "plan/canonical.h"
 
 namespace pawl::rehearse {

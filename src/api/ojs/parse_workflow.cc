@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/hash.h"
-#include "expr/program.h"
-#include "expr/template.h"
+#include "expr/cel/program.h"
+#include "expr/template/template.h"
 #include "kernel/run.h"
 
 namespace pawl::api {

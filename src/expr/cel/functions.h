@@ -1,0 +1,72 @@
+// The function library: the standard functions and the extensions, by family, in one table.
+//
+// A function gets arguments that are no errors, checks their kinds itself and answers with a value
+// or an error value. It spends from the budget in proportion to its work before it does the work.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expr/budget.h"
+#include "expr/cel/val.h"
+
+namespace re2 {
+class RE2;
+}
+
+namespace pawl::expr {
+
+struct CallContext {
+  Budget& budget;
+  bool mixed_arithmetic = false;
+  // The pattern that was compiled last: one evaluation often asks for the same again and again.
+  std::string pattern = {};
+  std::shared_ptr<const re2::RE2> regex = {};
+};
+
+using Arguments = std::span<const Val>;  // of a receiver call, the receiver comes first
+using FunctionBody = Val (*)(CallContext& context, Arguments arguments);
+
+struct Function {
+  std::string_view name;  // "size", "math.greatest"
+  FunctionBody body;
+  uint8_t arguments_min;  // receiver not counted
+  uint8_t arguments_max;
+  bool receiver;  // x.f(…) or f(…)
+};
+
+// Null if no function has this name and call style for so many arguments.
+const Function* find_function(std::string_view name, bool receiver, size_t arguments);
+// Whether the name exists in any style, for better messages.
+bool is_function_name(std::string_view name);
+
+// The families, one file each.
+std::span<const Function> conversion_functions();
+std::span<const Function> string_functions();
+std::span<const Function> format_functions();
+std::span<const Function> math_functions();
+std::span<const Function> time_functions();
+std::span<const Function> list_functions();
+std::span<const Function> optional_functions();
+std::span<const Function> network_functions();
+std::span<const Function> encoder_functions();
+
+// "no such overload: name(int, string)".
+Val no_overload(std::string_view name, Arguments arguments);
+// The value that stands for a spent budget while the evaluation unwinds.
+Val exhausted();
+
+// Regular expressions, bounded in memory. Null with an error value if the pattern is not one, or if
+// compiling it costs more than the budget has: that is paid here, what a failure cost too.
+std::shared_ptr<const re2::RE2> compile_regex(std::string_view pattern, Budget& budget, Val& error);
+Val match_regex(CallContext& context, const re2::RE2& regex, std::string_view text);
+
+// Makes a string or list value after paying for it.
+Val paid_string(CallContext& context, std::string text);
+Val paid_list(CallContext& context, std::vector<Val> elements);
+
+}  // namespace pawl::expr
