@@ -11,7 +11,7 @@
 namespace pawl::expr {
 namespace {
 
-constexpr size_t kLinearMax = 12;  // up to here a scan beats hashing
+constexpr size_t kObjectLinearMax = 12;  // up to here a scan beats hashing
 constexpr size_t kNowhere = SIZE_MAX;
 constexpr uint64_t kNodeBytes = 48;  // what an allocation costs beside its content
 
@@ -34,24 +34,24 @@ int order_of_kind(const Datum& value) {
   return 0;
 }
 
-int sign(auto a, auto b) { return a < b ? -1 : b < a ? 1 : 0; }
+int three_way(auto a, auto b) { return a < b ? -1 : b < a ? 1 : 0; }
 
 int compare_int_double(int64_t a, double b) {
   if (b >= 9223372036854775808.0) return -1;
   if (b < -9223372036854775808.0) return 1;
   const double whole = std::floor(b);
-  const int by_whole = sign(a, static_cast<int64_t>(whole));
+  const int by_whole = three_way(a, static_cast<int64_t>(whole));
   return by_whole != 0 ? by_whole : (b > whole ? -1 : 0);
 }
 
-int compare_numbers(const Datum& a, const Datum& b) {
-  if (a.is_int() && b.is_int()) return sign(a.as_int(), b.as_int());
+int order_of_numbers(const Datum& a, const Datum& b) {
+  if (a.is_int() && b.is_int()) return three_way(a.as_int(), b.as_int());
   const bool nan_a = a.is_double() && std::isnan(a.as_double());
   const bool nan_b = b.is_double() && std::isnan(b.as_double());
-  if (nan_a || nan_b) return sign(nan_b, nan_a);
+  if (nan_a || nan_b) return three_way(nan_b, nan_a);
   if (a.is_int()) return compare_int_double(a.as_int(), b.as_double());
   if (b.is_int()) return -compare_int_double(b.as_int(), a.as_double());
-  return sign(a.as_double(), b.as_double());
+  return three_way(a.as_double(), b.as_double());
 }
 
 int compare_objects(const Datum::Object& a, const Datum::Object& b, Budget& budget) {
@@ -61,7 +61,7 @@ int compare_objects(const Datum::Object& a, const Datum::Object& b, Budget& budg
   for (size_t i = 0; i < left.size() && i < right.size(); ++i) {
     if (const int by_key = left[i]->key->compare(*right[i]->key); by_key != 0) return by_key;
   }
-  if (left.size() != right.size()) return sign(left.size(), right.size());
+  if (left.size() != right.size()) return three_way(left.size(), right.size());
   for (size_t i = 0; i < left.size(); ++i) {
     const int by_value = compare(left[i]->value, right[i]->value, budget);
     if (by_value != 0) return by_value;
@@ -152,7 +152,7 @@ size_t Datum::Object::locate(std::string_view key) const {
 
 void Datum::Object::reindex() {
   slots_.clear();
-  if (members_.size() <= kLinearMax) return;
+  if (members_.size() <= kObjectLinearMax) return;
   size_t size = 64;
   while (size < members_.size() * 3) size *= 2;
   slots_.resize(size);
@@ -180,7 +180,7 @@ void Datum::Object::set(Text key, Datum value) {
     return;
   }
   members_.push_back({std::move(key), std::move(value)});
-  if (members_.size() <= kLinearMax) return;
+  if (members_.size() <= kObjectLinearMax) return;
   if (slots_.size() < members_.size() * 2) return reindex();
   const size_t mask = slots_.size() - 1;
   size_t at = table_hash(*members_.back().key) & mask;
@@ -375,9 +375,9 @@ Value Datum::to_value(Budget& budget) const {
 
 int compare(const Datum& a, const Datum& b, Budget& budget) {
   if (!budget.spend_steps(1)) return 0;
-  const int by_kind = sign(order_of_kind(a), order_of_kind(b));
+  const int by_kind = three_way(order_of_kind(a), order_of_kind(b));
   if (by_kind != 0) return by_kind;
-  if (a.is_number()) return compare_numbers(a, b);
+  if (a.is_number()) return order_of_numbers(a, b);
   if (a.is_string()) {
     if (!budget.spend_steps(price::reading(std::min(a.as_string().size(), b.as_string().size()))))
       return 0;
@@ -391,7 +391,7 @@ int compare(const Datum& a, const Datum& b, Budget& budget) {
     const int by_element = compare(left[i], right[i], budget);
     if (by_element != 0 || budget.exceeded() != Budget::Exceeded::None) return by_element;
   }
-  return sign(left.size(), right.size());
+  return three_way(left.size(), right.size());
 }
 
 std::string_view type_name(const Datum& value) {

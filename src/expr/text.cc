@@ -8,6 +8,12 @@
 
 namespace pawl::expr {
 
+std::string_view trimmed(std::string_view text) {
+  const size_t from = text.find_first_not_of(" \t\r\n");
+  if (from == std::string_view::npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
+}
+
 size_t count_code_points(std::string_view text) {
   size_t count = 0;
   for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80;

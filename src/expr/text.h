@@ -1,4 +1,4 @@
-// Text helpers of the string functions: code points, and numbers printed the way CEL prints them.
+// Text as the languages here read and print it: code points, and numbers the way CEL prints them.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,10 @@
 #include <vector>
 
 namespace pawl::expr {
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+// Without spaces, tabs and line ends on both sides.
+std::string_view trimmed(std::string_view text);
 
 size_t count_code_points(std::string_view text);
 bool is_utf8(std::string_view text);

@@ -26,13 +26,6 @@ std::string base64(std::string_view octets) {
       find_function("base64.encode", false, 1)->body(context, {&argument, 1}).as_string());
 }
 
-std::string key_text(const Val& key) {
-  if (key.is(Kind::String)) return std::string(key.as_string());
-  if (key.is(Kind::Int)) return std::to_string(key.as_int());
-  if (key.is(Kind::Uint)) return std::to_string(key.as_uint());
-  return key.as_bool() ? "true" : "false";
-}
-
 Result<Value> map_to_json(const Val& map, Budget& budget) {
   Value::Object members;
   for (size_t i = 0; i < map.map_size(); ++i) {
@@ -57,6 +50,14 @@ Result<Value> list_to_json(const Val& list, Budget& budget) {
 }
 
 }  // namespace
+
+std::string key_text(const Val& key) {
+  if (key.is(Kind::String)) return std::string(key.as_string());
+  if (key.is(Kind::Int)) return std::to_string(key.as_int());
+  if (key.is(Kind::Uint)) return std::to_string(key.as_uint());
+  if (key.is(Kind::Bool)) return key.as_bool() ? "true" : "false";
+  return std::string(type_name(key.kind()));
+}
 
 Result<Value> to_json(const Val& value, Budget& budget) {
   if (!budget.spend_steps(1)) return spent();

@@ -15,6 +15,9 @@ namespace pawl::expr {
 // NaN, infinities, integers above int64, two keys with one text. TooLarge when the budget is spent.
 Result<Value> to_json(const Val& value, Budget& budget);
 
+// The text of a map's key; of what can be none, its type's name.
+std::string key_text(const Val& key);
+
 // A string as it is, numbers without exponent, null as "null", lists and maps as compact JSON.
 Result<std::string> to_text(const Val& value, Budget& budget);
 

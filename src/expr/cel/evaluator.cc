@@ -7,31 +7,24 @@
 
 #include "expr/cel/arithmetic.h"
 #include "expr/cel/compare.h"
+#include "expr/cel/convert.h"
 
 namespace pawl::expr {
 namespace {
 
-constexpr size_t kNamesShown = 12;
+constexpr size_t kKeysShown = 12;
 
 Val no_such_key(const Val& map, std::string_view key) {
   std::string message = "no such key: '" + std::string(key.substr(0, 80)) + "'";
   std::string keys;
-  for (size_t i = 0; i < map.map_size() && i < kNamesShown; ++i) {
+  for (size_t i = 0; i < map.map_size() && i < kKeysShown; ++i) {
     const Val name = map.map_at(i).first;
     if (!name.is(Kind::String)) continue;
     keys += (keys.empty() ? "" : ", ") + std::string(name.as_string().substr(0, 40));
   }
   if (!keys.empty())
-    message += "; there are: " + keys + (map.map_size() > kNamesShown ? ", …" : "");
+    message += "; there are: " + keys + (map.map_size() > kKeysShown ? ", …" : "");
   return Val::error(std::move(message));
-}
-
-std::string key_text(const Val& key) {
-  if (key.is(Kind::String)) return std::string(key.as_string());
-  if (key.is(Kind::Int)) return std::to_string(key.as_int());
-  if (key.is(Kind::Uint)) return std::to_string(key.as_uint());
-  if (key.is(Kind::Bool)) return key.as_bool() ? "true" : "false";
-  return std::string(type_name(key.kind()));
 }
 
 Val not_selectable(const Val& operand) {
@@ -232,7 +225,7 @@ Val Evaluator::unknown_name(const NamePlan& planned, uint32_t offset) {
   if (!context_.budget.spend_steps(price::kFailure)) return exhausted();
   std::string message = "unknown variable '" + planned.root + "'";
   const std::vector<std::string> names = activation_.names();
-  for (size_t i = 0; i < names.size() && i < kNamesShown; ++i) {
+  for (size_t i = 0; i < names.size() && i < kKeysShown; ++i) {
     message += (i == 0 ? "; there are: " : ", ") + names[i];
   }
   return Val::error_at(std::move(message), offset);

@@ -193,7 +193,7 @@ Val size(CallContext& context, Arguments args) {
   return Val::integer(static_cast<int64_t>(count));
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kConversionFunctions[] = {
     {"int", to_int, 1, 1, false},
     {"uint", to_uint, 1, 1, false},
     {"double", to_double, 1, 1, false},
@@ -210,6 +210,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> conversion_functions() { return kFunctions; }
+std::span<const Function> conversion_functions() { return kConversionFunctions; }
 
 }  // namespace pawl::expr

@@ -62,11 +62,11 @@ Val decode(CallContext& context, Arguments args) {
   return Val::bytes(std::move(out));
 }
 
-constexpr Function kFunctions[] = {{"base64.encode", encode, 1, 1, false},
+constexpr Function kEncoderFunctions[] = {{"base64.encode", encode, 1, 1, false},
                                    {"base64.decode", decode, 1, 1, false}};
 
 }  // namespace
 
-std::span<const Function> encoder_functions() { return kFunctions; }
+std::span<const Function> encoder_functions() { return kEncoderFunctions; }
 
 }  // namespace pawl::expr

@@ -14,11 +14,6 @@ namespace {
 
 constexpr int kPrecisionMax = 100;
 
-std::string non_finite(double value) {
-  if (std::isnan(value)) return "NaN";
-  return value > 0 ? "Infinity" : "-Infinity";
-}
-
 class Formatter {
  public:
   explicit Formatter(CallContext& context) : context_(context) {}
@@ -118,7 +113,7 @@ class Formatter {
     const double number = value.is(Kind::Double) ? value.as_double()
                           : value.is(Kind::Int)  ? static_cast<double>(value.as_int())
                                                  : static_cast<double>(value.as_uint());
-    if (!std::isfinite(number)) return done(non_finite(number));
+    if (!std::isfinite(number)) return done(format_plain(number));
     char buffer[320 + kPrecisionMax];
     const char* end = std::to_chars(buffer, buffer + sizeof buffer, number, form, precision).ptr;
     return done(std::string_view(buffer, static_cast<size_t>(end - buffer)));
@@ -253,10 +248,10 @@ Val format(CallContext& context, Arguments args) {
   return Formatter(context).run(args[0].as_string(), args[1]);
 }
 
-constexpr Function kFunctions[] = {{"format", format, 1, 1, true}};
+constexpr Function kFormatFunctions[] = {{"format", format, 1, 1, true}};
 
 }  // namespace
 
-std::span<const Function> format_functions() { return kFunctions; }
+std::span<const Function> format_functions() { return kFormatFunctions; }
 
 }  // namespace pawl::expr

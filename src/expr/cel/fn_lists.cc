@@ -141,7 +141,7 @@ bool list_holds(CallContext& context, const Val& list, const Val& wanted) {
 }
 
 // How many elements of `b` are in `a`: all of them, or (any) at least one.
-bool covers(CallContext& context, const Val& a, const Val& b, bool any) {
+bool has_elements(CallContext& context, const Val& a, const Val& b, bool any) {
   for (size_t i = 0; i < b.list_size(); ++i) {
     if (list_holds(context, a, b.list_at(i)) == any) return any;
   }
@@ -151,11 +151,11 @@ bool covers(CallContext& context, const Val& a, const Val& b, bool any) {
 template <bool kAny, bool kBoth>
 Val sets(CallContext& context, Arguments args) {
   if (!args[0].is(Kind::List) || !args[1].is(Kind::List)) return no_overload("sets", args);
-  const bool one_way = covers(context, args[0], args[1], kAny);
-  return Val::boolean(one_way && (!kBoth || covers(context, args[1], args[0], kAny)));
+  const bool one_way = has_elements(context, args[0], args[1], kAny);
+  return Val::boolean(one_way && (!kBoth || has_elements(context, args[1], args[0], kAny)));
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kListFunctions[] = {
     {"slice", slice, 2, 2, true},
     {"flatten", flatten, 0, 1, true},
     {"distinct", distinct, 0, 0, true},
@@ -171,6 +171,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> list_functions() { return kFunctions; }
+std::span<const Function> list_functions() { return kListFunctions; }
 
 }  // namespace pawl::expr

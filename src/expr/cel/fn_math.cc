@@ -107,7 +107,7 @@ Val shift(CallContext&, Arguments args) {
   return args[0].is(Kind::Int) ? Val::integer(static_cast<int64_t>(result)) : Val::uint(result);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kMathFunctions[] = {
     {"math.greatest", greatest, 1, 255, false},
     {"math.least", least, 1, 255, false},
     {"math.ceil", rounded<ceil_of>, 1, 1, false},
@@ -130,6 +130,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> math_functions() { return kFunctions; }
+std::span<const Function> math_functions() { return kMathFunctions; }
 
 }  // namespace pawl::expr

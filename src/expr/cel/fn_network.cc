@@ -177,7 +177,7 @@ Val prefix_length(CallContext&, Arguments args) {
                                 : no_overload("prefixLength", args);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kNetworkFunctions[] = {
     {"isIP", is_ip, 1, 1, false},
     {"isCIDR", is_cidr, 1, 1, false},
     {"ip", to_ip, 1, 1, false},
@@ -198,6 +198,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> network_functions() { return kFunctions; }
+std::span<const Function> network_functions() { return kNetworkFunctions; }
 
 }  // namespace pawl::expr

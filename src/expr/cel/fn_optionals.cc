@@ -67,7 +67,7 @@ Val unwrap(CallContext& context, Arguments args) {
   return paid_list(context, std::move(elements));
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kOptionalFunctions[] = {
     {"optional.of", of, 1, 1, false},
     {"optional.none", none, 0, 0, false},
     {"optional.ofNonZeroValue", of_non_zero, 1, 1, false},
@@ -79,6 +79,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> optional_functions() { return kFunctions; }
+std::span<const Function> optional_functions() { return kOptionalFunctions; }
 
 }  // namespace pawl::expr

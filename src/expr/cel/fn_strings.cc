@@ -230,15 +230,6 @@ Val join(CallContext& context, Arguments args) {
   return paid_string(context, std::move(out));
 }
 
-Val reverse(CallContext& context, Arguments args) {
-  if (!args[0].is(Kind::String)) return no_overload("reverse", args);
-  const std::string_view text = args[0].as_string();
-  if (!context.budget.spend_steps(price::scanning(2 * text.size())) ||
-      !context.budget.spend_bytes(text.size() + 48))
-    return exhausted();
-  return Val::string(reversed(text));
-}
-
 Val quote(CallContext& context, Arguments args) {
   if (!args[0].is(Kind::String)) return no_overload("strings.quote", args);
   if (!context.budget.spend_steps(price::scanning(2 * args[0].as_string().size())) ||
@@ -265,7 +256,7 @@ Val quote(CallContext& context, Arguments args) {
   return paid_string(context, out += '"');
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kStringFunctions[] = {
     {"contains", contains, 1, 1, true},
     {"startsWith", starts_with, 1, 1, true},
     {"endsWith", ends_with, 1, 1, true},
@@ -287,8 +278,15 @@ constexpr Function kFunctions[] = {
 }  // namespace
 
 // Lists reverse too, so list_functions() owns the name and comes here for text.
-Val reverse_text(CallContext& context, Arguments args) { return reverse(context, args); }
+Val reverse_text(CallContext& context, Arguments args) {
+  if (!args[0].is(Kind::String)) return no_overload("reverse", args);
+  const std::string_view text = args[0].as_string();
+  if (!context.budget.spend_steps(price::scanning(2 * text.size())) ||
+      !context.budget.spend_bytes(text.size() + 48))
+    return exhausted();
+  return Val::string(reversed(text));
+}
 
-std::span<const Function> string_functions() { return kFunctions; }
+std::span<const Function> string_functions() { return kStringFunctions; }
 
 }  // namespace pawl::expr

@@ -85,7 +85,7 @@ Val part(CallContext& context, Arguments args) {
   return Val::integer(part_of_time(kPart, seconds, of.nanos()));
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kTimeFunctions[] = {
     {"getFullYear", part<Part::FullYear>, 0, 1, true},
     {"getMonth", part<Part::Month>, 0, 1, true},
     {"getDate", part<Part::Date>, 0, 1, true},
@@ -100,6 +100,6 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> time_functions() { return kFunctions; }
+std::span<const Function> time_functions() { return kTimeFunctions; }
 
 }  // namespace pawl::expr

@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "base/utf8.h"
+#include "expr/text.h"
 
 namespace pawl::expr {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool starts_ident(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool in_ident(char c) { return starts_ident(c) || is_digit(c); }

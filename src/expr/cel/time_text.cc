@@ -1,11 +1,10 @@
 #include "expr/cel/time_text.h"
 
 #include "base/time.h"
+#include "expr/text.h"
 
 namespace pawl::expr {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Reads exactly `count` digits at `at`; -1 if they are not there.
 int32_t digits(std::string_view text, size_t at, size_t count) {

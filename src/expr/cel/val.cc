@@ -7,7 +7,7 @@
 namespace pawl::expr {
 namespace {
 
-constexpr size_t kLinearMax = 8;  // up to here a scan beats hashing
+constexpr size_t kMapLinearMax = 8;  // up to here a scan beats hashing
 
 }  // namespace
 
@@ -264,7 +264,7 @@ const MapNode::Entry* MapNode::find(std::string_view key) const {
 bool MapNode::insert(Val key, Val value) {
   if (find(key) != nullptr) return false;
   entries.push_back(Entry{std::move(key), std::move(value)});
-  if (entries.size() <= kLinearMax) return true;
+  if (entries.size() <= kMapLinearMax) return true;
   if (slots_.size() < entries.size() * 2) {
     reindex();
     return true;

@@ -125,6 +125,8 @@ struct CallState {
   Budget& budget;
   std::string error;
 };
+// Null; the first refusal's message is kept.
+Datum refuse(CallState& state, std::string message);
 using FunctionBody = Datum (*)(CallState& state, const std::vector<Datum>& args);
 struct Function {
   std::string_view name;

@@ -14,11 +14,6 @@ namespace {
 
 using Args = const std::vector<Datum>&;
 
-Datum refuse(CallState& state, std::string message) {
-  if (state.error.empty()) state.error = std::move(message);
-  return {};
-}
-
 Datum wrong_kind(CallState& state, const Datum& value, std::string_view wanted) {
   return refuse(state, "wants " + std::string(wanted) + ", not " + std::string(type_name(value)));
 }
@@ -432,7 +427,7 @@ Datum type_of(CallState& state, Args args) {
                        state.budget);
 }
 
-constexpr Function kFunctions[] = {
+constexpr Function kExprLangFunctions[] = {
     {"len", length, 1, 1},
     {"keys", members<true>, 1, 1},
     {"values", members<false>, 1, 1},
@@ -478,10 +473,10 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-std::span<const Function> functions() { return kFunctions; }
+std::span<const Function> functions() { return kExprLangFunctions; }
 
 const Function* find_function(std::string_view name) {
-  for (const Function& function : kFunctions) {
+  for (const Function& function : kExprLangFunctions) {
     if (function.name == name) return &function;
   }
   return nullptr;

@@ -2,11 +2,11 @@
 
 #include "base/utf8.h"
 #include "expr/exprlang/ast.h"
+#include "expr/text.h"
 
 namespace pawl::expr::lang {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
          static_cast<unsigned char>(c) >= 0x80;

@@ -6,12 +6,13 @@
 #include "expr/text.h"
 
 namespace pawl::expr::lang {
-namespace {
 
 Datum refuse(CallState& state, std::string message) {
   if (state.error.empty()) state.error = std::move(message);
   return {};
 }
+
+namespace {
 
 Datum whole(Op op, int64_t a, int64_t b, CallState& state) {
   int64_t out = 0;

@@ -115,7 +115,7 @@ bool contains(Machine& m, const Datum& in, Arguments args, Datum& out) {
   return true;
 }
 
-bool add(Machine& m, const Datum& in, Arguments, Datum& out) {
+bool add_elements(Machine& m, const Datum& in, Arguments, Datum& out) {
   if (!in.is_array() && !in.is_object())
     return m.raise("Cannot iterate over " + described(in, m.budget));
   std::string error;
@@ -378,7 +378,7 @@ std::vector<NativeEntry> core_natives() {
       {"keys_unsorted", 0, keys<false>},
       {"has", 1, has},
       {"contains", 1, contains},
-      {"add", 0, add},
+      {"add", 0, add_elements},
       {"flatten", 0, flatten},
       {"flatten", 1, flatten},
       {"type", 0, type},

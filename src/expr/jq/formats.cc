@@ -23,7 +23,7 @@ bool json(Machine& m, const Datum& value, std::string& out) {
   return true;
 }
 
-void escape(std::string_view in, std::string_view special,
+void escape_characters(std::string_view in, std::string_view special,
             const std::initializer_list<std::string_view>& as, std::string& out) {
   for (const char c : in) {
     const size_t at = special.find(c);
@@ -36,7 +36,7 @@ void escape(std::string_view in, std::string_view special,
 }
 
 bool html(Machine& m, const Datum& value, std::string& out) {
-  escape(plain(m, value), "<>&'\"", {"&lt;", "&gt;", "&amp;", "&#39;", "&quot;"}, out);
+  escape_characters(plain(m, value), "<>&'\"", {"&lt;", "&gt;", "&amp;", "&#39;", "&quot;"}, out);
   return true;
 }
 
@@ -106,14 +106,14 @@ bool row(Machine& m, const Datum& value, std::string& out, char separator, std::
 bool csv(Machine& m, const Datum& value, std::string& out) {
   return row(m, value, out, ',', "csv", [](const std::string& cell, std::string& to) {
     to += '"';
-    escape(cell, "\"", {"\"\""}, to);
+    escape_characters(cell, "\"", {"\"\""}, to);
     to += '"';
   });
 }
 
 bool tsv(Machine& m, const Datum& value, std::string& out) {
   return row(m, value, out, '\t', "tsv", [](const std::string& cell, std::string& to) {
-    escape(cell, "\t\n\r\\", {"\\t", "\\n", "\\r", "\\\\"}, to);
+    escape_characters(cell, "\t\n\r\\", {"\\t", "\\n", "\\r", "\\\\"}, to);
   });
 }
 
@@ -122,7 +122,7 @@ bool shell_word(Machine& m, const Datum& value, std::string& out) {
     return m.raise(described(value, m.budget) + " can not be escaped for shell");
   if (!value.is_string()) return json(m, value, out);
   out += '\'';
-  escape(value.as_string(), "'", {"'\\''"}, out);
+  escape_characters(value.as_string(), "'", {"'\\''"}, out);
   out += '\'';
   return true;
 }

@@ -7,13 +7,13 @@
 namespace pawl::expr::jq {
 namespace {
 
-bool demand(Machine& m, const Datum& value) {
+bool demand_number(Machine& m, const Datum& value) {
   return value.is_number() || m.raise(described(value, m.budget) + " number required");
 }
 
 template <double (*F)(double)>
 bool unary(Machine& m, const Datum& in, Arguments, Datum& out) {
-  if (!demand(m, in)) return false;
+  if (!demand_number(m, in)) return false;
   out = number(F(in.as_double()));
   return true;
 }
@@ -28,7 +28,7 @@ bool rounding(Machine& m, const Datum& in, Arguments args, Datum& out) {
 
 template <double (*F)(double, double)>
 bool binary(Machine& m, const Datum&, Arguments args, Datum& out) {
-  if (!demand(m, args[0]) || !demand(m, args[1])) return false;
+  if (!demand_number(m, args[0]) || !demand_number(m, args[1])) return false;
   out = number(F(args[0].as_double(), args[1].as_double()));
   return true;
 }
@@ -44,7 +44,7 @@ double significand_of(double x) {
 double logb_of(double x) { return std::logb(x); }
 
 bool pow_of(Machine& m, const Datum& in, Arguments args, Datum& out) {
-  if (!demand(m, args[0]) || !demand(m, args[1])) return false;
+  if (!demand_number(m, args[0]) || !demand_number(m, args[1])) return false;
   if (args[0].is_int() && args[1].is_int() && args[1].as_int() >= 0 && args[1].as_int() < 64) {
     int64_t result = 1;
     bool overflow = false;
@@ -74,8 +74,8 @@ bool nan(Machine&, const Datum&, Arguments, Datum& out) {
   return true;
 }
 template <bool (*F)(double)>
-bool test(Machine& m, const Datum& in, Arguments, Datum& out) {
-  if (!demand(m, in)) return false;
+bool test_number(Machine& m, const Datum& in, Arguments, Datum& out) {
+  if (!demand_number(m, in)) return false;
   out = Datum::boolean(F(in.as_double()));
   return true;
 }
@@ -84,14 +84,14 @@ bool is_nan(double x) { return std::isnan(x); }
 bool is_normal(double x) { return std::isnormal(x); }
 
 bool frexp_of(Machine& m, const Datum& in, Arguments, Datum& out) {
-  if (!demand(m, in)) return false;
+  if (!demand_number(m, in)) return false;
   int exponent = 0;
   const double fraction = std::frexp(in.as_double(), &exponent);
   out = Datum::array({number(fraction), Datum::integer(exponent)}, m.budget);
   return true;
 }
 bool modf_of(Machine& m, const Datum& in, Arguments, Datum& out) {
-  if (!demand(m, in)) return false;
+  if (!demand_number(m, in)) return false;
   double whole = 0;
   const double fraction = std::modf(in.as_double(), &whole);
   out = Datum::array({number(fraction), number(whole)}, m.budget);
@@ -146,9 +146,9 @@ std::vector<NativeEntry> math_natives() {
       {"scalb", 2, binary<scalb_of>},
       {"infinite", 0, infinite},
       {"nan", 0, nan},
-      {"isinfinite", 0, test<is_infinite>},
-      {"isnan", 0, test<is_nan>},
-      {"isnormal", 0, test<is_normal>},
+      {"isinfinite", 0, test_number<is_infinite>},
+      {"isnan", 0, test_number<is_nan>},
+      {"isnormal", 0, test_number<is_normal>},
   };
 }
 

@@ -9,7 +9,7 @@
 namespace pawl::expr::jq {
 namespace {
 
-bool is_nan(const Datum& value) { return value.is_double() && std::isnan(value.as_double()); }
+bool holds_nan(const Datum& value) { return value.is_double() && std::isnan(value.as_double()); }
 
 // Integers stay exact; what leaves int64 becomes a double.
 Datum numbers(Op op, const Datum& a, const Datum& b) {
@@ -63,7 +63,7 @@ bool repeated(const Datum& text, const Datum& times, Datum& out, Budget& budget)
   return true;
 }
 
-bool split(const std::string& text, const std::string& separator, Datum& out, Budget& budget) {
+bool split_text(const std::string& text, const std::string& separator, Datum& out, Budget& budget) {
   if (!budget.spend_steps(price::scanning(text.size() + separator.size()))) return false;
   Datum::Array parts;
   size_t at = 0;
@@ -98,7 +98,7 @@ bool without(const Datum& a, const Datum& b, Datum& out, Budget& budget) {
   return true;
 }
 
-bool add(Datum a, const Datum& b, Datum& out, Budget& budget) {
+bool add_values(Datum a, const Datum& b, Datum& out, Budget& budget) {
   if (a.is_string()) {
     out = joined(a.as_string(), b.as_string(), budget);
   } else if (a.is_array()) {
@@ -135,7 +135,8 @@ bool divide(Op op, const Datum& a, const Datum& b, Datum& out, Budget& budget, s
     return false;
   }
   if (modulo) {
-    out = is_nan(a) || is_nan(b) ? Datum::real(std::nan("")) : Datum::integer(y == -1 ? 0 : x % y);
+    out = holds_nan(a) || holds_nan(b) ? Datum::real(std::nan(""))
+                                       : Datum::integer(y == -1 ? 0 : x % y);
   } else if (a.is_int() && b.is_int() && y != -1 && x % y == 0) {
     out = Datum::integer(x / y);
   } else {
@@ -161,9 +162,9 @@ std::string described(const Datum& value, Budget& budget) {
 }
 
 bool compares(Op op, const Datum& a, const Datum& b, Budget& budget) {
-  if (is_nan(a) || (is_nan(b) && a.is_number()))
+  if (holds_nan(a) || (holds_nan(b) && a.is_number()))
     return op == Op::NotEqual ||
-           (is_nan(a) && b.is_number() && (op == Op::Less || op == Op::LessEqual));
+           (holds_nan(a) && b.is_number() && (op == Op::Less || op == Op::LessEqual));
   const int order = compare(a, b, budget);
   if (op == Op::Equal) return order == 0;
   if (op == Op::NotEqual) return order != 0;
@@ -181,7 +182,7 @@ bool arithmetic(Op op, Datum a, const Datum& b, Datum& out, Budget& budget, std:
       return true;
     }
     if (both(Value::Kind::String) || both(Value::Kind::Array) || both(Value::Kind::Object))
-      return add(std::move(a), b, out, budget);
+      return add_values(std::move(a), b, out, budget);
   }
   if (op == Op::Subtract && both(Value::Kind::Array)) return without(a, b, out, budget);
   if (op == Op::Multiply && a.is_string() && b.is_number()) return repeated(a, b, out, budget);
@@ -191,7 +192,7 @@ bool arithmetic(Op op, Datum a, const Datum& b, Datum& out, Budget& budget, std:
     return true;
   }
   if (op == Op::Divide && both(Value::Kind::String))
-    return split(a.as_string(), b.as_string(), out, budget);
+    return split_text(a.as_string(), b.as_string(), out, budget);
   if (both_numbers && (op == Op::Divide || op == Op::Modulo))
     return divide(op, a, b, out, budget, error);
   if (both_numbers) {

@@ -103,7 +103,7 @@ bool match_array(Machine& m, const Datum& in, Arguments args, Datum& out) {
   return true;
 }
 
-bool test(Machine& m, const Datum& in, Arguments args, Datum& out) {
+bool test_regex(Machine& m, const Datum& in, Arguments args, Datum& out) {
   std::vector<Match> matches;
   const re2::RE2* regex = nullptr;
   if (!find_matches(m, in, args[0], args.size() > 1 ? args[1] : Datum(), false, matches, regex))
@@ -112,7 +112,7 @@ bool test(Machine& m, const Datum& in, Arguments args, Datum& out) {
   return true;
 }
 
-bool split(Machine& m, const Datum& in, Arguments args, Datum& out) {
+bool split_by_regex(Machine& m, const Datum& in, Arguments args, Datum& out) {
   std::vector<Match> matches;
   const re2::RE2* regex = nullptr;
   if (!find_matches(m, in, args[0], args[1], true, matches, regex)) return false;
@@ -212,9 +212,9 @@ Datum captured(Machine& machine, const std::string& text, const Match& match,
 std::vector<NativeEntry> regex_natives() {
   return {
       {"_match", 2, match_array},
-      {"test", 1, test},
-      {"test", 2, test},
-      {"split", 2, split},
+      {"test", 1, test_regex},
+      {"test", 2, test_regex},
+      {"split", 2, split_by_regex},
   };
 }
 

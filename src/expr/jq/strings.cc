@@ -42,7 +42,7 @@ bool code_unit(std::string_view text, size_t at, uint32_t& code) {
 }
 
 // One escape that is no interpolation; how many bytes it took, 0 if it is none.
-size_t escape(std::string_view text, size_t at, std::string& out) {
+size_t read_escape(std::string_view text, size_t at, std::string& out) {
   constexpr std::string_view kFrom = "\"\\/bfnrt";
   constexpr std::string_view kTo = "\"\\/\b\f\n\r\t";
   const char c = at + 1 < text.size() ? text[at + 1] : '\0';
@@ -82,7 +82,7 @@ std::vector<StringPart> split_string(const Token& token) {
       parts.emplace_back();
       i = end + 1;
     } else {
-      const size_t taken = escape(text, i, part.text);
+      const size_t taken = read_escape(text, i, part.text);
       if (taken == 0) part.problem = "bad escape in a string";
       i += std::max<size_t>(taken, 1);
     }

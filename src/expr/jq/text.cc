@@ -9,7 +9,7 @@
 namespace pawl::expr::jq {
 namespace {
 
-bool demand(Machine& m, const Datum& value, std::string_view what) {
+bool demand_string(Machine& m, const Datum& value, std::string_view what) {
   if (value.is_string()) return m.step(1 + price::scanning(value.as_string().size()));
   return m.raise(std::string(what) + " input must be a string, not " + described(value, m.budget));
 }
@@ -54,7 +54,7 @@ bool trim_blanks(Machine& m, const Datum& in, Arguments, Datum& out) {
 }
 
 bool explode(Machine& m, const Datum& in, Arguments, Datum& out) {
-  if (!demand(m, in, "explode")) return false;
+  if (!demand_string(m, in, "explode")) return false;
   const std::string& text = in.as_string();
   const size_t count = count_code_points(text);
   if (!m.step(price::scanning(text.size()) + count) || !m.budget.spend_bytes(count * sizeof(Datum)))
@@ -83,7 +83,7 @@ bool implode(Machine& m, const Datum& in, Arguments, Datum& out) {
   return true;
 }
 
-bool split(Machine& m, const Datum& in, Arguments args, Datum& out) {
+bool split_by_text(Machine& m, const Datum& in, Arguments args, Datum& out) {
   if (!in.is_string() || !args[0].is_string())
     return m.raise("split input and separator must be strings");
   std::string error;
@@ -114,7 +114,7 @@ bool join(Machine& m, const Datum& in, Arguments args, Datum& out) {
 
 template <bool Up>
 bool ascii_case(Machine& m, const Datum& in, Arguments, Datum& out) {
-  if (!demand(m, in, Up ? "ascii_upcase" : "ascii_downcase")) return false;
+  if (!demand_string(m, in, Up ? "ascii_upcase" : "ascii_downcase")) return false;
   std::string text = in.as_string();
   for (char& c : text) {
     if (Up && c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
@@ -176,7 +176,7 @@ std::vector<NativeEntry> text_natives() {
       {"rtrim", 0, trim_blanks<false, true>},
       {"explode", 0, explode},
       {"implode", 0, implode},
-      {"split", 1, split},
+      {"split", 1, split_by_text},
       {"join", 1, join},
       {"ascii_downcase", 0, ascii_case<false>},
       {"ascii_upcase", 0, ascii_case<true>},

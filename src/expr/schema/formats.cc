@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "expr/schema/node.h"
+#include "expr/text.h"
 
 namespace pawl::expr::schema {
 namespace {
@@ -25,7 +26,6 @@ constexpr std::array<std::pair<std::string_view, Format>, 13> kNames{{
     {"regex", Format::Regex},
 }};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "expr/cel/program.h"
+#include "expr/text.h"
 
 namespace pawl::expr {
 namespace {
@@ -12,12 +13,6 @@ constexpr std::string_view kSecrets = "secrets";
 bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-';
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t from = text.find_first_not_of(" \t\r\n");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
 }
 
 }  // namespace

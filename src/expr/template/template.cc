@@ -4,6 +4,7 @@
 
 #include "expr/cel/convert.h"
 #include "expr/template/path.h"
+#include "expr/text.h"
 
 namespace pawl::expr {
 namespace {
@@ -11,12 +12,6 @@ namespace {
 constexpr std::string_view kOpen = "${{";
 constexpr std::string_view kClose = "}}";
 constexpr uint32_t kDepthMax = 256;
-
-std::string_view trimmed(std::string_view text) {
-  const size_t from = text.find_first_not_of(" \t\r\n");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
-}
 
 // Where the expression that starts at `from` ends: the first }} outside quotes and braces of the
 // expression. Text that is no CEL, such as a key with an apostrophe, ends at the first }} of all.
