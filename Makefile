@@ -1,6 +1,6 @@
 # Two commands: `make run` starts a server, `make test` proves the tree. Both set themselves up.
 .DEFAULT_GOAL := help
-.PHONY: help run build test bench campaigns lint sim fuzz sanitize ci install clean
+.PHONY: help run build test bench campaigns lint sim fuzz sanitize ci fresh install clean
 MAKEFLAGS += --no-print-directory
 
 PORT ?= 8080
@@ -12,42 +12,42 @@ BENCH ?= all
 CAMPAIGNS ?= all
 JOBS ?= $(shell nproc)
 export PORT DATA FUZZ_SECONDS JOBS
+# What users run is built without the tests: they need more packages and twice the time.
+SERVER := build -DPAWL_TESTS=OFF -DPAWL_BENCH=OFF --
+EVERYTHING := build -DPAWL_TESTS=ON -DPAWL_BENCH=ON
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
 run: ## build, start the server on ./pawl-data and take a first job and a first definition through it (PORT=8080 DATA=./pawl-data)
-	@tools/setup build test
-	@tools/build build
+	@tools/setup build
+	@tools/build $(SERVER) pawl
 	@tools/run
 
 build: ## leave the release binary in build/pawl
-	@tools/setup build test
-	@tools/build build
+	@tools/setup build
+	@tools/build $(SERVER) pawl
 
 test: ## build and run every test
 	@tools/setup build test
-	@tools/build build
+	@tools/build $(EVERYTHING)
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
 bench: ## build and run the load generator (BENCH=all, or names of workloads and flags)
 	@tools/setup build test
-	@tools/build build
+	@tools/build $(EVERYTHING)
 	@build/pawl_bench $(BENCH)
 
 campaigns: ## the real binary killed, cut off, starved and stopped, in full (CAMPAIGNS=all, or names such as kill9:20)
 	@tools/setup build test
-	@tools/build build
+	@tools/build $(EVERYTHING)
 	@python3 tests/campaigns/run.py $(CAMPAIGNS) --pawl build/pawl
 
 lint: ## formatting, clang-tidy on what changed (LINT_ALL=1: on everything), house rules
 	@tools/setup build test lint
-	@tools/build build
 	@tools/lint
 
-sim: ## simulated worlds full of faults on all cores, for SIM_MINUTES=30; what breaks a promise goes to build/stories
-	@tools/setup build test
-	@tools/build build
+sim: build ## simulated worlds full of faults on all cores, for SIM_MINUTES=30; what breaks a promise goes to build/stories
 	@build/pawl sim --plants
 	@build/pawl sim --swarm --minutes $(SIM_MINUTES) --seed $$(date +%s%N) --save build/stories --probes
 
@@ -62,7 +62,11 @@ sanitize: ## unit tests and the server under ASan+UBSan (build-asan) and TSan (b
 ci: ## what the gate runs: tests, conformance when it is at hand, fuzzing
 	@.ci/run
 
+fresh: ## prove make run and make test in a minimal Debian of their own (FRESH=run, FRESH=test: one of them); needs root
+	@tools/fresh $(FRESH)
+
 install: build ## binary, library, service file and shell completions under PREFIX=/usr/local
+	@tools/build $(SERVER) pawl_archive
 	cmake --install build --prefix $(PREFIX) --component library
 	install -Dm755 build/pawl $(DESTDIR)$(PREFIX)/bin/pawl
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
@@ -71,4 +75,4 @@ install: build ## binary, library, service file and shell completions under PREF
 	  install -Dm644 build/pawl.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/pawl; fi
 
 clean: ## remove everything that was built; data directories stay
-	rm -rf build build-asan build-tsan build-fuzz
+	rm -rf build build-asan build-tsan build-fuzz build-lint

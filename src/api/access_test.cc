@@ -6,7 +6,7 @@
 namespace pawl::api {
 namespace {
 
-std::string path_of(std::string_view pattern) {
+std::string filled_path(std::string_view pattern) {
   std::string path;
   for (size_t at = 0; at < pattern.size(); ++at) {
     if (pattern[at] == '{') {
@@ -19,7 +19,7 @@ std::string path_of(std::string_view pattern) {
   return path;
 }
 
-std::string bearer(const std::string& key) { return "Authorization: Bearer " + key + "\r\n"; }
+std::string bearer_header(const std::string& key) { return "Authorization: Bearer " + key + "\r\n"; }
 
 // A key with every scope that does not reach the given one.
 uint32_t scopes_without(Scope scope) {
@@ -52,11 +52,11 @@ TEST(Access, EveryRouteButThePublicOnesNeedsAKeyWithItsScope) {
   for (const Route& route : world.app->router().routes()) {
     if (route.scope == Scope::Public) continue;
     std::string method(route.method);
-    std::string path = path_of(route.pattern);
+    std::string path = filled_path(route.pattern);
     SCOPED_TRACE(method + " " + path);
     EXPECT_EQ(http::status_of(world.call(method, path, "{}")), "401");
-    EXPECT_EQ(http::status_of(world.call(method, path, "{}", bearer("wrong"))), "401");
-    EXPECT_EQ(http::status_of(world.call(method, path, "{}", bearer(lacking[route.scope]))), "403");
+    EXPECT_EQ(http::status_of(world.call(method, path, "{}", bearer_header("wrong"))), "401");
+    EXPECT_EQ(http::status_of(world.call(method, path, "{}", bearer_header(lacking[route.scope]))), "403");
   }
 }
 
@@ -95,14 +95,14 @@ TEST(Access, APageOfAnotherOriginIsRefused) {
 
 TEST(Keys, AMadeKeyWorksUntilItIsRevokedAndItsSecretIsShownOnce) {
   ApiWorld world;
-  std::string root = bearer("root-key");
+  std::string root = bearer_header("root-key");
   world.app->keys().add_fixed("root-key");
   std::string made = world.body("POST", "/v1/keys", R"({"name":"ci","scopes":["read"]})", root);
   std::string text = text_of(made, "key");
   std::string id = text_of(made, "id");
   ASSERT_NE(text, "");
-  EXPECT_EQ(http::status_of(world.call("GET", "/ojs/v1/queues", "", bearer(text))), "200");
-  EXPECT_EQ(http::status_of(world.call("POST", "/ojs/v1/queues/q/pause", "", bearer(text))), "403");
+  EXPECT_EQ(http::status_of(world.call("GET", "/ojs/v1/queues", "", bearer_header(text))), "200");
+  EXPECT_EQ(http::status_of(world.call("POST", "/ojs/v1/queues/q/pause", "", bearer_header(text))), "403");
 
   std::string listed = world.body("GET", "/v1/keys", "", root);
   EXPECT_NE(listed.find(id), std::string::npos);
@@ -110,7 +110,7 @@ TEST(Keys, AMadeKeyWorksUntilItIsRevokedAndItsSecretIsShownOnce) {
   EXPECT_EQ(listed.find("hash"), std::string::npos);
 
   EXPECT_EQ(http::status_of(world.call("DELETE", "/v1/keys/" + id, "", root)), "200");
-  EXPECT_EQ(http::status_of(world.call("GET", "/ojs/v1/queues", "", bearer(text))), "401");
+  EXPECT_EQ(http::status_of(world.call("GET", "/ojs/v1/queues", "", bearer_header(text))), "401");
   EXPECT_EQ(http::status_of(world.call("DELETE", "/v1/keys/" + id, "", root)), "404");
 }
 
@@ -124,7 +124,7 @@ TEST(Keys, SurviveARestart) {
   ApiWorld world(disk);
   world.app->load();
   EXPECT_EQ(http::status_of(world.call("GET", "/v1/keys")), "401");
-  EXPECT_EQ(http::status_of(world.call("GET", "/v1/keys", "", bearer(text))), "200");
+  EXPECT_EQ(http::status_of(world.call("GET", "/v1/keys", "", bearer_header(text))), "200");
 }
 
 TEST(Keys, RefuseUnknownScopesAndMembers) {

@@ -11,7 +11,7 @@ constexpr const char* kSlow =
     R"({"name":"slow","definition":{"name":"slow","steps":[
         {"id":"w","type":"wait","config":{"duration":"1h"}}]}})";
 
-std::string status_of(const std::string& reply) { return reply.substr(9, 3); }
+std::string schedule_status(const std::string& reply) { return reply.substr(9, 3); }
 
 struct ScheduleWorld : ApiWorld {
   using ApiWorld::ApiWorld;
@@ -24,7 +24,7 @@ TEST(Schedules, StartRunsOfADefinitionAtTheirTimes) {
   ScheduleWorld world;
   std::string made =
       world.put(R"({"name":"s","definition":"slow","every":"1m","overlap":"allow"})");
-  EXPECT_EQ(status_of(made), "201") << made;
+  EXPECT_EQ(schedule_status(made), "201") << made;
   EXPECT_NE(made.find("Location: /v1/schedules/s"), std::string::npos) << made;
   EXPECT_NE(text_of(made, "next_at"), "");
   world.advance(59'000);
@@ -73,7 +73,7 @@ TEST(Schedules, OneTimeComesOnceAndSurvivesARestart) {
     at = format_rfc3339_ms(world.clock.now + 86'400'000);
     std::string made = world.call("POST", "/v1/schedules",
                                   R"({"name":"once","definition":"slow","at":")" + at + R"("})");
-    EXPECT_EQ(status_of(made), "201") << made;
+    EXPECT_EQ(schedule_status(made), "201") << made;
   }
   ApiWorld world(disk);
   EXPECT_EQ(text_of(world.body("GET", "/v1/schedules/once"), "next_at"), at);
@@ -83,7 +83,7 @@ TEST(Schedules, OneTimeComesOnceAndSurvivesARestart) {
   EXPECT_EQ(text_of(fired, "next_at"), "");
   std::string late = world.call("POST", "/v1/schedules",
                                 R"({"name":"late","definition":"slow","at":")" + at + R"("})");
-  EXPECT_EQ(status_of(late), "422") << late;
+  EXPECT_EQ(schedule_status(late), "422") << late;
 }
 
 TEST(Schedules, AFiringThatCannotStartSaysWhy) {
@@ -103,21 +103,21 @@ TEST(Schedules, PauseResumeTriggerDelete) {
   world.advance(600'000);
   EXPECT_EQ(text_of(world.get("s"), "last_run_id"), "");
   std::string triggered = world.call("POST", "/v1/schedules/s/trigger");
-  EXPECT_EQ(status_of(triggered), "201") << triggered;
+  EXPECT_EQ(schedule_status(triggered), "201") << triggered;
   EXPECT_EQ(text_of(world.get("s"), "last_run_id"), text_of(triggered, "run_id"));
   world.body("POST", "/v1/schedules/s/resume");
   EXPECT_NE(text_of(world.get("s"), "next_at"), "");
-  EXPECT_EQ(status_of(world.call("DELETE", "/v1/schedules/s")), "200");
+  EXPECT_EQ(schedule_status(world.call("DELETE", "/v1/schedules/s")), "200");
   for (const char* path : {"/v1/schedules/s/pause", "/v1/schedules/s/trigger"})
-    EXPECT_EQ(status_of(world.call("POST", path)), "404");
-  EXPECT_EQ(status_of(world.call("GET", "/v1/schedules/s")), "404");
+    EXPECT_EQ(schedule_status(world.call("POST", path)), "404");
+  EXPECT_EQ(schedule_status(world.call("GET", "/v1/schedules/s")), "404");
 }
 
 TEST(Schedules, StartJobsToo) {
   ScheduleWorld world;
   std::string made = world.put(
       R"({"name":"s","job":{"type":"a.b","args":[1],"options":{"queue":"q"}},"every":"1m"})");
-  EXPECT_EQ(status_of(made), "201") << made;
+  EXPECT_EQ(schedule_status(made), "201") << made;
   world.advance(60'000);
   std::string shown = world.get("s");
   EXPECT_EQ(text_of(shown, "last_status"), "available") << shown;
@@ -142,7 +142,7 @@ TEST(Schedules, RefusesWhatMeansNothing) {
         R"({"name":"s\u0002","definition":"slow","every":"1m"})",
         R"({"name":"s","definition":"slow","at":"tomorrow"})",
         R"({"name":"s","definition":"slow","every":"1m","inputs":[1]})"})
-    EXPECT_EQ(status_of(world.put(wrong)), "422") << wrong;
+    EXPECT_EQ(schedule_status(world.put(wrong)), "422") << wrong;
   EXPECT_NE(world.body("GET", "/v1/schedules").find("\"schedules\":[]"), std::string::npos);
 }
 
@@ -156,7 +156,7 @@ TEST(Schedules, AreNotCronsAndCronsAreNotSchedules) {
   EXPECT_EQ(text_of(world.get("same"), "definition"), "slow");
   EXPECT_EQ(world.body("GET", "/ojs/v1/cron").find("slow"), std::string::npos);
   EXPECT_EQ(world.body("GET", "/v1/schedules").find("a.b"), std::string::npos);
-  EXPECT_EQ(status_of(world.call("GET", "/ojs/v1/cron/%02same")), "404");
+  EXPECT_EQ(schedule_status(world.call("GET", "/ojs/v1/cron/%02same")), "404");
 }
 
 TEST(Schedules, ADefinitionBringsItsTriggersAlong) {
@@ -168,20 +168,20 @@ TEST(Schedules, ADefinitionBringsItsTriggersAlong) {
                           "}}");
   };
   std::string made = put(R"([{"cron":"0 3 * * *"},{"every":"1m","inputs":{"x":1}}])", "a");
-  EXPECT_EQ(status_of(made), "201") << made;
+  EXPECT_EQ(schedule_status(made), "201") << made;
   EXPECT_EQ(text_of(world.get("d%2Ftrigger_0"), "cron"), "0 3 * * *");
   world.advance(60'000);
   EXPECT_NE(text_of(world.get("d%2Ftrigger_1"), "last_run_id"), "");
-  EXPECT_EQ(status_of(world.put(R"({"name":"d/trigger_0","definition":"d","every":"1m"})")), "409");
+  EXPECT_EQ(schedule_status(world.put(R"({"name":"d/trigger_0","definition":"d","every":"1m"})")), "409");
   world.body("POST", "/v1/schedules/d%2Ftrigger_0/pause");
   put(R"([{"cron":"0 4 * * *"}])", "b");
   std::string kept = world.get("d%2Ftrigger_0");
   EXPECT_EQ(text_of(kept, "cron"), "0 4 * * *");
   EXPECT_NE(kept.find("\"paused\":true"), std::string::npos) << kept;
-  EXPECT_EQ(status_of(world.call("GET", "/v1/schedules/d%2Ftrigger_1")), "404");
-  EXPECT_EQ(status_of(put(R"([{"cron":"never"}])", "c")), "422");
-  EXPECT_EQ(status_of(world.call("DELETE", "/v1/definitions/d?force=true")), "200");
-  EXPECT_EQ(status_of(world.call("GET", "/v1/schedules/d%2Ftrigger_0")), "404");
+  EXPECT_EQ(schedule_status(world.call("GET", "/v1/schedules/d%2Ftrigger_1")), "404");
+  EXPECT_EQ(schedule_status(put(R"([{"cron":"never"}])", "c")), "422");
+  EXPECT_EQ(schedule_status(world.call("DELETE", "/v1/definitions/d?force=true")), "200");
+  EXPECT_EQ(schedule_status(world.call("GET", "/v1/schedules/d%2Ftrigger_0")), "404");
 }
 
 TEST(Schedules, AreListedInPages) {

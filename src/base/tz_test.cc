@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-std::shared_ptr<const TimeZone> zone(std::string_view name) {
+std::shared_ptr<const TimeZone> loaded_zone(std::string_view name) {
   auto found = TimeZone::find(name);
   EXPECT_TRUE(found.ok()) << name;
   return *found;
@@ -19,9 +19,9 @@ std::shared_ptr<const TimeZone> zone(std::string_view name) {
 int64_t utc(std::string_view stamp) { return *parse_rfc3339(stamp) / 1000; }
 
 // "2026-03-29T03:00:00+02:00": what a wall clock in the zone shows, and its offset.
-std::string local(const TimeZone& zone, std::string_view stamp) {
+std::string local(const TimeZone& loaded_zone, std::string_view stamp) {
   const int64_t at = utc(stamp);
-  const int32_t offset = zone.offset_at(at);
+  const int32_t offset = loaded_zone.offset_at(at);
   std::string text = format_rfc3339_ms((at + offset) * 1000).substr(0, 19);
   const int32_t minutes = std::abs(offset) / 60;
   text += offset < 0 ? '-' : '+';
@@ -32,8 +32,8 @@ std::string local(const TimeZone& zone, std::string_view stamp) {
 }
 
 // "unique X", "gap, jump at X" or "overlap X Y" with instants in UTC.
-std::string to_utc(const TimeZone& zone, const CivilTime& civil) {
-  const TimeZone::LocalResult result = zone.to_utc(civil);
+std::string to_utc(const TimeZone& loaded_zone, const CivilTime& civil) {
+  const TimeZone::LocalResult result = loaded_zone.to_utc(civil);
   const auto print = [](int64_t at) { return format_rfc3339_ms(at * 1000).substr(0, 19); };
   switch (result.kind) {
     case TimeZone::LocalResult::Unique:
@@ -49,7 +49,7 @@ std::string to_utc(const TimeZone& zone, const CivilTime& civil) {
 }
 
 TEST(TimeZone, BerlinChangesAtOneUtc) {
-  const auto berlin = zone("Europe/Berlin");
+  const auto berlin = loaded_zone("Europe/Berlin");
   EXPECT_EQ(local(*berlin, "2026-03-29T00:59:59Z"), "2026-03-29T01:59:59+01:00");
   EXPECT_EQ(local(*berlin, "2026-03-29T01:00:00Z"), "2026-03-29T03:00:00+02:00");
   EXPECT_EQ(local(*berlin, "2026-10-25T00:59:59Z"), "2026-10-25T02:59:59+02:00");
@@ -62,7 +62,7 @@ TEST(TimeZone, BerlinChangesAtOneUtc) {
 }
 
 TEST(TimeZone, NewYorkChangesAtTwoLocal) {
-  const auto york = zone("America/New_York");
+  const auto york = loaded_zone("America/New_York");
   EXPECT_EQ(local(*york, "2024-03-10T06:59:59Z"), "2024-03-10T01:59:59-05:00");
   EXPECT_EQ(local(*york, "2024-03-10T07:00:00Z"), "2024-03-10T03:00:00-04:00");
   EXPECT_EQ(local(*york, "2024-11-03T05:59:59Z"), "2024-11-03T01:59:59-04:00");
@@ -74,7 +74,7 @@ TEST(TimeZone, NewYorkChangesAtTwoLocal) {
 
 // Lord Howe moves its clocks by half an hour only, and south of the equator: summer spans new year.
 TEST(TimeZone, LordHoweShiftsHalfAnHour) {
-  const auto howe = zone("Australia/Lord_Howe");
+  const auto howe = loaded_zone("Australia/Lord_Howe");
   EXPECT_EQ(local(*howe, "2026-01-01T00:00:00Z"), "2026-01-01T11:00:00+11:00");
   EXPECT_EQ(local(*howe, "2026-04-04T14:59:59Z"), "2026-04-05T01:59:59+11:00");
   EXPECT_EQ(local(*howe, "2026-04-04T15:00:00Z"), "2026-04-05T01:30:00+10:30");
@@ -86,7 +86,7 @@ TEST(TimeZone, LordHoweShiftsHalfAnHour) {
 
 // Samoa crossed the date line: 30 December 2011 never happened there.
 TEST(TimeZone, ADayCanBeMissing) {
-  const auto apia = zone("Pacific/Apia");
+  const auto apia = loaded_zone("Pacific/Apia");
   EXPECT_EQ(to_utc(*apia, {2011, 12, 29, 23, 59, 59}), "unique 2011-12-30T09:59:59");
   EXPECT_EQ(to_utc(*apia, {2011, 12, 30, 12, 0, 0}), "gap, jump at 2011-12-30T10:00:00");
   EXPECT_EQ(to_utc(*apia, {2011, 12, 31, 0, 0, 0}), "unique 2011-12-30T10:00:00");
@@ -94,13 +94,13 @@ TEST(TimeZone, ADayCanBeMissing) {
 
 // Dublin's rule is stated backwards (winter time is the "daylight" saving, by minus an hour).
 TEST(TimeZone, NegativeDaylightSaving) {
-  const auto dublin = zone("Europe/Dublin");
+  const auto dublin = loaded_zone("Europe/Dublin");
   EXPECT_EQ(local(*dublin, "2060-01-15T12:00:00Z"), "2060-01-15T12:00:00+00:00");
   EXPECT_EQ(local(*dublin, "2060-07-15T12:00:00Z"), "2060-07-15T13:00:00+01:00");
 }
 
 TEST(TimeZone, TheClosingRuleHoldsInTheFarFuture) {
-  const auto berlin = zone("Europe/Berlin");
+  const auto berlin = loaded_zone("Europe/Berlin");
   EXPECT_EQ(local(*berlin, "2400-03-26T00:59:59Z"), "2400-03-26T01:59:59+01:00");
   EXPECT_EQ(local(*berlin, "2400-03-26T01:00:00Z"), "2400-03-26T03:00:00+02:00");
   EXPECT_EQ(local(*berlin, "9999-07-01T00:00:00Z"), "9999-07-01T02:00:00+02:00");
@@ -109,13 +109,13 @@ TEST(TimeZone, TheClosingRuleHoldsInTheFarFuture) {
   EXPECT_EQ(berlin->offset_at(INT64_MAX), 3600);
   EXPECT_EQ(berlin->offset_at(INT64_MIN), 53 * 60 + 28);  // local mean time, before zones
   // Gaza and Nuuk use times of change outside the day.
-  EXPECT_EQ(local(*zone("America/Nuuk"), "2050-03-27T00:59:59Z"), "2050-03-26T22:59:59-02:00");
-  EXPECT_EQ(local(*zone("America/Nuuk"), "2050-03-27T01:00:00Z"), "2050-03-27T00:00:00-01:00");
+  EXPECT_EQ(local(*loaded_zone("America/Nuuk"), "2050-03-27T00:59:59Z"), "2050-03-26T22:59:59-02:00");
+  EXPECT_EQ(local(*loaded_zone("America/Nuuk"), "2050-03-27T01:00:00Z"), "2050-03-27T00:00:00-01:00");
 }
 
 TEST(TimeZone, LocalTimesAtTheEdgesOfTheCalendarEnd) {
   for (const char* name : {"Europe/Berlin", "Australia/Lord_Howe", "+14:00", "-12:00"}) {
-    const auto edge = zone(name);
+    const auto edge = loaded_zone(name);
     EXPECT_EQ(edge->to_utc({9999, 12, 31, 23, 59, 59}).kind, TimeZone::LocalResult::Unique);
     EXPECT_EQ(edge->to_utc({1, 1, 1, 0, 0, 0}).kind, TimeZone::LocalResult::Unique);
     EXPECT_EQ(edge->to_utc({INT32_MAX, 1, 1, 0, 0, 0}).kind, TimeZone::LocalResult::Unique);
@@ -124,12 +124,12 @@ TEST(TimeZone, LocalTimesAtTheEdgesOfTheCalendarEnd) {
 }
 
 TEST(TimeZone, FixedOffsetsNeedNoFile) {
-  EXPECT_EQ(zone("")->offset_at(0), 0);
-  EXPECT_EQ(zone("UTC")->offset_at(0), 0);
-  EXPECT_EQ(zone("+05:30")->offset_at(0), 19800);
-  EXPECT_EQ(zone("05:30")->offset_at(0), 19800);
-  EXPECT_EQ(zone("-03:00")->offset_at(0), -10800);
-  EXPECT_EQ(to_utc(*zone("-03:30"), {2026, 1, 1, 0, 0, 0}), "unique 2026-01-01T03:30:00");
+  EXPECT_EQ(loaded_zone("")->offset_at(0), 0);
+  EXPECT_EQ(loaded_zone("UTC")->offset_at(0), 0);
+  EXPECT_EQ(loaded_zone("+05:30")->offset_at(0), 19800);
+  EXPECT_EQ(loaded_zone("05:30")->offset_at(0), 19800);
+  EXPECT_EQ(loaded_zone("-03:00")->offset_at(0), -10800);
+  EXPECT_EQ(to_utc(*loaded_zone("-03:30"), {2026, 1, 1, 0, 0, 0}), "unique 2026-01-01T03:30:00");
 }
 
 TEST(TimeZone, NamesThatAreNoZone) {
@@ -227,7 +227,7 @@ TEST(TimeZone, LocalAndBackForRandomInstants) {
   for (const char* name :
        {"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Gaza",
         "Africa/Casablanca", "America/Nuuk", "Pacific/Apia", "Antarctica/Troll"}) {
-    const auto place = zone(name);
+    const auto place = loaded_zone(name);
     for (int i = 0; i < 5000; ++i) {
       const int64_t at = static_cast<int64_t>(random() % 8'000'000'000) - 3'000'000'000;
       const TimeZone::LocalResult back = place->to_utc(place->to_local(at));

@@ -22,10 +22,10 @@ struct Hold {
       });
 };
 
-std::unique_ptr<Backing> sqlite() { return std::make_unique<SqliteBacking>(); }
+std::unique_ptr<Backing> sqlite_backing() { return std::make_unique<SqliteBacking>(); }
 
 TEST(Engine, EveryAcknowledgedPushIsThereAfterARestart) {
-  for (auto make : {+[] { return std::unique_ptr<Backing>(new MemoryBacking); }, &sqlite}) {
+  for (auto make : {+[] { return std::unique_ptr<Backing>(new MemoryBacking); }, &sqlite_backing}) {
     EngineWorld world(make());
     for (const TestTaskPtr& task : push_from_threads(world, 4, 200))
       EXPECT_EQ(task->wait(), "ok pushed");
@@ -225,7 +225,7 @@ TEST(Engine, HeavyTasksWaitWhileTheStoreIsCongested) {
 // D5: after a failed commit nobody may be told "ok" while the disk fails, and nobody may be left
 // waiting.
 TEST(Engine, AFailedStoreRefusesEverything) {
-  for (auto make : {+[] { return std::unique_ptr<Backing>(new MemoryBacking); }, &sqlite}) {
+  for (auto make : {+[] { return std::unique_ptr<Backing>(new MemoryBacking); }, &sqlite_backing}) {
     EngineWorld world(make());
     auto parked = world.submit(fetch_task({"other"}, 3'600'000));
     EXPECT_EQ(world.submit(push_task())->wait(), "ok pushed");

@@ -100,20 +100,20 @@ void live_nested(ScriptWorld& world) {
 
 // Runs that have more to evaluate than one frame may.
 void live_in_turns(ScriptWorld& world) {
-  constexpr const char* kDear = "[1,2,3,4,5,6].all(a, [1,2,3,4,5,6].all(b, a + b > 0))";
+  constexpr const char* kDearGolden = "[1,2,3,4,5,6].all(a, [1,2,3,4,5,6].all(b, a + b > 0))";
   std::string text = "outputs: {";
   for (std::string name : {"o", "p", "q", "r"})
-    text += (name == "o" ? "" : ", ") + name + ": '${{ " + kDear + " }}'";
+    text += (name == "o" ? "" : ", ") + name + ": '${{ " + kDearGolden + " }}'";
   text += "}\nsteps:\n";
   for (std::string name : {"a", "b", "c", "d"})
-    text += "- {id: " + name + ", condition: '" + kDear +
+    text += "- {id: " + name + ", condition: '" + kDearGolden +
             "', action: workflow.log, params: " + "{message: hi}}\n";
   world.begin(text);
   while (world.how() == "active") world.wait(1);
   world.begin(text);
   world.wait(1);  // stays so
 
-  std::vector<PlanNode> guarded(8, when(std::string("!") + kDear));
+  std::vector<PlanNode> guarded(8, when(std::string("!") + kDearGolden));
   guarded.push_back(step());
   PlanNode plan = chain(guarded);
   world.act([&](Frame& f) -> Status {

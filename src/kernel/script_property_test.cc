@@ -70,7 +70,7 @@ class Driver {
   std::map<std::string, int> asked_;
 };
 
-StateConfig tiny() {
+StateConfig tiny_windows() {
   StateConfig config;
   config.resident_jobs_max = config.resident_runs_max = 1;
   config.timer_window_max = 2;
@@ -89,7 +89,7 @@ TEST(ScriptProperty, ARunEndsAsAPlainInterpreterSays) {
   for (uint64_t seed = 1; seed <= 400; ++seed) {
     std::vector<ModelStep> root = RandomScript(mix64(seed)).root();
     std::string text = RandomScript::definition(root).json();
-    ScriptWorld world(false, tiny());
+    ScriptWorld world(false, tiny_windows());
     Driver driver(world, seed, root);
     world.begin(text);
     for (int i = 0; i < 3000 && driver.move(); ++i) disturb(world, driver.pick(1000));
@@ -129,7 +129,7 @@ TEST(ScriptProperty, ARunEndsAsAPlainInterpreterSays) {
 TEST(ScriptProperty, WhateverPeopleDoTheJournalSaysWhatThereIs) {
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     std::vector<ModelStep> root = RandomScript(mix64(seed << 20)).root();
-    ScriptWorld world(false, tiny());
+    ScriptWorld world(false, tiny_windows());
     Driver driver(world, seed, root);
     world.begin(RandomScript::definition(root).json());
     for (int i = 0; i < 60; ++i) {

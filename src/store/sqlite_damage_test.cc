@@ -9,7 +9,7 @@
 namespace pawl {
 namespace {
 
-std::string outcome(const Status& status) {
+std::string damage_outcome(const Status& status) {
   return status.ok() ? "ok" : std::string(wire_code(status.error().code));
 }
 
@@ -20,7 +20,7 @@ void leave_unclosed(const std::string& from, const std::string& to) {
   for (uint64_t n = 1; n <= 50; ++n) {
     Batch batch{.number = n, .journal = "record " + std::to_string(n)};
     batch.writes.push_back({1, "row " + std::to_string(n), std::string(700, 'r')});
-    ASSERT_EQ(outcome((*store)->commit(batch)), "ok");
+    ASSERT_EQ(damage_outcome((*store)->commit(batch)), "ok");
   }
   std::filesystem::create_directory(to);
   for (const char* name : {"/pawl.db", "/pawl.db-wal"})

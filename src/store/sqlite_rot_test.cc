@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kPageBytes = 1024;
 constexpr uint64_t kBatches = 40;
 
-std::string outcome(const Status& status) {
+std::string rot_outcome(const Status& status) {
   return status.ok() ? "ok" : std::string(wire_code(status.error().code));
 }
 
@@ -38,7 +38,7 @@ SqliteOptions small_pages(bool sums) {
 }
 
 // Values that stay in their page, and some that fill several of their own.
-Batch numbered(uint64_t n) {
+Batch rot_batch(uint64_t n) {
   Batch batch{.number = n, .journal = "record " + std::to_string(n)};
   const std::string text = std::to_string(n * 7919) + ";";
   for (uint8_t space = 1; space <= 2; ++space) {
@@ -50,7 +50,7 @@ Batch numbered(uint64_t n) {
 }
 
 void fill(Store& store) {
-  for (uint64_t n = 1; n <= kBatches; ++n) ASSERT_EQ(outcome(store.commit(numbered(n))), "ok");
+  for (uint64_t n = 1; n <= kBatches; ++n) ASSERT_EQ(rot_outcome(store.commit(rot_batch(n))), "ok");
 }
 
 Result<std::string> dump(Store& store) {
@@ -174,7 +174,7 @@ TEST_F(Rot, NamesThePageWhileTheStoreIsOpen) {
   EXPECT_EQ(text.error().code, ErrorCode::Corrupt);
   EXPECT_NE(text.error().message.find(" of pawl.db is damaged"), std::string::npos)
       << text.error().message;
-  EXPECT_EQ(outcome((*store)->backup(directory_ / "copy", [](uint64_t, uint64_t) {})), "corrupt");
+  EXPECT_EQ(rot_outcome((*store)->backup(directory_ / "copy", [](uint64_t, uint64_t) {})), "corrupt");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "copy"));
 }
 
@@ -191,7 +191,7 @@ Unclosed leave_unclosed(const std::string& directory) {
   EXPECT_TRUE(store.ok());
   left.dumps.push_back(*dump(**store));
   for (uint64_t n = 1; n <= kBatches; ++n) {
-    EXPECT_EQ(outcome((*store)->commit(numbered(n))), "ok");
+    EXPECT_EQ(rot_outcome((*store)->commit(rot_batch(n))), "ok");
     left.dumps.push_back(*dump(**store));
   }
   left.database = load(directory + "/pawl.db");
@@ -259,7 +259,7 @@ TEST_F(Rot, ADatabaseWithoutSumsGoesOnWithoutThem) {
   {
     auto store = open_sqlite(directory_ / "old");
     ASSERT_TRUE(store.ok());
-    EXPECT_EQ(outcome((*store)->commit(numbered(kBatches + 1))), "ok");
+    EXPECT_EQ(rot_outcome((*store)->commit(rot_batch(kBatches + 1))), "ok");
   }
   EXPECT_EQ(load(directory_ / "old/pawl.db")[20], 0);
   EXPECT_NE(read_all(directory_ / "old"), good);
@@ -271,8 +271,8 @@ TEST_F(Rot, BackupsOfBothKindsAreWhole) {
     const std::string good = make_database(directory_ / name, sums);
     auto store = open_sqlite(directory_ / name);
     ASSERT_TRUE(store.ok());
-    ASSERT_EQ(outcome((*store)->commit(numbered(kBatches + 1))), "ok") << "a part is in the log";
-    ASSERT_EQ(outcome((*store)->backup(directory_ / (name + ".db"), [](uint64_t, uint64_t) {})),
+    ASSERT_EQ(rot_outcome((*store)->commit(rot_batch(kBatches + 1))), "ok") << "a part is in the log";
+    ASSERT_EQ(rot_outcome((*store)->backup(directory_ / (name + ".db"), [](uint64_t, uint64_t) {})),
               "ok");
     const std::string copy = load(directory_ / (name + ".db"));
     EXPECT_EQ(copy[20], sums ? 8 : 0);

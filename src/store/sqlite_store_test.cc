@@ -36,13 +36,13 @@ std::unique_ptr<Store> must_open(const std::string& directory,
   return std::move(opened).value();
 }
 
-std::string outcome(const Status& status) {
+std::string sqlite_outcome(const Status& status) {
   return status.ok() ? "ok" : std::string(wire_code(status.error().code));
 }
 
 // Batch n: record "n", a row of its own, and a row "last" that says n. So any state tells which
 // prefix it is.
-Batch numbered(uint64_t n) {
+Batch sqlite_batch(uint64_t n) {
   const std::string digits = std::to_string(n);
   Batch batch{.number = n, .journal = digits};
   batch.writes.push_back({1, "row " + digits, std::string(700, 'r')});
@@ -117,7 +117,7 @@ TEST(SqliteStore, AKilledProcessLeavesAPrefixWithEveryAcknowledgedBatch) {
     Child child([&](int fd) {
       const auto store = must_open(directory / "data");
       for (uint64_t n = store->journal_last() + 1;; ++n) {
-        if (!store->commit(numbered(n)).ok()) ::_exit(1);
+        if (!store->commit(sqlite_batch(n)).ok()) ::_exit(1);
         say(fd, n);
       }
     });
@@ -156,10 +156,10 @@ TEST(SqliteStore, ADirectoryBelongsToOneProcessUntilItDies) {
 TEST(SqliteStore, AJournalRecordCostsOneSync) {
   const TempDirectory directory;
   const auto store = must_open(directory / "data", SqliteOptions{});
-  ASSERT_EQ(outcome(store->commit({.number = 1, .journal = "first"})), "ok");
+  ASSERT_EQ(sqlite_outcome(store->commit({.number = 1, .journal = "first"})), "ok");
   const StoreStats before = store->stats();
   for (uint64_t n = 2; n <= 11; ++n) {
-    ASSERT_EQ(outcome(store->commit({.number = n, .journal = std::string(300, 'j')})), "ok");
+    ASSERT_EQ(sqlite_outcome(store->commit({.number = n, .journal = std::string(300, 'j')})), "ok");
   }
   const StoreStats after = store->stats();
   EXPECT_EQ(after.fsyncs - before.fsyncs, 10U);
@@ -190,7 +190,7 @@ TEST(SqliteStore, ARecordIsNotReadBeforeTheJournalReachesIt) {
   };
   const auto store = must_open(directory / "data", std::move(options));
   opened = store.get();
-  for (uint64_t n = 1; n <= 3; ++n) EXPECT_EQ(outcome(store->commit(numbered(n))), "ok");
+  for (uint64_t n = 1; n <= 3; ++n) EXPECT_EQ(sqlite_outcome(store->commit(sqlite_batch(n))), "ok");
   EXPECT_EQ(looks, 3u);
   EXPECT_EQ(prefix_length(*store), 3u);
   opened = nullptr;
@@ -203,17 +203,17 @@ TEST(SqliteStore, AFailedSyncIsStickyAndLosesNothingAcknowledged) {
                            const bool hit = op == DiskOp::Sync && file == DiskFile::Wal;
                            return failing && hit ? SQLITE_IOERR_FSYNC : SQLITE_OK;
                          }));
-  ASSERT_EQ(outcome(store->commit(numbered(1))), "ok");
+  ASSERT_EQ(sqlite_outcome(store->commit(sqlite_batch(1))), "ok");
   failing = true;
-  EXPECT_EQ(outcome(store->commit(numbered(2))), "store_failed");
+  EXPECT_EQ(sqlite_outcome(store->commit(sqlite_batch(2))), "store_failed");
   failing = false;
-  EXPECT_EQ(outcome(store->commit(numbered(2))), "store_failed");
+  EXPECT_EQ(sqlite_outcome(store->commit(sqlite_batch(2))), "store_failed");
   EXPECT_EQ(prefix_length(*store), 1U) << "what was not acknowledged is not shown";
   store.reset();
   store = must_open(directory / "data");
   const uint64_t there = prefix_length(*store);
   EXPECT_TRUE(there == 1 || there == 2) << there;
-  EXPECT_EQ(outcome(store->commit(numbered(there + 1))), "ok");
+  EXPECT_EQ(sqlite_outcome(store->commit(sqlite_batch(there + 1))), "ok");
 }
 
 TEST(SqliteStore, AFullDiskSaysSo) {
@@ -222,20 +222,20 @@ TEST(SqliteStore, AFullDiskSaysSo) {
   auto store = must_open(directory / "data", small_log([&](DiskOp op, DiskFile) {
                            return full && op == DiskOp::Write ? SQLITE_FULL : SQLITE_OK;
                          }));
-  ASSERT_EQ(outcome(store->commit(numbered(1))), "ok");
+  ASSERT_EQ(sqlite_outcome(store->commit(sqlite_batch(1))), "ok");
   full = true;
-  const Status refused = store->commit(numbered(2));
-  EXPECT_EQ(outcome(refused), "store_failed");
+  const Status refused = store->commit(sqlite_batch(2));
+  EXPECT_EQ(sqlite_outcome(refused), "store_failed");
   EXPECT_NE(refused.error().message.find("disk is full"), std::string::npos)
       << refused.error().message;
   full = false;
-  const Status later = store->commit(numbered(2));
-  EXPECT_EQ(outcome(later), "store_failed");
+  const Status later = store->commit(sqlite_batch(2));
+  EXPECT_EQ(sqlite_outcome(later), "store_failed");
   EXPECT_NE(later.error().message.find("disk is full"), std::string::npos) << "still says why";
   store.reset();
   store = must_open(directory / "data");
   EXPECT_EQ(prefix_length(*store), 1U);
-  EXPECT_EQ(outcome(store->commit(numbered(2))), "ok");
+  EXPECT_EQ(sqlite_outcome(store->commit(sqlite_batch(2))), "ok");
 }
 
 std::filesystem::path memory_or_temp() {
@@ -253,14 +253,14 @@ TEST(SqliteStore, AFailedCheckpointStopsCommitsAndLosesNothing) {
                          }));
   failing = true;
   uint64_t n = 1;
-  while (store->commit(numbered(n)).ok()) ++n;
+  while (store->commit(sqlite_batch(n)).ok()) ++n;
   failing = false;
-  EXPECT_EQ(outcome(store->commit(numbered(n))), "store_failed");
+  EXPECT_EQ(sqlite_outcome(store->commit(sqlite_batch(n))), "store_failed");
   EXPECT_EQ(prefix_length(*store), n - 1);
   store.reset();
   store = must_open(directory / "data");
   EXPECT_EQ(prefix_length(*store), n - 1);
-  EXPECT_EQ(outcome(store->commit(numbered(n))), "ok");
+  EXPECT_EQ(sqlite_outcome(store->commit(sqlite_batch(n))), "ok");
 }
 
 // From the k-th disk operation on, nothing works any more; for every k. Opening may fail too. The
@@ -281,7 +281,7 @@ TEST(SqliteStore, AFaultAtAnyDiskOperationKeepsEveryAcknowledgedBatch) {
           .start_bytes = 40 << 10, .finish_bytes = 16 << 10, .max_bytes = 80 << 10};
       auto opened = open_sqlite(directory / "data", options);
       while (opened.ok() && acknowledged < 30 &&
-             (*opened)->commit(numbered(acknowledged + 1)).ok()) {
+             (*opened)->commit(sqlite_batch(acknowledged + 1)).ok()) {
         ++acknowledged;
       }
     }
@@ -291,7 +291,7 @@ TEST(SqliteStore, AFaultAtAnyDiskOperationKeepsEveryAcknowledgedBatch) {
     const uint64_t there = prefix_length(*store);
     ASSERT_GE(there, acknowledged) << "fault at " << fail_at;
     ASSERT_LE(there, acknowledged + 1) << "fault at " << fail_at;
-    ASSERT_EQ(outcome(store->commit(numbered(there + 1))), "ok") << "fault at " << fail_at;
+    ASSERT_EQ(sqlite_outcome(store->commit(sqlite_batch(there + 1))), "ok") << "fault at " << fail_at;
   }
   EXPECT_GT(faults, 200U);
 }
@@ -303,7 +303,7 @@ TEST(SqliteStore, TheLogStaysWithinItsBoundUnderConstantWriting) {
   uint64_t wal_bytes_max = 0;
   uint64_t batch_bytes_max = 0;  // how many pages one batch touches depends on the trees' shapes
   for (uint64_t n = 1; n <= 1500; ++n) {
-    ASSERT_EQ(outcome(store->commit(numbered(n))), "ok");
+    ASSERT_EQ(sqlite_outcome(store->commit(sqlite_batch(n))), "ok");
     const uint64_t before = std::exchange(wal_bytes, store->stats().wal_bytes);
     if (wal_bytes > before) batch_bytes_max = std::max(batch_bytes_max, wal_bytes - before);
     wal_bytes_max = std::max(wal_bytes_max, wal_bytes);
@@ -327,7 +327,7 @@ TEST(SqliteStore, ConstantReadingDoesNotKeepTheLogFromRestarting) {
   int restarts = 0;
   uint64_t wal_bytes = 0;
   while (restarts < 5 && n < 100000) {
-    EXPECT_EQ(outcome(store->commit(numbered(++n))), "ok");
+    EXPECT_EQ(sqlite_outcome(store->commit(sqlite_batch(++n))), "ok");
     const uint64_t before = std::exchange(wal_bytes, store->stats().wal_bytes);
     if (wal_bytes < before) ++restarts;
   }
@@ -340,13 +340,13 @@ TEST(SqliteStore, ConstantReadingDoesNotKeepTheLogFromRestarting) {
 TEST(SqliteStore, ALongReadHoldsBackTheLogButNotTheCommits) {
   const TempDirectory directory;
   const auto store = must_open(directory / "data");
-  ASSERT_EQ(outcome(store->commit(numbered(1))), "ok");
+  ASSERT_EQ(sqlite_outcome(store->commit(sqlite_batch(1))), "ok");
   uint64_t n = 1;
   uint64_t rows = 0;
   const auto visit = [&](std::string_view, std::string_view) {
     bool congested = false;
     for (; n < 400; congested |= store->congested())
-      EXPECT_EQ(outcome(store->commit(numbered(++n))), "ok");
+      EXPECT_EQ(sqlite_outcome(store->commit(sqlite_batch(++n))), "ok");
     EXPECT_TRUE(congested);
     EXPECT_FALSE(store->congested()) << "a reader that stays is no reason to wait";
     return ++rows != 0;
@@ -355,7 +355,7 @@ TEST(SqliteStore, ALongReadHoldsBackTheLogButNotTheCommits) {
   EXPECT_EQ(rows, 1U) << "the state the scan began with";
   EXPECT_GT(store->stats().wal_bytes, kSmallLog.max_bytes);
   while (store->stats().wal_bytes > kSmallLog.max_bytes && n < 4000) {
-    ASSERT_EQ(outcome(store->commit(numbered(++n))), "ok");
+    ASSERT_EQ(sqlite_outcome(store->commit(sqlite_batch(++n))), "ok");
   }
   EXPECT_LE(store->stats().wal_bytes, kSmallLog.max_bytes);
   EXPECT_EQ(prefix_length(*store), n);
@@ -370,11 +370,11 @@ TEST(SqliteStore, AStoreThatHasFailedIsNotCongested) {
                   return broken && file == DiskFile::Database ? SQLITE_IOERR_WRITE : SQLITE_OK;
                 }));
   broken = true;
-  Batch large = numbered(1);
+  Batch large = sqlite_batch(1);
   for (uint64_t bytes = 0; bytes < kSmallLog.max_bytes; bytes += kPackedBytesMin / 2)
     large.writes.push_back({3, std::to_string(bytes), std::string(kPackedBytesMin / 2, 'x')});
-  ASSERT_EQ(outcome(store->commit(large)), "ok");
-  EXPECT_EQ(outcome(store->commit(numbered(2))),
+  ASSERT_EQ(sqlite_outcome(store->commit(large)), "ok");
+  EXPECT_EQ(sqlite_outcome(store->commit(sqlite_batch(2))),
             "store_failed");  // once the log could not be moved
   EXPECT_GE(store->stats().wal_bytes, kSmallLog.congested_bytes());
   EXPECT_FALSE(store->congested());
@@ -389,7 +389,7 @@ TEST(SqliteStore, ABackupTakenWhileWritingOpensAsOneOfItsStates) {
     many.writes.push_back({3, std::to_string(n), std::string(kPackedBytesMin - 1, 'x')});
     many.writes.push_back({1, "row " + std::to_string(many.number), "r"});
     many.writes.push_back({2, "last", std::to_string(many.number)});
-    ASSERT_EQ(outcome(store->commit(many)), "ok");
+    ASSERT_EQ(sqlite_outcome(store->commit(many)), "ok");
   }
   const uint64_t before = store->journal_last();
   uint64_t calls = 0;
@@ -400,7 +400,7 @@ TEST(SqliteStore, ABackupTakenWhileWritingOpensAsOneOfItsStates) {
     ++calls;
     pages_done = at;
     pages_total = total;
-    EXPECT_EQ(outcome(store->commit(numbered(store->journal_last() + 1))), "ok");
+    EXPECT_EQ(sqlite_outcome(store->commit(sqlite_batch(store->journal_last() + 1))), "ok");
   });
   ASSERT_TRUE(copied.ok()) << copied.error().message;
   EXPECT_GT(calls, 1U);
@@ -409,22 +409,22 @@ TEST(SqliteStore, ABackupTakenWhileWritingOpensAsOneOfItsStates) {
 
   const auto copy = must_open(directory / "copy");
   EXPECT_EQ(prefix_length(*copy), before);
-  EXPECT_EQ(outcome(copy->commit(numbered(before + 1))), "ok");
+  EXPECT_EQ(sqlite_outcome(copy->commit(sqlite_batch(before + 1))), "ok");
   EXPECT_EQ(prefix_length(*store), before + calls) << "the original is untouched";
 }
 
 TEST(SqliteStore, ABackupThatCanNotBeWrittenLeavesNoFileAndHarmsNothing) {
   const TempDirectory directory;
   const auto store = must_open(directory / "data");
-  ASSERT_EQ(outcome(store->commit(numbered(1))), "ok");
+  ASSERT_EQ(sqlite_outcome(store->commit(sqlite_batch(1))), "ok");
   const auto quiet = [](uint64_t, uint64_t) {};
   std::ofstream(directory / "taken") << "precious";
-  EXPECT_EQ(outcome(store->backup(directory / "taken", quiet)), "conflict");
+  EXPECT_EQ(sqlite_outcome(store->backup(directory / "taken", quiet)), "conflict");
   EXPECT_EQ(std::filesystem::file_size(directory / "taken"), 8U);
-  EXPECT_EQ(outcome(store->backup(directory / "nowhere/copy", quiet)), "store_failed");
+  EXPECT_EQ(sqlite_outcome(store->backup(directory / "nowhere/copy", quiet)), "store_failed");
   EXPECT_FALSE(std::filesystem::exists(directory / "nowhere"));
   EXPECT_FALSE(std::filesystem::exists(directory / "taken.partial"));
-  EXPECT_EQ(outcome(store->commit(numbered(2))), "ok");
+  EXPECT_EQ(sqlite_outcome(store->commit(sqlite_batch(2))), "ok");
 }
 
 std::string refusal(const std::string& directory) {
@@ -464,7 +464,7 @@ TEST(SqliteStore, RefusesWhatItDoesNotUnderstand) {
 TEST(SqliteStore, ItsFilesAreForItsOwnerOnly) {
   const TempDirectory directory;
   const auto store = must_open(directory / "data");
-  ASSERT_EQ(outcome(store->commit(numbered(1))), "ok");
+  ASSERT_EQ(sqlite_outcome(store->commit(sqlite_batch(1))), "ok");
   using std::filesystem::perms;
   const perms others = perms::group_all | perms::others_all;
   for (const char* name : {"data", "data/LOCK", "data/pawl.db", "data/pawl.db-wal"}) {
@@ -477,7 +477,7 @@ TEST(SqliteStore, DamagedPagesAreReportedAsCorrupt) {
   const TempDirectory directory;
   {
     const auto store = must_open(directory / "data");
-    for (uint64_t n = 1; n <= 100; ++n) ASSERT_EQ(outcome(store->commit(numbered(n))), "ok");
+    for (uint64_t n = 1; n <= 100; ++n) ASSERT_EQ(sqlite_outcome(store->commit(sqlite_batch(n))), "ok");
   }
   const std::string path = directory / "data/pawl.db";
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -492,7 +492,7 @@ TEST(SqliteStore, DamagedPagesAreReportedAsCorrupt) {
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   const Status scanned =
       (*opened)->scan(1, "", "", false, SIZE_MAX, [](auto, auto) { return true; });
-  EXPECT_EQ(outcome(scanned), "corrupt");
+  EXPECT_EQ(sqlite_outcome(scanned), "corrupt");
 }
 
 }  // namespace

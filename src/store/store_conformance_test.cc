@@ -17,7 +17,7 @@ Write put(std::string key, std::string value, uint8_t space = 1) {
 }
 Write remove(std::string key, uint8_t space = 1) { return Write{space, std::move(key), {}}; }
 
-std::string outcome(const Status& status) {
+std::string conformance_outcome(const Status& status) {
   return status.ok() ? "ok" : std::string(wire_code(status.error().code));
 }
 
@@ -43,10 +43,10 @@ class StoreConformance : public testing::TestWithParam<std::string> {
   }
 
   std::string write(std::vector<Write> writes) {
-    return outcome(store->commit(Batch{.writes = std::move(writes)}));
+    return conformance_outcome(store->commit(Batch{.writes = std::move(writes)}));
   }
   std::string append(uint64_t number, std::string record, uint64_t trim_before = 0) {
-    return outcome(store->commit(
+    return conformance_outcome(store->commit(
         Batch{.number = number, .journal = std::move(record), .trim_journal_before = trim_before}));
   }
   std::string get(std::string_view key, uint8_t space = 1) {
@@ -232,7 +232,7 @@ TEST_P(StoreConformance, JournalNumbersAreContiguousFromOne) {
 }
 
 TEST_P(StoreConformance, ARefusedRecordRefusesItsRows) {
-  EXPECT_EQ(outcome(store->commit(Batch{.number = 5, .journal = "x", .writes = {put("a", "1")}})),
+  EXPECT_EQ(conformance_outcome(store->commit(Batch{.number = 5, .journal = "x", .writes = {put("a", "1")}})),
             "conflict");
   EXPECT_EQ(get("a"), "none");
 }
@@ -290,10 +290,10 @@ TEST_P(StoreConformance, TrimIsBoundedInBytesButAlwaysMoves) {
 }
 
 TEST_P(StoreConformance, ReopeningGivesEverythingBack) {
-  EXPECT_EQ(outcome(store->commit(
+  EXPECT_EQ(conformance_outcome(store->commit(
                 Batch{.number = 1, .journal = "one", .writes = {put("a", "1"), put("b", "2")}})),
             "ok");
-  EXPECT_EQ(outcome(store->commit(
+  EXPECT_EQ(conformance_outcome(store->commit(
                 Batch{.number = 2, .journal = "two", .writes = {remove("a"), put("c", "3")}})),
             "ok");
   reopen();
@@ -312,10 +312,10 @@ TEST_P(StoreConformance, AnEmptyBatchIsNoCommit) {
 }
 
 TEST_P(StoreConformance, AFailureIsStickyUntilReopenedAndReadsGoOn) {
-  EXPECT_EQ(outcome(store->commit(Batch{.number = 1, .journal = "one", .writes = {put("a", "1")}})),
+  EXPECT_EQ(conformance_outcome(store->commit(Batch{.number = 1, .journal = "one", .writes = {put("a", "1")}})),
             "ok");
   backing->disk_fails = true;
-  EXPECT_EQ(outcome(store->commit(Batch{.number = 2, .journal = "two", .writes = {put("a", "2")}})),
+  EXPECT_EQ(conformance_outcome(store->commit(Batch{.number = 2, .journal = "two", .writes = {put("a", "2")}})),
             "store_failed");
   backing->disk_fails = false;
   EXPECT_EQ(append(2, "two"), "store_failed");
@@ -330,15 +330,15 @@ TEST_P(StoreConformance, ReopenedInPlaceItTakesCommitsAgain) {
   EXPECT_EQ(append(1, "one"), "ok");
   backing->disk_fails = true;
   EXPECT_EQ(append(2, "lost"), "store_failed");
-  EXPECT_EQ(outcome(store->reopen()), "store_failed") << "the disk still fails";
+  EXPECT_EQ(conformance_outcome(store->reopen()), "store_failed") << "the disk still fails";
   EXPECT_EQ(append(2, "two"), "store_failed");
   EXPECT_EQ(journal(0), "1:one");
   backing->disk_fails = false;
-  EXPECT_EQ(outcome(store->reopen()), "ok");
+  EXPECT_EQ(conformance_outcome(store->reopen()), "ok");
   EXPECT_EQ(store->journal_last(), 1u);
   EXPECT_EQ(append(2, "two"), "ok");
   EXPECT_EQ(append(3, "three"), "ok");
-  EXPECT_EQ(outcome(store->reopen()), "ok") << "also one that has not failed";
+  EXPECT_EQ(conformance_outcome(store->reopen()), "ok") << "also one that has not failed";
   EXPECT_EQ(append(4, "four"), "ok");
   reopen();
   EXPECT_EQ(journal(0), "1:one 2:two 3:three 4:four");
@@ -355,14 +355,14 @@ TEST_P(StoreConformance, ASecondStoreOnTheSameDiskIsRefused) {
 // Batch n sets every key of a group to n: a reader that sees two values saw half a batch, one that
 // sees less than what was acknowledged before it began saw the past.
 TEST_P(StoreConformance, ReadersSeeWholeBatchesAndEveryReturnedCommit) {
-  constexpr uint64_t kBatches = 400;
+  constexpr uint64_t kBatchesWritten = 400;
   constexpr int kKeys = 20;
   std::atomic<uint64_t> acknowledged = 0;
   std::atomic<bool> torn = false;
   std::atomic<bool> stale = false;
   std::atomic<bool> ahead = false;
   const auto read = [&] {
-    while (acknowledged < kBatches && !torn && !stale && !ahead) {
+    while (acknowledged < kBatchesWritten && !torn && !stale && !ahead) {
       const uint64_t at_least = acknowledged;
       std::string first;
       int rows = 0;
@@ -387,7 +387,7 @@ TEST_P(StoreConformance, ReadersSeeWholeBatchesAndEveryReturnedCommit) {
   };
   std::vector<std::thread> readers;
   for (int i = 0; i < 3; ++i) readers.emplace_back(read);
-  for (uint64_t number = 1; number <= kBatches; ++number) {
+  for (uint64_t number = 1; number <= kBatchesWritten; ++number) {
     Batch batch{.number = number, .journal = std::string(300, 'j')};
     batch.trim_journal_before = number;
     const std::string digits = std::to_string(number);
@@ -429,7 +429,7 @@ TEST_P(StoreConformance, AgreesWithAMapOverRandomBatchesAndRestarts) {
       batch.trim_journal_before = number - std::min<uint64_t>(number, below(40));
       records.erase(records.begin(), records.lower_bound(batch.trim_journal_before));
     }
-    ASSERT_EQ(outcome(store->commit(batch)), "ok");
+    ASSERT_EQ(conformance_outcome(store->commit(batch)), "ok");
     if (below(25) != 0) continue;
     reopen();
     std::map<std::string, std::string> rows_back;

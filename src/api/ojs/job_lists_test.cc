@@ -6,11 +6,11 @@
 namespace pawl::api {
 namespace {
 
-bool has(const std::string& text, std::string_view part) {
+bool list_has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-std::string status(ApiWorld& world, const std::string& method, const std::string& path,
+std::string list_status(ApiWorld& world, const std::string& method, const std::string& path,
                    const std::string& body = "", const std::string& headers = "") {
   return http::status_of(world.call(method, path, body, headers));
 }
@@ -40,26 +40,26 @@ TEST(JobLists, NewestFirstFilteredAndPaged) {
   EXPECT_LT(all.find(c), all.find(b));
   EXPECT_LT(all.find(b), all.find(a));
   std::string first = world.body("GET", "/ojs/v1/admin/jobs?limit=1");
-  EXPECT_TRUE(has(first, c) && !has(first, b + "\",\"type")) << first;
+  EXPECT_TRUE(list_has(first, c) && !list_has(first, b + "\",\"type")) << first;
   std::string second =
       world.body("GET", "/ojs/v1/admin/jobs?limit=1&cursor=" + text_of(first, "next_cursor"));
-  EXPECT_TRUE(has(second, "\"id\":\"" + b)) << second;
-  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/jobs?type=a.*"), R"("total":2)"));
+  EXPECT_TRUE(list_has(second, "\"id\":\"" + b)) << second;
+  EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/jobs?type=a.*"), R"("total":2)"));
   EXPECT_TRUE(
-      has(world.body("GET", "/ojs/v1/jobs?queue=other&state=available,active"), R"("total":1)"));
-  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/jobs?state=completed"), R"("jobs":[])"));
+      list_has(world.body("GET", "/ojs/v1/jobs?queue=other&state=available,active"), R"("total":1)"));
+  EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/jobs?state=completed"), R"("jobs":[])"));
   for (const char* query : {"state=odd", "since=then", "cursor=x"})
-    EXPECT_EQ(status(world, "GET", "/ojs/v1/jobs?" + std::string(query)), "400") << query;
+    EXPECT_EQ(list_status(world, "GET", "/ojs/v1/jobs?" + std::string(query)), "400") << query;
 }
 
 TEST(JobLists, ATenantSeesItsOwnJobsOnly) {
   ApiWorld world;
   std::string theirs = push(world, "a.b", "q", "X-OJS-Tenant: acme\r\n");
   EXPECT_TRUE(
-      has(world.body("GET", "/ojs/v1/jobs", "", "X-OJS-Tenant: other\r\n"), R"("jobs":[])"));
-  EXPECT_EQ(status(world, "GET", "/ojs/v1/admin/jobs/" + theirs, "", "X-OJS-Tenant: other\r\n"),
+      list_has(world.body("GET", "/ojs/v1/jobs", "", "X-OJS-Tenant: other\r\n"), R"("jobs":[])"));
+  EXPECT_EQ(list_status(world, "GET", "/ojs/v1/admin/jobs/" + theirs, "", "X-OJS-Tenant: other\r\n"),
             "404");
-  EXPECT_EQ(status(world, "GET", "/ojs/v1/admin/jobs/" + theirs, "", "X-OJS-Tenant: acme\r\n"),
+  EXPECT_EQ(list_status(world, "GET", "/ojs/v1/admin/jobs/" + theirs, "", "X-OJS-Tenant: acme\r\n"),
             "200");
 }
 
@@ -68,7 +68,7 @@ TEST(BulkJobs, NeedAConfirmationAndAnAim) {
   for (const char* body : {"", "{}", R"({"confirm":false,"filter":{}})", R"({"confirm":true})",
                            R"({"confirm":true,"filter":{"state":"odd"}})",
                            R"({"confirm":true,"ids":["x"]})", R"({"confirm":"yes","filter":{}})"})
-    EXPECT_EQ(status(world, "POST", "/ojs/v1/admin/jobs/bulk/cancel", body), "400") << body;
+    EXPECT_EQ(list_status(world, "POST", "/ojs/v1/admin/jobs/bulk/cancel", body), "400") << body;
 }
 
 TEST(BulkJobs, ActOnWhatTheFilterNamesAndReportTheRest) {
@@ -77,13 +77,13 @@ TEST(BulkJobs, ActOnWhatTheFilterNamesAndReportTheRest) {
   push(world, "a.b", "other");
   std::string report = world.body("POST", "/ojs/v1/admin/jobs/bulk/cancel",
                                   R"({"confirm":true,"filter":{"queue":"q"}})");
-  EXPECT_TRUE(has(report, R"("action":"cancel","matched":1,"succeeded":1,"failed":0)")) << report;
+  EXPECT_TRUE(list_has(report, R"("action":"cancel","matched":1,"succeeded":1,"failed":0)")) << report;
   report = world.body("POST", "/ojs/v1/admin/jobs/bulk/retry",
                       R"({"confirm":true,"ids":[")" + a + R"("]})");
-  EXPECT_TRUE(has(report, R"("succeeded":0,"failed":1)") && has(report, "not discarded")) << report;
+  EXPECT_TRUE(list_has(report, R"("succeeded":0,"failed":1)") && list_has(report, "not discarded")) << report;
   report = world.body("POST", "/ojs/v1/admin/jobs/bulk/delete", R"({"confirm":true,"filter":{}})");
-  EXPECT_TRUE(has(report, R"("deleted":1)")) << report;
-  EXPECT_EQ(status(world, "GET", "/ojs/v1/jobs/" + a), "404");
+  EXPECT_TRUE(list_has(report, R"("deleted":1)")) << report;
+  EXPECT_EQ(list_status(world, "GET", "/ojs/v1/jobs/" + a), "404");
 }
 
 // A filter that passes over what it does not know would act on jobs that nobody meant.
@@ -100,25 +100,25 @@ TEST(BulkJobs, RefuseWhatTheyCannotFilterBy) {
     for (const char* path : {"/ojs/v1/jobs/bulk/", "/ojs/v1/admin/jobs/bulk/"}) {
       for (const char* act : {"cancel", "retry", "delete"}) {
         std::string confirmed = R"({"confirm":true,)" + std::string(body).substr(1);
-        EXPECT_EQ(status(world, "POST", std::string(path) + act, confirmed), "400")
+        EXPECT_EQ(list_status(world, "POST", std::string(path) + act, confirmed), "400")
             << path << act << " " << body;
       }
     }
   }
   std::string refusal = world.body("POST", "/ojs/v1/jobs/bulk/cancel",
                                    R"({"filter":{"queue":"q","tpye":"x","state":"odd"}})");
-  EXPECT_TRUE(has(refusal, R"("path":"$.filter.tpye","code":"unknown_field")")) << refusal;
+  EXPECT_TRUE(list_has(refusal, R"("path":"$.filter.tpye","code":"unknown_field")")) << refusal;
   refusal = world.body("POST", "/ojs/v1/jobs/bulk/cancel", R"({"filter":{"state":"odd"}})");
-  EXPECT_TRUE(has(refusal, R"("path":"$.filter.state")")) << refusal;
-  EXPECT_EQ(status(world, "POST", "/ojs/v1/queues/q/purge", R"({"tpye":"x"})"), "400");
-  EXPECT_EQ(status(world, "POST", "/ojs/v1/queues/q/purge", R"({"queue":"other"})"), "400");
+  EXPECT_TRUE(list_has(refusal, R"("path":"$.filter.state")")) << refusal;
+  EXPECT_EQ(list_status(world, "POST", "/ojs/v1/queues/q/purge", R"({"tpye":"x"})"), "400");
+  EXPECT_EQ(list_status(world, "POST", "/ojs/v1/queues/q/purge", R"({"queue":"other"})"), "400");
   EXPECT_EQ(
-      status(world, "POST", "/ojs/v1/admin/dead-letter/retry", R"({"confirm":true,"queu":"q"})"),
+      list_status(world, "POST", "/ojs/v1/admin/dead-letter/retry", R"({"confirm":true,"queu":"q"})"),
       "400");
-  EXPECT_EQ(status(world, "POST", "/ojs/v1/jobs/bulk/cancel", R"({"filter":{"tenant":"b"}})",
+  EXPECT_EQ(list_status(world, "POST", "/ojs/v1/jobs/bulk/cancel", R"({"filter":{"tenant":"b"}})",
                    "X-OJS-Tenant: a\r\n"),
             "400");
-  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/queues/q"), R"("depth":1)"));
+  EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/queues/q"), R"("depth":1)"));
 }
 
 TEST(BulkJobs, FilterByPriorityAndMeta) {
@@ -132,14 +132,14 @@ TEST(BulkJobs, FilterByPriorityAndMeta) {
   auto cancels = [&](const std::string& filter) {
     std::string report = world.body("POST", "/ojs/v1/jobs/bulk/cancel",
                                     R"({"filter":{"queue":"default",)" + filter + "}}");
-    return (has(report, urgent) ? "urgent " : "") + std::string(has(report, plain) ? "plain" : "");
+    return (list_has(report, urgent) ? "urgent " : "") + std::string(list_has(report, plain) ? "plain" : "");
   };
   EXPECT_EQ(cancels(R"("meta":{"k":"none"})"), "");
   EXPECT_EQ(cancels(R"("meta":{"other":null})"), "");
   EXPECT_EQ(cancels(R"("meta":{"k":"v"},"priority":0)"), "");
   EXPECT_EQ(cancels(R"("meta":{"n":1},"priority":3)"), "urgent ");
   EXPECT_EQ(cancels(R"("meta":{"n":1})"), "plain");
-  EXPECT_TRUE(has(world.body("POST", "/ojs/v1/jobs/bulk/delete",
+  EXPECT_TRUE(list_has(world.body("POST", "/ojs/v1/jobs/bulk/delete",
                              R"({"filter":{"meta":{"deep":{"a":[1]},"k":"v"}}})"),
                   R"("deleted":1)"));
 }
@@ -150,15 +150,15 @@ TEST(BulkJobs, PurgeGoesThroughAllSlices) {
   std::string jobs;
   for (int i = 0; i < 2500; ++i)
     jobs += (i == 0 ? "" : ",") + std::string(R"({"type":"a","args":[],"options":{"queue":"q"}})");
-  ASSERT_EQ(status(world, "POST", "/ojs/v1/jobs/batch", R"({"jobs":[)" + jobs + "]}"), "201");
+  ASSERT_EQ(list_status(world, "POST", "/ojs/v1/jobs/batch", R"({"jobs":[)" + jobs + "]}"), "201");
   push(world, "a.b", "other");
   std::string report = world.body("POST", "/ojs/v1/admin/queues/q/purge");
-  EXPECT_TRUE(has(report, R"("purged":2500)")) << report;
-  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/queues/q"), R"("depth":0)"));
-  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/queues/other"), R"("depth":1)"));
-  EXPECT_EQ(status(world, "DELETE", "/ojs/v1/admin/queues/q/jobs", R"({"states":["cancelled"]})"),
+  EXPECT_TRUE(list_has(report, R"("purged":2500)")) << report;
+  EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/queues/q"), R"("depth":0)"));
+  EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/queues/other"), R"("depth":1)"));
+  EXPECT_EQ(list_status(world, "DELETE", "/ojs/v1/admin/queues/q/jobs", R"({"states":["cancelled"]})"),
             "400");
-  EXPECT_EQ(status(world, "POST", "/ojs/v1/admin/queues/q/purge", R"({"states":["active"]})"),
+  EXPECT_EQ(list_status(world, "POST", "/ojs/v1/admin/queues/q/purge", R"({"states":["active"]})"),
             "400");
 }
 
@@ -168,16 +168,16 @@ TEST(DeadLetter, ListsRevivesAndDeletes) {
   world.advance(5);
   std::string b = dead(world);
   std::string list = world.body("GET", "/ojs/v1/dead-letter?queue=q");
-  EXPECT_TRUE(has(list, a) && has(list, b) && has(list, R"("total":2)")) << list;
-  EXPECT_TRUE(has(list, R"("code":"boom")"));
+  EXPECT_TRUE(list_has(list, a) && list_has(list, b) && list_has(list, R"("total":2)")) << list;
+  EXPECT_TRUE(list_has(list, R"("code":"boom")"));
   std::string page = world.body("GET", "/ojs/v1/admin/dead-letter?per_page=1&page=2");
-  EXPECT_TRUE(has(page, R"("page":2)") && has(page, b) && !has(page, a)) << page;
+  EXPECT_TRUE(list_has(page, R"("page":2)") && list_has(page, b) && !list_has(page, a)) << page;
   std::string revived = world.body("POST", "/ojs/v1/dead-letter/" + a + "/retry");
-  EXPECT_TRUE(has(revived, R"("state":"available")") && has(revived, R"("attempt":0)")) << revived;
-  EXPECT_EQ(status(world, "POST", "/ojs/v1/dead-letter/" + a + "/retry"), "404");
-  EXPECT_EQ(status(world, "DELETE", "/ojs/v1/admin/dead-letter/" + b), "204");
-  EXPECT_EQ(status(world, "DELETE", "/ojs/v1/dead-letter/" + b), "404");
-  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/dead-letter/stats"), R"("total":0)"));
+  EXPECT_TRUE(list_has(revived, R"("state":"available")") && list_has(revived, R"("attempt":0)")) << revived;
+  EXPECT_EQ(list_status(world, "POST", "/ojs/v1/dead-letter/" + a + "/retry"), "404");
+  EXPECT_EQ(list_status(world, "DELETE", "/ojs/v1/admin/dead-letter/" + b), "204");
+  EXPECT_EQ(list_status(world, "DELETE", "/ojs/v1/dead-letter/" + b), "404");
+  EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/dead-letter/stats"), R"("total":0)"));
 }
 
 TEST(DeadLetter, BulkOperationsStayInTheTenant) {
@@ -185,13 +185,13 @@ TEST(DeadLetter, BulkOperationsStayInTheTenant) {
   std::string acme = "X-OJS-Tenant: acme\r\n";
   std::string mine = dead(world, "q", acme);
   std::string other = dead(world, "q", "X-OJS-Tenant: other\r\n");
-  EXPECT_EQ(status(world, "GET", "/ojs/v1/dead-letter/" + other, "", acme), "404");
-  EXPECT_EQ(status(world, "POST", "/ojs/v1/admin/dead-letter/retry", "{}", acme), "400");
+  EXPECT_EQ(list_status(world, "GET", "/ojs/v1/dead-letter/" + other, "", acme), "404");
+  EXPECT_EQ(list_status(world, "POST", "/ojs/v1/admin/dead-letter/retry", "{}", acme), "400");
   std::string report =
       world.body("POST", "/ojs/v1/admin/dead-letter/retry", R"({"confirm":true})", acme);
-  EXPECT_TRUE(has(report, R"("retried":1)")) << report;
-  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/jobs/" + mine), R"("state":"available")"));
-  EXPECT_TRUE(has(world.body("GET", "/ojs/v1/jobs/" + other), R"("state":"discarded")"));
+  EXPECT_TRUE(list_has(report, R"("retried":1)")) << report;
+  EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/jobs/" + mine), R"("state":"available")"));
+  EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/jobs/" + other), R"("state":"discarded")"));
 }
 
 }  // namespace

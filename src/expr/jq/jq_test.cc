@@ -17,18 +17,18 @@ std::string run(std::string_view source, std::string_view input = "null", Budget
   return out;
 }
 
-struct Case {
+struct JqCase {
   const char* source;
   const char* input;
   const char* outputs;
 };
-void expect_all(std::initializer_list<Case> cases) {
-  for (const Case& each : cases)
+void expect_all_jq(std::initializer_list<JqCase> cases) {
+  for (const JqCase& each : cases)
     EXPECT_EQ(run(each.source, each.input), each.outputs) << each.source;
 }
 
 TEST(Jq, PathsAndIteration) {
-  expect_all({
+  expect_all_jq({
       {".a.b, .\"a\"[\"b\"], .a.[\"b\"]", R"({"a":{"b":2}})", "2 2 2"},
       {".[], .[1:3], .[-1], .[9], .[:-2]", "[1,2,3]", "1 2 3 [2,3] 3 null [1]"},
       {".[2:4]", R"("äbcdef")", R"("cd")"},
@@ -42,7 +42,7 @@ TEST(Jq, PathsAndIteration) {
 }
 
 TEST(Jq, LiteralsAndConstruction) {
-  expect_all({
+  expect_all_jq({
       {"{a:1,b:(2,3)}, {(\"k\"):1|.+1, \"x y\":2}", "null",
        R"({"a":1,"b":2} {"a":1,"b":3} {"k":2,"x y":2})"},
       {"{a,\"b\",$__x}", R"({"a":1,"b":2})", R"(error: line 1, column 8: $__x is not defined)"},
@@ -56,7 +56,7 @@ TEST(Jq, LiteralsAndConstruction) {
 }
 
 TEST(Jq, OperatorsAndOrder) {
-  expect_all({
+  expect_all_jq({
       {"(1,2)+(10,20), 7/2, 6/2, -7%3, \"ab\"*2, \"a,b\"/\",\"", "null",
        R"(11 12 21 22 3.5 3 -1 "abab" ["a","b"])"},
       {"[1,2,1]-[1], {a:{b:1}}*{a:{c:2}}, {a:1}+{b:2}, null+1", "null",
@@ -74,7 +74,7 @@ TEST(Jq, OperatorsAndOrder) {
 }
 
 TEST(Jq, ControlFlow) {
-  expect_all({
+  expect_all_jq({
       {"if . > 1 then \"big\" elif . == 1 then \"one\" else \"small\" end, if false then 9 end",
        "1", R"("one" 1)"},
       {"[.[] | try if . > 1 then error({v:.}) else . end catch .v]", "[1,2]", "[1,2]"},
@@ -104,7 +104,7 @@ TEST(Jq, TryDoesNotCatchWhatHappensToItsOutputs) {
 }
 
 TEST(Jq, Assignment) {
-  expect_all({
+  expect_all_jq({
       {".a = 1, (.b |= . + 1), (.b += 2), (.c //= 3), (.a,.b) = 0", R"({"b":2})",
        R"({"b":2,"a":1} {"b":3} {"b":4} {"b":2,"c":3} {"b":0,"a":0})"},
       {".[] -= 1, .[0] *= 3, .[1] /= 2, .[1] %= 2", "[2,4]", "[1,3] [6,4] [2,2] [2,0]"},
@@ -122,7 +122,7 @@ TEST(Jq, Assignment) {
 }
 
 TEST(Jq, Collections) {
-  expect_all({
+  expect_all_jq({
       {"keys, length, has(\"a\"), ([.[]] | add), to_entries", R"({"b":1,"a":2})",
        R"(["a","b"] 2 true 3 [{"key":"b","value":1},{"key":"a","value":2}])"},
       {"from_entries", R"([{"key":"a","value":1},{"name":"b","value":null},{"k":1,"v":3}])",
@@ -144,7 +144,7 @@ TEST(Jq, Collections) {
 }
 
 TEST(Jq, Strings) {
-  expect_all({
+  expect_all_jq({
       {"startswith(\"a\"), ltrimstr(\"a\"), rtrimstr(\"c\"), ascii_upcase, explode, "
        "(explode|implode)",
        R"("abc")", R"(true "bc" "ab" "ABC" [97,98,99] "abc")"},
@@ -174,7 +174,7 @@ TEST(Jq, Strings) {
 }
 
 TEST(Jq, Numbers) {
-  expect_all({
+  expect_all_jq({
       {"floor, ceil, round, sqrt, pow(.; 2), abs, (infinite|isinfinite), (nan|isnan), log2", "2.25",
        "2 3 2 1.5 5.0625 2.25 true true 1.1699250014423124"},
       {"[range(3)], [range(5;0;-2)], [range(0,1;3,4)], toarray", "1",

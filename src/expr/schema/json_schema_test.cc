@@ -28,7 +28,7 @@ std::string verdict(std::string_view schema, std::string_view instance) {
   return out.empty() ? "valid" : out;
 }
 
-std::string refusal(std::string_view schema) {
+std::string schema_refusal(std::string_view schema) {
   const auto parsed = Value::parse(schema);
   EXPECT_TRUE(parsed.ok()) << schema;
   const auto result = JsonSchema::compile(*parsed);
@@ -41,24 +41,24 @@ std::string filled(std::string_view schema, std::string_view instance) {
   return value.json();
 }
 
-struct Case {
+struct SchemaCase {
   const char* schema;
   const char* instance;
   const char* verdict;
 };
 
-void expect_all(std::initializer_list<Case> cases) {
-  for (const Case& each : cases)
+void expect_all_schemas(std::initializer_list<SchemaCase> cases) {
+  for (const SchemaCase& each : cases)
     EXPECT_EQ(verdict(each.schema, each.instance), each.verdict)
         << each.schema << " on " << each.instance;
 }
 
 TEST(JsonSchema, BooleanSchemas) {
-  expect_all({{"true", "1", "valid"}, {"false", "1", "false"}, {"{}", "[null]", "valid"}});
+  expect_all_schemas({{"true", "1", "valid"}, {"false", "1", "false"}, {"{}", "[null]", "valid"}});
 }
 
 TEST(JsonSchema, Type) {
-  expect_all({
+  expect_all_schemas({
       {R"({"type":"null"})", "null", "valid"},
       {R"({"type":"null"})", "0", "type"},
       {R"({"type":"boolean"})", "false", "valid"},
@@ -81,7 +81,7 @@ TEST(JsonSchema, Type) {
 }
 
 TEST(JsonSchema, EnumAndConst) {
-  expect_all({
+  expect_all_schemas({
       {R"({"enum":["a",1,null,{"k":[1]}]})", "1.0", "valid"},
       {R"({"enum":["a",1,null,{"k":[1]}]})", R"({"k":[1]})", "valid"},
       {R"({"enum":["a",1,null,{"k":[1]}]})", "false", "enum"},
@@ -93,7 +93,7 @@ TEST(JsonSchema, EnumAndConst) {
 }
 
 TEST(JsonSchema, Numbers) {
-  expect_all({
+  expect_all_schemas({
       {R"({"minimum":1.5})", "1.5", "valid"},
       {R"({"minimum":1.5})", "1", "minimum"},
       {R"({"maximum":3})", "3", "valid"},
@@ -117,7 +117,7 @@ TEST(JsonSchema, Numbers) {
 }
 
 TEST(JsonSchema, StringsCountCodePoints) {
-  expect_all({
+  expect_all_schemas({
       {R"({"minLength":2})", R"("äö")", "valid"},
       {R"({"minLength":2})", R"("💩")", "minLength"},
       {R"({"maxLength":2})", R"("💩💩")", "valid"},
@@ -131,7 +131,7 @@ TEST(JsonSchema, StringsCountCodePoints) {
 }
 
 TEST(JsonSchema, Arrays) {
-  expect_all({
+  expect_all_schemas({
       {R"({"items":{"type":"integer"}})", "[1,2]", "valid"},
       {R"({"items":{"type":"integer"}})", "[1,\"a\",2,\"b\"]", "[1] type, [3] type"},
       {R"({"prefixItems":[{"type":"string"}],"items":false})", R"(["a"])", "valid"},
@@ -156,7 +156,7 @@ TEST(JsonSchema, Arrays) {
 }
 
 TEST(JsonSchema, Objects) {
-  expect_all({
+  expect_all_schemas({
       {R"({"properties":{"a":{"type":"string"}}})", R"({"a":"x","b":1})", "valid"},
       {R"({"properties":{"a":{"type":"string"}}})", R"({"a":1})", "a type"},
       {R"({"patternProperties":{"^x-":{"type":"integer"}}})", R"({"x-a":1,"y":"s"})", "valid"},
@@ -182,7 +182,7 @@ TEST(JsonSchema, Objects) {
 }
 
 TEST(JsonSchema, Combinations) {
-  expect_all({
+  expect_all_schemas({
       {R"({"allOf":[{"type":"integer"},{"minimum":3}]})", "3", "valid"},
       {R"({"allOf":[{"type":"integer"},{"minimum":3}]})", "2.5", "type, minimum"},
       {R"({"anyOf":[{"type":"string"},{"minimum":3}]})", "\"s\"", "valid"},
@@ -201,7 +201,7 @@ TEST(JsonSchema, Combinations) {
 }
 
 TEST(JsonSchema, References) {
-  expect_all({
+  expect_all_schemas({
       {R"({"$defs":{"n":{"type":"integer"}},"items":{"$ref":"#/$defs/n"}})", "[1]", "valid"},
       {R"({"$defs":{"n":{"type":"integer"}},"items":{"$ref":"#/$defs/n"}})", "[\"\"]", "[0] type"},
       {R"({"$ref":"#/$defs/a","minimum":5,"$defs":{"a":{"type":"integer"}}})", "3", "minimum"},
@@ -224,7 +224,7 @@ TEST(JsonSchema, DynamicRefFindsTheOutermostAnchor) {
     "$ref":"tree","unevaluatedProperties":false,
     "$defs":{"t":{"$id":"tree","$dynamicAnchor":"node","type":"object",
       "properties":{"data":true,"children":{"items":{"$dynamicRef":"#node"}}}}}})";
-  expect_all({{tree, R"({"children":[{"data":1}]})", "valid"},
+  expect_all_schemas({{tree, R"({"children":[{"data":1}]})", "valid"},
               {tree, R"({"children":[{"daat":1}]})", "children[0].daat false"}});
 }
 
@@ -233,7 +233,7 @@ TEST(JsonSchema, Unevaluated) {
       "anyOf":[{"properties":{"b":{"const":1}},"required":["b"]},{"required":["a"]}],
       "unevaluatedProperties":false})";
   const char* items = R"({"prefixItems":[true],"contains":{"const":"x"},"unevaluatedItems":false})";
-  expect_all({
+  expect_all_schemas({
       {properties, R"({"a":1,"b":1})", "valid"},
       {properties, R"({"a":1,"b":2})", "b false"},
       {items, R"([1,"x","x"])", "valid"},
@@ -251,7 +251,7 @@ TEST(JsonSchema, Unevaluated) {
 }
 
 TEST(JsonSchema, Draft07Spellings) {
-  expect_all({
+  expect_all_schemas({
       {R"({"definitions":{"n":{"type":"integer"}},"$ref":"#/definitions/n"})", "1.5", "type"},
       {R"({"items":[{"type":"string"}],"additionalItems":{"type":"integer"}})", R"(["a",1])",
        "valid"},
@@ -331,8 +331,8 @@ TEST(JsonSchema, FaultsSayWhereAndWhat) {
 }
 
 TEST(JsonSchema, RefusesWhatIsNoSchema) {
-  EXPECT_EQ(refusal("1"), "schema at #: a schema must be an object, true or false");
-  EXPECT_EQ(refusal(R"({"properties":{"a/b":{"type":"strnig"}}})"),
+  EXPECT_EQ(schema_refusal("1"), "schema at #: a schema must be an object, true or false");
+  EXPECT_EQ(schema_refusal(R"({"properties":{"a/b":{"type":"strnig"}}})"),
             "schema at #/properties/a~1b/type: must be null, boolean, integer, number, string, "
             "array or object, or an array of these");
   for (const char* schema : {R"({"minLength":-1})",
@@ -355,12 +355,12 @@ TEST(JsonSchema, RefusesWhatIsNoSchema) {
                              R"({"$defs":{"a":1}})",
                              R"({"items":[1]})",
                              R"({"$defs":{"a":{"$id":"x"},"b":{"$id":"x"}}})"}) {
-    EXPECT_EQ(refusal(schema).substr(0, 11), "schema at #") << schema;
+    EXPECT_EQ(schema_refusal(schema).substr(0, 11), "schema at #") << schema;
   }
-  EXPECT_NE(refusal(R"({"$ref":"http://example.com/s"})").find("nothing is fetched"),
+  EXPECT_NE(schema_refusal(R"({"$ref":"http://example.com/s"})").find("nothing is fetched"),
             std::string::npos);
-  EXPECT_NE(refusal(R"~({"pattern":"a(?!b)"})~").find("look-ahead"), std::string::npos);
-  EXPECT_NE(refusal(R"~({"pattern":"(a)\\1"})~").find("back reference"), std::string::npos);
+  EXPECT_NE(schema_refusal(R"~({"pattern":"a(?!b)"})~").find("look-ahead"), std::string::npos);
+  EXPECT_NE(schema_refusal(R"~({"pattern":"(a)\\1"})~").find("back reference"), std::string::npos);
 }
 
 TEST(JsonSchema, WorkIsBounded) {

@@ -5,7 +5,7 @@
 namespace pawl::expr {
 namespace {
 
-constexpr std::string_view kRun = R"({
+constexpr std::string_view kTemplateRun = R"({
   "steps": {"fetch-data": {"status": 200, "body": {"id": "a b", "big": 1e6}, "items": [{"n": 1}, {"n": 2}]},
             "a.true.b": {"x": "deep"}, "own": {"output": 5}, "evil": "${{ secrets.KEY }}", "quote": "x\",\"admin\":\"true"},
   "inputs": {"name": "Ada", "dotted.key": 1, "dotted": {"key": 2}, "it's": 3, "none": null, "count": 3}})";
@@ -40,7 +40,7 @@ class Template : public ::testing::Test {
       variables_.json(member.key, member.value);
   }
 
-  Value document_ = Value::parse(kRun).value();
+  Value document_ = Value::parse(kTemplateRun).value();
   Variables variables_;
   ProgramCache cache_;
   Budget budget_;
