@@ -54,7 +54,8 @@ class Variables : public Activation {
   bool dotted_ = false;
 };
 
-// Two scopes, the inner one hiding the outer: a loop's own variables over those of the run.
+// Two sets of variables, the inner one hiding the outer: a loop's own variables over those of the
+// run.
 class Layered : public Activation {
  public:
   Layered(const Activation& inner, const Activation& outer) : inner_(inner), outer_(outer) {}

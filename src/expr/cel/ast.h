@@ -13,7 +13,7 @@ namespace pawl::expr {
 
 enum class Form : uint8_t {
   Literal,  // value
-  Ident,    // text; a leading '.' means the root scope
+  Ident,    // text; a leading dot means the root
   Select,   // text of kids[0]; optional: a.?b; test: has(a.b)
   Index,    // kids[0][kids[1]]; optional: a[?b]
   Call,  // text(kids…); with receiver: kids[0].text(kids[1…]). Operators are calls: "_+_", "!_",

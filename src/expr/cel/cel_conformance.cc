@@ -148,19 +148,19 @@ Type static_type_from(const Value& json) {
   return type;
 }
 
-TypeScope scope_from(const Value& test) {
-  TypeScope scope;
-  scope.container = text_of(test, "container");
+Declarations declarations_from(const Value& test) {
+  Declarations declarations;
+  declarations.container = text_of(test, "container");
   if (const Value* bindings = test.find("bindings")) {
     for (const Value::Member& binding : bindings->as_object())
-      scope.variables[binding.key] = Type::dyn();
+      declarations.variables[binding.key] = Type::dyn();
   }
-  const Value* declarations = test.find("type_env");
-  if (declarations == nullptr) return scope;
-  for (const Value& declaration : declarations->as_array()) {
+  const Value* listed = test.find("type_env");
+  if (listed == nullptr) return declarations;
+  for (const Value& declaration : listed->as_array()) {
     const std::string name = text_of(declaration, "name");
     if (const Value* variable = declaration.find("ident"))
-      scope.variables[name] = static_type_from(*variable);
+      declarations.variables[name] = static_type_from(*variable);
     const Value* overloads = declaration.find("overloads");
     if (overloads == nullptr) continue;
     for (const Value& json : overloads->as_array()) {
@@ -169,16 +169,16 @@ TypeScope scope_from(const Value& test) {
       overload.result = static_type_from(*json.find("result"));
       for (const Value& param : json.find("params")->as_array())
         overload.arguments.push_back(static_type_from(param));
-      scope.functions[name].push_back(std::move(overload));
+      declarations.functions[name].push_back(std::move(overload));
     }
   }
-  return scope;
+  return declarations;
 }
 
 Result<Type> check_case(const Value& test) {
   const std::string source = text_of(test, "expr");
   PAWL_TRY(const Ast ast, parse(source));
-  return check(source, ast, scope_from(test));
+  return check(source, ast, declarations_from(test));
 }
 
 // Why the case fails, or nothing if it passes.

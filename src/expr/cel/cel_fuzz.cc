@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.limits.source_bytes_max = 4096;
   const std::string_view source(reinterpret_cast<const char*>(data), size);
   const Result<Ast> ast = parse(source, options.limits);
-  if (ast.ok()) (void)check(source, *ast, TypeScope::workflow()).ok();
+  if (ast.ok()) (void)check(source, *ast, Declarations::workflow()).ok();
   const auto program = Program::compile(source, options);
   if (!program.ok()) return 0;
   Budget budget(BudgetLimits{.steps_max = 20'000, .bytes_max = 1 << 20, .depth_max = 300});

@@ -45,9 +45,9 @@ bool is_numeric(const Type& type) { return type.is("int") || type.is("uint") || 
 
 class Checker {
  public:
-  Checker(std::string_view source, const Ast& ast, const TypeScope& scope)
-      : source_(source), ast_(ast), scope_(scope) {
-    for (std::string space = scope.container; !space.empty();) {
+  Checker(std::string_view source, const Ast& ast, const Declarations& declarations)
+      : source_(source), ast_(ast), declarations_(declarations) {
+    for (std::string space = declarations.container; !space.empty();) {
       spaces_.push_back(space + ".");
       const size_t dot = space.rfind('.');
       space.resize(dot == std::string::npos ? 0 : dot);
@@ -136,7 +136,8 @@ class Checker {
     for (const std::string& space : spaces_) {
       if (rooted && !space.empty()) continue;
       const std::string full = space + dotted;
-      if (const auto found = scope_.variables.find(full); found != scope_.variables.end()) {
+      if (const auto found = declarations_.variables.find(full);
+          found != declarations_.variables.end()) {
         type = found->second;
         return true;
       }
@@ -276,7 +277,7 @@ class Checker {
     bool matched = false;
     bool exists = false;
     Type result;
-    for (const auto* table : {&scope_.functions, &library_overloads()}) {
+    for (const auto* table : {&declarations_.functions, &library_overloads()}) {
       const auto found = table->find(function);
       if (found == table->end()) continue;
       exists = true;
@@ -284,7 +285,7 @@ class Checker {
     }
     if (matched) return bounded(result);
     if (!exists) return wrong(node, "undeclared reference to function '" + function + "'");
-    if (scope_.mixed_arithmetic && arguments.size() == 2 && is_arithmetic(function)) {
+    if (declarations_.mixed_arithmetic && arguments.size() == 2 && is_arithmetic(function)) {
       const Type left = resolved(arguments[0]);
       const Type right = resolved(arguments[1]);
       if (is_numeric(left) && is_numeric(right)) return Type::dyn();
@@ -298,7 +299,7 @@ class Checker {
   }
 
   bool is_declared_function(const std::string& function) const {
-    return scope_.functions.contains(function) || library_overloads().contains(function) ||
+    return declarations_.functions.contains(function) || library_overloads().contains(function) ||
            is_extreme(function);
   }
   static bool is_extreme(std::string_view function) {
@@ -418,7 +419,7 @@ class Checker {
 
   std::string_view source_;
   const Ast& ast_;
-  const TypeScope& scope_;
+  const Declarations& declarations_;
   std::vector<std::string> spaces_;
   std::vector<std::pair<std::string, Type>> locals_;
   Substitution known_;
@@ -427,8 +428,8 @@ class Checker {
 
 }  // namespace
 
-Result<Type> check(std::string_view source, const Ast& ast, const TypeScope& scope) {
-  return Checker(source, ast, scope).run();
+Result<Type> check(std::string_view source, const Ast& ast, const Declarations& declarations) {
+  return Checker(source, ast, declarations).run();
 }
 
 }  // namespace pawl::expr

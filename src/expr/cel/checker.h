@@ -25,18 +25,18 @@ struct Overload {
 // "size(list<A>) int", or with a receiver "string:startsWith(string) bool".
 Result<std::pair<std::string, Overload>> parse_overload(std::string_view text);
 
-struct TypeScope {
+struct Declarations {
   std::map<std::string, Type, std::less<>> variables;
   std::map<std::string, std::vector<Overload>, std::less<>> functions;  // on top of the library
   std::string container;
   bool mixed_arithmetic = false;
 
   // The variables of workflow definitions, all maps from names to anything.
-  static TypeScope workflow();
+  static Declarations workflow();
 };
 
 // The type of the whole expression. InvalidContent with the place of the first contradiction.
-Result<Type> check(std::string_view source, const Ast& ast, const TypeScope& scope);
+Result<Type> check(std::string_view source, const Ast& ast, const Declarations& declarations);
 
 // The signatures of the library.
 const std::map<std::string, std::vector<Overload>, std::less<>>& library_overloads();

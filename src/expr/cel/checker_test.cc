@@ -8,9 +8,9 @@
 namespace pawl::expr {
 namespace {
 
-std::string type_of(std::string_view source, const TypeScope& scope = {}) {
+std::string type_of(std::string_view source, const Declarations& declarations = {}) {
   const Ast ast = parse(source).value();
-  const Result<Type> type = check(source, ast, scope);
+  const Result<Type> type = check(source, ast, declarations);
   return type.ok() ? type->text() : type.error().message;
 }
 
@@ -47,19 +47,19 @@ TEST(Checker, ContradictionsAreFoundWithTheirPlace) {
 }
 
 TEST(Checker, UntypedInputsFitEverywhere) {
-  const TypeScope scope = TypeScope::workflow();
-  EXPECT_EQ(type_of("steps.a.n + 1 > 2 && inputs.env in ['x']", scope), "bool");
-  EXPECT_EQ(type_of("1 + 1.5", scope), "dyn");
-  EXPECT_EQ(type_of("steps.items.map(i, i.x + 'a')", scope), "list<string>");
-  EXPECT_EQ(type_of("steps.a + 1 + true", scope).substr(0, 7), "line 1,");
+  const Declarations declarations = Declarations::workflow();
+  EXPECT_EQ(type_of("steps.a.n + 1 > 2 && inputs.env in ['x']", declarations), "bool");
+  EXPECT_EQ(type_of("1 + 1.5", declarations), "dyn");
+  EXPECT_EQ(type_of("steps.items.map(i, i.x + 'a')", declarations), "list<string>");
+  EXPECT_EQ(type_of("steps.a + 1 + true", declarations).substr(0, 7), "line 1,");
 }
 
 TEST(Checker, ReadsSignatures) {
-  TypeScope scope;
+  Declarations declarations;
   auto [name, overload] = parse_overload("list<A>:pick(A, int) optional_type<A>").value();
-  scope.functions[name].push_back(overload);
-  EXPECT_EQ(type_of("['x'].pick('y', 1)", scope), "optional_type<string>");
-  EXPECT_EQ(type_of("['x'].pick(1, 1)", scope).substr(0, 7), "line 1,");
+  declarations.functions[name].push_back(overload);
+  EXPECT_EQ(type_of("['x'].pick('y', 1)", declarations), "optional_type<string>");
+  EXPECT_EQ(type_of("['x'].pick(1, 1)", declarations).substr(0, 7), "line 1,");
   for (const char* bad :
        {"", "f", "f(", "f(int", "f(int) ", "f(<>) int", "f(list<int) int", "f(int,) int"}) {
     EXPECT_FALSE(parse_overload(bad).ok()) << bad;

@@ -253,14 +253,14 @@ const Overloads& library_overloads() {
   return *kOverloads;
 }
 
-TypeScope TypeScope::workflow() {
-  TypeScope scope;
-  scope.mixed_arithmetic = true;
+Declarations Declarations::workflow() {
+  Declarations declarations;
+  declarations.mixed_arithmetic = true;
   for (const char* name :
        {"steps", "inputs", "workflow", "context", "iter", "secrets", "results", "error"}) {
-    scope.variables[name] = Type::map(Type::named("string"), Type::dyn());
+    declarations.variables[name] = Type::map(Type::named("string"), Type::dyn());
   }
-  return scope;
+  return declarations;
 }
 
 }  // namespace pawl::expr

@@ -22,8 +22,7 @@ Val no_such_key(const Val& map, std::string_view key) {
     if (!name.is(Kind::String)) continue;
     keys += (keys.empty() ? "" : ", ") + std::string(name.as_string().substr(0, 40));
   }
-  if (!keys.empty())
-    message += "; there are: " + keys + (map.map_size() > kKeysShown ? ", …" : "");
+  if (!keys.empty()) message += "; there are: " + keys + (map.map_size() > kKeysShown ? ", …" : "");
   return Val::error(std::move(message));
 }
 
@@ -113,9 +112,9 @@ Val index_into(const Val& operand, const Val& key) {
   return found.is_absent() ? no_such_key(operand, key_text(key)) : found;
 }
 
-Evaluator::Evaluator(const Plan& plan, const Activation& activation, Budget& budget)
-    : plan_(plan), activation_(activation), context_{budget, plan.mixed_arithmetic} {
-  if (plan.slots > inline_.size()) overflow_.resize(plan.slots - inline_.size());
+Evaluator::Evaluator(const Code& code, const Activation& activation, Budget& budget)
+    : code_(code), activation_(activation), context_{budget, code.mixed_arithmetic} {
+  if (code.slots > inline_.size()) overflow_.resize(code.slots - inline_.size());
 }
 
 // Reading a text costs by its length, whatever is done with it.
@@ -131,8 +130,8 @@ Val Evaluator::placed(Val value, uint32_t offset) {
 }
 
 Val Evaluator::run(uint32_t at) {
-  const Step& step = plan_.steps[at];
-  if (step.op == Op::Const) return Val::borrow(plan_.constants[step.a]);
+  const Step& step = code_.steps[at];
+  if (step.op == Op::Const) return Val::borrow(code_.constants[step.a]);
   if (step.op == Op::Local) return slot(step.slot);
   if (!context_.budget.spend_steps(1) || !context_.budget.allow_depth(++depth_)) return exhausted();
   Val value = dispatch(step);
@@ -163,13 +162,13 @@ Val Evaluator::dispatch(const Step& step) {
 }
 
 Val Evaluator::fail(const Step& step) {
-  return Val::error(std::string(plan_.constants[step.a].as_string()));
+  return Val::error(std::string(code_.constants[step.a].as_string()));
 }
 
 Val Evaluator::select(const Step& step) {
   const Val operand = run(step.a);
-  if (!pay_text(plan_.constants[step.b])) return exhausted();
-  return step.slot == 0 ? select_field(operand, plan_.constants[step.b].as_string())
+  if (!pay_text(code_.constants[step.b])) return exhausted();
+  return step.slot == 0 ? select_field(operand, code_.constants[step.b].as_string())
                         : select_output(operand);
 }
 
@@ -194,13 +193,13 @@ Val Evaluator::match(const Step& step) {
   Val text = run(step.a);
   if (text.is_error()) return text;
   if (!text.is(Kind::String)) return no_overload("matches", {&text, 1});
-  return match_regex(context_, *plan_.regexes[step.b], text.as_string());
+  return match_regex(context_, *code_.regexes[step.b], text.as_string());
 }
 
 Val Evaluator::name(const Step& step) {
-  const NamePlan& planned = plan_.names[step.a];
+  const NameLookup& lookup = code_.names[step.a];
   const bool dotted = activation_.dotted();
-  for (const NamePlan::Candidate& candidate : planned.candidates) {
+  for (const NameLookup::Candidate& candidate : lookup.candidates) {
     Val value;
     if (dotted || !candidate.dotted) value = activation_.find(candidate.name);
     if (value.is_absent()) {
@@ -208,22 +207,22 @@ Val Evaluator::name(const Step& step) {
       value = candidate.type;
     }
     // A plain name is one operator, and each of its parts another: long ones take as long.
-    if (!context_.budget.spend_steps((planned.fields.size() - candidate.parts) / 2 +
-                                     price::reading(planned.bytes)))
+    if (!context_.budget.spend_steps((lookup.fields.size() - candidate.parts) / 2 +
+                                     price::reading(lookup.bytes)))
       return exhausted();
-    for (size_t i = candidate.parts; i < planned.fields.size(); ++i) {
-      value = planned.alias == i ? select_output(value)
-                                 : select_field(value, planned.fields[i].as_string());
+    for (size_t i = candidate.parts; i < lookup.fields.size(); ++i) {
+      value = lookup.alias == i ? select_output(value)
+                                : select_field(value, lookup.fields[i].as_string());
       if (value.is_error()) return value;
     }
     return value;
   }
-  return unknown_name(planned, step.offset);
+  return unknown_name(lookup, step.offset);
 }
 
-Val Evaluator::unknown_name(const NamePlan& planned, uint32_t offset) {
+Val Evaluator::unknown_name(const NameLookup& lookup, uint32_t offset) {
   if (!context_.budget.spend_steps(price::kFailure)) return exhausted();
-  std::string message = "unknown variable '" + planned.root + "'";
+  std::string message = "unknown variable '" + lookup.root + "'";
   const std::vector<std::string> names = activation_.names();
   for (size_t i = 0; i < names.size() && i < kKeysShown; ++i) {
     message += (i == 0 ? "; there are: " : ", ") + names[i];
@@ -235,11 +234,11 @@ Val Evaluator::call(const Step& step) {
   constexpr size_t kFew = 4;
   const auto invoke = [&](std::span<Val> arguments) {
     for (size_t i = 0; i < arguments.size(); ++i) {
-      arguments[i] = run(plan_.operands[step.b + i]);
+      arguments[i] = run(code_.operands[step.b + i]);
       if (arguments[i].is_error()) return arguments[i];
       if (!pay_text(arguments[i])) return exhausted();
     }
-    return plan_.functions[step.a]->body(context_, arguments);
+    return code_.functions[step.a]->body(context_, arguments);
   };
   if (step.c <= kFew) {
     std::array<Val, kFew> few;
@@ -254,7 +253,7 @@ Val Evaluator::logical(const Step& step) {
   const bool absorbing = step.op == Op::Or;
   Val error;
   for (uint32_t i = 0; i < step.c; ++i) {
-    Val operand = run(plan_.operands[step.b + i]);
+    Val operand = run(code_.operands[step.b + i]);
     if (operand.is(Kind::Bool)) {
       if (operand.as_bool() == absorbing) return operand;
     } else if (error.is_absent()) {
@@ -268,10 +267,10 @@ Val Evaluator::logical(const Step& step) {
 }
 
 Val Evaluator::conditional(const Step& step) {
-  Val condition = run(plan_.operands[step.b]);
+  Val condition = run(code_.operands[step.b]);
   if (condition.is_error()) return condition;
   if (!condition.is(Kind::Bool)) return no_overload("_?_:_", {&condition, 1});
-  return run(plan_.operands[step.b + (condition.as_bool() ? 1 : 2)]);
+  return run(code_.operands[step.b + (condition.as_bool() ? 1 : 2)]);
 }
 
 Val Evaluator::relation(const Step& step) {
@@ -339,13 +338,13 @@ Val Evaluator::presence(const Step& step) {
   if (operand.is_error()) return operand;
   Val key = step.op == Op::IndexOpt ? run(step.b) : Val();
   if (key.is_error()) return key;
-  if (!pay_text(step.op == Op::IndexOpt ? key : plan_.constants[step.b])) return exhausted();
+  if (!pay_text(step.op == Op::IndexOpt ? key : code_.constants[step.b])) return exhausted();
   if (operand.is(Kind::Optional)) {
     if (!operand.has_value()) return step.op == Op::Has ? Val::boolean(false) : operand;
     operand = Val(operand.optional_value());
   }
   Val found = step.op == Op::IndexOpt ? find_element(operand, key)
-                                      : find_field(operand, plan_.constants[step.b].as_string());
+                                      : find_field(operand, code_.constants[step.b].as_string());
   if (step.op != Op::Has) return wrapped(std::move(found));
   return found.is_error() ? found : Val::boolean(!found.is_absent());
 }
@@ -367,9 +366,9 @@ Val Evaluator::list(const Step& step) {
   if (!context_.budget.spend_bytes(step.c * sizeof(Val) + 48)) return exhausted();
   elements.reserve(step.c);
   for (uint32_t i = 0; i < step.c; ++i) {
-    Val element = run(plan_.operands[step.b + i]);
+    Val element = run(code_.operands[step.b + i]);
     if (element.is_error()) return element;
-    if (step.a != 0 && plan_.marks[step.a - 1][i]) {
+    if (step.a != 0 && code_.marks[step.a - 1][i]) {
       if (!element.is(Kind::Optional)) {
         return Val::error("no such overload: an optional list element expects an optional, not " +
                           std::string(type_name(element.kind())));
@@ -388,11 +387,11 @@ Val Evaluator::map(const Step& step) {
     return exhausted();
   auto node = std::make_unique<MapNode>();
   for (uint32_t i = 0; i < step.c; i += 2) {
-    Val key = run(plan_.operands[step.b + i]);
+    Val key = run(code_.operands[step.b + i]);
     if (key.is_error()) return key;
-    Val value = run(plan_.operands[step.b + i + 1]);
+    Val value = run(code_.operands[step.b + i + 1]);
     if (value.is_error()) return value;
-    if (step.a != 0 && plan_.marks[step.a - 1][i / 2]) {
+    if (step.a != 0 && code_.marks[step.a - 1][i / 2]) {
       if (!value.is(Kind::Optional)) {
         return Val::error("no such overload: an optional map entry expects an optional, not " +
                           std::string(type_name(value.kind())));
@@ -411,7 +410,7 @@ Val Evaluator::map(const Step& step) {
 }
 
 Val Evaluator::block(const Step& step) {
-  for (uint32_t i = 0; i < step.c; ++i) slot(step.slot + i) = run(plan_.operands[step.b + i]);
+  for (uint32_t i = 0; i < step.c; ++i) slot(step.slot + i) = run(code_.operands[step.b + i]);
   return run(step.a);
 }
 

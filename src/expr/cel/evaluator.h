@@ -1,24 +1,24 @@
-// Evaluator: walks a Plan. Internal: use Program::evaluate().
+// Evaluator: walks a Code. Internal: use Program::evaluate().
 #pragma once
 
 #include <array>
 #include <memory>
 
 #include "expr/cel/activation.h"
-#include "expr/cel/plan.h"
+#include "expr/cel/code.h"
 
 namespace pawl::expr {
 
 class Evaluator {
  public:
-  Evaluator(const Plan& plan, const Activation& activation, Budget& budget);
-  // May borrow from the plan and the activation; errors are values.
+  Evaluator(const Code& code, const Activation& activation, Budget& budget);
+  // May borrow from the code and the activation; errors are values.
   Val run(uint32_t step);
 
  private:
   Val dispatch(const Step& step);
   Val name(const Step& step);
-  Val unknown_name(const NamePlan& plan, uint32_t offset);
+  Val unknown_name(const NameLookup& lookup, uint32_t offset);
   Val call(const Step& step);
   Val logical(const Step& step);
   Val conditional(const Step& step);
@@ -39,14 +39,14 @@ class Evaluator {
   Val match(const Step& step);
 
   Val fold(const Step& step);
-  Val fold_option(const FoldPlan& plan, const Val& range, uint32_t offset);
-  Val quantify(const FoldPlan& plan, const Val& range, uint32_t offset);
-  Val collect(const FoldPlan& plan, const Val& range, uint32_t offset);
-  Val collect_map(const FoldPlan& plan, const Val& range, uint32_t offset);
-  Val sort_by(const FoldPlan& plan, const Val& range, uint32_t offset);
-  bool keeps(const FoldPlan& plan, uint32_t offset, Val& problem);
+  Val fold_option(const FoldLoop& loop, const Val& range, uint32_t offset);
+  Val quantify(const FoldLoop& loop, const Val& range, uint32_t offset);
+  Val collect(const FoldLoop& loop, const Val& range, uint32_t offset);
+  Val collect_map(const FoldLoop& loop, const Val& range, uint32_t offset);
+  Val sort_by(const FoldLoop& loop, const Val& range, uint32_t offset);
+  bool keeps(const FoldLoop& loop, uint32_t offset, Val& problem);
   Val merge_entries(MapNode& into, const Val& entries, uint32_t offset);
-  void set_element(const FoldPlan& plan, const Val& range, size_t at);
+  void set_element(const FoldLoop& loop, const Val& range, size_t at);
 
   bool pay_text(const Val& value);
   Val placed(Val value, uint32_t offset);
@@ -54,7 +54,7 @@ class Evaluator {
     return at < inline_.size() ? inline_[at] : overflow_[at - inline_.size()];
   }
 
-  const Plan& plan_;
+  const Code& code_;
   const Activation& activation_;
   CallContext context_;
   uint32_t depth_ = 0;

@@ -13,45 +13,45 @@ size_t size_of(const Val& range) {
 
 }  // namespace
 
-void Evaluator::set_element(const FoldPlan& planned, const Val& range, size_t at) {
+void Evaluator::set_element(const FoldLoop& loop, const Val& range, size_t at) {
   if (range.is(Kind::List)) {
-    if (planned.pair) {
-      slot(planned.slot) = Val::integer(static_cast<int64_t>(at));
-      slot(planned.slot + 1) = range.list_at(at);
+    if (loop.pair) {
+      slot(loop.slot) = Val::integer(static_cast<int64_t>(at));
+      slot(loop.slot + 1) = range.list_at(at);
     } else {
-      slot(planned.slot) = range.list_at(at);
+      slot(loop.slot) = range.list_at(at);
     }
     return;
   }
   auto [key, value] = range.map_at(at);
-  slot(planned.slot) = std::move(key);
-  if (planned.pair) slot(planned.slot + 1) = std::move(value);
+  slot(loop.slot) = std::move(key);
+  if (loop.pair) slot(loop.slot + 1) = std::move(value);
 }
 
 Val Evaluator::fold(const Step& step) {
-  const FoldPlan& planned = plan_.folds[step.a];
-  Val range = run(planned.range);
+  const FoldLoop& loop = code_.folds[step.a];
+  Val range = run(loop.range);
   if (range.is_error()) return range;
-  if (planned.fold == Fold::OptMap || planned.fold == Fold::OptFlatMap)
-    return fold_option(planned, range, step.offset);
+  if (loop.fold == Fold::OptMap || loop.fold == Fold::OptFlatMap)
+    return fold_option(loop, range, step.offset);
   if (!range.is(Kind::List) && !range.is(Kind::Map)) {
     return Val::error("no such overload: a comprehension expects a list or a map, not " +
                       std::string(type_name(range.kind())));
   }
-  switch (planned.fold) {
+  switch (loop.fold) {
     case Fold::All:
     case Fold::Exists:
     case Fold::ExistsOne:
-      return quantify(planned, range, step.offset);
+      return quantify(loop, range, step.offset);
     case Fold::Map:
     case Fold::Filter:
     case Fold::TransformList:
-      return collect(planned, range, step.offset);
+      return collect(loop, range, step.offset);
     case Fold::TransformMap:
     case Fold::TransformMapEntry:
-      return collect_map(planned, range, step.offset);
+      return collect_map(loop, range, step.offset);
     case Fold::SortBy:
-      return sort_by(planned, range, step.offset);
+      return sort_by(loop, range, step.offset);
     case Fold::OptMap:
     case Fold::OptFlatMap:
       break;
@@ -59,12 +59,12 @@ Val Evaluator::fold(const Step& step) {
   return Val::error("unknown macro");
 }
 
-Val Evaluator::fold_option(const FoldPlan& planned, const Val& range, uint32_t) {
-  const bool flat = planned.fold == Fold::OptFlatMap;
+Val Evaluator::fold_option(const FoldLoop& loop, const Val& range, uint32_t) {
+  const bool flat = loop.fold == Fold::OptFlatMap;
   if (!range.is(Kind::Optional)) return no_overload(flat ? "optFlatMap" : "optMap", {&range, 1});
   if (!range.has_value()) return range;
-  slot(planned.slot) = range.optional_value();
-  Val result = run(planned.result);
+  slot(loop.slot) = range.optional_value();
+  Val result = run(loop.result);
   if (result.is_error()) return result;
   if (!flat) return Val::some(std::move(result));
   return result.is(Kind::Optional) ? result : no_overload("optFlatMap", {&result, 1});
@@ -72,15 +72,15 @@ Val Evaluator::fold_option(const FoldPlan& planned, const Val& range, uint32_t) 
 
 // all and exists go on after an error, since a later element may settle the answer; exists_one does
 // not.
-Val Evaluator::quantify(const FoldPlan& planned, const Val& range, uint32_t offset) {
+Val Evaluator::quantify(const FoldLoop& loop, const Val& range, uint32_t offset) {
   Val error;
   size_t hits = 0;
-  const bool one = planned.fold == Fold::ExistsOne;
-  const bool settles = planned.fold == Fold::Exists;
+  const bool one = loop.fold == Fold::ExistsOne;
+  const bool settles = loop.fold == Fold::Exists;
   for (size_t i = 0; i < size_of(range); ++i) {
     if (!context_.budget.spend_steps(1)) return exhausted();
-    set_element(planned, range, i);
-    Val answer = run(planned.result);
+    set_element(loop, range, i);
+    Val answer = run(loop.result);
     if (context_.budget.exceeded() != Budget::Exceeded::None) return exhausted();
     if (!answer.is(Kind::Bool)) {
       if (!answer.is_error())
@@ -97,33 +97,33 @@ Val Evaluator::quantify(const FoldPlan& planned, const Val& range, uint32_t offs
 }
 
 // Whether the filter lets the current element pass; if it cannot say, `problem` is an error.
-bool Evaluator::keeps(const FoldPlan& planned, uint32_t offset, Val& problem) {
-  if (!planned.filtered) return true;
-  Val keep = run(planned.filter);
+bool Evaluator::keeps(const FoldLoop& loop, uint32_t offset, Val& problem) {
+  if (!loop.filtered) return true;
+  Val keep = run(loop.filter);
   if (keep.is(Kind::Bool)) return keep.as_bool();
   problem =
       keep.is_error() ? keep : placed(no_overload("comprehension filter", {&keep, 1}), offset);
   return false;
 }
 
-Val Evaluator::collect(const FoldPlan& planned, const Val& range, uint32_t offset) {
+Val Evaluator::collect(const FoldLoop& loop, const Val& range, uint32_t offset) {
   std::vector<Val> results;
   Val problem;
   for (size_t i = 0; i < size_of(range); ++i) {
     if (!context_.budget.spend_steps(1) || !context_.budget.spend_bytes(sizeof(Val)))
       return exhausted();
-    set_element(planned, range, i);
-    if (!keeps(planned, offset, problem)) {
+    set_element(loop, range, i);
+    if (!keeps(loop, offset, problem)) {
       if (problem.is_error()) return problem;
       continue;
     }
-    Val result = run(planned.result);
+    Val result = run(loop.result);
     if (result.is_error()) return result;
-    if (planned.fold == Fold::Filter) {
+    if (loop.fold == Fold::Filter) {
       if (!result.is(Kind::Bool))
         return placed(no_overload("filter predicate", {&result, 1}), offset);
       if (!result.as_bool()) continue;
-      result = slot(planned.slot);
+      result = slot(loop.slot);
     }
     results.push_back(std::move(result));
   }
@@ -145,18 +145,18 @@ Val Evaluator::merge_entries(MapNode& into, const Val& entries, uint32_t offset)
   return Val();
 }
 
-Val Evaluator::collect_map(const FoldPlan& planned, const Val& range, uint32_t offset) {
+Val Evaluator::collect_map(const FoldLoop& loop, const Val& range, uint32_t offset) {
   auto node = std::make_unique<MapNode>();
   Val problem;
   for (size_t i = 0; i < size_of(range) && !problem.is_error(); ++i) {
     if (!context_.budget.spend_steps(2) || !context_.budget.spend_bytes(3 * sizeof(Val)))
       return exhausted();
-    set_element(planned, range, i);
-    const Val key = slot(planned.slot);
-    if (!keeps(planned, offset, problem)) continue;
-    Val result = run(planned.result);
+    set_element(loop, range, i);
+    const Val key = slot(loop.slot);
+    if (!keeps(loop, offset, problem)) continue;
+    Val result = run(loop.result);
     if (result.is_error()) return result;
-    if (planned.fold == Fold::TransformMap) {
+    if (loop.fold == Fold::TransformMap) {
       if (!pay_text(key)) return exhausted();
       node->insert(key, std::move(result));
     } else {
@@ -166,7 +166,7 @@ Val Evaluator::collect_map(const FoldPlan& planned, const Val& range, uint32_t o
   return problem.is_error() ? problem : Val::map(node.release());
 }
 
-Val Evaluator::sort_by(const FoldPlan& planned, const Val& range, uint32_t offset) {
+Val Evaluator::sort_by(const FoldLoop& loop, const Val& range, uint32_t offset) {
   if (!range.is(Kind::List)) return no_overload("sortBy", {&range, 1});
   std::vector<std::pair<Val, size_t>> keys;
   const uint64_t rounds = price::rounds(range.list_size());
@@ -174,8 +174,8 @@ Val Evaluator::sort_by(const FoldPlan& planned, const Val& range, uint32_t offse
     if (!context_.budget.spend_steps(1 + rounds / 2) ||
         !context_.budget.spend_bytes(3 * sizeof(Val)))
       return exhausted();
-    set_element(planned, range, i);
-    Val key = run(planned.result);
+    set_element(loop, range, i);
+    Val key = run(loop.result);
     if (key.is_error()) return key;
     if (key.is(Kind::String) || key.is(Kind::Bytes)) {
       // Sorting reads each key in every round.

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "expr/cel/compiler.h"
 #include "expr/cel/evaluator.h"
 #include "expr/cel/lexer.h"
-#include "expr/cel/planner.h"
 
 namespace pawl::expr {
 namespace {
@@ -40,8 +40,8 @@ uint64_t steps_to_begin(std::string_view source, uint64_t compile_steps) {
 
 }  // namespace
 
-Program::Program(std::string source, std::unique_ptr<const Plan> plan, uint64_t compile_steps)
-    : source_(std::move(source)), plan_(std::move(plan)), compile_steps_(compile_steps) {}
+Program::Program(std::string source, std::unique_ptr<const Code> code, uint64_t compile_steps)
+    : source_(std::move(source)), code_(std::move(code)), compile_steps_(compile_steps) {}
 
 Program::~Program() = default;
 
@@ -61,9 +61,9 @@ Result<std::shared_ptr<const Program>> Program::compile(std::string_view source,
                                           std::to_string(budget.limits().steps_max) + " steps"};
   }
   PAWL_TRY(const Ast ast, parse(source, options.limits));
-  PAWL_TRY(Plan plan, make_plan(source, ast, options, budget));
+  PAWL_TRY(Code code, compile_code(source, ast, options, budget));
   return std::shared_ptr<const Program>(new Program(std::string(source),
-                                                    std::make_unique<const Plan>(std::move(plan)),
+                                                    std::make_unique<const Code>(std::move(code)),
                                                     budget.steps_spent() - before));
 }
 
@@ -71,7 +71,7 @@ Result<Val> Program::evaluate(const Activation& activation, Budget& budget) cons
   if (budget.exceeded() != Budget::Exceeded::None ||
       !budget.spend_steps(steps_to_begin(source_, compile_steps_)))
     return budget_error(budget);
-  Val value = Evaluator(*plan_, activation, budget).run(plan_->root);
+  Val value = Evaluator(*code_, activation, budget).run(code_->root);
   if (budget.exceeded() != Budget::Exceeded::None) return budget_error(budget);
   if (value.is_error()) {
     const ErrorNode& error = value.as_error();
@@ -93,12 +93,12 @@ Result<bool> Program::test(const Activation& activation, Budget& budget) const {
   return value.as_bool();
 }
 
-const std::vector<std::string>& Program::variables() const { return plan_->variables; }
+const std::vector<std::string>& Program::variables() const { return code_->variables; }
 
 size_t Program::bytes() const {
-  return sizeof(Program) + sizeof(Plan) + source_.size() + plan_->steps.size() * sizeof(Step) +
-         plan_->constants.size() * 64 + plan_->names.size() * 256 +
-         plan_->regexes.size() * (64u << 10);
+  return sizeof(Program) + sizeof(Code) + source_.size() + code_->steps.size() * sizeof(Step) +
+         code_->constants.size() * 64 + code_->names.size() * 256 +
+         code_->regexes.size() * (64u << 10);
 }
 
 }  // namespace pawl::expr

@@ -42,7 +42,7 @@ struct CompileOptions {
   }
 };
 
-struct Plan;
+struct Code;
 
 class Program {
  public:
@@ -67,10 +67,10 @@ class Program {
   uint64_t compile_steps() const { return compile_steps_; }
 
  private:
-  Program(std::string source, std::unique_ptr<const Plan> plan, uint64_t compile_steps);
+  Program(std::string source, std::unique_ptr<const Code> code, uint64_t compile_steps);
 
   std::string source_;
-  std::unique_ptr<const Plan> plan_;
+  std::unique_ptr<const Code> code_;
   uint64_t compile_steps_;
 };
 

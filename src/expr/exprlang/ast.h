@@ -24,7 +24,7 @@ inline constexpr uint32_t kHeightMax = 400;   // of the tree: chains of operator
 enum class Op : uint8_t {
   Literal,      // constant
   Variable,     // text
-  Scope,        // $env
+  Environment,  // $env
   Local,        // slot
   Element,      // # of the innermost closure
   Index,        // #index

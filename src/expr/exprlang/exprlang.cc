@@ -16,8 +16,8 @@ namespace {
 
 class Evaluator {
  public:
-  Evaluator(const Value& scope, Budget& budget, uint32_t slots)
-      : scope_(scope), budget_(budget), state_{budget, {}}, slots_(slots) {}
+  Evaluator(const Value& variables, Budget& budget, uint32_t slots)
+      : variables_(variables), budget_(budget), state_{budget, {}}, slots_(slots) {}
 
   Datum eval(const Node& node, uint32_t depth);
   bool failed() const { return !problem_.empty() || spent(); }
@@ -65,7 +65,7 @@ class Evaluator {
   Datum reduce(const Node& node, const Datum::Array& list, uint32_t depth);
   Datum apply(const Node& node, uint32_t depth) { return eval(*node.args[1], depth + 1); }
 
-  const Value& scope_;
+  const Value& variables_;
   Budget& budget_;
   CallState state_;
   std::vector<Datum> slots_;
@@ -82,7 +82,7 @@ Datum Evaluator::eval(const Node& node, uint32_t depth) {
   switch (node.op) {
     case Op::Literal:
     case Op::Variable:
-    case Op::Scope:
+    case Op::Environment:
     case Op::Local:
     case Op::Element:
     case Op::Index:
@@ -150,9 +150,9 @@ Datum Evaluator::eval(const Node& node, uint32_t depth) {
 Datum Evaluator::leaf(const Node& node) {
   if (node.op == Op::Literal) return Datum::from(node.constant, budget_);
   if (node.op == Op::Local) return slots_[node.slot];
-  if (node.op == Op::Scope) return Datum::from(scope_, budget_);
+  if (node.op == Op::Environment) return Datum::from(variables_, budget_);
   if (node.op == Op::Variable) {
-    const Value* const value = scope_.find(node.text);
+    const Value* const value = variables_.find(node.text);
     return value == nullptr ? Datum() : Datum::from(*value, budget_);
   }
   if (closures_.empty()) return fail(node, "'#' has a meaning only in a closure");
@@ -234,7 +234,7 @@ Datum Evaluator::member(const Node& node, uint32_t depth) {
   // A variable's member is looked up before it is copied: only what is used is paid for.
   const Node& of = *node.args[0];
   if (of.op == Op::Variable && node.args[1]->op == Op::Literal) {
-    const Value* const variable = scope_.find(of.text);
+    const Value* const variable = variables_.find(of.text);
     if (variable != nullptr && variable->is_object() && node.args[1]->constant.is_string()) {
       const Value* const found = variable->find(node.args[1]->constant.as_string());
       return found == nullptr ? Datum() : Datum::from(*found, budget_);
@@ -451,8 +451,8 @@ Result<std::shared_ptr<const ExprLang>> ExprLang::compile(std::string_view sourc
   return std::shared_ptr<const ExprLang>(new ExprLang(std::move(impl)));
 }
 
-Result<Value> ExprLang::evaluate(const Value& scope, Budget& budget) const {
-  lang::Evaluator evaluator(scope, budget, impl_->parsed.slots);
+Result<Value> ExprLang::evaluate(const Value& variables, Budget& budget) const {
+  lang::Evaluator evaluator(variables, budget, impl_->parsed.slots);
   const Datum result = evaluator.eval(*impl_->parsed.root, 1);
   Value value = evaluator.failed() ? Value() : result.to_value(budget);
   if (evaluator.spent()) {

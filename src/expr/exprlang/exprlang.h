@@ -19,8 +19,8 @@ class ExprLang {
   static Result<std::shared_ptr<const ExprLang>> compile(std::string_view source, Budget& budget);
   ~ExprLang();
 
-  // `scope`: object whose members are the variables.
-  Result<Value> evaluate(const Value& scope, Budget& budget) const;
+  // `variables`: object whose members are the variables.
+  Result<Value> evaluate(const Value& variables, Budget& budget) const;
 
  private:
   struct Impl;

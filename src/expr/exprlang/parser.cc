@@ -302,7 +302,7 @@ class Parser {
   NodePtr name(const Token& token) {
     if (token.text == "true" || token.text == "false") return literal(token, token.text == "true");
     if (token.text == "nil" || token.text == "null") return literal(token, Value());
-    if (token.text == "$env") return make(Op::Scope, token);
+    if (token.text == "$env") return make(Op::Environment, token);
     if (is("(")) return call(token, {});
     for (auto local = locals_.rbegin(); local != locals_.rend(); ++local) {
       if (local->name != token.text) continue;

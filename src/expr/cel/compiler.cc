@@ -1,4 +1,4 @@
-#include "expr/cel/planner.h"
+#include "expr/cel/compiler.h"
 
 #include <re2/re2.h>
 
@@ -29,11 +29,11 @@ constexpr Kind kNamedTypes[] = {Kind::Null,     Kind::Bool,   Kind::Int,       K
                                 Kind::Map,      Kind::Type,   Kind::Timestamp, Kind::Duration,
                                 Kind::Optional, Kind::Ip,     Kind::Cidr};
 
-class Planner {
+class Compiler {
  public:
-  Planner(std::string_view source, const Ast& ast, const CompileOptions& options, Budget& budget)
+  Compiler(std::string_view source, const Ast& ast, const CompileOptions& options, Budget& budget)
       : source_(source), ast_(ast), options_(options), compiling_(budget) {
-    plan_.mixed_arithmetic = options.mixed_arithmetic;
+    code_.mixed_arithmetic = options.mixed_arithmetic;
     for (std::string space = options.container; !space.empty();) {
       spaces_.push_back(space + ".");
       const size_t dot = space.rfind('.');
@@ -42,13 +42,13 @@ class Planner {
     spaces_.push_back("");
   }
 
-  Result<Plan> run() {
-    PAWL_TRY(plan_.root, plan(ast_.root));
+  Result<Code> run() {
+    PAWL_TRY(code_.root, emit(ast_.root));
     if (compiling_.exceeded() != Budget::Exceeded::None) return too_costly(0);
-    std::sort(plan_.variables.begin(), plan_.variables.end());
-    plan_.variables.erase(std::unique(plan_.variables.begin(), plan_.variables.end()),
-                          plan_.variables.end());
-    return std::move(plan_);
+    std::sort(code_.variables.begin(), code_.variables.end());
+    code_.variables.erase(std::unique(code_.variables.begin(), code_.variables.end()),
+                          code_.variables.end());
+    return std::move(code_);
   }
 
  private:
@@ -68,19 +68,19 @@ class Planner {
   }
 
   uint32_t add(Step step) {
-    plan_.steps.push_back(step);
-    return static_cast<uint32_t>(plan_.steps.size() - 1);
+    code_.steps.push_back(step);
+    return static_cast<uint32_t>(code_.steps.size() - 1);
   }
   uint32_t constant(Val value) {
-    plan_.constants.push_back(std::move(value));
-    return static_cast<uint32_t>(plan_.constants.size() - 1);
+    code_.constants.push_back(std::move(value));
+    return static_cast<uint32_t>(code_.constants.size() - 1);
   }
   uint32_t operands(const std::vector<uint32_t>& steps) {
-    const auto first = static_cast<uint32_t>(plan_.operands.size());
-    plan_.operands.insert(plan_.operands.end(), steps.begin(), steps.end());
+    const auto first = static_cast<uint32_t>(code_.operands.size());
+    code_.operands.insert(code_.operands.end(), steps.begin(), steps.end());
     return first;
   }
-  bool is_const(uint32_t step) const { return plan_.steps[step].op == Op::Const; }
+  bool is_const(uint32_t step) const { return code_.steps[step].op == Op::Const; }
 
   // Adds a step whose operands are `inputs`; if all are constants and it succeeds, its value
   // instead.
@@ -90,24 +90,24 @@ class Planner {
     if (!std::all_of(inputs.begin(), inputs.end(), [&](uint32_t i) { return is_const(i); }))
       return at;
     const Variables nothing;
-    Val value = Evaluator(plan_, nothing, folding_).run(at);
+    Val value = Evaluator(code_, nothing, folding_).run(at);
     if (value.is_error()) return at;
     Val owned = value.own(folding_);
     if (folding_.exceeded() != Budget::Exceeded::None) return at;
-    plan_.steps[at] = Step{.op = Op::Const, .a = constant(std::move(owned)), .offset = step.offset};
+    code_.steps[at] = Step{.op = Op::Const, .a = constant(std::move(owned)), .offset = step.offset};
     return at;
   }
 
   Result<std::vector<uint32_t>> plan_all(const std::vector<uint32_t>& kids, size_t from = 0) {
     std::vector<uint32_t> steps;
     for (size_t i = from; i < kids.size(); ++i) {
-      PAWL_TRY(uint32_t step, plan(kids[i]));
+      PAWL_TRY(uint32_t step, emit(kids[i]));
       steps.push_back(step);
     }
     return steps;
   }
 
-  Result<uint32_t> plan(uint32_t index) {
+  Result<uint32_t> emit(uint32_t index) {
     const AstNode& node = ast_.at(index);
     switch (node.form) {
       case Form::Literal:
@@ -117,8 +117,8 @@ class Planner {
       case Form::Select:
         return select(node);
       case Form::Index: {
-        PAWL_TRY(uint32_t operand, plan(node.kids[0]));
-        PAWL_TRY(uint32_t key, plan(node.kids[1]));
+        PAWL_TRY(uint32_t operand, emit(node.kids[0]));
+        PAWL_TRY(uint32_t key, emit(node.kids[1]));
         return fold({.op = node.optional ? Op::IndexOpt : Op::Index,
                      .a = operand,
                      .b = key,
@@ -134,8 +134,8 @@ class Planner {
         step.b = operands(kids);
         step.c = static_cast<uint32_t>(kids.size());
         if (!node.marks.empty()) {
-          plan_.marks.push_back(node.marks);
-          step.a = static_cast<uint32_t>(plan_.marks.size());
+          code_.marks.push_back(node.marks);
+          step.a = static_cast<uint32_t>(code_.marks.size());
         }
         return fold(step, kids);
       }
@@ -170,7 +170,7 @@ class Planner {
     slots_ += static_cast<uint32_t>(count);
     if (slots_ > kSlotsMax)
       return wrong(offset, ErrorCode::TooLarge, "the expression has too many local variables");
-    plan_.slots = std::max(plan_.slots, slots_);
+    code_.slots = std::max(code_.slots, slots_);
     return static_cast<uint16_t>(first);
   }
 
@@ -199,35 +199,35 @@ class Planner {
       return wrong(root.offset, ErrorCode::Malformed,
                    "cel.index() and cel.iterVar() expect a cel.block() or macro around them");
     }
-    NamePlan planned;
-    planned.root = first;
-    planned.fields.push_back(Val::string(first));
+    NameLookup lookup;
+    lookup.root = first;
+    lookup.fields.push_back(Val::string(first));
     std::vector<std::string> prefixes = {first};
     for (const std::string& field : fields) {
-      planned.fields.push_back(Val::string(field));
+      lookup.fields.push_back(Val::string(field));
       prefixes.push_back(prefixes.back() + "." + field);
     }
-    planned.bytes = prefixes.back().size();
+    lookup.bytes = prefixes.back().size();
     // One candidate for each beginning of the name: long names of many parts are paid as such.
-    if (!compiling_.spend_steps(price::scanning(prefixes.size() * planned.bytes)))
+    if (!compiling_.spend_steps(price::scanning(prefixes.size() * lookup.bytes)))
       return too_costly(root.offset);
     for (size_t parts = prefixes.size(); parts > 0; --parts) {
       for (const std::string& space : spaces_) {
         if (rooted && !space.empty()) continue;
-        NamePlan::Candidate candidate;
+        NameLookup::Candidate candidate;
         candidate.name = space + prefixes[parts - 1];
         candidate.parts = static_cast<uint32_t>(parts);
         candidate.dotted = candidate.name.find('.') != std::string::npos;
         candidate.type = type_named(candidate.name);
-        planned.candidates.push_back(std::move(candidate));
+        lookup.candidates.push_back(std::move(candidate));
       }
     }
     if (options_.output_alias && first == "steps" && fields.size() > 1 && fields[1] == "output")
-      planned.alias = 2;
-    plan_.variables.push_back(first);
-    plan_.names.push_back(std::move(planned));
+      lookup.alias = 2;
+    code_.variables.push_back(first);
+    code_.names.push_back(std::move(lookup));
     return add({.op = Op::Name,
-                .a = static_cast<uint32_t>(plan_.names.size() - 1),
+                .a = static_cast<uint32_t>(code_.names.size() - 1),
                 .offset = root.offset});
   }
 
@@ -241,7 +241,7 @@ class Planner {
       }
       if (at->form == Form::Ident) return name(*at, fields);
     }
-    PAWL_TRY(uint32_t operand, plan(node.kids[0]));
+    PAWL_TRY(uint32_t operand, emit(node.kids[0]));
     const Op op = node.test ? Op::Has : node.optional ? Op::SelectOpt : Op::Select;
     Step step{.op = op, .a = operand, .b = constant(Val::string(node.text)), .offset = node.offset};
     if (op == Op::Select && is_output_alias(node)) step.slot = 1;
@@ -280,13 +280,13 @@ class Planner {
     if (node.receiver) return receiver_call(node);
     for (const auto& [function, op] : kUnaryOps) {
       if (function != node.text) continue;
-      PAWL_TRY(uint32_t operand, plan(node.kids[0]));
+      PAWL_TRY(uint32_t operand, emit(node.kids[0]));
       return fold({.op = op, .a = operand, .offset = node.offset}, {operand});
     }
     for (const auto& [function, op] : kBinaryOps) {
       if (function != node.text) continue;
-      PAWL_TRY(uint32_t left, plan(node.kids[0]));
-      PAWL_TRY(uint32_t right, plan(node.kids[1]));
+      PAWL_TRY(uint32_t left, emit(node.kids[0]));
+      PAWL_TRY(uint32_t right, emit(node.kids[1]));
       return fold({.op = op, .a = left, .b = right, .offset = node.offset}, {left, right});
     }
     PAWL_TRY(std::vector<uint32_t> kids, plan_all(node.kids));
@@ -336,23 +336,23 @@ class Planner {
   Result<uint32_t> library_call(const AstNode& node, const Function& function,
                                 const std::vector<uint32_t>& kids) {
     if (function.name == "matches" && is_const(kids[1])) {
-      const Val& pattern = plan_.constants[plan_.steps[kids[1]].a];
+      const Val& pattern = code_.constants[code_.steps[kids[1]].a];
       if (pattern.is(Kind::String)) {
         Val error;
         auto regex = compile_regex(pattern.as_string(), compiling_, error);
         if (compiling_.exceeded() != Budget::Exceeded::None) return too_costly(node.offset);
         if (regex == nullptr) return fail(node, error.as_error().message);
-        plan_.regexes.push_back(std::move(regex));
+        code_.regexes.push_back(std::move(regex));
         return fold({.op = Op::Match,
                      .a = kids[0],
-                     .b = static_cast<uint32_t>(plan_.regexes.size() - 1),
+                     .b = static_cast<uint32_t>(code_.regexes.size() - 1),
                      .offset = node.offset},
                     {kids[0]});
       }
     }
-    plan_.functions.push_back(&function);
+    code_.functions.push_back(&function);
     return fold({.op = Op::Call,
-                 .a = static_cast<uint32_t>(plan_.functions.size() - 1),
+                 .a = static_cast<uint32_t>(code_.functions.size() - 1),
                  .b = operands(kids),
                  .c = static_cast<uint32_t>(kids.size()),
                  .offset = node.offset},
@@ -360,33 +360,33 @@ class Planner {
   }
 
   Result<uint32_t> fold_macro(const AstNode& node) {
-    FoldPlan planned;
-    planned.fold = node.fold;
-    planned.pair = node.pair;
-    planned.filtered = node.filtered;
-    PAWL_TRY(planned.range, plan(node.kids[0]));
+    FoldLoop loop;
+    loop.fold = node.fold;
+    loop.pair = node.pair;
+    loop.filtered = node.filtered;
+    PAWL_TRY(loop.range, emit(node.kids[0]));
     const uint32_t slots_before = slots_;
-    PAWL_TRY(planned.slot, new_slots(node.offset, 2));
-    locals_.push_back({node.text, planned.slot});
-    if (node.pair) locals_.push_back({node.text2, static_cast<uint16_t>(planned.slot + 1)});
+    PAWL_TRY(loop.slot, new_slots(node.offset, 2));
+    locals_.push_back({node.text, loop.slot});
+    if (node.pair) locals_.push_back({node.text2, static_cast<uint16_t>(loop.slot + 1)});
     if (node.filtered) {
-      PAWL_TRY(planned.filter, plan(node.kids[1]));
+      PAWL_TRY(loop.filter, emit(node.kids[1]));
     }
-    PAWL_TRY(planned.result, plan(node.kids.back()));
+    PAWL_TRY(loop.result, emit(node.kids.back()));
     locals_.resize(locals_.size() - (node.pair ? 2 : 1));
     slots_ = slots_before;
-    plan_.folds.push_back(planned);
+    code_.folds.push_back(loop);
     return add({.op = Op::Fold,
-                .a = static_cast<uint32_t>(plan_.folds.size() - 1),
+                .a = static_cast<uint32_t>(code_.folds.size() - 1),
                 .offset = node.offset});
   }
 
   Result<uint32_t> bind(const AstNode& node) {
-    PAWL_TRY(uint32_t value, plan(node.kids[0]));
+    PAWL_TRY(uint32_t value, emit(node.kids[0]));
     const uint32_t slots_before = slots_;
     PAWL_TRY(uint16_t slot, new_slots(node.offset, 1));
     locals_.push_back({node.text, slot});
-    PAWL_TRY(uint32_t body, plan(node.kids[1]));
+    PAWL_TRY(uint32_t body, emit(node.kids[1]));
     locals_.pop_back();
     slots_ = slots_before;
     return add({.op = Op::Bind, .slot = slot, .a = value, .b = body, .offset = node.offset});
@@ -400,12 +400,12 @@ class Planner {
     std::vector<std::string> names(count);  // outlives the locals that point to it
     std::vector<uint32_t> values;
     for (size_t i = 0; i < count; ++i) {
-      PAWL_TRY(uint32_t value, plan(node.kids[i]));
+      PAWL_TRY(uint32_t value, emit(node.kids[i]));
       values.push_back(value);
       names[i] = "@index:" + std::to_string(i);
       locals_.push_back({names[i], static_cast<uint16_t>(slot + i)});
     }
-    PAWL_TRY(uint32_t body, plan(node.kids[count]));
+    PAWL_TRY(uint32_t body, emit(node.kids[count]));
     locals_.resize(locals_before);
     slots_ = slots_before;
     return add({.op = Op::Block,
@@ -422,16 +422,16 @@ class Planner {
   std::vector<std::string> spaces_;  // namespaces with a trailing dot, innermost first, "" last
   std::vector<Local> locals_;
   uint32_t slots_ = 0;
-  Plan plan_;
+  Code code_;
   Budget& compiling_;
   Budget folding_{BudgetLimits{.steps_max = 20'000, .bytes_max = 256u << 10, .depth_max = 64}};
 };
 
 }  // namespace
 
-Result<Plan> make_plan(std::string_view source, const Ast& ast, const CompileOptions& options,
-                       Budget& budget) {
-  return Planner(source, ast, options, budget).run();
+Result<Code> compile_code(std::string_view source, const Ast& ast, const CompileOptions& options,
+                          Budget& budget) {
+  return Compiler(source, ast, options, budget).run();
 }
 
 }  // namespace pawl::expr

@@ -1,4 +1,4 @@
-// Plan: the resolved form that the evaluator walks. Internal to program.cc, planner.cc and
+// Code: the resolved form that the evaluator walks. Internal to program.cc, compiler.cc and
 // evaluator.cc.
 #pragma once
 
@@ -62,7 +62,7 @@ struct Step {
 
 // A dotted name, e.g. steps.fetch.status. What it means depends on which variables exist, so the
 // candidates are tried in order: longest first, innermost namespace first.
-struct NamePlan {
+struct NameLookup {
   struct Candidate {
     std::string name;
     uint32_t parts = 0;  // how many of the dotted parts the name takes; the rest are fields
@@ -76,7 +76,7 @@ struct NamePlan {
   uint32_t alias = 0;  // this field is skipped if it is not there; 0: none
 };
 
-struct FoldPlan {
+struct FoldLoop {
   Fold fold = Fold::All;
   bool pair = false;
   bool filtered = false;
@@ -86,13 +86,13 @@ struct FoldPlan {
   uint32_t result = 0;
 };
 
-struct Plan {
+struct Code {
   std::vector<Step> steps;
   std::vector<uint32_t> operands;
   std::vector<Val> constants;
-  std::vector<NamePlan> names;
+  std::vector<NameLookup> names;
   std::vector<const Function*> functions;
-  std::vector<FoldPlan> folds;
+  std::vector<FoldLoop> folds;
   std::vector<std::vector<bool>> marks;
   std::vector<std::shared_ptr<const re2::RE2>> regexes;
   std::vector<std::string> variables;
