@@ -2,7 +2,7 @@
 
 #include "actions/pure_actions.h"
 #include "actions/value_text.h"
-#include "expr/cel/functions.h"
+#include "expr/regex.h"
 #include "expr/schema/json_schema.h"
 #include "expr/text_search.h"
 
@@ -68,12 +68,11 @@ ActionOutcome assert_contains(const ActionRequest& request, expr::Budget& budget
 ActionOutcome assert_matches(const ActionRequest& request, expr::Budget& budget) {
   std::string value = string_param(request.params, "value");
   std::string pattern = string_param(request.params, "pattern");
-  expr::Val error;
+  std::string error;
   const auto regex = expr::compile_regex(pattern, budget, error);
   if (budget.exceeded() != expr::Budget::Exceeded::None) return spent();
   if (regex == nullptr)
-    return ActionOutcome::failure("VALIDATION_ERROR",
-                                  "the pattern is no RE2: " + error.as_error().message, false);
+    return ActionOutcome::failure("VALIDATION_ERROR", "the pattern is no RE2: " + error, false);
   // Once forwards for where it ends, once backwards for where it begins.
   const auto size = static_cast<uint64_t>(regex->ProgramSize());
   if (!budget.spend_steps(2 * expr::price::matching(size, value.size()))) return spent();

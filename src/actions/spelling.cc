@@ -40,7 +40,7 @@ std::string in_hex(std::string_view text) {
   return out;
 }
 
-// As quoted() prints it.
+// As in_quotes() prints it.
 std::string printed(std::string_view text) {
   std::string out(text);
   for (char& c : out)

@@ -94,7 +94,7 @@ struct Code {
   std::vector<const Function*> functions;
   std::vector<FoldLoop> folds;
   std::vector<std::vector<bool>> marks;
-  std::vector<std::shared_ptr<const re2::RE2>> regexes;
+  std::vector<Regex> regexes;
   std::vector<std::string> variables;
   uint32_t root = 0;
   uint32_t slots = 0;

@@ -1,7 +1,5 @@
 #include "expr/cel/compiler.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
 
 #include "expr/cel/evaluator.h"
@@ -338,10 +336,10 @@ class Compiler {
     if (function.name == "matches" && is_const(kids[1])) {
       const Val& pattern = code_.constants[code_.steps[kids[1]].a];
       if (pattern.is(Kind::String)) {
-        Val error;
-        auto regex = compile_regex(pattern.as_string(), compiling_, error);
+        std::string error;
+        Regex regex = compile_regex(pattern.as_string(), compiling_, error);
         if (compiling_.exceeded() != Budget::Exceeded::None) return too_costly(node.offset);
-        if (regex == nullptr) return fail(node, error.as_error().message);
+        if (regex == nullptr) return fail(node, error);
         code_.regexes.push_back(std::move(regex));
         return fold({.op = Op::Match,
                      .a = kids[0],

@@ -1,7 +1,5 @@
 #include "expr/cel/evaluator.h"
 
-#include <re2/re2.h>
-
 #include <cmath>
 #include <iterator>
 
@@ -193,7 +191,8 @@ Val Evaluator::match(const Step& step) {
   Val text = run(step.a);
   if (text.is_error()) return text;
   if (!text.is(Kind::String)) return no_overload("matches", {&text, 1});
-  return match_regex(context_, *code_.regexes[step.b], text.as_string());
+  const auto found = match_regex(*code_.regexes[step.b], text.as_string(), context_.budget);
+  return found ? Val::boolean(*found) : exhausted();
 }
 
 Val Evaluator::name(const Step& step) {

@@ -1,6 +1,4 @@
 // contains startsWith endsWith matches, and the strings extension. Positions count code points.
-#include <re2/re2.h>
-
 #include <algorithm>
 
 #include "base/utf8.h"
@@ -55,12 +53,13 @@ Val ends_with(CallContext& context, Arguments args) {
 Val matches(CallContext& context, Arguments args) {
   if (!all_strings(args)) return no_overload("matches", args);
   if (context.regex == nullptr || context.pattern != args[1].as_string()) {
-    Val error;
+    std::string error;
     context.regex = compile_regex(args[1].as_string(), context.budget, error);
-    if (context.regex == nullptr) return error;
+    if (context.regex == nullptr) return Val::error(error);
     context.pattern = args[1].as_string();
   }
-  return match_regex(context, *context.regex, args[0].as_string());
+  const auto found = match_regex(*context.regex, args[0].as_string(), context.budget);
+  return found ? Val::boolean(*found) : exhausted();
 }
 
 Val char_at(CallContext& context, Arguments args) {

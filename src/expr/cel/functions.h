@@ -13,10 +13,7 @@
 
 #include "expr/budget.h"
 #include "expr/cel/val.h"
-
-namespace re2 {
-class RE2;
-}
+#include "expr/regex.h"
 
 namespace pawl::expr {
 
@@ -25,7 +22,7 @@ struct CallContext {
   bool mixed_arithmetic = false;
   // The pattern that was compiled last: one evaluation often asks for the same again and again.
   std::string pattern = {};
-  std::shared_ptr<const re2::RE2> regex = {};
+  Regex regex = {};
 };
 
 using Arguments = std::span<const Val>;  // of a receiver call, the receiver comes first
@@ -59,11 +56,6 @@ std::span<const Function> encoder_functions();
 Val no_overload(std::string_view name, Arguments arguments);
 // The value that stands for a spent budget while the evaluation unwinds.
 Val exhausted();
-
-// Regular expressions, bounded in memory. Null with an error value if the pattern is not one, or if
-// compiling it costs more than the budget has: that is paid here, what a failure cost too.
-std::shared_ptr<const re2::RE2> compile_regex(std::string_view pattern, Budget& budget, Val& error);
-Val match_regex(CallContext& context, const re2::RE2& regex, std::string_view text);
 
 // Makes a string or list value after paying for it.
 Val paid_string(CallContext& context, std::string text);

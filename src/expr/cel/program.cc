@@ -1,7 +1,5 @@
 #include "expr/cel/program.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
 
 #include "expr/cel/compiler.h"

@@ -10,10 +10,7 @@
 
 #include "base/result.h"
 #include "expr/datum.h"
-
-namespace re2 {
-class RE2;
-}
+#include "expr/regex.h"
 
 namespace pawl::expr::lang {
 
@@ -94,7 +91,7 @@ struct Node {
   bool optional = false;  // ?. or ?[
   const Function* function = nullptr;
   FoldKind fold = FoldKind::All;
-  std::shared_ptr<const re2::RE2> regex;  // of Matches with a literal pattern
+  Regex regex;  // of Matches with a literal pattern
   std::vector<std::unique_ptr<Node>> args;
 };
 

@@ -1,12 +1,9 @@
 #include "expr/exprlang/exprlang.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/quote.h"
-#include "expr/cel/functions.h"
 #include "expr/exprlang/ast.h"
 #include "expr/text_search.h"
 
@@ -71,7 +68,7 @@ class Evaluator {
   std::vector<Datum> slots_;
   std::vector<Closure> closures_;
   std::string last_pattern_;  // that was compiled while running
-  std::shared_ptr<const re2::RE2> last_regex_;
+  Regex last_regex_;
   bool chain_broken_ = false;
   std::string problem_;
   uint32_t problem_offset_ = 0;
@@ -196,18 +193,17 @@ Datum Evaluator::binary(const Node& node, uint32_t depth) {
 
 Datum Evaluator::matches(const Node& node, const Datum& text, const Datum& pattern) {
   if (!text.is_string() || !pattern.is_string()) return fail(node, "works on strings only");
-  std::shared_ptr<const re2::RE2> regex = node.regex;
+  Regex regex = node.regex;
   if (regex == nullptr) {
-    Val error;
+    std::string error;
     if (last_regex_ == nullptr || last_pattern_ != pattern.as_string()) {
       last_regex_ = compile_regex(pattern.as_string(), budget_, error);
       last_pattern_ = pattern.as_string();
     }
     regex = last_regex_;
-    if (regex == nullptr) return fail(node, error.as_error().message);
+    if (regex == nullptr) return fail(node, error);
   }
-  CallContext context{budget_};
-  return Datum::boolean(match_regex(context, *regex, text.as_string()).is_true());
+  return Datum::boolean(match_regex(*regex, text.as_string(), budget_).value_or(false));
 }
 
 Datum Evaluator::build(const Node& node, uint32_t depth) {

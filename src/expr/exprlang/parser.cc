@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "base/quote.h"
-#include "expr/cel/functions.h"
 #include "expr/exprlang/ast.h"
 #include "expr/text.h"
 
@@ -184,10 +183,10 @@ class Parser {
 
   void prepare_regex(Node& node) {
     if (node.args[1]->op != Op::Literal || !node.args[1]->constant.is_string()) return;
-    Val error;
+    std::string error;
     node.regex = compile_regex(node.args[1]->constant.as_string(), budget_, error);
     if (node.regex != nullptr || !problem_.empty()) return;
-    problem_ = error.as_error().message;
+    problem_ = error;
     problem_offset_ = node.args[1]->offset;
     at_ = tokens_.size() - 1;
   }

@@ -14,6 +14,7 @@
 
 #include "base/function_ref.h"
 #include "expr/jq/ast.h"
+#include "expr/regex.h"
 
 namespace re2 {
 class RE2;
@@ -170,7 +171,7 @@ class Machine {
   Datum error_;
   uint32_t error_offset_ = kNowhere;
   uint32_t place_ = kNowhere;
-  std::map<std::string, std::shared_ptr<const re2::RE2>, std::less<>> regexes_;
+  std::map<std::string, Regex, std::less<>> regexes_;
 };
 
 // Values by path. False with a message; a spent budget also ends them.

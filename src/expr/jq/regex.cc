@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "expr/jq/machine.h"
-#include "expr/schema/node.h"
 #include "expr/text.h"
 
 namespace pawl::expr::jq {
@@ -137,18 +136,18 @@ const re2::RE2* Machine::regex(const std::string& pattern, std::string_view flag
   text += has('x') ? without_blanks(pattern) : pattern;
   const auto known = regexes_.find(text);
   if (known != regexes_.end()) return known->second.get();
-  Result<schema::Pattern> compiled = schema::compile_pattern(text, budget);
+  Result<Regex> compiled = compile_ecma_regex(text, budget);
   if (spent()) return nullptr;
   if (!compiled.ok()) {
     raise(compiled.error().message);
     return nullptr;
   }
-  if (compiled->regex->NumberOfCapturingGroups() > static_cast<int>(kGroupsMax)) {
+  if ((*compiled)->NumberOfCapturingGroups() > static_cast<int>(kGroupsMax)) {
     raise(std::string("the regular expression has more than 64 groups"));
     return nullptr;
   }
   if (regexes_.size() >= kRegexesMax) regexes_.clear();
-  return (regexes_[text] = compiled->regex).get();
+  return (regexes_[text] = *compiled).get();
 }
 
 bool find_matches(Machine& machine, const Datum& in, const Datum& pattern, const Datum& flags,

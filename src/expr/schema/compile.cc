@@ -125,9 +125,9 @@ class Compiler {
       fail(context, keyword, "more than 1000 patterns in one schema");
       return {};
     }
-    Result<Pattern> compiled = compile_pattern(text, budget_);
+    Result<Regex> compiled = compile_ecma_regex(text, budget_);
     if (!pay(context, keyword, 0)) return {};
-    if (compiled.ok()) return std::move(*compiled);
+    if (compiled.ok()) return {std::string(text), std::move(*compiled)};
     fail(context, keyword, compiled.error().message);
     return {};
   }

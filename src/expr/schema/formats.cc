@@ -347,7 +347,7 @@ bool matches_format(Format format, std::string_view text, Budget& budget) {
     case Format::JsonPointer:
       return is_json_pointer(text);
     case Format::Regex:
-      return compile_pattern(text, budget).ok();
+      return compile_ecma_regex(text, budget).ok();
   }
   return true;
 }

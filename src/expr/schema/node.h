@@ -16,11 +16,8 @@
 #include "base/result.h"
 #include "base/value.h"
 #include "expr/budget.h"
+#include "expr/regex.h"
 #include "expr/schema/formats.h"
-
-namespace re2 {
-class RE2;
-}
 
 namespace pawl::expr::schema {
 
@@ -36,7 +33,7 @@ struct Node;
 
 struct Pattern {
   std::string text;
-  std::shared_ptr<const re2::RE2> regex;
+  Regex regex;
 };
 
 // A schema with an identity of its own: the document, or a part that says $id.
@@ -120,9 +117,5 @@ std::string resolve_uri(std::string_view base, std::string_view reference);
 // The value a JSON pointer names, null if there is none.
 const Value* follow_pointer(const Value& root, std::string_view pointer);
 std::string percent_decoded(std::string_view text);
-
-// An ECMA-262 pattern in RE2's spelling: \uXXXX and (?<name>…) are rewritten. An error for what RE2
-// has no automaton for (look-around, back references).
-Result<Pattern> compile_pattern(std::string_view text, Budget& budget);
 
 }  // namespace pawl::expr::schema

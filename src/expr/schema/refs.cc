@@ -1,10 +1,6 @@
-// Names inside a schema document: URI references, JSON pointers, patterns.
-#include <re2/re2.h>
-
+// Names inside a schema document: URI references, JSON pointers.
 #include <charconv>
 
-#include "base/quote.h"
-#include "expr/cel/functions.h"
 #include "expr/schema/node.h"
 
 namespace pawl::expr::schema {
@@ -65,56 +61,6 @@ int hex_digit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
-}
-
-// What comes after "(?" and no automaton can do, by name.
-std::string_view look_around(std::string_view rest) {
-  if (rest.starts_with("=") || rest.starts_with("!")) return "look-ahead";
-  if (rest.starts_with("<=") || rest.starts_with("<!")) return "look-behind";
-  return "";
-}
-
-Result<std::string> in_re2_spelling(std::string_view text) {
-  std::string out;
-  bool in_class = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size()) {
-      const char next = text[i + 1];
-      if (next == 'u' && i + 5 < text.size() &&
-          text.substr(i + 2, 4).find_first_not_of("0123456789abcdefABCDEF") ==
-              std::string_view::npos) {
-        out.append("\\x{").append(text.substr(i + 2, 4)).append("}");
-        i += 5;
-        continue;
-      }
-      if (!in_class && ((next >= '1' && next <= '9') || next == 'k')) {
-        return Error{ErrorCode::InvalidContent,
-                     "the pattern " + in_quotes(text) +
-                         " uses a back reference, which this engine's regular expressions (RE2) "
-                         "do not have"};
-      }
-      out.append(text.substr(i, 2));
-      ++i;
-      continue;
-    }
-    if (text[i] == '[') in_class = true;
-    if (text[i] == ']') in_class = false;
-    if (!in_class && text.substr(i).starts_with("(?")) {
-      if (const std::string_view what = look_around(text.substr(i + 2)); !what.empty()) {
-        return Error{ErrorCode::InvalidContent, "the pattern " + in_quotes(text) + " uses " +
-                                                    std::string(what) +
-                                                    ", which this engine's regular expressions "
-                                                    "(RE2) do not have"};
-      }
-      if (text.substr(i).starts_with("(?<")) {
-        out += "(?P<";
-        i += 2;
-        continue;
-      }
-    }
-    out += text[i];
-  }
-  return out;
 }
 
 }  // namespace
@@ -180,22 +126,6 @@ const Value* follow_pointer(const Value& root, std::string_view pointer) {
     }
   }
   return at;
-}
-
-Result<Pattern> compile_pattern(std::string_view text, Budget& budget) {
-  if (!budget.spend_steps(price::scanning(text.size())))
-    return Error{ErrorCode::TooLarge, "the patterns take too many steps to compile"};
-  PAWL_TRY(const std::string spelled, in_re2_spelling(text));
-  Val error;
-  auto regex = compile_regex(spelled, budget, error);
-  if (budget.exceeded() != Budget::Exceeded::None)
-    return Error{ErrorCode::TooLarge, "the patterns take too many steps to compile"};
-  if (regex == nullptr) {
-    return Error{ErrorCode::InvalidContent,
-                 error.as_error().message +
-                     " (patterns are run by RE2, which has no look-around and no back references)"};
-  }
-  return Pattern{std::string(text), std::move(regex)};
 }
 
 }  // namespace pawl::expr::schema
