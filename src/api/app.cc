@@ -6,9 +6,9 @@
 #include "api/host_name.h"
 #include "api/maintenance.h"
 #include "api/routes.h"
-#include "api/waiting_task.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "engine/waiting_task.h"
 #include "kernel/settings.h"
 
 namespace pawl::api {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "api/ojs/parse_cron.h"
-#include "api/ojs/parse_workflow.h"
 #include "api/schedule_body.h"
 #include "base/check.h"
+#include "wire/parse_workflow.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pawl;

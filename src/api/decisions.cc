@@ -3,10 +3,10 @@
 #include "api/body.h"
 #include "api/definition_faults.h"
 #include "api/keyed_list.h"
-#include "api/ojs/parse_workflow.h"
 #include "api/routes.h"
 #include "kernel/run_values.h"
 #include "kernel/script_commands.h"
+#include "wire/parse_workflow.h"
 
 namespace pawl::api {
 namespace {

@@ -1,6 +1,6 @@
 #include "api/diagram_reply.h"
 
-#include "api/waiting_task.h"
+#include "engine/waiting_task.h"
 #include "kernel/script_commands.h"
 #include "plan/definition.h"
 

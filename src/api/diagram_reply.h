@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "api/app.h"
-#include "api/render_script.h"
 #include "plan/diagram.h"
+#include "wire/render_script.h"
 
 namespace pawl::api {
 

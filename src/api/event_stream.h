@@ -23,8 +23,8 @@
 #include <thread>
 #include <vector>
 
-#include "api/event_reader.h"
 #include "base/function_ref.h"
+#include "effects/event_reader.h"
 #include "engine/engine.h"
 #include "http/responder.h"
 

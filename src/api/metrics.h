@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "effects/webhook_sender.h"
+
 namespace pawl::api {
 
 struct Metrics {
@@ -12,8 +14,7 @@ struct Metrics {
   std::atomic<uint64_t> jobs_fetched{0};
   std::atomic<uint64_t> jobs_acked{0};
   std::atomic<uint64_t> jobs_nacked{0};
-  std::atomic<uint64_t> webhooks_delivered{0};
-  std::atomic<uint64_t> webhooks_failed{0};          // tries, not deliveries
+  WebhookCounts webhooks;
   std::atomic<uint64_t> requests_refused{0};         // by scope or key
   std::array<std::atomic<uint64_t>, 6> responses{};  // by hundreds: index 2 = 2xx
   static constexpr std::array<uint64_t, 10> kLatencyMicros = {

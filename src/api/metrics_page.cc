@@ -88,9 +88,9 @@ void add_jobs(MetricsText& page, const Metrics& metrics) {
   page.one("pawl_jobs_nacked_total", "counter", "Jobs failed or returned by a worker.",
            metrics.jobs_nacked.load());
   page.one("pawl_webhooks_delivered_total", "counter", "Webhook deliveries answered with 2xx.",
-           metrics.webhooks_delivered.load());
+           metrics.webhooks.delivered.load());
   page.one("pawl_webhooks_failed_total", "counter", "Tries of webhook deliveries that failed.",
-           metrics.webhooks_failed.load());
+           metrics.webhooks.failed.load());
 }
 
 void add_http(MetricsText& page, const Metrics& metrics, const http::ServerStats& stats, size_t streams) {

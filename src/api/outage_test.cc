@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "api/api_test_world.h"
-#include "api/effect_dispatcher.h"
+#include "effects/effect_dispatcher.h"
 
 namespace pawl::api {
 namespace {

@@ -14,13 +14,13 @@
 #include "api/router.h"
 #include "base/json_writer.h"
 #include "base/result.h"
+#include "wire/reply_room.h"
 
 namespace pawl::api {
 
 constexpr size_t kPageLimitUsual = 50;
 constexpr size_t kPageLimitMax = 1000;
 constexpr size_t kPageOffsetMax = 1'000'000;
-constexpr size_t kPageBytesMax = 4u << 20;       // the entry that passes it is the last
 constexpr size_t kPageReadBytesMax = 32u << 20;  // documents that one call reads to fill a page
 
 struct Page {

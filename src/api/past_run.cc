@@ -4,11 +4,11 @@
 #include <variant>
 
 #include "api/body.h"
-#include "api/ojs/parse_workflow.h"
-#include "api/pace_state.h"
-#include "api/waiting_task.h"
 #include "base/time.h"
 #include "engine/retrospect.h"
+#include "engine/waiting_task.h"
+#include "wire/pace_state.h"
+#include "wire/parse_workflow.h"
 
 namespace pawl::api {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "api/api_test_world.h"
 #include "api/paging.h"
-#include "api/reply_room.h"
+#include "wire/reply_room.h"
 
 namespace pawl::api {
 namespace {

@@ -1,7 +1,7 @@
 #include "api/router.h"
 
-#include "api/field_choice.h"
 #include "base/url.h"
+#include "wire/field_choice.h"
 
 namespace pawl::api {
 namespace {

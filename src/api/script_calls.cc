@@ -5,14 +5,14 @@
 #include "api/body.h"
 #include "api/definition_faults.h"
 #include "api/diagram_reply.h"
-#include "api/ojs/parse_workflow.h"
-#include "api/ojs/render_workflow.h"
-#include "api/render_script.h"
 #include "api/routes.h"
-#include "api/waiting_task.h"
 #include "base/time.h"
 #include "base/url.h"
+#include "engine/waiting_task.h"
 #include "kernel/script_commands.h"
+#include "wire/parse_workflow.h"
+#include "wire/render_script.h"
+#include "wire/render_workflow.h"
 
 namespace pawl::api {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "api/ojs/event_projection.h"
+#include "wire/event_projection.h"
 
 namespace pawl::api {
 namespace {

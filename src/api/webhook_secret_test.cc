@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "api/api_test_world.h"
-#include "api/webhook.h"
+#include "effects/webhook.h"
 
 namespace pawl::api {
 namespace {

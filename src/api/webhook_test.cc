@@ -1,6 +1,6 @@
 // Webhooks from end to end: subscriptions, delivery jobs made exactly once, signed requests,
 // retries.
-#include "api/webhook.h"
+#include "effects/webhook.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include "actions/http_client.h"
 #include "api/api_test_world.h"
-#include "api/webhook_service.h"
 #include "base/hash.h"
+#include "effects/webhook_service.h"
 
 namespace pawl::api {
 namespace {
@@ -51,6 +51,19 @@ std::vector<std::string> wait_for_deliveries(ApiWorld& world, size_t count) {
     std::this_thread::yield();
   }
 }
+
+// As a server wires it.
+class WorldWebhooks {
+ public:
+  WorldWebhooks(ApiWorld& world, actions::HttpClient& client)
+      : service_(*world.engine, *world.store, world.clock, client, world.app->metrics().webhooks,
+                 {.allow_private = world.app->config().webhooks_allow_private}) {
+    world.app->on_webhooks_change([this] { service_.ring(); });
+  }
+
+ private:
+  WebhookService service_;
+};
 
 TEST(Webhooks, LifeOfASubscription) {
   ApiWorld world;
@@ -226,7 +239,7 @@ TEST(WebhookService, DeliversSignedAndTriesAgainAfterAFailure) {
   Receiver receiver({500});
   actions::HttpClient client;
   ApiWorld world({.webhooks_allow_private = true});
-  WebhookService service(*world.app, client);
+  WorldWebhooks service(world, client);
   subscribe(world, receiver.url(), R"(["job.enqueued"])",
             R"(,"secret":"s3cret","headers":{"X-Token":"t"})");
   std::string id = push(world);
@@ -247,15 +260,15 @@ TEST(WebhookService, DeliversSignedAndTriesAgainAfterAFailure) {
   EXPECT_EQ(second.headers["X-OJS-Delivery"], first.headers["X-OJS-Delivery"]);
   EXPECT_EQ(second.headers["X-OJS-Attempt"], "2");
   EXPECT_EQ(wait_for_state(world, "completed"), "completed");
-  EXPECT_EQ(world.app->metrics().webhooks_delivered.load(), 1u);
-  EXPECT_EQ(world.app->metrics().webhooks_failed.load(), 1u);
+  EXPECT_EQ(world.app->metrics().webhooks.delivered.load(), 1u);
+  EXPECT_EQ(world.app->metrics().webhooks.failed.load(), 1u);
 }
 
 TEST(WebhookService, AReceiverThatIsGoneIsNotAskedAgain) {
   Receiver receiver({410});
   actions::HttpClient client;
   ApiWorld world({.webhooks_allow_private = true});
-  WebhookService service(*world.app, client);
+  WorldWebhooks service(world, client);
   subscribe(world, receiver.url(), R"(["job.enqueued"])");
   push(world);
   EXPECT_EQ(receiver.wait_for(1).headers.count("X-OJS-Signature"), 0u);
@@ -266,7 +279,7 @@ TEST(WebhookService, PrivateAddressesAreRefusedUnlessAllowed) {
   Receiver receiver({});
   actions::HttpClient client;
   ApiWorld world;
-  WebhookService service(*world.app, client);
+  WorldWebhooks service(world, client);
   subscribe(world, receiver.url(), R"(["job.enqueued"])");
   push(world);
   EXPECT_EQ(wait_for_state(world, "retryable"), "retryable");
@@ -278,7 +291,7 @@ TEST(WebhookService, TheTestCallDeliversAnEventThatNeverHappened) {
   Receiver receiver({});
   actions::HttpClient client;
   ApiWorld world({.webhooks_allow_private = true});
-  WebhookService service(*world.app, client);
+  WorldWebhooks service(world, client);
   std::string id = subscribe(world, receiver.url(), R"(["job.completed"])");
   std::string reply = world.call("POST", std::string(kSubscriptions) + "/" + id + "/test");
   EXPECT_EQ(http::status_of(reply), "202");

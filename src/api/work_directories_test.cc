@@ -1,8 +1,8 @@
-#include "api/work_directories.h"
+#include "effects/work_directories.h"
 
 #include "actions/action_test_world.h"
 #include "api/api_test_world.h"
-#include "api/effect_dispatcher.h"
+#include "effects/effect_dispatcher.h"
 
 namespace pawl::api {
 namespace {

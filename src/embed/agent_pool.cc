@@ -4,12 +4,12 @@
 #include <chrono>
 #include <exception>
 
-#include "api/ojs/render_workflow.h"
 #include "base/log.h"
 #include "base/quote.h"
 #include "embed/definition_text.h"
 #include "kernel/fetch_jobs.h"
 #include "kernel/finish_job.h"
+#include "wire/render_workflow.h"
 
 namespace pawl::embed {
 namespace {
@@ -31,7 +31,7 @@ std::string text_at(const Value& object, std::string_view name) {
 void describe(const State& state, const Job& job, AgentTask& task) {
   const Run* run = state.find_run(job.parent.run);
   if (run == nullptr || !run->script) return;
-  task.instance_id = api::workflow_id_text(*run);
+  task.instance_id = workflow_id_text(*run);
   task.task_id = task.instance_id + "-" + task.step_id;
   auto [around, id] = split_step(task.step_id);
   const Scope* scope = state.find_scope(*run, around);

@@ -8,7 +8,7 @@
 namespace pawl::embed {
 namespace {
 
-constexpr uint64_t kParts = api::EventPosition::kAllParts + 1;
+constexpr uint64_t kParts = EventPosition::kAllParts + 1;
 
 struct Counted {
   std::string_view event;
@@ -21,15 +21,15 @@ constexpr Counted kCounted[] = {{"workflow_started", "started"},
 
 }  // namespace
 
-uint64_t public_sequence(const api::EventPosition& position) {
+uint64_t public_sequence(const EventPosition& position) {
   return position.sequence * kParts + position.part;
 }
 
-api::EventPosition position_of(uint64_t public_sequence) {
+EventPosition position_of(uint64_t public_sequence) {
   return {public_sequence / kParts, static_cast<uint32_t>(public_sequence % kParts)};
 }
 
-WorkflowEvent EventDesk::shown(const api::OjsEvent& event) const {
+WorkflowEvent EventDesk::shown(const OjsEvent& event) const {
   WorkflowEvent out;
   out.sequence = public_sequence(event.position);
   out.type = event.type;
@@ -61,7 +61,7 @@ void EventDesk::count(const WorkflowEvent& event) {
 }
 
 void EventDesk::take(const JournalFollower::Page& page) {
-  for (const api::OjsEvent& given : page.events) {
+  for (const OjsEvent& given : page.events) {
     WorkflowEvent event = shown(given);
     count(event);
     std::map<uint64_t, EventListener> listeners;

@@ -29,7 +29,7 @@ class EventDesk {
   // A line for the log, if executions are logged.
   void say(const std::string& line) const;
 
-  WorkflowEvent shown(const api::OjsEvent& event) const;
+  WorkflowEvent shown(const OjsEvent& event) const;
 
  private:
   void count(const WorkflowEvent& event);
@@ -43,7 +43,7 @@ class EventDesk {
 };
 
 // Where an event stands, as one number that grows; 0 is before all.
-uint64_t public_sequence(const api::EventPosition& position);
-api::EventPosition position_of(uint64_t public_sequence);
+uint64_t public_sequence(const EventPosition& position);
+EventPosition position_of(uint64_t public_sequence);
 
 }  // namespace pawl::embed

@@ -3,13 +3,13 @@
 #include <filesystem>
 
 #include "actions/secret_binding.h"
-#include "api/ojs/parse_workflow.h"
-#include "api/ojs/render_workflow.h"
 #include "embed/definition_text.h"
 #include "embed/host_parts.h"
 #include "embed/registry.h"
 #include "kernel/script_commands.h"
 #include "kernel/settings.h"
+#include "wire/parse_workflow.h"
+#include "wire/render_workflow.h"
 
 namespace pawl::embed {
 namespace {
@@ -75,7 +75,7 @@ Status Host::open() {
   PAWL_TRY_DO(parts.runtime.open());
   PAWL_TRY_DO(gather_live());
   Runtime& runtime = parts.runtime;
-  api::EventPosition found{journal::sequence(runtime.records_found() + 1, 0) - 1};
+  EventPosition found{journal::sequence(runtime.records_found() + 1, 0) - 1};
   parts.events = std::make_unique<JournalFollower>(
       runtime.engine(), runtime.store(), found,
       [&desk = parts.desk](const JournalFollower::Page& page) { desk.take(page); });
@@ -91,7 +91,7 @@ Status Host::gather_live() {
     frame.state().each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
       if (!run.script || is_terminal(run.state)) return true;
       if (run.parent.run.is_nil()) parts_->live.insert(run.id);
-      parts_->names.add(run.id.text(), api::workflow_id_text(run));
+      parts_->names.add(run.id.text(), workflow_id_text(run));
       return true;
     });
     return ok_status();
@@ -193,25 +193,25 @@ Status Host::set_secret(const std::string& name, const std::string& value) {
 Result<std::vector<WorkflowEvent>> Host::events(const std::string& instance, uint64_t after,
                                                 size_t limit) {
   PAWL_TRY_DO(start());
-  api::EventFilter filter;
+  EventFilter filter;
   std::string name;
-  api::EventPosition position = position_of(after);
+  EventPosition position = position_of(after);
   PAWL_TRY_DO(parts_->runtime.decide([&](Frame& frame) -> Status {
     PAWL_TRY(const Run* run, find_instance(frame.state(), instance));
     filter.run = run->id.text();
-    name = api::workflow_id_text(*run);
+    name = workflow_id_text(*run);
     // Nothing of it stands before the event that made it.
     if (uint64_t made = run->script->created_sequence; made > 0)
-      position = std::max(position, api::EventPosition{made - 1});
+      position = std::max(position, EventPosition{made - 1});
     return ok_status();
   }));
   std::vector<WorkflowEvent> events;
   for (bool more = true; more && events.size() < limit;) {
-    api::ReadBudget budget;
+    ReadBudget budget;
     budget.events_max = limit - events.size();
-    PAWL_TRY(api::EventPage page,
-             api::read_events(parts_->runtime.store(), position, filter, budget));
-    for (const api::OjsEvent& event : page.events) {
+    PAWL_TRY(EventPage page,
+             read_events(parts_->runtime.store(), position, filter, budget));
+    for (const OjsEvent& event : page.events) {
       if (!event.of_definition) continue;
       events.push_back(parts_->desk.shown(event));
       events.back().instance_id = name;

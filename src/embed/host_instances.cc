@@ -3,14 +3,14 @@
 #include <chrono>
 #include <thread>
 
-#include "api/ojs/parse_workflow.h"
-#include "api/ojs/render_workflow.h"
-#include "api/pace_state.h"
-#include "api/render_script.h"
 #include "base/json_writer.h"
 #include "base/quote.h"
 #include "embed/host_parts.h"
 #include "kernel/script_commands.h"
+#include "wire/pace_state.h"
+#include "wire/parse_workflow.h"
+#include "wire/render_script.h"
+#include "wire/render_workflow.h"
 
 namespace pawl::embed {
 namespace {
@@ -36,16 +36,16 @@ Status check_json(const std::string& text, std::string_view what, bool object) {
 WorkflowStatus status_of(const State& state, const Run& run, int64_t now_ms) {
   const ScriptRun& script = *run.script;
   WorkflowStatus status;
-  status.instance_id = api::workflow_id_text(run);
+  status.instance_id = workflow_id_text(run);
   status.workflow_id = script.definition;
-  status.status = api::pace_status(run);
-  api::PaceProgress progress = api::pace_progress(state, run);
+  status.status = pace_status(run);
+  PaceProgress progress = pace_progress(state, run);
   if (!progress.current_step.empty()) status.current_step = progress.current_step;
   status.progress = run.state == RunState::Completed ? 1.0 : progress.fraction();
   status.metadata.completed_steps = progress.completed;
   status.metadata.total_steps = progress.total;
   int64_t started_ms = run.started_ms != 0 ? run.started_ms : run.created_ms;
-  status.metadata.started_at = api::pace_time(started_ms);
+  status.metadata.started_at = pace_time(started_ms);
   int64_t end_ms = run.finished_ms != 0 ? run.finished_ms : now_ms;
   status.metadata.duration = static_cast<double>(std::max<int64_t>(end_ms - started_ms, 0)) / 1000;
   if (!script.output.empty()) status.result = script.output;
@@ -63,7 +63,7 @@ size_t count_running(const State& state, std::set<RunId>& live) {
       at = live.erase(at);
       continue;
     }
-    if (api::pace_status(*run) == "running") ++running;
+    if (pace_status(*run) == "running") ++running;
     ++at;
   }
   return running;
@@ -72,7 +72,7 @@ size_t count_running(const State& state, std::set<RunId>& live) {
 }  // namespace
 
 Result<const Run*> find_instance(const State& state, const std::string& instance) {
-  const Run* run = state.find_run(api::workflow_id(instance));
+  const Run* run = state.find_run(workflow_id(instance));
   if (run == nullptr || !run->script)
     return Error{ErrorCode::NotFound,
                  "Workflow instance '" + instance.substr(0, 128) + "' not found"};
@@ -94,7 +94,7 @@ Result<std::string> Host::execute(const std::string& workflow, std::string_view 
       return Error{ErrorCode::InvalidRequest,
                    "an instance id has up to 128 letters, digits, '-', '_' and '.', not " +
                        in_quotes(options.instance_id)};
-    command.id = api::workflow_id(options.instance_id);
+    command.id = workflow_id(options.instance_id);
     if (!RunId::parse(options.instance_id)) command.client_id = options.instance_id;
   }
   PAWL_TRY_DO(start());
@@ -109,7 +109,7 @@ Result<std::string> Host::execute(const std::string& workflow, std::string_view 
                    "Maximum concurrent workflow limit (" + std::to_string(most) + ") reached"};
     PAWL_TRY(RunId id, start_script(frame, command));
     parts_->live.insert(id);
-    instance = api::workflow_id_text(*frame.state().find_run(id));
+    instance = workflow_id_text(*frame.state().find_run(id));
     parts_->names.add(id.text(), instance);
     return ok_status();
   }));
@@ -151,7 +151,7 @@ Result<std::string> Host::state(const std::string& instance) {
   std::string text;
   PAWL_TRY_DO(parts_->runtime.decide([&](Frame& frame) -> Status {
     PAWL_TRY(const Run* run, find_instance(frame.state(), instance));
-    text = api::pace_state(frame.state(), *run).json();
+    text = pace_state(frame.state(), *run).json();
     return ok_status();
   }));
   return text;
@@ -162,7 +162,7 @@ Result<std::string> Host::describe(const std::string& instance) {
   std::string text;
   PAWL_TRY_DO(parts_->runtime.decide([&](Frame& frame) -> Status {
     PAWL_TRY(const Run* run, find_instance(frame.state(), instance));
-    text = api::script_run_body(frame.state(), *run, {0, kStepsShownMax, "", SIZE_MAX});
+    text = script_run_body(frame.state(), *run, {0, kStepsShownMax, "", SIZE_MAX});
     return ok_status();
   }));
   return text;
@@ -174,7 +174,7 @@ Status Host::cancel(const std::string& instance, const std::string& reason) {
     PAWL_TRY(const Run* run, find_instance(frame.state(), instance));
     if (is_terminal(run->state))
       return Error{ErrorCode::Conflict, "Cannot cancel workflow in status '" +
-                                            std::string(api::pace_status(*run)) + "'"};
+                                            std::string(pace_status(*run)) + "'"};
     return cancel_script(frame, run->id, reason, false);
   }));
   parts_->desk.say("Canceled workflow instance: " + instance);
@@ -200,7 +200,7 @@ Status Host::retry(const std::string& instance, const std::string& from_step) {
     RunId id = run->id;
     PAWL_TRY_DO(retry_script(frame, id, from_step, "", false));
     parts_->live.insert(id);
-    parts_->names.add(id.text(), api::workflow_id_text(*frame.state().find_run(id)));
+    parts_->names.add(id.text(), workflow_id_text(*frame.state().find_run(id)));
     return ok_status();
   });
 }
@@ -239,7 +239,7 @@ Result<std::string> Host::history(const std::string& workflow, size_t limit,
   PAWL_TRY_DO(parts_->runtime.decide([&](Frame& frame) {
     for (const auto& [sequence, id] : found)
       if (const Run* run = frame.state().find_run(id); run != nullptr && run->script)
-        w.raw(api::pace_state(frame.state(), *run).json());
+        w.raw(pace_state(frame.state(), *run).json());
     return ok_status();
   }));
   w.end_array();
@@ -275,12 +275,12 @@ Result<std::string> Host::pending_decisions(const std::string& instance) {
       if (!codec::decode(doc.value, decision) || decision.status != "pending") return true;
       const Run* run = frame.state().find_run(decision.run);
       if (run == nullptr || (!wanted.is_nil() && run->id != wanted)) return true;
-      w.begin_object().field("id", doc.key).field("instance_id", api::workflow_id_text(*run));
+      w.begin_object().field("id", doc.key).field("instance_id", workflow_id_text(*run));
       w.field("step_id", decision.step);
       w.field_raw("context", decision.context.empty() ? "{}" : decision.context);
       if (!decision.target_agent.empty()) w.field("target_agent", decision.target_agent);
-      w.field("created_at", api::pace_time(decision.created_ms));
-      if (decision.expires_ms != 0) w.field("expires_at", api::pace_time(decision.expires_ms));
+      w.field("created_at", pace_time(decision.created_ms));
+      if (decision.expires_ms != 0) w.field("expires_at", pace_time(decision.expires_ms));
       w.end_object();
       return ++count < kDecisionsMax;
     });

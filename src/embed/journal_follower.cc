@@ -5,11 +5,11 @@
 namespace pawl::embed {
 namespace {
 
-constexpr api::ReadBudget kPage{.events_max = 256};
+constexpr ReadBudget kPage{.events_max = 256};
 
 }  // namespace
 
-JournalFollower::JournalFollower(Engine& engine, Store& store, const api::EventPosition& after,
+JournalFollower::JournalFollower(Engine& engine, Store& store, const EventPosition& after,
                                  Take take)
     : engine_(engine), store_(store), take_(std::move(take)), position_(after) {
   listener_ = engine_.listen([this](uint64_t, const std::shared_ptr<const std::string>&) {
@@ -49,7 +49,7 @@ void JournalFollower::run() {
 
 void JournalFollower::read_to_end() {
   for (bool more = true; more;) {
-    auto page = api::read_events(store_, position_, api::EventFilter{}, kPage);
+    auto page = read_events(store_, position_, EventFilter{}, kPage);
     if (!page.ok())
       return log::error("the journal cannot be followed", {{"error", page.error().message}});
     more = page->more;
@@ -57,7 +57,7 @@ void JournalFollower::read_to_end() {
     Page out;
     out.gap = page->gap;
     out.next = page->next;
-    for (api::OjsEvent& event : page->events)
+    for (OjsEvent& event : page->events)
       if (event.of_definition) out.events.push_back(std::move(event));
     if (!out.events.empty() || out.gap) take_(out);
   }

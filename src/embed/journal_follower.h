@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/event_reader.h"
+#include "effects/event_reader.h"
 #include "engine/engine.h"
 
 namespace pawl::embed {
@@ -20,13 +20,13 @@ class JournalFollower {
  public:
   // `gap`: what stood before these events is no longer kept. `next`: where to go on after them.
   struct Page {
-    std::vector<api::OjsEvent> events;
+    std::vector<OjsEvent> events;
     bool gap = false;
-    api::EventPosition next;
+    EventPosition next;
   };
   using Take = std::function<void(const Page&)>;
 
-  JournalFollower(Engine& engine, Store& store, const api::EventPosition& after, Take take);
+  JournalFollower(Engine& engine, Store& store, const EventPosition& after, Take take);
   ~JournalFollower();
   JournalFollower(const JournalFollower&) = delete;
   JournalFollower& operator=(const JournalFollower&) = delete;
@@ -41,7 +41,7 @@ class JournalFollower {
   Engine& engine_;
   Store& store_;
   Take take_;
-  api::EventPosition position_;  // of the thread
+  EventPosition position_;  // of the thread
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -10,7 +10,7 @@
 namespace pawl::embed {
 namespace {
 
-class Decision : public api::WaitingTask {
+class Decision : public WaitingTask {
  public:
   explicit Decision(const Runtime::DecideOrPark& decide) : decide_(decide) {}
   std::optional<Parking> decide(Frame& frame, bool last_call) override {
@@ -62,8 +62,8 @@ Status Runtime::open_parts() {
     PAWL_TRY_DO(open_disk());
   }
   records_found_ = store_->journal_last();
-  effects_ = std::make_unique<api::EffectDispatcher>(*runner_, vault_.get(),
-                                                     api::WorkRoot::in(setup_.data_dir), clock_);
+  effects_ = std::make_unique<EffectDispatcher>(*runner_, vault_.get(),
+                                                     WorkRoot::in(setup_.data_dir), clock_);
   EngineConfig config;
   config.core.effects = effects_.get();
   config.core.state.scripts.computations = &actions::computations();
@@ -84,7 +84,7 @@ void Runtime::close() {
 }
 
 Status Runtime::decide_or_park(const DecideOrPark& decide) {
-  return api::WaitingTask::run(*engine_, std::make_shared<Decision>(decide));
+  return WaitingTask::run(*engine_, std::make_shared<Decision>(decide));
 }
 
 Status Runtime::decide(const Decide& decide) {

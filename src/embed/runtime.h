@@ -13,10 +13,10 @@
 
 #include "actions/action.h"
 #include "actions/vault.h"
-#include "api/effect_dispatcher.h"
-#include "api/waiting_task.h"
 #include "base/clock.h"
+#include "effects/effect_dispatcher.h"
 #include "engine/engine.h"
+#include "engine/waiting_task.h"
 #include "store/store.h"
 
 namespace pawl::embed {
@@ -64,7 +64,7 @@ class Runtime {
   std::unique_ptr<Store> store_;
   std::unique_ptr<actions::Vault> vault_;
   std::unique_ptr<actions::ActionRunner> runner_;
-  std::unique_ptr<api::EffectDispatcher> effects_;
+  std::unique_ptr<EffectDispatcher> effects_;
   std::unique_ptr<Engine> engine_;
   uint64_t records_found_ = 0;
 };

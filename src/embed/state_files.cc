@@ -8,10 +8,10 @@
 #include <cstring>
 #include <fstream>
 
-#include "api/ojs/render_workflow.h"
-#include "api/pace_state.h"
 #include "base/json_writer.h"
 #include "base/log.h"
+#include "wire/pace_state.h"
+#include "wire/render_workflow.h"
 
 namespace pawl::embed {
 namespace {
@@ -107,16 +107,16 @@ StateFiles::StateFiles(Runtime& runtime, std::string directory)
                                         [this](const JournalFollower::Page& page) { take(page); });
 }
 
-api::EventPosition StateFiles::read_position() const {
+EventPosition StateFiles::read_position() const {
   std::ifstream file(directory_ + "/.exported");
   std::string text;
   std::getline(file, text);
-  return api::EventPosition::parse(text).value_or(api::EventPosition{0, 0});
+  return EventPosition::parse(text).value_or(EventPosition{0, 0});
 }
 
 void StateFiles::take(const JournalFollower::Page& page) {
   if (page.gap) add_all();
-  for (const api::OjsEvent& event : page.events) pending_.insert(event.run);
+  for (const OjsEvent& event : page.events) pending_.insert(event.run);
   write_pending();
   if (pending_.empty()) replace_file(directory_ + "/.exported", page.next.text() + "\n");
 }
@@ -148,9 +148,9 @@ void StateFiles::write_pending() {
         File& file = files.emplace_back();
         file.run = runs[i];
         if (run == nullptr || !run->script) continue;  // deleted since: its last state stays
-        std::string name = api::workflow_id_text(*run);
+        std::string name = workflow_id_text(*run);
         file.name = is_file_name(name) ? name : runs[i];
-        lay_out(file.content, api::pace_state(frame.state(), *run), 0);
+        lay_out(file.content, pace_state(frame.state(), *run), 0);
         file.content += '\n';
       }
       return ok_status();

@@ -27,7 +27,7 @@ class StateFiles {
   void take(const JournalFollower::Page& page);
   void add_all();
   void write_pending();
-  api::EventPosition read_position() const;
+  EventPosition read_position() const;
 
   Runtime& runtime_;
   std::string directory_;

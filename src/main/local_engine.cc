@@ -8,7 +8,7 @@
 
 #include "actions/computations.h"
 #include "actions/secret_binding.h"
-#include "api/waiting_task.h"
+#include "engine/waiting_task.h"
 #include "kernel/settings.h"
 #include "store/memory_store.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kActionThreads = 8;
 
-class Decision : public api::WaitingTask {
+class Decision : public WaitingTask {
  public:
   explicit Decision(const std::function<Status(Frame&)>& decide) : decide_(decide) {}
   std::optional<Parking> decide(Frame& frame, bool) override {
@@ -45,9 +45,9 @@ Result<std::unique_ptr<LocalEngine>> LocalEngine::start(const LocalOptions& opti
       options.confined ? actions::ActionPolicy{} : actions::ActionPolicy::local();
   if (!local->directory_.empty()) policy.fs.sealed = {local->directory_};
   local->runner_ = std::make_unique<actions::ActionRunner>(std::move(policy), kActionThreads);
-  local->effects_ = std::make_unique<api::EffectDispatcher>(
+  local->effects_ = std::make_unique<EffectDispatcher>(
       *local->runner_, local->vault_.get(),
-      api::WorkRoot{options.confined ? local->directory_ + "/work" : ""}, local->clock_);
+      WorkRoot{options.confined ? local->directory_ + "/work" : ""}, local->clock_);
   EngineConfig config;
   config.core.effects = local->effects_.get();
   config.core.state.scripts.computations = &actions::computations();
@@ -91,7 +91,7 @@ Status LocalEngine::keep_secrets(const std::vector<std::pair<std::string, std::s
 
 Status LocalEngine::decide(const std::function<Status(Frame&)>& decide) {
   auto task = std::make_shared<Decision>(decide);
-  PAWL_TRY_DO(api::WaitingTask::run(*engine_, task));
+  PAWL_TRY_DO(WaitingTask::run(*engine_, task));
   return task->outcome();
 }
 

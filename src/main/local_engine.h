@@ -16,7 +16,7 @@
 
 #include "actions/action.h"
 #include "actions/vault.h"
-#include "api/effect_dispatcher.h"
+#include "effects/effect_dispatcher.h"
 #include "engine/engine.h"
 
 namespace pawl {
@@ -49,7 +49,7 @@ class LocalEngine {
   std::unique_ptr<Store> store_;
   std::unique_ptr<actions::Vault> vault_;
   std::unique_ptr<actions::ActionRunner> runner_;
-  std::unique_ptr<api::EffectDispatcher> effects_;
+  std::unique_ptr<EffectDispatcher> effects_;
   std::unique_ptr<Engine> engine_;
 };
 

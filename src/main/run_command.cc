@@ -1,7 +1,6 @@
 // pawl run FILE: a definition, run here to its end.
 #include <unistd.h>
 
-#include "api/render_script.h"
 #include "base/json_writer.h"
 #include "base/quote.h"
 #include "cli/json_layout.h"
@@ -12,6 +11,7 @@
 #include "main/definition_file.h"
 #include "main/local.h"
 #include "main/run_watch.h"
+#include "wire/render_script.h"
 
 namespace pawl {
 namespace {
@@ -157,7 +157,7 @@ std::string body_of(LocalEngine& engine, const RunId& id) {
   Status done = engine.decide([&](Frame& frame) {
     const Run* run = frame.state().find_run(id);
     if (run != nullptr)
-      body = api::script_run_body(frame.state(), *run, {0, kStepsShownMax, "", SIZE_MAX});
+      body = script_run_body(frame.state(), *run, {0, kStepsShownMax, "", SIZE_MAX});
     return ok_status();
   });
   if (!done.ok()) cli::complain(done.error().message);

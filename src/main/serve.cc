@@ -8,10 +8,10 @@
 #include <filesystem>
 
 #include "actions/computations.h"
-#include "api/effect_dispatcher.h"
-#include "api/webhook_service.h"
 #include "base/log.h"
 #include "base/plant.h"
+#include "effects/effect_dispatcher.h"
+#include "effects/webhook_service.h"
 #include "main/file_limit.h"
 #include "main/log_follower.h"
 #include "main/memory_return.h"
@@ -163,12 +163,12 @@ int serve(const ServeOptions& given) {
   auto vault = open_vault(options);
   if (!vault.ok()) return fail_serve(vault.error());
   wipe_environment();
-  api::WorkRoot work_root = api::WorkRoot::in(options.store == "memory" ? "" : options.data_dir);
+  WorkRoot work_root = WorkRoot::in(options.store == "memory" ? "" : options.data_dir);
   options.actions.fs.sealed = {std::filesystem::absolute(options.data_dir).string()};
   if (options.store == "memory") options.actions.fs.sealed.push_back(work_root.path);
   auto runner = std::make_unique<actions::ActionRunner>(options.actions, options.action_threads);
   const actions::Vault* keeper = vault->has_value() ? &**vault : nullptr;
-  api::EffectDispatcher effects(*runner, keeper, std::move(work_root), clock);
+  EffectDispatcher effects(*runner, keeper, std::move(work_root), clock);
   // An action that is still at work answers to the dispatcher: it must be over before that goes.
   std::shared_ptr<void> actions_end(nullptr, [&runner](void*) { runner.reset(); });
   options.engine.core.effects = &effects;
@@ -198,7 +198,9 @@ int serve(const ServeOptions& given) {
 
   LogFollower workflow_log(**engine);
   actions::HttpClient outgoing;
-  api::WebhookService webhooks(app, outgoing);
+  WebhookService webhooks(**engine, **store, clock, outgoing, app.metrics().webhooks,
+                          {.vault = keeper, .allow_private = options.app.webhooks_allow_private});
+  app.on_webhooks_change([&webhooks] { webhooks.ring(); });
   auto server = http::Server::start(http_config(options, app),
                                     [&app](http::Request&& request, http::Responder responder) {
                                       app.handle(std::move(request), std::move(responder));

@@ -1,10 +1,10 @@
 // Figures for operators: the whole server, one tenant, scheduling.
 #include "api/app.h"
 #include "api/keyed_list.h"
-#include "api/ojs/event_projection.h"
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
 #include "base/time.h"
+#include "wire/event_projection.h"
 
 namespace pawl::api {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <set>
 
-#include "api/ojs/render_job.h"
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
 #include "api/sweep.h"
+#include "wire/render_job.h"
 
 namespace pawl::api {
 namespace {

@@ -3,11 +3,11 @@
 // way.
 #include "api/app.h"
 #include "api/body.h"
-#include "api/ojs/parse_job.h"
-#include "api/ojs/render_job.h"
 #include "api/routes.h"
 #include "base/quote.h"
 #include "kernel/push_jobs.h"
+#include "wire/parse_job.h"
+#include "wire/render_job.h"
 
 namespace pawl::api {
 namespace {

@@ -8,9 +8,9 @@
 // the state is kept as further members in that text, so it comes back beside the state everywhere.
 #include "api/app.h"
 #include "api/body.h"
-#include "api/ojs/render_job.h"
 #include "api/routes.h"
 #include "kernel/job_notes.h"
+#include "wire/render_job.h"
 
 namespace pawl::api {
 namespace {

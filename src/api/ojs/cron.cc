@@ -7,10 +7,10 @@
 #include "api/keyed_list.h"
 #include "api/merge_patch.h"
 #include "api/ojs/parse_cron.h"
-#include "api/ojs/render_job.h"
 #include "api/routes.h"
 #include "base/quote.h"
 #include "kernel/cron_jobs.h"
+#include "wire/render_job.h"
 
 namespace pawl::api {
 namespace {

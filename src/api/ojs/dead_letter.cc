@@ -1,10 +1,10 @@
 // The dead letter list: jobs that used up their attempts and are kept for someone to look at.
 #include "api/app.h"
 #include "api/ojs/bulk_jobs.h"
-#include "api/ojs/event_projection.h"
 #include "api/ojs/job_page.h"
-#include "api/ojs/render_job.h"
 #include "api/routes.h"
+#include "wire/event_projection.h"
+#include "wire/render_job.h"
 
 namespace pawl::api {
 namespace {

@@ -7,12 +7,12 @@
 // with 204, which tells clients not to come again, if Last-Event-ID shows that they have seen it.
 #include "api/app.h"
 #include "api/ojs/events_query.h"
-#include "api/ojs/render_job.h"
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
-#include "api/waiting_task.h"
 #include "base/json.h"
 #include "base/quote.h"
+#include "engine/waiting_task.h"
+#include "wire/render_job.h"
 
 namespace pawl::api {
 namespace {

@@ -3,17 +3,17 @@
 #include <charconv>
 
 #include "api/app.h"
-#include "api/event_reader.h"
 #include "api/event_stream.h"
 #include "api/ojs/events_query.h"
-#include "api/ojs/parse_workflow.h"
 #include "api/paging.h"
 #include "api/reader_pool.h"
 #include "api/routes.h"
-#include "api/script_projection.h"
-#include "api/waiting_task.h"
 #include "base/quote.h"
+#include "effects/event_reader.h"
+#include "engine/waiting_task.h"
 #include "kernel/planned_runs.h"
+#include "wire/parse_workflow.h"
+#include "wire/script_projection.h"
 
 namespace pawl::api {
 namespace {

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "api/app.h"
-#include "api/event_reader.h"
 #include "api/event_stream.h"
 #include "api/paging.h"
+#include "effects/event_reader.h"
 
 namespace pawl::api {
 

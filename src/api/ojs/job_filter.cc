@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "api/ojs/event_projection.h"
 #include "base/function_ref.h"
 #include "base/quote.h"
 #include "base/time.h"
+#include "wire/event_projection.h"
 
 namespace pawl::api {
 namespace {

@@ -1,9 +1,9 @@
 // Lists of jobs, newest first, and what operators do to a single job.
 #include "api/app.h"
 #include "api/ojs/job_page.h"
-#include "api/ojs/render_job.h"
 #include "api/routes.h"
 #include "kernel/finish_job.h"
+#include "wire/render_job.h"
 
 namespace pawl::api {
 namespace {

@@ -1,6 +1,6 @@
 #include "api/ojs/job_page.h"
 
-#include "api/ojs/render_job.h"
+#include "wire/render_job.h"
 
 namespace pawl::api {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "api/app.h"
 #include "api/body.h"
-#include "api/ojs/parse_job.h"
-#include "api/ojs/render_job.h"
-#include "api/reply_room.h"
 #include "api/routes.h"
+#include "wire/parse_job.h"
+#include "wire/render_job.h"
+#include "wire/reply_room.h"
 
 namespace pawl::api {
 namespace {

@@ -1,11 +1,11 @@
 // POST /ojs/v1/jobs and what can be done to one job.
 #include "api/app.h"
 #include "api/body.h"
-#include "api/ojs/parse_job.h"
-#include "api/ojs/render_job.h"
 #include "api/routes.h"
 #include "kernel/finish_job.h"
 #include "kernel/push_jobs.h"
+#include "wire/parse_job.h"
+#include "wire/render_job.h"
 
 namespace pawl::api {
 namespace {
@@ -148,26 +148,6 @@ void activate(App& app, Call&& call) { change_job(app, std::move(call), activate
 void retry_job(App& app, Call&& call) { change_job(app, std::move(call), revive_job); }
 
 }  // namespace
-
-Result<const Job*> visible_job(const State& state, const JobId& id, std::string_view tenant) {
-  const Job* job = state.find_job(id);
-  if (job == nullptr || (!tenant.empty() && tenant_of_scoped(job->queue->name) != tenant))
-    return no_such_job(id.text());
-  return job;
-}
-
-Result<const Job*> visible_job(const State& state, std::string_view id_text,
-                               std::string_view tenant) {
-  if (auto id = JobId::parse(id_text)) return visible_job(state, *id, tenant);
-  return no_such_job(id_text);
-}
-
-Error no_such_job(std::string_view id_text) {
-  std::string id(id_text.substr(0, 64));
-  return Error{ErrorCode::NotFound, "job " + id + " not found"}
-      .with("resource_type", "job")
-      .with("resource_id", id);
-}
 
 void add_job_routes(Router& router) {
   router.add({"POST", "/ojs/v1/jobs", Scope::Write, Surface::Ojs, push_one});

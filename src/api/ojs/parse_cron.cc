@@ -1,12 +1,12 @@
 #include "api/ojs/parse_cron.h"
 
 #include "api/body.h"
-#include "api/ojs/parse_job.h"
 #include "base/ascii.h"
 #include "base/cron.h"
 #include "base/quote.h"
 #include "base/tz.h"
 #include "kernel/queue.h"
+#include "wire/parse_job.h"
 
 namespace pawl::api {
 namespace {

@@ -3,11 +3,11 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/merge_patch.h"
-#include "api/ojs/parse_job.h"
-#include "api/ojs/render_job.h"
 #include "api/routes.h"
 #include "base/time.h"
 #include "kernel/change_job.h"
+#include "wire/parse_job.h"
+#include "wire/render_job.h"
 
 namespace pawl::api {
 namespace {

@@ -4,9 +4,9 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/keyed_list.h"
-#include "api/ojs/parse_job.h"
 #include "api/routes.h"
 #include "kernel/settings.h"
+#include "wire/parse_job.h"
 
 namespace pawl::api {
 namespace {

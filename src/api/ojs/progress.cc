@@ -3,9 +3,9 @@
 
 #include "api/app.h"
 #include "api/body.h"
-#include "api/ojs/render_job.h"
 #include "api/routes.h"
 #include "kernel/job_notes.h"
+#include "wire/render_job.h"
 
 namespace pawl::api {
 namespace {

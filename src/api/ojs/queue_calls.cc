@@ -5,13 +5,13 @@
 // others are, and the next push brings it back.
 #include "api/app.h"
 #include "api/body.h"
-#include "api/ojs/event_projection.h"
-#include "api/ojs/parse_job.h"
 #include "api/ojs/queue_config.h"
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
 #include "api/sweep.h"
 #include "kernel/settings.h"
+#include "wire/event_projection.h"
+#include "wire/parse_job.h"
 
 namespace pawl::api {
 namespace {

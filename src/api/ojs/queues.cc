@@ -3,11 +3,11 @@
 
 #include "api/app.h"
 #include "api/keyed_list.h"
-#include "api/ojs/event_projection.h"
 #include "api/ojs/job_page.h"
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
 #include "kernel/settings.h"
+#include "wire/event_projection.h"
 
 namespace pawl::api {
 namespace {

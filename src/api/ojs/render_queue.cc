@@ -1,7 +1,7 @@
 #include "api/ojs/render_queue.h"
 
-#include "api/ojs/event_projection.h"
-#include "api/ojs/parse_job.h"
+#include "wire/event_projection.h"
+#include "wire/parse_job.h"
 
 namespace pawl::api {
 namespace {

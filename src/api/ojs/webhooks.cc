@@ -8,9 +8,9 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/routes.h"
-#include "api/webhook.h"
 #include "base/hash.h"
 #include "base/quote.h"
+#include "effects/webhook.h"
 #include "kernel/push_jobs.h"
 
 namespace pawl::api {

@@ -2,14 +2,14 @@
 // many acks at once.
 #include "api/app.h"
 #include "api/body.h"
-#include "api/ojs/event_projection.h"
-#include "api/ojs/parse_job.h"
-#include "api/ojs/render_job.h"
 #include "api/ojs/worker_self.h"
 #include "api/routes.h"
 #include "kernel/fetch_jobs.h"
 #include "kernel/finish_job.h"
 #include "kernel/run_values.h"
+#include "wire/event_projection.h"
+#include "wire/parse_job.h"
+#include "wire/render_job.h"
 
 namespace pawl::api {
 namespace {

@@ -3,13 +3,13 @@
 // The whole is the mean of its steps: one that has ended counts fully, one at work by what its
 // worker reported, a nested workflow by its own mean.
 #include "api/app.h"
-#include "api/ojs/parse_workflow.h"
-#include "api/ojs/render_planned.h"
-#include "api/ojs/render_workflow.h"
 #include "api/paging.h"
 #include "api/routes.h"
 #include "kernel/planned_runs.h"
 #include "kernel/run_values.h"
+#include "wire/parse_workflow.h"
+#include "wire/render_planned.h"
+#include "wire/render_workflow.h"
 
 namespace pawl::api {
 namespace {

@@ -1,14 +1,14 @@
 // POST, GET, DELETE /ojs/v1/workflows, and beyond OJS 1.0: list, retry.
 #include "api/app.h"
 #include "api/body.h"
-#include "api/ojs/parse_workflow.h"
-#include "api/ojs/render_planned.h"
-#include "api/ojs/render_workflow.h"
 #include "api/paging.h"
 #include "api/routes.h"
 #include "base/url.h"
 #include "kernel/planned_runs.h"
 #include "kernel/run_flow.h"
+#include "wire/parse_workflow.h"
+#include "wire/render_planned.h"
+#include "wire/render_workflow.h"
 
 namespace pawl::api {
 namespace {

@@ -1,0 +1,447 @@
+#include "effects/effect_dispatcher.h"
+
+#include <chrono>
+#include <exception>
+
+#include "actions/blotter.h"
+#include "actions/receipt.h"
+#include "actions/secret_binding.h"
+#include "base/log.h"
+#include "base/quote.h"
+#include "base/working_on.h"
+#include "kernel/breakers.h"
+#include "kernel/json_fits.h"
+#include "kernel/push_jobs.h"
+#include "kernel/run_flow.h"
+#include "wire/parse_workflow.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::chrono::milliseconds kBacklogPause{5};
+constexpr uint64_t kUnitsPerEffect = 100;
+constexpr size_t kParameterBytesMax = 64u << 20;
+constexpr size_t kLightBytes = 64u << 10;  // parameters that never wait for those of others
+constexpr std::chrono::milliseconds kOutagePause{100};
+
+// The answers of one release, handed to the engine together.
+thread_local std::vector<TaskPtr>* gathering = nullptr;
+
+// The same for one attempt however often it is asked for, another for every other: a service that
+// remembers what it answered must not give a retried run its old failure back.
+std::string idempotency_key(const EffectRequest& request) {
+  std::string key = request.run.text() + "/" + request.step + "/" + std::to_string(request.attempt);
+  return request.round == 0 ? key : key + "-" + std::to_string(request.round);
+}
+
+}  // namespace
+
+// What ends an effect's being under way. Refused, it is submitted again: the action was done, and
+// must not be done twice because its answer met a failing disk.
+class EffectDispatcher::Answer : public Task, public std::enable_shared_from_this<Answer> {
+ public:
+  Answer(EffectDispatcher& dispatcher, const RunId& run, uint32_t effect)
+      : dispatcher_(dispatcher), run_(run), effect_(effect) {}
+
+  void durable() final { dispatcher_.settled({run_, effect_}); }
+  void refuse(const Error& error) final { dispatcher_.refused(shared_from_this(), error); }
+
+ protected:
+  EffectDispatcher& dispatcher_;
+  const RunId run_;
+  const uint32_t effect_;
+};
+
+class EffectDispatcher::Receipt : public Answer {
+ public:
+  Receipt(EffectDispatcher& dispatcher, const Key& key, StepOutcome outcome)
+      : Answer(dispatcher, key.first, key.second),
+        outcome_(std::move(outcome)),
+        to_give_(outcome_),
+        held_(actions::ByteGate::hold(dispatcher.runner_.gate(), 2 * outcome_.output.size())) {}
+
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    effect_done(frame, run_, effect_, to_give_ ? std::move(*to_give_) : outcome_);
+    to_give_.reset();
+    return std::nullopt;
+  }
+  size_t weight() const override { return outcome_.output.size(); }
+
+ private:
+  const StepOutcome outcome_;  // kept: refused, it is decided again
+  // The run keeps what it is given. Copied where it was made, since all others wait for the engine.
+  std::optional<StepOutcome> to_give_;
+  const actions::ByteGate::Held held_;
+};
+
+// Makes the job or the composition that fills a step's place.
+class EffectDispatcher::Enqueue : public Answer {
+ public:
+  Enqueue(EffectDispatcher& dispatcher, EffectRequest request, int64_t now_ms)
+      : Answer(dispatcher, request.run, request.effect),
+        request_(std::move(request)),
+        now_ms_(now_ms),
+        weight_(json_fits(request_.params, kHeavyBytes) ? 0 : kHeavyBytes) {}
+
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    const Run* run = frame.state().find_run(request_.run);
+    if (run == nullptr || !run->script || run->script->step_of_effect(request_.effect) == nullptr)
+      return std::nullopt;
+    Uuid child = child_id(*run, request_.effect);
+    if (frame.state().find_job(JobId(child)) != nullptr ||
+        frame.state().find_run(RunId(child)) != nullptr)
+      return std::nullopt;  // it was refused, and was there after all
+    Status made = make(frame, *run);
+    if (made.ok()) return std::nullopt;
+    StepOutcome outcome;
+    bool full = made.error().code == ErrorCode::QueueFull;
+    outcome.error = {full ? "QUEUE_FULL" : "VALIDATION_ERROR", made.error().message, "", ""};
+    outcome.retryable = full;
+    effect_done(frame, request_.run, request_.effect, outcome);
+    return std::nullopt;
+  }
+  size_t weight() const override { return weight_; }
+
+ private:
+  Status make(Frame& frame, const Run& run) {
+    JobParent parent{request_.run, request_.effect};
+    // Its run knows when a step's job has failed for good, and is what is tried again then.
+    EnvelopeRules rules{
+        .now_ms = now_ms_, .tenant = request_.tenant, .unsaid = OnExhaustion::Discard};
+    if (request_.kind == EffectKind::Composition) {
+      std::string body = request_.params.json();
+      PAWL_TRY(json::Doc doc, json::parse(body));
+      PAWL_TRY(PlanNode plan, parse_workflow(doc.root(), rules));
+      return create_child_run(frame, plan, parent, request_.tenant);
+    }
+    std::string body = envelope(run).json();
+    PAWL_TRY(json::Doc doc, json::parse(body));
+    PAWL_TRY(NewJob job, parse_job(doc.root(), rules));
+    job.parent = parent;
+    job.id = JobId(child_id(run, request_.effect));
+    PAWL_TRY_DO(place_job(frame, job));
+    return ok_status();
+  }
+
+  // Keys stay with the run's UUID: it is what receivers have seen so far, and is of one length.
+  Value envelope(const Run& run) const {
+    Value::Object job;
+    if (request_.options.is_object()) job = request_.options.as_object();
+    job.set("type", request_.job_type);
+    job.set("queue", request_.queue.empty() ? "default" : request_.queue);
+    job.set("args", request_.params.is_array()  ? request_.params
+                    : request_.params.is_null() ? Value(Value::Array{})
+                                                : Value(Value::Array{request_.params}));
+    Value::Object meta;
+    if (const Value* given = job.find("meta"); given != nullptr && given->is_object())
+      meta = given->as_object();
+    meta.set("run_id", shown_id(run));
+    meta.set("step_id", request_.step);
+    meta.set("task_id", request_.run.text() + "-" + request_.step);
+    meta.set("idempotency_key", idempotency_key(request_));
+    job.set("meta", std::move(meta));
+    return job;
+  }
+
+  EffectRequest request_;
+  int64_t now_ms_;
+  size_t weight_;
+};
+
+namespace {
+
+// Opens the secrets that parameters refer to, as far as each was set for it.
+class VaultSecrets : public SecretSource {
+ public:
+  VaultSecrets(const State& state, const actions::Vault* vault) : state_(state), vault_(vault) {}
+
+  Result<expr::OpenedSecret> reveal(std::string_view name, std::string_view action,
+                                    const plan::SecretRule& rule) const override {
+    const Error unknown{ErrorCode::NotFound, "there is no secret " + in_quotes(name)};
+    const Doc* doc = vault_ == nullptr ? nullptr : state_.find_doc(DocKind::Secret, name);
+    if (doc == nullptr) return unknown;
+    auto binding = actions::binding_of(doc->value);
+    if (binding) PAWL_TRY_DO(actions::admit_secret(*binding, name, action, rule));
+    auto text = actions::open_secret(*vault_, name, doc->value);
+    if (text.ok() && binding)
+      return expr::OpenedSecret{std::move(text).value(), std::move(binding->hosts)};
+    log::error("a secret cannot be opened", {{"name", std::string(name)}});
+    return unknown;
+  }
+
+ private:
+  const State& state_;
+  const actions::Vault* vault_;
+};
+
+// Filling in parameters changes nothing, so what a library throws over them (no memory left) can
+// be the outcome of this step. A row that cannot be read is no std::exception and passes through.
+Result<EffectRequest> requested(const State& state, const EffectNote& note,
+                                const VaultSecrets& secrets, int64_t now_ms, Meter& meter) {
+  try {
+    return effect_request(state, note, secrets, now_ms, &meter);
+  } catch (const std::exception& thrown) {
+    return Error{ErrorCode::InvalidContent,
+                 std::string("the parameters cannot be filled in: ") + thrown.what()};
+  }
+}
+
+}  // namespace
+
+struct EffectDispatcher::Work {
+  bool cancel = false;
+  EffectRequest request;
+  std::string breaker;
+  bool probe = false;
+  actions::ByteGate::Held held;
+  std::optional<StepOutcome> refusal;  // known before anything was tried
+};
+
+class EffectDispatcher::Prepared : public PreparedEffects {
+ public:
+  Prepared(EffectDispatcher& dispatcher, std::vector<Work> work)
+      : dispatcher_(dispatcher), work_(std::move(work)) {}
+
+  void release() override {
+    std::vector<TaskPtr> answers;
+    gathering = &answers;
+    for (Work& work : work_) dispatcher_.start(std::move(work));
+    gathering = nullptr;
+    for (TaskPtr& answer : answers) dispatcher_.submit(std::move(answer));
+  }
+
+ private:
+  EffectDispatcher& dispatcher_;
+  std::vector<Work> work_;
+};
+
+EffectDispatcher::EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault,
+                                   WorkRoot work_root, Clock& clock)
+    : runner_(runner),
+      vault_(vault),
+      directories_(std::move(work_root)),
+      clock_(clock),
+      asked_(std::make_shared<actions::ByteGate>(kParameterBytesMax)) {
+  backlog_thread_ = std::thread([this] { run_backlog(); });
+}
+
+EffectDispatcher::~EffectDispatcher() {
+  stop();
+  backlog_thread_.join();
+}
+
+void EffectDispatcher::attach(Engine& engine) {
+  {
+    std::lock_guard lock(mutex_);
+    engine_ = &engine;
+  }
+  wakes_.notify_all();
+  directories_.attach(engine);
+}
+
+void EffectDispatcher::stop() {
+  directories_.stop();
+  std::unique_lock lock(mutex_);
+  stopped_ = true;
+  engine_ = nullptr;
+  wakes_.notify_all();
+  wakes_.wait(lock, [&] { return submitting_ == 0; });
+}
+
+// --- on the engine thread
+
+std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
+                                                           std::deque<EffectNote>& notes,
+                                                           int64_t now_ms, Meter& meter) {
+  std::vector<Work> list;
+  while (!notes.empty() && !meter.spent()) {
+    EffectNote note = notes.front();
+    if (note.heavy && !takes_heavy()) break;
+    notes.pop_front();
+    WorkingOn working(note.run);
+    meter.charge(kUnitsPerEffect);
+    Work work;
+    if (note.cancel) {
+      work.cancel = true;
+      work.request.run = note.run;
+      work.request.effect = note.effect;
+      list.push_back(std::move(work));
+      continue;
+    }
+    VaultSecrets secrets(state, vault_);
+    auto request = requested(state, note, secrets, now_ms, meter);
+    if (!request.ok()) {
+      work.request.run = note.run;
+      work.request.effect = note.effect;
+      work.refusal = StepOutcome{};
+      work.refusal->error = {refusal_code(request.error()), request.error().message, "", ""};
+      list.push_back(std::move(work));
+      continue;
+    }
+    if (request->kind == EffectKind::Gone) continue;
+    work.request = std::move(request).value();
+    if (work.request.kind == EffectKind::Action) {
+      const size_t bytes = json_bytes(work.request.params) + json_bytes(work.request.scope);
+      if (bytes > kLightBytes && !takes_heavy()) {
+        note.heavy = true;
+        notes.push_back(note);
+        continue;
+      }
+      work.held = actions::ByteGate::hold(asked_, bytes);
+      const std::vector<expr::Secret>& seen = work.request.secrets;
+      work.breaker = actions::breaker_key(work.request.action, work.request.params);
+      // The name of a breaker is stored and shown; the host of an address may hold a secret.
+      if (!seen.empty()) work.breaker = actions::Blotter(seen).message(work.breaker);
+      Breaker breaker = work.breaker.empty() ? Breaker{} : find_breaker(state, work.breaker);
+      work.probe = breaker.open_until_ms != 0;
+      if (breaker.open_until_ms > now_ms) {
+        work.refusal = StepOutcome{};
+        work.refusal->error = {"CIRCUIT_OPEN",
+                               "the circuit breaker of '" + work.breaker + "' is open after " +
+                                   std::to_string(breaker.failures) + " failures",
+                               "", ""};
+      }
+    }
+    list.push_back(std::move(work));
+  }
+  if (list.empty()) return nullptr;
+  return std::make_unique<Prepared>(*this, std::move(list));
+}
+
+bool EffectDispatcher::takes_heavy() const { return asked_->open() && runner_.gate()->open(); }
+
+// --- once it is durable
+
+void EffectDispatcher::start(Work&& work) {
+  WorkingOn working(WorkKind::Start, work.request.run);
+  Key key{work.request.run, work.request.effect};
+  if (work.cancel) {
+    uint64_t handle = 0;
+    {
+      std::lock_guard lock(mutex_);
+      auto at = handles_.find(key);
+      if (at == handles_.end()) return;
+      handle = at->second;
+    }
+    return runner_.cancel(handle);
+  }
+  {
+    // Everything open is asked for again when the store has failed and is back.
+    std::lock_guard lock(mutex_);
+    if (!under_way_.insert(key).second) return;
+  }
+  if (work.refusal) return submit(std::make_shared<Receipt>(*this, key, std::move(*work.refusal)));
+  if (work.request.kind != EffectKind::Action)
+    return submit(std::make_shared<Enqueue>(*this, std::move(work.request), clock_.now_ms()));
+  start_action(std::move(work));
+}
+
+void EffectDispatcher::start_action(Work&& given) {
+  auto work = std::make_shared<Work>(std::move(given));
+  Key key{work->request.run, work->request.effect};
+  if (work->probe) {
+    std::unique_lock lock(mutex_);
+    if (!probing_.insert(work->breaker).second) {
+      lock.unlock();
+      StepOutcome outcome;
+      outcome.error = {
+          "CIRCUIT_OPEN",
+          "the circuit breaker of '" + work->breaker + "' lets one attempt through at a time", "",
+          ""};
+      return submit(std::make_shared<Receipt>(*this, key, std::move(outcome)));
+    }
+  }
+  actions::ActionRequest request;
+  request.name = work->request.action;
+  request.params = std::move(work->request.params);
+  request.scope = std::move(work->request.scope);
+  request.run_id = work->request.run.text();
+  request.step_id = work->request.step;
+  request.idempotency_key = idempotency_key(work->request);
+  request.timeout_ms = work->request.timeout_ms;
+  request.work_directory = work_directory(key.first, request.name);
+  request.secrets = work->request.secrets;
+  // The action may be done before start() returns: a handle is only kept for one that is not.
+  auto done = std::make_shared<std::atomic<bool>>(false);
+  uint64_t handle =
+      runner_.start(std::move(request), [this, key, work, done](actions::ActionOutcome outcome) {
+        done->store(true);
+        answered(key, *work, outcome);
+      });
+  std::lock_guard lock(mutex_);
+  if (!done->load()) handles_[key] = handle;
+}
+
+void EffectDispatcher::answered(const Key& key, Work& work, const actions::ActionOutcome& outcome) {
+  {
+    std::lock_guard lock(mutex_);
+    handles_.erase(key);
+    if (work.probe) probing_.erase(work.breaker);
+  }
+  StepOutcome answer = actions::receipt_of(outcome, work.request.secrets);
+  answer.breaker = work.breaker;
+  submit(std::make_shared<Receipt>(*this, key, std::move(answer)));
+}
+
+void EffectDispatcher::submit(TaskPtr task) {
+  if (gathering != nullptr) return gathering->push_back(std::move(task));
+  std::unique_lock lock(mutex_);
+  if (stopped_) return;
+  if (backlog_.empty() && engine_ != nullptr && hand_over(lock, task).ok()) return;
+  backlog_.push_back(std::move(task));
+  wakes_.notify_all();
+}
+
+// The engine must outlive the call: stop() waits for it.
+Status EffectDispatcher::hand_over(std::unique_lock<std::mutex>& lock, const TaskPtr& task) {
+  Engine* engine = engine_;
+  ++submitting_;
+  lock.unlock();
+  Status taken = engine->submit(task);
+  lock.lock();
+  --submitting_;
+  if (stopped_) wakes_.notify_all();
+  return taken;
+}
+
+void EffectDispatcher::settled(const Key& key) {
+  std::lock_guard lock(mutex_);
+  under_way_.erase(key);
+}
+
+void EffectDispatcher::refused(TaskPtr answer, const Error& error) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopped_ || error.code != ErrorCode::StoreFailed) return;
+    backlog_.push_back(std::move(answer));
+  }
+  wakes_.notify_all();
+}
+
+// Answers that found the engine full, failing, or not there yet, wait here and go first.
+void EffectDispatcher::run_backlog() {
+  std::unique_lock lock(mutex_);
+  while (!stopped_) {
+    wakes_.wait(lock, [&] { return stopped_ || (engine_ != nullptr && !backlog_.empty()); });
+    if (stopped_) return;
+    const TaskPtr task = backlog_.front();
+    Status taken = hand_over(lock, task);
+    if (taken.ok()) {
+      backlog_.pop_front();
+    } else if (taken.error().code == ErrorCode::Overloaded) {
+      wakes_.wait_for(lock, kBacklogPause, [&] { return stopped_; });
+    } else if (taken.error().code == ErrorCode::StoreFailed) {
+      wakes_.wait_for(lock, kOutagePause, [&] { return stopped_; });
+    } else {
+      backlog_.clear();  // the engine has stopped: asked again after the restart
+    }
+  }
+}
+
+std::string EffectDispatcher::work_directory(const RunId& run, const std::string& action) {
+  bool needs = action.rfind("fs.", 0) == 0 || action.rfind("shell.", 0) == 0;
+  if (!needs || directories_.root().empty()) return directories_.root();
+  return directories_.open(run);
+}
+
+}  // namespace pawl

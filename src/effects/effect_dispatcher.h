@@ -1,0 +1,82 @@
+// EffectDispatcher: carries out what runs of definitions ask for, and brings the answers back.
+//
+// Actions go to the runner; jobs and compositions become Open Job Spec jobs whose parent is the
+// step. Parameters are filled in from the state as it was committed; secrets are opened here, live
+// in memory only, and are blotted out of every answer. An answer is submitted until it is durable
+// or the engine stops: then the effect is asked for again after the restart, under the same
+// idempotency key. What is asked for again before that, since the store failed and is back, is
+// still under way and not begun a second time.
+//
+// Threads: prepare() on the engine's, release on the committing one, answers from any.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "actions/action.h"
+#include "actions/vault.h"
+#include "effects/work_directories.h"
+#include "engine/engine.h"
+#include "kernel/script_commands.h"
+
+namespace pawl {
+
+class EffectDispatcher : public EffectSink {
+ public:
+  // `work_root`: where runs get a directory each for their files.
+  EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault, WorkRoot work_root,
+                   Clock& clock);
+  ~EffectDispatcher() override;
+
+  // What was asked for before the engine was there is done now.
+  void attach(Engine& engine);
+  // No answer is submitted any more, nor is one being submitted. Call before the engine goes.
+  void stop();
+
+  std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
+                                           int64_t now_ms, Meter& meter) override;
+  bool takes_heavy() const override;
+
+ private:
+  class Prepared;
+  class Answer;
+  class Receipt;
+  class Enqueue;
+  struct Work;
+  using Key = std::pair<RunId, uint32_t>;
+
+  void start(Work&& work);
+  void start_action(Work&& work);
+  void answered(const Key& key, Work& work, const actions::ActionOutcome& outcome);
+  void submit(TaskPtr task);
+  Status hand_over(std::unique_lock<std::mutex>& lock, const TaskPtr& task);
+  void settled(const Key& key);
+  void refused(TaskPtr answer, const Error& error);
+  void run_backlog();
+  std::string work_directory(const RunId& run, const std::string& action);
+
+  actions::ActionRunner& runner_;
+  const actions::Vault* vault_;
+  WorkDirectories directories_;
+  Clock& clock_;
+  const std::shared_ptr<actions::ByteGate> asked_;  // parameters of actions that were begun
+
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  Engine* engine_ = nullptr;  // guarded by mutex_
+  size_t submitting_ = 0;     // guarded by mutex_: threads that are inside the engine's submit()
+  bool stopped_ = false;      // guarded by mutex_
+  std::set<Key> under_way_;   // guarded by mutex_: begun, its answer not durable yet
+  std::map<Key, uint64_t> handles_;  // guarded by mutex_: of actions at work
+  std::set<std::string> probing_;    // guarded by mutex_: breakers that let one attempt through
+  std::deque<TaskPtr> backlog_;      // guarded by mutex_: answers the engine had no room for
+  std::thread backlog_thread_;
+};
+
+}  // namespace pawl

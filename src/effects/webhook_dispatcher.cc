@@ -1,0 +1,212 @@
+#include "effects/webhook_dispatcher.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/log.h"
+#include "engine/waiting_task.h"
+#include "kernel/push_jobs.h"
+
+namespace pawl {
+namespace {
+
+constexpr int64_t kPauseMs = 1'000;  // before trying again what was refused
+constexpr int64_t kForEver = 3'600'000;
+
+}  // namespace
+
+class WebhookDispatcher::LoadTask : public WaitingTask {
+ public:
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    webhooks = all_webhooks(frame.state());
+    cursor = webhook_cursor(frame.state());
+    return std::nullopt;
+  }
+  std::vector<Webhook> webhooks;
+  std::optional<EventPosition> cursor;
+};
+
+class WebhookDispatcher::StepTask : public WaitingTask {
+ public:
+  StepTask(const Step& step, uint64_t backlog_max) : step_(step), backlog_max_(backlog_max) {}
+
+  std::optional<Parking> decide(Frame& frame, bool) override {
+    const Queue* queue = frame.state().find_queue(kWebhookQueue);
+    if (webhook_cursor(frame.state()) != step_.from) {
+      outcome = Outcome::Moved;
+    } else if (queue != nullptr && queue->depth() >= backlog_max_) {
+      outcome = Outcome::Full;
+    } else if (!push(frame)) {
+      outcome = Outcome::Full;
+    } else {
+      put_webhook_cursor(frame, step_.to);
+    }
+    return std::nullopt;
+  }
+  Outcome outcome = Outcome::Done;
+
+ private:
+  bool push(Frame& frame) {
+    std::vector<NewJob> jobs;
+    for (const Delivery& delivery : step_.deliveries)
+      if (find_webhook(frame.state(), delivery.webhook))
+        jobs.push_back(delivery_job(delivery.webhook, delivery.event_type, delivery.event));
+    return jobs.empty() || push_jobs(frame, jobs).ok();
+  }
+
+  const Step& step_;
+  uint64_t backlog_max_;
+};
+
+WebhookDispatcher::WebhookDispatcher(Engine& engine, Store& store, const DispatcherConfig& config)
+    : engine_(engine), store_(store), config_(config), thread_([this] { run(); }) {}
+
+WebhookDispatcher::~WebhookDispatcher() { stop(); }
+
+void WebhookDispatcher::ring() {
+  {
+    std::lock_guard lock(mutex_);
+    reload_ = true;
+  }
+  wakes_.notify_one();
+}
+
+void WebhookDispatcher::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wakes_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void WebhookDispatcher::run() {
+  bool more = true;
+  while (wait(more ? 0 : kForEver)) more = follow();
+  if (listener_ != 0) engine_.unlisten(listener_);
+}
+
+// Sleeps until something is to be done or the time is up; false when it is time to end.
+bool WebhookDispatcher::wait(int64_t wait_ms) {
+  std::unique_lock lock(mutex_);
+  wakes_.wait_for(lock, std::chrono::milliseconds(wait_ms),
+                  [&] { return stopping_ || reload_ || news_; });
+  news_ = false;
+  return !stopping_;
+}
+
+bool WebhookDispatcher::must_reload() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(reload_, false);
+}
+
+// True if there is more to do at once. What cannot be done now is tried again after a pause.
+bool WebhookDispatcher::follow() {
+  auto pause = [&] {
+    std::unique_lock lock(mutex_);
+    wakes_.wait_for(lock, std::chrono::milliseconds(kPauseMs), [&] { return stopping_; });
+    return true;
+  };
+  if (must_reload() && !load()) return ring(), pause();
+  if (!cursor_) return false;
+  bool more = false;
+  auto step = next_step(more);
+  if (!step.ok()) {
+    log::error("webhooks wait: the journal cannot be read", {{"error", step.error().message}});
+    return pause();
+  }
+  // The subscriptions changed before what was just read could happen: read it again with them.
+  {
+    std::lock_guard lock(mutex_);
+    if (reload_) return true;
+  }
+  uint64_t lag = journal::record_of(step->to.sequence) - journal::record_of(cursor_->sequence);
+  if (step->deliveries.empty() && lag < config_.cursor_lag_records_max) {
+    position_ = step->to;
+    return more;
+  }
+  switch (submit(*step)) {
+    case Outcome::Done:
+      cursor_ = position_ = step->to;
+      return more;
+    case Outcome::Moved:
+      return ring(), true;
+    case Outcome::Full:
+    case Outcome::Refused:
+      return pause();
+  }
+  return true;
+}
+
+bool WebhookDispatcher::load() {
+  auto task = std::make_shared<LoadTask>();
+  if (!WaitingTask::run(engine_, task).ok()) return false;
+  wishes_.clear();
+  for (const Webhook& webhook : task->webhooks)
+    if (webhook.active) wishes_.push_back({webhook.id, webhook.created_ms, webhook.filter()});
+  cursor_ = task->cursor;
+  // What was read beyond the cursor held nothing to deliver: it need not be read again, unless the
+  // subscriptions are other ones since.
+  if (cursor_) position_ = std::max(position_, *cursor_);
+  listen_if_wanted();
+  return true;
+}
+
+void WebhookDispatcher::listen_if_wanted() {
+  bool wanted = cursor_.has_value();
+  if (wanted && listener_ == 0) {
+    listener_ = engine_.listen([this](uint64_t, const auto&) {
+      {
+        std::lock_guard lock(mutex_);
+        news_ = true;
+      }
+      wakes_.notify_one();
+    });
+  } else if (!wanted && listener_ != 0) {
+    engine_.unlisten(listener_);
+    listener_ = 0;
+  }
+}
+
+Result<WebhookDispatcher::Step> WebhookDispatcher::next_step(bool& more) {
+  ReadBudget budget{.events_max = config_.deliveries_per_frame_max,
+                    .records_max = 2'000,
+                    .scanned_bytes_max = 16u << 20,
+                    .found_bytes_max = 4u << 20};
+  PAWL_TRY(EventPage page, read_events(store_, position_, EventFilter{}, budget));
+  if (page.gap)
+    log::warning("webhooks missed events: the journal no longer reaches back to their cursor",
+                 {{"cursor", position_.text()}});
+  Step step;
+  step.from = *cursor_;
+  step.to = page.next;
+  more = page.more;
+  collect(page, step);
+  more |= step.to < page.next;
+  return step;
+}
+
+// Ends the step behind the event that fills it.
+void WebhookDispatcher::collect(const EventPage& page, Step& step) const {
+  for (const OjsEvent& event : page.events) {
+    std::string rendered;
+    for (const Wish& wish : wishes_) {
+      if (event.time_ms < wish.since_ms || !wish.filter.wants(event)) continue;
+      if (rendered.empty()) {
+        json::Writer w(rendered);
+        render_event(w, event);
+      }
+      step.deliveries.push_back({wish.webhook, event.type, rendered});
+    }
+    if (step.deliveries.size() < config_.deliveries_per_frame_max) continue;
+    step.to = event.position;
+    return;
+  }
+}
+
+WebhookDispatcher::Outcome WebhookDispatcher::submit(const Step& step) {
+  auto task = std::make_shared<StepTask>(step, config_.backlog_max);
+  return WaitingTask::run(engine_, task).ok() ? task->outcome : Outcome::Refused;
+}
+
+}  // namespace pawl

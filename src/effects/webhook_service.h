@@ -1,0 +1,25 @@
+// WebhookService: everything that turns events into deliveries, started and stopped as one.
+//
+// stop() before the engine stops; it waits for the requests under way.
+#pragma once
+
+#include "effects/webhook_dispatcher.h"
+#include "effects/webhook_sender.h"
+
+namespace pawl {
+
+class WebhookService {
+ public:
+  WebhookService(Engine& engine, Store& store, Clock& clock, actions::HttpClient& client,
+                 WebhookCounts& counts, const SenderConfig& config);
+  ~WebhookService();
+  // The subscriptions are about to change (WebhookDispatcher::ring). Harmless after stop().
+  void ring() { dispatcher_.ring(); }
+  void stop();
+
+ private:
+  WebhookSender sender_;
+  WebhookDispatcher dispatcher_;
+};
+
+}  // namespace pawl

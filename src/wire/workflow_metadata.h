@@ -1,0 +1,11 @@
+// "metadata" of a workflow: times, counts over the whole tree below it, and what failed there.
+#pragma once
+
+#include "base/json_writer.h"
+#include "kernel/state.h"
+
+namespace pawl {
+
+void render_metadata(json::Writer& w, const State& state, const Run& run);
+
+}  // namespace pawl
