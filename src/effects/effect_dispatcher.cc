@@ -1,15 +1,11 @@
 #include "effects/effect_dispatcher.h"
 
 #include <chrono>
-#include <exception>
 
-#include "actions/blotter.h"
-#include "actions/receipt.h"
 #include "actions/secret_binding.h"
 #include "base/log.h"
 #include "base/quote.h"
 #include "base/working_on.h"
-#include "kernel/breakers.h"
 #include "kernel/json_fits.h"
 #include "kernel/push_jobs.h"
 #include "kernel/run_flow.h"
@@ -19,20 +15,12 @@ namespace pawl {
 namespace {
 
 constexpr std::chrono::milliseconds kBacklogPause{5};
-constexpr uint64_t kUnitsPerEffect = 100;
 constexpr size_t kParameterBytesMax = 64u << 20;
 constexpr size_t kLightBytes = 64u << 10;  // parameters that never wait for those of others
 constexpr std::chrono::milliseconds kOutagePause{100};
 
 // The answers of one release, handed to the engine together.
 thread_local std::vector<TaskPtr>* gathering = nullptr;
-
-// The same for one attempt however often it is asked for, another for every other: a service that
-// remembers what it answered must not give a retried run its old failure back.
-std::string idempotency_key(const EffectRequest& request) {
-  std::string key = request.run.text() + "/" + request.step + "/" + std::to_string(request.attempt);
-  return request.round == 0 ? key : key + "-" + std::to_string(request.round);
-}
 
 }  // namespace
 
@@ -174,27 +162,11 @@ class VaultSecrets : public SecretSource {
   const actions::Vault* vault_;
 };
 
-// Filling in parameters changes nothing, so what a library throws over them (no memory left) can
-// be the outcome of this step. A row that cannot be read is no std::exception and passes through.
-Result<EffectRequest> requested(const State& state, const EffectNote& note,
-                                const VaultSecrets& secrets, int64_t now_ms, Meter& meter) {
-  try {
-    return effect_request(state, note, secrets, now_ms, &meter);
-  } catch (const std::exception& thrown) {
-    return Error{ErrorCode::InvalidContent,
-                 std::string("the parameters cannot be filled in: ") + thrown.what()};
-  }
-}
-
 }  // namespace
 
 struct EffectDispatcher::Work {
-  bool cancel = false;
-  EffectRequest request;
-  std::string breaker;
-  bool probe = false;
+  ReadyEffect effect;
   actions::ByteGate::Held held;
-  std::optional<StepOutcome> refusal;  // known before anything was tried
 };
 
 class EffectDispatcher::Prepared : public PreparedEffects {
@@ -253,54 +225,23 @@ void EffectDispatcher::stop() {
 std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
                                                            std::deque<EffectNote>& notes,
                                                            int64_t now_ms, Meter& meter) {
+  VaultSecrets secrets(state, vault_);
   std::vector<Work> list;
   while (!notes.empty() && !meter.spent()) {
     EffectNote note = notes.front();
     if (note.heavy && !takes_heavy()) break;
     notes.pop_front();
-    WorkingOn working(note.run);
-    meter.charge(kUnitsPerEffect);
-    Work work;
-    if (note.cancel) {
-      work.cancel = true;
-      work.request.run = note.run;
-      work.request.effect = note.effect;
-      list.push_back(std::move(work));
-      continue;
-    }
-    VaultSecrets secrets(state, vault_);
-    auto request = requested(state, note, secrets, now_ms, meter);
-    if (!request.ok()) {
-      work.request.run = note.run;
-      work.request.effect = note.effect;
-      work.refusal = StepOutcome{};
-      work.refusal->error = {refusal_code(request.error()), request.error().message, "", ""};
-      list.push_back(std::move(work));
-      continue;
-    }
-    if (request->kind == EffectKind::Gone) continue;
-    work.request = std::move(request).value();
-    if (work.request.kind == EffectKind::Action) {
-      const size_t bytes = json_bytes(work.request.params) + json_bytes(work.request.scope);
+    auto ready = prepare_effect(state, note, secrets, now_ms, meter);
+    if (!ready) continue;
+    Work work{std::move(*ready), {}};
+    if (const EffectRequest& request = work.effect.request; request.kind == EffectKind::Action) {
+      const size_t bytes = json_bytes(request.params) + json_bytes(request.scope);
       if (bytes > kLightBytes && !takes_heavy()) {
         note.heavy = true;
         notes.push_back(note);
         continue;
       }
       work.held = actions::ByteGate::hold(asked_, bytes);
-      const std::vector<expr::Secret>& seen = work.request.secrets;
-      work.breaker = actions::breaker_key(work.request.action, work.request.params);
-      // The name of a breaker is stored and shown; the host of an address may hold a secret.
-      if (!seen.empty()) work.breaker = actions::Blotter(seen).message(work.breaker);
-      Breaker breaker = work.breaker.empty() ? Breaker{} : find_breaker(state, work.breaker);
-      work.probe = breaker.open_until_ms != 0;
-      if (breaker.open_until_ms > now_ms) {
-        work.refusal = StepOutcome{};
-        work.refusal->error = {"CIRCUIT_OPEN",
-                               "the circuit breaker of '" + work.breaker + "' is open after " +
-                                   std::to_string(breaker.failures) + " failures",
-                               "", ""};
-      }
     }
     list.push_back(std::move(work));
   }
@@ -313,9 +254,10 @@ bool EffectDispatcher::takes_heavy() const { return asked_->open() && runner_.ga
 // --- once it is durable
 
 void EffectDispatcher::start(Work&& work) {
-  WorkingOn working(WorkKind::Start, work.request.run);
-  Key key{work.request.run, work.request.effect};
-  if (work.cancel) {
+  ReadyEffect& effect = work.effect;
+  WorkingOn working(WorkKind::Start, effect.request.run);
+  Key key{effect.request.run, effect.request.effect};
+  if (effect.cancel) {
     uint64_t handle = 0;
     {
       std::lock_guard lock(mutex_);
@@ -330,57 +272,45 @@ void EffectDispatcher::start(Work&& work) {
     std::lock_guard lock(mutex_);
     if (!under_way_.insert(key).second) return;
   }
-  if (work.refusal) return submit(std::make_shared<Receipt>(*this, key, std::move(*work.refusal)));
-  if (work.request.kind != EffectKind::Action)
-    return submit(std::make_shared<Enqueue>(*this, std::move(work.request), clock_.now_ms()));
+  if (effect.refusal)
+    return submit(std::make_shared<Receipt>(*this, key, std::move(*effect.refusal)));
+  if (effect.request.kind != EffectKind::Action)
+    return submit(std::make_shared<Enqueue>(*this, std::move(effect.request), clock_.now_ms()));
   start_action(std::move(work));
 }
 
 void EffectDispatcher::start_action(Work&& given) {
   auto work = std::make_shared<Work>(std::move(given));
-  Key key{work->request.run, work->request.effect};
-  if (work->probe) {
+  ReadyEffect& effect = work->effect;
+  Key key{effect.request.run, effect.request.effect};
+  if (effect.probe) {
     std::unique_lock lock(mutex_);
-    if (!probing_.insert(work->breaker).second) {
+    if (!probing_.insert(effect.breaker).second) {
       lock.unlock();
-      StepOutcome outcome;
-      outcome.error = {
-          "CIRCUIT_OPEN",
-          "the circuit breaker of '" + work->breaker + "' lets one attempt through at a time", "",
-          ""};
-      return submit(std::make_shared<Receipt>(*this, key, std::move(outcome)));
+      return submit(std::make_shared<Receipt>(*this, key, probe_refusal(effect)));
     }
   }
-  actions::ActionRequest request;
-  request.name = work->request.action;
-  request.params = std::move(work->request.params);
-  request.scope = std::move(work->request.scope);
-  request.run_id = work->request.run.text();
-  request.step_id = work->request.step;
-  request.idempotency_key = idempotency_key(work->request);
-  request.timeout_ms = work->request.timeout_ms;
-  request.work_directory = work_directory(key.first, request.name);
-  request.secrets = work->request.secrets;
+  actions::ActionRequest request =
+      action_request(effect.request, work_directory(key.first, effect.request.action));
   // The action may be done before start() returns: a handle is only kept for one that is not.
   auto done = std::make_shared<std::atomic<bool>>(false);
   uint64_t handle =
       runner_.start(std::move(request), [this, key, work, done](actions::ActionOutcome outcome) {
         done->store(true);
-        answered(key, *work, outcome);
+        answered(key, work->effect, outcome);
       });
   std::lock_guard lock(mutex_);
   if (!done->load()) handles_[key] = handle;
 }
 
-void EffectDispatcher::answered(const Key& key, Work& work, const actions::ActionOutcome& outcome) {
+void EffectDispatcher::answered(const Key& key, const ReadyEffect& effect,
+                                const actions::ActionOutcome& outcome) {
   {
     std::lock_guard lock(mutex_);
     handles_.erase(key);
-    if (work.probe) probing_.erase(work.breaker);
+    if (effect.probe) probing_.erase(effect.breaker);
   }
-  StepOutcome answer = actions::receipt_of(outcome, work.request.secrets);
-  answer.breaker = work.breaker;
-  submit(std::make_shared<Receipt>(*this, key, std::move(answer)));
+  submit(std::make_shared<Receipt>(*this, key, receipt_of(effect, outcome)));
 }
 
 void EffectDispatcher::submit(TaskPtr task) {

@@ -21,6 +21,7 @@
 
 #include "actions/action.h"
 #include "actions/vault.h"
+#include "effects/prepare_effect.h"
 #include "effects/work_directories.h"
 #include "engine/engine.h"
 #include "kernel/script_commands.h"
@@ -53,7 +54,7 @@ class EffectDispatcher : public EffectSink {
 
   void start(Work&& work);
   void start_action(Work&& work);
-  void answered(const Key& key, Work& work, const actions::ActionOutcome& outcome);
+  void answered(const Key& key, const ReadyEffect& effect, const actions::ActionOutcome& outcome);
   void submit(TaskPtr task);
   Status hand_over(std::unique_lock<std::mutex>& lock, const TaskPtr& task);
   void settled(const Key& key);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actions/blotter.h"
 #include "base/quote.h"
 #include "expr/template/template.h"
 #include "kernel/script_scope.h"
@@ -141,6 +142,18 @@ void judge_cel(const Case& given, const Rehearsed& run, std::vector<Difference>&
   }
 }
 
+// Calls are compared with the secrets they were given; reports are kept and shown to others.
+void blot_secrets(const Case& given, std::vector<Difference>& differences) {
+  if (differences.empty() || given.secrets.empty()) return;
+  std::vector<expr::Secret> secrets;
+  for (const CaseSecret& secret : given.secrets) secrets.push_back({"", secret.value});
+  const actions::Blotter blotter(secrets);
+  for (Difference& each : differences) {
+    each.wanted = blotter.message(each.wanted);
+    each.got = blotter.message(each.got);
+  }
+}
+
 }  // namespace
 
 std::vector<Difference> judge(const Case& given, const Rehearsed& run, bool under_faults) {
@@ -157,6 +170,7 @@ std::vector<Difference> judge(const Case& given, const Rehearsed& run, bool unde
   judge_order(given, run, found);
   judge_elapsed(given, run, under_faults, found);
   judge_cel(given, run, found);
+  blot_secrets(given, found);
   return found;
 }
 

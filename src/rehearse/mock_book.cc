@@ -16,19 +16,21 @@ class CallNames {
         step_(call.step),
         attempt_(static_cast<int64_t>(call.attempt)),
         number_(static_cast<int64_t>(number)),
-        execution_(static_cast<int64_t>(call.execution)) {
+        execution_(static_cast<int64_t>(call.execution)),
+        key_(call.idempotency_key) {
     names_.json("params", params_)
         .json("step", step_)
         .json("attempt", attempt_)
         .json("call", number_)
-        .json("execution", execution_);
+        .json("execution", execution_)
+        .json("idempotency_key", key_);
   }
   CallNames(const CallNames&) = delete;
   CallNames& operator=(const CallNames&) = delete;
   const expr::Activation& names() const { return names_; }
 
  private:
-  Value params_, step_, attempt_, number_, execution_;
+  Value params_, step_, attempt_, number_, execution_, key_;
   expr::Variables names_;
 };
 

@@ -24,6 +24,7 @@ struct MockCall {
   std::pair<RunId, uint32_t> id;  // the same when it is made again
   uint32_t attempt = 1;
   uint32_t execution = 1;  // how often it was made
+  std::string idempotency_key;  // the one a server would send
   Value params;
 };
 

@@ -1,6 +1,11 @@
 #include "rehearse/rehearsal.h"
 
+#include "engine/core.h"
+#include "engine/engine_test_world.h"
+#include "rehearse/final_state.h"
 #include "rehearse/rehearse_test_world.h"
+#include "rehearse/stand_in.h"
+#include "store/memory_store.h"
 
 namespace pawl::rehearse {
 namespace {
@@ -235,6 +240,122 @@ cases:
     expect: {outputs: {echo: Bearer ***}, calls: {ask: {params: [{headers: {Authorization: Bearer hunter2}}]}}}
 )"),
             "passed");
+}
+
+// What a case's report says in any form.
+std::string reported(const CaseResult& result) {
+  const std::vector<FileResult> files = {{"f", {}, {result}}};
+  std::string all = json_report(files) + junit_report(files);
+  for (const std::string& line : complaints(result)) all += "\n" + line;
+  for (const std::string& line : timeline_lines(result.run)) all += "\n" + line;
+  return all + result.run.outputs.json() + result.run.error.json();
+}
+
+// Reports are kept by CI and read by people who may not have the secrets.
+TEST(Rehearsal, NoReportShowsASecret) {
+  const std::string ask = R"(
+workflow:
+  steps: [{id: ask, action: http.get, params: {url: "http://x", headers: {A: "${{ secrets.KEY }}"}}}]
+  outputs: {echo: steps.ask.body}
+cases:
+  - secrets: {KEY: hunter2}
+    mocks: {ask: )";
+  const std::string host = R"(
+workflow:
+  steps: [{id: ask, action: http.get, params: {url: "http://${{ secrets.HOST }}/"}, retry: {max: 9, delay: 1s}}]
+cases:
+  - secrets: {HOST: {value: hunter2.example, hosts: [hunter2.example]}}
+    mocks: {ask: {error: EXECUTION_ERROR}}
+    expect: {status: completed}
+)";
+  const std::pair<std::string, std::string> stories[] = {
+      {ask + R"({when: "params.url == ''", result: 1}}
+    expect: {status: completed})",
+       "no 'when' of it fits"},
+      {ask + R"({result: 1}}
+    expect: {calls: {ask: {params: [{headers: {A: other}}]}}})",
+       "calls.ask.params[0].headers.A: wanted \"other\""},
+      {ask + R"({result: {body: "${{ params.headers.A }}"}}}
+    expect: {outputs: {echo: other}})",
+       "got \"***\""},
+      {ask + R"({error: {code: NON_RETRYABLE, message: "no ${{ params.headers.A }}"}}}
+    expect: {status: completed})",
+       "NON_RETRYABLE"},
+      {host, "the circuit breaker of 'http.get ***"}};
+  for (const auto& [text, told] : stories) {
+    std::string report = reported(first_case(text));
+    EXPECT_NE(report.find(told), std::string::npos) << report;
+    EXPECT_EQ(report.find("hunter2"), std::string::npos) << report;
+  }
+}
+
+// A mock that remembers keys answers as the real service would.
+TEST(Rehearsal, MocksSeeTheIdempotencyKeyOfAServer) {
+  EXPECT_EQ(verdict(R"(
+workflow:
+  steps: [{id: pay, action: http.post, params: {url: "http://x"}, retry: {max: 1, delay: 1s}}]
+  outputs: {key: steps.pay.body}
+cases:
+  - mocks: {pay: [{error: EXECUTION_ERROR}, {result: {body: "${{ idempotency_key }}"}}]}
+    expect: {outputs: {key: {$matches: "^[0-9a-f-]{36}/pay/2$"}}}
+)"),
+            "passed");
+}
+
+// A rehearsal ends with its run; a stage is also there for what comes after a retry.
+TEST(Rehearsal, TheKeyOfARetriedRunCarriesItsRound) {
+  TestFile file = valid(R"(
+workflow: {steps: [{id: pay, action: http.post, params: {url: "http://x"}}]}
+cases:
+  - mocks: {pay: [{error: NON_RETRYABLE}, {result: {body: "${{ idempotency_key }}"}}]}
+    expect: {status: completed}
+)");
+  const Case& given = file.cases[0];
+  Story story(given.starts_at_ms);
+  VirtualClock clock(given.starts_at_ms);
+  Dice dice(1);
+  Stage stage(given, story, clock, 1, nullptr, {});
+  CoreConfig config;
+  config.effects = &stage;
+  auto store = std::move(open_memory(std::make_shared<MemoryDisk>())).value();
+  auto core = std::move(Core::open(*store, config, clock, dice)).value();
+  auto decide = [&](std::function<Status(Frame&)> deed) {
+    core->decide(std::make_shared<TestTask>(
+        [&](Frame& frame, bool, std::string& found) -> std::optional<Parking> {
+          Status done = deed(frame);
+          found = done.ok() ? "" : done.error().message;
+          return std::nullopt;
+        }));
+    while (core->wants_commit()) {
+      SealedBatch sealed = core->seal(false);
+      PAWL_CHECK(store->commit(sealed.batch).ok());
+      core->committed(sealed);
+      Core::release(sealed);
+    }
+  };
+  RunId run;
+  auto answer = [&] {
+    for (const Stage::Reply& reply : stage.take_due())
+      decide([&](Frame& frame) {
+        effect_done(frame, reply.run, reply.effect, reply.outcome);
+        return ok_status();
+      });
+  };
+  decide([&](Frame& frame) -> Status {
+    StartScript command;
+    command.source = staged_definition(*file.script, file, given);
+    PAWL_TRY(run, start_script(frame, command));
+    return ok_status();
+  });
+  answer();
+  decide([&](Frame& frame) -> Status {
+    PAWL_TRY_DO(retry_script(frame, run, "", "", false));
+    return ok_status();
+  });
+  answer();
+  Rehearsed result;
+  describe_end(core->state(), *core->state().find_run(run), result);
+  EXPECT_EQ(result.outputs.json(), R"({"pay":{"body":")" + run.text() + R"(/pay/1-1"}})");
 }
 
 TEST(Rehearsal, BadInputsAreAProblemOfTheCase) {

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
+#include "actions/blotter.h"
 #include "actions/pure_actions.h"
-#include "actions/receipt.h"
 #include "actions/secret_binding.h"
 #include "base/quote.h"
-#include "kernel/breakers.h"
 #include "rehearse/matcher.h"
 #include "rehearse/stand_in.h"
 
@@ -32,33 +31,19 @@ class CaseSecrets : public SecretSource {
   const Case& case_;
 };
 
-StepOutcome failure(std::string code, std::string message, bool retryable) {
-  StepOutcome outcome;
-  outcome.error = {std::move(code), std::move(message), "", ""};
-  outcome.retryable = retryable;
-  return outcome;
-}
-
 }  // namespace
-
-struct Stage::Work {
-  bool cancel = false;
-  EffectRequest request;
-  std::string breaker;
-  bool probe = false;
-  std::optional<StepOutcome> refusal;  // known before anything was tried
-};
 
 class Stage::Prepared : public PreparedEffects {
  public:
-  Prepared(Stage& stage, std::vector<Work> work) : stage_(stage), work_(std::move(work)) {}
+  Prepared(Stage& stage, std::vector<ReadyEffect> ready)
+      : stage_(stage), ready_(std::move(ready)) {}
   void release() override {
-    for (Work& work : work_) stage_.begin(work);
+    for (ReadyEffect& effect : ready_) stage_.begin(effect);
   }
 
  private:
   Stage& stage_;
-  std::vector<Work> work_;
+  std::vector<ReadyEffect> ready_;
 };
 
 Stage::Stage(const Case& given, const Story& story, VirtualClock& clock, uint64_t seed,
@@ -74,36 +59,15 @@ Stage::Stage(const Case& given, const Story& story, VirtualClock& clock, uint64_
 std::unique_ptr<PreparedEffects> Stage::prepare(const State& state, std::deque<EffectNote>& notes,
                                                 int64_t now_ms, Meter& meter) {
   CaseSecrets secrets(case_);
-  std::vector<Work> list;
+  std::vector<ReadyEffect> list;
   while (!notes.empty() && !meter.spent()) {
-    EffectNote note = notes.front();
+    const EffectNote note = notes.front();
     notes.pop_front();
-    meter.charge(1);
-    Work work;
-    work.cancel = note.cancel;
-    work.request.run = note.run;
-    work.request.effect = note.effect;
-    if (!note.cancel) {
-      auto request = effect_request(state, note, secrets, now_ms, &meter);
-      if (!request.ok()) {
-        work.refusal = failure(refusal_code(request.error()), request.error().message, false);
-      } else if (request->kind == EffectKind::Gone) {
-        continue;
-      } else {
-        work.request = std::move(request).value();
-      }
-    }
-    if (work.request.kind == EffectKind::Action && !is_stand_in(work.request.action)) {
-      work.breaker = actions::breaker_key(work.request.action, work.request.params);
-      Breaker breaker = work.breaker.empty() ? Breaker{} : find_breaker(state, work.breaker);
-      work.probe = breaker.open_until_ms != 0;
-      if (breaker.open_until_ms > now_ms)
-        work.refusal = failure("CIRCUIT_OPEN",
-                               "the circuit breaker of '" + work.breaker + "' is open after " +
-                                   std::to_string(breaker.failures) + " failures",
-                               false);
-    }
-    list.push_back(std::move(work));
+    auto ready = prepare_effect(state, note, secrets, now_ms, meter);
+    if (!ready) continue;
+    // What it stands for the engine does itself: there is no place that could fail.
+    if (is_stand_in(ready->request.action)) ready->breaker.clear();
+    list.push_back(std::move(*ready));
   }
   if (list.empty()) return nullptr;
   return std::make_unique<Prepared>(*this, std::move(list));
@@ -123,8 +87,8 @@ void Stage::forget_replies() {
   probing_.clear();
 }
 
-Call& Stage::call_of(const Work& work) {
-  const EffectRequest& request = work.request;
+Call& Stage::call_of(const ReadyEffect& effect) {
+  const EffectRequest& request = effect.request;
   auto [at, is_new] = known_.try_emplace({request.run, request.effect}, calls_.size());
   if (is_new) {
     Call call;
@@ -144,84 +108,83 @@ Call& Stage::call_of(const Work& work) {
   return calls_[at->second];
 }
 
-void Stage::begin(Work& work) {
-  if (work.cancel) {
+void Stage::begin(ReadyEffect& effect) {
+  EffectRequest& request = effect.request;
+  if (effect.cancel) {
     std::erase_if(replies_, [&](const auto& entry) {
-      return entry.second.run == work.request.run && entry.second.effect == work.request.effect;
+      return entry.second.run == request.run && entry.second.effect == request.effect;
     });
     return;
   }
-  if (work.refusal) return reply(work, *work.refusal, 0);
-  if (work.probe && !probing_.insert(work.breaker).second)
-    return reply(
-        work,
-        failure("CIRCUIT_OPEN",
-                "the circuit breaker of '" + work.breaker + "' lets one attempt through at a time",
-                false),
-        0);
-  Call& call = call_of(work);
+  if (effect.refusal) return reply(effect, *effect.refusal, 0);
+  if (effect.probe && !probing_.insert(effect.breaker).second)
+    return reply(effect, probe_refusal(effect), 0);
+  Call& call = call_of(effect);
   const actions::ActionInfo* info =
-      work.request.kind == EffectKind::Action && !is_stand_in(work.request.action)
-          ? actions::find_action(work.request.action)
+      request.kind == EffectKind::Action && !is_stand_in(request.action)
+          ? actions::find_action(request.action)
           : nullptr;
   if (info != nullptr)
-    if (Status good = actions::check_params(*info, work.request.params); !good.ok())
-      return reply(work, failure("VALIDATION_ERROR", good.error().message, false), 0);
+    if (Status good = actions::check_params(*info, request.params); !good.ok())
+      return answer(effect,
+                    actions::ActionOutcome::failure("VALIDATION_ERROR", good.error().message, false),
+                    0);
   ++call.executions;
-  MockCall asked{
-      call.step,    call.action,     call.job_type,      {work.request.run, work.request.effect},
-      call.attempt, call.executions, work.request.params};
+  MockCall asked{call.step,
+                 call.action,
+                 call.job_type,
+                 {request.run, request.effect},
+                 call.attempt,
+                 call.executions,
+                 idempotency_key(request),
+                 request.params};
   MockAnswer found = mocks_.answer(asked);
-  if (!found.problem.empty() && problem_.empty()) problem_ = found.problem;
-  if (found.found) return answer_from_mock(work, call, found.answer);
-  if (info != nullptr && answer_for_real(work, call)) return;
-  if (problem_.empty()) problem_ = missing_mock(call, mocks_.mentions(asked));
+  if (!found.problem.empty()) note_problem(effect, found.problem);
+  if (found.found) return answer_from_mock(effect, call, found.answer);
+  if (info != nullptr && answer_for_real(effect, call)) return;
+  note_problem(effect, missing_mock(call, mocks_.mentions(asked)));
 }
 
-void Stage::answer_from_mock(Work& work, Call& call, const Answer& answer) {
-  if (answer.unsafe) call.twice = twice_of(call.action, call.params, answer.unsafe);
-  if (answer.hangs) return;
+// It is printed, and may quote the parameters.
+void Stage::note_problem(const ReadyEffect& effect, const std::string& problem) {
+  if (problem_.empty()) problem_ = actions::Blotter(effect.request.secrets).message(problem);
+}
+
+void Stage::answer(const ReadyEffect& effect, const actions::ActionOutcome& done, int64_t in_ms) {
+  reply(effect, receipt_of(effect, done), in_ms);
+}
+
+void Stage::answer_from_mock(const ReadyEffect& effect, Call& call, const Answer& given) {
+  if (given.unsafe) call.twice = twice_of(call.action, call.params, given.unsafe);
+  if (given.hangs) return;
   actions::ActionOutcome done;
-  done.ok = !answer.fails;
-  done.output = answer.result;
-  done.code = answer.code;
-  done.message = answer.message;
-  done.details = answer.details;
-  done.retryable = answer.retryable;
-  StepOutcome outcome = actions::receipt_of(done, work.request.secrets);
-  outcome.breaker = work.breaker;
-  reply(work, outcome, delay_of(work, call, answer));
+  done.ok = !given.fails;
+  done.output = given.result;
+  done.code = given.code;
+  done.message = given.message;
+  done.details = given.details;
+  done.retryable = given.retryable;
+  answer(effect, done, delay_of(effect, call, given));
 }
 
 // Late, but not so late that it would be another answer; and what is asked again after a crash does
 // not lose the time that the crash took.
-int64_t Stage::delay_of(const Work& work, const Call& call, const Answer& answer) {
-  int64_t delay = answer.takes_ms;
+int64_t Stage::delay_of(const ReadyEffect& effect, const Call& call, const Answer& given) {
+  int64_t delay = given.takes_ms;
   if (faults_ != nullptr && faults_->percent(15))
     delay += 1 + static_cast<int64_t>(faults_->below(static_cast<uint64_t>(delay / 5 + 1)));
-  bool in_time = call.timeout_ms == 0 || answer.takes_ms < call.timeout_ms;
-  if (in_time && work.request.timeout_ms > 0) delay = std::min(delay, work.request.timeout_ms - 1);
+  bool in_time = call.timeout_ms == 0 || given.takes_ms < call.timeout_ms;
+  const int64_t timeout_ms = effect.request.timeout_ms;
+  if (in_time && timeout_ms > 0) delay = std::min(delay, timeout_ms - 1);
   return delay;
 }
 
-bool Stage::answer_for_real(Work& work, const Call& call) {
-  bool pure = static_cast<bool>(actions::find_pure_action(work.request.action));
+bool Stage::answer_for_real(ReadyEffect& effect, const Call& call) {
+  bool pure = static_cast<bool>(actions::find_pure_action(effect.request.action));
   bool allowed = std::find(case_.real.begin(), case_.real.end(), call.action) != case_.real.end();
   if (!pure && !(allowed && real_)) return false;
-  actions::ActionRequest request;
-  request.name = work.request.action;
-  request.params = work.request.params;
-  request.scope = work.request.scope;
-  request.run_id = work.request.run.text();
-  request.step_id = work.request.step;
-  request.idempotency_key =
-      request.run_id + "/" + request.step_id + "/" + std::to_string(call.attempt);
-  request.timeout_ms = work.request.timeout_ms;
-  request.secrets = work.request.secrets;
-  StepOutcome outcome =
-      actions::receipt_of(pure ? do_pure(request) : real_(request), work.request.secrets);
-  outcome.breaker = work.breaker;
-  reply(work, outcome, 0);
+  const actions::ActionRequest request = action_request(effect.request, "");
+  answer(effect, pure ? do_pure(request) : real_(request), 0);
   return true;
 }
 
@@ -236,9 +199,9 @@ actions::ActionOutcome Stage::do_pure(const actions::ActionRequest& request) {
   return actions::ActionOutcome::success(std::move(output));
 }
 
-void Stage::reply(const Work& work, const StepOutcome& outcome, int64_t in_ms) {
-  if (work.probe) probing_.erase(work.breaker);
-  Reply made{work.request.run, work.request.effect, outcome, work.request.step};
+void Stage::reply(const ReadyEffect& effect, const StepOutcome& outcome, int64_t in_ms) {
+  if (effect.probe) probing_.erase(effect.breaker);
+  Reply made{effect.request.run, effect.request.effect, outcome, effect.request.step};
   int64_t at_ms = clock_.now_ms() + in_ms;
   if (faults_ != nullptr && faults_->percent(15))
     replies_.emplace(at_ms + static_cast<int64_t>(faults_->below(kDuplicateMsMax)), made);

@@ -1,9 +1,8 @@
 // Stage: the world of a rehearsal. It takes what the run asks of the outside and answers from
 // mocks, on the virtual clock; pure actions are done for real.
 //
-// It behaves as the real dispatcher does where a run could tell: parameters are checked, circuit
-// breakers open and close, secrets are filled in and blotted out of answers, what was not answered
-// when the engine died is asked again. Thread: one; release is called by whoever drives the core.
+// It prepares effects as a server does (effects/prepare_effect.h), checks parameters, blots secrets
+// out of answers, and is asked again for what was not answered when the engine died. Thread: one; release is called by whoever drives the core.
 #pragma once
 
 #include <functional>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "actions/action.h"
+#include "effects/prepare_effect.h"
 #include "engine/effects.h"
 #include "kernel/script_commands.h"
 #include "rehearse/dice.h"
@@ -66,16 +66,17 @@ class Stage : public EffectSink {
   const std::string& problem() const { return problem_; }
 
  private:
-  struct Work;
   class Prepared;
   using Key = std::pair<RunId, uint32_t>;
 
-  void begin(Work& work);
-  void answer_from_mock(Work& work, Call& call, const Answer& answer);
-  bool answer_for_real(Work& work, const Call& call);
-  void reply(const Work& work, const StepOutcome& outcome, int64_t in_ms);
-  int64_t delay_of(const Work& work, const Call& call, const Answer& answer);
-  Call& call_of(const Work& work);
+  void begin(ReadyEffect& effect);
+  void note_problem(const ReadyEffect& effect, const std::string& problem);
+  void answer(const ReadyEffect& effect, const actions::ActionOutcome& done, int64_t in_ms);
+  void answer_from_mock(const ReadyEffect& effect, Call& call, const Answer& given);
+  bool answer_for_real(ReadyEffect& effect, const Call& call);
+  void reply(const ReadyEffect& effect, const StepOutcome& outcome, int64_t in_ms);
+  int64_t delay_of(const ReadyEffect& effect, const Call& call, const Answer& given);
+  Call& call_of(const ReadyEffect& effect);
   std::string missing_mock(const Call& call, bool mentioned) const;
   actions::ActionOutcome do_pure(const actions::ActionRequest& request);
 

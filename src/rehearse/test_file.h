@@ -28,7 +28,7 @@ struct Answer {
   std::string when;  // CEL; "" = always. Answers with the same text are one sequence
   bool hangs = false;
   bool fails = false;
-  Value result;  // with templates over params, step, attempt, call, execution
+  Value result;  // with templates over params, step, attempt, call, execution, idempotency_key
   std::string code;
   std::string message;
   Value details;
