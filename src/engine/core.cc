@@ -338,11 +338,11 @@ std::deque<EffectNote>* Core::notes_to_prepare(bool tasks_wait) {
 
 void Core::prepare_effects(SealedBatch& sealed) {
   take_notes();
-  std::deque<EffectNote>* notes = notes_to_prepare(!sealed.tasks.empty());
+  std::deque<EffectNote>* notes = notes_to_prepare(!sealed.outgoing.answers.empty());
   if (notes == nullptr) return;
   WorkingOn working(WorkKind::Preparation, {});
   Meter meter(config_.state.scripts.frame_allowance);
-  sealed.effects = config_.effects->prepare(state_, *notes, now_ms_, meter);
+  sealed.outgoing.effects = config_.effects->prepare(state_, *notes, now_ms_, meter);
   auto heavy = asked_.end();
   while (heavy != asked_.begin() && std::prev(heavy)->heavy) --heavy;
   asked_heavy_.insert(asked_heavy_.end(), heavy, asked_.end());
@@ -353,7 +353,7 @@ void Core::prepare_effects(SealedBatch& sealed) {
 bool Core::large_rows_stand_back(const SealedBatch& sealed, bool idle) const {
   if (idle || flush_all_) return false;
   if (store_.congested()) return true;
-  return !sealed.tasks.empty() && rows_stood_back_ < kRowsStandBackMax;
+  return !sealed.outgoing.answers.empty() && rows_stood_back_ < kRowsStandBackMax;
 }
 
 void Core::add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence, bool large) {
@@ -376,11 +376,11 @@ void Core::add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence, bo
 
 SealedBatch Core::seal(bool idle) {
   SealedBatch sealed;
-  sealed.tasks = std::exchange(waiting_, {});
+  sealed.outgoing.answers = std::exchange(waiting_, {});
   try_reading([&] { fill(sealed, idle); });
   if (!unreadable_) return sealed;
   SealedBatch refused;
-  refused.tasks = std::move(sealed.tasks);
+  refused.outgoing.answers = std::move(sealed.outgoing.answers);
   return refused;
 }
 
@@ -412,16 +412,22 @@ void Core::committed(const SealedBatch& sealed) {
   state_.release_texts();
 }
 
-void Core::release(SealedBatch& sealed) {
-  for (TaskPtr& task : sealed.tasks) task->durable();
-  sealed.tasks.clear();
-  if (sealed.effects) sealed.effects->release();
-  sealed.effects.reset();
+void Core::release(SealedBatch& sealed, const Outlets& outlets) {
+  Outgoing out = std::move(sealed.outgoing);
+  {
+    std::shared_ptr<void> together = outlets.around_answers ? outlets.around_answers() : nullptr;
+    for (TaskPtr& task : out.answers) task->durable();
+    out.answers.clear();
+    if (out.effects) out.effects->release();
+    out.effects.reset();
+  }
+  if (sealed.batch.number != 0 && outlets.follow)
+    outlets.follow(sealed.batch.number, std::move(sealed.batch.journal));
 }
 
 void Core::refuse(SealedBatch& sealed, const Error& error) {
-  for (TaskPtr& task : sealed.tasks) task->refuse(error);
-  sealed.tasks.clear();
+  for (TaskPtr& task : sealed.outgoing.answers) task->refuse(error);
+  sealed.outgoing.answers.clear();
 }
 
 }  // namespace pawl

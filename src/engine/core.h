@@ -26,12 +26,11 @@
 
 #include "base/clock.h"
 #include "engine/crash_book.h"
-#include "engine/effects.h"
+#include "engine/outgoing.h"
 #include "engine/parking_lot.h"
 #include "engine/recovery.h"
 #include "engine/retention.h"
 #include "engine/store_cold.h"
-#include "engine/task.h"
 #include "journal/record.h"
 #include "kernel/state.h"
 #include "store/store.h"
@@ -55,11 +54,10 @@ struct CoreConfig {
   SkippedEvents skipped;                // of the tail, beside those that the store names
 };
 
-// What is committed together, and who waits for it.
+// What is committed together, and what leaves then.
 struct SealedBatch {
   Batch batch;
-  std::vector<TaskPtr> tasks;
-  std::unique_ptr<PreparedEffects> effects;
+  Outgoing outgoing;
   bool has_rows = false;
   bool empty() const {
     return batch.number == 0 && batch.writes.empty() && batch.trim_journal_before == 0;
@@ -103,7 +101,8 @@ class Core {
   // Closes the open batch. `idle` also flushes rows that could wait.
   SealedBatch seal(bool idle);
   void committed(const SealedBatch& sealed);
-  static void release(SealedBatch& sealed);
+  // The batch is durable, or was empty: the one way out for what it holds.
+  static void release(SealedBatch& sealed, const Outlets& outlets = {});
   static void refuse(SealedBatch& sealed, const Error& error);
   // Decides a task that only reads, without letting anything fall due: for a core that cannot be
   // committed. False if it could not be read for it, or if the task emitted after all: then the

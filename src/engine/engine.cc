@@ -44,6 +44,8 @@ Result<std::unique_ptr<Engine>> Engine::start(Store& store, const EngineConfig& 
 Engine::Engine(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock,
                Random& random)
     : config_(config),
+      outlets_{config.around_answers,
+               [this](uint64_t number, std::string&& record) { publish(number, std::move(record)); }},
       core_(std::move(core)),
       store_(store),
       clock_(clock),
@@ -309,7 +311,7 @@ void Engine::commit_if_wanted(bool idle) {
   }
   const bool heavy = sealed.bytes() >= Task::kHeavyBytes;
   bool alone = next_ == deciding_.size() && heavy_.empty() && reads_.empty() && !heavy &&
-               sealed.tasks.size() <= kInPlaceTasksMax;
+               sealed.outgoing.answers.size() <= kInPlaceTasksMax;
   if (alone) {
     std::lock_guard lock(mutex_);
     alone = inputs_.empty();
@@ -370,29 +372,24 @@ void Engine::commit_now(SealedBatch& sealed) {
   commit_began_ms_.store(steady_ms(), std::memory_order_relaxed);
   Status status = store_.commit(sealed.batch);
   commit_began_ms_.store(0, std::memory_order_relaxed);
-  size_t tasks = sealed.tasks.size();
+  size_t tasks = sealed.outgoing.answers.size();
   if (!status.ok()) {
     note_failure(status.error());
     Core::refuse(sealed, status.error());
     return;
   }
-  {
-    std::shared_ptr<void> together = config_.around_release ? config_.around_release() : nullptr;
-    Core::release(sealed);
-  }
-  if (sealed.batch.number != 0) {
-    published_ = sealed.batch.number;
-    if (listener_count_ != 0)
-      publish(published_, std::make_shared<const std::string>(std::move(sealed.batch.journal)));
-  }
+  Core::release(sealed, outlets_);
   std::lock_guard lock(mutex_);
   ++stats_.batches;
   stats_.tasks += tasks;
 }
 
-void Engine::publish(uint64_t number, const std::shared_ptr<const std::string>& record) {
+void Engine::publish(uint64_t number, std::string&& record) {
+  published_ = number;
+  if (listener_count_ == 0) return;
+  const auto shared = std::make_shared<const std::string>(std::move(record));
   std::lock_guard lock(listeners_mutex_);
-  for (auto& [id, listener] : listeners_) listener(number, record);
+  for (auto& [id, listener] : listeners_) listener(number, shared);
 }
 
 void Engine::run_committer() {

@@ -43,8 +43,7 @@ struct EngineConfig {
   size_t inputs_max = 65'536;       // submitted and not yet decided
   int64_t reads_ns_max =
       10'000'000;  // for the reads of one batch; the one that passes it is the last
-  // Held while the answers of one batch are given: lets the layer above send them together.
-  std::function<std::shared_ptr<void>()> around_release;
+  std::function<std::shared_ptr<void>()> around_answers = {};  // see Outlets
 };
 
 struct EngineStats {
@@ -123,10 +122,11 @@ class Engine {
   void open_to_read();
   Status publish_found();
   void answer_parked();
-  void publish(uint64_t number, const std::shared_ptr<const std::string>& record);
+  void publish(uint64_t number, std::string&& record);
   void note_stats();
 
   EngineConfig config_;
+  const Outlets outlets_;
   std::unique_ptr<Core> core_;
   Store& store_;
   Clock& clock_;

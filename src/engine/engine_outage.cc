@@ -110,8 +110,10 @@ Status Engine::reopen() {
 Status Engine::publish_found() {
   return store_.read_journal(published_ + 1, SIZE_MAX,
                              [&](uint64_t number, std::string_view record) {
-                               published_ = number;
-                               publish(number, std::make_shared<const std::string>(record));
+                               SealedBatch found;
+                               found.batch.number = number;
+                               found.batch.journal = record;
+                               Core::release(found, outlets_);
                                return true;
                              });
 }

@@ -159,7 +159,7 @@ int serve(const ServeOptions& given) {
   options.engine.crash_book = crash_book.get();
   SystemClock clock;
   SystemRandom random;
-  options.engine.around_release = [] { return std::make_shared<http::AnswerBatch>(); };
+  options.engine.around_answers = [] { return std::make_shared<http::AnswerBatch>(); };
   auto vault = open_vault(options);
   if (!vault.ok()) return fail_serve(vault.error());
   wipe_environment();

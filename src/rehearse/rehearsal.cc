@@ -200,7 +200,7 @@ void Driver::commit_once() {
 void Driver::take_commit(const SealedBatch& sealed) {
   if (sealed.batch.number != 0) story_.read(sealed.batch.number, sealed.batch.journal);
   for (const Beginning& beginning : story_.take_beginnings()) people_.notice(beginning);
-  for (const TaskPtr& task : sealed.tasks) {
+  for (const TaskPtr& task : sealed.outgoing.answers) {
     auto input = std::static_pointer_cast<Input>(task);
     std::erase(unsettled_, input);
     input->committed();

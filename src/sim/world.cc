@@ -147,20 +147,20 @@ void World::seal(bool idle) {
   check_reads();
   if (verdict_.failed() || life != life_) return;
   spoil(next.sealed.batch);
-  for (const TaskPtr& task : next.sealed.tasks)
+  for (const TaskPtr& task : next.sealed.outgoing.answers)
     static_cast<SimTask&>(*task).needs_record = core_->journal_head();
-  EffectWorld::may_leave_after(next.sealed.effects.get(), core_->journal_head());
-  if (plants_.effect_before_commit && next.sealed.effects)
-    std::exchange(next.sealed.effects, nullptr)->release();
+  EffectWorld::may_leave_after(next.sealed.outgoing.effects.get(), core_->journal_head());
+  if (plants_.effect_before_commit && next.sealed.outgoing.effects)
+    std::exchange(next.sealed.outgoing.effects, nullptr)->release();
   const Batch& batch = next.sealed.batch;
   verdict_.tell(told() + (idle ? "seal idle" : "seal") + ": record " +
                 std::to_string(batch.number) + ", " + std::to_string(batch.journal.size()) +
                 " bytes, " + std::to_string(batch.writes.size()) + " rows, " +
-                std::to_string(next.sealed.tasks.size()) + " tasks");
+                std::to_string(next.sealed.outgoing.answers.size()) + " tasks");
   if (!batch.writes.empty()) verdict_.reach(Probe::RowsInBatch);
   if (idle) verdict_.reach(Probe::IdleFlush);
   bool empty = next.sealed.empty();
-  if (empty && !next.sealed.tasks.empty()) verdict_.reach(Probe::ReadOnlyBatchReleased);
+  if (empty && !next.sealed.outgoing.answers.empty()) verdict_.reach(Probe::ReadOnlyBatchReleased);
   in_flight_ = std::move(next);
   if (empty || plants_.release_before_commit) release();
   if (empty) in_flight_.reset();
@@ -170,7 +170,7 @@ void World::read_durable_record(const SealedBatch& sealed) {
   desk_.durable_head = store_->durable_head();
   if (sealed.batch.number == 0) return;
   std::map<uint64_t, SimTask*> marks;
-  for (const TaskPtr& task : sealed.tasks) {
+  for (const TaskPtr& task : sealed.outgoing.answers) {
     auto* marked = static_cast<SimTask*>(task.get());
     if (marked->mark() != 0) marks[marked->mark()] = marked;
   }
@@ -196,7 +196,7 @@ void World::commit() {
 
 void World::release() {
   in_flight_->released = true;
-  std::vector<TaskPtr> tasks = in_flight_->sealed.tasks;
+  std::vector<TaskPtr> tasks = in_flight_->sealed.outgoing.answers;
   Core::release(in_flight_->sealed);
   if (!plants_.fetch_reply_twice) return;
   for (const TaskPtr& task : tasks)

@@ -102,7 +102,7 @@ void World::doubt(const SealedBatch& sealed) {
   if (sealed.batch.number == 0) return;
   doubt_.batch.number = sealed.batch.number;
   doubt_.batch.journal = sealed.batch.journal;
-  doubt_.tasks = sealed.tasks;
+  doubt_.outgoing.answers = sealed.outgoing.answers;
 }
 
 // A read failed while something was decided: as the engine does, what is in flight is brought to
