@@ -1,115 +1,45 @@
 #include "cli/http_client.h"
 
-#include <algorithm>
+#include <curl/curl.h>
+#include <sys/socket.h>
+
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
+#include <cstring>
 
 #include "base/quote.h"
-#include "cli/wire.h"
 
 namespace pawl::cli {
 namespace {
 
-constexpr size_t kLineBytesMax = 64 * 1024;
-constexpr size_t kHeadersMax = 200;
-
-Error no_http(std::string_view line) {
-  return {ErrorCode::Malformed, "this is not the reply of an HTTP server: " + in_quotes(line)};
-}
-
-std::string lower(std::string_view text) {
+std::string lower_case(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
+std::string bracketed(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
-Result<size_t> parse_size(std::string_view text, int base) {
-  size_t size = 0;
-  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), size, base);
-  if (failed != std::errc{} || end == text.data() ||
-      (end != text.data() + text.size() && *end != ';'))
-    return no_http(text);
-  return size;
+// A command that `pawl worker exec` starts must not inherit the connection.
+curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* address) {
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-Result<HttpReply> read_head(Wire& wire) {
-  HttpReply reply;
-  do {  // 1xx: the real one follows
-    PAWL_TRY(std::string line, wire.read_line(kLineBytesMax));
-    if (line.size() < 12 || line.compare(0, 7, "HTTP/1.") != 0) return no_http(line);
-    PAWL_TRY(size_t status, parse_size(std::string_view(line).substr(9, 3), 10));
-    reply = HttpReply{.status = static_cast<int>(status)};
-    while (true) {
-      PAWL_TRY(std::string header, wire.read_line(kLineBytesMax));
-      if (header.empty()) break;
-      size_t colon = header.find(':');
-      if (colon == std::string::npos || reply.headers.size() >= kHeadersMax) return no_http(header);
-      reply.headers.emplace_back(lower(header.substr(0, colon)),
-                                 trimmed(std::string_view(header).substr(colon + 1)));
-    }
-  } while (reply.status < 200);
-  return reply;
-}
-
-// Hands over `bytes` bytes. False when the taker wants no more.
-Result<bool> read_bytes(Wire& wire, size_t bytes, FunctionRef<bool(std::string_view)> take) {
-  while (bytes > 0) {
-    PAWL_TRY(std::string some, wire.read_some(bytes));
-    if (some.empty())
-      return Error{ErrorCode::Unavailable, "the server closed the connection within a reply"};
-    bytes -= some.size();
-    if (!take(some)) return false;
-  }
-  return true;
-}
-
-Result<bool> read_chunks(Wire& wire, FunctionRef<bool(std::string_view)> take) {
-  while (true) {
-    PAWL_TRY(std::string line, wire.read_line(kLineBytesMax));
-    PAWL_TRY(size_t bytes, parse_size(line, 16));
-    if (bytes == 0) break;
-    PAWL_TRY(bool go_on, read_bytes(wire, bytes, take));
-    if (!go_on) return false;
-    PAWL_TRY(std::string end, wire.read_line(kLineBytesMax));
-    if (!end.empty()) return no_http(end);
-  }
-  while (true) {
-    PAWL_TRY(std::string trailer, wire.read_line(kLineBytesMax));
-    if (trailer.empty()) return true;
-  }
-}
-
-// Reads the body as its headers say it ends; true if the connection may be used again.
-Result<bool> read_body(Wire& wire, const HttpReply& reply,
-                       FunctionRef<bool(std::string_view)> take) {
-  bool keep = lower(reply.header("connection")) != "close";
-  if (reply.status == 204 || reply.status == 304) return keep;
-  if (lower(reply.header("transfer-encoding")) == "chunked") {
-    PAWL_TRY(bool whole, read_chunks(wire, take));
-    return keep && whole;
-  }
-  if (std::string_view length = reply.header("content-length"); !length.empty()) {
-    PAWL_TRY(size_t bytes, parse_size(length, 10));
-    PAWL_TRY(bool whole, read_bytes(wire, bytes, take));
-    return keep && whole;
-  }
-  while (true) {  // until the connection ends
-    PAWL_TRY(std::string some, wire.read_some(64 * 1024));
-    if (some.empty() || !take(some)) return false;
-  }
+CURL* new_handle() {
+  static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+  PAWL_CHECK(started == CURLE_OK);
+  CURL* easy = curl_easy_init();
+  PAWL_CHECK(easy != nullptr);
+  return easy;
 }
 
 }  // namespace
 
 std::string Url::text() const {
-  std::string shown = host.find(':') == std::string::npos ? host : "[" + host + "]";
-  return (tls ? "https://" : "http://") + shown + ":" + std::to_string(port) + prefix;
+  return (tls ? "https://" : "http://") + bracketed(host) + ":" + std::to_string(port) + prefix;
 }
 
 Result<Url> parse_url(std::string_view text) {
@@ -124,7 +54,7 @@ Result<Url> parse_url(std::string_view text) {
   std::string_view rest = text;
   size_t scheme = rest.find("://");
   if (scheme != std::string_view::npos) {
-    std::string name = lower(rest.substr(0, scheme));
+    std::string name = lower_case(rest.substr(0, scheme));
     if (name != "http" && name != "https") return bad("only http and https are spoken");
     url.tls = name == "https";
     rest.remove_prefix(scheme + 3);
@@ -139,9 +69,11 @@ Result<Url> parse_url(std::string_view text) {
   size_t colon = authority.rfind(':');
   size_t bracket = authority.rfind(']');
   if (colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket)) {
-    auto port = parse_size(authority.substr(colon + 1), 10);
-    if (!port.ok() || *port == 0 || *port > 65535) return bad("its port is none");
-    url.port = static_cast<int>(*port);
+    std::string_view port = authority.substr(colon + 1);
+    auto [end, failed] = std::from_chars(port.data(), port.data() + port.size(), url.port);
+    if (failed != std::errc{} || end != port.data() + port.size() || url.port < 1 ||
+        url.port > 65535)
+      return bad("its port is none");
     authority = authority.substr(0, colon);
   } else {
     url.port = url.tls ? 443 : 80;
@@ -153,80 +85,149 @@ Result<Url> parse_url(std::string_view text) {
   return url;
 }
 
-std::string_view HttpReply::header(std::string_view name) const {
-  for (const auto& [key, value] : headers)
-    if (key == name) return value;
-  return {};
-}
+// One request and what has come back of it.
+struct HttpClient::Exchange {
+  CURL* const easy;
+  const size_t body_bytes_max;
+  const FunctionRef<bool(std::string_view)>* const take = nullptr;  // of a stream
+  curl_slist* headers = nullptr;
+  HttpReply reply = {};
+  bool sent = false;
+  bool stopped = false;    // `take` wanted no more
+  bool too_large = false;  // the body
+  char error[CURL_ERROR_SIZE] = {};
+
+  ~Exchange() {
+    curl_easy_reset(easy);  // it forgets this exchange and keeps its connection
+    curl_slist_free_all(headers);
+  }
+
+  void add_header(const std::string& line) {
+    curl_slist* longer = curl_slist_append(headers, line.c_str());
+    PAWL_CHECK(longer != nullptr);
+    headers = longer;
+  }
+
+  // libcurl would send a request again when a kept connection ends without a reply.
+  static int before_sending(void* user, char*, char*, int, int) {
+    bool again = std::exchange(static_cast<Exchange*>(user)->sent, true);
+    return again ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+  }
+
+  static size_t on_body(char* bytes, size_t, size_t count, void* user) {
+    Exchange& self = *static_cast<Exchange*>(user);
+    long status = 0;
+    curl_easy_getinfo(self.easy, CURLINFO_RESPONSE_CODE, &status);
+    if (self.take != nullptr && status / 100 == 2) {
+      self.stopped = !(*self.take)({bytes, count});
+      return self.stopped ? 0 : count;
+    }
+    self.too_large = count > self.body_bytes_max - self.reply.body.size();
+    if (self.too_large) return 0;
+    self.reply.body.append(bytes, count);
+    return count;
+  }
+
+  // Why there is no reply.
+  Error failure(CURLcode code, const Url& url, const HttpOptions& options) const {
+    const std::string said = error[0] != '\0' ? error : curl_easy_strerror(code);
+    const std::string where = url.host + ":" + std::to_string(url.port);
+    if (too_large) return {ErrorCode::TooLarge, "the reply is larger than this program reads"};
+    if (code == CURLE_URL_MALFORMAT) return {ErrorCode::InvalidRequest, url.text() + ": " + said};
+    if (code == CURLE_SSL_CACERT_BADFILE)
+      return {ErrorCode::InvalidRequest, "cannot read certificates from " + options.ca_file};
+    if (code == CURLE_COULDNT_RESOLVE_HOST)
+      return {ErrorCode::Unavailable, "cannot find " + url.host + ": the name has no address"};
+    if (code == CURLE_COULDNT_CONNECT) {
+      long why = 0;
+      curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &why);
+      return {ErrorCode::Unavailable,
+              "cannot connect to " + where + ": " +
+                  (why != 0 ? std::strerror(static_cast<int>(why)) : said)};
+    }
+    if (code == CURLE_OPERATION_TIMEDOUT && !sent)
+      return {ErrorCode::Unavailable, "cannot connect to " + where + ": " + said};
+    if (code == CURLE_OPERATION_TIMEDOUT)
+      return {ErrorCode::Unavailable, "the connection broke: the server is silent"};
+    if (url.tls && !sent) return {ErrorCode::Unavailable, "no TLS with " + url.host + ": " + said};
+    if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
+      return {ErrorCode::Malformed, "this is not the reply of an HTTP server: " + said};
+    if (code == CURLE_ABORTED_BY_CALLBACK || code == CURLE_GOT_NOTHING)
+      return {ErrorCode::Unavailable, "the connection broke: the server closed it"};
+    return {ErrorCode::Unavailable, "the connection broke: " + said};
+  }
+};
 
 HttpClient::HttpClient(Url url, HttpOptions options)
-    : url_(std::move(url)), options_(std::move(options)) {}
-HttpClient::~HttpClient() = default;
+    : url_(std::move(url)), options_(std::move(options)), easy_(new_handle(), curl_easy_cleanup) {}
 
-Status HttpClient::connect() {
-  if (wire_ != nullptr && !wire_->stale()) return ok_status();
-  wire_ = nullptr;
-  PAWL_TRY(wire_, Wire::connect(url_.host, url_.port, url_.tls, options_.ca_file,
-                                options_.connect_ms, options_.silence_ms));
-  return ok_status();
-}
-
-Status HttpClient::send(std::string_view method, std::string_view path, std::string_view body,
-                        const Headers& headers) {
-  PAWL_TRY_DO(connect());
-  std::string shown = url_.host.find(':') == std::string::npos ? url_.host : "[" + url_.host + "]";
-  std::string head = std::string(method) + ' ' + url_.prefix + std::string(path) +
-                     " HTTP/1.1\r\nHost: " + shown + ':' + std::to_string(url_.port) + "\r\n";
+Status HttpClient::set_up(Exchange& exchange, std::string_view method, std::string_view path,
+                          std::string_view body, const Headers& headers) {
+  CURLcode code = CURLE_OK;
+  auto set = [&](CURLoption option, auto value) {
+    if (code == CURLE_OK) code = curl_easy_setopt(easy_.get(), option, value);
+  };
+  set(CURLOPT_URL, (url_.text() + std::string(path)).c_str());
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_CUSTOMREQUEST, std::string(method).c_str());
+  set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+  set(CURLOPT_PROXY, "");
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_ERRORBUFFER, exchange.error);
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_ms));
+  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(options_.silence_s));
+  set(CURLOPT_OPENSOCKETFUNCTION, open_socket);
+  set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+  // OpenSSL's own variables, which libcurl leaves to the program.
+  if (const char* file = std::getenv("SSL_CERT_FILE")) set(CURLOPT_CAINFO, file);
+  if (const char* folder = std::getenv("SSL_CERT_DIR")) set(CURLOPT_CAPATH, folder);
+  if (!options_.ca_file.empty()) {
+    set(CURLOPT_CAINFO, options_.ca_file.c_str());
+    set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // nor the system's beside it
+  }
+  set(CURLOPT_PREREQFUNCTION, Exchange::before_sending);
+  set(CURLOPT_PREREQDATA, &exchange);
+  set(CURLOPT_WRITEFUNCTION, Exchange::on_body);
+  set(CURLOPT_WRITEDATA, &exchange);
   for (const auto& [name, value] : headers) {
     if (value.find_first_of("\r\n") != std::string::npos)
       return Error{ErrorCode::InvalidRequest, "the header " + name + " would break its line"};
-    head += name + ": " + value + "\r\n";
+    exchange.add_header(name + ": " + value);
   }
-  if (!body.empty() || method == "POST" || method == "PUT" || method == "PATCH")
-    head +=
-        "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
-  head += "\r\n";
-  head += body;
-  return wire_->write(head);
+  if (!body.empty() || method == "POST" || method == "PUT" || method == "PATCH") {
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+    set(CURLOPT_POSTFIELDS, body.empty() ? "" : body.data());
+    exchange.add_header("Content-Type: application/json");
+    exchange.add_header("Expect:");
+  }
+  set(CURLOPT_HTTPHEADER, exchange.headers);
+  if (code == CURLE_OK) return ok_status();
+  return Error{ErrorCode::InvalidRequest,
+               std::string("the request cannot be sent: ") + curl_easy_strerror(code)};
+}
+
+Result<HttpReply> HttpClient::perform(Exchange& exchange) {
+  CURLcode code = curl_easy_perform(exchange.easy);
+  if (code != CURLE_OK && !exchange.stopped) return exchange.failure(code, url_, options_);
+  long status = 0;
+  curl_easy_getinfo(exchange.easy, CURLINFO_RESPONSE_CODE, &status);
+  exchange.reply.status = static_cast<int>(status);
+  return std::move(exchange.reply);
 }
 
 Result<HttpReply> HttpClient::call(std::string_view method, std::string_view path,
                                    std::string_view body, const Headers& headers) {
-  Status sent = send(method, path, body, headers);
-  auto reply = sent.ok() ? read_head(*wire_) : Result<HttpReply>(sent.error());
-  if (!reply.ok()) {
-    wire_ = nullptr;
-    return reply;
-  }
-  bool fits = true;
-  auto keep = read_body(*wire_, *reply, [&](std::string_view piece) {
-    fits = reply->body.size() + piece.size() <= options_.body_bytes_max;
-    if (fits) reply->body += piece;
-    return fits;
-  });
-  if (!keep.ok() || !*keep) wire_ = nullptr;
-  if (!keep.ok()) return keep.error();
-  if (!fits) return Error{ErrorCode::TooLarge, "the reply is larger than this program reads"};
-  return reply;
+  Exchange exchange{easy_.get(), options_.body_bytes_max};
+  PAWL_TRY_DO(set_up(exchange, method, path, body, headers));
+  return perform(exchange);
 }
 
 Result<HttpReply> HttpClient::stream(std::string_view path, const Headers& headers,
                                      FunctionRef<bool(std::string_view)> take) {
-  Status sent = send("GET", path, {}, headers);
-  auto reply = sent.ok() ? read_head(*wire_) : Result<HttpReply>(sent.error());
-  if (!reply.ok()) {
-    wire_ = nullptr;
-    return reply;
-  }
-  bool good = reply->status / 100 == 2;
-  auto keep = read_body(*wire_, *reply, [&](std::string_view piece) {
-    if (good) return take(piece);
-    reply->body += piece;
-    return reply->body.size() <= kLineBytesMax;
-  });
-  if (!keep.ok() || !*keep) wire_ = nullptr;
-  if (!keep.ok()) return keep.error();
-  return reply;
+  Exchange exchange{easy_.get(), options_.body_bytes_max, &take};
+  PAWL_TRY_DO(set_up(exchange, "GET", path, {}, headers));
+  return perform(exchange);
 }
 
 }  // namespace pawl::cli

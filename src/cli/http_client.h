@@ -1,13 +1,14 @@
-// HttpClient: HTTP/1.1 for the command line, blocking, one connection kept alive.
+// HttpClient: HTTP/1.1 for the command line by libcurl, blocking, one connection kept alive.
 //
 // A reply is read whole (call) or handed over as it arrives (stream). A call that fails after it
 // was sent is not repeated: whether it counted is unknown, and only the caller can tell whether
 // twice would hurt. A kept connection that the server has closed meanwhile is noticed before
 // anything is sent on it.
 //
-// Errors: InvalidRequest (the URL), Unavailable (no connection, or it broke), Malformed (the other
-// side speaks no HTTP), TooLarge (a reply past body_bytes_max). https:// verifies the certificate
-// and its name.
+// Errors: InvalidRequest (the URL, a header, the certificates to trust), Unavailable (no
+// connection, or it broke), Malformed (the other side speaks no HTTP), TooLarge (a reply past
+// body_bytes_max). https:// verifies the certificate and its name. Proxies of the environment are
+// not used and redirects are not followed.
 //
 // Thread: one at a time.
 #pragma once
@@ -35,27 +36,21 @@ Result<Url> parse_url(std::string_view text);
 
 struct HttpReply {
   int status = 0;
-  std::vector<std::pair<std::string, std::string>> headers = {};  // names in lower case
   std::string body = {};
-
-  std::string_view header(std::string_view name) const;
 };
 
 struct HttpOptions {
   std::string ca_file = {};  // PEM; empty: the system's
-  int connect_ms = 10'000;
-  int silence_ms = 120'000;  // no byte comes
+  int connect_ms = 10'000;  // to find the host, connect and agree on TLS
+  int silence_s = 120;      // no byte comes
   size_t body_bytes_max = size_t{256} << 20;
 };
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-class Wire;
-
 class HttpClient {
  public:
   explicit HttpClient(Url url, HttpOptions options = {});
-  ~HttpClient();
 
   Result<HttpReply> call(std::string_view method, std::string_view path, std::string_view body = {},
                          const Headers& headers = {});
@@ -67,13 +62,14 @@ class HttpClient {
   const Url& url() const { return url_; }
 
  private:
-  Status send(std::string_view method, std::string_view path, std::string_view body,
-              const Headers& headers);
-  Status connect();
+  struct Exchange;
+  Status set_up(Exchange& exchange, std::string_view method, std::string_view path,
+                std::string_view body, const Headers& headers);
+  Result<HttpReply> perform(Exchange& exchange);
 
   Url url_;
   HttpOptions options_;
-  std::unique_ptr<Wire> wire_;  // null while not connected
+  std::unique_ptr<void, void (*)(void*)> easy_;  // libcurl's handle, with the kept connection
 };
 
 }  // namespace pawl::cli
