@@ -3,144 +3,19 @@
 #include <exception>
 #include <future>
 
+#include "api/call_task.h"
 #include "api/host_name.h"
 #include "api/maintenance.h"
 #include "api/routes.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "engine/waiting_task.h"
-#include "kernel/settings.h"
 
 namespace pawl::api {
 namespace {
 
 thread_local std::vector<TaskPtr> round_tasks;
 
-// The stored outcome of a call that carried an Idempotency-Key.
-struct StoredAnswer {
-  std::string body_hash;
-  uint32_t status = 0;
-  std::string content_type;
-  std::string body;
-  std::string location;
-
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
-    visit(1, "body_hash", self.body_hash);
-    visit(2, "status", self.status);
-    visit(3, "content_type", self.content_type);
-    visit(4, "body", self.body);
-    visit(5, "location", self.location);
-  }
-};
-
 constexpr size_t kIdempotencyKeyMax = 255;
-
-// A request that is decided in one step, and answered then or when what it waits for has come.
-class CallTask : public Task {
- public:
-  CallTask(App& app, Call&& call, App::DecideAndWait decide)
-      : app_(app), call_(std::move(call)), decide_(std::move(decide)) {
-    std::string_view key = call_.request.header("idempotency-key");
-    if (key.empty() || call_.request.method == "GET" || call_.request.method == "HEAD") return;
-    // A digest, since paths and keys may be longer than a row's key may be.
-    idempotency_ =
-        sha256_hex(std::string(call_.request.method) + ' ' + std::string(call_.request.path) + ' ' +
-                   call_.tenant + ' ' + std::string(key));
-    body_hash_ = sha256_hex(call_.request.body);
-  }
-
-  std::optional<Parking> decide(Frame& frame, bool last_call) override {
-    const Doc* doc = waits_ || idempotency_.empty()
-                         ? nullptr
-                         : frame.state().find_doc(DocKind::Idempotency, idempotency_);
-    if (doc != nullptr) {
-      repeat(*doc);
-    } else {
-      std::optional<Parking> wait;
-      auto result = decide_(frame, wait);
-      if (!waits_ && !idempotency_.empty() && result.ok() && result->status < 400)
-        remember(frame, *result);
-      answer(std::move(result));
-      waits_ = wait.has_value();
-      if (wait && !last_call) return wait;
-    }
-    decide_ = nullptr;
-    return std::nullopt;
-  }
-  void durable() override { call_.answer(std::move(response_)); }
-  void refuse(const Error& error) override { call_.fail(error); }
-  size_t weight() const override { return call_.request.body.size(); }
-  bool only_reads() const override {
-    return call_.request.method == "GET" || call_.request.method == "HEAD";
-  }
-
- protected:
-  App& app() { return app_; }
-
- private:
-  void answer(Result<http::Response> result) {
-    response_ = result.ok() ? std::move(result).value() : call_.failure(result.error());
-  }
-  void repeat(const Doc& doc) {
-    StoredAnswer stored;
-    if (!codec::decode(opened(doc.value), stored))
-      return answer(Error{ErrorCode::Conflict,
-                          "this Idempotency-Key was used, and its answer can not be opened"});
-    if (stored.body_hash != body_hash_)
-      return answer(Error{ErrorCode::InvalidContent,
-                          "this Idempotency-Key was used with another request body"});
-    response_ =
-        json_response(call_.surface(), static_cast<int>(stored.status), std::move(stored.body));
-    if (call_.surface() != Surface::Ojs) response_.content_type = stored.content_type;
-    if (!stored.location.empty()) response_.headers.emplace_back("Location", stored.location);
-    response_.headers.emplace_back("Idempotency-Replayed", "true");
-  }
-  void remember(Frame& frame, const http::Response& response) {
-    StoredAnswer stored{body_hash_,
-                        static_cast<uint32_t>(response.status),
-                        response.content_type,
-                        response.body,
-                        {}};
-    for (const auto& [name, value] : response.headers)
-      if (name == "Location") stored.location = value;
-    std::string value = codec::encoded(stored);
-    if (seals()) value = app_.vault()->seal(idempotency_, value);
-    put_doc(frame, DocKind::Idempotency, idempotency_, value,
-            frame.now_ms() + app_.config().idempotency_ms);
-  }
-  bool seals() const { return call_.secret && app_.vault() != nullptr; }
-  // One that was stored before there was anything to seal is as it was.
-  std::string opened(const std::string& value) const {
-    if (!seals()) return value;
-    auto plain = app_.vault()->unseal(idempotency_, value);
-    return plain.ok() ? std::move(plain).value() : value;
-  }
-
-  App& app_;
-  Call call_;
-  App::DecideAndWait decide_;
-  bool waits_ = false;
-  http::Response response_;
-  std::string idempotency_;
-  std::string body_hash_;
-};
-
-// A list: it waits for its turn, and gives it on when it is answered.
-class ListTask : public CallTask {
- public:
-  using CallTask::CallTask;
-
-  void durable() override {
-    CallTask::durable();
-    app().turns().leave();
-  }
-  void refuse(const Error& error) override {
-    CallTask::refuse(error);
-    app().turns().leave();
-  }
-  void turn_away(const Error& error) { CallTask::refuse(error); }
-};
 
 // Asks the state and not the store: a key made just before a crash is in the journal, but may not
 // have its row yet.
@@ -221,6 +96,10 @@ bool may_compile(const Call& call) {
   for (std::string_view hint : {"\"when\"", "\"over\"", "\"map\"", "\\"})
     if (body.find(hint) != body.npos) return true;
   return gives_definition(body);
+}
+
+CallTask::Order order_of(App::Decide decide) {
+  return {[decide = std::move(decide)](Frame& frame, Waiting&) { return decide(frame); }};
 }
 
 std::string_view without_port(std::string_view peer) { return peer.substr(0, peer.rfind(':')); }
@@ -352,23 +231,35 @@ void App::begin_drain() {
 }
 
 void App::decide(Call&& call, Decide decide) {
-  decide_and_wait(std::move(call),
-                  [decide = std::move(decide)](Frame& frame, std::optional<Parking>&) {
-                    return decide(frame);
-                  });
+  submit(std::make_shared<CallTask>(*this, std::move(call), order_of(std::move(decide))));
+}
+
+void App::decide_unkept(Call&& call, Decide decide, std::function<void()> on_done) {
+  CallTask::Order order = order_of(std::move(decide));
+  order.kept = false;
+  order.on_done = std::move(on_done);
+  submit(std::make_shared<CallTask>(*this, std::move(call), std::move(order)));
 }
 
 void App::decide_list(Call&& call, Decide decide) {
-  auto task = std::make_shared<ListTask>(
-      *this, std::move(call), [decide = std::move(decide)](Frame& frame, std::optional<Parking>&) {
-        return decide(frame);
-      });
+  CallTask::Order order = order_of(std::move(decide));
+  order.on_ended = [this] { turns_.leave(); };
+  auto task = std::make_shared<CallTask>(*this, std::move(call), std::move(order));
   const auto turn_away = [raw = task.get()](const Error& error) { raw->turn_away(error); };
   if (turns_.enter({task, turn_away})) submit(std::move(task));
 }
 
 void App::decide_and_wait(Call&& call, DecideAndWait decide) {
-  submit(std::make_shared<CallTask>(*this, std::move(call), std::move(decide)));
+  submit(std::make_shared<CallTask>(*this, std::move(call), CallTask::Order{std::move(decide)}));
+}
+
+void App::decide_while_connected(Call&& call, DecideAndWait decide) {
+  auto task =
+      std::make_shared<CallTask>(*this, std::move(call), CallTask::Order{std::move(decide)});
+  task->call().responder.on_disconnect([weak = std::weak_ptr<CallTask>(task)] {
+    if (auto alive = weak.lock()) alive->abandon();
+  });
+  submit(std::move(task));
 }
 
 void App::submit(TaskPtr task) { round_tasks.push_back(std::move(task)); }

@@ -51,6 +51,12 @@ struct AppConfig {
   int64_t stuck_after_ms = 5'000;
 };
 
+// A decision that may wait instead of being answered.
+struct Waiting {
+  bool forbidden = false;  // it is answered in any case
+  std::optional<Parking> parking = {};
+};
+
 class App {
  public:
   App(const AppConfig& config, Engine& engine, Store& store, Clock& clock);
@@ -69,11 +75,17 @@ class App {
   void decide(Call&& call, Decide decide);
   // The same for calls that read much: few of them are with the engine at a time (Turns).
   void decide_list(Call&& call, Decide decide);
-  // The same for calls that may wait: as long as `wait` is set, it is called again when what that
-  // names has happened, and the last answer counts. The first one is what Idempotency-Key
-  // remembers.
-  using DecideAndWait = std::function<Result<http::Response>(Frame&, std::optional<Parking>& wait)>;
+  // The same for calls whose answer must not be kept: no Idempotency-Key repeats them. on_done is
+  // called when a success is durable, before the answer. Any thread.
+  void decide_unkept(Call&& call, Decide decide, std::function<void()> on_done);
+  // The same for calls that may wait: as long as it sets waiting.parking, it is called again when
+  // what that names has happened, and the last answer counts. call_task.h: what Idempotency-Key
+  // keeps of it.
+  using DecideAndWait = std::function<Result<http::Response>(Frame&, Waiting& waiting)>;
   void decide_and_wait(Call&& call, DecideAndWait decide);
+  // The same for calls that hand out jobs: one whose client has gone is given up, since a job must
+  // not be leased to nobody.
+  void decide_while_connected(Call&& call, DecideAndWait decide);
   void submit(TaskPtr task);
 
   // From the program's start to the end of serving.

@@ -17,33 +17,6 @@ void write_key(json::Writer& w, const ApiKey& key) {
   w.end_array().field_time("created_at", key.created_ms);
 }
 
-// Puts the key ring in step with the state, once that is durable.
-class KeyTask : public Task {
- public:
-  using Decide = std::function<Result<http::Response>(Frame&)>;
-  KeyTask(Call&& call, Decide decide, std::function<void()> after)
-      : call_(std::move(call)), decide_(std::move(decide)), after_(std::move(after)) {}
-
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    auto result = decide_(frame);
-    failed_ = !result.ok();
-    response_ = result.ok() ? std::move(result).value() : call_.failure(result.error());
-    return std::nullopt;
-  }
-  void durable() override {
-    if (!failed_) after_();
-    call_.answer(std::move(response_));
-  }
-  void refuse(const Error& error) override { call_.fail(error); }
-
- private:
-  Call call_;
-  Decide decide_;
-  std::function<void()> after_;
-  http::Response response_;
-  bool failed_ = false;
-};
-
 size_t key_count(const State& state) {
   size_t count = 0;
   each_stored_key(state, [&](const ApiKey&) { ++count; });
@@ -80,8 +53,8 @@ void create_key(App& app, Call&& call) {
     w.field("key", made.text).end_object();
     return json_response(Surface::V1, 201, std::move(body));
   };
-  app.submit(std::make_shared<KeyTask>(std::move(call), std::move(decide),
-                                       [&app, key = made->key] { app.keys().put(key); }));
+  app.decide_unkept(std::move(call), std::move(decide),
+                    [&app, key = made->key] { app.keys().put(key); });
 }
 
 void list_keys(App& app, Call&& call) {
@@ -104,8 +77,7 @@ void revoke(App& app, Call&& call) {
     json::Writer(body).begin_object().field("id", id).field_bool("revoked", true).end_object();
     return json_response(Surface::V1, 200, std::move(body));
   };
-  app.submit(std::make_shared<KeyTask>(std::move(call), std::move(decide),
-                                       [&app, id] { app.keys().remove(id); }));
+  app.decide_unkept(std::move(call), std::move(decide), [&app, id] { app.keys().remove(id); });
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ void start(App& app, Call&& call) {
   app.decide_and_wait(
       std::move(call),
       [command = std::move(command).value(), wait_ms, begun, until_ms, warnings](
-          Frame& frame, std::optional<Parking>& wait) mutable -> Result<http::Response> {
+          Frame& frame, Waiting& waiting) mutable -> Result<http::Response> {
         if (begun.is_nil()) {
           PAWL_TRY(begun, start_script(frame, command));
           until_ms = frame.now_ms() + wait_ms;
@@ -116,7 +116,8 @@ void start(App& app, Call&& call) {
         const Run* run = frame.state().find_run(begun);
         if (run == nullptr) return Error{ErrorCode::NotFound, "the run was deleted meanwhile"};
         bool settled = is_terminal(run->state) || run->script->status == ScriptStatus::Suspended;
-        if (!settled && frame.now_ms() < until_ms) wait = Parking{{parking_of(begun)}, until_ms, 0};
+        if (!settled && frame.now_ms() < until_ms)
+          waiting.parking = Parking{{parking_of(begun)}, until_ms, 0};
         http::Response response = run_response(frame.state(), begun, 201);
         if (warnings.empty()) return response;
         response.body.pop_back();

@@ -102,6 +102,35 @@ class Changes(Endpoints):
         client.close()
 
 
+class LostReplies(unittest.TestCase):
+    """A worker whose reply was lost with the server calls again under the same Idempotency-Key."""
+
+    def test_acks_and_fetches_count_once_and_answer_the_same(self):
+        server = Server()
+        self.addCleanup(server.close)
+        server.start()
+        client = server.client()
+        ids = [client.push(queue="q").body["job"]["id"] for _ in range(4)]
+        client.fetch(["q"], count=2)
+        calls = [("/workers/ack", {"job_id": ids[0], "fetch": {"queues": ["q"]}}),
+                 ("/workers/ack", {"acks": [{"job_id": ids[1]}, {"job_id": ids[2]}]}),
+                 ("/workers/fetch", {"queues": ["q"]})]
+        keys = [{"Idempotency-Key": new_id()} for _ in calls]
+        first = [client.post(OJS + path, body, headers=key) for (path, body), key in zip(calls, keys)]
+        self.assertEqual([reply.status for reply in first], [200] * 3)
+        self.assertEqual([[job["id"] for job in reply.body.get("jobs", [])] for reply in first], [[ids[2]], [], [ids[3]]])
+        client.close()
+        server.kill()
+        server.start()
+        client = server.client()
+        for (path, body), key, reply in zip(calls, keys, first):
+            again = client.post(OJS + path, body, headers=key)
+            self.assertEqual((again.status, again.body, again.headers["Idempotency-Replayed"]), (200, reply.body, "true"))
+            self.assertEqual(client.post(OJS + path, {**body, "x": 1}, headers=key).status, 422)
+        self.assertEqual([client.job(job).body["job"]["state"] for job in ids], ["completed"] * 3 + ["active"])
+        client.close()
+
+
 class Bulk(Endpoints):
     def test_the_command_line_s_bulk_calls(self):
         jobs = [self.push() for _ in range(3)]

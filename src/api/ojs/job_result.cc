@@ -88,14 +88,13 @@ void get_result(App& app, Call&& call) {
   int64_t look_ms = kLookFirstMs;
   app.decide_and_wait(
       std::move(call),
-      [=, wait_ms = *wait_ms](Frame& frame,
-                              std::optional<Parking>& wait) mutable -> Result<http::Response> {
+      [=, wait_ms = *wait_ms](Frame& frame, Waiting& waiting) mutable -> Result<http::Response> {
         PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
         if (until_ms == 0) until_ms = frame.now_ms() + wait_ms.value_or(0);
         if (is_terminal(job->state) || !wait_ms)
           return json_response(Surface::Ojs, 200, outcome(*job));
         if (frame.now_ms() < until_ms) {
-          wait = Parking{{}, until_ms, std::min(until_ms, frame.now_ms() + look_ms)};
+          waiting.parking = Parking{{}, until_ms, std::min(until_ms, frame.now_ms() + look_ms)};
           look_ms = std::min(kLookMostMs, look_ms * 2);
         }
         return still_at_work(*job, request_id);

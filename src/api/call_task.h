@@ -1,0 +1,59 @@
+// CallTask: a request inside the engine. A function decides it, at once or after it has waited, and
+// the answer leaves when what was decided is durable.
+//
+// Idempotency-Key: the answer of a call that writes is kept with what it did, in the same frame, and
+// is given again to the same call with the same key and body. A failure is not kept: it changed
+// nothing, so the call may be tried again. Of a call that waits the first answer is kept, and after
+// it each one whose decision changed something: jobs that it was given while it waited must not be
+// lost with the reply that names them. Whoever repeats it meanwhile gets what is kept by then.
+//
+// Threads: decide() on the engine's, durable() and refuse() on any.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "api/app.h"
+#include "engine/task.h"
+
+namespace pawl::api {
+
+class CallTask : public Task {
+ public:
+  struct Order {
+    App::DecideAndWait decide;
+    bool kept = true;                     // for its Idempotency-Key
+    std::function<void()> on_done = {};   // it succeeded and is durable; before the answer
+    std::function<void()> on_ended = {};  // answered or refused
+  };
+
+  CallTask(App& app, Call&& call, Order order);
+
+  std::optional<Parking> decide(Frame& frame, bool last_call) override;
+  void durable() override;
+  void refuse(const Error& error) override;
+  size_t weight() const override { return call_.request.body.size(); }
+  bool only_reads() const override;
+
+  void turn_away(const Error& error) { call_.fail(error); }  // instead of submitting it
+  Call& call() { return call_; }
+
+ private:
+  void answer(Result<http::Response> result);
+  void repeat(const Doc& doc);
+  void keep(Frame& frame, const http::Response& response);
+  bool seals() const;
+  std::string opened(const std::string& value) const;
+
+  App& app_;
+  Call call_;
+  Order order_;
+  bool waited_ = false;
+  bool failed_ = false;
+  http::Response response_;
+  std::string key_;  // of the kept answer; "" = there is none
+  std::string body_hash_;
+};
+
+}  // namespace pawl::api
