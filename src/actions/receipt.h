@@ -5,7 +5,7 @@
 
 #include "actions/action.h"
 #include "expr/template/template.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl::actions {
 

@@ -5,7 +5,7 @@
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "kernel/run_values.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "wire/parse_workflow.h"
 
 namespace pawl::api {

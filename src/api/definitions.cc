@@ -10,7 +10,7 @@
 #include "api/schedules.h"
 #include "base/url.h"
 #include "expr/schema/json_schema.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "kernel/settings.h"
 #include "plan/source.h"
 

@@ -1,7 +1,7 @@
 #include "api/diagram_reply.h"
 
 #include "engine/waiting_task.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "plan/definition.h"
 
 namespace pawl::api {

@@ -2,8 +2,8 @@
 // it.
 #include "api/explain.h"
 #include "base/time.h"
-#include "kernel/script_admission.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/admission.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl::api {
 namespace {

@@ -6,7 +6,7 @@
 #include "api/runs.h"
 #include "kernel/quarantine.h"
 #include "kernel/run_flow.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl::api {
 namespace {

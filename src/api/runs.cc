@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "kernel/run_flow.h"
 #include "kernel/run_values.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "wire/pace_state.h"
 #include "wire/parse_workflow.h"
 #include "wire/render_job.h"

@@ -10,7 +10,7 @@
 #include "base/quote.h"
 #include "base/url.h"
 #include "kernel/cron_jobs.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl::api {
 namespace {

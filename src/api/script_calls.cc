@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "base/url.h"
 #include "engine/waiting_task.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "wire/parse_workflow.h"
 #include "wire/render_script.h"
 #include "wire/render_workflow.h"

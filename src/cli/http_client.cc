@@ -3,21 +3,15 @@
 #include <curl/curl.h>
 #include <sys/socket.h>
 
-#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/ascii.h"
 #include "base/quote.h"
 
 namespace pawl::cli {
 namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 std::string bracketed(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
@@ -54,7 +48,7 @@ Result<Url> parse_url(std::string_view text) {
   std::string_view rest = text;
   size_t scheme = rest.find("://");
   if (scheme != std::string_view::npos) {
-    std::string name = lower_case(rest.substr(0, scheme));
+    std::string name = lower_case(std::string(rest.substr(0, scheme)));
     if (name != "http" && name != "https") return bad("only http and https are spoken");
     url.tls = name == "https";
     rest.remove_prefix(scheme + 3);

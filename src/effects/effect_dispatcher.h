@@ -24,7 +24,7 @@
 #include "effects/prepare_effect.h"
 #include "effects/work_directories.h"
 #include "engine/engine.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl {
 

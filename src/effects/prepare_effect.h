@@ -11,7 +11,7 @@
 
 #include "actions/action.h"
 #include "kernel/meter.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/breakers.h"
-#include "kernel/script_test_world.h"
+#include "kernel/scripts/test_world.h"
 
 namespace pawl {
 namespace {

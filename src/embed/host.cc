@@ -6,7 +6,7 @@
 #include "embed/definition_text.h"
 #include "embed/host_parts.h"
 #include "embed/registry.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "kernel/settings.h"
 #include "wire/parse_workflow.h"
 #include "wire/render_workflow.h"

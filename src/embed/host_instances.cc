@@ -6,7 +6,7 @@
 #include "base/json_writer.h"
 #include "base/quote.h"
 #include "embed/host_parts.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "wire/pace_state.h"
 #include "wire/parse_workflow.h"
 #include "wire/render_script.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "kernel/settings.h"
 
 namespace pawl::embed {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine_test_world.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "plan/definition.h"
 
 namespace pawl {

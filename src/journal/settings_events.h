@@ -80,7 +80,7 @@ enum class DocKind : uint8_t {
   Secret = 8,        // name → sealed value
   Breaker = 9,       // action and place → how often it failed in a row
   RunCount = 10,     // a gate → how many runs behind it are at work; kept by ScriptMoved
-  RunGate = 11,      // a gate → how many runs wait there, see kernel/script_admission.h
+  RunGate = 11,      // a gate → how many runs wait there, see kernel/scripts/admission.h
   RunTurn = 12,      // gate, rank → a run that waits there
   Maintenance = 13,  // "" → since when and why workers get no jobs
   Skipped = 14,  // a run or job → events of it that no fold applies, see engine/skipped_events.h

@@ -1,5 +1,5 @@
 // How many runs of definitions are at work: follows every ScriptMoved.
-#include "kernel/script_admission.h"
+#include "kernel/scripts/admission.h"
 
 namespace pawl {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl {
 

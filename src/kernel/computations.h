@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl {
 

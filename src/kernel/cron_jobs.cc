@@ -6,7 +6,7 @@
 #include "base/tz.h"
 #include "kernel/finish_job.h"
 #include "kernel/push_jobs.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl {
 namespace {

@@ -4,7 +4,7 @@
 #include "kernel/cron_jobs.h"
 #include "kernel/finish_job.h"
 #include "kernel/run_flow.h"
-#include "kernel/script_admission.h"
+#include "kernel/scripts/admission.h"
 
 namespace pawl {
 namespace {

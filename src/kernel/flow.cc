@@ -4,7 +4,7 @@
 #include "kernel/planned_runs.h"
 #include "kernel/push_jobs.h"
 #include "kernel/run_values.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl {
 namespace {

@@ -3,8 +3,8 @@
 #include "kernel/flow.h"
 #include "kernel/run_flow.h"
 #include "kernel/run_values.h"
-#include "kernel/script_admission.h"
-#include "kernel/script_flow.h"
+#include "kernel/scripts/admission.h"
+#include "kernel/scripts/flow.h"
 
 namespace pawl {
 namespace {

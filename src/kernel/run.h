@@ -13,7 +13,7 @@
 #include "journal/events.h"
 #include "kernel/plan.h"
 #include "kernel/resident.h"
-#include "kernel/script_run.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl {
 

@@ -5,7 +5,7 @@
 #include "kernel/finish_job.h"
 #include "kernel/flow.h"
 #include "kernel/run_values.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl {
 

@@ -8,7 +8,7 @@
 #include "expr/cel/cache.h"
 #include "expr/cel/convert.h"
 #include "expr/template/template.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl {
 namespace {

@@ -138,7 +138,7 @@ class State {
   // none. Whoever looks and finds it still at work says so: that changes no answer and is no event.
   const Cron* cron_to_look_at() const;
   void cron_still_waits(const Cron& cron) const { cron_looks_.erase(cron.spec.name); }
-  // A gate at which something happened (script_admission.h), likewise.
+  // A gate at which something happened (scripts/admission.h), likewise.
   const std::string* gate_to_look_at() const {
     return gate_looks_.empty() ? nullptr : &*gate_looks_.begin();
   }

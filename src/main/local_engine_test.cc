@@ -5,7 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "main/run_progress.h"
 #include "plan/definition.h"
 

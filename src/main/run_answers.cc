@@ -4,7 +4,7 @@
 
 #include "base/quote.h"
 #include "cli/terminal.h"
-#include "kernel/script_run.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl {
 namespace {

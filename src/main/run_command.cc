@@ -6,7 +6,7 @@
 #include "cli/json_layout.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "kernel/settings.h"
 #include "main/definition_file.h"
 #include "main/local.h"

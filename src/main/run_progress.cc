@@ -5,7 +5,7 @@
 
 #include "base/value.h"
 #include "cli/terminal.h"
-#include "kernel/script_run.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl {
 namespace {

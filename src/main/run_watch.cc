@@ -11,7 +11,7 @@
 #include <cstdlib>
 
 #include "cli/terminal.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl {
 namespace {

@@ -1,7 +1,7 @@
 #include "rehearse/final_state.h"
 
-#include "kernel/script_admission.h"
-#include "kernel/script_scope.h"
+#include "kernel/scripts/admission.h"
+#include "kernel/scripts/scope.h"
 #include "rehearse/span.h"
 #include "rehearse/stand_in.h"
 

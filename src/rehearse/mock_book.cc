@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "expr/template/template.h"
-#include "kernel/script_scope.h"
+#include "kernel/scripts/scope.h"
 
 namespace pawl::rehearse {
 namespace {

@@ -1,6 +1,6 @@
 #include "rehearse/people.h"
 
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "rehearse/span.h"
 
 namespace pawl::rehearse {

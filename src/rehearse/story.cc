@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "journal/script_events.h"
-#include "kernel/script_run.h"
+#include "kernel/scripts/run.h"
 #include "rehearse/span.h"
 
 namespace pawl::rehearse {

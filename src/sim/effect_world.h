@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/effects.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "sim/plants.h"
 #include "sim/tasks.h"
 

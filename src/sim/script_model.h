@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "journal/events.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "plan/script.h"
 #include "sim/run_model.h"
 #include "sim/verdict.h"

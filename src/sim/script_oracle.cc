@@ -1,6 +1,6 @@
 #include "sim/script_oracle.h"
 
-#include "kernel/script_model.h"
+#include "kernel/scripts/model.h"
 
 namespace pawl::sim {
 namespace {

@@ -1,5 +1,5 @@
 // The last word on a run of a definition that nobody disturbed: it ended as a plain interpreter of
-// the definition says (kernel/script_model.h), given how each action was answered.
+// the definition says (kernel/scripts/model.h), given how each action was answered.
 #pragma once
 
 #include <string>

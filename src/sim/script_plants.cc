@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "sim/record_rewrite.h"
 #include "sim/script_model.h"
 

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "kernel/run_values.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "wire/field_choice.h"
 #include "wire/render_workflow.h"
 

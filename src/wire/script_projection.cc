@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernel/script_run.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl {
 namespace {

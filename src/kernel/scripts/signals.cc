@@ -1,6 +1,6 @@
 // Signals to runs of definitions: decisions, data, cancel, retry, skip, and names of one's own.
 #include "kernel/run_values.h"
-#include "kernel/script_flow.h"
+#include "kernel/scripts/flow.h"
 
 namespace pawl {
 namespace {

@@ -1,11 +1,11 @@
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 #include "base/hash.h"
 #include "expr/schema/json_schema.h"
 #include "kernel/breakers.h"
 #include "kernel/run_flow.h"
-#include "kernel/script_admission.h"
-#include "kernel/script_flow.h"
+#include "kernel/scripts/admission.h"
+#include "kernel/scripts/flow.h"
 #include "plan/canonical.h"
 
 namespace pawl {

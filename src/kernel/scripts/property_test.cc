@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "kernel/script_model.h"
-#include "kernel/script_test_world.h"
+#include "kernel/scripts/model.h"
+#include "kernel/scripts/test_world.h"
 
 namespace pawl {
 namespace {

@@ -1,9 +1,9 @@
-#include "kernel/script_admission.h"
+#include "kernel/scripts/admission.h"
 
 #include <gtest/gtest.h>
 
-#include "kernel/script_flow.h"
-#include "kernel/script_test_world.h"
+#include "kernel/scripts/flow.h"
+#include "kernel/scripts/test_world.h"
 
 namespace pawl {
 namespace {

@@ -1,7 +1,7 @@
 // Runs of definitions, told step by step: lists, conditions, loops, parallels.
 #include <gtest/gtest.h>
 
-#include "kernel/script_test_world.h"
+#include "kernel/scripts/test_world.h"
 
 namespace pawl {
 namespace {

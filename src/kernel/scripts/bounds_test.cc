@@ -3,8 +3,8 @@
 
 #include "kernel/json_fits.h"
 #include "kernel/run_parts.h"
-#include "kernel/script_scope.h"
-#include "kernel/script_test_world.h"
+#include "kernel/scripts/scope.h"
+#include "kernel/scripts/test_world.h"
 
 namespace pawl {
 namespace {

@@ -1,9 +1,9 @@
-#include "kernel/script_admission.h"
+#include "kernel/scripts/admission.h"
 
 #include <algorithm>
 
 #include "kernel/keys.h"
-#include "kernel/script_flow.h"
+#include "kernel/scripts/flow.h"
 #include "kernel/settings.h"
 
 namespace pawl {

@@ -6,8 +6,8 @@
 #include "kernel/finish_job.h"
 #include "kernel/made_so_far.h"
 #include "kernel/run_flow.h"
-#include "kernel/script_admission.h"
-#include "kernel/script_flow.h"
+#include "kernel/scripts/admission.h"
+#include "kernel/scripts/flow.h"
 
 namespace pawl {
 namespace {

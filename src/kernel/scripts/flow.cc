@@ -1,4 +1,4 @@
-#include "kernel/script_flow.h"
+#include "kernel/scripts/flow.h"
 
 #include <algorithm>
 #include <numeric>

@@ -4,7 +4,7 @@
 
 #include "expr/jq/jq.h"
 #include "kernel/made_so_far.h"
-#include "kernel/script_flow.h"
+#include "kernel/scripts/flow.h"
 
 namespace pawl {
 namespace {

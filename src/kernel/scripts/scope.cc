@@ -1,4 +1,4 @@
-#include "kernel/script_scope.h"
+#include "kernel/scripts/scope.h"
 
 #include <algorithm>
 

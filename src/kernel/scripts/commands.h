@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernel/frame.h"
-#include "kernel/script_scope.h"
+#include "kernel/scripts/scope.h"
 #include "kernel/secret_source.h"
 
 namespace pawl {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "kernel/run_values.h"
-#include "kernel/script_flow.h"
+#include "kernel/scripts/flow.h"
 
 namespace pawl {
 

@@ -1,7 +1,7 @@
 // Steps that the engine does itself: runs within runs, and the actions that change or tell
 // something about the run.
 #include "kernel/computations.h"
-#include "kernel/script_flow.h"
+#include "kernel/scripts/flow.h"
 #include "kernel/secret_source.h"
 
 namespace pawl {

@@ -1,5 +1,5 @@
 // How a step begins.
-#include "kernel/script_flow.h"
+#include "kernel/scripts/flow.h"
 
 namespace pawl {
 

@@ -1,6 +1,6 @@
 // Steps that wait: for a time, a signal, a decision. And what their timers mean.
 #include "base/time.h"
-#include "kernel/script_flow.h"
+#include "kernel/scripts/flow.h"
 #include "kernel/settings.h"
 
 namespace pawl {

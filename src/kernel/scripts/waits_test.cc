@@ -1,7 +1,7 @@
 // Runs of definitions that wait: for times, signals, people, pauses, other runs.
 #include <gtest/gtest.h>
 
-#include "kernel/script_test_world.h"
+#include "kernel/scripts/test_world.h"
 
 namespace pawl {
 namespace {

@@ -2,8 +2,8 @@
 // nothing else changes by it.
 #include <gtest/gtest.h>
 
-#include "kernel/script_scope.h"
-#include "kernel/script_test_world.h"
+#include "kernel/scripts/scope.h"
+#include "kernel/scripts/test_world.h"
 
 namespace pawl {
 namespace {

@@ -1,8 +1,8 @@
 // A run within a run that only people can move: those around it say so too.
 #include <gtest/gtest.h>
 
-#include "kernel/script_admission.h"
-#include "kernel/script_test_world.h"
+#include "kernel/scripts/admission.h"
+#include "kernel/scripts/test_world.h"
 
 namespace pawl {
 namespace {

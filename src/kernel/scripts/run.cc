@@ -1,4 +1,4 @@
-#include "kernel/script_run.h"
+#include "kernel/scripts/run.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Retrying runs of definitions: what is done again, what is kept.
 #include <gtest/gtest.h>
 
-#include "kernel/script_test_world.h"
+#include "kernel/scripts/test_world.h"
 
 namespace pawl {
 namespace {

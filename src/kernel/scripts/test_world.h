@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernel/run_test_world.h"
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 #include "plan/definition.h"
 
 namespace pawl {

@@ -1,6 +1,6 @@
 // What the outside is asked to do, put together after the frame that asked for it: parameters are
 // filled in here and never journaled, so a secret stands in no history.
-#include "kernel/script_commands.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "base/hash.h"
-#include "kernel/script_test_world.h"
+#include "kernel/scripts/test_world.h"
 
 namespace pawl {
 namespace {

@@ -1,7 +1,7 @@
 // Runs of definitions when things go wrong: attempts, times, what a failure means, hooks, rollback.
 #include <gtest/gtest.h>
 
-#include "kernel/script_test_world.h"
+#include "kernel/scripts/test_world.h"
 
 namespace pawl {
 namespace {

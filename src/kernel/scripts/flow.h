@@ -4,7 +4,7 @@
 //
 // Every look reads the state and does what is due there, so looking twice does no harm: a frame may
 // stop anywhere (ScriptYielded) and a later one looks again at everything that is open. Private to
-// script_*.cc; commands stand in script_commands.h.
+// this folder; commands stand in commands.h.
 #pragma once
 
 #include <deque>
@@ -16,8 +16,8 @@
 #include "base/working_on.h"
 #include "kernel/frame.h"
 #include "kernel/json_fits.h"
-#include "kernel/script_commands.h"
-#include "kernel/script_scope.h"
+#include "kernel/scripts/commands.h"
+#include "kernel/scripts/scope.h"
 
 namespace pawl {
 
@@ -28,7 +28,7 @@ class ScriptFlow {
   ScriptFlow(Frame& frame, const RunId& id)
       : working_(id), frame_(frame), state_(frame.state()), id_(id) {}
 
-  // --- inputs (script_commands.cc, script_signals.cc, script_retry.cc)
+  // --- inputs (commands.cc, signals.cc, retry.cc)
   void begin(bool end_is_seen);
   void effect_done(uint32_t effect, StepOutcome outcome);
   void child_moved(uint32_t effect, bool suspended);
@@ -96,7 +96,7 @@ class ScriptFlow {
   const std::vector<std::string>& made_of(std::string_view step) const;
   void keep_made(const std::string& step, std::vector<std::string> values);
 
-  // --- lists (script_flow.cc)
+  // --- lists (flow.cc)
   void look(LookKind kind, std::string path) { looks_.push_back({kind, std::move(path)}); }
   void look_at(const Look& look);
   void look_at_everything();
@@ -126,14 +126,14 @@ class ScriptFlow {
   bool may_start_another() const;
   bool look_for_another();
 
-  // --- steps (script_steps.cc)
+  // --- steps (steps.cc)
   void start_step(const At& at);
   void begin_attempt(const At& at, uint32_t attempt);
   void begin_composite(const At& at);
   uint32_t next_effect() const;
   StepStarted started(const At& at, uint32_t attempt, bool asks_outside) const;
 
-  // --- ends (script_ends.cc)
+  // --- ends (ends.cc)
   void complete(const At& at, std::string output);
   void skip_step(const At& at, const std::string& reason);
   void fail(const At& at, StepError error, bool retryable);
@@ -160,7 +160,7 @@ class ScriptFlow {
   void note(const At& at, const std::string& type, const Value& data);
   void note_run(const std::string& type, const Value& data);
 
-  // --- composites (script_composites.cc)
+  // --- composites (composites.cc)
   void begin_condition(const At& at);
   void begin_test(const At& at);
   void begin_loop(const At& at);
@@ -177,7 +177,7 @@ class ScriptFlow {
   bool loop_goes_on(const At& at, bool& failed);
   Result<Value> loop_items(const At& at) const;
 
-  // --- waits (script_waits.cc)
+  // --- waits (waits.cc)
   void begin_wait(const At& at);
   void begin_decision(const At& at);
   bool decision_texts(const At& at, std::vector<std::string>& texts);
@@ -192,7 +192,7 @@ class ScriptFlow {
   void signal_arrived(const At& at, const std::string& type, const std::string& payload);
   void wait_over(const At& at, Value output);
 
-  // --- signals (script_signals.cc)
+  // --- signals (signals.cc)
   std::string full_path(const std::string& step) const;
   void deliver(const ScriptSignal& signal, SignalReceived& event);
   Status decide_by_signal(const ScriptSignal& signal, const SignalReceived& event);
@@ -200,7 +200,7 @@ class ScriptFlow {
   Status skip_and_retry(const At& at, const SignalReceived& event);
   Status may_resolve(const std::string& step, const DecisionAnswer& answer) const;
 
-  // --- retries (script_retry.cc)
+  // --- retries (retry.cc)
   struct Reset;
   void reset_incomplete(const std::string& path, Reset& reset) const;
   void keep_around(const At& from, Reset& reset) const;
@@ -213,7 +213,7 @@ class ScriptFlow {
   void come_back();
   void retry_rollback(bool leave_out);
 
-  // --- children and actions of the engine (script_children.cc)
+  // --- children and actions of the engine (children.cc)
   void begin_subworkflow(const At& at, uint32_t effect);
   void start_child(const At& at, StartScript command);
   void note_child(const At& at, bool suspended);

@@ -1,5 +1,5 @@
 // How much a run may do in one frame, put together, and hold.
-#include "kernel/script_flow.h"
+#include "kernel/scripts/flow.h"
 
 namespace pawl {
 namespace {
