@@ -13,12 +13,12 @@ bool says(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-std::string fetch_one(ApiWorld& world, const std::string& headers = "") {
+std::string fetched_by(ApiWorld& world, const std::string& headers = "") {
   return world.body("POST", "/ojs/v1/workers/fetch", R"({"queues":["q"],"worker_id":"w"})",
                     headers);
 }
 
-std::string state_of(ApiWorld& world, const std::string& job) {
+std::string job_state(ApiWorld& world, const std::string& job) {
   return text_of(world.body("GET", "/ojs/v1/jobs/" + job), "state");
 }
 
@@ -37,7 +37,7 @@ std::string repeated(ApiWorld& world, const std::string& path, const std::string
 TEST(WorkerCalls, AcksRepeatTheirAnswer) {
   ApiWorld world;
   std::string one = push(world), two = push(world), three = push(world);
-  for (int i = 0; i < 3; ++i) fetch_one(world);
+  for (int i = 0; i < 3; ++i) fetched_by(world);
   repeated(world, "/ojs/v1/workers/ack", R"({"job_id":")" + one + R"("})");
   std::string many = R"({"acks":[{"job_id":")" + two + R"("},{"job_id":")" + three + R"("}]})";
   std::string other_key = "Idempotency-Key: many\r\n";
@@ -57,7 +57,7 @@ TEST(WorkerCalls, FetchesRepeatTheJobsTheyGave) {
   std::string next = repeated(world, "/ojs/v1/workers/ack",
                               R"({"job_id":")" + one + R"(","fetch":{"queues":["q"]}})");
   EXPECT_TRUE(says(next, two)) << next;
-  EXPECT_EQ(state_of(world, one) + " " + state_of(world, two) + " " + state_of(world, three),
+  EXPECT_EQ(job_state(world, one) + " " + job_state(world, two) + " " + job_state(world, three),
             "completed active available");
 }
 
@@ -65,13 +65,13 @@ TEST(WorkerCalls, FetchesRepeatTheJobsTheyGave) {
 TEST(WorkerCalls, AFetchThatWaitedRepeatsTheJobItGot) {
   ApiWorld world;
   std::string one = push(world);
-  fetch_one(world);
+  fetched_by(world);
   const std::string ack =
       R"({"job_id":")" + one + R"(","fetch":{"queues":["q"],"wait_ms":60000}})";
   http::LoopbackClient waiting(world.server->port());
   waiting.send("POST /ojs/v1/workers/ack HTTP/1.1\r\nHost: h\r\n" + std::string(kKey) +
                "Content-Length: " + std::to_string(ack.size()) + "\r\n\r\n" + ack);
-  while (state_of(world, one) != "completed") {
+  while (job_state(world, one) != "completed") {
   }
   std::string meanwhile = world.body("POST", "/ojs/v1/workers/ack", ack, kKey);
   EXPECT_TRUE(says(meanwhile, R"("acknowledged":true)") && says(meanwhile, R"("jobs":[])"))
@@ -89,7 +89,7 @@ TEST(WorkerCalls, ARefusedAckIsNotKept) {
   std::string one = push(world);
   const std::string ack = R"({"job_id":")" + one + R"(","fetch":{"queues":["q"]}})";
   EXPECT_EQ(http::status_of(world.call("POST", "/ojs/v1/workers/ack", ack, kKey)), "409");
-  fetch_one(world);
+  fetched_by(world);
   EXPECT_EQ(http::status_of(world.call("POST", "/ojs/v1/workers/ack", ack, kKey)), "200");
 }
 
