@@ -4,7 +4,10 @@
 #include "kernel/run_flow.h"
 #include "kernel/run_values.h"
 #include "kernel/scripts/admission.h"
-#include "kernel/scripts/flow.h"
+#include "kernel/scripts/retry.h"
+#include "kernel/scripts/run_end.h"
+#include "kernel/scripts/step_end.h"
+#include "kernel/scripts/suspension.h"
 
 namespace pawl {
 namespace {
@@ -46,44 +49,39 @@ void quarantine_script(Frame& frame, const RunId& id, const QuarantineReason& re
   data.set("signal", static_cast<int64_t>(reason.signal));
   noted.data = Value(std::move(data)).json();
   frame.emit(noted);
-  ScriptFlow(frame, id).quarantine(step_error(std::string(kQuarantined), reason.message),
-                                   reason.bare);
+  scripts::RunContext run(frame, id);
+  if (!reason.bare)
+    for (const std::string& path : run.script().live.copy())
+      scripts::stop_list(run, path, "run_failed");
+  if (run.script().status == ScriptStatus::Pending) leave_gate(frame, id);
+  ScriptMoved event = scripts::moved_event(run, ScriptStatus::Failed);
+  event.error = scripts::step_error(std::string(kQuarantined), reason.message);
+  event.reason = reason.message;
+  frame.emit(event);
+  scripts::report_end(run);
 }
 
-}  // namespace
-
-void ScriptFlow::quarantine(const StepError& error, bool bare) {
-  if (!bare)
-    for (const std::string& path : script().live.copy()) stop_scope(path, "run_failed");
-  looks_.clear();
-  if (script().status == ScriptStatus::Pending) leave_gate(frame_, id_);
-  ScriptMoved event = moved(ScriptStatus::Failed);
-  event.error = error;
-  event.reason = error.message;
-  frame_.emit(event);
-  JobParent parent = run().parent;
-  if (!parent.run.is_nil())
-    pawl::effect_done(frame_, parent.run, parent.node, outcome_of_script(script()));
-}
-
-Status ScriptFlow::release() {
-  if (state_.plan_of(run()) == nullptr)
+Status release_script(Frame& frame, const RunId& id) {
+  scripts::RunContext run(frame, id);
+  if (run.state.plan_of(run.entity()) == nullptr)
     return Error{ErrorCode::Conflict,
-                 "Run " + id_.text() + " cannot go on: its text is gone; start it anew"};
-  if (scope("") == nullptr) {
-    begin(false);
+                 "Run " + id.text() + " cannot go on: its text is gone; start it anew"};
+  if (run.scope("") == nullptr) {
+    begin_script(frame, id, false);
     return ok_status();
   }
   // One that was left as it was has lists that nobody has stopped.
   std::vector<std::string> open;
-  state_.each_scope(run(), "", [&](const Scope& each) {
+  run.state.each_scope(run.entity(), "", [&](const Scope& each) {
     if (!each.closed) open.push_back(each.path);
     return true;
   });
-  for (const std::string& path : open) stop_scope(path, "run_failed");
-  PAWL_TRY_DO(retry("", "", false));
+  for (const std::string& path : open) scripts::stop_list(run, path, "run_failed");
+  PAWL_TRY_DO(scripts::retry(run, "", "", false));
   return ok_status();
 }
+
+}  // namespace
 
 bool quarantine(Frame& frame, const Uuid& id, const QuarantineReason& reason) {
   WorkingOn working(id);
@@ -133,7 +131,7 @@ Status release_run(Frame& frame, const RunId& id) {
     return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is not quarantined"};
   if (!run->parent.run.is_nil())
     return part_of_another(frame.state(), "Run", *run);
-  if (run->script) return ScriptFlow(frame, id).release();
+  if (run->script) return release_script(frame, id);
   return retry_run(frame, id);
 }
 

@@ -6,28 +6,27 @@
 namespace pawl::expr {
 namespace {
 
-using schema::Node;
 
 // Only where it is certain which schema applies: references, allOf, members and elements. Which
 // branch of anyOf, oneOf or if would hold depends on what is being filled in.
 class Filler {
  public:
-  void fill(const Node& node, Value& value, uint32_t depth) {
+  void fill(const schema::Node& node, Value& value, uint32_t depth) {
     if (depth > schema::kDefaultsDepthMax || steps_left_ == 0) return;
     --steps_left_;
     if (node.ref != nullptr) fill(*node.ref, value, depth + 1);
-    for (const Node* part : node.all_of) fill(*part, value, depth + 1);
+    for (const schema::Node* part : node.all_of) fill(*part, value, depth + 1);
     if (value.is_object()) fill_members(node, value.as_object(), depth);
     if (value.is_array()) fill_elements(node, value.as_array(), depth);
   }
 
  private:
-  void fill_members(const Node& node, Value::Object& members, uint32_t depth) {
+  void fill_members(const schema::Node& node, Value::Object& members, uint32_t depth) {
     const Value* const order = node.properties.empty() ? nullptr : node.source->find("properties");
     for (size_t i = 0; order != nullptr && i < order->as_object().size(); ++i) {
       if (steps_left_ == 0) return;
       const std::string& key = order->as_object().at(i).key;
-      const Node& rule = *node.properties.find(key)->second;
+      const schema::Node& rule = *node.properties.find(key)->second;
       Value* member = members.find(key);
       if (member == nullptr) {
         const Value* const fallback = default_of(rule);
@@ -51,17 +50,17 @@ class Filler {
     }
   }
 
-  void fill_elements(const Node& node, Value::Array& elements, uint32_t depth) {
+  void fill_elements(const schema::Node& node, Value::Array& elements, uint32_t depth) {
     for (size_t i = 0; i < elements.size(); ++i) {
-      const Node* const rule = i < node.prefix_items.size() ? node.prefix_items[i] : node.items;
+      const schema::Node* const rule = i < node.prefix_items.size() ? node.prefix_items[i] : node.items;
       if (rule == nullptr) return;
       fill(*rule, elements[i], depth + 1);
     }
   }
 
   // A default may stand behind a reference.
-  static const Value* default_of(const Node& start) {
-    const Node* node = &start;
+  static const Value* default_of(const schema::Node& start) {
+    const schema::Node* node = &start;
     for (uint32_t hops = 0; node != nullptr && hops < schema::kDefaultsDepthMax; ++hops) {
       if (node->fallback != nullptr) return node->fallback;
       node = node->ref;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernel/keys.h"
-#include "kernel/scripts/flow.h"
+#include "kernel/scripts/commands.h"
 #include "kernel/settings.h"
 
 namespace pawl {
@@ -171,13 +171,13 @@ void admit_next(Frame& frame, const std::string& gate) {
     std::string own = gate_of(*run->script);
     if (turn.claims && runs_at_work(state, own) >= plan->max_concurrent)
       return enter(frame, *run, own, false);  // a run within a run has its place
-    return ScriptFlow(frame, turn.run).begin(false);
+    return begin_script(frame, turn.run, false);
   }
   uint64_t limit = limit_for(state, *plan, gate, run->parent.run);
   if (limit != 0 && taken(state, gate, nested) >= limit) return state.gate_looked_at(gate);
   leave(frame, *run, gate, false);
   if (!nested && server_is_full(state)) return enter(frame, *run, server_gate(), limit != 0);
-  ScriptFlow(frame, turn.run).begin(false);
+  begin_script(frame, turn.run, false);
 }
 
 TurnStanding standing_of(const State& state, const Run& run, uint64_t most) {

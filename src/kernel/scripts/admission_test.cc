@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/scripts/flow.h"
+#include "kernel/scripts/commands.h"
 #include "kernel/scripts/test_world.h"
 
 namespace pawl {
@@ -45,7 +45,7 @@ class GateWorld : public ScriptWorld {
       created.inputs = "{}";
       f.emit(created);
       waits ? wait_at_gate(f, created.run, definition_gate(""))
-            : ScriptFlow(f, created.run).begin(false);
+            : begin_script(f, created.run, false);
       return ok_status();
     });
     runs_[name] = created.run;

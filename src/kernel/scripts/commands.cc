@@ -5,11 +5,19 @@
 #include "kernel/breakers.h"
 #include "kernel/run_flow.h"
 #include "kernel/scripts/admission.h"
-#include "kernel/scripts/flow.h"
+#include "kernel/scripts/checks.h"
+#include "kernel/scripts/lists.h"
+#include "kernel/scripts/outside_step.h"
+#include "kernel/scripts/run_end.h"
+#include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/suspension.h"
 #include "plan/canonical.h"
 
 namespace pawl {
 namespace {
+
+using scripts::At;
+using scripts::RunContext;
 
 constexpr size_t kSchemasKeptMax = 256;
 constexpr size_t kSchemaBytesKeptMax = 2u << 20;  // of their texts; compiled they are larger
@@ -127,7 +135,8 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
   const plan::Script* plan = state.compiled_plan(canonical);
   if (plan == nullptr) return Error{ErrorCode::InvalidContent, "the definition cannot be compiled"};
   if (schema.empty() && plan->input_schema.is_object()) schema = plan->input_schema.json();
-  PAWL_TRY_DO(judge_text("inputs", command.inputs, state.script_defaults().output_bytes_max));
+  const size_t bytes_max = state.script_defaults().output_bytes_max;
+  PAWL_TRY_DO(scripts::judge_text("inputs", command.inputs, bytes_max));
   frame.meter().charge_parsed(command.inputs.size());
   PAWL_TRY(event.inputs, full_inputs(*plan, schema, command.inputs));
   if (event.inputs.size() > state.script_defaults().run_bytes_max)
@@ -150,126 +159,89 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
   PAWL_TRY(std::string gate, gate_before(state, *plan, own, event.parent.run));
   frame.emit(event);
   if (gate.empty()) {
-    ScriptFlow(frame, event.run).begin(command.end_is_seen);
+    begin_script(frame, event.run, command.end_is_seen);
   } else {
     wait_at_gate(frame, event.run, gate);
   }
   return event.run;
 }
 
-void ScriptFlow::begin(bool end_is_seen) {
-  end_is_seen_ = end_is_seen;
-  frame_.emit(moved(ScriptStatus::Active));
-  open_scope(nullptr, "", plan().root, false, 0, "");
-  drain();
+void begin_script(Frame& frame, const RunId& id, bool end_is_seen) {
+  RunContext run(frame, id);
+  run.end_is_seen = end_is_seen;
+  frame.emit(scripts::moved_event(run, ScriptStatus::Active));
+  scripts::open_list(run, nullptr, "", run.plan().root, false, 0, "");
+  scripts::drain(run);
 }
 
 // --- answers of the outside
 
-void ScriptFlow::effect_done(uint32_t effect, StepOutcome outcome) {
-  const std::string* path = script().step_of_effect(effect);
+void effect_done(Frame& frame, const RunId& id, uint32_t effect, StepOutcome outcome) {
+  const Run* live = frame.state().find_run(id);
+  if (live == nullptr || !live->script || is_terminal(live->state)) return;
+  if (live->script->step_of_effect(effect) == nullptr) return;
+  if (!outcome.breaker.empty()) note_breaker(frame, *live, effect, outcome);
+  RunContext run(frame, id);
+  const std::string* path = run.script().step_of_effect(effect);
   At at;
-  if (path == nullptr || !find(*path, at) || record(at).effect != effect) return;
-  effect_over(at, std::move(outcome));
+  if (path == nullptr || !run.find(*path, at) || run.record(at).effect != effect) return;
+  scripts::kind_of(*at.step).answered(run, at, std::move(outcome));
   // Thousands of answers may come before a run that has yielded has its turn again: each is noted,
   // and what follows from them waits for that turn, or the answers would be turns of their own.
-  cut_short_ = script().yielded_ms != 0;
-  drain();
+  run.cut_short = run.script().yielded_ms != 0;
+  scripts::drain(run);
 }
-
-void ScriptFlow::effect_over(const At& at, StepOutcome outcome) {
-  // A job's result has its own bound (limits.result_bytes).
-  bool bounded = at.step->type == plan::StepType::Action;
-  if (!outcome.ok) return fail(at, outcome.error, outcome.retryable);
-  if (bounded && outcome.output.size() > output_max()) return fail_too_large(at, "its output");
-  Status fits = outcome.judged ? ok_status() : judge_text("its output", outcome.output, SIZE_MAX);
-  if (!fits.ok()) return fail(at, step_error("NON_RETRYABLE", fits.error().message), false);
-  complete(at, outcome.output.empty() ? std::string("null") : std::move(outcome.output));
-}
-
-void effect_done(Frame& frame, const RunId& id, uint32_t effect, StepOutcome outcome) {
-  const Run* run = frame.state().find_run(id);
-  if (run == nullptr || !run->script || is_terminal(run->state)) return;
-  if (run->script->step_of_effect(effect) == nullptr) return;
-  if (!outcome.breaker.empty()) note_breaker(frame, *run, effect, outcome);
-  ScriptFlow(frame, id).effect_done(effect, std::move(outcome));
-}
-
-void script_due(Frame& frame, const RunId& run) { ScriptFlow(frame, run).due(); }
 
 // --- pausing, resuming, cancelling
 
 Status pause_script(Frame& frame, const RunId& id, bool now) {
   PAWL_TRY_DO(check_live(frame.state(), id, "paused"));
-  if (frame.state().find_run(id)->script->paused && !now) return ok_status();
-  ScriptFlow(frame, id).pause(now);
-  return ok_status();
-}
-
-void ScriptFlow::pause(bool now) {
+  RunContext run(frame, id);
+  bool paused = run.script().paused;
+  if (paused && !now) return ok_status();
   ScriptPaused event;
-  event.run = id_;
+  event.run = id;
   event.paused = true;
   event.reason = "paused";
-  if (!script().paused) frame_.emit(event);
-  if (now) stop_what_is_at_work();
-  drain();
-}
-
-// Actions are cancelled, jobs and nested runs withdrawn; their steps begin again after the pause.
-void ScriptFlow::stop_what_is_at_work() {
-  StepsReset reset;
-  reset.run = id_;
-  std::vector<uint32_t> stopped;
-  for (const OpenEffect& open : script().effects) {
-    At at;
-    if (!find(open.step, at)) continue;
-    stopped.push_back(open.effect);
-    uint32_t before = record(at).attempt - 1;
-    reset.steps.push_back({at.path, at.position, at.step->dormant, false, before, 0});
-  }
-  frame_.emit(reset);
-  for (uint32_t effect : stopped) stop_effect(effect);
+  if (!paused) frame.emit(event);
+  if (now) scripts::stop_open_effects(run);
+  scripts::drain(run);
+  return ok_status();
 }
 
 Status resume_script(Frame& frame, const RunId& id) {
   PAWL_TRY_DO(check_live(frame.state(), id, "resumed"));
-  if (!frame.state().find_run(id)->script->paused) return ok_status();
-  ScriptFlow(frame, id).resume();
-  return ok_status();
-}
-
-void ScriptFlow::resume() {
+  RunContext run(frame, id);
+  if (!run.script().paused) return ok_status();
   ScriptPaused event;
-  event.run = id_;
-  frame_.emit(event);
-  look_at_everything();
-  drain();
+  event.run = id;
+  frame.emit(event);
+  scripts::schedule_all_checks(run);
+  scripts::drain(run);
+  return ok_status();
 }
 
 Status cancel_script(Frame& frame, const RunId& id, const std::string& reason, bool rollback) {
   PAWL_TRY_DO(check_live(frame.state(), id, "cancelled"));
-  ScriptFlow(frame, id).cancel(reason, rollback);
-  return ok_status();
-}
-
-void ScriptFlow::cancel(const std::string& reason, bool rollback) {
-  if (script().paused) {
+  RunContext run(frame, id);
+  if (run.script().paused) {
     ScriptPaused event;
-    event.run = id_;
-    frame_.emit(event);
+    event.run = id;
+    frame.emit(event);
   }
-  if (script().status == ScriptStatus::Pending) {
+  if (run.script().status == ScriptStatus::Pending) {
     ScriptPhased event;
-    event.run = id_;
+    event.run = id;
     event.phase = ScriptPhase::Hooks;
     event.outcome = ScriptStatus::Cancelled;
     event.reason = reason;
-    frame_.emit(event);
-    return finish();
+    frame.emit(event);
+    scripts::finish_run(run);
+    return ok_status();
   }
-  abort(ScriptStatus::Cancelled, {}, reason, rollback);
-  drain();
+  scripts::abort_run(run, ScriptStatus::Cancelled, {}, reason, rollback);
+  scripts::drain(run);
+  return ok_status();
 }
 
 // --- more of it, while it runs
@@ -277,33 +249,30 @@ void ScriptFlow::cancel(const std::string& reason, bool rollback) {
 Status extend_script(Frame& frame, const RunId& id, const std::string& canonical,
                      const std::string& data) {
   PAWL_TRY_DO(check_live(frame.state(), id, "extended"));
-  return ScriptFlow(frame, id).extend(canonical, data);
-}
-
-Status ScriptFlow::extend(const std::string& canonical, const std::string& data) {
-  const Scope* root = scope("");
+  RunContext run(frame, id);
+  const Scope* root = run.scope("");
   if (root == nullptr || root->closed)
     return Error{ErrorCode::Conflict, "its steps are over: nothing can be added"};
-  const plan::Script* next = state_.compiled_plan(canonical);
+  const plan::Script* next = run.state.compiled_plan(canonical);
   if (next == nullptr) return Error{ErrorCode::InvalidContent, "the definition cannot be compiled"};
   const plan::List& list = next->lists[next->root];
   if (list.steps.size() < root->records.size())
     return Error{ErrorCode::InvalidContent, "steps can be added, not removed"};
-  const Value before = plan::canonical_definition(plan());
+  const Value before = plan::canonical_definition(run.plan());
   const Value after = plan::canonical_definition(*next);
   for (uint32_t i = 0; i < root->records.size(); ++i)
     if (before.find("steps")->as_array()[i].json() != after.find("steps")->as_array()[i].json())
       return Error{ErrorCode::InvalidContent, "the steps there are must stay as they are"};
   ScriptExtended event;
-  event.run = id_;
+  event.run = id;
   event.source = canonical;
   event.data = data;
   event.steps = static_cast<uint32_t>(list.steps.size());
   for (size_t i = root->records.size(); i < list.steps.size(); ++i)
     event.dormant += next->steps[list.steps[i]].dormant ? 1 : 0;
-  frame_.emit(event);
-  look(LookKind::List, "");
-  drain();
+  frame.emit(event);
+  run.schedule_check(scripts::CheckKind::List, "");
+  scripts::drain(run);
   return ok_status();
 }
 

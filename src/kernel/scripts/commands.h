@@ -26,6 +26,8 @@ struct StartScript {
 };
 // NotFound: the definition; InvalidContent: the inputs do not fit its schema; Duplicate: the id.
 Result<RunId> start_script(Frame& frame, const StartScript& command);
+// A run that was created, and need not wait for others, enters its steps.
+void begin_script(Frame& frame, const RunId& run, bool end_is_seen);
 
 struct StepOutcome {
   bool ok = false;
@@ -76,9 +78,9 @@ Result<RetryPlan> retry_script(Frame& frame, const RunId& run, const std::string
 Status extend_script(Frame& frame, const RunId& run, const std::string& canonical,
                      const std::string& data);
 
-// A timer of the run has come.
 // The run that fills this place of another one is suspended, or at work again.
 void child_moved(Frame& frame, const JobParent& place, bool suspended);
+// A timer of the run has come.
 void script_due(Frame& frame, const RunId& run);
 
 // --- what the outside is to do

@@ -1,6 +1,7 @@
 // What the outside is asked to do, put together after the frame that asked for it: parameters are
 // filled in here and never journaled, so a secret stands in no history.
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/step_kind.h"
 
 namespace pawl {
 namespace {
@@ -71,14 +72,8 @@ Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
   if (record.due == DueKind::Timeout)
     request.timeout_ms = std::max<int64_t>(record.due_ms - now_ms, 1);
 
-  Value tree = step.params;
-  bool action = step.type == plan::StepType::Action;
-  if (step.type == plan::StepType::Job) {
-    tree = Value::Object{{"type", step.job_type},
-                         {"queue", step.queue},
-                         {"args", step.params},
-                         {"options", step.options_body}};
-  }
+  const scripts::StepKind& kind = scripts::kind_of(step);
+  Value tree = kind.effect_params(step);
   std::string text = tree.json();
   bool whole_scope = step.action == "expr.eval" || step.action == "jq";
   if (whole_scope) text += " steps ";  // such an expression may name any step
@@ -87,28 +82,14 @@ Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
   if (run->script->phase != ScriptPhase::Steps) names.with_error(run->script->error);
   add_compensating(state, *run, *scope, names);
   ActionDesk desk(secrets, step.action);
-  PAWL_TRY(auto filled, fill_template(names, tree, plan->text_mode, action ? &desk : nullptr));
+  PAWL_TRY(auto filled, fill_template(names, tree, plan->text_mode,
+                                      kind.may_hold_secrets() ? &desk : nullptr));
   if (whole_scope) {
     request.scope = names.all();
     PAWL_TRY_DO(names.charge(expr::Budget()));
   }
   request.secrets = std::move(filled.secrets);
-  if (action) {
-    request.kind = EffectKind::Action;
-    request.params = std::move(filled.value);
-    return request;
-  }
-  if (step.type == plan::StepType::Composition) {
-    request.kind = EffectKind::Composition;
-    request.params = std::move(filled.value);
-    return request;
-  }
-  request.kind = EffectKind::Job;
-  const Value::Object& job = filled.value.as_object();
-  request.job_type = job.find("type")->is_string() ? job.find("type")->as_string() : "";
-  request.queue = job.find("queue")->is_string() ? job.find("queue")->as_string() : "";
-  request.params = *job.find("args");
-  request.options = *job.find("options");
+  kind.fill_request(std::move(filled.value), request);
   return request;
 }
 

@@ -2,15 +2,22 @@
 //
 // Nothing that completed runs again unless it is asked for (from_step, and everything behind it) or
 // was undone by a rollback. Lists that had failed are opened again and go on where they stood.
+#include "kernel/scripts/retry.h"
+
 #include <algorithm>
 #include <set>
 
 #include "kernel/run_values.h"
-#include "kernel/scripts/flow.h"
+#include "kernel/scripts/checks.h"
+#include "kernel/scripts/rollback.h"
+#include "kernel/scripts/step_end.h"
+#include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/suspension.h"
 
-namespace pawl {
+namespace pawl::scripts {
+namespace {
 
-struct ScriptFlow::Reset {
+struct Reset {
   StepsReset event;
   std::set<std::string> again;    // steps that begin anew
   std::set<std::string> resumed;  // steps around them
@@ -18,8 +25,6 @@ struct ScriptFlow::Reset {
   std::set<std::string> dropped;
   std::set<std::string> undone;  // by a rollback
 };
-
-namespace {
 
 // Skipped because something else failed, not because nobody wanted it.
 bool was_cut_off(const StepRecord& record) {
@@ -36,10 +41,6 @@ bool is_incomplete(const Scope& in) {
   for (const StepRecord& record : in.records)
     if (failed_openly(record) || was_cut_off(record)) return true;
   return false;
-}
-
-bool is_race(const plan::Step& step) {
-  return step.type == plan::StepType::Parallel && step.parallel_mode == plan::ParallelMode::Race;
 }
 
 bool is_below(std::string_view path, std::string_view top) {
@@ -63,34 +64,32 @@ StepError cause_of(const StepError& error) {
   return step_error(text("code"), text("message"), text("step_id"));
 }
 
-}  // namespace
-
 // What failed or was cut off in this list, and in the lists inside it.
-void ScriptFlow::reset_incomplete(const std::string& path, Reset& reset) const {
-  const Scope in = *scope(path);
+void reset_incomplete(const RunContext& run, const std::string& path, Reset& reset) {
+  const Scope in = *run.scope(path);
   for (uint32_t i = 0; i < in.records.size(); ++i) {
     const StepRecord& record = in.records[i];
-    At here = at(path, i);
+    At here = run.at(path, i);
     bool undone = reset.undone.count(here.path) != 0;
     bool undone_inside = any_below(reset.undone, here.path);
     if (!failed_openly(record) && !was_cut_off(record) && !undone && !undone_inside) continue;
     std::vector<std::string> inner;
     std::vector<std::string> all_inner;
     bool entered = false;
-    state_.each_scope(run(), here.path + ".", [&](const Scope& each) {
+    run.state.each_scope(run.entity(), here.path + ".", [&](const Scope& each) {
       all_inner.push_back(each.path);
       if (each.owner != here.path || each.list == here.step->compensate) return true;
       entered = true;
       if (is_incomplete(each) || any_below(reset.undone, each.path)) inner.push_back(each.path);
       return true;
     });
-    bool goes_on =
-        !undone && !is_race(*here.step) && (failed_openly(record) ? !inner.empty() : entered);
-    if (goes_on) {
+    bool resumes = !undone && !kind_of(*here.step).is_redone_whole() &&
+                   (failed_openly(record) ? !inner.empty() : entered);
+    if (resumes) {
       reset.resumed.insert(here.path);
       for (const std::string& each : inner) {
         reset.reopened.insert(each);
-        reset_incomplete(each, reset);
+        reset_incomplete(run, each, reset);
       }
     } else {
       reset.again.insert(here.path);
@@ -99,46 +98,47 @@ void ScriptFlow::reset_incomplete(const std::string& path, Reset& reset) const {
   }
 }
 
+// As a whole or not at all: it is run for again, or it was undone.
+bool begins_anew(const RunContext& run, const At& at) {
+  const std::vector<std::string>& undone = run.script().compensated;
+  return kind_of(*at.step).is_redone_whole() ||
+         std::find(undone.begin(), undone.end(), at.path) != undone.end();
+}
+
 // A step that was to be done anew as a whole, for it failed by itself, is not if one inside it is
 // named: what was done in there before stays.
-void ScriptFlow::keep_around(const At& from, Reset& reset) const {
+void keep_owners(const RunContext& run, const At& from, Reset& reset) {
   At owner = from;
-  while (find(scope(owner.scope)->owner, owner)) {
-    if (done_anew(owner) || reset.again.erase(owner.path) == 0) continue;
+  while (run.find(run.scope(owner.scope)->owner, owner)) {
+    if (begins_anew(run, owner) || reset.again.erase(owner.path) == 0) continue;
     std::erase_if(reset.dropped,
                   [&](const std::string& path) { return is_below(path, owner.path); });
   }
 }
 
-// As a whole or not at all: it is run for again, or it was undone.
-bool ScriptFlow::done_anew(const At& at) const {
-  const std::vector<std::string>& undone = script().compensated;
-  return is_race(*at.step) || std::find(undone.begin(), undone.end(), at.path) != undone.end();
-}
-
 // This step, everything behind it, and the same for every step around it.
-void ScriptFlow::reset_from(const At& from, Reset& reset) const {
-  const Scope in = *scope(from.scope);
+void reset_from(const RunContext& run, const At& from, Reset& reset) {
+  const Scope in = *run.scope(from.scope);
   std::vector<bool> behind(in.records.size(), false);
   std::vector<uint32_t> queue{from.position};
   behind[from.position] = true;
   while (!queue.empty()) {
     uint32_t position = queue.back();
     queue.pop_back();
-    for (uint32_t next : plan().at(in.list, position).dependents) {
+    for (uint32_t next : run.plan().at(in.list, position).dependents) {
       if (behind[next]) continue;
       behind[next] = true;
       queue.push_back(next);
     }
   }
   for (uint32_t i = 0; i < in.records.size(); ++i) {
-    std::string path = at(from.scope, i).path;
+    std::string path = run.at(from.scope, i).path;
     if (!behind[i] || (in.records[i].state == StepState::Pending && in.records[i].id.empty()))
       continue;
     if (reset.resumed.count(path) != 0 && path == from.path) continue;
     reset.again.insert(path);
     reset.resumed.erase(path);
-    state_.each_scope(run(), path + ".", [&](const Scope& each) {
+    run.state.each_scope(run.entity(), path + ".", [&](const Scope& each) {
       reset.dropped.insert(each.path);
       reset.reopened.erase(each.path);
       return true;
@@ -147,25 +147,25 @@ void ScriptFlow::reset_from(const At& from, Reset& reset) const {
   reset.reopened.insert(from.scope);
   if (in.owner.empty()) return;
   At owner;
-  if (!find(in.owner, owner)) return;
-  if (done_anew(owner)) return reset_from(owner, reset);
+  if (!run.find(in.owner, owner)) return;
+  if (begins_anew(run, owner)) return reset_from(run, owner, reset);
   reset.resumed.insert(owner.path);
   if (in.iteration)  // later iterations begin anew
-    state_.each_scope(run(), owner.path + ".iter_", [&](const Scope& each) {
+    run.state.each_scope(run.entity(), owner.path + ".iter_", [&](const Scope& each) {
       if (each.owner != owner.path || each.index <= in.index) return true;
-      state_.each_scope(run(), each.path, [&](const Scope& below) {
+      run.state.each_scope(run.entity(), each.path, [&](const Scope& below) {
         if (below.path == each.path || is_below(below.path, each.path))
           reset.dropped.insert(below.path);
         return true;
       });
       return true;
     });
-  reset_from(owner, reset);
+  reset_from(run, owner, reset);
   reset.again.erase(owner.path);
 }
 
 // What stands inside a list that vanishes need not be said.
-void ScriptFlow::prune(Reset& reset) {
+void prune(Reset& reset) {
   auto inside = [&](const std::string& step) {
     return reset.dropped.count(std::string(split_step(step).first)) != 0;
   };
@@ -176,68 +176,22 @@ void ScriptFlow::prune(Reset& reset) {
 }
 
 // Not one of a hook or of a compensation.
-bool ScriptFlow::is_of_the_steps(const At& at) const {
-  const Scope* in = scope(at.scope);
+bool is_of_the_steps(const RunContext& run, const At& at) {
+  const Scope* in = run.scope(at.scope);
   At owner;
   while (in != nullptr && !in->owner.empty()) {
-    if (!find(in->owner, owner) || owner.step->compensate == in->list) return false;
-    in = scope(owner.scope);
+    if (!run.find(in->owner, owner) || owner.step->compensate == in->list) return false;
+    in = run.scope(owner.scope);
   }
   return in != nullptr && in->path.empty();
 }
 
-Result<RetryPlan> ScriptFlow::retry(const std::string& from_step, const std::string& inputs,
-                                    bool preview) {
-  Reset reset;
-  reset.event.run = id_;
-  reset.undone.insert(script().compensated.begin(), script().compensated.end());
-  if (scope("") == nullptr)
-    return Error{ErrorCode::Conflict, "Run " + id_.text() + " never began; start it anew"};
-  if (script().error.code == "ROLLBACK_FAILED" && from_step.empty()) {
-    RetryPlan plan;
-    plan.again.assign(script().compensate.begin(), script().compensate.end());
-    if (!preview) retry_rollback(false);
-    return plan;
-  }
-  reset.reopened.insert("");
-  reset_incomplete("", reset);
-  if (!from_step.empty()) {
-    At from;
-    if (!find(from_step, from) || !is_of_the_steps(from))
-      return Error{ErrorCode::InvalidContent,
-                   "from_step: this run has no step '" + from_step + "'",
-                   {{"from_step", "names no step of this run", "unknown_step"}}};
-    keep_around(from, reset);
-    reset_from(from, reset);
-  } else if (reset.again.empty()) {
-    if (script().status == ScriptStatus::Completed)
-      return Error{ErrorCode::Conflict, "the run completed; name a step to retry from"};
-  }
-  prune(reset);
-  RetryPlan plan;
-  plan.again.assign(reset.again.begin(), reset.again.end());
-  state_.each_scope(run(), "", [&](const Scope& in) {
-    if (reset.dropped.count(in.path) != 0) return true;
-    for (const StepRecord& record : in.records) {
-      std::string path = join_path(in.path, record.id);
-      if (record.state == StepState::Completed && reset.again.count(path) == 0 &&
-          reset.resumed.count(path) == 0)
-        plan.kept.push_back(path);
-    }
-    return true;
-  });
-  if (preview) return plan;
-  go_on(reset, inputs);
-  drain();
-  return plan;
-}
-
 // The hooks, and what is left of a rollback that was cut off: both are entered anew when their time
 // comes again.
-std::vector<std::string> ScriptFlow::lists_of_the_end() const {
+std::vector<std::string> lists_of_the_end(const RunContext& run) {
   std::vector<std::string> lists;
   std::string inside;  // the last one, with the separator behind it
-  state_.each_scope(run(), "", [&](const Scope& each) {
+  run.state.each_scope(run.entity(), "", [&](const Scope& each) {
     bool hook = each.owner.empty() && !each.path.empty();
     bool undoing = !each.owner.empty() && each.path == join_path(each.owner, plan::kCompensateName);
     bool below = !inside.empty() && each.path.compare(0, inside.size(), inside) == 0;
@@ -248,96 +202,138 @@ std::vector<std::string> ScriptFlow::lists_of_the_end() const {
   return lists;
 }
 
-void ScriptFlow::go_on(const Reset& reset, const std::string& inputs) {
+// The run is at work again, whatever it ended as.
+void reopen_run(RunContext& run) {
+  ScriptPaused paused;
+  paused.run = run.id;
+  if (run.script().paused) run.frame.emit(paused);
+  ScriptMoved event = moved_event(run, ScriptStatus::Active);
+  event.reason = "retry";
+  run.frame.emit(event);
+}
+
+// Emits what the retry resets, reopens the run, and has every open list checked.
+void resume_children(RunContext& run, const Reset& reset, const std::string& inputs) {
   StepsReset event = reset.event;
   event.inputs = inputs;
-  for (std::string& list : lists_of_the_end())
+  for (std::string& list : lists_of_the_end(run))
     if (reset.dropped.count(list) == 0) event.dropped.push_back(std::move(list));
   event.dropped.insert(event.dropped.end(), reset.dropped.begin(), reset.dropped.end());
   for (const std::string& path : reset.again) {
     At at;
-    if (!find(path, at)) continue;
+    if (!run.find(path, at)) continue;
     event.steps.push_back({path, at.position, at.step->dormant, false, 0, 0});
   }
   for (const std::string& path : reset.resumed) {
     At at;
-    if (!find(path, at)) continue;
-    uint32_t next = 0;
-    if (at.step->type == plan::StepType::Loop) {
-      state_.each_scope(run(), path + ".iter_", [&](const Scope& each) {
-        if (each.owner == path && reset.dropped.count(each.path) == 0)
-          next = std::max(next, each.index + 1);
-        return true;
-      });
-    }
+    if (!run.find(path, at)) continue;
+    uint32_t next = kind_of(*at.step).next_list(run, at, reset.dropped);
     // It has as long as it had at first: what it does again may take as long as before.
-    int64_t due_ms = at.step->timeout_ms == 0 ? 0 : frame_.now_ms() + at.step->timeout_ms;
+    int64_t due_ms = at.step->timeout_ms == 0 ? 0 : run.frame.now_ms() + at.step->timeout_ms;
     event.steps.push_back({path, at.position, at.step->dormant, true, next, due_ms});
   }
   event.reopened.assign(reset.reopened.begin(), reset.reopened.end());
-  frame_.emit(event);
-  come_back();
+  run.frame.emit(event);
+  reopen_run(run);
   ScriptPhased phased;
-  phased.run = id_;
+  phased.run = run.id;
   phased.outcome = ScriptStatus::Active;
-  frame_.emit(phased);
-  look_at_everything();
-}
-
-// The run is at work again, whatever it ended as.
-void ScriptFlow::come_back() {
-  ScriptPaused paused;
-  paused.run = id_;
-  if (script().paused) frame_.emit(paused);
-  ScriptMoved event = moved(ScriptStatus::Active);
-  event.reason = "retry";
-  frame_.emit(event);
+  run.frame.emit(phased);
+  schedule_all_checks(run);
 }
 
 // The compensation that failed is tried again, or left out.
-void ScriptFlow::retry_rollback(bool leave_out) {
-  StepError cause = cause_of(script().error);
-  std::vector<std::string> rest(script().compensate.begin(), script().compensate.end());
+void retry_rollback(RunContext& run, bool leave_out) {
+  StepError cause = cause_of(run.script().error);
+  std::vector<std::string> rest(run.script().compensate.begin(), run.script().compensate.end());
   std::string failed = rest.empty() ? "" : rest.front();
   if (leave_out && !rest.empty()) rest.erase(rest.begin());
-  come_back();
-  if (!failed.empty()) drop_scope(join_path(failed, plan::kCompensateName));
+  reopen_run(run);
+  if (!failed.empty()) drop_list(run, join_path(failed, plan::kCompensateName));
   for (std::string hook : {"on_complete", "on_error"})
-    if (const Scope* in = scope(hook); in != nullptr && in->owner.empty()) drop_scope(hook);
+    if (const Scope* in = run.scope(hook); in != nullptr && in->owner.empty()) drop_list(run, hook);
   ScriptPhased phased;
-  phased.run = id_;
+  phased.run = run.id;
   phased.outcome = ScriptStatus::Failed;
-  if (leave_out) frame_.emit(phased);  // a step that is left out does not count as undone
+  if (leave_out) run.frame.emit(phased);  // a step that is left out does not count as undone
   phased.phase = ScriptPhase::Rollback;
   phased.error = cause;
   phased.compensate = rest;
-  frame_.emit(phased);
-  next_compensation();
-  drain();
+  run.frame.emit(phased);
+  compensate_next(run);
+  drain(run);
 }
 
-Status ScriptFlow::skip_and_retry(const At& at, const SignalReceived& event) {
-  if (script().error.code == "ROLLBACK_FAILED") {
-    frame_.emit(event);
-    retry_rollback(true);
+}  // namespace
+
+Result<RetryPlan> retry(RunContext& run, const std::string& from_step, const std::string& inputs,
+                                    bool preview) {
+  Reset reset;
+  reset.event.run = run.id;
+  reset.undone.insert(run.script().compensated.begin(), run.script().compensated.end());
+  if (run.scope("") == nullptr)
+    return Error{ErrorCode::Conflict, "Run " + run.id.text() + " never began; start it anew"};
+  if (run.script().error.code == "ROLLBACK_FAILED" && from_step.empty()) {
+    RetryPlan plan;
+    plan.again.assign(run.script().compensate.begin(), run.script().compensate.end());
+    if (!preview) retry_rollback(run, false);
+    return plan;
+  }
+  reset.reopened.insert("");
+  reset_incomplete(run, "", reset);
+  if (!from_step.empty()) {
+    At from;
+    if (!run.find(from_step, from) || !is_of_the_steps(run, from))
+      return Error{ErrorCode::InvalidContent,
+                   "from_step: this run has no step '" + from_step + "'",
+                   {{"from_step", "names no step of this run", "unknown_step"}}};
+    keep_owners(run, from, reset);
+    reset_from(run, from, reset);
+  } else if (reset.again.empty()) {
+    if (run.script().status == ScriptStatus::Completed)
+      return Error{ErrorCode::Conflict, "the run completed; name a step to retry from"};
+  }
+  prune(reset);
+  RetryPlan plan;
+  plan.again.assign(reset.again.begin(), reset.again.end());
+  run.state.each_scope(run.entity(), "", [&](const Scope& in) {
+    if (reset.dropped.count(in.path) != 0) return true;
+    for (const StepRecord& record : in.records) {
+      std::string path = join_path(in.path, record.id);
+      if (record.state == StepState::Completed && reset.again.count(path) == 0 &&
+          reset.resumed.count(path) == 0)
+        plan.kept.push_back(path);
+    }
+    return true;
+  });
+  if (preview) return plan;
+  resume_children(run, reset, inputs);
+  drain(run);
+  return plan;
+}
+
+Status skip_and_retry(RunContext& run, const At& at, const SignalReceived& event) {
+  if (run.script().error.code == "ROLLBACK_FAILED") {
+    run.frame.emit(event);
+    retry_rollback(run, true);
     return ok_status();
   }
-  if (!is_of_the_steps(at))
+  if (!is_of_the_steps(run, at))
     return Error{ErrorCode::Conflict, "step '" + at.path +
                                           "' is of a hook or a compensation, which a retry runs "
                                           "anew; it cannot be skipped"};
-  if (!failed_openly(record(at)))
+  if (!failed_openly(run.record(at)))
     return Error{ErrorCode::Conflict, "step '" + at.path + "' is " +
-                                          std::string(step_state_name(record(at).state)) +
+                                          std::string(step_state_name(run.record(at).state)) +
                                           "; only a failed step of a failed run can be skipped"};
   Reset reset;
-  reset.event.run = id_;
-  reset.undone.insert(script().compensated.begin(), script().compensated.end());
+  reset.event.run = run.id;
+  reset.undone.insert(run.script().compensated.begin(), run.script().compensated.end());
   reset.reopened.insert("");
-  reset_incomplete("", reset);
+  reset_incomplete(run, "", reset);
   reset.again.insert(at.path);
   reset.resumed.erase(at.path);
-  state_.each_scope(run(), at.path + ".", [&](const Scope& each) {
+  run.state.each_scope(run.entity(), at.path + ".", [&](const Scope& each) {
     reset.reopened.erase(each.path);
     reset.dropped.insert(each.path);
     return true;
@@ -345,19 +341,23 @@ Status ScriptFlow::skip_and_retry(const At& at, const SignalReceived& event) {
   prune(reset);
   if (reset.again.count(at.path) == 0)
     return Error{ErrorCode::Conflict, "step '" + at.path + "' lost a race that is run again"};
-  const Scope* in = scope(at.scope);
+  const Scope* in = run.scope(at.scope);
   if (in != nullptr && in->closed && reset.reopened.count(std::string(at.scope)) == 0)
     return Error{
         ErrorCode::Conflict,
         "step '" + at.path + "' is in a list that is over without it; nothing waits for it"};
-  frame_.emit(event);
-  go_on(reset, "");
-  looks_.clear();
-  skip_step(at, "skipped_by_signal");
-  look_at_everything();
-  drain();
+  run.frame.emit(event);
+  resume_children(run, reset, "");
+  run.checks.clear();
+  skip_step(run, at, "skipped_by_signal");
+  schedule_all_checks(run);
+  drain(run);
   return ok_status();
 }
+
+}  // namespace pawl::scripts
+
+namespace pawl {
 
 Result<RetryPlan> retry_script(Frame& frame, const RunId& id, const std::string& from_step,
                                const std::string& inputs, bool preview) {
@@ -370,7 +370,8 @@ Result<RetryPlan> retry_script(Frame& frame, const RunId& id, const std::string&
                                           "; only a finished one can be retried"};
   if (!run->parent.run.is_nil())
     return part_of_another(frame.state(), "Run", *run);
-  return ScriptFlow(frame, id).retry(from_step, inputs, preview);
+  scripts::RunContext context(frame, id);
+  return scripts::retry(context, from_step, inputs, preview);
 }
 
 }  // namespace pawl

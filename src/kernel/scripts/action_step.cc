@@ -1,0 +1,61 @@
+// A step that is an action: done by the run itself, computed in the frame, or done by the outside.
+#include <optional>
+#include <utility>
+
+#include "kernel/computations.h"
+#include "kernel/scripts/outside_step.h"
+#include "kernel/scripts/run_actions.h"
+#include "kernel/scripts/step_end.h"
+#include "kernel/secret_source.h"
+
+namespace pawl::scripts {
+namespace {
+
+// An action that needs nothing outside is done here, unless it is dear. One that is given secrets
+// is not: only who prepares effects may open them.
+std::optional<StepOutcome> computed(RunContext& run, const At& at, uint32_t effect) {
+  const Computations* computations = run.state.script_defaults().computations;
+  if (computations == nullptr || run.frame.meter().spent()) return std::nullopt;
+  if (!computations->knows(at.step->action)) return std::nullopt;
+  if (at.step->params.json().find("secrets") != std::string::npos) return std::nullopt;
+  auto request = effect_request(run.state, {run.id, effect}, NoSecrets(), run.frame.now_ms(),
+                                &run.frame.meter());
+  if (!request.ok())
+    return failed_outcome(refusal_code(request.error()), request.error().message, false);
+  if (request->kind != EffectKind::Action) return std::nullopt;
+  return computations->compute(std::move(*request), run.frame.meter());
+}
+
+class ActionKind final : public OutsideKind {
+ public:
+  void activate(RunContext& run, const At& at, uint32_t attempt) const override {
+    if (RunAction own = run_action(at.step->action); own != RunAction::None)
+      return do_run_action(run, at, attempt, own);
+    StepStarted event =
+        started_outside(run, at, attempt, run.state.script_defaults().step_timeout_ms);
+    run.frame.emit(event);
+    if (auto outcome = computed(run, at, event.effect)) answered(run, at, std::move(*outcome));
+  }
+  // Of the kinds that the outside does only this one is bounded here: a job's result has its own
+  // bound (limits.result_bytes).
+  void answered(RunContext& run, const At& at, StepOutcome outcome) const override {
+    if (outcome.ok && outcome.output.size() > run.output_max())
+      return fail_too_large(run, at, "its output");
+    OutsideKind::answered(run, at, std::move(outcome));
+  }
+  bool changes_outside() const override { return true; }
+
+  bool may_hold_secrets() const override { return true; }
+  void fill_request(Value filled, EffectRequest& request) const override {
+    request.kind = EffectKind::Action;
+    request.params = std::move(filled);
+  }
+};
+
+constexpr ActionKind kActionKind;
+
+}  // namespace
+
+const StepKind& action_kind() { return kActionKind; }
+
+}  // namespace pawl::scripts

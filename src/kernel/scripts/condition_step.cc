@@ -1,0 +1,78 @@
+// A step that evaluates an expression and enters the branch which its value names.
+#include <charconv>
+
+#include "kernel/scripts/lists.h"
+#include "kernel/scripts/lists_step.h"
+
+namespace pawl::scripts {
+namespace {
+
+// The name under which a value chooses a branch.
+std::string branch_key(const Value& value) {
+  if (value.is_string()) return value.as_string();
+  if (value.is_double()) {
+    char text[32];
+    auto end =
+        std::to_chars(text, text + sizeof text, value.as_double(), std::chars_format::general, 6);
+    return std::string(text, end.ptr);
+  }
+  return value.json();
+}
+
+void choose_branch(RunContext& run, const At& at) {
+  const plan::Step& step = *at.step;
+  auto value = evaluate_expression(run.scope_for(at, step.expression), step.expression);
+  if (!value.ok())
+    return fail_step(run, at,
+                     step_error("EXPRESSION_ERROR",
+                                "its expression cannot be evaluated: " + value.error().message),
+                     true);
+  if (!json_fits(*value, run.output_max()))
+    return fail_too_large(run, at, "what its expression gives");
+  std::string key = branch_key(*value);
+  uint32_t list = plan::kNoList;
+  for (const plan::Branch& branch : step.branches)
+    if (branch.key == key) list = branch.list;
+  bool matched = list != plan::kNoList;
+  if (!matched && step.otherwise != plan::kNoList) {
+    list = step.otherwise;
+    key = plan::kDefaultBranch;
+  }
+  auto noted = run.event_for<StepNoted>(at);
+  noted.type = "condition_evaluated";
+  noted.choice = key;
+  Value::Object data;
+  data.set("expression", step.expression);
+  data.set("result", *value);
+  data.set("branch", key);
+  noted.data = Value(std::move(data)).json();
+  run.frame.emit(noted);
+  if (list != plan::kNoList && !run.plan().lists[list].steps.empty())
+    return open_list(run, &at, join_path(at.path, key), list, false, 0, "");
+  Value::Object output;
+  output.set("branch", key);
+  if (list == plan::kNoList) output.set("skipped", true);
+  complete_step(run, at, Value(std::move(output)).json());
+}
+
+class ConditionKind final : public ListsKind {
+ public:
+  void child_ended(RunContext& run, const At& at) const override {
+    const std::string& key = run.record(at).choice;
+    const Scope* inner = completed_list(run, at, key);
+    if (inner == nullptr) return;
+    complete_step(run, at, "{\"branch\":" + Value(key).json() +
+                               ",\"output\":" + last_output(run, *inner) + "}");
+  }
+
+ private:
+  void enter(RunContext& run, const At& at) const override { choose_branch(run, at); }
+};
+
+constexpr ConditionKind kConditionKind;
+
+}  // namespace
+
+const StepKind& condition_kind() { return kConditionKind; }
+
+}  // namespace pawl::scripts

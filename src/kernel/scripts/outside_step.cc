@@ -1,0 +1,79 @@
+#include "kernel/scripts/outside_step.h"
+
+#include <utility>
+
+#include "kernel/finish_job.h"
+#include "kernel/run_flow.h"
+#include "kernel/scripts/step_end.h"
+
+namespace pawl::scripts {
+namespace {
+
+// An id may be used again once its run is forgotten. Numbers then begin elsewhere, so that what the
+// first run asked for, and the jobs it made, are never taken for what the second one asks.
+uint32_t next_effect(const RunContext& run) {
+  constexpr uint64_t kFirstMask = 0x3fffffff;
+  if (run.script().next_effect != 1) return run.script().next_effect;
+  return 1 + static_cast<uint32_t>(mix64(run.script().created_sequence) & kFirstMask);
+}
+
+}  // namespace
+
+StepStarted started_outside(const RunContext& run, const At& at, uint32_t attempt,
+                            int64_t timeout_ms) {
+  StepStarted event = started(run, at, attempt);
+  event.effect = next_effect(run);
+  if (at.step->timeout_ms == 0 && timeout_ms != 0) {
+    event.due_ms = run.frame.now_ms() + timeout_ms;
+    event.due = DueKind::Timeout;
+  }
+  return event;
+}
+
+void OutsideKind::answered(RunContext& run, const At& at, StepOutcome outcome) const {
+  if (!outcome.ok) return fail_step(run, at, outcome.error, outcome.retryable);
+  Status fits = outcome.judged ? ok_status() : judge_text("its output", outcome.output, SIZE_MAX);
+  if (!fits.ok())
+    return fail_step(run, at, step_error("NON_RETRYABLE", fits.error().message), false);
+  complete_step(run, at,
+                outcome.output.empty() ? std::string("null") : std::move(outcome.output));
+}
+
+void OutsideKind::cancel(RunContext& run, const At& at, const std::string& reason) const {
+  uint32_t effect = run.record(at).effect;
+  emit_skipped(run, at, reason);
+  stop_effect(run, effect);  // last: a child's end must find nobody waiting for it
+}
+
+void stop_effect(RunContext& run, uint32_t effect) {
+  if (effect == 0) return;
+  run.state.note_cancelled_effect(run.entity(), effect);
+  Uuid child = child_id(run.entity(), effect);
+  if (const Run* nested = run.state.find_run(RunId(child))) {
+    if (is_terminal(nested->state)) return;
+    if (nested->script) {
+      (void)cancel_script(run.frame, nested->id, "the run around it no longer needs it", false);
+    } else {
+      (void)cancel_run(run.frame, nested->id, "the run around it no longer needs it");
+    }
+  } else if (const Job* job = run.state.find_job(JobId(child)); job && !is_terminal(job->state)) {
+    cancel_job(run.frame, *job, "the run around it no longer needs it");
+  }
+}
+
+void stop_open_effects(RunContext& run) {
+  StepsReset reset;
+  reset.run = run.id;
+  std::vector<uint32_t> stopped;
+  for (const OpenEffect& open : run.script().effects) {
+    At at;
+    if (!run.find(open.step, at)) continue;
+    stopped.push_back(open.effect);
+    uint32_t before = run.record(at).attempt - 1;
+    reset.steps.push_back({at.path, at.position, at.step->dormant, false, before, 0});
+  }
+  run.frame.emit(reset);
+  for (uint32_t effect : stopped) stop_effect(run, effect);
+}
+
+}  // namespace pawl::scripts

@@ -1,0 +1,28 @@
+// OutsideKind: a step that the outside does. Its attempt asks for an effect, numbered within the
+// run; the effect's answer ends it.
+#pragma once
+
+#include "kernel/scripts/step_kind.h"
+
+namespace pawl::scripts {
+
+class OutsideKind : public StepKind {
+ public:
+  void answered(RunContext& run, const At& at, StepOutcome outcome) const override;
+  void cancel(RunContext& run, const At& at, const std::string& reason) const override;
+
+ protected:
+  ~OutsideKind() = default;
+};
+
+// The event that begins an attempt, with the number of its effect. `timeout_ms`: of an attempt
+// whose step names none; 0 = none.
+StepStarted started_outside(const RunContext& run, const At& at, uint32_t attempt,
+                            int64_t timeout_ms);
+
+// What was asked for is needed no more: an action is cancelled, a job or a nested run withdrawn.
+void stop_effect(RunContext& run, uint32_t effect);
+// The same for all that the run has asked for; the steps begin again after the pause.
+void stop_open_effects(RunContext& run);
+
+}  // namespace pawl::scripts

@@ -1,0 +1,88 @@
+// StepKind: what a step of one kind does. How lists are entered, how steps wait for each other,
+// end, fail and are undone is the same for all kinds (lists.h, step_end.h, rollback.h). What
+// differs stands behind this interface, one file per kind:
+//
+//   action_step.cc       the outside does it: an OutsideKind (outside_step.h) sends an effect out,
+//   job_step.cc          and the effect's answer ends the step. run_actions.cc has the actions that
+//   composition_step.cc  a run does itself
+//   subworkflow_step.cc
+//   condition_step.cc    it holds lists: a ListsKind (lists_step.h) opens them in activate(), and
+//   sequence_step.cc     ends the step by what they gave in child_ended()
+//   loop_step.cc
+//   parallel_step.cc
+//   race_step.cc
+//   wait_step.cc         time or a signal ends it
+//   decision_step.cc     a person or an agent ends it
+//   test_step.cc         over at once
+//
+// Kinds are stateless, one object each for the whole process. All that one knows of a step stands
+// in its plan::Step and its StepRecord; all that it does is emit events, through the RunContext.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "kernel/scripts/context.h"
+
+namespace pawl::scripts {
+
+class StepKind {
+ public:
+  // --- what happens to a step
+  // An attempt begins: emits StepStarted and what follows from it at once.
+  virtual void activate(RunContext& run, const At& at, uint32_t attempt) const = 0;
+  // A list of the running step has closed.
+  virtual void child_ended(RunContext&, const At&) const {}
+  // The run goes on after a pause, a retry or a frame that was full, and the step is running. Only
+  // if may_resume(); there may be nothing to do.
+  virtual void resume(RunContext&, const At&) const {}
+  virtual bool may_resume() const { return false; }
+  // The time that the step set itself is over (DueKind::Wait, DueKind::Deadline).
+  virtual void time_over(RunContext&, const At&) const {}
+  // The outside has answered the step's effect.
+  virtual void answered(RunContext&, const At&, StepOutcome) const {}
+  // The step is given up: ends it as skipped and leaves nothing that waits or works for it.
+  virtual void cancel(RunContext& run, const At& at, const std::string& reason) const;
+
+  // --- what the outside is asked for (effects.cc), by kinds that ask
+  virtual Value effect_params(const plan::Step& step) const { return step.params; }
+  virtual bool may_hold_secrets() const { return false; }
+  // `filled`: effect_params() with templates filled in. Not filled in: nothing is asked for.
+  virtual void fill_request(Value, EffectRequest&) const {}
+
+  // --- what is true of its steps
+  // A rollback names those that have no compensation.
+  virtual bool changes_outside() const { return false; }
+  // A retry does the step again as a whole, whatever its lists have completed.
+  virtual bool is_redone_whole() const { return false; }
+  // Of a step that a retry resumes: the first list that is not entered. `dropped`: lists that
+  // vanish.
+  virtual uint32_t next_list(const RunContext&, const At&, const std::set<std::string>&) const {
+    return 0;
+  }
+
+ protected:
+  ~StepKind() = default;
+};
+
+const StepKind& kind_of(const plan::Step& step);
+
+// The event that begins an attempt which asks nothing of the outside.
+StepStarted started(const RunContext& run, const At& at, uint32_t attempt);
+
+// Each is defined in its kind's file.
+const StepKind& action_kind();
+const StepKind& condition_kind();
+const StepKind& loop_kind();
+const StepKind& parallel_kind();
+const StepKind& race_kind();
+const StepKind& wait_kind();
+const StepKind& decision_kind();
+const StepKind& test_kind();
+const StepKind& sequence_kind();
+const StepKind& job_kind();
+const StepKind& composition_kind();
+const StepKind& subworkflow_kind();
+
+}  // namespace pawl::scripts
