@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "expr/jq.h"
+#include "expr/jq/jq.h"
 #include "kernel/made_so_far.h"
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/lists_step.h"
