@@ -23,7 +23,7 @@ class ApiWorld {
     clock.now += static_cast<int64_t>(store->journal_last()) * 1000;  // time went on meanwhile
     EngineConfig engine_config;
     engine_config.core.effects = effects;
-    engine = std::move(Engine::start(*store, engine_config, clock, random)).value();
+    engine = std::move(EngineLoop::start(*store, engine_config, clock, random)).value();
     config.version = "test";
     config.store_name = "memory";
     app = std::make_unique<App>(config, *engine, *store, clock);
@@ -71,7 +71,7 @@ class ApiWorld {
   TestClock clock;
   TestRandom random;
   std::unique_ptr<Store> store;
-  std::unique_ptr<Engine> engine;
+  std::unique_ptr<EngineLoop> engine;
   std::unique_ptr<App> app;
   std::unique_ptr<http::Server> server;
 };

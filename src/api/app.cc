@@ -106,7 +106,7 @@ std::string_view without_port(std::string_view peer) { return peer.substr(0, pee
 
 }  // namespace
 
-App::App(const AppConfig& config, Engine& engine, Store& store, Clock& clock)
+App::App(const AppConfig& config, EngineLoop& engine, Store& store, Clock& clock)
     : config_(config),
       engine_(engine),
       store_(store),

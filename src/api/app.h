@@ -59,7 +59,7 @@ struct Waiting {
 
 class App {
  public:
-  App(const AppConfig& config, Engine& engine, Store& store, Clock& clock);
+  App(const AppConfig& config, EngineLoop& engine, Store& store, Clock& clock);
 
   // Reads what stays in memory here (the key ring). Call once, before serving.
   void load();
@@ -93,7 +93,7 @@ class App {
   bool draining() const { return draining_; }
 
   const AppConfig& config() const { return config_; }
-  Engine& engine() { return engine_; }
+  EngineLoop& engine() { return engine_; }
   Store& store() { return store_; }
   Clock& clock() { return clock_; }
   KeyRing& keys() { return keys_; }
@@ -139,7 +139,7 @@ class App {
   void handle_on_pool(WorkPool& pool, Call&& call);
 
   AppConfig config_;
-  Engine& engine_;
+  EngineLoop& engine_;
   Store& store_;
   Clock& clock_;
   KeyRing keys_;

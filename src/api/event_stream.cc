@@ -61,7 +61,7 @@ http::Response stream_head() {
   return head;
 }
 
-EventHub::EventHub(Engine& engine, Store& store, const EventHubConfig& config)
+EventHub::EventHub(EngineLoop& engine, Store& store, const EventHubConfig& config)
     : engine_(engine), store_(store), config_(config), thread_([this] { run(); }) {}
 
 EventHub::~EventHub() { stop(); }

@@ -58,7 +58,7 @@ http::Response stream_head();
 
 class EventHub {
  public:
-  EventHub(Engine& engine, Store& store, const EventHubConfig& config = {});
+  EventHub(EngineLoop& engine, Store& store, const EventHubConfig& config = {});
   EventHub(const EventHub&) = delete;
   EventHub& operator=(const EventHub&) = delete;
   ~EventHub();
@@ -117,7 +117,7 @@ class EventHub {
   void drop_ended();
   void write(Subscriber& subscriber, std::string_view text, bool ended, int64_t now_ms);
 
-  Engine& engine_;
+  EngineLoop& engine_;
   Store& store_;
   EventHubConfig config_;
 

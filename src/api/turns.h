@@ -19,7 +19,7 @@ class Turns {
   static constexpr size_t kAtOnce = 2;
   static constexpr size_t kWaitingMax = 4'096;
 
-  explicit Turns(Engine& engine) : engine_(engine) {}
+  explicit Turns(EngineLoop& engine) : engine_(engine) {}
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
 
@@ -36,7 +36,7 @@ class Turns {
   size_t waiting() const;
 
  private:
-  Engine& engine_;
+  EngineLoop& engine_;
   mutable std::mutex mutex_;
   std::deque<Visit> waiting_;  // guarded by mutex_
   size_t at_work_ = 0;         // guarded by mutex_

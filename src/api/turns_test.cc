@@ -18,7 +18,7 @@ constexpr int kClients = 30;
 // The engine stands still from here until go().
 class Standstill {
  public:
-  explicit Standstill(Engine& engine) {
+  explicit Standstill(EngineLoop& engine) {
     auto go = go_.get_future();
     auto task = std::make_shared<TestTask>(
         [this, shared = go.share()](Frame&, bool, std::string&) -> std::optional<Parking> {

@@ -202,7 +202,7 @@ EffectDispatcher::~EffectDispatcher() {
   backlog_thread_.join();
 }
 
-void EffectDispatcher::attach(Engine& engine) {
+void EffectDispatcher::attach(EngineLoop& engine) {
   {
     std::lock_guard lock(mutex_);
     engine_ = &engine;
@@ -324,7 +324,7 @@ void EffectDispatcher::submit(TaskPtr task) {
 
 // The engine must outlive the call: stop() waits for it.
 Status EffectDispatcher::hand_over(std::unique_lock<std::mutex>& lock, const TaskPtr& task) {
-  Engine* engine = engine_;
+  EngineLoop* engine = engine_;
   ++submitting_;
   lock.unlock();
   Status taken = engine->submit(task);

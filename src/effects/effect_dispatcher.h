@@ -36,7 +36,7 @@ class EffectDispatcher : public EffectSink {
   ~EffectDispatcher() override;
 
   // What was asked for before the engine was there is done now.
-  void attach(Engine& engine);
+  void attach(EngineLoop& engine);
   // No answer is submitted any more, nor is one being submitted. Call before the engine goes.
   void stop();
 
@@ -70,7 +70,7 @@ class EffectDispatcher : public EffectSink {
 
   std::mutex mutex_;
   std::condition_variable wakes_;
-  Engine* engine_ = nullptr;  // guarded by mutex_
+  EngineLoop* engine_ = nullptr;  // guarded by mutex_
   size_t submitting_ = 0;     // guarded by mutex_: threads that are inside the engine's submit()
   bool stopped_ = false;      // guarded by mutex_
   std::set<Key> under_way_;   // guarded by mutex_: begun, its answer not durable yet

@@ -33,7 +33,7 @@ struct DispatcherConfig {
 
 class WebhookDispatcher {
  public:
-  WebhookDispatcher(Engine& engine, Store& store, const DispatcherConfig& config = {});
+  WebhookDispatcher(EngineLoop& engine, Store& store, const DispatcherConfig& config = {});
   WebhookDispatcher(const WebhookDispatcher&) = delete;
   WebhookDispatcher& operator=(const WebhookDispatcher&) = delete;
   ~WebhookDispatcher();
@@ -73,7 +73,7 @@ class WebhookDispatcher {
   void listen_if_wanted();
   bool wait(int64_t wait_ms);
 
-  Engine& engine_;
+  EngineLoop& engine_;
   Store& store_;
   DispatcherConfig config_;
 

@@ -113,7 +113,7 @@ class WebhookSender::FinishTask : public Task {
   std::string result_;
 };
 
-WebhookSender::WebhookSender(Engine& engine, Clock& clock, actions::HttpClient& client,
+WebhookSender::WebhookSender(EngineLoop& engine, Clock& clock, actions::HttpClient& client,
                              WebhookCounts& counts, const SenderConfig& config)
     : engine_(engine),
       clock_(clock),

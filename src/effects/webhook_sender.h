@@ -41,7 +41,7 @@ struct SenderConfig {
 
 class WebhookSender {
  public:
-  WebhookSender(Engine& engine, Clock& clock, actions::HttpClient& client, WebhookCounts& counts,
+  WebhookSender(EngineLoop& engine, Clock& clock, actions::HttpClient& client, WebhookCounts& counts,
                 const SenderConfig& config = {});
   WebhookSender(const WebhookSender&) = delete;
   WebhookSender& operator=(const WebhookSender&) = delete;
@@ -69,7 +69,7 @@ class WebhookSender {
   void finished();
   actions::HttpRequest request(const Leased& job);
 
-  Engine& engine_;
+  EngineLoop& engine_;
   Clock& clock_;
   actions::HttpClient& client_;
   WebhookCounts& counts_;

@@ -2,7 +2,7 @@
 
 namespace pawl {
 
-WebhookService::WebhookService(Engine& engine, Store& store, Clock& clock,
+WebhookService::WebhookService(EngineLoop& engine, Store& store, Clock& clock,
                                actions::HttpClient& client, WebhookCounts& counts,
                                const SenderConfig& config)
     : sender_(engine, clock, client, counts, config), dispatcher_(engine, store) {}

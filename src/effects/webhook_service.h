@@ -10,7 +10,7 @@ namespace pawl {
 
 class WebhookService {
  public:
-  WebhookService(Engine& engine, Store& store, Clock& clock, actions::HttpClient& client,
+  WebhookService(EngineLoop& engine, Store& store, Clock& clock, actions::HttpClient& client,
                  WebhookCounts& counts, const SenderConfig& config);
   ~WebhookService();
   // The subscriptions are about to change (WebhookDispatcher::ring). Harmless after stop().

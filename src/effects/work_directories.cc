@@ -85,7 +85,7 @@ std::string WorkDirectories::open(const RunId& run) {
   return path;
 }
 
-void WorkDirectories::attach(Engine& engine) {
+void WorkDirectories::attach(EngineLoop& engine) {
   if (root_.path.empty()) return;
   engine_ = &engine;
   listener_ = engine.listen([this](uint64_t, const Record& record) {

@@ -46,7 +46,7 @@ class WorkDirectories {
   // Makes the directory of a run that is at work.
   std::string open(const RunId& run);
 
-  void attach(Engine& engine);
+  void attach(EngineLoop& engine);
   void stop();
 
  private:
@@ -62,7 +62,7 @@ class WorkDirectories {
   void take(const std::vector<RunId>& gone);
 
   const WorkRoot root_;
-  Engine* engine_ = nullptr;
+  EngineLoop* engine_ = nullptr;
   uint64_t listener_ = 0;
 
   std::mutex mutex_;

@@ -9,7 +9,7 @@ constexpr ReadBudget kPage{.events_max = 256};
 
 }  // namespace
 
-JournalFollower::JournalFollower(Engine& engine, Store& store, const EventPosition& after,
+JournalFollower::JournalFollower(EngineLoop& engine, Store& store, const EventPosition& after,
                                  Take take)
     : engine_(engine), store_(store), take_(std::move(take)), position_(after) {
   listener_ = engine_.listen([this](uint64_t, const std::shared_ptr<const std::string>&) {

@@ -26,7 +26,7 @@ class JournalFollower {
   };
   using Take = std::function<void(const Page&)>;
 
-  JournalFollower(Engine& engine, Store& store, const EventPosition& after, Take take);
+  JournalFollower(EngineLoop& engine, Store& store, const EventPosition& after, Take take);
   ~JournalFollower();
   JournalFollower(const JournalFollower&) = delete;
   JournalFollower& operator=(const JournalFollower&) = delete;
@@ -38,7 +38,7 @@ class JournalFollower {
   void run();
   void read_to_end();
 
-  Engine& engine_;
+  EngineLoop& engine_;
   Store& store_;
   Take take_;
   EventPosition position_;  // of the thread

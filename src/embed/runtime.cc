@@ -67,7 +67,7 @@ Status Runtime::open_parts() {
   EngineConfig config;
   config.core.effects = effects_.get();
   config.core.state.scripts.computations = &actions::computations();
-  PAWL_TRY(engine_, Engine::start(*store_, config, clock_, random_));
+  PAWL_TRY(engine_, EngineLoop::start(*store_, config, clock_, random_));
   effects_->attach(*engine_);
   return ok_status();
 }

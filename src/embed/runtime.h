@@ -50,7 +50,7 @@ class Runtime {
   actions::ActionRunner& runner() { return *runner_; }
   const actions::Vault* vault() const { return vault_.get(); }
   Store& store() { return *store_; }
-  Engine& engine() { return *engine_; }
+  EngineLoop& engine() { return *engine_; }
   Clock& clock() { return clock_; }
   uint64_t records_found() const { return records_found_; }  // in the journal, when it was opened
 
@@ -65,7 +65,7 @@ class Runtime {
   std::unique_ptr<actions::Vault> vault_;
   std::unique_ptr<actions::ActionRunner> runner_;
   std::unique_ptr<EffectDispatcher> effects_;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<EngineLoop> engine_;
   uint64_t records_found_ = 0;
 };
 

@@ -24,7 +24,7 @@ int64_t steady_ms() {
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::start(Store& store, const EngineConfig& given, Clock& clock,
+Result<std::unique_ptr<EngineLoop>> EngineLoop::start(Store& store, const EngineConfig& given, Clock& clock,
                                               Random& random) {
   EngineConfig config = given;
   WatchedThread watched;
@@ -34,14 +34,14 @@ Result<std::unique_ptr<Engine>> Engine::start(Store& store, const EngineConfig& 
         config.core.skipped.add(suspect.id, {suspect.fold_sequence,
                                              journal::sequence(store.journal_last() + 1, 0) - 1});
   PAWL_TRY(std::unique_ptr<Core> core, Core::open(store, config.core, clock, random));
-  std::unique_ptr<Engine> engine(new Engine(config, std::move(core), store, clock, random));
+  std::unique_ptr<EngineLoop> engine(new EngineLoop(config, std::move(core), store, clock, random));
   engine->quarantine();
   engine->committer_ = std::thread([raw = engine.get()] { raw->run_committer(); });
   engine->thread_ = std::thread([raw = engine.get()] { raw->run(); });
   return engine;
 }
 
-Engine::Engine(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock,
+EngineLoop::EngineLoop(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock,
                Random& random)
     : config_(config),
       outlets_{config.around_answers,
@@ -56,9 +56,9 @@ Engine::Engine(const EngineConfig& config, std::unique_ptr<Core> core, Store& st
   turn_began_ms_ = steady_ms();
 }
 
-Engine::~Engine() { stop(); }
+EngineLoop::~EngineLoop() { stop(); }
 
-void Engine::quarantine() {
+void EngineLoop::quarantine() {
   if (config_.crash_book == nullptr) return;
   CrashBook& book = *config_.crash_book;
   size_t ended = core_->quarantine(book.suspects(), [&book](const Uuid& id) { book.settled(id); });
@@ -69,7 +69,7 @@ void Engine::quarantine() {
   stats_.quarantined += ended;
 }
 
-Status Engine::submit(TaskPtr task) {
+Status EngineLoop::submit(TaskPtr task) {
   {
     std::lock_guard lock(mutex_);
     if (failure_ && !task->only_reads()) return *failure_;
@@ -83,7 +83,7 @@ Status Engine::submit(TaskPtr task) {
   return ok_status();
 }
 
-void Engine::submit(std::vector<TaskPtr>& tasks) {
+void EngineLoop::submit(std::vector<TaskPtr>& tasks) {
   if (tasks.empty()) return;
   std::optional<Error> refusal;
   bool wake = false;
@@ -115,7 +115,7 @@ void Engine::submit(std::vector<TaskPtr>& tasks) {
   tasks.clear();
 }
 
-void Engine::stop() {
+void EngineLoop::stop() {
   {
     std::lock_guard lock(mutex_);
     if (!thread_.joinable()) return;
@@ -131,19 +131,19 @@ void Engine::stop() {
   committer_.join();
 }
 
-std::optional<Error> Engine::failed() const {
+std::optional<Error> EngineLoop::failed() const {
   std::lock_guard lock(mutex_);
   return failure_;
 }
 
-EngineStats Engine::stats() const {
+EngineStats EngineLoop::stats() const {
   std::lock_guard lock(mutex_);
   EngineStats stats = stats_;
   stats.inputs_waiting = inputs_.size();
   return stats;
 }
 
-EnginePulse Engine::pulse() const {
+EnginePulse EngineLoop::pulse() const {
   const int64_t turn = turn_began_ms_.load(std::memory_order_relaxed);
   const int64_t commit = commit_began_ms_.load(std::memory_order_relaxed);
   const int64_t now = steady_ms();
@@ -151,14 +151,14 @@ EnginePulse Engine::pulse() const {
           .commit_age_ms = commit == 0 ? 0 : std::max<int64_t>(now - commit, 0)};
 }
 
-uint64_t Engine::listen(RecordListener listener) {
+uint64_t EngineLoop::listen(RecordListener listener) {
   std::lock_guard lock(listeners_mutex_);
   listeners_.emplace_back(++listener_ids_, std::move(listener));
   listener_count_ = listeners_.size();
   return listener_ids_;
 }
 
-void Engine::unlisten(uint64_t id) {
+void EngineLoop::unlisten(uint64_t id) {
   std::lock_guard lock(listeners_mutex_);
   std::erase_if(listeners_, [&](const auto& entry) { return entry.first == id; });
   listener_count_ = listeners_.size();
@@ -166,7 +166,7 @@ void Engine::unlisten(uint64_t id) {
 
 // --- the engine thread
 
-void Engine::run() {
+void EngineLoop::run() {
   WatchedThread watched;
   while (wait_for_work()) {
     turn_began_ms_.store(steady_ms(), std::memory_order_relaxed);
@@ -188,7 +188,7 @@ void Engine::run() {
   }
 }
 
-Core::Turns Engine::turns_now() const {
+Core::Turns EngineLoop::turns_now() const {
   return in_flight_heavy_ || store_.congested() || core_->owes_rows() ? Core::Turns::Leave
                                                                       : Core::Turns::Take;
 }
@@ -196,12 +196,12 @@ Core::Turns Engine::turns_now() const {
 // For a commit to end, or for rows to be written: a restart must not have to fold any amount of
 // them. For the disk to take in what was committed. Or for the open batch to leave: who waits for
 // it should not wait for megabytes too.
-bool Engine::heavy_must_wait() const {
+bool EngineLoop::heavy_must_wait() const {
   if (in_flight_heavy_ || (committing_ && core_->tail_long()) || store_.congested()) return true;
   return core_->holds_tasks() && heavy_stood_back_ < kBatchesStoodBackMax;
 }
 
-void Engine::work() {
+void EngineLoop::work() {
   decide_inputs();
   if (core_->next_tick_ms(turns_now()) <= clock_.now_ms()) core_->tick(turns_now());
   if (core_->unreadable()) note_failure(*core_->unreadable());
@@ -211,7 +211,7 @@ void Engine::work() {
 
 // Sleeps until there are inputs, a commit has ended, or something is due; false when it is time to
 // end.
-bool Engine::wait_for_work() {
+bool EngineLoop::wait_for_work() {
   bool work_left = next_ < deciding_.size() || (!heavy_.empty() && (down_ || !heavy_must_wait())) ||
                    (!reads_.empty() && (down_ || may_read()));
   bool flush_wanted = !down_ && !committing_ && core_->has_dirty();
@@ -252,9 +252,9 @@ bool Engine::wait_for_work() {
   return work_left || !heavy_.empty() || !reads_.empty() || !stopping_;
 }
 
-bool Engine::may_read() const { return reads_ns_ <= config_.reads_ns_max; }
+bool EngineLoop::may_read() const { return reads_ns_ <= config_.reads_ns_max; }
 
-void Engine::decide_read(TaskPtr task) {
+void EngineLoop::decide_read(TaskPtr task) {
   const auto begun = std::chrono::steady_clock::now();
   core_->decide(std::move(task));
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begun;
@@ -263,7 +263,7 @@ void Engine::decide_read(TaskPtr task) {
 
 // Heavy tasks stand back while lighter ones come, but not for ever. Reads of one batch have so much
 // time together; the others come after all that write.
-void Engine::decide_inputs() {
+void EngineLoop::decide_inputs() {
   bool light = false;
   const size_t heavy_from = store_.congested() ? Task::kLargeBytes : Task::kHeavyBytes;
   while (next_ < deciding_.size() && !core_->batch_full()) {
@@ -295,7 +295,7 @@ void Engine::decide_inputs() {
   }
 }
 
-void Engine::commit_if_wanted(bool idle) {
+void EngineLoop::commit_if_wanted(bool idle) {
   if (committing_ || failed()) return;
   if (!core_->wants_commit() && !(idle && core_->has_dirty())) return;
   SealedBatch sealed = core_->seal(idle);
@@ -332,7 +332,7 @@ void Engine::commit_if_wanted(bool idle) {
 }
 
 // Waits for the committer if it is at work, and takes its result.
-void Engine::finish_commit() {
+void EngineLoop::finish_commit() {
   if (!committing_) return;
   {
     std::unique_lock lock(mutex_);
@@ -345,19 +345,19 @@ void Engine::finish_commit() {
   if (!failed()) core_->committed(in_flight_);
 }
 
-void Engine::answer_parked() {
+void EngineLoop::answer_parked() {
   std::optional<Error> error = failed();
   for (TaskPtr& task : core_->take_parked()) {
     task->refuse(error ? *error : Error{ErrorCode::Unavailable, "the server is stopping"});
   }
 }
 
-void Engine::note_failure(const Error& error) {
+void EngineLoop::note_failure(const Error& error) {
   std::lock_guard lock(mutex_);
   if (!failure_) failure_ = error;
 }
 
-void Engine::note_stats() {
+void EngineLoop::note_stats() {
   StateCounts counts = core_->state().counts();
   std::lock_guard lock(mutex_);
   stats_.parked = core_->parked();
@@ -368,7 +368,7 @@ void Engine::note_stats() {
 
 // --- committing, on either thread
 
-void Engine::commit_now(SealedBatch& sealed) {
+void EngineLoop::commit_now(SealedBatch& sealed) {
   commit_began_ms_.store(steady_ms(), std::memory_order_relaxed);
   Status status = store_.commit(sealed.batch);
   commit_began_ms_.store(0, std::memory_order_relaxed);
@@ -384,7 +384,7 @@ void Engine::commit_now(SealedBatch& sealed) {
   stats_.tasks += tasks;
 }
 
-void Engine::publish(uint64_t number, std::string&& record) {
+void EngineLoop::publish(uint64_t number, std::string&& record) {
   published_ = number;
   if (listener_count_ == 0) return;
   const auto shared = std::make_shared<const std::string>(std::move(record));
@@ -392,7 +392,7 @@ void Engine::publish(uint64_t number, std::string&& record) {
   for (auto& [id, listener] : listeners_) listener(number, shared);
 }
 
-void Engine::run_committer() {
+void EngineLoop::run_committer() {
   WatchedThread watched;
   std::unique_lock lock(mutex_);
   while (true) {

@@ -1,4 +1,4 @@
-// Engine: the core on a thread of its own, with a committer beside it.
+// EngineLoop: the core on a thread of its own, with a committer beside it.
 //
 // submit() hands tasks over; the engine thread decides them into the open batch; a batch is
 // committed with one fsync, on the committer while more is being decided, or in place when nothing
@@ -69,14 +69,14 @@ struct EnginePulse {
 using RecordListener =
     std::function<void(uint64_t number, const std::shared_ptr<const std::string>& record)>;
 
-class Engine {
+class EngineLoop {
  public:
   static constexpr int64_t kRetryMsMin = 200;
   static constexpr int64_t kRetryMsMax = 2'000;
 
-  static Result<std::unique_ptr<Engine>> start(Store& store, const EngineConfig& config,
+  static Result<std::unique_ptr<EngineLoop>> start(Store& store, const EngineConfig& config,
                                                Clock& clock, Random& random);
-  ~Engine();
+  ~EngineLoop();
 
   // Overloaded when too much waits already; the tasks from `accepted` on were not taken.
   Status submit(TaskPtr task);
@@ -97,7 +97,7 @@ class Engine {
   void unlisten(uint64_t id);
 
  private:
-  Engine(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock,
+  EngineLoop(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock,
          Random& random);
   void run();
   void run_committer();

@@ -16,7 +16,7 @@ int64_t ms_between(SteadyClock::time_point from, SteadyClock::time_point to) {
 }  // namespace
 
 // Everything that waits is refused: what was submitted, what was decided, what is parked.
-void Engine::go_down() {
+void EngineLoop::go_down() {
   finish_commit();
   Error error = *failed();
   down_ = true;
@@ -39,7 +39,7 @@ void Engine::go_down() {
   endure();
 }
 
-void Engine::endure() {
+void EngineLoop::endure() {
   heavy_.insert(heavy_.end(), deciding_.begin() + static_cast<ptrdiff_t>(next_), deciding_.end());
   next_ = deciding_.size();
   heavy_.insert(heavy_.end(), reads_.begin(), reads_.end());
@@ -54,7 +54,7 @@ void Engine::endure() {
   if (SteadyClock::now() >= retry_at_) come_back();
 }
 
-void Engine::look(const TaskPtr& task) {
+void EngineLoop::look(const TaskPtr& task) {
   if (task->abandoned()) return;
   if (core_ == nullptr) return task->refuse(*failed());
   if (core_->look(*task)) return task->durable();
@@ -62,19 +62,19 @@ void Engine::look(const TaskPtr& task) {
   open_to_read();
 }
 
-int64_t Engine::retry_in_ms() const {
+int64_t EngineLoop::retry_in_ms() const {
   auto now = SteadyClock::now();
   return retry_at_ <= now ? 0 : std::min(ms_between(now, retry_at_), kRetryMsMax) + 1;
 }
 
 // The memory is ahead of the disk; this is as far as the disk goes.
-void Engine::open_to_read() {
+void EngineLoop::open_to_read() {
   core_ = nullptr;
   auto core = Core::open(store_, config_.core, clock_, random_);
   if (core.ok()) core_ = std::move(core).value();
 }
 
-void Engine::come_back() {
+void EngineLoop::come_back() {
   Status back = reopen();
   if (!back.ok()) {
     {
@@ -98,7 +98,7 @@ void Engine::come_back() {
             {{"after_ms", std::to_string(ms_between(down_since_, SteadyClock::now()))}});
 }
 
-Status Engine::reopen() {
+Status EngineLoop::reopen() {
   PAWL_TRY_DO(store_.reopen());
   core_ = nullptr;
   PAWL_TRY(core_, Core::open(store_, config_.core, clock_, random_));
@@ -107,7 +107,7 @@ Status Engine::reopen() {
 }
 
 // A batch whose commit failed may be there after all: whoever follows the journal must hear of it.
-Status Engine::publish_found() {
+Status EngineLoop::publish_found() {
   return store_.read_journal(published_ + 1, SIZE_MAX,
                              [&](uint64_t number, std::string_view record) {
                                SealedBatch found;

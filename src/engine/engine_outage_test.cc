@@ -173,14 +173,14 @@ TEST(EngineOutage, ADamagedStoreIsNotTriedAgain) {
   FailingStore store(*inner);
   TestClock clock;
   TestRandom random;
-  auto engine = std::move(Engine::start(store, {}, clock, random)).value();
+  auto engine = std::move(EngineLoop::start(store, {}, clock, random)).value();
   store.fail_commits(ErrorCode::Corrupt);
   auto push = push_task();
   ASSERT_TRUE(engine->submit(push).ok());
   EXPECT_EQ(push->wait(), "refused corrupt");
   const auto start = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - start <
-         std::chrono::milliseconds(2 * Engine::kRetryMsMin)) {
+         std::chrono::milliseconds(2 * EngineLoop::kRetryMsMin)) {
     auto count = std::make_shared<CountTask>();
     ASSERT_TRUE(engine->submit(count).ok());
     EXPECT_EQ(count->wait(), "ok 0 jobs");

@@ -69,7 +69,7 @@ struct EngineOn {
   TestStore store{*inner};
   TestClock clock;
   TestRandom random;
-  std::unique_ptr<Engine> engine = std::move(Engine::start(store, {}, clock, random)).value();
+  std::unique_ptr<EngineLoop> engine = std::move(EngineLoop::start(store, {}, clock, random)).value();
 };
 
 // A request of megabytes that came first does not hold up the small ones behind it.
@@ -107,7 +107,7 @@ TEST(Engine, ReadsThatTakeLongStandBackBehindWhatWrites) {
   auto store = std::move(backing.open()).value();
   TestClock clock;
   TestRandom random;
-  auto engine = std::move(Engine::start(*store, config, clock, random)).value();
+  auto engine = std::move(EngineLoop::start(*store, config, clock, random)).value();
   Hold hold;
   ASSERT_TRUE(engine->submit(hold.task).ok());
   hold.entered.wait();
@@ -154,7 +154,7 @@ class SlowStore : public FailingStore {
 TEST(Engine, HeavyTasksWaitForTheCommitOfHeavyOnes) {
   EngineOn<SlowStore> world;
   SlowStore& store = world.store;
-  Engine* engine = world.engine.get();
+  EngineLoop* engine = world.engine.get();
   std::mutex mutex;
   std::string order;
   auto note = [&](char name) {
@@ -203,7 +203,7 @@ TEST(Engine, HeavyTasksWaitWhileTheStoreIsCongested) {
   };
   EngineOn<CongestedStore> world;
   CongestedStore& store = world.store;
-  Engine* engine = world.engine.get();
+  EngineLoop* engine = world.engine.get();
   std::atomic<bool> begun = false;
   auto heavy = std::make_shared<Heavy>([&](Frame&, bool, std::string&) -> std::optional<Parking> {
     begun = true;
@@ -331,13 +331,13 @@ TEST(Engine, AFailedReadRefusesEverything) {
   TestClock clock;
   TestRandom random;
   {
-    auto engine = std::move(Engine::start(*inner, {}, clock, random)).value();
+    auto engine = std::move(EngineLoop::start(*inner, {}, clock, random)).value();
     auto push = push_task(typed("a"));
     ASSERT_TRUE(engine->submit(push).ok());
     engine->stop();
   }
   FailingStore store(*inner);
-  auto engine = std::move(Engine::start(store, {}, clock, random)).value();
+  auto engine = std::move(EngineLoop::start(store, {}, clock, random)).value();
   store.fail_reads(ErrorCode::StoreFailed);
   auto fetch = fetch_task({"q"}, 1000);
   ASSERT_TRUE(engine->submit(fetch).ok());

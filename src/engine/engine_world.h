@@ -19,7 +19,7 @@ struct EngineWorld {
   }
   void start() {
     store = std::move(backing->open()).value();
-    engine = std::move(Engine::start(*store, config, clock, random)).value();
+    engine = std::move(EngineLoop::start(*store, config, clock, random)).value();
   }
   void restart() {
     engine->stop();
@@ -46,7 +46,7 @@ struct EngineWorld {
   TestClock clock;
   TestRandom random;
   std::unique_ptr<Store> store;
-  std::unique_ptr<Engine> engine;
+  std::unique_ptr<EngineLoop> engine;
 };
 
 inline std::vector<TestTaskPtr> push_from_threads(EngineWorld& world, int threads, int each) {

@@ -44,7 +44,7 @@ class Task {
   virtual bool only_reads() const { return false; }
 
   // About how many bytes decide() will move. From kHeavyBytes on a task stands back while lighter
-  // ones come (Engine::decide_inputs), and from kLargeBytes on while the store is congested: many
+  // ones come (EngineLoop::decide_inputs), and from kLargeBytes on while the store is congested: many
   // of them fill its log as well. Any thread.
   static constexpr size_t kHeavyBytes = 1u << 20;
   static constexpr size_t kLargeBytes = 64u << 10;

@@ -15,7 +15,7 @@ class WaitingTask : public Task {
   void refuse(const Error& error) final { settled_.set_value(error); }
 
   // Ok when what it decided is durable.
-  static Status run(Engine& engine, const std::shared_ptr<WaitingTask>& task) {
+  static Status run(EngineLoop& engine, const std::shared_ptr<WaitingTask>& task) {
     std::future<Status> settled = task->settled_.get_future();
     PAWL_TRY_DO(engine.submit(task));
     return settled.get();

@@ -51,7 +51,7 @@ Result<std::unique_ptr<LocalEngine>> LocalEngine::start(const LocalOptions& opti
   EngineConfig config;
   config.core.effects = local->effects_.get();
   config.core.state.scripts.computations = &actions::computations();
-  PAWL_TRY(local->engine_, Engine::start(*local->store_, config, local->clock_, local->random_));
+  PAWL_TRY(local->engine_, EngineLoop::start(*local->store_, config, local->clock_, local->random_));
   local->effects_->attach(*local->engine_);
   PAWL_TRY_DO(local->keep_secrets(options.secrets));
   return local;

@@ -50,7 +50,7 @@ class LocalEngine {
   std::unique_ptr<actions::Vault> vault_;
   std::unique_ptr<actions::ActionRunner> runner_;
   std::unique_ptr<EffectDispatcher> effects_;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<EngineLoop> engine_;
 };
 
 // PAWL_SECRET_NAME=value of an environment, as {NAME, value}.

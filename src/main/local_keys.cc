@@ -40,7 +40,7 @@ Status decide_in(const std::string& directory, LocalTask::Decide decide) {
   PAWL_TRY(std::unique_ptr<Store> store, open_sqlite(directory));
   SystemClock clock;
   SystemRandom random;
-  PAWL_TRY(std::unique_ptr<Engine> engine, Engine::start(*store, {}, clock, random));
+  PAWL_TRY(std::unique_ptr<EngineLoop> engine, EngineLoop::start(*store, {}, clock, random));
   auto task = std::make_shared<LocalTask>(std::move(decide));
   PAWL_TRY_DO(engine->submit(task));
   Status outcome = task->wait();

@@ -29,7 +29,7 @@ std::string text_of(const Value* value) {
 
 }  // namespace
 
-LogFollower::LogFollower(Engine& engine) : engine_(engine) {
+LogFollower::LogFollower(EngineLoop& engine) : engine_(engine) {
   thread_ = std::thread([this] { run(); });
   listener_ =
       engine.listen([this](uint64_t number, const std::shared_ptr<const std::string>& record) {

@@ -27,7 +27,7 @@ class LogFollower {
   static constexpr size_t kWaitingMax = 1'000;
   static constexpr size_t kTextBytesMax = 8 * 1024;
 
-  explicit LogFollower(Engine& engine);
+  explicit LogFollower(EngineLoop& engine);
   LogFollower(const LogFollower&) = delete;
   LogFollower& operator=(const LogFollower&) = delete;
   ~LogFollower() { stop(); }
@@ -41,7 +41,7 @@ class LogFollower {
   void run();
   static void write(const Record& record);
 
-  Engine& engine_;
+  EngineLoop& engine_;
   uint64_t listener_ = 0;
   std::mutex mutex_;
   std::condition_variable wakes_;

@@ -173,7 +173,7 @@ int serve(const ServeOptions& given) {
   std::shared_ptr<void> actions_end(nullptr, [&runner](void*) { runner.reset(); });
   options.engine.core.effects = &effects;
   options.engine.core.state.scripts.computations = &actions::computations();
-  auto engine = Engine::start(**store, options.engine, clock, random);
+  auto engine = EngineLoop::start(**store, options.engine, clock, random);
   if (!engine.ok()) return fail_serve(engine.error());
 
   for (const actions::ActionInfo& info : runner->list())
