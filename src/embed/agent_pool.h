@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "embed/runtime.h"
+#include "runtime/runtime.h"
 #include "pawl/calls.h"
 
 namespace pawl::embed {

@@ -1,5 +1,6 @@
 #include "embed/host.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "actions/secret_binding.h"
@@ -26,10 +27,14 @@ actions::ActionPolicy policy_of(const EngineOptions& options) {
 
 RuntimeSetup setup_of(const EngineOptions& options) {
   RuntimeSetup setup;
-  if (options.persistence) setup.data_dir = options.data_dir;
   setup.policy = policy_of(options);
-  if (options.persistence)
+  if (options.persistence) {
+    setup.data_dir = options.data_dir;
+    setup.vault_key = options.data_dir + "/vault.key";
+    if (const char* passphrase = std::getenv("PAWL_VAULT_KEY")) setup.vault_passphrase = passphrase;
     setup.policy.fs.sealed = {std::filesystem::absolute(options.data_dir).string()};
+  }
+  setup.work_root = WorkRoot::in(setup.data_dir);
   setup.threads = options.execution.parallel_steps ? options.execution.threads : 1;
   return setup;
 }

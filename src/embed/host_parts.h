@@ -12,7 +12,7 @@
 #include "embed/event_desk.h"
 #include "embed/host.h"
 #include "embed/instance_names.h"
-#include "embed/runtime.h"
+#include "runtime/runtime.h"
 #include "embed/state_files.h"
 
 namespace pawl::embed {

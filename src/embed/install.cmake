@@ -1,7 +1,7 @@
 # What a program needs to have the engine inside: one archive of all modules, the public headers, and
 # the files by which CMake and pkg-config find both.
 set(archives)
-foreach(module base expr plan journal kernel wire store engine actions effects http api embed)
+foreach(module base expr plan journal kernel wire store engine actions effects runtime embed)
   list(APPEND archives $<TARGET_FILE:pawl_${module}>)
   list(APPEND modules pawl_${module})
 endforeach()

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "embed/journal_follower.h"
-#include "embed/runtime.h"
+#include "runtime/runtime.h"
 
 namespace pawl::embed {
 

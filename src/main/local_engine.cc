@@ -6,65 +6,26 @@
 #include <cstring>
 #include <filesystem>
 
-#include "actions/computations.h"
 #include "actions/secret_binding.h"
-#include "engine/waiting_task.h"
 #include "kernel/settings.h"
-#include "store/memory_store.h"
 
 namespace pawl {
-namespace {
-
-constexpr uint32_t kActionThreads = 8;
-
-class Decision : public WaitingTask {
- public:
-  explicit Decision(const std::function<Status(Frame&)>& decide) : decide_(decide) {}
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    outcome_ = decide_(frame);
-    return std::nullopt;
-  }
-  const Status& outcome() const { return outcome_; }
-
- private:
-  const std::function<Status(Frame&)>& decide_;  // outlives the wait
-  Status outcome_ = ok_status();
-};
-
-}  // namespace
-
 Result<std::unique_ptr<LocalEngine>> LocalEngine::start(const LocalOptions& options) {
   std::unique_ptr<LocalEngine> local(new LocalEngine());
   if (options.confined || !options.secrets.empty()) PAWL_TRY_DO(local->make_directory());
-  if (!options.secrets.empty()) {
-    PAWL_TRY(actions::Vault vault, actions::Vault::open(local->directory_ + "/vault.key"));
-    local->vault_ = std::make_unique<actions::Vault>(std::move(vault));
-  }
-  PAWL_TRY(local->store_, open_memory(std::make_shared<MemoryDisk>()));
-  actions::ActionPolicy policy =
-      options.confined ? actions::ActionPolicy{} : actions::ActionPolicy::local();
-  if (!local->directory_.empty()) policy.fs.sealed = {local->directory_};
-  local->runner_ = std::make_unique<actions::ActionRunner>(std::move(policy), kActionThreads);
-  local->effects_ = std::make_unique<EffectDispatcher>(
-      *local->runner_, local->vault_.get(),
-      WorkRoot{options.confined ? local->directory_ + "/work" : ""}, local->clock_);
-  EngineConfig config;
-  config.core.effects = local->effects_.get();
-  config.core.state.scripts.computations = &actions::computations();
-  PAWL_TRY(local->engine_, EngineLoop::start(*local->store_, config, local->clock_, local->random_));
-  local->effects_->attach(*local->engine_);
+  RuntimeSetup setup;
+  setup.policy = options.confined ? actions::ActionPolicy{} : actions::ActionPolicy::local();
+  if (!options.secrets.empty()) setup.vault_key = local->directory_ + "/vault.key";
+  if (!local->directory_.empty()) setup.policy.fs.sealed = {local->directory_};
+  if (options.confined) setup.work_root.path = local->directory_ + "/work";
+  local->runtime_ = std::make_unique<Runtime>(std::move(setup));
+  PAWL_TRY_DO(local->runtime_->open());
   PAWL_TRY_DO(local->keep_secrets(options.secrets));
   return local;
 }
 
-// Actions that are still under way answer while they are ended, so what they answer to must outlive
-// them.
 LocalEngine::~LocalEngine() {
-  if (effects_) effects_->stop();
-  if (engine_) engine_->stop();
-  runner_.reset();
-  engine_.reset();
-  effects_.reset();
+  runtime_.reset();
   std::error_code ignored;
   if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
 }
@@ -84,15 +45,13 @@ Status LocalEngine::keep_secrets(const std::vector<std::pair<std::string, std::s
   if (secrets.empty()) return ok_status();
   return decide([&](Frame& frame) {
     for (const auto& [name, value] : secrets)
-      put_doc(frame, DocKind::Secret, name, actions::seal_secret(*vault_, name, value, {}));
+      put_doc(frame, DocKind::Secret, name, actions::seal_secret(*runtime_->vault(), name, value, {}));
     return ok_status();
   });
 }
 
 Status LocalEngine::decide(const std::function<Status(Frame&)>& decide) {
-  auto task = std::make_shared<Decision>(decide);
-  PAWL_TRY_DO(WaitingTask::run(*engine_, task));
-  return task->outcome();
+  return runtime_->decide(decide);
 }
 
 std::vector<std::pair<std::string, std::string>> secrets_of(const char* const* environment) {

@@ -14,10 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "actions/action.h"
-#include "actions/vault.h"
-#include "effects/effect_dispatcher.h"
-#include "engine/engine.h"
+#include "runtime/runtime.h"
 
 namespace pawl {
 
@@ -35,22 +32,16 @@ class LocalEngine {
 
   // Waits until what was decided is committed; the outcome is the decision's own.
   Status decide(const std::function<Status(Frame&)>& decide);
-  void listen(RecordListener listener) { engine_->listen(std::move(listener)); }
-  std::optional<Error> failed() const { return engine_->failed(); }
+  void listen(RecordListener listener) { runtime_->engine().listen(std::move(listener)); }
+  std::optional<Error> failed() const { return runtime_->engine().failed(); }
 
  private:
   LocalEngine() = default;
   Status keep_secrets(const std::vector<std::pair<std::string, std::string>>& secrets);
   Status make_directory();
 
-  SystemClock clock_;
-  SystemRandom random_;
   std::string directory_;  // of its own, removed at the end; "" = none was needed
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<actions::Vault> vault_;
-  std::unique_ptr<actions::ActionRunner> runner_;
-  std::unique_ptr<EffectDispatcher> effects_;
-  std::unique_ptr<EngineLoop> engine_;
+  std::unique_ptr<Runtime> runtime_;
 };
 
 // PAWL_SECRET_NAME=value of an environment, as {NAME, value}.

@@ -7,43 +7,39 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "actions/computations.h"
 #include "base/log.h"
 #include "base/plant.h"
-#include "effects/effect_dispatcher.h"
 #include "effects/webhook_service.h"
 #include "main/file_limit.h"
 #include "main/log_follower.h"
 #include "main/memory_return.h"
-#include "store/memory_store.h"
-#include "store/sqlite_store.h"
+#include "runtime/runtime.h"
 
 namespace pawl {
 namespace {
 
-Result<std::unique_ptr<Store>> open_store(const ServeOptions& options) {
-  if (options.store == "memory") return open_memory(std::make_shared<MemoryDisk>());
-  if (options.store != "sqlite")
+// Secrets are kept beside the store, under a key of their own; without a directory there are none.
+Result<RuntimeSetup> setup_of(const ServeOptions& options) {
+  const bool memory = options.store == "memory";
+  if (!memory && options.store != "sqlite")
     return Error{ErrorCode::InvalidRequest,
                  "unknown store '" + options.store + "'; there are sqlite and memory"};
-  std::error_code failed;
-  // What runs leave there is nobody else's. A directory that exists is as its owner wants it.
-  if (std::filesystem::create_directories(options.data_dir, failed))
-    std::filesystem::permissions(options.data_dir, std::filesystem::perms::owner_all, failed);
-  if (failed)
-    return Error{ErrorCode::StoreFailed,
-                 "cannot create " + options.data_dir + ": " + failed.message()};
-  return open_sqlite(options.data_dir);
-}
-
-// Secrets are kept beside the store, under a key of their own; without a directory there are none.
-Result<std::optional<actions::Vault>> open_vault(const ServeOptions& options) {
-  if (options.store == "memory") return std::optional<actions::Vault>();
-  std::string file = options.data_dir + "/vault.key";
-  const char* passphrase = std::getenv("PAWL_VAULT_KEY");
-  PAWL_TRY(actions::Vault vault, passphrase == nullptr ? actions::Vault::open(file)
-                                                       : actions::Vault::open(file, passphrase));
-  return std::optional<actions::Vault>(std::move(vault));
+  RuntimeSetup setup;
+  if (!memory) {
+    setup.data_dir = options.data_dir;
+    setup.crash_book = options.data_dir + "/crash.book";
+    setup.vault_key = options.data_dir + "/vault.key";
+    if (const char* passphrase = std::getenv("PAWL_VAULT_KEY")) setup.vault_passphrase = passphrase;
+  }
+  setup.owner_only = true;  // what runs leave there is nobody else's
+  setup.work_root = WorkRoot::in(setup.data_dir);
+  setup.policy = options.actions;
+  setup.policy.fs.sealed = {std::filesystem::absolute(options.data_dir).string()};
+  if (memory) setup.policy.fs.sealed.push_back(setup.work_root.path);
+  setup.threads = options.action_threads;
+  setup.engine = options.engine;
+  setup.engine.around_answers = [] { return std::make_shared<http::AnswerBatch>(); };
+  return setup;
 }
 
 // A command that a step runs is the same user, and can read this process's environment in /proc:
@@ -149,43 +145,23 @@ int serve(const ServeOptions& given) {
   MemoryReturn memory_return{MemoryReturn::Bounds()};
   if (!options.ojs_content_type.empty()) api::use_ojs_content_type(options.ojs_content_type);
 
-  auto store = open_store(options);
-  if (!store.ok()) return fail_serve(store.error());
   if (const char* where = std::getenv("PAWL_PLANT_ABORT")) plant(where);
-  // Behind the store: two servers must not write one book. Made before any thread that is watched,
-  // and gone after all of them.
-  std::unique_ptr<CrashBook> crash_book;
-  if (options.store != "memory") crash_book = CrashBook::open(options.data_dir + "/crash.book");
-  options.engine.crash_book = crash_book.get();
-  SystemClock clock;
-  SystemRandom random;
-  options.engine.around_answers = [] { return std::make_shared<http::AnswerBatch>(); };
-  auto vault = open_vault(options);
-  if (!vault.ok()) return fail_serve(vault.error());
+  auto setup = setup_of(options);
+  if (!setup.ok()) return fail_serve(setup.error());
   wipe_environment();
-  WorkRoot work_root = WorkRoot::in(options.store == "memory" ? "" : options.data_dir);
-  options.actions.fs.sealed = {std::filesystem::absolute(options.data_dir).string()};
-  if (options.store == "memory") options.actions.fs.sealed.push_back(work_root.path);
-  auto runner = std::make_unique<actions::ActionRunner>(options.actions, options.action_threads);
-  const actions::Vault* keeper = vault->has_value() ? &**vault : nullptr;
-  EffectDispatcher effects(*runner, keeper, std::move(work_root), clock);
-  // An action that is still at work answers to the dispatcher: it must be over before that goes.
-  std::shared_ptr<void> actions_end(nullptr, [&runner](void*) { runner.reset(); });
-  options.engine.core.effects = &effects;
-  options.engine.core.state.scripts.computations = &actions::computations();
-  auto engine = EngineLoop::start(**store, options.engine, clock, random);
-  if (!engine.ok()) return fail_serve(engine.error());
+  Runtime runtime(std::move(*setup));
+  if (Status opened = runtime.open(); !opened.ok()) return fail_serve(opened.error());
+  EngineLoop& engine = runtime.engine();
 
-  for (const actions::ActionInfo& info : runner->list())
+  for (const actions::ActionInfo& info : runtime.runner().list())
     options.app.action_names.push_back(info.name);
   options.app.store_name = options.store;
   options.app.data_dir = options.data_dir;
   options.app.local_names_only = is_loopback(options.http.host);
-  api::App app(options.app, **engine, **store, clock);
+  api::App app(options.app, engine, runtime.store(), runtime.clock());
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
-  app.use_actions(runner.get(), keeper);
+  app.use_actions(&runtime.runner(), runtime.vault());
   app.load();
-  effects.attach(**engine);
   if (app.keys().empty() && app.keys().needed())
     log::warning(
         "every API key was revoked: all calls are refused. Stop the server and make a key "
@@ -196,10 +172,12 @@ int serve(const ServeOptions& given) {
                  "without an API key the server listens on loopback only; make one with 'pawl keys "
                  "create', or say --no-auth"});
 
-  LogFollower workflow_log(**engine);
+  LogFollower workflow_log(engine);
   actions::HttpClient outgoing;
-  WebhookService webhooks(**engine, **store, clock, outgoing, app.metrics().webhooks,
-                          {.vault = keeper, .allow_private = options.app.webhooks_allow_private});
+  WebhookService webhooks(engine, runtime.store(), runtime.clock(), outgoing,
+                          app.metrics().webhooks,
+                          {.vault = runtime.vault(),
+                           .allow_private = options.app.webhooks_allow_private});
   app.on_webhooks_change([&webhooks] { webhooks.ring(); });
   auto server = http::Server::start(http_config(options, app),
                                     [&app](http::Request&& request, http::Responder responder) {
@@ -217,10 +195,10 @@ int serve(const ServeOptions& given) {
   app.begin_drain();
   (*server)->drain(std::chrono::milliseconds(options.drain_ms));
   webhooks.stop();
-  effects.stop();
-  (*engine)->stop();
+  runtime.stop_effects();
+  engine.stop();
   workflow_log.stop();
-  std::optional<Error> failure = (*engine)->failed();
+  std::optional<Error> failure = engine.failed();
   return failure ? fail_serve(*failure) : 0;
 }
 

@@ -1,7 +1,9 @@
-// Runtime: the parts of an engine, put together: store, loop, effects, actions.
+// Runtime: the parts of an engine, put together in one place for the server, `pawl run` and the
+// embedded library: store, crash book, vault, actions, effects, the engine's loop with retention.
 //
-// The runner is there from the beginning, so that capabilities can be added before open() lets
-// instances go on. close() ends everything; it must not be called by a capability.
+// open() makes the parts in the order in which they need each other; close() ends them in the
+// opposite one. The runner is made when it is first asked for, so that actions can be added before
+// open() lets runs go on. close() must not be called by an action.
 //
 // Threads: open() and close() once each, by one that excludes the other calls; the rest by any.
 #pragma once
@@ -19,12 +21,18 @@
 #include "engine/waiting_task.h"
 #include "store/store.h"
 
-namespace pawl::embed {
+namespace pawl {
 
 struct RuntimeSetup {
-  std::string data_dir;  // "" = in memory only
-  actions::ActionPolicy policy;
-  uint32_t threads = 8;
+  std::string data_dir = {};    // "" = a store in memory
+  bool owner_only = false;      // a data_dir that is made here is closed to other users
+  std::string crash_book = {};  // file; "" = nobody is quarantined
+  std::string vault_key = {};   // file; "" = there are no secrets
+  std::optional<std::string> vault_passphrase = {};
+  WorkRoot work_root = {};
+  actions::ActionPolicy policy = {};
+  uint32_t threads = 8;  // of actions
+  EngineConfig engine = {};
 };
 
 class Runtime {
@@ -36,7 +44,7 @@ class Runtime {
 
   // May be tried again after a failure.
   Status open();
-  // Nothing that capabilities answer counts any more.
+  // Nothing that actions answer counts any more.
   void stop_effects() { effects_->stop(); }
   void close();
 
@@ -47,7 +55,7 @@ class Runtime {
   using DecideOrPark = std::function<std::optional<Parking>(Frame&, bool last_call)>;
   Status decide_or_park(const DecideOrPark& decide);
 
-  actions::ActionRunner& runner() { return *runner_; }
+  actions::ActionRunner& runner();
   const actions::Vault* vault() const { return vault_.get(); }
   Store& store() { return *store_; }
   EngineLoop& engine() { return *engine_; }
@@ -56,12 +64,13 @@ class Runtime {
 
  private:
   Status open_parts();
-  Status open_disk();
+  Status open_store();
 
   RuntimeSetup setup_;
   SystemClock clock_;
   SystemRandom random_;
   std::unique_ptr<Store> store_;
+  std::unique_ptr<CrashBook> crash_book_;  // made before any thread that is watched, gone after all
   std::unique_ptr<actions::Vault> vault_;
   std::unique_ptr<actions::ActionRunner> runner_;
   std::unique_ptr<EffectDispatcher> effects_;
@@ -69,4 +78,4 @@ class Runtime {
   uint64_t records_found_ = 0;
 };
 
-}  // namespace pawl::embed
+}  // namespace pawl

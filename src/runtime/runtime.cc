@@ -1,13 +1,12 @@
-#include "embed/runtime.h"
+#include "runtime/runtime.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "actions/computations.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 
-namespace pawl::embed {
+namespace pawl {
 namespace {
 
 class Decision : public WaitingTask {
@@ -23,24 +22,29 @@ class Decision : public WaitingTask {
 
 }  // namespace
 
-Runtime::Runtime(RuntimeSetup setup)
-    : setup_(std::move(setup)),
-      runner_(std::make_unique<actions::ActionRunner>(setup_.policy, setup_.threads)) {}
+Runtime::Runtime(RuntimeSetup setup) : setup_(std::move(setup)) {}
 
 Runtime::~Runtime() { close(); }
 
-Status Runtime::open_disk() {
+actions::ActionRunner& Runtime::runner() {
+  if (!runner_) runner_ = std::make_unique<actions::ActionRunner>(setup_.policy, setup_.threads);
+  return *runner_;
+}
+
+Status Runtime::open_store() {
+  namespace fs = std::filesystem;
+  if (setup_.data_dir.empty()) {
+    PAWL_TRY(store_, open_memory(std::make_shared<MemoryDisk>()));
+    return ok_status();
+  }
   std::error_code failed;
-  std::filesystem::create_directories(setup_.data_dir, failed);
+  // A directory that exists is as its owner wants it.
+  if (fs::create_directories(setup_.data_dir, failed) && setup_.owner_only)
+    fs::permissions(setup_.data_dir, fs::perms::owner_all, failed);
   if (failed)
     return Error{ErrorCode::StoreFailed,
                  "cannot create " + setup_.data_dir + ": " + failed.message()};
   PAWL_TRY(store_, open_sqlite(setup_.data_dir));
-  std::string key = setup_.data_dir + "/vault.key";
-  const char* passphrase = std::getenv("PAWL_VAULT_KEY");
-  PAWL_TRY(actions::Vault vault, passphrase == nullptr ? actions::Vault::open(key)
-                                                       : actions::Vault::open(key, passphrase));
-  vault_ = std::make_unique<actions::Vault>(std::move(vault));
   return ok_status();
 }
 
@@ -56,15 +60,20 @@ Status Runtime::open() {
 }
 
 Status Runtime::open_parts() {
-  if (setup_.data_dir.empty()) {
-    PAWL_TRY(store_, open_memory(std::make_shared<MemoryDisk>()));
-  } else {
-    PAWL_TRY_DO(open_disk());
-  }
+  PAWL_TRY_DO(open_store());
   records_found_ = store_->journal_last();
-  effects_ = std::make_unique<EffectDispatcher>(*runner_, vault_.get(),
-                                                     WorkRoot::in(setup_.data_dir), clock_);
-  EngineConfig config;
+  // Behind the store: two servers must not write one book.
+  if (!setup_.crash_book.empty() && !crash_book_) crash_book_ = CrashBook::open(setup_.crash_book);
+  if (!setup_.vault_key.empty()) {
+    const auto& passphrase = setup_.vault_passphrase;
+    PAWL_TRY(actions::Vault vault, passphrase
+                                       ? actions::Vault::open(setup_.vault_key, *passphrase)
+                                       : actions::Vault::open(setup_.vault_key));
+    vault_ = std::make_unique<actions::Vault>(std::move(vault));
+  }
+  effects_ = std::make_unique<EffectDispatcher>(runner(), vault_.get(), setup_.work_root, clock_);
+  EngineConfig config = setup_.engine;
+  config.crash_book = crash_book_.get();
   config.core.effects = effects_.get();
   config.core.state.scripts.computations = &actions::computations();
   PAWL_TRY(engine_, EngineLoop::start(*store_, config, clock_, random_));
@@ -96,4 +105,4 @@ Status Runtime::decide(const Decide& decide) {
   return outcome;
 }
 
-}  // namespace pawl::embed
+}  // namespace pawl
