@@ -1,7 +1,7 @@
 // The pure actions (pure_actions.h) for steps of definitions, done where the step is decided.
 #pragma once
 
-#include "kernel/computations.h"
+#include "kernel/scripts/computations.h"
 
 namespace pawl::actions {
 

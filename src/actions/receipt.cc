@@ -1,7 +1,7 @@
 #include "actions/receipt.h"
 
 #include "actions/blotter.h"
-#include "kernel/json_fits.h"
+#include "kernel/scripts/json_fits.h"
 
 namespace pawl::actions {
 

@@ -7,7 +7,7 @@
 #include "api/ojs/parse_cron.h"
 #include "api/schedule_body.h"
 #include "base/check.h"
-#include "wire/parse_workflow.h"
+#include "plan/ojs/parse_workflow.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pawl;

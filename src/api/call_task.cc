@@ -2,7 +2,7 @@
 
 #include "base/codec.h"
 #include "base/hash.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl::api {
 namespace {

@@ -4,9 +4,9 @@
 #include "api/definition_faults.h"
 #include "api/keyed_list.h"
 #include "api/routes.h"
-#include "kernel/run_values.h"
+#include "kernel/compositions/run_values.h"
 #include "kernel/scripts/commands.h"
-#include "wire/parse_workflow.h"
+#include "plan/ojs/parse_workflow.h"
 
 namespace pawl::api {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/url.h"
 #include "expr/schema/json_schema.h"
 #include "kernel/scripts/commands.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 #include "plan/source.h"
 
 namespace pawl::api {

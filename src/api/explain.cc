@@ -3,7 +3,7 @@
 #include "base/quote.h"
 #include "base/time.h"
 #include "kernel/quarantine.h"
-#include "kernel/run_values.h"
+#include "kernel/compositions/run_values.h"
 
 namespace pawl::api {
 namespace {

@@ -1,6 +1,6 @@
 #include "api/keyed_list.h"
 
-#include "kernel/queue.h"
+#include "kernel/jobs/queue.h"
 
 namespace pawl::api {
 

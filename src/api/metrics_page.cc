@@ -2,7 +2,7 @@
 #include "api/app.h"
 #include "api/process_usage.h"
 #include "api/routes.h"
-#include "kernel/queue.h"
+#include "kernel/jobs/queue.h"
 
 namespace pawl::api {
 namespace {

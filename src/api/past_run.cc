@@ -8,7 +8,7 @@
 #include "engine/retrospect.h"
 #include "engine/waiting_task.h"
 #include "wire/pace_state.h"
-#include "wire/parse_workflow.h"
+#include "plan/ojs/parse_workflow.h"
 
 namespace pawl::api {
 namespace {

@@ -5,7 +5,7 @@
 #include "api/routes.h"
 #include "api/runs.h"
 #include "kernel/quarantine.h"
-#include "kernel/run_flow.h"
+#include "kernel/compositions/run_flow.h"
 #include "kernel/scripts/commands.h"
 
 namespace pawl::api {

@@ -7,7 +7,7 @@
 #include "base/quote.h"
 #include "base/time.h"
 #include "base/tz.h"
-#include "kernel/cron_jobs.h"
+#include "kernel/settings/cron_jobs.h"
 
 namespace pawl::api {
 namespace {

@@ -9,7 +9,7 @@
 #include "api/schedule_body.h"
 #include "base/quote.h"
 #include "base/url.h"
-#include "kernel/cron_jobs.h"
+#include "kernel/settings/cron_jobs.h"
 #include "kernel/scripts/commands.h"
 
 namespace pawl::api {

@@ -10,7 +10,7 @@
 #include "base/url.h"
 #include "engine/waiting_task.h"
 #include "kernel/scripts/commands.h"
-#include "wire/parse_workflow.h"
+#include "plan/ojs/parse_workflow.h"
 #include "wire/render_script.h"
 #include "wire/render_workflow.h"
 

@@ -6,7 +6,7 @@
 #include "api/body.h"
 #include "api/keyed_list.h"
 #include "api/routes.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl::api {
 namespace {

@@ -6,10 +6,10 @@
 #include "base/log.h"
 #include "base/quote.h"
 #include "base/working_on.h"
-#include "kernel/json_fits.h"
-#include "kernel/push_jobs.h"
-#include "kernel/run_flow.h"
-#include "wire/parse_workflow.h"
+#include "kernel/scripts/json_fits.h"
+#include "kernel/jobs/push_jobs.h"
+#include "kernel/compositions/run_flow.h"
+#include "plan/ojs/parse_workflow.h"
 
 namespace pawl {
 namespace {

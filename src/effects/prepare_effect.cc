@@ -5,7 +5,7 @@
 #include "actions/blotter.h"
 #include "actions/receipt.h"
 #include "base/working_on.h"
-#include "kernel/breakers.h"
+#include "kernel/scripts/breakers.h"
 
 namespace pawl {
 namespace {

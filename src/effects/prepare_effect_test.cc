@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/breakers.h"
+#include "kernel/scripts/breakers.h"
 #include "kernel/scripts/test_world.h"
 
 namespace pawl {

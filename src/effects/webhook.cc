@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "engine/waiting_task.h"
-#include "kernel/push_jobs.h"
+#include "kernel/jobs/push_jobs.h"
 
 namespace pawl {
 namespace {

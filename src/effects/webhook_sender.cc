@@ -5,7 +5,7 @@
 #include "actions/header_rule.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "kernel/fetch_jobs.h"
+#include "kernel/jobs/fetch_jobs.h"
 
 namespace pawl {
 namespace {

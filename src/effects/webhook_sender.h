@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "effects/webhook.h"
 #include "engine/engine.h"
-#include "kernel/finish_job.h"
+#include "kernel/jobs/finish_job.h"
 
 namespace pawl {
 

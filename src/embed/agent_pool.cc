@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/quote.h"
 #include "embed/definition_text.h"
-#include "kernel/fetch_jobs.h"
-#include "kernel/finish_job.h"
+#include "kernel/jobs/fetch_jobs.h"
+#include "kernel/jobs/finish_job.h"
 #include "wire/render_workflow.h"
 
 namespace pawl::embed {

@@ -8,8 +8,8 @@
 #include "embed/host_parts.h"
 #include "embed/registry.h"
 #include "kernel/scripts/commands.h"
-#include "kernel/settings.h"
-#include "wire/parse_workflow.h"
+#include "kernel/settings/settings.h"
+#include "plan/ojs/parse_workflow.h"
 #include "wire/render_workflow.h"
 
 namespace pawl::embed {

@@ -8,7 +8,7 @@
 #include "embed/host_parts.h"
 #include "kernel/scripts/commands.h"
 #include "wire/pace_state.h"
-#include "wire/parse_workflow.h"
+#include "plan/ojs/parse_workflow.h"
 #include "wire/render_script.h"
 #include "wire/render_workflow.h"
 

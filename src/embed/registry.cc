@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernel/scripts/commands.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl::embed {
 namespace {

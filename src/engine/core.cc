@@ -8,7 +8,7 @@
 #include "base/working_on.h"
 #include "kernel/fire_timers.h"
 #include "kernel/quarantine.h"
-#include "kernel/run_flow.h"
+#include "kernel/compositions/run_flow.h"
 
 namespace pawl {
 namespace {

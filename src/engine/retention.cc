@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernel/forget_jobs.h"
+#include "kernel/jobs/forget_jobs.h"
 
 namespace pawl {
 namespace {

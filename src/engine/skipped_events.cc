@@ -2,8 +2,8 @@
 
 #include "base/codec.h"
 #include "kernel/cold.h"
-#include "kernel/doc.h"
-#include "kernel/settings.h"
+#include "kernel/settings/doc.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "engine/engine_test_world.h"
 #include "kernel/keys.h"
-#include "kernel/run_test_world.h"
+#include "kernel/compositions/run_test_world.h"
 
 namespace pawl {
 namespace {

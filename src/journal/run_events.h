@@ -37,7 +37,7 @@ enum class RunTimeout : uint8_t { Fail = 0, Cancel = 1 };
 // A child that does not start with its run: what it will be, for when its time comes.
 struct HeldChild {
   uint32_t index = 0;
-  std::string plan;  // PlanNode, encoded: see kernel/plan.h
+  std::string plan;  // PlanNode, encoded: see plan/ojs/plan_node.h
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "journal/record.h"
-#include "kernel/job.h"
+#include "kernel/jobs/job.h"
 #include "kernel/run.h"
 
 namespace pawl {

@@ -1,9 +1,9 @@
 #include "kernel/fire_timers.h"
 
 #include "base/working_on.h"
-#include "kernel/cron_jobs.h"
-#include "kernel/finish_job.h"
-#include "kernel/run_flow.h"
+#include "kernel/settings/cron_jobs.h"
+#include "kernel/jobs/finish_job.h"
+#include "kernel/compositions/run_flow.h"
 #include "kernel/scripts/admission.h"
 
 namespace pawl {

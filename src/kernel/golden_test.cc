@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/hash.h"
-#include "kernel/run_test_world.h"
+#include "kernel/compositions/run_test_world.h"
 
 namespace pawl {
 namespace {

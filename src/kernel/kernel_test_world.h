@@ -9,15 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/cron_jobs.h"
+#include "kernel/settings/cron_jobs.h"
 #include "kernel/event_story.h"
-#include "kernel/fetch_jobs.h"
-#include "kernel/finish_job.h"
+#include "kernel/jobs/fetch_jobs.h"
+#include "kernel/jobs/finish_job.h"
 #include "kernel/fire_timers.h"
-#include "kernel/forget_jobs.h"
-#include "kernel/job_notes.h"
-#include "kernel/push_jobs.h"
-#include "kernel/settings.h"
+#include "kernel/jobs/forget_jobs.h"
+#include "kernel/jobs/job_notes.h"
+#include "kernel/jobs/push_jobs.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl {
 

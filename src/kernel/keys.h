@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/queue.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/state.h"
 
 namespace pawl {

@@ -1,8 +1,8 @@
 #include "kernel/quarantine.h"
 
-#include "kernel/flow.h"
-#include "kernel/run_flow.h"
-#include "kernel/run_values.h"
+#include "kernel/compositions/flow.h"
+#include "kernel/compositions/run_flow.h"
+#include "kernel/compositions/run_values.h"
 #include "kernel/scripts/admission.h"
 #include "kernel/scripts/retry.h"
 #include "kernel/scripts/run_end.h"

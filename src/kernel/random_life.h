@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "kernel/run_test_world.h"
+#include "kernel/compositions/run_test_world.h"
 
 namespace pawl {
 

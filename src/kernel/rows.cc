@@ -1,6 +1,6 @@
 // Entities → rows: which are written when, and what may leave memory.
 #include "kernel/keys.h"
-#include "kernel/run_parts.h"
+#include "kernel/scripts/run_parts.h"
 #include "kernel/state.h"
 
 namespace pawl {

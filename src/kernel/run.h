@@ -11,7 +11,7 @@
 #include <string>
 
 #include "journal/events.h"
-#include "kernel/plan.h"
+#include "plan/ojs/plan_node.h"
 #include "kernel/resident.h"
 #include "kernel/scripts/run.h"
 

@@ -8,7 +8,7 @@ namespace pawl {
 namespace {
 
 // A disk that holds some of the entries, and a plain set that says what is true.
-struct World {
+struct IndexWorld {
   SpillIndex<int> index{8};
   std::set<int> truth;
   std::set<int> disk;       // rows
@@ -54,7 +54,7 @@ struct World {
 // Whatever is spilled, flushed or read back, the index says what a plain set says.
 TEST(SpillIndex, AgreesWithAPlainSet) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
-    World world;
+    IndexWorld world;
     uint64_t draws = seed * 1000;
     auto draw = [&](uint64_t bound) { return static_cast<int>(mix64(++draws) % bound); };
     if (seed % 3 == 0) {
@@ -94,7 +94,7 @@ TEST(SpillIndex, AgreesWithAPlainSet) {
 }
 
 TEST(SpillIndex, MemoryStaysBoundedWhileTheBacklogGrows) {
-  World world;
+  IndexWorld world;
   for (int i = 0; i < 10'000; ++i) {
     world.insert(i);
     if (i % 16 == 0) world.flush();

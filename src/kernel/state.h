@@ -22,13 +22,13 @@
 
 #include "journal/record.h"
 #include "kernel/cold.h"
-#include "kernel/doc.h"
+#include "kernel/settings/doc.h"
 #include "kernel/id_table.h"
-#include "kernel/job.h"
-#include "kernel/plan_cache.h"
-#include "kernel/queue.h"
+#include "kernel/jobs/job.h"
+#include "kernel/scripts/plan_cache.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/run.h"
-#include "kernel/stored_definition.h"
+#include "kernel/scripts/stored_definition.h"
 
 namespace pawl {
 

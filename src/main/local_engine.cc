@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "actions/secret_binding.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl {
 Result<std::unique_ptr<LocalEngine>> LocalEngine::start(const LocalOptions& options) {

@@ -7,7 +7,7 @@
 #include "cli/session.h"
 #include "cli/terminal.h"
 #include "kernel/scripts/commands.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 #include "main/definition_file.h"
 #include "main/local.h"
 #include "main/run_watch.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "engine/core.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 #include "rehearse/final_state.h"
 #include "rehearse/people.h"
 #include "rehearse/span.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl {
 namespace {

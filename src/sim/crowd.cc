@@ -1,7 +1,7 @@
 #include "sim/crowd.h"
 
-#include "kernel/cron_jobs.h"
-#include "kernel/settings.h"
+#include "kernel/settings/cron_jobs.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl::sim {
 namespace {

@@ -1,6 +1,6 @@
 // Workers: they fetch, finish, renew; and they die, stall past their lease, and repeat themselves.
-#include "kernel/cron_jobs.h"
-#include "kernel/settings.h"
+#include "kernel/settings/cron_jobs.h"
+#include "kernel/settings/settings.h"
 #include "sim/crowd.h"
 
 namespace pawl::sim {

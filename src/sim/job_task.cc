@@ -1,5 +1,5 @@
 // Requests about one job: what they do, and when they should succeed.
-#include "kernel/job_notes.h"
+#include "kernel/jobs/job_notes.h"
 #include "sim/tasks.h"
 
 namespace pawl::sim {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "journal/events.h"
-#include "kernel/plan.h"
+#include "plan/ojs/plan_node.h"
 #include "sim/verdict.h"
 
 namespace pawl::sim {

@@ -1,6 +1,6 @@
 #include "sim/run_task.h"
 
-#include "kernel/run_flow.h"
+#include "kernel/compositions/run_flow.h"
 
 namespace pawl::sim {
 

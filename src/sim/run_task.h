@@ -1,7 +1,7 @@
 // Requests about one run: creating, cancelling, retrying.
 #pragma once
 
-#include "kernel/plan.h"
+#include "plan/ojs/plan_node.h"
 #include "sim/tasks.h"
 
 namespace pawl::sim {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernel/cron_jobs.h"
-#include "kernel/settings.h"
+#include "kernel/settings/cron_jobs.h"
+#include "kernel/settings/settings.h"
 #include "plan/definition.h"
 #include "sim/random_definition.h"
 #include "sim/script_oracle.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/plan.h"
+#include "plan/ojs/plan_node.h"
 #include "sim/chance.h"
 #include "sim/script_task.h"
 #include "sim/world.h"

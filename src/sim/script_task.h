@@ -1,7 +1,7 @@
 // Requests about runs of definitions, and the answers of those who perform for them.
 #pragma once
 
-#include "kernel/plan.h"
+#include "plan/ojs/plan_node.h"
 #include "sim/effect_world.h"
 #include "sim/tasks.h"
 

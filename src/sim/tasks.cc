@@ -2,10 +2,10 @@
 
 #include <set>
 
-#include "kernel/fetch_jobs.h"
-#include "kernel/job_notes.h"
-#include "kernel/run_values.h"
-#include "kernel/settings.h"
+#include "kernel/jobs/fetch_jobs.h"
+#include "kernel/jobs/job_notes.h"
+#include "kernel/compositions/run_values.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl::sim {
 namespace {

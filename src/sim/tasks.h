@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/task.h"
-#include "kernel/finish_job.h"
-#include "kernel/push_jobs.h"
+#include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/push_jobs.h"
 #include "sim/acknowledged.h"
 #include "sim/model.h"
 #include "sim/verdict.h"

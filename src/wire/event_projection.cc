@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "kernel/cron_jobs.h"
-#include "kernel/job.h"
-#include "kernel/queue.h"
+#include "kernel/settings/cron_jobs.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/run.h"
 #include "wire/render_job.h"
 #include "wire/script_projection.h"
@@ -14,7 +14,6 @@ namespace pawl {
 namespace {
 
 constexpr std::string_view kIdPrefix = "evt_";
-constexpr std::string_view kInternalPrefix = "pawl.";
 constexpr std::string_view kWorkflowPrefix = "workflow.";
 constexpr size_t kResultBytesMax = 16 * 1024;  // larger ones are read from the job
 constexpr size_t kRestartedShownMax = 1000;
@@ -413,10 +412,6 @@ const std::vector<std::string_view>& event_type_names() {
       "workflow.step_skipped",
   };
   return kNames;
-}
-
-bool is_internal_queue(std::string_view scoped) {
-  return queue_of_scoped(scoped).substr(0, kInternalPrefix.size()) == kInternalPrefix;
 }
 
 bool matches_event_type(std::string_view pattern, std::string_view type) {

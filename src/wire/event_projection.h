@@ -59,9 +59,6 @@ void render_event(json::Writer& w, const OjsEvent& event);
 // Every type that project() can give, sorted.
 const std::vector<std::string_view>& event_type_names();
 
-// Queues that the server itself works on: not for clients, and silent.
-bool is_internal_queue(std::string_view scoped);
-
 // Which events a caller wants. Empty lists want everything.
 struct EventFilter {
   std::vector<std::string> types;  // "job.completed", "job.*" or "*"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/queue.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/run.h"
 
 namespace pawl {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "kernel/run_values.h"
+#include "kernel/compositions/run_values.h"
 #include "wire/render_workflow.h"
 
 namespace pawl {

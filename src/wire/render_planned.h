@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/json_writer.h"
-#include "kernel/planned_runs.h"
+#include "kernel/compositions/planned_runs.h"
 
 namespace pawl {
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "kernel/run_values.h"
+#include "kernel/compositions/run_values.h"
 #include "kernel/scripts/commands.h"
 #include "wire/field_choice.h"
 #include "wire/render_workflow.h"

@@ -1,6 +1,6 @@
 #include "wire/render_workflow.h"
 
-#include "kernel/run_values.h"
+#include "kernel/compositions/run_values.h"
 #include "wire/render_planned.h"
 #include "wire/reply_room.h"
 #include "wire/workflow_metadata.h"

@@ -1,6 +1,6 @@
 #include "wire/workflow_metadata.h"
 
-#include "kernel/run_values.h"
+#include "kernel/compositions/run_values.h"
 
 namespace pawl {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "api/app.h"
 #include "api/ojs/job_filter.h"
-#include "kernel/finish_job.h"
+#include "kernel/jobs/finish_job.h"
 
 namespace pawl::api {
 

@@ -5,8 +5,8 @@
 #include "api/body.h"
 #include "api/routes.h"
 #include "base/quote.h"
-#include "kernel/push_jobs.h"
-#include "wire/parse_job.h"
+#include "kernel/jobs/push_jobs.h"
+#include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

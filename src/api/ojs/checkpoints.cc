@@ -9,7 +9,7 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/routes.h"
-#include "kernel/job_notes.h"
+#include "kernel/jobs/job_notes.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

@@ -9,7 +9,7 @@
 #include "api/ojs/parse_cron.h"
 #include "api/routes.h"
 #include "base/quote.h"
-#include "kernel/cron_jobs.h"
+#include "kernel/settings/cron_jobs.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

@@ -11,8 +11,8 @@
 #include "base/quote.h"
 #include "effects/event_reader.h"
 #include "engine/waiting_task.h"
-#include "kernel/planned_runs.h"
-#include "wire/parse_workflow.h"
+#include "kernel/compositions/planned_runs.h"
+#include "plan/ojs/parse_workflow.h"
 #include "wire/script_projection.h"
 
 namespace pawl::api {

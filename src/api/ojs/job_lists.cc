@@ -2,7 +2,7 @@
 #include "api/app.h"
 #include "api/ojs/job_page.h"
 #include "api/routes.h"
-#include "kernel/finish_job.h"
+#include "kernel/jobs/finish_job.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

@@ -5,7 +5,7 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/routes.h"
-#include "wire/parse_job.h"
+#include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 #include "wire/reply_room.h"
 

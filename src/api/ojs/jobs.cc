@@ -2,9 +2,9 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/routes.h"
-#include "kernel/finish_job.h"
-#include "kernel/push_jobs.h"
-#include "wire/parse_job.h"
+#include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/push_jobs.h"
+#include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

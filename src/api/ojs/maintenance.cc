@@ -7,7 +7,7 @@
 #include "api/body.h"
 #include "api/routes.h"
 #include "base/time.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl::api {
 namespace {

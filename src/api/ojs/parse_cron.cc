@@ -5,8 +5,8 @@
 #include "base/cron.h"
 #include "base/quote.h"
 #include "base/tz.h"
-#include "kernel/queue.h"
-#include "wire/parse_job.h"
+#include "kernel/jobs/queue.h"
+#include "plan/ojs/parse_job.h"
 
 namespace pawl::api {
 namespace {

@@ -5,8 +5,8 @@
 #include "api/merge_patch.h"
 #include "api/routes.h"
 #include "base/time.h"
-#include "kernel/change_job.h"
-#include "wire/parse_job.h"
+#include "kernel/jobs/change_job.h"
+#include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

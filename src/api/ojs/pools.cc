@@ -5,8 +5,8 @@
 #include "api/body.h"
 #include "api/keyed_list.h"
 #include "api/routes.h"
-#include "kernel/settings.h"
-#include "wire/parse_job.h"
+#include "kernel/settings/settings.h"
+#include "plan/ojs/parse_job.h"
 
 namespace pawl::api {
 namespace {

@@ -9,9 +9,9 @@
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
 #include "api/sweep.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 #include "wire/event_projection.h"
-#include "wire/parse_job.h"
+#include "plan/ojs/parse_job.h"
 
 namespace pawl::api {
 namespace {

@@ -6,7 +6,7 @@
 #include "api/ojs/job_page.h"
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 #include "wire/event_projection.h"
 
 namespace pawl::api {

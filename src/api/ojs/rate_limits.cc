@@ -4,7 +4,7 @@
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "base/time.h"
-#include "wire/parse_job.h"
+#include "plan/ojs/parse_job.h"
 
 namespace pawl::api {
 namespace {

@@ -1,7 +1,7 @@
 #include "api/ojs/render_queue.h"
 
 #include "wire/event_projection.h"
-#include "wire/parse_job.h"
+#include "plan/ojs/parse_job.h"
 
 namespace pawl::api {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/quote.h"
 #include "effects/webhook.h"
-#include "kernel/push_jobs.h"
+#include "kernel/jobs/push_jobs.h"
 
 namespace pawl::api {
 namespace {

@@ -4,11 +4,11 @@
 #include "api/body.h"
 #include "api/ojs/worker_self.h"
 #include "api/routes.h"
-#include "kernel/fetch_jobs.h"
-#include "kernel/finish_job.h"
-#include "kernel/run_values.h"
+#include "kernel/jobs/fetch_jobs.h"
+#include "kernel/jobs/finish_job.h"
+#include "kernel/compositions/run_values.h"
 #include "wire/event_projection.h"
-#include "wire/parse_job.h"
+#include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernel/queue.h"
-#include "wire/parse_job.h"
+#include "kernel/jobs/queue.h"
+#include "plan/ojs/parse_job.h"
 
 namespace pawl::api {
 namespace {

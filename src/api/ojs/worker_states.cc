@@ -8,8 +8,8 @@
 #include "api/paging.h"
 #include "api/routes.h"
 #include "api/sweep.h"
-#include "kernel/finish_job.h"
-#include "kernel/queue.h"
+#include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/queue.h"
 
 namespace pawl::api {
 namespace {

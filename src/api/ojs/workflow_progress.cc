@@ -5,9 +5,9 @@
 #include "api/app.h"
 #include "api/paging.h"
 #include "api/routes.h"
-#include "kernel/planned_runs.h"
-#include "kernel/run_values.h"
-#include "wire/parse_workflow.h"
+#include "kernel/compositions/planned_runs.h"
+#include "kernel/compositions/run_values.h"
+#include "plan/ojs/parse_workflow.h"
 #include "wire/render_planned.h"
 #include "wire/render_workflow.h"
 

@@ -4,9 +4,9 @@
 #include "api/paging.h"
 #include "api/routes.h"
 #include "base/url.h"
-#include "kernel/planned_runs.h"
-#include "kernel/run_flow.h"
-#include "wire/parse_workflow.h"
+#include "kernel/compositions/planned_runs.h"
+#include "kernel/compositions/run_flow.h"
+#include "plan/ojs/parse_workflow.h"
 #include "wire/render_planned.h"
 #include "wire/render_workflow.h"
 

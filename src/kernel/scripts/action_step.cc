@@ -2,11 +2,11 @@
 #include <optional>
 #include <utility>
 
-#include "kernel/computations.h"
+#include "kernel/scripts/computations.h"
 #include "kernel/scripts/outside_step.h"
 #include "kernel/scripts/run_actions.h"
 #include "kernel/scripts/step_end.h"
-#include "kernel/secret_source.h"
+#include "kernel/scripts/secret_source.h"
 
 namespace pawl::scripts {
 namespace {

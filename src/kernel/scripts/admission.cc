@@ -4,7 +4,7 @@
 
 #include "kernel/keys.h"
 #include "kernel/scripts/commands.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl {
 namespace {

@@ -1,8 +1,8 @@
 // What one run may cost others: evaluations of a frame, sizes of what is put together, bytes held.
 #include <gtest/gtest.h>
 
-#include "kernel/json_fits.h"
-#include "kernel/run_parts.h"
+#include "kernel/scripts/json_fits.h"
+#include "kernel/scripts/run_parts.h"
 #include "kernel/scripts/scope.h"
 #include "kernel/scripts/test_world.h"
 

@@ -6,7 +6,7 @@
 
 #include "kernel/frame.h"
 #include "kernel/scripts/scope.h"
-#include "kernel/secret_source.h"
+#include "kernel/scripts/secret_source.h"
 
 namespace pawl {
 

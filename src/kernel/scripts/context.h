@@ -20,7 +20,7 @@
 
 #include "base/working_on.h"
 #include "kernel/frame.h"
-#include "kernel/json_fits.h"
+#include "kernel/scripts/json_fits.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/scope.h"
 

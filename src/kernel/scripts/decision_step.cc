@@ -10,7 +10,7 @@
 #include "kernel/scripts/step_kind.h"
 #include "kernel/scripts/suspension.h"
 #include "kernel/scripts/wait_step.h"
-#include "kernel/settings.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl::scripts {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "expr/jq/jq.h"
-#include "kernel/made_so_far.h"
+#include "kernel/scripts/made_so_far.h"
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/lists_step.h"
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "kernel/finish_job.h"
-#include "kernel/run_flow.h"
+#include "kernel/jobs/finish_job.h"
+#include "kernel/compositions/run_flow.h"
 #include "kernel/scripts/step_end.h"
 
 namespace pawl::scripts {

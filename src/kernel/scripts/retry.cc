@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "kernel/run_values.h"
+#include "kernel/compositions/run_values.h"
 #include "kernel/scripts/checks.h"
 #include "kernel/scripts/rollback.h"
 #include "kernel/scripts/step_end.h"

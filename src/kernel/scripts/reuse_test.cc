@@ -2,7 +2,7 @@
 // second one's.
 #include <gtest/gtest.h>
 
-#include "kernel/forget_jobs.h"
+#include "kernel/jobs/forget_jobs.h"
 #include "kernel/scripts/test_world.h"
 #include "plan/definition.h"
 

@@ -18,8 +18,8 @@
 
 #include "base/value.h"
 #include "journal/script_events.h"
-#include "kernel/open_lists.h"
-#include "kernel/text.h"
+#include "kernel/scripts/open_lists.h"
+#include "kernel/scripts/text.h"
 #include "plan/script.h"
 
 namespace pawl {

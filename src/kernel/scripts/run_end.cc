@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
-#include "kernel/made_so_far.h"
+#include "kernel/scripts/made_so_far.h"
 #include "kernel/scripts/admission.h"
 #include "kernel/scripts/children.h"
 #include "kernel/scripts/lists.h"

@@ -5,7 +5,7 @@
 #include "base/plant.h"
 #include "base/time.h"
 #include "expr/cel/convert.h"
-#include "kernel/json_fits.h"
+#include "kernel/scripts/json_fits.h"
 #include "plan/definition.h"
 
 namespace pawl {

@@ -1,5 +1,5 @@
 // Signals to runs of definitions: decisions, data, cancel, retry, skip, and names of one's own.
-#include "kernel/run_values.h"
+#include "kernel/compositions/run_values.h"
 #include "kernel/scripts/checks.h"
 #include "kernel/scripts/decision_step.h"
 #include "kernel/scripts/retry.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernel/keys.h"
-#include "kernel/run_parts.h"
+#include "kernel/scripts/run_parts.h"
 #include "kernel/state.h"
 #include "plan/definition.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/run_test_world.h"
+#include "kernel/compositions/run_test_world.h"
 #include "kernel/scripts/commands.h"
 #include "plan/definition.h"
 

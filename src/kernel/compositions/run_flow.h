@@ -1,0 +1,34 @@
+// RunFlow: how runs move. Every end of a job or of a nested run goes through ended(), and what
+// follows from it (the next step, a fan-in, callbacks, the end of the run and of the runs around
+// it) happens in the same frame: so it happens exactly once, or, if the frame is lost, not at all
+// (I4).
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "kernel/frame.h"
+#include "plan/ojs/plan_node.h"
+
+namespace pawl {
+
+// Creates and starts a run. InvalidContent if its own `over` cannot be evaluated.
+Result<RunId> create_run(Frame& frame, const PlanNode& plan, const std::string& tenant);
+// The same as a step of a definition's run: `parent` names the run and the step's effect.
+Status create_child_run(Frame& frame, const PlanNode& plan, const JobParent& parent,
+                        const std::string& tenant);
+Status cancel_run(Frame& frame, const RunId& run, const std::string& reason);
+// failed → running again from what failed. Asking twice is asking once.
+Status retry_run(Frame& frame, const RunId& run);
+
+// After every event that ends a job.
+void job_ended(Frame& frame, const JobId& job);
+// After every lease: the first one starts the job's run and those around it.
+void job_began(Frame& frame, const JobId& job);
+// Its timeout has come.
+void run_due(Frame& frame, const RunId& run);
+
+// Whether a failed attempt of this job may be tried again: not once its run has ended.
+bool may_try_again(const State& state, const Job& job);
+
+}  // namespace pawl

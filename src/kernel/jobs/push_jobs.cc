@@ -1,0 +1,190 @@
+#include "kernel/jobs/push_jobs.h"
+
+#include <map>
+#include <set>
+
+#include "kernel/jobs/finish_job.h"
+#include "kernel/compositions/run_flow.h"
+
+namespace pawl {
+namespace {
+
+std::string at_index(size_t index, size_t count) {
+  return count == 1 ? "" : "jobs[" + std::to_string(index) + "]: ";
+}
+
+const Job* find_conflict(const State& state, const UniquePolicy& unique, int64_t now_ms) {
+  const Job* conflict = nullptr;
+  state.each_unique(unique.key, [&](const Job& job) {
+    bool counts = (unique.states >> static_cast<int>(job.state) & 1) != 0;
+    bool recent = unique.period_ms == 0 || now_ms - job.created_ms < unique.period_ms;
+    if (counts && recent) conflict = &job;
+    return conflict == nullptr;
+  });
+  return conflict;
+}
+
+uint32_t birth_state_bit(const NewJob& job, int64_t now_ms) {
+  JobState state = job.pending                 ? JobState::Pending
+                   : job.scheduled_ms > now_ms ? JobState::Scheduled
+                                               : JobState::Available;
+  return 1u << static_cast<int>(state);
+}
+
+// Everything that can refuse the list, before anything is written.
+class Admission {
+ public:
+  Admission(const State& state, int64_t now_ms, size_t count)
+      : state_(state), now_ms_(now_ms), count_(count) {}
+
+  Status admit(const NewJob& job, size_t index) {
+    PAWL_TRY_DO(check_id(job, index));
+    PAWL_TRY_DO(check_unique(job, index));
+    PAWL_TRY_DO(check_room(job, index));
+    return ok_status();
+  }
+
+ private:
+  Status check_id(const NewJob& job, size_t index) {
+    if (job.id.is_nil()) return ok_status();
+    if (!ids_.insert(job.id).second || state_.find_job(job.id) != nullptr)
+      return Error{ErrorCode::Duplicate, at_index(index, count_) + "a job with the id " +
+                                             job.id.text() + " exists already"}
+          .with("existing_job_id", job.id.text());
+    return ok_status();
+  }
+  Status check_unique(const NewJob& job, size_t index) {
+    if (job.unique.key.empty()) return ok_status();
+    bool conflict = (unique_births_[job.unique.key] & job.unique.states) != 0;
+    unique_births_[job.unique.key] |= birth_state_bit(job, now_ms_);
+    if (job.unique.on_conflict != OnConflict::Reject) return ok_status();
+    const Job* existing = find_conflict(state_, job.unique, now_ms_);
+    if (existing == nullptr && !conflict) return ok_status();
+    std::string who = existing != nullptr ? existing->id.text() : "earlier in this request";
+    Error refusal{ErrorCode::Duplicate,
+                  at_index(index, count_) + "a job with the same unique key exists: " + who};
+    if (existing != nullptr) refusal.details.emplace_back("existing_job_id", existing->id.text());
+    return refusal;
+  }
+  Status check_room(const NewJob& job, size_t index) {
+    const Queue* queue = state_.find_queue(job.queue);
+    if (queue == nullptr && new_queues_.insert(job.queue).second && !state_.has_room_for_queue())
+      return Error{ErrorCode::Overloaded,
+                   at_index(index, count_) + "the server has as many queues as it may hold"};
+    if (!job.limit.empty() && state_.find_limit(job.limit) == nullptr &&
+        !state_.has_room_for_limit())
+      return Error{
+          ErrorCode::Overloaded,
+          at_index(index, count_) + "the server has as many rate limit keys as it may hold"};
+    if (queue == nullptr || queue->settings.depth_max == 0) return ok_status();
+    if (queue->depth() + ++added_[job.queue] > queue->settings.depth_max)
+      return Error{ErrorCode::QueueFull, at_index(index, count_) + "queue '" +
+                                             std::string(queue_of_scoped(job.queue)) +
+                                             "' holds its maximum of " +
+                                             std::to_string(queue->settings.depth_max) + " jobs"};
+    return ok_status();
+  }
+
+  const State& state_;
+  int64_t now_ms_;
+  size_t count_;
+  std::set<JobId> ids_;
+  std::map<std::string, uint32_t> unique_births_;
+  std::set<std::string> new_queues_;
+  std::map<std::string, uint64_t> added_;
+};
+
+void configure_limits(Frame& frame, const NewJob& job) {
+  const Queue* queue = frame.state().find_queue(job.queue);
+  if (job.queue_rate != 0 &&
+      (queue == nullptr || queue->settings.rate_per_second != job.queue_rate)) {
+    QueueConfigured event;
+    event.queue = job.queue;
+    if (queue != nullptr) event.settings = queue->settings;
+    event.paused_before = event.settings.paused;
+    event.settings.rate_per_second = job.queue_rate;
+    frame.emit(event);
+  }
+  if (job.limit.empty()) return;
+  const Limit* limit = frame.state().find_limit(job.limit);
+  if (limit == nullptr || !(limit->settings == job.limit_settings))
+    frame.emit(LimitConfigured{job.limit, job.limit_settings});
+}
+
+void create(Frame& frame, const NewJob& job, const JobId& id, int64_t scheduled_ms) {
+  configure_limits(frame, job);
+  JobCreated event;
+  event.job = id;
+  event.queue = job.queue;
+  event.type = job.type;
+  event.limit = job.limit;
+  event.state = job.pending                     ? JobState::Pending
+                : scheduled_ms > frame.now_ms() ? JobState::Scheduled
+                                                : JobState::Available;
+  event.priority = job.priority;
+  event.max_attempts = job.max_attempts;
+  event.scheduled_ms = scheduled_ms;
+  event.expires_ms = job.expires_ms;
+  event.unique_key = job.unique.key;
+  event.spec = job.spec;
+  event.parent = job.parent;
+  frame.emit(event);
+}
+
+// A job that was admitted. Unique policies other than reject are carried out here. Runs of jobs
+// that it replaced are told by the caller, once all jobs are there: what a run does about it may
+// want the same place, the same key or the same id as one of them.
+Pushed push(Frame& frame, const NewJob& job, std::vector<JobId>& replaced) {
+  int64_t scheduled_ms = job.scheduled_ms;
+  if (!job.unique.key.empty() && job.unique.on_conflict != OnConflict::Reject) {
+    if (const Job* existing = find_conflict(frame.state(), job.unique, frame.now_ms())) {
+      if (job.unique.on_conflict == OnConflict::Ignore) return {existing->id, false};
+      if (job.unique.on_conflict == OnConflict::ReplaceExceptSchedule &&
+          existing->state == JobState::Scheduled)
+        scheduled_ms = existing->scheduled_ms;
+      if (!is_terminal(existing->state)) {
+        replaced.push_back(existing->id);
+        JobCancelled event;
+        static_cast<JobStep&>(event) = step_of(*existing);
+        event.reason = "replaced by a newer unique job";
+        event.was_held = existing->state == JobState::Active;
+        frame.emit(event);
+      }
+    }
+  }
+  JobId id = job.id.is_nil() ? JobId(frame.fresh_id()) : job.id;
+  create(frame, job, id, scheduled_ms);
+  return {id, true};
+}
+
+}  // namespace
+
+Result<std::vector<Pushed>> push_jobs(Frame& frame, const std::vector<NewJob>& jobs) {
+  Admission admission(frame.state(), frame.now_ms(), jobs.size());
+  for (size_t i = 0; i < jobs.size(); ++i) PAWL_TRY_DO(admission.admit(jobs[i], i));
+  std::vector<Pushed> pushed;
+  pushed.reserve(jobs.size());
+  std::vector<JobId> replaced;
+  for (const NewJob& job : jobs) pushed.push_back(push(frame, job, replaced));
+  for (const JobId& id : replaced) job_ended(frame, id);
+  return pushed;
+}
+
+Result<JobId> place_job(Frame& frame, const NewJob& job) {
+  if (!job.id.is_nil() && frame.state().find_job(job.id) != nullptr)
+    return Error{ErrorCode::Duplicate, "a job with the id " + job.id.text() + " exists already"};
+  bool picky =
+      job.unique.on_conflict == OnConflict::Reject || job.unique.on_conflict == OnConflict::Ignore;
+  if (!job.unique.key.empty() && picky) {
+    const Job* existing = find_conflict(frame.state(), job.unique, frame.now_ms());
+    if (existing != nullptr)
+      return Error{ErrorCode::Duplicate,
+                   "a job with the same unique key exists: " + existing->id.text()};
+  }
+  std::vector<JobId> replaced;
+  JobId id = push(frame, job, replaced).id;
+  for (const JobId& each : replaced) job_ended(frame, each);
+  return id;
+}
+
+}  // namespace pawl

@@ -1,0 +1,38 @@
+#include "kernel/jobs/queue.h"
+
+namespace pawl {
+namespace {
+
+struct QueueRow {
+  Queue* queue;
+  std::vector<uint64_t> counts;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    Queue& queue = *self.queue;
+    visit(1, "version", queue.version);
+    visit(2, "settings", queue.settings);
+    visit(3, "counts", self.counts);
+    visit(4, "dead", queue.dead);
+    visit(5, "created_ms", queue.created_ms);
+    visit(6, "rate_window_ms", queue.rate_window_ms);
+    visit(7, "rate_used", queue.rate_used);
+    visit(8, "forgotten", queue.forgotten);
+  }
+};
+
+}  // namespace
+
+std::string encode_queue(const Queue& queue) {
+  QueueRow row{const_cast<Queue*>(&queue), {queue.counts.begin(), queue.counts.end()}};
+  return codec::encoded(row);
+}
+
+bool decode_queue(std::string_view bytes, Queue& queue) {
+  QueueRow row{&queue, {}};
+  if (!codec::decode(bytes, row) || row.counts.size() != kJobStateCount) return false;
+  std::copy(row.counts.begin(), row.counts.end(), queue.counts.begin());
+  return true;
+}
+
+}  // namespace pawl

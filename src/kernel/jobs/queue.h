@@ -1,0 +1,82 @@
+// Queue: where jobs of one name wait, how many are in which state, and what an operator has set.
+// Limit: a concurrency key that jobs of any queue may share.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/uuid.h"
+#include "journal/events.h"
+#include "kernel/resident.h"
+#include "kernel/spill_index.h"
+#include "plan/ojs/queue_name.h"
+
+namespace pawl {
+
+// A worker takes the smallest: higher priority first, then older place, then id.
+struct ReadyKey {
+  int32_t reverse_priority = 0;
+  uint64_t order = 0;
+  JobId job;
+
+  auto operator<=>(const ReadyKey&) const = default;
+};
+
+constexpr int64_t kRateWindowMs = 1000;  // what a queue's rate counts over
+
+struct Queue : Resident {
+  Queue(std::string queue_name, size_t window_max)
+      : Resident(EntityKind::Queue), name(std::move(queue_name)), ready(window_max) {}
+
+  std::string name;  // scoped
+  QueueSettings settings;
+  std::array<uint64_t, kJobStateCount>
+      counts{};  // live states: now; terminal states: since the beginning
+  uint64_t dead = 0;
+  uint64_t forgotten = 0;  // finished jobs that are no longer stored
+  int64_t created_ms = 0;
+  int64_t rate_window_ms = 0;  // start of the running second
+  uint32_t rate_used = 0;
+  bool wake = false;       // in memory only: a job became available since the engine last looked
+  bool oversized = false;  // in memory only: waits for its window to be shrunk
+  SpillIndex<ReadyKey> ready;
+
+  uint64_t count(JobState state) const { return counts[static_cast<size_t>(state)]; }
+  uint64_t finished_stored() const {
+    return count(JobState::Completed) + count(JobState::Cancelled) + count(JobState::Discarded) -
+           forgotten;
+  }
+  uint64_t depth() const {
+    return count(JobState::Available) + count(JobState::Scheduled) + count(JobState::Retryable) +
+           count(JobState::Pending);
+  }
+};
+
+std::string encode_queue(const Queue& queue);
+bool decode_queue(std::string_view bytes, Queue& queue);
+
+struct Limit : Resident {
+  Limit() : Resident(EntityKind::Limit) {}
+
+  std::string key;
+  LimitSettings settings;
+  uint64_t active = 0;
+  int64_t window_ms = 0;
+  uint32_t used = 0;
+  std::map<std::string_view, Queue*> held_back;  // in memory only: queues that wait for room
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit(1, "key", self.key);
+    visit(2, "version", self.version);
+    visit(3, "settings", self.settings);
+    visit(4, "active", self.active);
+    visit(5, "window_ms", self.window_ms);
+    visit(6, "used", self.used);
+  }
+};
+
+}  // namespace pawl

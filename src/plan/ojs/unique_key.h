@@ -1,0 +1,23 @@
+// Unique jobs: which parts of a job make it "the same", as one digest of their canonical JSON.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "plan/ojs/job_spec.h"
+
+namespace pawl {
+
+struct UniqueSource {
+  std::string_view type;
+  std::string_view queue;
+  std::string_view tenant;
+  json::View args;
+  std::optional<json::View> meta;
+};
+
+Result<UniquePolicy> parse_unique(json::View unique, const UniqueSource& source);
+
+}  // namespace pawl
