@@ -199,7 +199,7 @@ class EnvelopeParser {
         "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   }
 
-  Result<int64_t> time(std::string_view name, std::string& echo) const {
+  Result<int64_t> time_option(std::string_view name, std::string& echo) const {
     auto value = option(name);
     if (!value) return 0;
     std::string text = value->is_string() ? value->string() : "";
@@ -212,10 +212,10 @@ class EnvelopeParser {
   }
 
   Status read_times() {
-    PAWL_TRY(int64_t delayed, time("delay_until", spec_.scheduled_text));
-    PAWL_TRY(int64_t scheduled, time("scheduled_at", spec_.scheduled_text));
+    PAWL_TRY(int64_t delayed, time_option("delay_until", spec_.scheduled_text));
+    PAWL_TRY(int64_t scheduled, time_option("scheduled_at", spec_.scheduled_text));
     job_.scheduled_ms = scheduled != 0 ? scheduled : delayed;
-    PAWL_TRY(job_.expires_ms, time("expires_at", spec_.expires_text));
+    PAWL_TRY(job_.expires_ms, time_option("expires_at", spec_.expires_text));
     return ok_status();
   }
 
