@@ -10,6 +10,7 @@
 #include "api/schedules.h"
 #include "base/url.h"
 #include "expr/schema/json_schema.h"
+#include "kernel/run_family.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/settings/settings.h"
 #include "plan/source.h"
@@ -270,9 +271,7 @@ void list_definitions(App& app, Call&& call) {
 size_t live_runs(const State& state, const std::string& name, const std::string& version) {
   size_t live = 0;
   state.each_run(RunId(), true, kRunsLookedAt, [&](const Run& run) {
-    if (run.script && !is_terminal(run.state) && run.script->definition == name &&
-        (version.empty() || run.script->version == version))
-      ++live;
+    if (!is_terminal(run.state) && family_of(run).follows(run, name, version)) ++live;
     return true;
   });
   return live;

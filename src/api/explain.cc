@@ -1,5 +1,6 @@
 #include "api/explain.h"
 
+#include "api/run_view.h"
 #include "base/quote.h"
 #include "base/time.h"
 #include "kernel/quarantine.h"
@@ -23,10 +24,8 @@ std::string step_id_of(const State& state, const Run& run, uint32_t index) {
 }
 
 Explanation Explainer::run(const Run& run) {
-  if (run.script && !is_terminal(run.state)) {
-    add_script(run, "", 0);
-  } else if (!is_terminal(run.state)) {
-    add_run(run, "", 0);
+  if (!is_terminal(run.state)) {
+    view_of(run).explain(*this, run, "", 0);
   } else if (is_quarantined(run)) {
     ++out_.waits_total;
     Wait wait;
@@ -46,8 +45,8 @@ Explanation Explainer::job(const Job& job) {
 
 // --- runs
 
-void Explainer::add_run(const Run& run, const std::string& prefix, size_t depth) {
-  if (depth > kPlanDepthMax) return;
+void Explainer::add_composition(const Run& run, const std::string& prefix, size_t depth) {
+  if (depth > kNestedShownMax) return;
   for (uint32_t i = 0; i < run.total; ++i) {
     if (run.child(i) == ChildState::Started) {
       add_child(run, i, prefix, depth);
@@ -69,7 +68,7 @@ void Explainer::add_child(const Run& run, uint32_t index, const std::string& pre
   Uuid id = child_of(state_, run, index);
   std::string step_id = prefix + step_id_of(state_, run, index);
   if (const Job* job = state_.find_job(JobId(id))) return add_job(*job, step_id);
-  if (const Run* nested = state_.find_run(RunId(id))) add_run(*nested, step_id + ".", depth + 1);
+  if (const Run* nested = state_.find_run(RunId(id))) add_composition(*nested, step_id + ".", depth + 1);
 }
 
 void Explainer::add_callbacks(const Run& run, const std::string& prefix) {

@@ -17,6 +17,7 @@
 namespace pawl::api {
 
 constexpr size_t kWaitsShownMax = 100;
+constexpr size_t kNestedShownMax = 64;  // runs within runs
 
 struct Wait {
   std::string step_id;  // "0", "build", "2.1.on_success"; empty for a job on its own
@@ -54,14 +55,16 @@ class Explainer {
   Explanation run(const Run& run);
   Explanation job(const Job& job);
 
+  // What the parts of a run of each family wait for (run_view.h).
+  void add_composition(const Run& run, const std::string& prefix, size_t depth);
+  void add_script(const Run& run, const std::string& prefix, size_t depth);
+
  private:
-  void add_run(const Run& run, const std::string& prefix, size_t depth);
   void add_child(const Run& run, uint32_t index, const std::string& step_id, size_t depth);
   void add_callbacks(const Run& run, const std::string& prefix);
   void add_next(const Run& run, uint32_t index, const std::string& prefix);
   void add_job(const Job& job, const std::string& step_id);
   // Of definitions (explain_script.cc).
-  void add_script(const Run& run, const std::string& prefix, size_t depth);
   void add_step(const Run& run, const plan::Step& step, const StepRecord& record,
                 const std::string& id, size_t depth);
   void add_next_step(const plan::Script& plan, const pawl::Scope& scope, const plan::Step& step,

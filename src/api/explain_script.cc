@@ -1,6 +1,7 @@
 // Explain, for runs of definitions: every step that is neither over nor untouched says what holds
 // it.
 #include "api/explain.h"
+#include "api/run_view.h"
 #include "base/time.h"
 #include "kernel/scripts/admission.h"
 #include "kernel/scripts/commands.h"
@@ -8,7 +9,6 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kNestedRunsMax = 32;
 constexpr uint64_t kTurnsCounted = 1'000;
 
 // A step whose lists say what it waits for.
@@ -80,7 +80,7 @@ void say_running(const plan::Step& step, const StepRecord& record, Wait& wait) {
 void Explainer::add_script(const Run& run, const std::string& prefix, size_t depth) {
   const plan::Script* plan = state_.plan_of(run);
   const ScriptRun& script = *run.script;
-  if (plan == nullptr || depth > kNestedRunsMax) return;
+  if (plan == nullptr || depth > kNestedShownMax) return;
   if (script.paused || script.status == ScriptStatus::Pending) {
     ++out_.waits_total;
     Wait wait;
@@ -128,8 +128,7 @@ void Explainer::add_step(const Run& run, const plan::Step& step, const StepRecor
     Uuid child = child_id(run, record.effect);
     if (const Job* job = state_.find_job(JobId(child))) return add_job(*job, id);
     if (const Run* nested = state_.find_run(RunId(child)))
-      return nested->script ? add_script(*nested, id + ".", depth + 1)
-                            : add_run(*nested, id + ".", 0);
+      return view_of(*nested).explain(*this, *nested, id + ".", depth + 1);
   }
   ++out_.waits_total;
   if (full()) return;

@@ -4,10 +4,10 @@
 #include <variant>
 
 #include "api/body.h"
+#include "api/run_view.h"
 #include "base/time.h"
 #include "engine/retrospect.h"
 #include "engine/waiting_task.h"
-#include "wire/pace_state.h"
 #include "plan/ojs/parse_workflow.h"
 
 namespace pawl::api {
@@ -48,8 +48,9 @@ class FindBeginning : public WaitingTask {
 
 http::Response render(const Call& call, const Retrospect& past, const StepWindow& window) {
   const Run& run = past.run();
-  if (call.query("format") == "pace" && run.script)
-    return json_response(Surface::V1, 200, pace_state(past.state(), run, kPaceBytesMax).json());
+  bool pace = call.query("format") == "pace";
+  if (auto shown = pace ? view_of(run).pace(past.state(), run) : std::nullopt)
+    return json_response(Surface::V1, 200, std::move(*shown));
   std::string body = run_body(past.state(), run, window);
   PAWL_CHECK(!body.empty() && body.back() == '}');
   body.pop_back();

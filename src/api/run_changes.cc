@@ -5,8 +5,7 @@
 #include "api/routes.h"
 #include "api/runs.h"
 #include "kernel/quarantine.h"
-#include "kernel/compositions/run_flow.h"
-#include "kernel/scripts/commands.h"
+#include "kernel/run_commands.h"
 
 namespace pawl::api {
 namespace {
@@ -33,11 +32,7 @@ void cancel_run_call(App& app, Call&& call) {
              [text, tenant, reason, rollback](Frame& frame) -> Result<http::Response> {
                PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
                RunId id = run->id;
-               if (rollback && !run->script)
-                 return Error{ErrorCode::InvalidRequest,
-                              "only runs of definitions have something to roll back"};
-               PAWL_TRY_DO(run->script ? cancel_script(frame, id, reason, rollback)
-                                       : cancel_run(frame, id, reason));
+               PAWL_TRY_DO(cancel_run(frame, id, reason, rollback));
                return changed(frame.state(), id);
              });
 }
@@ -68,15 +63,8 @@ void retry_run_call(App& app, Call&& call) {
   app.decide(std::move(call), [=](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
     RunId id = run->id;
-    if (run->script) {
-      PAWL_TRY(RetryPlan plan, retry_script(frame, id, from, inputs, preview));
-      return preview ? preview_of(plan) : changed(frame.state(), id);
-    }
-    if (!from.empty() || !inputs.empty() || preview)
-      return Error{ErrorCode::InvalidRequest,
-                   "from_step, inputs and preview are for runs of definitions"};
-    PAWL_TRY_DO(retry_run(frame, id));
-    return changed(frame.state(), id);
+    PAWL_TRY(RetryPlan plan, retry_run(frame, id, {from, inputs, preview}));
+    return preview ? preview_of(plan) : changed(frame.state(), id);
   });
 }
 

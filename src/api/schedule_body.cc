@@ -7,6 +7,7 @@
 #include "base/quote.h"
 #include "base/time.h"
 #include "base/tz.h"
+#include "kernel/run_family.h"
 #include "kernel/settings/cron_jobs.h"
 
 namespace pawl::api {
@@ -83,7 +84,7 @@ void parse_rhythm(Fields& fields, CronSpec& cron) {
 std::string_view last_status(const State& state, const Cron& cron) {
   if (!cron.last_run.is_nil()) {
     const Run* run = state.find_run(cron.last_run);
-    return run != nullptr && run->script ? script_status_name(run->script->status) : "forgotten";
+    return run != nullptr ? family_of(*run).status(*run) : "forgotten";
   }
   const Job* job = state.find_job(cron.last_job);
   return job != nullptr ? state_name(job->state) : "forgotten";

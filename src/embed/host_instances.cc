@@ -198,7 +198,7 @@ Status Host::retry(const std::string& instance, const std::string& from_step) {
   return parts_->runtime.decide([&](Frame& frame) -> Status {
     PAWL_TRY(const Run* run, find_instance(frame.state(), instance));
     RunId id = run->id;
-    PAWL_TRY_DO(retry_script(frame, id, from_step, "", false));
+    PAWL_TRY_DO(retry_script(frame, id, {.from_step = from_step}));
     parts_->live.insert(id);
     parts_->names.add(id.text(), workflow_id_text(*frame.state().find_run(id)));
     return ok_status();

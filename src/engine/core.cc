@@ -8,7 +8,7 @@
 #include "base/working_on.h"
 #include "kernel/fire_timers.h"
 #include "kernel/quarantine.h"
-#include "kernel/compositions/run_flow.h"
+#include "kernel/run_commands.h"
 
 namespace pawl {
 namespace {
@@ -318,7 +318,7 @@ void Core::take_notes() {
   for (const EffectNote& note : state_.take_effects()) {
     if (!config_.effects) continue;
     const Run* run = note.cancel ? nullptr : state_.find_run(note.run);
-    bool heavy = run != nullptr && run->script && run->script->held_bytes > config_.heavy_run_bytes;
+    bool heavy = run != nullptr && family_of(*run).held_bytes(*run) > config_.heavy_run_bytes;
     (heavy ? asked_heavy_ : asked_).push_back(note);
   }
 }

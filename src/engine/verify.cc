@@ -6,6 +6,7 @@
 
 #include "engine/recovery.h"
 #include "engine/verify_index.h"
+#include "kernel/run_family.h"
 #include "store/sqlite_store.h"
 
 namespace pawl {
@@ -133,11 +134,9 @@ class Comparison {
     for (uint32_t i = 0; i < run->total; ++i) add(i);
     for (size_t role = 0; role < kCallbackRoles; ++role)
       add(held_callback(static_cast<CallbackRole>(role)));
-    if (run->script)
-      state.each_scope(*run, "", [&](const Scope& scope) {
-        all.bytes += scope.path + "=" + codec::encoded(scope);
-        return true;
-      });
+    family_of(*run).each_part(state, *run, [&](std::string_view key, const std::string& bytes) {
+      all.bytes.append(key).append("=").append(bytes);
+    });
     return all;
   }
   template <class Entity>

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "kernel/keys.h"
+#include "kernel/run_family.h"
 
 namespace pawl {
 namespace {
@@ -58,11 +59,10 @@ std::vector<IndexRow> rows_of(const Run& run) {
   if (run.due_ms() != 0)
     rows.push_back(
         {Space::Due, "timer entry", due_row_key({run.due_ms(), TimerKind::Run, run.id})});
-  if (run.script) {
-    for (const std::string& path : run.script->live)
-      rows.push_back({Space::Scope, "list of steps", run.id.bytes() + path});
-  }
-  if (is_busy(run)) rows.push_back({Space::Busy, "busy entry", run.id.bytes()});
+  family_of(run).each_open_part(run, [&](const std::string& path) {
+    rows.push_back({Space::Scope, "list of steps", run.id.bytes() + path});
+  });
+  if (family_of(run).is_busy(run)) rows.push_back({Space::Busy, "busy entry", run.id.bytes()});
   if (run.kind == RunKind::Group || run.kind == RunKind::Batch) return rows;
   for (uint32_t i = 0; i < run.total; ++i) {
     std::string key = run.id.bytes();

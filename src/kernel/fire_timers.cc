@@ -4,6 +4,7 @@
 #include "kernel/settings/cron_jobs.h"
 #include "kernel/jobs/finish_job.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/run_commands.h"
 #include "kernel/scripts/admission.h"
 
 namespace pawl {

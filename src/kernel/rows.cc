@@ -1,5 +1,6 @@
 // Entities → rows: which are written when, and what may leave memory.
 #include "kernel/keys.h"
+#include "kernel/run_family.h"
 #include "kernel/scripts/run_parts.h"
 #include "kernel/state.h"
 
@@ -77,8 +78,9 @@ void State::collect_entity(Resident& entity, std::vector<Row>& out) {
 size_t State::text_bytes(Resident& entity) const {
   if (entity.kind == EntityKind::Job) return static_cast<Job&>(entity).weight_bytes();
   if (entity.kind == EntityKind::Doc) return static_cast<Doc&>(entity).value.size();
-  if (entity.kind != EntityKind::Run || !static_cast<Run&>(entity).script) return 0;
-  return bytes_without_row(static_cast<Run&>(entity), config_.part_bytes_min);
+  if (entity.kind != EntityKind::Run) return 0;
+  Run& run = static_cast<Run&>(entity);
+  return family_of(run).bytes_without_row(run, config_.part_bytes_min);
 }
 
 // The large texts of a run may be more than one batch should hold. They are written ahead then, and
@@ -86,9 +88,10 @@ size_t State::text_bytes(Resident& entity) const {
 bool State::write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_max) {
   if (entity.kind != EntityKind::Run) return false;
   Run& run = static_cast<Run&>(entity);
-  const size_t large = config_.part_bytes_min;
-  if (!run.script || run.forgotten || bytes_without_row(run, large) <= bytes_max) return false;
-  write_texts_ahead(run, large, out, bytes_max);
+  const RunFamily& family = family_of(run);
+  if (run.forgotten || family.bytes_without_row(run, config_.part_bytes_min) <= bytes_max)
+    return false;
+  family.write_ahead(run_rows(), run, out, bytes_max);
   return true;
 }
 
@@ -103,8 +106,8 @@ bool State::is_buried(const RunId& id) const {
 Resident* State::next_for_row() {
   while (!crowded_runs_.empty()) {
     Run* run = runs_.find(crowded_runs_.front());
-    bool waits = run != nullptr && run->dirty_since != 0 && run->script &&
-                 run->script->new_scopes >= config_.new_scopes_max;
+    bool waits = run != nullptr && run->dirty_since != 0 &&
+                 family_of(*run).is_crowded(*run, config_.new_scopes_max);
     if (waits) return is_buried(run->id) ? dirty_.oldest() : run;
     crowded_runs_.pop_front();
   }
@@ -149,7 +152,7 @@ void State::rows_durable() {
     if (entity->kind == EntityKind::Run) {
       auto* run = static_cast<Run*>(entity);
       run->row_durable = run->has_row;
-      if (run->script) scopes_durable(*run);
+      family_of(*run).rows_durable(*run);
       if (run->row_durable)
         run->held.clear();  // written with the first row: from now on they are read back
     }
@@ -231,9 +234,7 @@ void State::evict() {
 void State::release_texts() {
   if (texts_in_memory_.bytes() <= config_.resident_text_bytes_max) return;
   for (const RunId& id : texts_in_memory_.take()) {
-    Run* run = runs_.find(id);
-    if (run != nullptr && run->script)
-      pawl::release_texts(cold_, texts_in_memory_, *run, config_.part_bytes_min);
+    if (Run* run = runs_.find(id)) family_of(*run).release_texts(run_rows(), *run);
   }
 }
 

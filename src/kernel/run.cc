@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "kernel/run_family.h"
 
 namespace pawl {
 namespace {
@@ -33,9 +34,7 @@ struct RunRow {
   Run* run;
   std::vector<ReasonEntry> reasons;
   std::vector<IdEntry> ids;
-  std::string script;
-  uint64_t held_bytes = 0;
-  uint64_t next_part = 0;
+  RunPart part;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -70,11 +69,11 @@ struct RunRow {
     visit(28, "timeout_ms", run.timeout_ms);
     visit(29, "client_id", run.client_id);
     visit(30, "ids", self.ids);
-    visit(40, "script", self.script);
+    visit(40, "script", self.part.script);
     visit(31, "salt", run.salt);
     visit(32, "yielded_ms", run.yielded_ms);
-    visit(41, "held_bytes", self.held_bytes);
-    visit(42, "next_part", self.next_part);
+    visit(41, "held_bytes", self.part.held_bytes);
+    visit(42, "next_part", self.part.next_part);
     visit(33, "named_steps", run.named_steps);
   }
 };
@@ -85,13 +84,9 @@ namespace {
 
 std::string encode(const Run& run, bool as_row) {
   RunRow row{const_cast<Run*>(&run), {}, {}, {}};
-  if (as_row && run.script) {
-    row.held_bytes = run.script->held_bytes;
-    row.next_part = run.script->next_part;
-  }
   for (const auto& [index, id] : run.ids) row.ids.push_back({index, id});
   for (const auto& [index, reason] : run.reasons) row.reasons.push_back({index, reason});
-  if (run.script) row.script = codec::encoded(*run.script);
+  family_of(run).encode_part(run, as_row, row.part);
   return codec::encoded(row);
 }
 
@@ -107,12 +102,7 @@ bool decode_run(std::string_view bytes, Run& run) {
   for (const IdEntry& entry : row.ids) run.ids[entry.index] = entry.id;
   run.at_work = static_cast<uint32_t>(
       std::count(run.children.begin(), run.children.end(), static_cast<char>(ChildState::Started)));
-  if (run.kind == RunKind::Script) {
-    run.script = std::make_unique<ScriptRun>();
-    if (!codec::decode(row.script, *run.script)) return false;
-    run.script->held_bytes = row.held_bytes;
-    run.script->next_part = std::max<uint64_t>(row.next_part, 1);
-  }
+  if (!family_of(run).decode_part(row.part, run)) return false;
   return run.children.size() == run.total;
 }
 

@@ -80,17 +80,12 @@ inline bool is_terminal(RunState state) {
   return state != RunState::Running && state != RunState::None;
 }
 
-// Since when it waits for its next turn, if it has yielded.
-inline int64_t yielded_since(const Run& run) {
-  return run.script ? run.script->yielded_ms : run.yielded_ms;
-}
-// A restart must find it without a timer: it has asked the outside for something, or has yielded.
-inline bool is_busy(const Run& run) {
-  if (!run.script) return run.yielded_ms != 0;
-  // From before there was a line, such a run has a timer instead.
-  bool in_line = run.script->yielded_ms != 0 && run.deadline_ms == 0 && !is_terminal(run.state);
-  return in_line || !run.script->effects.empty();
-}
+// What the row of a run holds that only its family knows. Of compositions nothing.
+struct RunPart {
+  std::string script;
+  uint64_t held_bytes = 0;
+  uint64_t next_part = 0;
+};
 
 // What the run is. Its row also says what it holds, and leaves out what has rows of its own
 // (run_parts.h).

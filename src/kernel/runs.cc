@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernel/keys.h"
-#include "kernel/scripts/run_parts.h"
+#include "kernel/run_family.h"
 #include "kernel/state.h"
 
 namespace pawl {
@@ -20,11 +20,13 @@ uint32_t weight_of(const Run& run) {
   constexpr uint64_t kPerChosenId = 64;
   uint64_t bytes = run.children.size() + run.dependents.size() * kPerDagChild +
                    run.ids.size() * kPerChosenId;
-  if (run.script) bytes += run.script->held_bytes + run.script->source.size();
+  bytes += family_of(run).held_bytes(run);
   return static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
 }
 
 }  // namespace
+
+RunRows State::run_rows() const { return {cold_, texts_in_memory_, config_.part_bytes_min}; }
 
 // --- finding
 
@@ -43,9 +45,10 @@ Run* State::resident_run(const RunId& id) const {
   if (!decode_run(*row, *run)) unreadable_row("run", id.text());
   run->has_row = run->row_durable = true;
   run->due_on_disk_ms = run->due_ms();
-  run->busy_on_disk = is_busy(*run);
+  run->busy_on_disk = family_of(*run).is_busy(*run);
   Run& resident = runs_.insert(std::move(run));
-  if (resident.script) load_script(resident);
+  family_of(resident).connect(run_rows(), resident);
+  family_of(resident).load(*this, resident);
   clean_runs_.push_newest(resident, weight_of(resident));
   line_up(resident);
   if (!to_recall_.empty() && to_recall_.erase(id) != 0) recall_effects(resident);
@@ -111,7 +114,7 @@ RunId State::each_run(const RunId& from, bool newest_first, size_t scan_max,
                }
                Run run;  // looked at, not kept: a walk must not fill the memory
                if (!decode_run(value, run)) unreadable_row("run", id.text());
-               if (run.script) connect_texts(cold_, texts_in_memory_, id, *run.script);
+               family_of(run).connect(run_rows(), run);
                run.has_row = run.row_durable = true;
                return offer(run);
              });
@@ -136,9 +139,9 @@ void State::set_deadline(Run& run, int64_t deadline_ms) {
 
 // Its place among the runs that have yielded, if it has.
 void State::line_up(Run& run) const {
-  bool rests =
-      run.state != RunState::Running || run.forgotten || (run.script && run.script->paused);
-  int64_t since_ms = rests ? 0 : yielded_since(run);
+  const RunFamily& family = family_of(run);
+  bool rests = run.state != RunState::Running || run.forgotten || family.is_paused(run);
+  int64_t since_ms = rests ? 0 : family.yielded_since(run);
   if (since_ms == run.lined_up_ms) return;
   if (run.lined_up_ms != 0) yielded_.erase({run.lined_up_ms, run.id});
   if (since_ms != 0) yielded_.emplace(since_ms, run.id);
@@ -163,22 +166,6 @@ void State::apply(const RunForgotten& event, Stamp stamp) {
 
 // --- rows
 
-namespace {
-
-void collect_run_row(Run& run, size_t large_bytes, std::vector<Row>& out) {
-  Row row{Space::Run, run.id.bytes(), std::nullopt};
-  if (run.script) {
-    TextsAside aside(run, large_bytes, run.script->parts, out);
-    aside.take(*run.script);
-    row.value = encode_run_row(run);
-  } else {
-    row.value = encode_run_row(run);
-  }
-  out.push_back(std::move(row));
-}
-
-}  // namespace
-
 void State::collect_run(Run& run, std::vector<Row>& out) {
   int64_t due_ms = run.due_ms();
   if (run.due_on_disk_ms != due_ms) {
@@ -188,7 +175,8 @@ void State::collect_run(Run& run, std::vector<Row>& out) {
     if (due_ms != 0) out.push_back({Space::Due, due_row_key({due_ms, TimerKind::Run, run.id}), ""});
     run.due_on_disk_ms = due_ms;
   }
-  if (bool busy = !run.forgotten && is_busy(run); busy != run.busy_on_disk) {
+  const RunFamily& family = family_of(run);
+  if (bool busy = !run.forgotten && family.is_busy(run); busy != run.busy_on_disk) {
     Row row{Space::Busy, run.id.bytes(), std::nullopt};
     if (busy) row.value = "";
     out.push_back(std::move(row));
@@ -198,8 +186,8 @@ void State::collect_run(Run& run, std::vector<Row>& out) {
     if (!run.has_row)
       for (const auto& [index, plan] : run.held)
         out.push_back({Space::RunChild, child_row_key(run.id, index), plan});
-    if (run.script) collect_scopes(run, out);
-    collect_run_row(run, config_.part_bytes_min, out);
+    std::string row = family.collect(run_rows(), run, out);
+    out.push_back({Space::Run, run.id.bytes(), std::move(row)});
   } else if (run.has_row) {
     std::string prefix = run.id.bytes();
     for (const auto& [index, plan] : run.held)
@@ -210,9 +198,9 @@ void State::collect_run(Run& run, std::vector<Row>& out) {
                  return true;
                });
     out.push_back({Space::Run, run.id.bytes(), std::nullopt});
-    if (run.script) forget_scopes(run, out);
-  } else if (run.script) {
-    run.script->flushing.emplace_back();
+    family.collect_removal(run_rows(), run, out);
+  } else {
+    family.collect_nothing(run);
   }
   run.has_row = !run.forgotten;
 }
@@ -223,8 +211,7 @@ void State::settle_run(Run& run) {
     return;
   }
   if (run.due_ms() != 0) timers_.settled({run.due_ms(), TimerKind::Run, run.id});
-  // Nothing will move it soon: a hundred thousand runs that wait are to cost disk, not memory.
-  if (run.script && !is_busy(run)) return runs_.erase(run.id);
+  if (!family_of(run).stays_in_memory(run)) return runs_.erase(run.id);
   clean_runs_.push_newest(run, weight_of(run));
 }
 

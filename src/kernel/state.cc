@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "kernel/keys.h"
+#include "kernel/run_family.h"
 
 namespace pawl {
 namespace {
@@ -364,10 +365,9 @@ std::string State::digest() const {
            [&](const Job& job) { return add(Space::Job, job.id.bytes(), encode_job(job)), true; });
   each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
     add(Space::Run, run.id.bytes(), encode_run(run));
-    if (run.script)
-      each_scope(run, "", [&](const Scope& scope) {
-        return add(Space::Scope, run.id.bytes() + scope.path, codec::encoded(scope)), true;
-      });
+    family_of(run).each_part(*this, run, [&](std::string_view key, const std::string& bytes) {
+      add(Space::Scope, run.id.bytes().append(key), bytes);
+    });
     return true;
   });
   each_queue(

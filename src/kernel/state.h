@@ -33,6 +33,7 @@
 namespace pawl {
 
 class Computations;
+struct RunRows;
 
 // What the operator sets for runs of definitions.
 struct ScriptDefaults {
@@ -281,9 +282,9 @@ class State {
   Run* script_for(const RunId& id, Stamp stamp);
   StepRecord* step_for(const StepEvent& event, Stamp stamp, Run*& run);
   Scope* resident_scope(const Run& run, std::string_view path) const;
-  void load_script(Run& run) const;
   Scope read_scope(const Run& run, std::string_view path, std::string_view row) const;
   void line_up(Run& run) const;
+  RunRows run_rows() const;
   void recall_effects(const Run& run) const;
   void release_plans();
   static void set_due(Run& run, const std::string& step, StepRecord& record, int64_t due_ms,
@@ -304,11 +305,8 @@ class State {
   void settle_run(Run& run);
   void collect_job(Job& job, std::vector<Row>& out);
   void collect_run(Run& run, std::vector<Row>& out);
-  void collect_scopes(Run& run, std::vector<Row>& out);
   Resident* next_for_row();
   bool is_buried(const RunId& id) const;
-  void forget_scopes(Run& run, std::vector<Row>& out);
-  static void scopes_durable(Run& run);
   size_t text_bytes(Resident& entity) const;
   bool write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_max);
   void collect_entity(Resident& entity, std::vector<Row>& out);

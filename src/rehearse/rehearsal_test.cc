@@ -349,7 +349,7 @@ cases:
   });
   answer();
   decide([&](Frame& frame) -> Status {
-    PAWL_TRY_DO(retry_script(frame, run, "", "", false));
+    PAWL_TRY_DO(retry_script(frame, run, {}));
     return ok_status();
   });
   answer();

@@ -1,6 +1,7 @@
 #include "sim/audit.h"
 
 #include "kernel/cold.h"
+#include "kernel/run_family.h"
 
 namespace pawl::sim {
 namespace {
@@ -159,7 +160,8 @@ void audit_indexes(const State& state, const JournalModel& model, Verdict& verdi
   const TimerKey* timer = state.first_timer();
   int64_t first_ms = timer == nullptr ? 0 : timer->due_ms;
   if (const RunId* yielded = state.next_yielded(INT64_MAX)) {
-    int64_t since_ms = yielded_since(*state.find_run(*yielded));
+    const Run& run = *state.find_run(*yielded);
+    int64_t since_ms = family_of(run).yielded_since(run);
     if (first_ms == 0 || since_ms < first_ms) first_ms = since_ms;
   }
   // Runs that were at work at a crash stand in no line before they are recalled.

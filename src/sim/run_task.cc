@@ -1,6 +1,7 @@
 #include "sim/run_task.h"
 
 #include "kernel/compositions/run_flow.h"
+#include "kernel/run_commands.h"
 
 namespace pawl::sim {
 

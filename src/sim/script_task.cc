@@ -1,6 +1,7 @@
 #include "sim/script_task.h"
 
 #include "kernel/compositions/run_flow.h"
+#include "kernel/run_commands.h"
 
 namespace pawl::sim {
 
@@ -24,7 +25,7 @@ Status ScriptTask::perform(Frame& frame) {
     case ScriptOp::Resume:
       return resume_script(frame, id);
     case ScriptOp::Retry: {
-      PAWL_TRY_DO(retry_script(frame, id, text, "", false));
+      PAWL_TRY_DO(retry_script(frame, id, {.from_step = text}));
       return ok_status();
     }
     case ScriptOp::Signal:

@@ -7,6 +7,7 @@
 #include "kernel/jobs/finish_job.h"
 #include "kernel/jobs/push_jobs.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/run_commands.h"
 #include "sim/audit.h"
 #include "sim/sim_vfs.h"
 #include "store/memory_store.h"

@@ -12,6 +12,7 @@
 #include "effects/event_reader.h"
 #include "engine/waiting_task.h"
 #include "kernel/compositions/planned_runs.h"
+#include "kernel/run_family.h"
 #include "plan/ojs/parse_workflow.h"
 #include "wire/script_projection.h"
 
@@ -182,7 +183,7 @@ class FindWorkflow : public WaitingTask {
   std::optional<Parking> decide(Frame& frame, bool) override {
     const Run* run = frame.state().find_run(id_);
     found = run != nullptr && (tenant_.empty() || run->tenant == tenant_);
-    if (found && run->script) created_sequence = run->script->created_sequence;
+    if (found) created_sequence = family_of(*run).created_sequence(*run);
     if (auto planned = found ? std::nullopt : find_planned(frame.state(), id_))
       found = tenant_.empty() || planned->around->tenant == tenant_;
     return std::nullopt;

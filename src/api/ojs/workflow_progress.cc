@@ -5,6 +5,7 @@
 #include "api/app.h"
 #include "api/paging.h"
 #include "api/routes.h"
+#include "api/run_view.h"
 #include "kernel/compositions/planned_runs.h"
 #include "kernel/compositions/run_values.h"
 #include "plan/ojs/parse_workflow.h"
@@ -176,7 +177,7 @@ void get_workflow_progress(App& app, Call&& call) {
       std::move(call), [named, tenant, page = *page](Frame& frame) -> Result<http::Response> {
         const Run* run = frame.state().find_run(workflow_id(named));
         bool mine = run != nullptr && (tenant.empty() || run->tenant == tenant);
-        if (mine && !run->script)
+        if (mine && view_of(*run).is_workflow())
           return json_response(Surface::Ojs, 200, body_of(frame.state(), *run, page));
         auto planned = find_planned(frame.state(), workflow_id(named));
         if (planned && (tenant.empty() || planned->around->tenant == tenant))

@@ -6,6 +6,7 @@
 #include "base/url.h"
 #include "kernel/compositions/planned_runs.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/run_commands.h"
 #include "plan/ojs/parse_workflow.h"
 #include "wire/render_planned.h"
 #include "wire/render_workflow.h"
@@ -104,7 +105,15 @@ void cancel_workflow(App& app, Call&& call) {
       [](Frame& frame, const RunId& id) { return cancel_run(frame, id, "cancelled by request"); },
       page);
 }
-void retry_workflow(App& app, Call&& call) { change_workflow(app, std::move(call), retry_run, {}); }
+void retry_workflow(App& app, Call&& call) {
+  change_workflow(
+      app, std::move(call),
+      [](Frame& frame, const RunId& id) -> Status {
+        PAWL_TRY_DO(retry_run(frame, id));
+        return ok_status();
+      },
+      {});
+}
 
 struct ListFilter {
   std::string state;

@@ -1,4 +1,5 @@
 // What each event of a composition of jobs does to its run.
+#include "kernel/run_family.h"
 #include "kernel/state.h"
 
 namespace pawl {
@@ -17,7 +18,8 @@ void set_child(Run& run, uint32_t index, ChildState to) {
 // A job or nested run fills this place now.
 void State::child_started(const JobParent& parent, const Uuid& child, Stamp stamp) {
   if (parent.run.is_nil() || is_callback(parent.node)) return;
-  if (const Run* around = resident_run(parent.run); around == nullptr || around->script) return;
+  const Run* around = resident_run(parent.run);
+  if (around == nullptr || !family_of(*around).counts_children()) return;
   Run* run = run_for(parent.run, stamp);
   if (run == nullptr) return;
   set_child(*run, parent.node, ChildState::Started);

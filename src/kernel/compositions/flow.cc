@@ -4,7 +4,7 @@
 #include "kernel/compositions/planned_runs.h"
 #include "kernel/jobs/push_jobs.h"
 #include "kernel/compositions/run_values.h"
-#include "kernel/scripts/commands.h"
+#include "kernel/run_family.h"
 
 namespace pawl {
 namespace {
@@ -35,9 +35,10 @@ bool may_not_start(const PlanNode& node) {
 
 void Flow::drain() {
   while (!ends_.empty()) {
-    End end = std::move(ends_.front());
+    ChildEnd end = std::move(ends_.front());
     ends_.pop_front();
-    take(end);
+    WorkingOn working(end.run);
+    if (const Run* in = state_.find_run(end.run)) family_of(*in).child_ended(*this, end);
   }
 }
 
@@ -142,7 +143,7 @@ bool Flow::skipped_by_guard(const Run& in, uint32_t index, const PlanNode& node)
   if (node.when.empty()) return false;
   auto wanted = guard_holds(state_, in, index, node, frame_.meter());
   if (wanted.ok() && *wanted) return false;
-  End end{
+  ChildEnd end{
       in.id, index, wanted.ok() ? ChildState::Skipped : ChildState::Failed, {}, type_name(node)};
   end.reason = wanted.ok() ? "its condition is false: " + node.when
                            : "its condition cannot be evaluated: " + wanted.error().message;
@@ -251,11 +252,8 @@ bool Flow::has_begun_since(const Run& in, uint32_t index) const {
   return job != nullptr ? !is_terminal(job->state) : run_in(in, index) != nullptr;
 }
 
-void Flow::take(const End& end) {
-  WorkingOn working(end.run);
-  const Run* in = state_.find_run(end.run);
-  if (in == nullptr) return;
-  if (in->script) return effect_done(frame_, end.run, end.index, outcome_of(state_, end.child));
+void Flow::child_ended(const ChildEnd& end) {
+  const Run* in = &run(end.run);
   if (!is_callback(end.index) && is_over(in->child(end.index))) return;  // I4: a child ends once
   if (is_callback(end.index) && (callback_generation(end.index) != in->generation ||
                                  (in->callbacks_done & bit(callback_role(end.index))) != 0))

@@ -19,23 +19,27 @@ Event event_for(const Run& run) {
   return event;
 }
 
+// A child, or a callback, that has come to its end.
+struct ChildEnd {
+  RunId run;
+  uint32_t index = 0;
+  ChildState outcome = ChildState::Completed;
+  Uuid child;
+  std::string type;
+  int64_t duration_ms = 0;
+  std::string reason;
+  std::string client_id = {};  // of a nested run
+};
+
 class Flow {
  public:
   explicit Flow(Frame& frame) : frame_(frame), state_(frame.state()) {}
 
-  // A child, or a callback, that has come to its end.
-  struct End {
-    RunId run;
-    uint32_t index = 0;
-    ChildState outcome = ChildState::Completed;
-    Uuid child;
-    std::string type;
-    int64_t duration_ms = 0;
-    std::string reason;
-    std::string client_id = {};  // of a nested run
-  };
-  void push(End end) { ends_.push_back(std::move(end)); }
+  void push(ChildEnd end) { ends_.push_back(std::move(end)); }
   void drain();
+  // What follows from it in a composition.
+  void child_ended(const ChildEnd& end);
+  Frame& frame() { return frame_; }
 
   RunId create(const PlanNode& plan, const JobParent& parent, const std::string& tenant);
   // A map becomes a group of one job per item, held back beyond its concurrency. False, saying why,
@@ -51,7 +55,6 @@ class Flow {
   void retry(const RunId& id);
 
  private:
-  void take(const End& end);
   void start_waiting(const RunId& id);
   bool yields(const Run& in, const PlanNode& node);
   bool has_yielded(const RunId& id) const;
@@ -81,7 +84,7 @@ class Flow {
 
   Frame& frame_;
   const State& state_;
-  std::deque<End> ends_;
+  std::deque<ChildEnd> ends_;
   uint32_t started_ = 0;  // jobs
 };
 

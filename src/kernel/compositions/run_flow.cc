@@ -5,14 +5,13 @@
 #include "kernel/jobs/finish_job.h"
 #include "kernel/compositions/flow.h"
 #include "kernel/compositions/run_values.h"
-#include "kernel/scripts/commands.h"
 
 namespace pawl {
 
 namespace {
 
-Flow::End end_of(const Job& job) {
-  Flow::End end;
+ChildEnd end_of(const Job& job) {
+  ChildEnd end;
   end.run = job.parent.run;
   end.index = job.parent.node;
   end.outcome = job.state == JobState::Completed   ? ChildState::Completed
@@ -200,59 +199,6 @@ Status create_child_run(Frame& frame, const PlanNode& given, const JobParent& pa
   flow.create(plan, parent, tenant);
   flow.drain();
   return ok_status();
-}
-
-Status cancel_run(Frame& frame, const RunId& id, const std::string& reason) {
-  const Run* run = frame.state().find_run(id);
-  if (run == nullptr) return Error{ErrorCode::NotFound, "Workflow " + id.text() + " not found"};
-  if (run->script) return cancel_script(frame, id, reason, false);
-  if (is_terminal(run->state))
-    return Error{ErrorCode::Conflict, "Workflow " + shown_id(*run) +
-                                          " is already in terminal state '" +
-                                          std::string(state_name(run->state)) + "'"};
-  Flow flow(frame);
-  flow.finish(id, RunState::Cancelled, reason);
-  flow.stop(id, "its workflow was cancelled");
-  flow.fire(*frame.state().find_run(id), CallbackRole::OnCancel);
-  flow.drain();
-  return ok_status();
-}
-
-Status retry_run(Frame& frame, const RunId& id) {
-  const Run* run = frame.state().find_run(id);
-  if (run == nullptr) return Error{ErrorCode::NotFound, "Workflow " + id.text() + " not found"};
-  if (run->script) {
-    PAWL_TRY_DO(retry_script(frame, id, "", "", false));
-    return ok_status();
-  }
-  if (run->state == RunState::Running && run->generation > 0) return ok_status();
-  if (!run->parent.run.is_nil())
-    return part_of_another(frame.state(), "Workflow", *run);
-  if (run->state != RunState::Failed)
-    return Error{ErrorCode::Conflict, "Workflow " + shown_id(*run) + " is " +
-                                          std::string(state_name(run->state)) +
-                                          "; only a failed one can be retried"};
-  Flow flow(frame);
-  flow.retry(id);
-  flow.drain();
-  return ok_status();
-}
-
-void run_due(Frame& frame, const RunId& id) {
-  const Run* run = frame.state().find_run(id);
-  PAWL_CHECK(run != nullptr && run->state == RunState::Running);
-  if (run->script) return script_due(frame, id);
-  bool cancels = run->on_timeout == RunTimeout::Cancel;
-  Flow flow(frame);
-  if (run->deadline_ms == 0 || run->deadline_ms > frame.now_ms()) {
-    flow.take_turn(id);
-    return flow.drain();
-  }
-  flow.finish(id, cancels ? RunState::Cancelled : RunState::Failed,
-              "it ran longer than its timeout_ms");
-  flow.stop(id, "its workflow timed out");
-  if (cancels) flow.fire(*frame.state().find_run(id), CallbackRole::OnCancel);
-  flow.drain();
 }
 
 void job_ended(Frame& frame, const JobId& id) {

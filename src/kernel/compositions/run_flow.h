@@ -17,16 +17,11 @@ Result<RunId> create_run(Frame& frame, const PlanNode& plan, const std::string& 
 // The same as a step of a definition's run: `parent` names the run and the step's effect.
 Status create_child_run(Frame& frame, const PlanNode& plan, const JobParent& parent,
                         const std::string& tenant);
-Status cancel_run(Frame& frame, const RunId& run, const std::string& reason);
-// failed → running again from what failed. Asking twice is asking once.
-Status retry_run(Frame& frame, const RunId& run);
 
 // After every event that ends a job.
 void job_ended(Frame& frame, const JobId& job);
 // After every lease: the first one starts the job's run and those around it.
 void job_began(Frame& frame, const JobId& job);
-// Its timeout has come.
-void run_due(Frame& frame, const RunId& run);
 
 // Whether a failed attempt of this job may be tried again: not once its run has ended.
 bool may_try_again(const State& state, const Job& job);

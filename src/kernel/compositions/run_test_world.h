@@ -8,6 +8,7 @@
 #include "base/value.h"
 #include "kernel/kernel_test_world.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/run_commands.h"
 #include "kernel/compositions/run_values.h"
 
 namespace pawl {

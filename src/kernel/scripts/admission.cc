@@ -34,7 +34,8 @@ std::string turn_key(const std::string& gate, const Run& run) {
 bool has_ancestor_of(const State& state, const RunId& parent, const std::string& own) {
   for (const Run* around = state.find_run(parent); around != nullptr;
        around = state.find_run(around->parent.run))
-    if (around->script && gate_of(*around->script) == own) return true;
+    if (const Run* script = find_script(state, around->id); script && gate_of(*script->script) == own)
+      return true;
   return false;
 }
 

@@ -73,8 +73,8 @@ void start_child(RunContext& run, const At& at, StartScript command) {
 namespace pawl {
 
 void child_moved(Frame& frame, const JobParent& place, bool suspended) {
-  const Run* around = frame.state().find_run(place.run);
-  if (around == nullptr || !around->script || is_terminal(around->state)) return;
+  const Run* around = find_script(frame.state(), place.run);
+  if (around == nullptr || is_terminal(around->state)) return;
   scripts::RunContext run(frame, place.run);
   const std::string* path = run.script().step_of_effect(place.node);
   scripts::At at;

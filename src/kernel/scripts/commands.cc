@@ -76,8 +76,8 @@ Result<std::string> full_inputs(const plan::Script& plan, const std::string& sch
 
 // The run, if it is one of a definition and not over.
 Status check_live(const State& state, const RunId& id, std::string_view verb) {
-  const Run* run = state.find_run(id);
-  if (run == nullptr || !run->script) return no_such_run(id);
+  const Run* run = find_script(state, id);
+  if (run == nullptr) return no_such_run(id);
   if (is_terminal(run->state))
     return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is " +
                                           std::string(script_status_name(run->script->status)) +
@@ -86,6 +86,11 @@ Status check_live(const State& state, const RunId& id, std::string_view verb) {
 }
 
 }  // namespace
+
+const Run* find_script(const State& state, const RunId& id) {
+  const Run* run = state.find_run(id);
+  return run != nullptr && run->kind == RunKind::Script ? run : nullptr;
+}
 
 const Doc* find_definition(const State& state, std::string_view name, std::string_view version,
                            StoredDefinition& stored) {
@@ -177,8 +182,8 @@ void begin_script(Frame& frame, const RunId& id, bool end_is_seen) {
 // --- answers of the outside
 
 void effect_done(Frame& frame, const RunId& id, uint32_t effect, StepOutcome outcome) {
-  const Run* live = frame.state().find_run(id);
-  if (live == nullptr || !live->script || is_terminal(live->state)) return;
+  const Run* live = find_script(frame.state(), id);
+  if (live == nullptr || is_terminal(live->state)) return;
   if (live->script->step_of_effect(effect) == nullptr) return;
   if (!outcome.breaker.empty()) note_breaker(frame, *live, effect, outcome);
   RunContext run(frame, id);

@@ -5,10 +5,14 @@
 #include <vector>
 
 #include "kernel/frame.h"
+#include "kernel/run_family.h"
 #include "kernel/scripts/scope.h"
 #include "kernel/scripts/secret_source.h"
 
 namespace pawl {
+
+// The run, if it is the run of a definition; null for another kind too.
+const Run* find_script(const State& state, const RunId& id);
 
 struct StartScript {
   RunId id;  // nil: made here
@@ -66,14 +70,8 @@ struct DecisionAnswer {
 };
 Status resolve_decision(Frame& frame, const std::string& decision, const DecisionAnswer& answer);
 
-// What a retry runs again, and what it keeps.
-struct RetryPlan {
-  std::vector<std::string> again;
-  std::vector<std::string> kept;
-};
-// From what failed, or from a step and everything behind it. With `preview`, nothing happens.
-Result<RetryPlan> retry_script(Frame& frame, const RunId& run, const std::string& from_step,
-                               const std::string& inputs, bool preview);
+// From what failed, or from a step and everything behind it.
+Result<RetryPlan> retry_script(Frame& frame, const RunId& run, const RetryRequest& request);
 // Adds steps to the root list of a live run. `canonical`: its whole new text.
 Status extend_script(Frame& frame, const RunId& run, const std::string& canonical,
                      const std::string& data);

@@ -50,8 +50,8 @@ Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
   EffectRequest request;
   request.run = note.run;
   request.effect = note.effect;
-  const Run* run = state.find_run(note.run);
-  if (run == nullptr || !run->script || is_terminal(run->state)) return request;
+  const Run* run = find_script(state, note.run);
+  if (run == nullptr || is_terminal(run->state)) return request;
   const std::string* path = run->script->step_of_effect(note.effect);
   if (path == nullptr) return request;
   Uuid child = child_id(*run, note.effect);

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "kernel/jobs/finish_job.h"
-#include "kernel/compositions/run_flow.h"
+#include "kernel/run_commands.h"
 #include "kernel/scripts/step_end.h"
 
 namespace pawl::scripts {
@@ -51,11 +51,7 @@ void stop_effect(RunContext& run, uint32_t effect) {
   Uuid child = child_id(run.entity(), effect);
   if (const Run* nested = run.state.find_run(RunId(child))) {
     if (is_terminal(nested->state)) return;
-    if (nested->script) {
-      (void)cancel_script(run.frame, nested->id, "the run around it no longer needs it", false);
-    } else {
-      (void)cancel_run(run.frame, nested->id, "the run around it no longer needs it");
-    }
+    (void)cancel_run(run.frame, nested->id, "the run around it no longer needs it");
   } else if (const Job* job = run.state.find_job(JobId(child)); job && !is_terminal(job->state)) {
     cancel_job(run.frame, *job, "the run around it no longer needs it");
   }

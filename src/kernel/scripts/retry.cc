@@ -359,10 +359,9 @@ Status skip_and_retry(RunContext& run, const At& at, const SignalReceived& event
 
 namespace pawl {
 
-Result<RetryPlan> retry_script(Frame& frame, const RunId& id, const std::string& from_step,
-                               const std::string& inputs, bool preview) {
-  const Run* run = frame.state().find_run(id);
-  if (run == nullptr || !run->script)
+Result<RetryPlan> retry_script(Frame& frame, const RunId& id, const RetryRequest& request) {
+  const Run* run = find_script(frame.state(), id);
+  if (run == nullptr)
     return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
   if (!is_terminal(run->state))
     return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is " +
@@ -371,7 +370,7 @@ Result<RetryPlan> retry_script(Frame& frame, const RunId& id, const std::string&
   if (!run->parent.run.is_nil())
     return part_of_another(frame.state(), "Run", *run);
   scripts::RunContext context(frame, id);
-  return scripts::retry(context, from_step, inputs, preview);
+  return scripts::retry(context, request.from_step, request.inputs, request.preview);
 }
 
 }  // namespace pawl

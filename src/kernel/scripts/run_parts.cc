@@ -55,6 +55,10 @@ void add_row(Run& run, Text& text, std::vector<Row>& out) {
 
 }  // namespace
 
+std::string scope_row_key(const RunId& run, std::string_view path) {
+  return run.bytes().append(path);
+}
+
 std::string part_row_key(const RunId& run, uint64_t part) {
   std::string key = run.bytes();
   put_big_endian(key, part, 8);

@@ -9,6 +9,7 @@
 
 namespace pawl {
 
+std::string scope_row_key(const RunId& run, std::string_view path);
 std::string part_row_key(const RunId& run, uint64_t part);
 RunId run_of_part(std::string_view row_key);
 

@@ -178,8 +178,8 @@ Status take_signal(RunContext& run, const ScriptSignal& signal) {
 namespace pawl {
 
 Status signal_script(Frame& frame, const RunId& id, const ScriptSignal& signal) {
-  const Run* run = frame.state().find_run(id);
-  if (run == nullptr || !run->script)
+  const Run* run = find_script(frame.state(), id);
+  if (run == nullptr)
     return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
   bool reopens = signal.type == "retry" || (signal.type == "skip" && !signal.step.empty());
   if (is_terminal(run->state) && !(reopens && run->state == RunState::Failed))
@@ -199,8 +199,8 @@ Status resolve_decision(Frame& frame, const std::string& id, const DecisionAnswe
     return Error{ErrorCode::NotFound, "decision " + id + " not found"};
   if (decision.status != "pending")
     return Error{ErrorCode::Conflict, "decision " + id + " is " + decision.status + " already"};
-  const Run* run = frame.state().find_run(decision.run);
-  if (run == nullptr || !run->script)
+  const Run* run = find_script(frame.state(), decision.run);
+  if (run == nullptr)
     return Error{ErrorCode::NotFound, "the run of decision " + id + " is gone"};
   size_t most = frame.state().script_defaults().output_bytes_max;
   if (answer.data.size() + answer.reasoning.size() > most)

@@ -1,21 +1,13 @@
-// The lists of steps of definitions' runs: how they are found in memory and on disk, their rows,
-// and what they have asked of the outside.
+// The lists of steps of definitions' runs: how they are found in memory and on disk, and what they
+// have asked of the outside.
 #include <algorithm>
 
-#include "kernel/keys.h"
+#include "kernel/run_family.h"
 #include "kernel/scripts/run_parts.h"
 #include "kernel/state.h"
 #include "plan/definition.h"
 
 namespace pawl {
-namespace {
-
-std::string scope_row_key(const RunId& run, std::string_view path) {
-  return run.bytes().append(path);
-}
-
-}  // namespace
-
 // --- scopes
 
 Scope* State::resident_scope(const Run& run, std::string_view path) const {
@@ -74,25 +66,6 @@ void State::each_scope(const Run& run, std::string_view prefix,
   offer_resident_before(nullptr);
 }
 
-// What a run in memory needs of its scopes: the open ones, and when they are due.
-void State::load_script(Run& run) const {
-  ScriptRun& script = *run.script;
-  connect_texts(cold_, texts_in_memory_, run.id, script);
-  if (script.held_bytes == 0) {  // from before this was counted: inputs alone are two bytes or more
-    script.held_bytes = held_by(script);
-    each_scope(run, "",
-               [&](const Scope& scope) { return script.held_bytes += held_by(scope), true; });
-  }
-  if (run.state != RunState::Running) return;
-  if (script.timeout_at_ms != 0) script.dues.emplace(script.timeout_at_ms, kTimeoutDue);
-  for (const std::string& path : script.live) {
-    const Scope* scope = resident_scope(run, path);
-    if (scope == nullptr) continue;
-    for (const StepRecord& record : scope->records)
-      if (record.due_ms != 0) script.dues.emplace(record.due_ms, join_path(path, record.id));
-  }
-}
-
 const plan::Script* State::plan_of(const Run& run) const {
   ScriptRun& script = *run.script;
   if (script.plan) return script.plan.get();
@@ -117,9 +90,8 @@ const plan::Script* State::compiled_plan(const std::string& canonical) const {
 void State::release_plans() {
   if (!plans_.too_large() && plan_holders_.size() <= kPlanHoldersMax) return;
   for (const RunId& id : std::exchange(plan_holders_, {}))
-    if (Run* run = runs_.find(id); run != nullptr && run->script) run->script->plan.reset();
-  for (auto& [run, buried] : buried_runs_)
-    if (buried->script) buried->script->plan.reset();
+    if (Run* run = runs_.find(id)) family_of(*run).release_plan(*run);
+  for (auto& [run, buried] : buried_runs_) family_of(*buried).release_plan(*buried);
   plans_.trim();
 }
 
@@ -148,9 +120,8 @@ void State::plan_recall() {
 }
 
 void State::recall_effects(const Run& run) const {
-  if (!run.script) return;
-  for (const OpenEffect& open : run.script->effects)
-    new_effects_.push_back({run.id, open.effect, false});
+  family_of(run).each_open_effect(
+      run, [&](uint32_t effect) { new_effects_.push_back({run.id, effect, false}); });
 }
 
 void State::recall(size_t bytes_max) {
@@ -163,65 +134,6 @@ void State::recall(size_t bytes_max) {
     to_recall_.erase(id);
     if (bytes_read_ - before >= bytes_max) return;
   }
-}
-
-// --- rows
-
-void State::collect_scopes(Run& run, std::vector<Row>& out) {
-  ScriptRun& script = *run.script;
-  std::vector<std::string> flushed;
-  script.new_scopes = 0;
-  for (auto& [path, scope] : script.scopes) {
-    if (!scope.dirty) continue;
-    Row row{Space::Scope, scope_row_key(run.id, path), std::nullopt};
-    {
-      TextsAside aside(run, config_.part_bytes_min, scope.parts, out);
-      if (!scope.gone) {
-        aside.take(scope);
-        row.value = codec::encoded(scope);
-      }
-    }
-    out.push_back(std::move(row));
-    scope.dirty = false;
-    ++scope.in_flight;
-    flushed.push_back(path);
-  }
-  script.flushing.push_back(std::move(flushed));
-}
-
-void State::forget_scopes(Run& run, std::vector<Row>& out) {
-  std::string prefix = run.id.bytes();
-  for (const auto& [path, scope] : run.script->scopes)
-    out.push_back({Space::Scope, scope_row_key(run.id, path), std::nullopt});
-  cold_.scan(Space::Scope, prefix, prefix_end(prefix), false, SIZE_MAX,
-             [&](std::string_view key, std::string_view) {
-               out.push_back({Space::Scope, std::string(key), std::nullopt});
-               return true;
-             });
-  for (const auto& [path, scope] : run.script->scopes)
-    for (uint64_t part : scope.parts)
-      out.push_back({Space::Part, part_row_key(run.id, part), std::nullopt});
-  for (uint64_t part : run.script->parts)
-    out.push_back({Space::Part, part_row_key(run.id, part), std::nullopt});
-  cold_.scan(Space::Part, prefix, prefix_end(prefix), false, SIZE_MAX,
-             [&](std::string_view key, std::string_view) {
-               out.push_back({Space::Part, std::string(key), std::nullopt});
-               return true;
-             });
-  run.script->flushing.emplace_back();
-}
-
-void State::scopes_durable(Run& run) {
-  ScriptRun& script = *run.script;
-  PAWL_CHECK(!script.flushing.empty());
-  for (const std::string& path : script.flushing.front()) {
-    auto at = script.scopes.find(path);
-    if (at == script.scopes.end()) continue;
-    Scope& scope = at->second;
-    if (--scope.in_flight == 0 && !scope.dirty && (scope.closed || scope.gone))
-      script.scopes.erase(at);
-  }
-  script.flushing.pop_front();
 }
 
 }  // namespace pawl

@@ -120,7 +120,7 @@ class ScriptWorld : public World {
   }
   std::string retry(const std::string& from = "", const std::string& inputs = "") {
     return act([&](Frame& f) -> Status {
-      PAWL_TRY_DO(retry_script(f, run_, from, inputs, false));
+      PAWL_TRY_DO(retry_script(f, run_, {.from_step = from, .inputs = inputs}));
       return ok_status();
     });
   }
@@ -132,7 +132,7 @@ class ScriptWorld : public World {
   std::string preview(const std::string& from = "") {
     std::string line;
     std::string story = frame([&](Frame& f) -> std::string {
-      auto plan = retry_script(f, run_, from, "", true);
+      auto plan = retry_script(f, run_, {.from_step = from, .preview = true});
       if (!plan.ok()) return refused(plan);
       line = "again";
       for (const std::string& step : plan->again) line += " " + step;

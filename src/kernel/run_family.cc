@@ -1,0 +1,9 @@
+#include "kernel/run_family.h"
+
+namespace pawl {
+
+const RunFamily& family_of(const Run& run) {
+  return run.kind == RunKind::Script ? script_family() : composition_family();
+}
+
+}  // namespace pawl

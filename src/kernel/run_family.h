@@ -1,0 +1,115 @@
+// RunFamily: what differs between kinds of run. A run is a composition of jobs (compositions/) or
+// a script, the run of a definition (scripts/). Code that handles runs of every kind (timers, ends
+// of children, commands, rows, lists) asks the run's family and does not look which one it is.
+//
+// Families are stateless, one object each for the whole process.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "kernel/cold.h"
+#include "kernel/run.h"
+
+namespace pawl {
+
+class Flow;
+class Frame;
+class State;
+struct ChildEnd;
+struct QuarantineReason;
+
+struct RetryRequest {
+  std::string from_step = {};  // "" = from what failed
+  std::string inputs = {};     // JSON object that replaces the run's inputs, or ""
+  bool preview = false;        // nothing happens; the plan says what would
+};
+// What a retry runs again, and what it keeps.
+struct RetryPlan {
+  std::vector<std::string> again;
+  std::vector<std::string> kept;
+};
+
+// What rows of runs are read and written with.
+struct RunRows {
+  Cold& cold;
+  TextsInMemory& texts;
+  size_t large_bytes;  // texts from here on have rows of their own
+};
+
+class RunFamily {
+ public:
+  // --- what happens to a run
+  // Its timer, or its turn after it has yielded, has come.
+  virtual void due(Frame& frame, const Run& run) const = 0;
+  // A job or nested run that fills one of its places has ended.
+  virtual void child_ended(Flow& flow, const ChildEnd& end) const = 0;
+  virtual Status cancel(Frame& frame, const Run& run, const std::string& reason,
+                        bool rollback) const = 0;
+  virtual Result<RetryPlan> retry(Frame& frame, const Run& run,
+                                  const RetryRequest& request) const = 0;
+  virtual void quarantine(Frame& frame, const Run& run, const QuarantineReason& reason) const = 0;
+  // It is quarantined, and goes on where it was stopped.
+  virtual Status release(Frame& frame, const Run& run) const = 0;
+
+  // --- what is true of a run
+  virtual std::string_view status(const Run& run) const = 0;  // in the words of /v1
+  // Of a failed one: why it is quarantined; empty if it is not.
+  virtual std::string quarantine_message(const Run& run) const = 0;
+  virtual bool is_paused(const Run& run) const = 0;
+  // Since when it waits for its next turn; 0 = it has not yielded.
+  virtual int64_t yielded_since(const Run& run) const = 0;
+  // A restart must find it without a timer: it has asked the outside for something, or has yielded.
+  virtual bool is_busy(const Run& run) const = 0;
+  // Its row has a state for each of its children.
+  virtual bool counts_children() const = 0;
+  // Position of its first event in the journal; 0 = not known.
+  virtual uint64_t created_sequence(const Run&) const { return 0; }
+  // Whether it runs this definition; version "" = any.
+  virtual bool follows(const Run&, std::string_view, std::string_view) const { return false; }
+  // Effects that are asked for and not answered.
+  virtual void each_open_effect(const Run&, FunctionRef<void(uint32_t)>) const {}
+
+  // --- memory and rows
+  // What it holds in memory beyond the fields of Run, about.
+  virtual uint64_t held_bytes(const Run&) const { return 0; }
+  // Whether it stays in memory when its row is durable.
+  virtual bool stays_in_memory(const Run&) const { return true; }
+  // The part of its row that only this family has.
+  virtual void encode_part(const Run&, bool /*as_row*/, RunPart&) const {}
+  virtual bool decode_part(const RunPart&, Run&) const { return true; }
+  // A run was read from its row: its texts can be read from now on.
+  virtual void connect(const RunRows&, Run&) const {}
+  // It was read to stay in memory.
+  virtual void load(const State&, Run&) const {}
+  // Rows of what belongs to it, then its own.
+  virtual std::string collect(const RunRows&, Run& run, std::vector<Row>& out) const = 0;
+  virtual void collect_removal(const RunRows&, Run&, std::vector<Row>&) const {}
+  virtual void collect_nothing(Run&) const {}  // it never had rows, and is forgotten
+  virtual void rows_durable(Run&) const {}
+  // Bytes of large texts that have no row yet, and writing some of these ahead of the run's row.
+  virtual size_t bytes_without_row(Run&, size_t) const { return 0; }
+  virtual void write_ahead(const RunRows&, Run&, std::vector<Row>&, size_t) const {}
+  virtual void release_texts(const RunRows&, Run&) const {}
+  virtual void release_plan(Run&) const {}
+  // It has so many changed parts that they should be written before other rows.
+  virtual bool is_crowded(const Run&, size_t) const { return false; }
+  // Parts that have rows of their own, by key: all of them, and those that must be there.
+  virtual void each_part(const State&, const Run&,
+                         FunctionRef<void(std::string_view, std::string)>) const {}
+  virtual void each_open_part(const Run&, FunctionRef<void(const std::string&)>) const {}
+
+ protected:
+  ~RunFamily() = default;
+};
+
+const RunFamily& family_of(const Run& run);
+
+// Each is defined in its family's folder.
+const RunFamily& composition_family();
+const RunFamily& script_family();
+
+}  // namespace pawl
