@@ -32,7 +32,7 @@
 #include "engine/retention.h"
 #include "engine/store_cold.h"
 #include "journal/record.h"
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 #include "store/store.h"
 
 namespace pawl {
@@ -154,7 +154,7 @@ class Core {
   Clock& clock_;
   Random& random_;
   StoreCold cold_;
-  State state_;
+  MutableState state_;
   ParkingLot parked_;
   Retention retention_;
   journal::RecordWriter record_;

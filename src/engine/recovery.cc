@@ -32,7 +32,7 @@ Result<TailRow> read_tail(Store& store) {
   return tail;
 }
 
-Result<Recovery> fold_journal(Store& store, State& state, uint64_t from,
+Result<Recovery> fold_journal(Store& store, MutableState& state, uint64_t from,
                               const SkippedEvents& skipped, OnRecord on_record) {
   Recovery recovery;
   std::optional<Error> bad;
@@ -68,7 +68,7 @@ Result<Recovery> fold_journal(Store& store, State& state, uint64_t from,
   return recovery;
 }
 
-Result<TailRow> recover(Store& store, State& state, SkippedEvents skipped, Recovery& recovery,
+Result<TailRow> recover(Store& store, MutableState& state, SkippedEvents skipped, Recovery& recovery,
                         OnRecord on_record) {
   PAWL_TRY(SkippedEvents written, SkippedEvents::read(store));
   skipped.add(written);

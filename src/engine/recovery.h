@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "engine/skipped_events.h"
 #include "engine/store_cold.h"
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 #include "store/store.h"
 
 namespace pawl {
@@ -39,13 +39,13 @@ using OnRecord = FunctionRef<void(uint64_t number, size_t bytes, int64_t time_ms
 
 // Folds every record from `from` on and tells each one after it was folded. Corrupt when a record
 // is damaged, or when one is missing between the first and the last.
-Result<Recovery> fold_journal(Store& store, State& state, uint64_t from,
+Result<Recovery> fold_journal(Store& store, MutableState& state, uint64_t from,
                               const SkippedEvents& skipped, OnRecord on_record);
 
 // Loads the rows and folds the tail; returns the marker that was found. Corrupt when either cannot
 // be read or the journal does not reach back, or up, to the rows.
 // `skipped` are beside those that the store names.
-Result<TailRow> recover(Store& store, State& state, SkippedEvents skipped, Recovery& recovery,
+Result<TailRow> recover(Store& store, MutableState& state, SkippedEvents skipped, Recovery& recovery,
                         OnRecord on_record);
 
 }  // namespace pawl

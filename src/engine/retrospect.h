@@ -13,7 +13,7 @@
 
 #include "engine/skipped_events.h"
 #include "engine/store_cold.h"
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 #include "store/store.h"
 
 namespace pawl {
@@ -74,7 +74,7 @@ class Retrospect {
 
   const RunId id_;
   DefinitionsOnly definitions_;
-  State state_{definitions_, StateConfig{}};
+  MutableState state_{definitions_, StateConfig{}};
   SkippedEvents skipped_;
   std::set<Uuid> family_;  // the run, its jobs, the runs nested in it and theirs
   Moment moment_;

@@ -232,8 +232,8 @@ class Comparison {
   Store& scratch_store_;
   StoreCold live_cold_;
   StoreCold scratch_cold_;
-  State live_;
-  State replayed_;
+  MutableState live_;
+  MutableState replayed_;
   VerifyReport& report_;
   int64_t journal_start_ms_ = 0;
 };

@@ -1,11 +1,11 @@
 // Runs of definitions in the state: steps added to them, and what they leave for a later frame.
 #include <algorithm>
 
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 
 namespace pawl {
 
-void State::apply(const ScriptExtended& event, Stamp stamp) {
+void MutableState::apply(const ScriptExtended& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
@@ -19,7 +19,7 @@ void State::apply(const ScriptExtended& event, Stamp stamp) {
   root->dirty = true;
 }
 
-void State::apply(const StepUndone& event, Stamp stamp) {
+void MutableState::apply(const StepUndone& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
@@ -28,7 +28,7 @@ void State::apply(const StepUndone& event, Stamp stamp) {
   script.compensate.pop_front();
 }
 
-void State::apply(const ScriptPaused& event, Stamp stamp) {
+void MutableState::apply(const ScriptPaused& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
@@ -46,7 +46,7 @@ void State::apply(const ScriptPaused& event, Stamp stamp) {
   update_due(*run);
 }
 
-void State::apply(const ScriptYielded& event, Stamp stamp) {
+void MutableState::apply(const ScriptYielded& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
@@ -55,7 +55,7 @@ void State::apply(const ScriptYielded& event, Stamp stamp) {
   update_due(*run);
 }
 
-void State::apply(const PartsMade& event, Stamp stamp) {
+void MutableState::apply(const PartsMade& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
@@ -68,7 +68,7 @@ void State::apply(const PartsMade& event, Stamp stamp) {
   }
 }
 
-void State::apply(const StepsReady& event, Stamp stamp) {
+void MutableState::apply(const StepsReady& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   Scope* scope = resident_scope(*run, event.scope);

@@ -16,15 +16,15 @@
 #include "base/clock.h"
 #include "journal/record.h"
 #include "kernel/meter.h"
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 
 namespace pawl {
 
 class Frame {
  public:
-  Frame(State& state, journal::RecordWriter& record, int64_t now_ms, uint64_t entropy)
+  Frame(MutableState& state, journal::RecordWriter& record, int64_t now_ms, uint64_t entropy)
       : Frame(state, record, now_ms, entropy, state.script_defaults().frame_allowance) {}
-  Frame(State& state, journal::RecordWriter& record, int64_t now_ms, uint64_t entropy,
+  Frame(MutableState& state, journal::RecordWriter& record, int64_t now_ms, uint64_t entropy,
         uint64_t allowance)
       : state_(state),
         record_(record),
@@ -57,6 +57,16 @@ class Frame {
     add(std::forward<Given>(event));
   }
 
+  // What a decision saw and the state should remember; no event, since no answer changes.
+  void note_cancelled_effect(const Run& run, uint32_t effect) {
+    state_.note_cancelled_effect(run, effect);
+  }
+  void note_held_back(const Queue& queue, const Limit& limit) {
+    state_.note_held_back(queue, limit);
+  }
+  void note_cron_waits(const Cron& cron) { state_.note_cron_waits(cron); }
+  void note_gate_seen(const std::string& gate) { state_.note_gate_seen(gate); }
+
   // Chance inside a decision: derived from the input's entropy, so the same input gives the same
   // values.
   uint64_t draw() { return mix64(entropy_ ^ mix64(++draws_)); }
@@ -74,7 +84,7 @@ class Frame {
     state_.apply(std::forward<Given>(event), Stamp{sequence, now_ms_});
   }
 
-  State& state_;
+  MutableState& state_;
   journal::RecordWriter& record_;
   int64_t now_ms_;
   uint64_t entropy_;

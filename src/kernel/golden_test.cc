@@ -48,7 +48,7 @@ std::string digest_beside(std::filesystem::path path) {
 std::string fold_to_digest(const std::vector<std::string>& records, size_t flush_every,
                            const StateConfig& config, std::set<EventType>& seen) {
   MapCold disk;
-  State state(disk, config);
+  MutableState state(disk, config);
   for (size_t i = 0; i < records.size(); ++i) {
     auto events = journal::read_record(i + 1, records[i]);
     if (!events.ok()) return events.error().message;

@@ -91,7 +91,7 @@ constexpr int64_t kTestLeaseMs = 30'000;
 class World {
  public:
   explicit World(const StateConfig& config = {})
-      : config_(config), state_(std::make_unique<State>(cold, config)) {}
+      : config_(config), state_(std::make_unique<MutableState>(cold, config)) {}
 
   // --- what happens; each returns its story
   template <class Decide>
@@ -176,6 +176,7 @@ class World {
 
   // --- reading
   const State& state() const { return *state_; }
+  MutableState& mutable_state() { return *state_; }
   const Job& job(const std::string& name) const {
     const Job* found = state_->find_job(names.id(name));
     PAWL_CHECK(found != nullptr);
@@ -209,8 +210,8 @@ class World {
   }
   void evict() { state_->evict(); }
   // What a restart would have in memory: the durable rows, and the journal from their tail on.
-  std::unique_ptr<State> recovered(Cold& rows) const {
-    auto state = std::make_unique<State>(rows, config_);
+  std::unique_ptr<MutableState> recovered(Cold& rows) const {
+    auto state = std::make_unique<MutableState>(rows, config_);
     PAWL_CHECK(state->load().ok());
     PAWL_CHECK(fold(*state, journal::record_of(tail_)).ok());
     return state;
@@ -222,7 +223,7 @@ class World {
     state_ = recovered(cold);
     state_->take_ready_queues();
   }
-  Status fold(State& state, uint64_t from) const {
+  Status fold(MutableState& state, uint64_t from) const {
     for (uint64_t number = std::max<uint64_t>(from, 1); number <= journal_.size(); ++number) {
       PAWL_TRY(auto events, journal::read_record(number, journal_[number - 1]));
       for (const auto& event : events) PAWL_TRY_DO(state.fold(event));
@@ -251,7 +252,7 @@ class World {
   }
 
   StateConfig config_;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<MutableState> state_;
   journal::RecordWriter record_{1};
   std::vector<std::string> journal_;  // record n at n - 1
   std::deque<std::pair<std::vector<Row>, uint64_t>> written_;

@@ -2,7 +2,7 @@
 #include "kernel/keys.h"
 #include "kernel/run_family.h"
 #include "kernel/scripts/run_parts.h"
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 
 namespace pawl {
 namespace {
@@ -13,7 +13,7 @@ ReadyKey ready_key(const JobPlaces& places, const JobId& id) {
 
 }  // namespace
 
-void State::collect_job(Job& job, std::vector<Row>& out) {
+void MutableState::collect_job(Job& job, std::vector<Row>& out) {
   JobPlaces before = job.has_row ? job.places : JobPlaces{};
   JobPlaces now = job.current_places();
   auto move_row = [&](Space space, bool had, std::string old_key, bool has, std::string new_key) {
@@ -41,7 +41,7 @@ void State::collect_job(Job& job, std::vector<Row>& out) {
   job.has_row = !job.forgotten;
 }
 
-void State::collect_entity(Resident& entity, std::vector<Row>& out) {
+void MutableState::collect_entity(Resident& entity, std::vector<Row>& out) {
   switch (entity.kind) {
     case EntityKind::Job:
       return collect_job(static_cast<Job&>(entity), out);
@@ -75,7 +75,7 @@ void State::collect_entity(Resident& entity, std::vector<Row>& out) {
 }
 
 // About how much there is to write for it.
-size_t State::text_bytes(Resident& entity) const {
+size_t MutableState::text_bytes(Resident& entity) const {
   if (entity.kind == EntityKind::Job) return static_cast<Job&>(entity).weight_bytes();
   if (entity.kind == EntityKind::Doc) return static_cast<Doc&>(entity).value.size();
   if (entity.kind != EntityKind::Run) return 0;
@@ -85,7 +85,7 @@ size_t State::text_bytes(Resident& entity) const {
 
 // The large texts of a run may be more than one batch should hold. They are written ahead then, and
 // the run stays where it is in the order of those that wait for their row.
-bool State::write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_max) {
+bool MutableState::write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_max) {
   if (entity.kind != EntityKind::Run) return false;
   Run& run = static_cast<Run&>(entity);
   const RunFamily& family = family_of(run);
@@ -96,25 +96,25 @@ bool State::write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_ma
 }
 
 // Whether the rows of an earlier run of this id are still to be removed.
-bool State::is_buried(const RunId& id) const {
-  return std::any_of(buried_runs_.begin(), buried_runs_.end(),
+bool MutableState::is_buried(const RunId& id) const {
+  return std::any_of(memory_->buried_runs.begin(), memory_->buried_runs.end(),
                      [&](const auto& buried) { return buried.first->id == id; });
 }
 
 // A run with many new lists comes first, before they are more than one batch should write; then
 // what has changed longest ago. Nothing comes before the end of an earlier run of its id.
-Resident* State::next_for_row() {
-  while (!crowded_runs_.empty()) {
-    Run* run = runs_.find(crowded_runs_.front());
+Resident* MutableState::next_for_row() {
+  while (!memory_->crowded_runs.empty()) {
+    Run* run = memory_->runs.find(memory_->crowded_runs.front());
     bool waits = run != nullptr && run->dirty_since != 0 &&
                  family_of(*run).is_crowded(*run, config_.new_scopes_max);
-    if (waits) return is_buried(run->id) ? dirty_.oldest() : run;
-    crowded_runs_.pop_front();
+    if (waits) return is_buried(run->id) ? memory_->dirty.oldest() : run;
+    memory_->crowded_runs.pop_front();
   }
-  return dirty_.empty() ? nullptr : dirty_.oldest();
+  return memory_->dirty.empty() ? nullptr : memory_->dirty.oldest();
 }
 
-bool State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max,
+bool MutableState::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max,
                          size_t entity_bytes_max) {
   std::vector<Resident*> set;
   size_t bytes = 0;
@@ -127,7 +127,7 @@ bool State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max,
     stopped = entity_bytes_max != SIZE_MAX && text_bytes(entity) > entity_bytes_max;
     if (stopped) break;
     if (write_ahead(entity, out, bytes_max - bytes)) break;
-    dirty_.remove(entity);
+    memory_->dirty.remove(entity);
     entity.dirty_since = 0;
     ++entity.in_flight;
     collect_entity(entity, out);
@@ -136,15 +136,15 @@ bool State::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max,
   }
   for (const Row& row : out)
     if (row.space == Space::Part && row.text != nullptr)
-      texts_in_memory_.note(run_of_part(row.key), row.size());
-  in_flight_.push_back(std::move(set));
+      memory_->texts_in_memory.note(run_of_part(row.key), row.size());
+  memory_->in_flight.push_back(std::move(set));
   return !stopped;
 }
 
-void State::rows_durable() {
-  PAWL_CHECK(!in_flight_.empty());
-  std::vector<Resident*> set = std::move(in_flight_.front());
-  in_flight_.pop_front();
+void MutableState::rows_durable() {
+  PAWL_CHECK(!memory_->in_flight.empty());
+  std::vector<Resident*> set = std::move(memory_->in_flight.front());
+  memory_->in_flight.pop_front();
   for (Resident* entity : set) {
     --entity->in_flight;
     if (entity->kind == EntityKind::Job)
@@ -162,68 +162,68 @@ void State::rows_durable() {
 
 // The entity in memory equals its durable row: its index entries need no memory, and it may go
 // itself.
-void State::settle(Resident& entity) {
+void MutableState::settle(Resident& entity) {
   if (entity.kind == EntityKind::Job) return settle_job(static_cast<Job&>(entity));
   if (entity.kind == EntityKind::Run) return settle_run(static_cast<Run&>(entity));
   if (entity.kind == EntityKind::Doc) {
     auto& doc = static_cast<Doc&>(entity);
     if (doc.deleted || is_numerous(doc.doc_kind)) {
-      docs_.erase(doc_key(doc.doc_kind, doc.key));
+      memory_->docs.erase(doc_key(doc.doc_kind, doc.key));
     } else {
       note_large(doc);
     }
   } else if (entity.kind == EntityKind::Cron && static_cast<Cron&>(entity).deleted) {
-    crons_.erase(static_cast<Cron&>(entity).spec.name);
+    memory_->crons.erase(static_cast<Cron&>(entity).spec.name);
   }
 }
 
-void State::settle_job(Job& job) {
+void MutableState::settle_job(Job& job) {
   if (job.forgotten) {
-    if (buried_.erase(&job) == 0) jobs_.erase(job.id);
+    if (memory_->buried.erase(&job) == 0) memory_->jobs.erase(job.id);
     return;
   }
   JobPlaces places = job.current_places();
-  if (places.ready) job.queue->ready.settled(ready_key(places, job.id));
-  if (places.due_ms != 0) timers_.settled({places.due_ms, TimerKind::Job, job.id});
-  auto [from, to] = unique_in_memory_.equal_range(job.unique_key);
+  if (places.ready) job.queue->ready->settled(ready_key(places, job.id));
+  if (places.due_ms != 0) memory_->timers.settled({places.due_ms, TimerKind::Job, job.id});
+  auto [from, to] = memory_->unique_in_memory.equal_range(job.unique_key);
   for (auto at = from; at != to; ++at) {
     if (at->second != &job) continue;
-    unique_in_memory_.erase(at);
+    memory_->unique_in_memory.erase(at);
     break;
   }
-  clean_jobs_.push_newest(job, job.weight_bytes());
+  memory_->clean_jobs.push_newest(job, job.weight_bytes());
 }
 
 uint64_t State::tail_start(uint64_t next_sequence) const {
-  return dirty_.empty() ? next_sequence : dirty_.oldest()->dirty_since;
+  return memory_->dirty.empty() ? next_sequence : memory_->dirty.oldest()->dirty_since;
 }
 
-void State::evict() {
+void MutableState::evict() {
   auto is_on_disk = [&](const Uuid& id) {
-    const Resident* entity = jobs_.find(id);
-    if (entity == nullptr) entity = runs_.find(id);
+    const Resident* entity = memory_->jobs.find(id);
+    if (entity == nullptr) entity = memory_->runs.find(id);
     return entity == nullptr || (entity->dirty_since == 0 && entity->in_flight == 0);
   };
-  for (Queue* queue : std::exchange(oversized_queues_, {})) {
+  for (Queue* queue : std::exchange(memory_->oversized_queues, {})) {
     queue->oversized = false;
-    if (queue->ready.too_large())
-      queue->ready.shrink([&](const ReadyKey& key) { return is_on_disk(key.job); });
+    if (queue->ready->too_large())
+      queue->ready->shrink([&](const ReadyKey& key) { return is_on_disk(key.job); });
   }
-  if (timers_.too_large()) timers_.shrink([&](const TimerKey& key) { return is_on_disk(key.id); });
-  while (clean_jobs_.size() > config_.resident_jobs_max ||
-         clean_jobs_.weight() > config_.resident_job_bytes_max) {
-    Job* job = static_cast<Job*>(clean_jobs_.oldest());
-    clean_jobs_.remove(*job);
-    jobs_.erase(job->id);
+  if (memory_->timers.too_large()) memory_->timers.shrink([&](const TimerKey& key) { return is_on_disk(key.id); });
+  while (memory_->clean_jobs.size() > config_.resident_jobs_max ||
+         memory_->clean_jobs.weight() > config_.resident_job_bytes_max) {
+    Job* job = static_cast<Job*>(memory_->clean_jobs.oldest());
+    memory_->clean_jobs.remove(*job);
+    memory_->jobs.erase(job->id);
   }
-  while (clean_runs_.size() > config_.resident_runs_max ||
-         clean_runs_.weight() > config_.resident_run_bytes_max) {
-    Run* run = static_cast<Run*>(clean_runs_.oldest());
-    clean_runs_.remove(*run);
-    runs_.erase(run->id);
+  while (memory_->clean_runs.size() > config_.resident_runs_max ||
+         memory_->clean_runs.weight() > config_.resident_run_bytes_max) {
+    Run* run = static_cast<Run*>(memory_->clean_runs.oldest());
+    memory_->clean_runs.remove(*run);
+    memory_->runs.erase(run->id);
   }
-  if (docs_.size() > config_.docs_max)
-    std::erase_if(docs_, [](const auto& entry) {
+  if (memory_->docs.size() > config_.docs_max)
+    std::erase_if(memory_->docs, [](const auto& entry) {
       const Doc& doc = *entry.second;
       return is_numerous(doc.doc_kind) && doc.dirty_since == 0 && doc.in_flight == 0;
     });
@@ -231,18 +231,18 @@ void State::evict() {
   release_plans();
 }
 
-void State::release_texts() {
-  if (texts_in_memory_.bytes() <= config_.resident_text_bytes_max) return;
-  for (const RunId& id : texts_in_memory_.take()) {
-    if (Run* run = runs_.find(id)) family_of(*run).release_texts(run_rows(), *run);
+void MutableState::release_texts() {
+  if (memory_->texts_in_memory.bytes() <= config_.resident_text_bytes_max) return;
+  for (const RunId& id : memory_->texts_in_memory.take()) {
+    if (Run* run = memory_->runs.find(id)) family_of(*run).release_texts(run_rows(), *run);
   }
 }
 
 StateCounts State::counts() const {
-  return {.jobs_resident = jobs_.size(),
-          .runs_resident = runs_.size(),
-          .dirty = dirty_.size(),
-          .queues = queues_.size()};
+  return {.jobs_resident = memory_->jobs.size(),
+          .runs_resident = memory_->runs.size(),
+          .dirty = memory_->dirty.size(),
+          .queues = memory_->queues.size()};
 }
 
 }  // namespace pawl

@@ -18,7 +18,7 @@ StateConfig tiny() {
 
 std::string digest_from_genesis(const World& world) {
   MapCold nothing;
-  State state(nothing, StateConfig{});
+  MutableState state(nothing, StateConfig{});
   PAWL_CHECK(world.fold(state, 1).ok());
   return state.digest();
 }
@@ -126,7 +126,7 @@ TEST(Rows, MemoryIsBoundedWhateverTheBacklog) {
     world.commit_rows();
     world.evict();
     ASSERT_LE(world.state().counts().jobs_resident, 2u);
-    ASSERT_LE(world.state().find_queue("q")->ready.resident(), 5u);
+    ASSERT_LE(world.state().find_queue("q")->ready->resident(), 5u);
   }
   for (int i = 1; i <= 500; ++i) {
     ASSERT_EQ(world.fetch(), "JobLeased(j" + std::to_string(2 * i - 1) + " w1 #1)");
@@ -244,7 +244,7 @@ TEST(Rows, AWindowFilledByReadingBackShrinksToo) {
   world.collect(SIZE_MAX);
   world.commit_rows();
   world.evict();
-  EXPECT_LE(world.state().find_queue("q")->ready.resident(), 5u);
+  EXPECT_LE(world.state().find_queue("q")->ready->resident(), 5u);
   EXPECT_EQ(world.fetch(2), "JobLeased(j4 w1 #1) | JobLeased(j5 w1 #1)");
 }
 
@@ -252,7 +252,7 @@ TEST(Rows, ARowThatCannotBeReadIsCorrupt) {
   for (Space space : {Space::Queue, Space::Limit, Space::Cron}) {
     MapCold disk;
     disk.rows[space]["k"] = "\xff";
-    State state(disk, StateConfig{});
+    MutableState state(disk, StateConfig{});
     Status loaded = state.load();
     ASSERT_FALSE(loaded.ok());
     EXPECT_EQ(loaded.error().code, ErrorCode::Corrupt);
@@ -262,7 +262,7 @@ TEST(Rows, ARowThatCannotBeReadIsCorrupt) {
 
 TEST(Rows, AnEventThatCannotBeReadIsCorrupt) {
   MapCold nothing;
-  State state(nothing, StateConfig{});
+  MutableState state(nothing, StateConfig{});
   Status folded = state.fold({.sequence = journal::sequence(7, 3),
                               .time_ms = 1,
                               .type = EventType::JobLeased,

@@ -30,15 +30,16 @@ struct IdEntry {
   }
 };
 
+template <class RunType>  // Run, or const Run where it is only written
 struct RunRow {
-  Run* run;
+  RunType* run;
   std::vector<ReasonEntry> reasons;
   std::vector<IdEntry> ids;
   RunPart part;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    Run& run = *self.run;
+    RunType& run = *self.run;
     visit(1, "id", run.id);
     visit(2, "version", run.version);
     visit(3, "kind", run.kind);
@@ -83,7 +84,7 @@ struct RunRow {
 namespace {
 
 std::string encode(const Run& run, bool as_row) {
-  RunRow row{const_cast<Run*>(&run), {}, {}, {}};
+  RunRow<const Run> row{&run, {}, {}, {}};
   for (const auto& [index, id] : run.ids) row.ids.push_back({index, id});
   for (const auto& [index, reason] : run.reasons) row.reasons.push_back({index, reason});
   family_of(run).encode_part(run, as_row, row.part);
@@ -96,12 +97,13 @@ std::string encode_run(const Run& run) { return encode(run, false); }
 std::string encode_run_row(const Run& run) { return encode(run, true); }
 
 bool decode_run(std::string_view bytes, Run& run) {
-  RunRow row{&run, {}, {}, {}};
+  RunRow<Run> row{&run, {}, {}, {}};
   if (!codec::decode(bytes, row)) return false;
   for (ReasonEntry& entry : row.reasons) run.reasons[entry.index] = std::move(entry.reason);
   for (const IdEntry& entry : row.ids) run.ids[entry.index] = entry.id;
   run.at_work = static_cast<uint32_t>(
       std::count(run.children.begin(), run.children.end(), static_cast<char>(ChildState::Started)));
+  if (run.kind == RunKind::Dag) run.dag = std::make_unique<DagLinks>();
   if (!family_of(run).decode_part(row.part, run)) return false;
   return run.children.size() == run.total;
 }

@@ -17,6 +17,13 @@
 
 namespace pawl {
 
+// Which children of a dag wait for which. Follows from their plans and states; in memory only.
+struct DagLinks {
+  std::vector<std::vector<uint32_t>> depends_on;
+  std::vector<std::vector<uint32_t>> dependents;
+  std::vector<uint32_t> open;  // per child, how many it still waits for; empty: to be counted
+};
+
 struct Run : Resident {
   Run() : Resident(EntityKind::Run) {}
 
@@ -66,10 +73,8 @@ struct Run : Resident {
   int64_t due_on_disk_ms = 0;
   bool busy_on_disk = false;
   int64_t lined_up_ms = 0;  // its place among those that have yielded
-  // Of a dag, read off the plans when first needed: who waits for whom.
-  std::vector<std::vector<uint32_t>> dependents;
-  std::vector<std::vector<uint32_t>> depends_on;
-  std::vector<uint32_t> open_dependencies;  // how many of them have not completed
+  // Of a dag; null of all others. Filled from the plans when first needed (dag_links()).
+  std::unique_ptr<DagLinks> dag;
 
   ChildState child(uint32_t index) const { return static_cast<ChildState>(children[index]); }
   uint32_t done() const { return completed + failed + cancelled; }

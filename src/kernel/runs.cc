@@ -3,7 +3,7 @@
 
 #include "kernel/keys.h"
 #include "kernel/run_family.h"
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 
 namespace pawl {
 namespace {
@@ -18,7 +18,7 @@ std::string child_row_key(const RunId& run, uint32_t index) {
 uint32_t weight_of(const Run& run) {
   constexpr uint64_t kPerDagChild = 64;  // who waits for whom
   constexpr uint64_t kPerChosenId = 64;
-  uint64_t bytes = run.children.size() + run.dependents.size() * kPerDagChild +
+  uint64_t bytes = run.children.size() + (run.dag ? run.dag->dependents.size() * kPerDagChild : 0) +
                    run.ids.size() * kPerChosenId;
   bytes += family_of(run).held_bytes(run);
   return static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
@@ -26,32 +26,32 @@ uint32_t weight_of(const Run& run) {
 
 }  // namespace
 
-RunRows State::run_rows() const { return {cold_, texts_in_memory_, config_.part_bytes_min}; }
+RunRows State::run_rows() const { return {cold_, memory_->texts_in_memory, config_.part_bytes_min}; }
 
 // --- finding
 
 Run* State::resident_run(const RunId& id) const {
-  if (Run* run = runs_.find(id)) {
+  if (Run* run = memory_->runs.find(id)) {
     if (run->dirty_since == 0 && run->in_flight == 0) {
-      clean_runs_.remove(*run);
-      clean_runs_.push_newest(*run, weight_of(*run));
+      memory_->clean_runs.remove(*run);
+      memory_->clean_runs.push_newest(*run, weight_of(*run));
     }
     return run;
   }
   auto row = cold_.get(Space::Run, id.bytes());
   if (!row) return nullptr;
-  bytes_read_ += row->size();
+  memory_->bytes_read += row->size();
   auto run = std::make_unique<Run>();
   if (!decode_run(*row, *run)) unreadable_row("run", id.text());
   run->has_row = run->row_durable = true;
   run->due_on_disk_ms = run->due_ms();
   run->busy_on_disk = family_of(*run).is_busy(*run);
-  Run& resident = runs_.insert(std::move(run));
+  Run& resident = memory_->runs.insert(std::move(run));
   family_of(resident).connect(run_rows(), resident);
   family_of(resident).load(*this, resident);
-  clean_runs_.push_newest(resident, weight_of(resident));
+  memory_->clean_runs.push_newest(resident, weight_of(resident));
   line_up(resident);
-  if (!to_recall_.empty() && to_recall_.erase(id) != 0) recall_effects(resident);
+  if (!memory_->to_recall.empty() && memory_->to_recall.erase(id) != 0) recall_effects(resident);
   return &resident;
 }
 
@@ -78,9 +78,9 @@ RunId State::each_run(const RunId& from, bool newest_first, size_t scan_max,
     auto* run = static_cast<const Run*>(entity);
     if (!run->forgotten && (from.is_nil() || !before(run->id, from))) changed_ones.push_back(run);
   };
-  for (const auto& set : in_flight_)
+  for (const auto& set : memory_->in_flight)
     for (const Resident* entity : set) consider(entity);
-  dirty_.each(consider);
+  memory_->dirty.each(consider);
   std::sort(changed_ones.begin(), changed_ones.end(),
             [&](const Run* a, const Run* b) { return before(a->id, b->id); });
   changed_ones.erase(std::unique(changed_ones.begin(), changed_ones.end()), changed_ones.end());
@@ -108,7 +108,7 @@ RunId State::each_run(const RunId& from, bool newest_first, size_t scan_max,
              [&](std::string_view key, std::string_view value) {
                RunId id(*Uuid::from_bytes(key));
                if (!offer_changed_before(&id)) return false;
-               if (const Run* resident = runs_.find(id)) {
+               if (const Run* resident = memory_->runs.find(id)) {
                  if (next < changed_ones.size() && changed_ones[next] == resident) ++next;
                  return resident->forgotten || offer(*resident);
                }
@@ -124,17 +124,17 @@ RunId State::each_run(const RunId& from, bool newest_first, size_t scan_max,
 
 // --- events
 
-Run* State::run_for(const RunId& id, Stamp stamp) {
+Run* MutableState::run_for(const RunId& id, Stamp stamp) {
   Run* run = resident_run(id);
   if (run == nullptr || run->forgotten || run->version >= stamp.sequence) return nullptr;
   changed(*run, stamp);
   return run;
 }
 
-void State::set_deadline(Run& run, int64_t deadline_ms) {
-  if (run.due_ms() != 0) timers_.erase({run.due_ms(), TimerKind::Run, run.id});
+void MutableState::set_deadline(Run& run, int64_t deadline_ms) {
+  if (run.due_ms() != 0) memory_->timers.erase({run.due_ms(), TimerKind::Run, run.id});
   run.deadline_ms = deadline_ms;
-  if (run.due_ms() != 0) timers_.insert({run.due_ms(), TimerKind::Run, run.id});
+  if (run.due_ms() != 0) memory_->timers.insert({run.due_ms(), TimerKind::Run, run.id});
 }
 
 // Its place among the runs that have yielded, if it has.
@@ -143,12 +143,12 @@ void State::line_up(Run& run) const {
   bool rests = run.state != RunState::Running || run.forgotten || family.is_paused(run);
   int64_t since_ms = rests ? 0 : family.yielded_since(run);
   if (since_ms == run.lined_up_ms) return;
-  if (run.lined_up_ms != 0) yielded_.erase({run.lined_up_ms, run.id});
-  if (since_ms != 0) yielded_.emplace(since_ms, run.id);
+  if (run.lined_up_ms != 0) memory_->yielded.erase({run.lined_up_ms, run.id});
+  if (since_ms != 0) memory_->yielded.emplace(since_ms, run.id);
   run.lined_up_ms = since_ms;
 }
 
-void State::apply(const RunYielded& event, Stamp stamp) {
+void MutableState::apply(const RunYielded& event, Stamp stamp) {
   Run* run = run_for(event.run, stamp);
   if (run == nullptr) return;
   // Asked for, or taken up again: not before the next millisecond, so never in the same frame.
@@ -156,7 +156,7 @@ void State::apply(const RunYielded& event, Stamp stamp) {
   line_up(*run);
 }
 
-void State::apply(const RunForgotten& event, Stamp stamp) {
+void MutableState::apply(const RunForgotten& event, Stamp stamp) {
   Run* run = run_for(event.run, stamp);
   if (run == nullptr) return;
   set_deadline(*run, 0);
@@ -166,7 +166,7 @@ void State::apply(const RunForgotten& event, Stamp stamp) {
 
 // --- rows
 
-void State::collect_run(Run& run, std::vector<Row>& out) {
+void MutableState::collect_run(Run& run, std::vector<Row>& out) {
   int64_t due_ms = run.due_ms();
   if (run.due_on_disk_ms != due_ms) {
     if (run.due_on_disk_ms != 0)
@@ -205,14 +205,14 @@ void State::collect_run(Run& run, std::vector<Row>& out) {
   run.has_row = !run.forgotten;
 }
 
-void State::settle_run(Run& run) {
+void MutableState::settle_run(Run& run) {
   if (run.forgotten) {
-    if (buried_runs_.erase(&run) == 0) runs_.erase(run.id);
+    if (memory_->buried_runs.erase(&run) == 0) memory_->runs.erase(run.id);
     return;
   }
-  if (run.due_ms() != 0) timers_.settled({run.due_ms(), TimerKind::Run, run.id});
-  if (!family_of(run).stays_in_memory(run)) return runs_.erase(run.id);
-  clean_runs_.push_newest(run, weight_of(run));
+  if (run.due_ms() != 0) memory_->timers.settled({run.due_ms(), TimerKind::Run, run.id});
+  if (!family_of(run).stays_in_memory(run)) return memory_->runs.erase(run.id);
+  memory_->clean_runs.push_newest(run, weight_of(run));
 }
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 
 #include <algorithm>
 
@@ -32,30 +32,29 @@ class ScanTally {
 State::State(Cold& cold, const StateConfig& config)
     : cold_(cold),
       config_(config),
-      timers_(config.timer_window_max),
-      plans_(config.plan_bytes_max) {}
+      memory_(std::make_unique<StateMemory>(config.timer_window_max, config.plan_bytes_max)) {}
 
 State::~State() = default;
 
-Status State::load() {
+Status MutableState::load() {
   return reading([&] { load_rows(); });
 }
 
-void State::load_rows() {
-  timers_.forget_all();
+void MutableState::load_rows() {
+  memory_->timers.forget_all();
   cold_.scan(Space::Queue, "", "", false, SIZE_MAX,
              [&](std::string_view key, std::string_view value) {
                auto queue = std::make_unique<Queue>(std::string(key), config_.ready_window_max);
                if (!decode_queue(value, *queue)) unreadable_row("queue", key);
-               queue->ready.forget_all();
-               queues_.emplace(key, std::move(queue));
+               queue->ready->forget_all();
+               memory_->queues.emplace(key, std::move(queue));
                return true;
              });
   cold_.scan(Space::Limit, "", "", false, SIZE_MAX,
              [&](std::string_view key, std::string_view value) {
                auto limit = std::make_unique<Limit>();
                if (!codec::decode(value, *limit)) unreadable_row("limit", key);
-               limits_.emplace(key, std::move(limit));
+               memory_->limits.emplace(key, std::move(limit));
                return true;
              });
   cold_.scan(Space::Cron, "", "", false, SIZE_MAX,
@@ -63,13 +62,13 @@ void State::load_rows() {
                auto cron = std::make_unique<Cron>();
                if (!codec::decode(value, *cron)) unreadable_row("cron", key);
                if (cron->next_ms != 0 && !cron->spec.paused)
-                 cron_timers_.emplace(cron->next_ms, key);
+                 memory_->cron_timers.emplace(cron->next_ms, key);
                if (cron->waiting_ms != 0) {
-                 awaited_.emplace(
+                 memory_->awaited.emplace(
                      cron->last_run.is_nil() ? Uuid(cron->last_job) : Uuid(cron->last_run), key);
-                 cron_looks_.emplace(key);
+                 memory_->cron_looks.emplace(key);
                }
-               crons_.emplace(key, std::move(cron));
+               memory_->crons.emplace(key, std::move(cron));
                return true;
              });
   load_docs(DocKind::RunCount);
@@ -79,10 +78,10 @@ void State::load_rows() {
 // --- jobs
 
 Job* State::resident_job(const JobId& id) const {
-  if (Job* job = jobs_.find(id)) {
+  if (Job* job = memory_->jobs.find(id)) {
     if (job->dirty_since == 0 && job->in_flight == 0) {
-      clean_jobs_.remove(*job);
-      clean_jobs_.push_newest(*job, job->weight_bytes());
+      memory_->clean_jobs.remove(*job);
+      memory_->clean_jobs.push_newest(*job, job->weight_bytes());
     }
     return job;
   }
@@ -93,8 +92,8 @@ Job* State::resident_job(const JobId& id) const {
   if (!decode_job(*row, *job, queue_name)) unreadable_row("job", id.text());
   job->queue = &need_queue(queue_name);
   load_places(*job);
-  Job& resident = jobs_.insert(std::move(job));
-  clean_jobs_.push_newest(resident, resident.weight_bytes());
+  Job& resident = memory_->jobs.insert(std::move(job));
+  memory_->clean_jobs.push_newest(resident, resident.weight_bytes());
   return &resident;
 }
 
@@ -110,7 +109,7 @@ const Job* State::find_job(const JobId& id) const {
 
 void State::each_unique(std::string_view unique_key, FunctionRef<bool(const Job&)> visit) const {
   std::set<JobId> ids;
-  auto [from, to] = unique_in_memory_.equal_range(unique_key);
+  auto [from, to] = memory_->unique_in_memory.equal_range(unique_key);
   for (auto at = from; at != to; ++at) ids.insert(at->second->id);
   cold_.scan(Space::Unique, unique_key, prefix_end(unique_key), false, SIZE_MAX,
              [&](std::string_view key, std::string_view) {
@@ -131,9 +130,9 @@ std::vector<Job*> State::jobs_without_row() const {
     Job* job = static_cast<Job*>(entity);
     if (!job->row_durable && !job->forgotten) found.push_back(job);
   };
-  for (const auto& set : in_flight_)
+  for (const auto& set : memory_->in_flight)
     for (Resident* entity : set) consider(entity);
-  dirty_.each(consider);
+  memory_->dirty.each(consider);
   std::sort(found.begin(), found.end(), [](const Job* a, const Job* b) { return a->id < b->id; });
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
@@ -174,7 +173,7 @@ JobId State::each_job(const JobId& from, bool newest_first, size_t scan_max,
                at_end = false;
                if (!offer_fresh_before(&id)) return false;
                at_end = true;
-               if (const Job* resident = jobs_.find(id)) {
+               if (const Job* resident = memory_->jobs.find(id)) {
                  if (resident->forgotten) return true;
                  return at_end = offer(*resident);
                }
@@ -191,11 +190,11 @@ JobId State::each_job(const JobId& from, bool newest_first, size_t scan_max,
 JobId State::each_dead(const JobId& from, size_t scan_max,
                        FunctionRef<bool(const Job&)> visit) const {
   std::set<JobId> ids;
-  dirty_.each([&](Resident* entity) {
+  memory_->dirty.each([&](Resident* entity) {
     if (entity->kind == EntityKind::Job && static_cast<Job*>(entity)->current_places().dead)
       ids.insert(static_cast<Job*>(entity)->id);
   });
-  for (const auto& set : in_flight_)
+  for (const auto& set : memory_->in_flight)
     for (Resident* entity : set)
       if (entity->kind == EntityKind::Job && static_cast<Job*>(entity)->current_places().dead)
         ids.insert(static_cast<Job*>(entity)->id);
@@ -219,39 +218,39 @@ JobId State::each_dead(const JobId& from, size_t scan_max,
 // --- queues, limits, documents, crons
 
 Queue& State::need_queue(std::string_view scoped) const {
-  auto at = queues_.find(scoped);
-  if (at != queues_.end()) return *at->second;
+  auto at = memory_->queues.find(scoped);
+  if (at != memory_->queues.end()) return *at->second;
   auto queue = std::make_unique<Queue>(std::string(scoped), config_.ready_window_max);
-  return *queues_.emplace(scoped, std::move(queue)).first->second;
+  return *memory_->queues.emplace(scoped, std::move(queue)).first->second;
 }
 
 const Queue* State::find_queue(std::string_view scoped) const {
-  auto at = queues_.find(scoped);
-  return at == queues_.end() ? nullptr : at->second.get();
+  auto at = memory_->queues.find(scoped);
+  return at == memory_->queues.end() ? nullptr : at->second.get();
 }
 
 const Limit* State::find_limit(std::string_view key) const {
-  auto at = limits_.find(key);
-  return at == limits_.end() ? nullptr : at->second.get();
+  auto at = memory_->limits.find(key);
+  return at == memory_->limits.end() ? nullptr : at->second.get();
 }
 
 const Cron* State::find_cron(std::string_view name) const {
-  auto at = crons_.find(name);
-  return at == crons_.end() || at->second->deleted ? nullptr : at->second.get();
+  auto at = memory_->crons.find(name);
+  return at == memory_->crons.end() || at->second->deleted ? nullptr : at->second.get();
 }
 
 void State::each_queue(FunctionRef<bool(const Queue&)> visit) const {
-  for (const auto& [name, queue] : queues_)
+  for (const auto& [name, queue] : memory_->queues)
     if (!visit(*queue)) return;
 }
 
 void State::each_limit(FunctionRef<bool(const Limit&)> visit) const {
-  for (const auto& [key, limit] : limits_)
+  for (const auto& [key, limit] : memory_->limits)
     if (!visit(*limit)) return;
 }
 
 void State::each_cron(FunctionRef<bool(const Cron&)> visit) const {
-  for (const auto& [name, cron] : crons_)
+  for (const auto& [name, cron] : memory_->crons)
     if (!cron->deleted && !visit(*cron)) return;
 }
 
@@ -268,7 +267,7 @@ bool State::read_ready(const Queue& queue, const std::optional<ReadyKey>& after,
                ++seen;
                auto key = parse_ready_row_key(queue.name, row_key);
                if (!key) return true;
-               const Job* job = jobs_.find(key->job);
+               const Job* job = memory_->jobs.find(key->job);
                emit(*key,
                     job == nullptr || (job->current_places().ready && ready_key(*job) == *key));
                return true;
@@ -277,13 +276,13 @@ bool State::read_ready(const Queue& queue, const std::optional<ReadyKey>& after,
 }
 
 const ReadyKey* State::first_ready(const Queue& queue) const {
-  return const_cast<Queue&>(queue).ready.front([&](const auto& after, size_t limit, auto&& emit) {
+  return queue.ready->front([&](const auto& after, size_t limit, auto&& emit) {
     return read_ready(queue, after, limit, emit);
   });
 }
 
 const ReadyKey* State::next_ready(const Queue& queue, const ReadyKey& key) const {
-  return const_cast<Queue&>(queue).ready.next_after(
+  return queue.ready->next_after(
       key, [&](const auto& after, size_t limit, auto&& emit) {
         return read_ready(queue, after, limit, emit);
       });
@@ -291,10 +290,10 @@ const ReadyKey* State::next_ready(const Queue& queue, const ReadyKey& key) const
 
 bool State::due_entry_is_live(const TimerKey& key) const {
   if (key.kind == TimerKind::Run) {
-    const Run* run = runs_.find(key.id);
+    const Run* run = memory_->runs.find(key.id);
     return run == nullptr || run->due_ms() == key.due_ms;
   }
-  const Job* job = jobs_.find(key.id);
+  const Job* job = memory_->jobs.find(key.id);
   return job == nullptr || job->current_places().due_ms == key.due_ms;
 }
 
@@ -311,46 +310,47 @@ bool State::read_due(const std::optional<TimerKey>& after, size_t limit, Emit&& 
 }
 
 const TimerKey* State::first_timer() const {
-  return timers_.front(
+  return memory_->timers.front(
       [&](const auto& after, size_t limit, auto&& emit) { return read_due(after, limit, emit); });
 }
 
 const Cron* State::first_cron() const {
-  return cron_timers_.empty() ? nullptr : find_cron(cron_timers_.begin()->second);
+  return memory_->cron_timers.empty() ? nullptr : find_cron(memory_->cron_timers.begin()->second);
 }
 
 const Cron* State::cron_to_look_at() const {
-  return cron_looks_.empty() ? nullptr : find_cron(*cron_looks_.begin());
+  return memory_->cron_looks.empty() ? nullptr : find_cron(*memory_->cron_looks.begin());
 }
 
 const RunId* State::next_yielded(int64_t now_ms) const {
-  if (yielded_.empty() || yielded_.begin()->first > now_ms) return nullptr;
-  return &yielded_.begin()->second;
+  if (memory_->yielded.empty() || memory_->yielded.begin()->first > now_ms) return nullptr;
+  return &memory_->yielded.begin()->second;
 }
 
 int64_t State::next_due_ms() const {
   int64_t due = next_timer_ms();
-  if (!yielded_.empty() && (due == 0 || yielded_.begin()->first < due))
-    due = yielded_.begin()->first;
+  if (!memory_->yielded.empty() && (due == 0 || memory_->yielded.begin()->first < due))
+    due = memory_->yielded.begin()->first;
   return due;
 }
 
 int64_t State::next_timer_ms() const {
-  if (!cron_looks_.empty() || !gate_looks_.empty()) return 1;  // at once
+  if (!memory_->cron_looks.empty() || !memory_->gate_looks.empty()) return 1;  // at once
   const TimerKey* timer = first_timer();
   int64_t due = timer == nullptr ? 0 : timer->due_ms;
-  if (!cron_timers_.empty() && (due == 0 || cron_timers_.begin()->first < due))
-    due = cron_timers_.begin()->first;
+  if (!memory_->cron_timers.empty() && (due == 0 || memory_->cron_timers.begin()->first < due))
+    due = memory_->cron_timers.begin()->first;
   return due;
 }
 
-void State::note_held_back(const Queue& queue, const Limit& limit) const {
-  const_cast<Limit&>(limit).held_back.emplace(queue.name, const_cast<Queue*>(&queue));
+void MutableState::note_held_back(const Queue& queue, const Limit& limit) {
+  Queue* waits = memory_->queues.find(queue.name)->second.get();
+  memory_->limits.find(limit.key)->second->held_back.emplace(waits->name, waits);
 }
 
-std::vector<Queue*> State::take_ready_queues() {
-  for (Queue* queue : ready_queues_) queue->wake = false;
-  return std::exchange(ready_queues_, {});
+std::vector<Queue*> MutableState::take_ready_queues() {
+  for (Queue* queue : memory_->ready_queues) queue->wake = false;
+  return std::exchange(memory_->ready_queues, {});
 }
 
 // --- digest

@@ -210,7 +210,7 @@ void audit_order(const State& state, const JournalModel& model, Verdict& verdict
 
 GenesisFold::GenesisFold()
     : nothing_(std::make_unique<NothingCold>()),
-      state_(std::make_unique<State>(*nothing_, StateConfig{})) {}
+      state_(std::make_unique<MutableState>(*nothing_, StateConfig{})) {}
 
 GenesisFold::~GenesisFold() = default;
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 #include "sim/model.h"
 #include "sim/verdict.h"
 
@@ -29,7 +29,7 @@ class GenesisFold {
 
  private:
   std::unique_ptr<Cold> nothing_;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<MutableState> state_;
 };
 
 }  // namespace pawl::sim

@@ -75,7 +75,7 @@ class StepIds {
     w.key("depends_on").begin_array();
     if (run_.kind == RunKind::Chain && index > 0) w.string(of(index - 1));
     if (run_.kind == RunKind::Dag)
-      for (uint32_t dependency : dag_edges(state_, run_).depends_on[index])
+      for (uint32_t dependency : dag_links(state_, run_).depends_on[index])
         w.string(of(dependency));
     w.end_array();
   }

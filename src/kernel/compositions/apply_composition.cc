@@ -1,6 +1,6 @@
 // What each event of a composition of jobs does to its run.
 #include "kernel/run_family.h"
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 
 namespace pawl {
 namespace {
@@ -16,7 +16,7 @@ void set_child(Run& run, uint32_t index, ChildState to) {
 }  // namespace
 
 // A job or nested run fills this place now.
-void State::child_started(const JobParent& parent, const Uuid& child, Stamp stamp) {
+void MutableState::child_started(const JobParent& parent, const Uuid& child, Stamp stamp) {
   if (parent.run.is_nil() || is_callback(parent.node)) return;
   const Run* around = resident_run(parent.run);
   if (around == nullptr || !family_of(*around).counts_children()) return;
@@ -27,15 +27,16 @@ void State::child_started(const JobParent& parent, const Uuid& child, Stamp stam
   if (parent.node >= run->next_child) run->next_child = parent.node + 1;
 }
 
-void State::apply(const RunCreated& event, Stamp stamp) {
+void MutableState::apply(const RunCreated& event, Stamp stamp) {
   child_started(event.parent, event.run, stamp);
   if (Run* known = resident_run(event.run)) {
     if (!known->forgotten || known->version >= stamp.sequence) return;  // its row is newer
-    buried_runs_.emplace(known, runs_.take(known->id));
+    memory_->buried_runs.emplace(known, memory_->runs.take(known->id));
   }
   auto fresh = std::make_unique<Run>();
   fresh->id = event.run;
   fresh->kind = event.kind;
+  if (event.kind == RunKind::Dag) fresh->dag = std::make_unique<DagLinks>();
   fresh->state = RunState::Running;
   fresh->name = event.name;
   fresh->tenant = event.tenant;
@@ -52,16 +53,16 @@ void State::apply(const RunCreated& event, Stamp stamp) {
   fresh->on_timeout = event.on_timeout;
   fresh->children.assign(event.total, static_cast<char>(ChildState::Waiting));
   for (const HeldChild& child : event.held) fresh->held[child.index] = child.plan;
-  Run& run = runs_.insert(std::move(fresh));
+  Run& run = memory_->runs.insert(std::move(fresh));
   changed(run, stamp);
   if (run.timeout_ms != 0) set_deadline(run, stamp.time_ms + run.timeout_ms);
 }
 
-void State::apply(const RunStarted& event, Stamp stamp) {
+void MutableState::apply(const RunStarted& event, Stamp stamp) {
   if (Run* run = run_for(event.run, stamp)) run->started_ms = stamp.time_ms;
 }
 
-void State::apply(const RunChildDone& event, Stamp stamp) {
+void MutableState::apply(const RunChildDone& event, Stamp stamp) {
   Run* run = run_for(event.run, stamp);
   if (run == nullptr) return;
   if (is_callback(event.index)) {
@@ -74,13 +75,13 @@ void State::apply(const RunChildDone& event, Stamp stamp) {
   count_child(*run, event.outcome);
   if (event.index >= run->next_child) run->next_child = event.index + 1;
   bool good = event.outcome == ChildState::Completed || event.outcome == ChildState::Skipped;
-  if (good && !run->open_dependencies.empty())
-    for (uint32_t next : run->dependents[event.index]) --run->open_dependencies[next];
+  if (good && run->dag && !run->dag->open.empty())
+    for (uint32_t next : run->dag->dependents[event.index]) --run->dag->open[next];
   if (event.outcome == ChildState::Started) run->reasons.erase(event.index);
   if (!event.reason.empty()) run->reasons[event.index] = event.reason;
 }
 
-void State::apply(const RunCallbackFired& event, Stamp stamp) {
+void MutableState::apply(const RunCallbackFired& event, Stamp stamp) {
   Run* run = run_for(event.run, stamp);
   if (run == nullptr) return;
   run->callbacks_fired |= role_bit(event.role);
@@ -88,7 +89,7 @@ void State::apply(const RunCallbackFired& event, Stamp stamp) {
   if (event.job != child_id(*run, index)) run->ids[index] = event.job;
 }
 
-void State::apply(const RunFinished& event, Stamp stamp) {
+void MutableState::apply(const RunFinished& event, Stamp stamp) {
   Run* run = run_for(event.run, stamp);
   if (run == nullptr) return;
   set_deadline(*run, 0);
@@ -99,7 +100,7 @@ void State::apply(const RunFinished& event, Stamp stamp) {
   line_up(*run);
 }
 
-void State::apply(const RunRetried& event, Stamp stamp) {
+void MutableState::apply(const RunRetried& event, Stamp stamp) {
   Run* run = run_for(event.run, stamp);
   if (run == nullptr) return;
   run->state = RunState::Running;
@@ -108,7 +109,7 @@ void State::apply(const RunRetried& event, Stamp stamp) {
   run->reason.clear();
   run->callbacks_fired = run->callbacks_done = run->callbacks_failed = 0;
   run->failed = run->cancelled = 0;
-  run->open_dependencies.clear();
+  if (run->dag) run->dag->open.clear();
   for (char& child : run->children) {
     auto state = static_cast<ChildState>(child);
     if (state == ChildState::Failed || state == ChildState::Cancelled)

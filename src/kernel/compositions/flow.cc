@@ -324,7 +324,7 @@ void Flow::advance_map(const RunId& id) {
 
 // Starts what has become possible; cancels what never will.
 void Flow::advance_dag(const RunId& id, uint32_t index, ChildState outcome) {
-  DagEdges edges = dag_edges(state_, run(id));
+  const DagLinks& edges = dag_links(state_, run(id));
   if (outcome == ChildState::Completed || outcome == ChildState::Skipped) {
     for (uint32_t next : edges.dependents[index]) {
       if (edges.open[next] == 0 && run(id).child(next) == ChildState::Waiting) start_held(id, next);

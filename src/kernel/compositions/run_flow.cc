@@ -114,7 +114,7 @@ void Flow::go_on(const RunId& id, uint32_t wanted_callbacks) {
       return;
     case RunKind::Dag:
       for (uint32_t i = 0; i < in.total && !has_yielded(id); ++i)
-        if (in.child(i) == ChildState::Waiting && dag_edges(state_, in).open[i] == 0)
+        if (in.child(i) == ChildState::Waiting && dag_links(state_, in).open[i] == 0)
           start_held(id, i);
       break;
     case RunKind::Map:

@@ -230,8 +230,8 @@ ParentResults parent_results(const State& state, const JobParent& parent) {
         results.children.push_back(i);
       return results;
     }
-    if (run->kind == RunKind::Dag && !dag_edges(state, *run).depends_on[at.node].empty()) {
-      results.children = dag_edges(state, *run).depends_on[at.node];
+    if (run->kind == RunKind::Dag && !dag_links(state, *run).depends_on[at.node].empty()) {
+      results.children = dag_links(state, *run).depends_on[at.node];
       return results;
     }
     at = run->parent;  // the first of its run, or one of many: what came before the run counts
@@ -322,28 +322,27 @@ Result<std::vector<std::string>> unfold_map(const State& state, const PlanNode& 
   return children;
 }
 
-DagEdges dag_edges(const State& state, const Run& run) {
-  Run& cached =
-      const_cast<Run&>(run);  // derived from the plan alone; kept to save reading it again
-  if (cached.depends_on.empty()) {
-    cached.depends_on.resize(run.total);
-    cached.dependents.resize(run.total);
+const DagLinks& dag_links(const State& state, const Run& run) {
+  DagLinks& links = *run.dag;
+  if (links.depends_on.empty()) {
+    links.depends_on.resize(run.total);
+    links.dependents.resize(run.total);
     for (uint32_t i = 0; i < run.total; ++i) {
       PlanNode node;
       if (!state.held_plan(run, i, node)) continue;
-      cached.depends_on[i] = node.depends_on;
-      for (uint32_t dependency : node.depends_on) cached.dependents[dependency].push_back(i);
+      links.depends_on[i] = node.depends_on;
+      for (uint32_t dependency : node.depends_on) links.dependents[dependency].push_back(i);
     }
   }
-  if (cached.open_dependencies.empty()) {
-    for (const std::vector<uint32_t>& dependencies : run.depends_on)
-      cached.open_dependencies.push_back(static_cast<uint32_t>(
+  if (links.open.empty()) {
+    for (const std::vector<uint32_t>& dependencies : links.depends_on)
+      links.open.push_back(static_cast<uint32_t>(
           std::count_if(dependencies.begin(), dependencies.end(), [&](uint32_t dependency) {
             return run.child(dependency) != ChildState::Completed &&
                    run.child(dependency) != ChildState::Skipped;
           })));
   }
-  return {run.depends_on, run.dependents, run.open_dependencies};
+  return links;
 }
 
 Status admit_run(const State& state, const PlanNode& plan, Meter& meter) {

@@ -46,13 +46,8 @@ Result<bool> guard_holds(const State& state, const Run& run, uint32_t index, con
 Result<std::vector<std::string>> unfold_map(const State& state, const PlanNode& plan,
                                             const JobParent& parent, Meter& meter);
 
-// Who waits for whom in a dag; kept with the run while it is in memory.
-struct DagEdges {
-  const std::vector<std::vector<uint32_t>>& depends_on;
-  const std::vector<std::vector<uint32_t>>& dependents;
-  const std::vector<uint32_t>& open;  // per child, how many it still waits for
-};
-DagEdges dag_edges(const State& state, const Run& run);
+// Counted when first asked for, and kept with the run while it is in memory.
+const DagLinks& dag_links(const State& state, const Run& run);
 
 // Whether the queues have room for the jobs that start at once, all of them together.
 Status admit_run(const State& state, const PlanNode& plan, Meter& meter);

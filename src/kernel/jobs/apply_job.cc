@@ -1,6 +1,6 @@
 // What each job event does to the job, to its queue's counts and to its concurrency key. Nothing
 // here decides.
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 
 namespace pawl {
 namespace {
@@ -34,54 +34,54 @@ void use_rate(int64_t& window_ms, uint32_t& used, int64_t period_ms, int64_t now
 
 }  // namespace
 
-void State::changed(Resident& entity, Stamp stamp) {
+void MutableState::changed(Resident& entity, Stamp stamp) {
   entity.version = stamp.sequence;
-  if (!awaited_.empty()) note_awaited(entity);
+  if (!memory_->awaited.empty()) note_awaited(entity);
   if (entity.dirty_since != 0) return;
   if (entity.in_flight == 0 && entity.before != nullptr) {
-    if (entity.kind == EntityKind::Job) clean_jobs_.remove(entity);
-    if (entity.kind == EntityKind::Run) clean_runs_.remove(entity);
+    if (entity.kind == EntityKind::Job) memory_->clean_jobs.remove(entity);
+    if (entity.kind == EntityKind::Run) memory_->clean_runs.remove(entity);
   }
   entity.dirty_since = stamp.sequence;
-  dirty_.push_newest(entity);
+  memory_->dirty.push_newest(entity);
 }
 
 // Whatever happens to what a cron waits for may be its end.
-void State::note_awaited(const Resident& entity) {
+void MutableState::note_awaited(const Resident& entity) {
   Uuid id;
   if (entity.kind == EntityKind::Job) id = static_cast<const Job&>(entity).id;
   if (entity.kind == EntityKind::Run) id = static_cast<const Run&>(entity).id;
-  for (auto at = awaited_.lower_bound({id, ""}); at != awaited_.end() && at->first == id; ++at)
-    cron_looks_.insert(at->second);
+  for (auto at = memory_->awaited.lower_bound({id, ""}); at != memory_->awaited.end() && at->first == id; ++at)
+    memory_->cron_looks.insert(at->second);
 }
 
-void State::place(Job& job) {
+void MutableState::place(Job& job) {
   JobPlaces places = job.current_places();
   if (places.ready) {
-    job.queue->ready.insert(ready_key(job));
-    if (job.queue->ready.too_large() && !job.queue->oversized) {
+    job.queue->ready->insert(ready_key(job));
+    if (job.queue->ready->too_large() && !job.queue->oversized) {
       job.queue->oversized = true;
-      oversized_queues_.push_back(job.queue);
+      memory_->oversized_queues.push_back(job.queue);
     }
   }
-  if (places.due_ms != 0) timers_.insert(timer_key(job, places.due_ms));
+  if (places.due_ms != 0) memory_->timers.insert(timer_key(job, places.due_ms));
 }
 
-void State::unplace(Job& job) {
+void MutableState::unplace(Job& job) {
   JobPlaces places = job.current_places();
-  if (places.ready) job.queue->ready.erase(ready_key(job));
-  if (places.due_ms != 0) timers_.erase(timer_key(job, places.due_ms));
+  if (places.ready) job.queue->ready->erase(ready_key(job));
+  if (places.due_ms != 0) memory_->timers.erase(timer_key(job, places.due_ms));
 }
 
 // The job, unless its row already holds this event.
-Job* State::job_for(const JobStep& step, Stamp stamp) {
+Job* MutableState::job_for(const JobStep& step, Stamp stamp) {
   Job* job = resident_job(step.job);
   if (job == nullptr || job->forgotten || job->version >= stamp.sequence) return nullptr;
   changed(*job, stamp);
   return job;
 }
 
-Queue* State::queue_for(std::string_view scoped, Stamp stamp) {
+Queue* MutableState::queue_for(std::string_view scoped, Stamp stamp) {
   Queue& queue = need_queue(scoped);
   if (queue.version >= stamp.sequence) return nullptr;
   if (queue.created_ms == 0) queue.created_ms = stamp.time_ms;
@@ -89,10 +89,10 @@ Queue* State::queue_for(std::string_view scoped, Stamp stamp) {
   return &queue;
 }
 
-Limit* State::limit_for(std::string_view key, Stamp stamp) {
-  auto at = limits_.find(key);
-  if (at == limits_.end()) {
-    at = limits_.emplace(key, std::make_unique<Limit>()).first;
+Limit* MutableState::limit_for(std::string_view key, Stamp stamp) {
+  auto at = memory_->limits.find(key);
+  if (at == memory_->limits.end()) {
+    at = memory_->limits.emplace(key, std::make_unique<Limit>()).first;
     at->second->key = key;
   }
   if (at->second->version >= stamp.sequence) return nullptr;
@@ -100,7 +100,7 @@ Limit* State::limit_for(std::string_view key, Stamp stamp) {
   return at->second.get();
 }
 
-Queue* State::count_move(const JobStep& step, JobState to, Stamp stamp) {
+Queue* MutableState::count_move(const JobStep& step, JobState to, Stamp stamp) {
   Queue* queue = queue_for(step.queue, stamp);
   if (queue != nullptr) {
     if (step.from != JobState::None) --queue->counts[static_cast<size_t>(step.from)];
@@ -121,20 +121,20 @@ Queue* State::count_move(const JobStep& step, JobState to, Stamp stamp) {
   return queue;
 }
 
-void State::wake(Queue& queue) {
+void MutableState::wake(Queue& queue) {
   if (queue.wake) return;
   queue.wake = true;
-  ready_queues_.push_back(&queue);
+  memory_->ready_queues.push_back(&queue);
 }
 
-void State::apply(const JobCreated& event, Stamp stamp) {
+void MutableState::apply(const JobCreated& event, Stamp stamp) {
   if (Queue* queue = count_move(event, event.state, stamp)) queue->settings.deleted = false;
   child_started(event.parent, event.job, stamp);
   // Only a fold can meet a row that is newer than its event; what is decided now is new, and is not
   // looked for on disk.
-  if (Job* known = folding_ ? resident_job(event.job) : jobs_.find(event.job)) {
+  if (Job* known = folding_ ? resident_job(event.job) : memory_->jobs.find(event.job)) {
     if (!known->forgotten || known->version >= stamp.sequence) return;  // its row is newer
-    buried_.emplace(known, jobs_.take(known->id));
+    memory_->buried.emplace(known, memory_->jobs.take(known->id));
   }
   auto fresh = std::make_unique<Job>();
   fresh->id = event.job;
@@ -151,14 +151,14 @@ void State::apply(const JobCreated& event, Stamp stamp) {
   fresh->limit = event.limit;
   fresh->spec = event.spec;
   fresh->parent = event.parent;
-  Job& job = jobs_.insert(std::move(fresh));
+  Job& job = memory_->jobs.insert(std::move(fresh));
   changed(job, stamp);
   place(job);
-  if (!job.unique_key.empty()) unique_in_memory_.emplace(job.unique_key, &job);
+  if (!job.unique_key.empty()) memory_->unique_in_memory.emplace(job.unique_key, &job);
   if (job.state == JobState::Available) wake(*job.queue);
 }
 
-void State::apply(const JobPromoted& event, Stamp stamp) {
+void MutableState::apply(const JobPromoted& event, Stamp stamp) {
   count_move(event, JobState::Available, stamp);
   Job* job = job_for(event, stamp);
   if (job == nullptr) return;
@@ -170,7 +170,7 @@ void State::apply(const JobPromoted& event, Stamp stamp) {
   wake(*job->queue);
 }
 
-void State::apply(const JobLeased& event, Stamp stamp) {
+void MutableState::apply(const JobLeased& event, Stamp stamp) {
   Queue* queue = count_move(event, JobState::Active, stamp);
   if (queue != nullptr && queue->settings.rate_per_second != 0)
     use_rate(queue->rate_window_ms, queue->rate_used, kRateWindowMs, stamp.time_ms);
@@ -186,7 +186,7 @@ void State::apply(const JobLeased& event, Stamp stamp) {
   place(*job);
 }
 
-void State::apply(const LeaseExtended& event, Stamp stamp) {
+void MutableState::apply(const LeaseExtended& event, Stamp stamp) {
   Job* job = job_for(event, stamp);
   if (job == nullptr) return;
   unplace(*job);
@@ -194,7 +194,7 @@ void State::apply(const LeaseExtended& event, Stamp stamp) {
   place(*job);
 }
 
-void State::apply(const JobCompleted& event, Stamp stamp) {
+void MutableState::apply(const JobCompleted& event, Stamp stamp) {
   count_move(event, JobState::Completed, stamp);
   Job* job = job_for(event, stamp);
   if (job == nullptr) return;
@@ -205,7 +205,7 @@ void State::apply(const JobCompleted& event, Stamp stamp) {
   end_lease(*job);
 }
 
-void State::apply(const JobFailed& event, Stamp stamp) {
+void MutableState::apply(const JobFailed& event, Stamp stamp) {
   Queue* queue = count_move(event, event.to, stamp);
   if (queue != nullptr && event.dead_letter) ++queue->dead;
   Job* job = job_for(event, stamp);
@@ -223,7 +223,7 @@ void State::apply(const JobFailed& event, Stamp stamp) {
   place(*job);
 }
 
-void State::apply(const JobRequeued& event, Stamp stamp) {
+void MutableState::apply(const JobRequeued& event, Stamp stamp) {
   bool changed_by_hand = event.reason == RequeueReason::Changed;
   JobState to = changed_by_hand ? event.to : JobState::Available;
   count_move(event, to, stamp);
@@ -237,7 +237,7 @@ void State::apply(const JobRequeued& event, Stamp stamp) {
   if (to == JobState::Available) wake(*job->queue);
 }
 
-void State::apply(const JobCancelled& event, Stamp stamp) {
+void MutableState::apply(const JobCancelled& event, Stamp stamp) {
   count_move(event, JobState::Cancelled, stamp);
   Job* job = job_for(event, stamp);
   if (job == nullptr) return;
@@ -253,7 +253,7 @@ void State::apply(const JobCancelled& event, Stamp stamp) {
   end_lease(*job);
 }
 
-void State::apply(const JobExpired& event, Stamp stamp) {
+void MutableState::apply(const JobExpired& event, Stamp stamp) {
   count_move(event, JobState::Discarded, stamp);
   Job* job = job_for(event, stamp);
   if (job == nullptr) return;
@@ -263,7 +263,7 @@ void State::apply(const JobExpired& event, Stamp stamp) {
   job->finished_ms = stamp.time_ms;
 }
 
-void State::apply(const JobRevived& event, Stamp stamp) {
+void MutableState::apply(const JobRevived& event, Stamp stamp) {
   Queue* queue = count_move(event, JobState::Available, stamp);
   if (queue != nullptr && event.was_dead_letter) --queue->dead;
   Job* job = job_for(event, stamp);
@@ -281,17 +281,17 @@ void State::apply(const JobRevived& event, Stamp stamp) {
   wake(*job->queue);
 }
 
-void State::apply(const JobsForgotten& event, Stamp stamp) {
+void MutableState::apply(const JobsForgotten& event, Stamp stamp) {
   for (const JobId& id : event.jobs) {
     Job* job = resident_job(id);
     if (job == nullptr || job->forgotten || job->version >= stamp.sequence) continue;
     changed(*job, stamp);
     unplace(*job);
     job->forgotten = true;
-    auto [from, to] = unique_in_memory_.equal_range(job->unique_key);
+    auto [from, to] = memory_->unique_in_memory.equal_range(job->unique_key);
     for (auto at = from; at != to; ++at) {
       if (at->second != job) continue;
-      unique_in_memory_.erase(at);
+      memory_->unique_in_memory.erase(at);
       break;
     }
   }
@@ -301,7 +301,7 @@ void State::apply(const JobsForgotten& event, Stamp stamp) {
   }
 }
 
-void State::apply(const CheckpointSaved& event, Stamp stamp) {
+void MutableState::apply(const CheckpointSaved& event, Stamp stamp) {
   Job* job = job_for(event, stamp);
   if (job == nullptr) return;
   JobExtras& extras = job->need_extras();
@@ -310,7 +310,7 @@ void State::apply(const CheckpointSaved& event, Stamp stamp) {
   extras.checkpoint_ms = stamp.time_ms;
 }
 
-void State::apply(const CheckpointDeleted& event, Stamp stamp) {
+void MutableState::apply(const CheckpointDeleted& event, Stamp stamp) {
   Job* job = job_for(event, stamp);
   if (job == nullptr) return;
   JobExtras& extras = job->need_extras();
@@ -319,7 +319,7 @@ void State::apply(const CheckpointDeleted& event, Stamp stamp) {
   extras.checkpoint_ms = 0;
 }
 
-void State::apply(const ProgressReported& event, Stamp stamp) {
+void MutableState::apply(const ProgressReported& event, Stamp stamp) {
   Job* job = job_for(event, stamp);
   if (job == nullptr) return;
   JobExtras& extras = job->need_extras();

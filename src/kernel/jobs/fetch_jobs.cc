@@ -29,18 +29,18 @@ uint32_t rate_left(const Queue& queue, int64_t now_ms) {
 }
 
 // Whether the job's concurrency key has room; a rate that is used up says when it will.
-bool limit_allows(const State& state, const Job& job, int64_t now_ms, Fetched& fetched) {
+bool limit_allows(Frame& frame, const Job& job, Fetched& fetched) {
   if (job.limit.empty()) return true;
-  const Limit* limit = state.find_limit(job.limit);
+  const Limit* limit = frame.state().find_limit(job.limit);
   if (limit == nullptr) return true;
   if (limit->settings.concurrency != 0 && limit->active >= limit->settings.concurrency) {
-    state.note_held_back(*job.queue, *limit);
+    frame.note_held_back(*job.queue, *limit);
     return false;
   }
-  if (limit->settings.rate == 0 || now_ms - limit->window_ms >= limit->settings.period_ms)
+  if (limit->settings.rate == 0 || frame.now_ms() - limit->window_ms >= limit->settings.period_ms)
     return true;
   if (limit->used < limit->settings.rate) return true;
-  state.note_held_back(*job.queue, *limit);  // its settings may change before the period ends
+  frame.note_held_back(*job.queue, *limit);  // its settings may change before the period ends
   wait_until(fetched, limit->window_ms + limit->settings.period_ms);
   return false;
 }
@@ -69,7 +69,7 @@ void fetch_from(Frame& frame, const Queue& queue, const FetchJobs& command, Fetc
     const Job* job = state.find_job(key.job);
     PAWL_CHECK(job != nullptr &&
                job->state == JobState::Available);  // I6: only a waiting job can be leased
-    if (!limit_allows(state, *job, frame.now_ms(), fetched)) {
+    if (!limit_allows(frame, *job, fetched)) {
       if (++held_back > kHeldBackMax) return;
       next = state.next_ready(queue, key);
       continue;

@@ -13,14 +13,15 @@ int64_t earliest(int64_t a, int64_t b) {
 }
 
 // The row: every durable field of a Job, in the codec's form.
+template <class JobType>  // Job, or const Job where it is only written
 struct JobRow {
-  Job* job;
+  JobType* job;
   std::string queue;
   JobExtras extras;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    Job& job = *self.job;
+    JobType& job = *self.job;
     visit(1, "id", job.id);
     visit(2, "version", job.version);
     visit(3, "queue", self.queue);
@@ -99,13 +100,13 @@ JobPlaces Job::current_places() const {
 
 std::string encode_job(const Job& job) {
   // fields() serves reading and writing alike, so it takes a mutable job; encoding changes nothing.
-  JobRow row{const_cast<Job*>(&job), job.queue->name, {}};
+  JobRow<const Job> row{&job, job.queue->name, {}};
   if (job.extras) row.extras = *job.extras;
   return codec::encoded(row);
 }
 
 bool decode_job(std::string_view bytes, Job& job, std::string& queue_name) {
-  JobRow row{&job, {}, {}};
+  JobRow<Job> row{&job, {}, {}};
   if (!codec::decode(bytes, row)) return false;
   queue_name = std::move(row.queue);
   if (!codec::encoded(row.extras).empty())

@@ -3,13 +3,14 @@
 namespace pawl {
 namespace {
 
+template <class QueueType>  // Queue, or const Queue where it is only written
 struct QueueRow {
-  Queue* queue;
+  QueueType* queue;
   std::vector<uint64_t> counts;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    Queue& queue = *self.queue;
+    QueueType& queue = *self.queue;
     visit(1, "version", queue.version);
     visit(2, "settings", queue.settings);
     visit(3, "counts", self.counts);
@@ -24,12 +25,12 @@ struct QueueRow {
 }  // namespace
 
 std::string encode_queue(const Queue& queue) {
-  QueueRow row{const_cast<Queue*>(&queue), {queue.counts.begin(), queue.counts.end()}};
+  QueueRow<const Queue> row{&queue, {queue.counts.begin(), queue.counts.end()}};
   return codec::encoded(row);
 }
 
 bool decode_queue(std::string_view bytes, Queue& queue) {
-  QueueRow row{&queue, {}};
+  QueueRow<Queue> row{&queue, {}};
   if (!codec::decode(bytes, row) || row.counts.size() != kJobStateCount) return false;
   std::copy(row.counts.begin(), row.counts.end(), queue.counts.begin());
   return true;

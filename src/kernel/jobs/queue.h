@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -29,7 +30,8 @@ constexpr int64_t kRateWindowMs = 1000;  // what a queue's rate counts over
 
 struct Queue : Resident {
   Queue(std::string queue_name, size_t window_max)
-      : Resident(EntityKind::Queue), name(std::move(queue_name)), ready(window_max) {}
+      : Resident(EntityKind::Queue), name(std::move(queue_name)),
+        ready(std::make_unique<SpillIndex<ReadyKey>>(window_max)) {}
 
   std::string name;  // scoped
   QueueSettings settings;
@@ -42,7 +44,8 @@ struct Queue : Resident {
   uint32_t rate_used = 0;
   bool wake = false;       // in memory only: a job became available since the engine last looked
   bool oversized = false;  // in memory only: waits for its window to be shrunk
-  SpillIndex<ReadyKey> ready;
+  // Reading its front may fill its window from disk: that changes no answer.
+  const std::unique_ptr<SpillIndex<ReadyKey>> ready;
 
   uint64_t count(JobState state) const { return counts[static_cast<size_t>(state)]; }
   uint64_t finished_stored() const {

@@ -163,11 +163,11 @@ void admit_next(Frame& frame, const std::string& gate) {
   const Run* run = nullptr;
   if (first != nullptr && codec::decode(first->value, turn)) run = state.find_run(turn.run);
   const plan::Script* plan = run == nullptr ? nullptr : state.plan_of(*run);
-  if (plan == nullptr) return state.gate_looked_at(gate);
+  if (plan == nullptr) return frame.note_gate_seen(gate);
   bool nested = !run->parent.run.is_nil();
   if (gate == server_gate()) {
     uint64_t limit = state.script_defaults().max_concurrent;
-    if (limit != 0 && runs_at_work(state, gate) >= limit) return state.gate_looked_at(gate);
+    if (limit != 0 && runs_at_work(state, gate) >= limit) return frame.note_gate_seen(gate);
     leave(frame, *run, gate, turn.claims);
     std::string own = gate_of(*run->script);
     if (turn.claims && runs_at_work(state, own) >= plan->max_concurrent)
@@ -175,7 +175,7 @@ void admit_next(Frame& frame, const std::string& gate) {
     return begin_script(frame, turn.run, false);
   }
   uint64_t limit = limit_for(state, *plan, gate, run->parent.run);
-  if (limit != 0 && taken(state, gate, nested) >= limit) return state.gate_looked_at(gate);
+  if (limit != 0 && taken(state, gate, nested) >= limit) return frame.note_gate_seen(gate);
   leave(frame, *run, gate, false);
   if (!nested && server_is_full(state)) return enter(frame, *run, server_gate(), limit != 0);
   begin_script(frame, turn.run, false);

@@ -3,7 +3,7 @@
 
 namespace pawl {
 
-void State::count_run(const ScriptMoved& event, Stamp stamp) {
+void MutableState::count_run(const ScriptMoved& event, Stamp stamp) {
   bool was = event.from == ScriptStatus::Active;
   bool is = event.to == ScriptStatus::Active;
   if (was == is) return;
@@ -13,14 +13,14 @@ void State::count_run(const ScriptMoved& event, Stamp stamp) {
 
 // A count of zero has no row. Its events may then be folded again from any place before it became
 // zero: taking away from nothing is nothing, and every such path ends at zero where this one did.
-void State::count_at_gate(const std::string& gate, bool one_more, Stamp stamp) {
+void MutableState::count_at_gate(const std::string& gate, bool one_more, Stamp stamp) {
   Doc* doc = resident_doc(DocKind::RunCount, gate);
   if (doc == nullptr) {
     if (!one_more) return;
     auto fresh = std::make_unique<Doc>();
     fresh->doc_kind = DocKind::RunCount;
     fresh->key = gate;
-    doc = docs_.emplace(doc_key(DocKind::RunCount, gate), std::move(fresh)).first->second.get();
+    doc = memory_->docs.emplace(doc_key(DocKind::RunCount, gate), std::move(fresh)).first->second.get();
   }
   if (doc->version >= stamp.sequence) return;
   RunCount count;
@@ -31,15 +31,15 @@ void State::count_at_gate(const std::string& gate, bool one_more, Stamp stamp) {
   doc->deleted = count.active == 0;
   doc->value = doc->deleted ? "" : codec::encoded(count);
   doc->put_ms = stamp.time_ms;
-  if (!one_more && find_doc(DocKind::RunGate, gate) != nullptr) gate_looks_.insert(gate);
+  if (!one_more && find_doc(DocKind::RunGate, gate) != nullptr) memory_->gate_looks.insert(gate);
 }
 
 // A gate at which runs wait is worth a look when it was put, whatever changed.
-void State::gate_changed(const Doc& gate) {
+void MutableState::gate_changed(const Doc& gate) {
   if (gate.deleted) {
-    gate_looks_.erase(gate.key);
+    memory_->gate_looks.erase(gate.key);
   } else {
-    gate_looks_.insert(gate.key);
+    memory_->gate_looks.insert(gate.key);
   }
 }
 

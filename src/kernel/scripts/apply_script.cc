@@ -3,7 +3,7 @@
 #include <set>
 
 #include "kernel/keys.h"
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 #include "plan/definition.h"
 
 namespace pawl {
@@ -79,13 +79,13 @@ RunState run_state_of(ScriptStatus status) {
 
 // --- events
 
-Run* State::script_for(const RunId& id, Stamp stamp) {
+Run* MutableState::script_for(const RunId& id, Stamp stamp) {
   Run* run = run_for(id, stamp);
   PAWL_CHECK(run == nullptr || run->script != nullptr);
   return run;
 }
 
-StepRecord* State::step_for(const StepEvent& event, Stamp stamp, Run*& run) {
+StepRecord* MutableState::step_for(const StepEvent& event, Stamp stamp, Run*& run) {
   run = script_for(event.run, stamp);
   if (run == nullptr) return nullptr;
   Scope* scope = resident_scope(*run, split_step(event.step).first);
@@ -96,7 +96,7 @@ StepRecord* State::step_for(const StepEvent& event, Stamp stamp, Run*& run) {
   return &record;
 }
 
-void State::set_due(Run& run, const std::string& step, StepRecord& record, int64_t due_ms,
+void MutableState::set_due(Run& run, const std::string& step, StepRecord& record, int64_t due_ms,
                     DueKind kind) {
   ScriptRun& script = *run.script;
   if (record.due_ms != 0) script.dues.erase({record.due_ms, step});
@@ -105,7 +105,7 @@ void State::set_due(Run& run, const std::string& step, StepRecord& record, int64
   if (due_ms != 0) script.dues.emplace(due_ms, step);
 }
 
-void State::drop_effect(ScriptRun& script, StepRecord& record) {
+void MutableState::drop_effect(ScriptRun& script, StepRecord& record) {
   if (record.effect == 0) return;
   script.effects.erase(record.effect);
   record.effect = 0;
@@ -114,7 +114,7 @@ void State::drop_effect(ScriptRun& script, StepRecord& record) {
 // The run's one timer follows the earliest of its steps. One that is paused has none, and one that
 // is over: a retry says what will be due before it brings the run back. One that has yielded sees
 // what is due when its turn comes.
-void State::update_due(Run& run) {
+void MutableState::update_due(Run& run) {
   ScriptRun& script = *run.script;
   bool rests =
       script.paused || is_terminal(run.state) || script.yielded_ms != 0 || script.dues.empty();
@@ -123,10 +123,10 @@ void State::update_due(Run& run) {
   line_up(run);
 }
 
-void State::apply(const ScriptCreated& event, Stamp stamp) {
+void MutableState::apply(const ScriptCreated& event, Stamp stamp) {
   if (Run* known = resident_run(event.run)) {
     if (!known->forgotten || known->version >= stamp.sequence) return;  // its row is newer
-    buried_runs_.emplace(known, runs_.take(known->id));
+    memory_->buried_runs.emplace(known, memory_->runs.take(known->id));
   }
   auto fresh = std::make_unique<Run>();
   fresh->id = event.run;
@@ -150,10 +150,10 @@ void State::apply(const ScriptCreated& event, Stamp stamp) {
   script->created_sequence = stamp.sequence;
   script->held_bytes = held_by(*script);
   fresh->script = std::move(script);
-  changed(runs_.insert(std::move(fresh)), stamp);
+  changed(memory_->runs.insert(std::move(fresh)), stamp);
 }
 
-void State::apply(ScriptMoved event, Stamp stamp) {
+void MutableState::apply(ScriptMoved event, Stamp stamp) {
   count_run(event, stamp);
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
@@ -199,10 +199,10 @@ void State::apply(ScriptMoved event, Stamp stamp) {
   script.held_bytes += script.output.size() + held_by(script.error) - held_before;
   run->state = state;
   update_due(*run);
-  if (event.to != ScriptStatus::Active && !folding_) moved_runs_.push_back(run->id);
+  if (event.to != ScriptStatus::Active && !folding_) memory_->moved_runs.push_back(run->id);
 }
 
-void State::apply(const ScriptPhased& event, Stamp stamp) {
+void MutableState::apply(const ScriptPhased& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
@@ -230,7 +230,7 @@ void State::apply(const ScriptPhased& event, Stamp stamp) {
   update_due(*run);
 }
 
-void State::apply(const ScopeOpened& event, Stamp stamp) {
+void MutableState::apply(const ScopeOpened& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   Scope scope;
@@ -251,7 +251,7 @@ void State::apply(const ScopeOpened& event, Stamp stamp) {
   run->script->held_bytes += held_by(scope);
   run->script->scopes.insert_or_assign(event.scope, std::move(scope));
   run->script->live.add(event.scope);
-  if (++run->script->new_scopes == config_.new_scopes_max) crowded_runs_.push_back(run->id);
+  if (++run->script->new_scopes == config_.new_scopes_max) memory_->crowded_runs.push_back(run->id);
   if (event.owner.empty()) return;
   Scope* outer = resident_scope(*run, split_step(event.owner).first);
   PAWL_CHECK(outer != nullptr && event.owner_position < outer->records.size());
@@ -261,7 +261,7 @@ void State::apply(const ScopeOpened& event, Stamp stamp) {
   owner.next = std::max(owner.next, event.index + 1);
 }
 
-void State::apply(const ScopeClosed& event, Stamp stamp) {
+void MutableState::apply(const ScopeClosed& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   Scope* scope = resident_scope(*run, event.scope);
@@ -278,7 +278,7 @@ void State::apply(const ScopeClosed& event, Stamp stamp) {
   if (event.failed) owner.failed_scopes.push_back(event.scope);
 }
 
-void State::apply(const StepStarted& event, Stamp stamp) {
+void MutableState::apply(const StepStarted& event, Stamp stamp) {
   Run* run = nullptr;
   StepRecord* record = step_for(event, stamp, run);
   if (record == nullptr) return;
@@ -301,14 +301,14 @@ void State::apply(const StepStarted& event, Stamp stamp) {
   if (event.effect != 0) {
     script.effects.add({event.effect, event.step});
     script.next_effect = event.effect + 1;
-    if (!folding_) new_effects_.push_back({run->id, event.effect, false});
+    if (!folding_) memory_->new_effects.push_back({run->id, event.effect, false});
   }
   set_due(*run, event.step, *record, event.due_ms, event.due);
   count(script, mover_of(*record), 1);
   update_due(*run);
 }
 
-void State::apply(const StepSuspended& event, Stamp stamp) {
+void MutableState::apply(const StepSuspended& event, Stamp stamp) {
   Run* run = nullptr;
   StepRecord* record = step_for(event, stamp, run);
   if (record == nullptr) return;
@@ -324,7 +324,7 @@ void State::apply(const StepSuspended& event, Stamp stamp) {
   update_due(*run);
 }
 
-void State::apply(const ChildMoved& event, Stamp stamp) {
+void MutableState::apply(const ChildMoved& event, Stamp stamp) {
   Run* run = nullptr;
   StepRecord* record = step_for(event, stamp, run);
   if (record == nullptr) return;
@@ -334,7 +334,7 @@ void State::apply(const ChildMoved& event, Stamp stamp) {
   count(script, mover_of(*record), 1);
 }
 
-void State::apply(const StepRetrying& event, Stamp stamp) {
+void MutableState::apply(const StepRetrying& event, Stamp stamp) {
   Run* run = nullptr;
   StepRecord* record = step_for(event, stamp, run);
   if (record == nullptr) return;
@@ -350,7 +350,7 @@ void State::apply(const StepRetrying& event, Stamp stamp) {
   update_due(*run);
 }
 
-void State::apply(StepEnded event, Stamp stamp) {
+void MutableState::apply(StepEnded event, Stamp stamp) {
   Run* run = nullptr;
   StepRecord* record = step_for(event, stamp, run);
   if (record == nullptr) return;
@@ -381,7 +381,7 @@ void State::apply(StepEnded event, Stamp stamp) {
   }
 }
 
-void State::apply(const StepNoted& event, Stamp stamp) {
+void MutableState::apply(const StepNoted& event, Stamp stamp) {
   if (event.step.empty()) return void(script_for(event.run, stamp));
   Run* run = nullptr;
   StepRecord* record = step_for(event, stamp, run);
@@ -392,7 +392,7 @@ void State::apply(const StepNoted& event, Stamp stamp) {
   if (event.count != 0) record->count = event.count;
 }
 
-void State::apply(const VariableSet& event, Stamp stamp) {
+void MutableState::apply(const VariableSet& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   for (Variable& variable : run->script->variables) {
@@ -404,14 +404,14 @@ void State::apply(const VariableSet& event, Stamp stamp) {
   run->script->held_bytes += held_by(run->script->variables.back());
 }
 
-void State::apply(const SignalReceived& event, Stamp stamp) {
+void MutableState::apply(const SignalReceived& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr || !event.kept) return;
   run->script->signals.push_back({event.type, event.step, event.payload, event.agent_id});
   run->script->held_bytes += held_by(run->script->signals.back());
 }
 
-void State::apply(const SignalTaken& event, Stamp stamp) {
+void MutableState::apply(const SignalTaken& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   auto& signals = run->script->signals;
@@ -420,7 +420,7 @@ void State::apply(const SignalTaken& event, Stamp stamp) {
   signals.erase(signals.begin() + event.place);
 }
 
-void State::apply(const StepsReset& event, Stamp stamp) {
+void MutableState::apply(const StepsReset& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   ScriptRun& script = *run->script;

@@ -268,7 +268,7 @@ TEST(Parts, ALargeTextIsWrittenOnceAndGoesWithWhatHeldIt) {
   std::string big = "\"" + std::string(100'000, 'x') + "\"";
   // Bytes of the rows that are written.
   auto flush = [&] {
-    auto& state = const_cast<State&>(world.state());
+    auto& state = world.mutable_state();
     std::vector<Row> rows;
     state.collect_rows(SIZE_MAX, rows);
     world.cold.write(rows);
@@ -332,7 +332,7 @@ TEST(Parts, LargeTextsAreWrittenInPiecesBeforeTheirRun) {
   std::string big = "\"" + std::string(100'000, 'x') + "\"";
   world.begin("steps: [{id: w, type: wait, config: {signal: go}}]");
   for (int i = 0; i < 5; ++i) world.signal("early", "", big);
-  auto& state = const_cast<State&>(world.state());
+  auto& state = world.mutable_state();
   std::vector<Row> rows;
   state.collect_rows(SIZE_MAX, rows, 250'000);
   EXPECT_EQ(rows.size(), 2u);
@@ -340,7 +340,7 @@ TEST(Parts, LargeTextsAreWrittenInPiecesBeforeTheirRun) {
   world.cold.write(rows);
   state.rows_durable();
   world.crash();
-  auto& again = const_cast<State&>(world.state());
+  auto& again = world.mutable_state();
   size_t pieces = 0;
   while (again.dirty_count() > 0) {
     rows.clear();

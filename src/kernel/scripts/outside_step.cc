@@ -47,7 +47,7 @@ void OutsideKind::cancel(RunContext& run, const At& at, const std::string& reaso
 
 void stop_effect(RunContext& run, uint32_t effect) {
   if (effect == 0) return;
-  run.state.note_cancelled_effect(run.entity(), effect);
+  run.frame.note_cancelled_effect(run.entity(), effect);
   Uuid child = child_id(run.entity(), effect);
   if (const Run* nested = run.state.find_run(RunId(child))) {
     if (is_terminal(nested->state)) return;

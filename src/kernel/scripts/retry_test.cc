@@ -258,7 +258,7 @@ TEST(ScriptRetryFold, EndsWhereAListCannotBeRead) {
   world.commit_rows();
   uint64_t before = world.journal().size();
   EXPECT_EQ(world.retry(), "active");
-  State state(world.cold, StateConfig{});
+  MutableState state(world.cold, StateConfig{});
   ASSERT_TRUE(state.load().ok());
   ASSERT_NE(state.find_run(world.run_id()), nullptr);
   world.cold.broken = true;  // its lists are still out there

@@ -4,10 +4,15 @@
 
 #include "kernel/run_family.h"
 #include "kernel/scripts/run_parts.h"
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 #include "plan/definition.h"
 
 namespace pawl {
+namespace {
+
+constexpr size_t kPlanHoldersMax = 100'000;
+
+}  // namespace
 // --- scopes
 
 Scope* State::resident_scope(const Run& run, std::string_view path) const {
@@ -17,16 +22,16 @@ Scope* State::resident_scope(const Run& run, std::string_view path) const {
   if (!run.row_durable) return nullptr;
   auto row = cold_.get(Space::Scope, scope_row_key(run.id, path));
   constexpr uint64_t kBytesPerList = 1'024;
-  bytes_read_ += kBytesPerList;
+  memory_->bytes_read += kBytesPerList;
   if (!row) return nullptr;
-  bytes_read_ += row->size();
+  memory_->bytes_read += row->size();
   return &script.scopes.emplace(std::string(path), read_scope(run, path, *row)).first->second;
 }
 
 Scope State::read_scope(const Run& run, std::string_view path, std::string_view row) const {
   Scope scope;
   if (!codec::decode(row, scope)) unreadable_row("list", path);
-  connect_texts(cold_, texts_in_memory_, run.id, scope);
+  connect_texts(cold_, memory_->texts_in_memory, run.id, scope);
   return scope;
 }
 
@@ -77,41 +82,41 @@ const plan::Script* State::plan_of(const Run& run) const {
     if (doc == nullptr || !codec::decode(doc->value, stored)) return nullptr;
     source = stored.canonical;
   }
-  script.plan = plans_.get(source);
-  plan_holders_.push_back(run.id);
+  script.plan = memory_->plans.get(source);
+  memory_->plan_holders.push_back(run.id);
   return script.plan.get();
 }
 
 const plan::Script* State::compiled_plan(const std::string& canonical) const {
-  return plans_.get(canonical).get();
+  return memory_->plans.get(canonical).get();
 }
 
 // Runs hold on to their plans so that each step need not look for it; one that lost it asks again.
-void State::release_plans() {
-  if (!plans_.too_large() && plan_holders_.size() <= kPlanHoldersMax) return;
-  for (const RunId& id : std::exchange(plan_holders_, {}))
-    if (Run* run = runs_.find(id)) family_of(*run).release_plan(*run);
-  for (auto& [run, buried] : buried_runs_) family_of(*buried).release_plan(*buried);
-  plans_.trim();
+void MutableState::release_plans() {
+  if (!memory_->plans.too_large() && memory_->plan_holders.size() <= kPlanHoldersMax) return;
+  for (const RunId& id : std::exchange(memory_->plan_holders, {}))
+    if (Run* run = memory_->runs.find(id)) family_of(*run).release_plan(*run);
+  for (auto& [run, buried] : memory_->buried_runs) family_of(*buried).release_plan(*buried);
+  memory_->plans.trim();
 }
 
 // --- effects
 
-void State::note_cancelled_effect(const Run& run, uint32_t effect) const {
-  new_effects_.push_back({run.id, effect, true});
+void MutableState::note_cancelled_effect(const Run& run, uint32_t effect) {
+  memory_->new_effects.push_back({run.id, effect, true});
 }
 
-void State::plan_recall() {
-  new_effects_.clear();
+void MutableState::plan_recall() {
+  memory_->new_effects.clear();
   cold_.scan_keys(Space::Busy, "", "", SIZE_MAX, [&](std::string_view key) {
-    to_recall_.insert(RunId(*Uuid::from_bytes(key)));
+    memory_->to_recall.insert(RunId(*Uuid::from_bytes(key)));
     return true;
   });
-  dirty_.each([&](const Resident* entity) {
-    if (entity->kind == EntityKind::Run) to_recall_.insert(static_cast<const Run*>(entity)->id);
+  memory_->dirty.each([&](const Resident* entity) {
+    if (entity->kind == EntityKind::Run) memory_->to_recall.insert(static_cast<const Run*>(entity)->id);
   });
-  std::erase_if(to_recall_, [&](const RunId& id) {
-    Run* run = runs_.find(id);
+  std::erase_if(memory_->to_recall, [&](const RunId& id) {
+    Run* run = memory_->runs.find(id);
     if (run == nullptr) return false;
     line_up(*run);
     if (!run->forgotten) recall_effects(*run);
@@ -121,18 +126,18 @@ void State::plan_recall() {
 
 void State::recall_effects(const Run& run) const {
   family_of(run).each_open_effect(
-      run, [&](uint32_t effect) { new_effects_.push_back({run.id, effect, false}); });
+      run, [&](uint32_t effect) { memory_->new_effects.push_back({run.id, effect, false}); });
 }
 
-void State::recall(size_t bytes_max) {
+void MutableState::recall(size_t bytes_max) {
   constexpr uint64_t kBytesPerRun = 1'024;
-  const uint64_t before = bytes_read_;
-  while (!to_recall_.empty()) {
-    const RunId id = *to_recall_.begin();
-    bytes_read_ += kBytesPerRun;
+  const uint64_t before = memory_->bytes_read;
+  while (!memory_->to_recall.empty()) {
+    const RunId id = *memory_->to_recall.begin();
+    memory_->bytes_read += kBytesPerRun;
     resident_run(id);
-    to_recall_.erase(id);
-    if (bytes_read_ - before >= bytes_max) return;
+    memory_->to_recall.erase(id);
+    if (memory_->bytes_read - before >= bytes_max) return;
   }
 }
 

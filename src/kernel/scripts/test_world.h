@@ -260,7 +260,7 @@ class ScriptWorld : public World {
     EXPECT_EQ(told_, unanswered()) << how();
     std::string digest = state().digest();
     MapCold nothing;
-    State folded(nothing, StateConfig{});
+    MutableState folded(nothing, StateConfig{});
     EXPECT_TRUE(fold(folded, 1).ok());
     EXPECT_EQ(folded.digest(), digest) << "fold from genesis";
     MapCold disk;
@@ -298,8 +298,6 @@ class ScriptWorld : public World {
     return refusal.empty() ? now : refusal;
   }
 
-  State& mutable_state() { return const_cast<State&>(state()); }
-
  private:
   using Told = std::map<std::pair<RunId, uint32_t>, std::string>;
 
@@ -322,7 +320,7 @@ class ScriptWorld : public World {
     }
     return run_.is_nil() ? "" : how();
   }
-  void take_notes(State& state) {
+  void take_notes(MutableState& state) {
     for (const EffectNote& note : state.take_effects()) {
       if (note.cancel) {
         cancelled_.push_back(note.effect);

@@ -1,30 +1,30 @@
 // Queues' and limits' settings, documents and crons: what is put and replaced whole. And fold(),
 // which finds the right apply() for a journaled event.
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 
 namespace pawl {
 
-void State::apply(const QueueConfigured& event, Stamp stamp) {
+void MutableState::apply(const QueueConfigured& event, Stamp stamp) {
   Queue* queue = queue_for(event.queue, stamp);
   if (queue == nullptr) return;
   queue->settings = event.settings;
   if (!event.settings.paused) wake(*queue);  // resumed, or a rate has changed
 }
 
-void State::apply(const LimitConfigured& event, Stamp stamp) {
+void MutableState::apply(const LimitConfigured& event, Stamp stamp) {
   Limit* limit = limit_for(event.key, stamp);
   if (limit == nullptr) return;
   limit->settings = event.settings;
   for (auto& [name, held_back] : std::exchange(limit->held_back, {})) wake(*held_back);
 }
 
-void State::apply(const DocPut& event, Stamp stamp) {
+void MutableState::apply(const DocPut& event, Stamp stamp) {
   Doc* doc = resident_doc(event.kind, event.key);
   if (doc == nullptr) {
     auto fresh = std::make_unique<Doc>();
     fresh->doc_kind = event.kind;
     fresh->key = event.key;
-    doc = docs_.emplace(doc_key(event.kind, event.key), std::move(fresh)).first->second.get();
+    doc = memory_->docs.emplace(doc_key(event.kind, event.key), std::move(fresh)).first->second.get();
   }
   if (doc->version >= stamp.sequence) return;
   changed(*doc, stamp);
@@ -32,43 +32,43 @@ void State::apply(const DocPut& event, Stamp stamp) {
   doc->expires_ms = event.expires_ms;
   doc->put_ms = stamp.time_ms;
   doc->deleted = false;
-  if (event.kind == DocKind::Definition) definition_heads_.erase(event.key);
+  if (event.kind == DocKind::Definition) memory_->definition_heads.erase(event.key);
   if (event.kind == DocKind::RunGate) gate_changed(*doc);
 }
 
-void State::apply(const DocDeleted& event, Stamp stamp) {
+void MutableState::apply(const DocDeleted& event, Stamp stamp) {
   Doc* doc = resident_doc(event.kind, event.key);
   if (doc == nullptr || doc->version >= stamp.sequence) return;
   changed(*doc, stamp);
   doc->deleted = true;
   doc->value.clear();
-  if (event.kind == DocKind::Definition) definition_heads_.erase(event.key);
+  if (event.kind == DocKind::Definition) memory_->definition_heads.erase(event.key);
   if (event.kind == DocKind::RunGate) gate_changed(*doc);
 }
 
-void State::schedule_cron(Cron& cron, int64_t next_ms, int64_t planned_ms) {
-  cron_timers_.erase({cron.next_ms, cron.spec.name});
+void MutableState::schedule_cron(Cron& cron, int64_t next_ms, int64_t planned_ms) {
+  memory_->cron_timers.erase({cron.next_ms, cron.spec.name});
   cron.next_ms = next_ms;
   cron.planned_ms = planned_ms;
   if (next_ms != 0 && !cron.spec.paused && !cron.deleted)
-    cron_timers_.emplace(next_ms, cron.spec.name);
+    memory_->cron_timers.emplace(next_ms, cron.spec.name);
 }
 
 // What the cron's last firing started.
-void State::await_last(Cron& cron, int64_t waiting_ms) {
+void MutableState::await_last(Cron& cron, int64_t waiting_ms) {
   Uuid last = cron.last_run.is_nil() ? Uuid(cron.last_job) : Uuid(cron.last_run);
-  awaited_.erase({last, cron.spec.name});
-  cron_looks_.erase(cron.spec.name);
+  memory_->awaited.erase({last, cron.spec.name});
+  memory_->cron_looks.erase(cron.spec.name);
   cron.waiting_ms = waiting_ms;
   if (waiting_ms == 0) return;
-  awaited_.emplace(last, cron.spec.name);
-  if (folding_) cron_looks_.insert(cron.spec.name);  // its end may be on disk already
+  memory_->awaited.emplace(last, cron.spec.name);
+  if (folding_) memory_->cron_looks.insert(cron.spec.name);  // its end may be on disk already
 }
 
-Cron* State::cron_for(std::string_view name, Stamp stamp) {
-  auto at = crons_.find(name);
-  if (at == crons_.end()) {
-    at = crons_.emplace(name, std::make_unique<Cron>()).first;
+Cron* MutableState::cron_for(std::string_view name, Stamp stamp) {
+  auto at = memory_->crons.find(name);
+  if (at == memory_->crons.end()) {
+    at = memory_->crons.emplace(name, std::make_unique<Cron>()).first;
     at->second->spec.name = name;
     at->second->deleted = true;
   }
@@ -77,7 +77,7 @@ Cron* State::cron_for(std::string_view name, Stamp stamp) {
   return at->second.get();
 }
 
-void State::apply(const CronPut& event, Stamp stamp) {
+void MutableState::apply(const CronPut& event, Stamp stamp) {
   Cron* cron = cron_for(event.cron.name, stamp);
   if (cron == nullptr) return;
   schedule_cron(*cron, 0, 0);
@@ -93,7 +93,7 @@ void State::apply(const CronPut& event, Stamp stamp) {
   schedule_cron(*cron, event.next_ms, event.planned_ms);
 }
 
-void State::apply(const CronDeleted& event, Stamp stamp) {
+void MutableState::apply(const CronDeleted& event, Stamp stamp) {
   Cron* cron = cron_for(event.name, stamp);
   if (cron == nullptr) return;
   schedule_cron(*cron, 0, 0);
@@ -101,7 +101,7 @@ void State::apply(const CronDeleted& event, Stamp stamp) {
   cron->deleted = true;
 }
 
-void State::apply(const CronFired& event, Stamp stamp) {
+void MutableState::apply(const CronFired& event, Stamp stamp) {
   Cron* cron = cron_for(event.name, stamp);
   if (cron == nullptr) return;
   schedule_cron(*cron, event.next_ms, event.planned_ms);
@@ -115,7 +115,7 @@ void State::apply(const CronFired& event, Stamp stamp) {
   await_last(*cron, still_waiting_ms);
 }
 
-void State::apply(const CronSkipped& event, Stamp stamp) {
+void MutableState::apply(const CronSkipped& event, Stamp stamp) {
   Cron* cron = cron_for(event.name, stamp);
   if (cron == nullptr) return;
   schedule_cron(*cron, event.next_ms, event.planned_ms);
@@ -126,14 +126,14 @@ void State::apply(const CronSkipped& event, Stamp stamp) {
   cron->last_error_ms = stamp.time_ms;
 }
 
-Status State::fold(const journal::EventBytes& event) {
+Status MutableState::fold(const journal::EventBytes& event) {
   folding_ = true;
   Status folded = reading([&] { return fold_one(event); });
   folding_ = false;
   return folded;
 }
 
-Status State::fold_one(const journal::EventBytes& event) {
+Status MutableState::fold_one(const journal::EventBytes& event) {
   Stamp stamp{event.sequence, event.time_ms};
   auto unreadable = [&] {
     return Error{ErrorCode::Corrupt,

@@ -191,7 +191,7 @@ void cron_due(Frame& frame, const Cron& cron) {
 }
 
 void waiting_cron_due(Frame& frame, const Cron& cron) {
-  if (last_is_at_work(frame.state(), cron)) return frame.state().cron_still_waits(cron);
+  if (last_is_at_work(frame.state(), cron)) return frame.note_cron_waits(cron);
   start_or_say_why_not(frame, CronSpec(cron.spec), cron.waiting_ms, unchanged(cron), true);
 }
 

@@ -1,6 +1,6 @@
 // Documents of the state: how they are found in memory and on disk, and which of them stay.
 #include "kernel/keys.h"
-#include "kernel/state.h"
+#include "kernel/mutable_state.h"
 
 namespace pawl {
 namespace {
@@ -12,7 +12,7 @@ constexpr size_t kHeadDescriptionMax = 1024;  // larger ones are read again
 }  // namespace
 
 // All of a kind that is_kept_whole().
-void State::load_docs(DocKind kind) {
+void MutableState::load_docs(DocKind kind) {
   std::string low = doc_key(kind, "");
   cold_.scan(Space::Doc, low, prefix_end(low), false, SIZE_MAX,
              [&](std::string_view key, std::string_view value) {
@@ -20,16 +20,16 @@ void State::load_docs(DocKind kind) {
                if (!codec::decode(value, *doc)) unreadable_row("document", key);
                doc->doc_kind = kind;
                doc->key = key.substr(1);
-               if (kind == DocKind::RunGate) gate_looks_.insert(doc->key);
-               docs_.emplace(key, std::move(doc));
+               if (kind == DocKind::RunGate) memory_->gate_looks.insert(doc->key);
+               memory_->docs.emplace(key, std::move(doc));
                return true;
              });
 }
 
 Doc* State::resident_doc(DocKind kind, std::string_view key) const {
   std::string row_key = doc_key(kind, key);
-  auto at = docs_.find(row_key);
-  if (at != docs_.end()) return at->second.get();
+  auto at = memory_->docs.find(row_key);
+  if (at != memory_->docs.end()) return at->second.get();
   if (is_kept_whole(kind)) return nullptr;
   auto row = cold_.get(Space::Doc, row_key);
   if (!row) return nullptr;
@@ -38,25 +38,25 @@ Doc* State::resident_doc(DocKind kind, std::string_view key) const {
   doc->doc_kind = kind;
   doc->key = key;
   note_large(*doc);
-  return docs_.emplace(std::move(row_key), std::move(doc)).first->second.get();
+  return memory_->docs.emplace(std::move(row_key), std::move(doc)).first->second.get();
 }
 
 // A large value is not kept for ever only because somebody looked at it.
 void State::note_large(const Doc& doc) const {
   if (doc.value.size() < kLargeDocBytes || is_kept_whole(doc.doc_kind)) return;
-  large_docs_.push_back(doc_key(doc.doc_kind, doc.key));
-  large_doc_bytes_ += doc.value.size();
+  memory_->large_docs.push_back(doc_key(doc.doc_kind, doc.key));
+  memory_->large_doc_bytes += doc.value.size();
 }
 
-void State::evict_large_docs() {
-  if (large_doc_bytes_ <= config_.resident_doc_bytes_max) return;
-  large_doc_bytes_ = 0;
-  for (const std::string& key : std::exchange(large_docs_, {})) {
-    auto at = docs_.find(key);
-    if (at == docs_.end()) continue;
+void MutableState::evict_large_docs() {
+  if (memory_->large_doc_bytes <= config_.resident_doc_bytes_max) return;
+  memory_->large_doc_bytes = 0;
+  for (const std::string& key : std::exchange(memory_->large_docs, {})) {
+    auto at = memory_->docs.find(key);
+    if (at == memory_->docs.end()) continue;
     const Doc& doc = *at->second;
     if (doc.dirty_since == 0 && doc.in_flight == 0)
-      docs_.erase(at);  // else settle() notes it again
+      memory_->docs.erase(at);  // else settle() notes it again
   }
 }
 
@@ -68,14 +68,14 @@ const Doc* State::find_doc(DocKind kind, std::string_view key) const {
 const Doc* State::first_doc(DocKind kind, std::string_view from, std::string_view prefix) const {
   std::string low = doc_key(kind, std::max(from, prefix));
   std::string high = prefix_end(doc_key(kind, prefix));
-  auto in_memory = docs_.lower_bound(low);
-  while (in_memory != docs_.end() && in_memory->first < high && in_memory->second->deleted)
+  auto in_memory = memory_->docs.lower_bound(low);
+  while (in_memory != memory_->docs.end() && in_memory->first < high && in_memory->second->deleted)
     ++in_memory;
-  bool found = in_memory != docs_.end() && in_memory->first < high;
+  bool found = in_memory != memory_->docs.end() && in_memory->first < high;
   std::string key = found ? in_memory->second->key : "";
   cold_.scan_keys(Space::Doc, low, found ? in_memory->first : high, SIZE_MAX,
                   [&](std::string_view row_key) {
-                    if (docs_.count(row_key) != 0) return true;  // memory knows better
+                    if (memory_->docs.count(row_key) != 0) return true;  // memory knows better
                     found = true;
                     key = row_key.substr(1);
                     return false;
@@ -96,11 +96,11 @@ void State::each_doc_key(DocKind kind, std::string_view from, size_t scan_max,
   std::string low = doc_key(kind, from);
   std::string high = prefix_end(doc_key(kind, ""));
   std::set<std::string> keys;
-  for (auto at = docs_.lower_bound(low); at != docs_.end() && at->first < high; ++at)
+  for (auto at = memory_->docs.lower_bound(low); at != memory_->docs.end() && at->first < high; ++at)
     if (!at->second->deleted) keys.insert(at->second->key);
   cold_.scan_keys(Space::Doc, low, high, scan_max, [&](std::string_view row_key) {
-    auto at = docs_.find(row_key);
-    if (at == docs_.end() || !at->second->deleted) keys.emplace(row_key.substr(1));
+    auto at = memory_->docs.find(row_key);
+    if (at == memory_->docs.end() || !at->second->deleted) keys.emplace(row_key.substr(1));
     return true;
   });
   for (const std::string& key : keys)
@@ -109,16 +109,16 @@ void State::each_doc_key(DocKind kind, std::string_view from, size_t scan_max,
 
 std::optional<DefinitionHead> State::definition_head(std::string_view key,
                                                      size_t& bytes_read) const {
-  auto known = definition_heads_.find(key);
-  if (known != definition_heads_.end()) return known->second;
+  auto known = memory_->definition_heads.find(key);
+  if (known != memory_->definition_heads.end()) return known->second;
   const Doc* doc = find_doc(DocKind::Definition, key);
   StoredDefinition stored;
   if (doc == nullptr || !codec::decode(doc->value, stored)) return std::nullopt;
   bytes_read += doc->value.size();
   DefinitionHead head = head_of(stored);
   if (head.description.size() > kHeadDescriptionMax) return head;
-  if (definition_heads_.size() >= kHeadsMax) definition_heads_.clear();
-  return definition_heads_.emplace(key, std::move(head)).first->second;
+  if (memory_->definition_heads.size() >= kHeadsMax) memory_->definition_heads.clear();
+  return memory_->definition_heads.emplace(key, std::move(head)).first->second;
 }
 
 }  // namespace pawl

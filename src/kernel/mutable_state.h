@@ -1,0 +1,168 @@
+// MutableState: the state of a partition while events are applied to it. The engine owns it, Frame
+// applies what a decision emits, recovery what the journal holds; everybody else gets a State.
+//
+// apply() during recovery meets rows that are newer than the event: each entity takes an event only
+// if its own version is older, so folding the journal's tail over rows of any mix of ages gives one
+// state (I2).
+//
+// Thread: the engine thread of the partition, only.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "journal/record.h"
+#include "kernel/state.h"
+
+namespace pawl {
+
+struct Stamp {
+  uint64_t sequence = 0;
+  int64_t time_ms = 0;
+};
+
+class MutableState : public State {
+ public:
+  MutableState(Cold& cold, const StateConfig& config) : State(cold, config) {}
+
+  // Reads the rows that always stay in memory (queues, limits, crons, small documents). Call once,
+  // before the tail is folded.
+  Status load();
+
+  // --- changing: one overload per event, in apply_*.cc
+  void apply(const JobCreated& event, Stamp stamp);
+  void apply(const JobPromoted& event, Stamp stamp);
+  void apply(const JobLeased& event, Stamp stamp);
+  void apply(const LeaseExtended& event, Stamp stamp);
+  void apply(const JobCompleted& event, Stamp stamp);
+  void apply(const JobFailed& event, Stamp stamp);
+  void apply(const JobRequeued& event, Stamp stamp);
+  void apply(const JobCancelled& event, Stamp stamp);
+  void apply(const JobExpired& event, Stamp stamp);
+  void apply(const JobRevived& event, Stamp stamp);
+  void apply(const JobsForgotten& event, Stamp stamp);
+  void apply(const CheckpointSaved& event, Stamp stamp);
+  void apply(const CheckpointDeleted& event, Stamp stamp);
+  void apply(const ProgressReported& event, Stamp stamp);
+  void apply(const QueueConfigured& event, Stamp stamp);
+  void apply(const LimitConfigured& event, Stamp stamp);
+  void apply(const DocPut& event, Stamp stamp);
+  void apply(const DocDeleted& event, Stamp stamp);
+  void apply(const CronPut& event, Stamp stamp);
+  void apply(const CronDeleted& event, Stamp stamp);
+  void apply(const CronFired& event, Stamp stamp);
+  void apply(const CronSkipped& event, Stamp stamp);
+  void apply(const RunCreated& event, Stamp stamp);
+  void apply(const RunStarted& event, Stamp stamp);
+  void apply(const RunChildDone& event, Stamp stamp);
+  void apply(const RunCallbackFired& event, Stamp stamp);
+  void apply(const RunFinished& event, Stamp stamp);
+  void apply(const RunRetried& event, Stamp stamp);
+  void apply(const RunForgotten& event, Stamp stamp);
+  void apply(const ScriptCreated& event, Stamp stamp);
+  void apply(ScriptMoved event, Stamp stamp);  // its output may be large, and is kept
+  void apply(const ScriptPhased& event, Stamp stamp);
+  void apply(const ScriptPaused& event, Stamp stamp);
+  void apply(const ScopeOpened& event, Stamp stamp);
+  void apply(const ScopeClosed& event, Stamp stamp);
+  void apply(const StepStarted& event, Stamp stamp);
+  void apply(const StepSuspended& event, Stamp stamp);
+  void apply(const ChildMoved& event, Stamp stamp);
+  void apply(const StepRetrying& event, Stamp stamp);
+  void apply(StepEnded event, Stamp stamp);  // its output may be large, and is kept
+  void apply(const StepNoted& event, Stamp stamp);
+  void apply(const VariableSet& event, Stamp stamp);
+  void apply(const SignalReceived& event, Stamp stamp);
+  void apply(const SignalTaken& event, Stamp stamp);
+  void apply(const StepsReset& event, Stamp stamp);
+  void apply(const ScriptExtended& event, Stamp stamp);
+  void apply(const ScriptYielded& event, Stamp stamp);
+  void apply(const PartsMade& event, Stamp stamp);
+  void apply(const StepsReady& event, Stamp stamp);
+  void apply(const StepUndone& event, Stamp stamp);
+  void apply(const RunYielded& event, Stamp stamp);
+  // Decodes and applies one journaled event.
+  Status fold(const journal::EventBytes& event);
+
+  // --- rows (rows.cc)
+  // Moves up to max of the longest-dirty entities into rows that must be committed next, in the
+  // order of the calls; past bytes_max no further one. False if it stopped at one that has more
+  // bytes of texts than entity_bytes_max of its own.
+  bool collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max = SIZE_MAX,
+                    size_t entity_bytes_max = SIZE_MAX);
+  // The oldest collected set is durable.
+  void rows_durable();
+  void evict();  // brings memory back to its bounds
+  // The same for large texts of runs, those that wait for their own row included. Call when every
+  // row that was collected is durable.
+  void release_texts();
+  // Queues in which a job became available since the last call: for waking parked fetches.
+  std::vector<Queue*> take_ready_queues();
+  // Runs of definitions that ended or were suspended since the last call: somebody may wait for it.
+  std::vector<RunId> take_moved_runs() { return std::exchange(memory_->moved_runs, {}); }
+  // What runs of definitions asked of the outside since the last call: to be done once it is
+  // durable.
+  std::vector<EffectNote> take_effects() { return std::exchange(memory_->new_effects, {}); }
+  // After recovery: everything that was asked and not answered counts as asked now, and runs that
+  // have yielded wait for their turns. Runs that are on disk only are read a few at a time, by
+  // recall(), so that a start does not take longer the more of them there are; whoever needs one
+  // earlier recalls it by reading it.
+  void plan_recall();
+  void recall(size_t bytes_max);  // reads about so much, one at least if there is one
+
+  // --- notes of decisions. None of them changes an answer, so none is an event.
+  // The run no longer wants it.
+  void note_cancelled_effect(const Run& run, uint32_t effect);
+  // A fetch found a job of this queue held back by its concurrency key: when the key has room
+  // again, the queue counts as ready.
+  void note_held_back(const Queue& queue, const Limit& limit);
+  // What the firing of this cron waits for is still at work.
+  void note_cron_waits(const Cron& cron) { memory_->cron_looks.erase(cron.spec.name); }
+  void note_gate_seen(const std::string& gate) { memory_->gate_looks.erase(gate); }
+
+ private:
+  Status fold_one(const journal::EventBytes& event);
+  Job* job_for(const JobStep& step, Stamp stamp);
+  Run* run_for(const RunId& id, Stamp stamp);
+  Run* script_for(const RunId& id, Stamp stamp);
+  StepRecord* step_for(const StepEvent& event, Stamp stamp, Run*& run);
+  void release_plans();
+  static void set_due(Run& run, const std::string& step, StepRecord& record, int64_t due_ms,
+                      DueKind kind);
+  static void drop_effect(ScriptRun& script, StepRecord& record);
+  void update_due(Run& run);
+  void child_started(const JobParent& parent, const Uuid& child, Stamp stamp);
+  void set_deadline(Run& run, int64_t deadline_ms);
+  Queue* queue_for(std::string_view scoped, Stamp stamp);
+  Limit* limit_for(std::string_view key, Stamp stamp);
+  Queue* count_move(const JobStep& step, JobState to, Stamp stamp);
+  void changed(Resident& entity, Stamp stamp);
+  void note_awaited(const Resident& entity);
+  void settle(Resident& entity);
+  void settle_job(Job& job);
+  void settle_run(Run& run);
+  void collect_job(Job& job, std::vector<Row>& out);
+  void collect_run(Run& run, std::vector<Row>& out);
+  Resident* next_for_row();
+  bool is_buried(const RunId& id) const;
+  size_t text_bytes(Resident& entity) const;
+  bool write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_max);
+  void collect_entity(Resident& entity, std::vector<Row>& out);
+  void unplace(Job& job);
+  void place(Job& job);
+  void wake(Queue& queue);
+  void evict_large_docs();
+  void load_rows();
+  void load_docs(DocKind kind);
+  void count_run(const ScriptMoved& event, Stamp stamp);
+  void count_at_gate(const std::string& gate, bool one_more, Stamp stamp);
+  void gate_changed(const Doc& gate);
+  Cron* cron_for(std::string_view name, Stamp stamp);
+  void schedule_cron(Cron& cron, int64_t next_ms, int64_t planned_ms);
+  void await_last(Cron& cron, int64_t waiting_ms);
+
+  bool folding_ = false;
+};
+
+}  // namespace pawl
