@@ -56,6 +56,10 @@ class Rules(unittest.TestCase):
                 self.assertEqual(self.line_rules("src/kernel/a.cc", line), [rule])
                 self.assertEqual(self.line_rules("src/engine/a.cc", line), [])
 
+    def test_the_kernel_reads_no_floats(self):
+        self.assertEqual(self.line_rules("src/kernel/a.cc", "auto ms = value.as_double() * 1000;"), ["float"])
+        self.assertEqual(self.line_rules("src/plan/a.cc", "auto ms = value.as_double() * 1000;"), [])
+
     def test_the_kernel_may_speak_of_time(self):
         for line in ("// no double, no std::chrono here", 'auto s = "getenv(x) double";', "job.time(3);", "next_run_time(x);",
                      "int doubled = brand();", "bool due_time(int x);"):

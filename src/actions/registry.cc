@@ -1,7 +1,7 @@
 #include <string>
 
 #include "actions/action.h"
-#include "actions/builtin_schemas.h"
+#include "plan/builtin_actions.h"
 
 namespace pawl::actions {
 namespace {
@@ -17,14 +17,16 @@ Value object_schema(std::string_view properties, std::string_view required, bool
 
 std::vector<ActionInfo> build() {
   std::vector<ActionInfo> all;
-  for (const BuiltinSchema& schema : kBuiltinSchemas) {
+  for (const plan::BuiltinAction& schema : plan::kBuiltinActions) {
     ActionInfo info;
     info.name = schema.name;
     info.description = schema.description;
-    info.pure = schema.pure;
-    info.by_engine = schema.by_engine;
+    info.pure =
+        schema.kind == plan::ActionKind::Pure || schema.kind == plan::ActionKind::Evaluation;
+    info.by_engine = plan::is_done_by_run(schema.kind);
     // What else these two are given goes into the line.
-    bool open = schema.name == "workflow.log" || schema.name == "workflow.notify";
+    bool open =
+        schema.kind == plan::ActionKind::Log || schema.kind == plan::ActionKind::Notify;
     info.params_schema = object_schema(schema.params, schema.required, open);
     info.output_schema = object_schema(schema.output, "[]", false);
     all.push_back(std::move(info));

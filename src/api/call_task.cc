@@ -44,7 +44,7 @@ std::optional<Parking> CallTask::decide(Frame& frame, bool last_call) {
     repeat(*kept);
   } else {
     Waiting waiting{.forbidden = last_call};
-    auto result = order_.decide(frame, waiting);
+    auto result = frame.attempt([&](Frame& in) { return order_.decide(in, waiting); });
     bool is_news = !waited_ || frame.emitted() > 0;
     if (is_news && !key_.empty() && result.ok() && result->status < 400) keep(frame, *result);
     answer(std::move(result));

@@ -106,7 +106,7 @@ class ScenarioRunner {
   template <class Act>
   std::string submit_status(Act act) {
     return submit([=](Frame& frame, bool, std::string& found) -> std::optional<Parking> {
-      Status status = act(frame);
+      Status status = frame.attempt(act);
       found = status.ok() ? "done" : std::string(wire_code(status.error().code));
       return std::nullopt;
     });

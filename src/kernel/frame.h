@@ -2,7 +2,8 @@
 // emit(); an emitted event is journaled and applied at once, so the rest of the decision sees it.
 // There is no other way to change the state.
 //
-// A decision that fails must fail before its first emit: a frame is committed whole or not at all.
+// A decision that fails must fail before its first emit (attempt() checks that): a frame is
+// committed whole or not at all.
 //
 // A frame has an allowance for evaluations and for what it writes (meter()). Runs that have used it
 // up yield and go on in a later frame: so no input holds up others for long, or makes a record that
@@ -43,6 +44,17 @@ class Frame {
   uint64_t emitted() const { return record_.event_count() - first_; }
   Meter& meter() { return meter_; }
   const Meter& meter() const { return meter_; }
+
+  // Runs a decision, a function of this frame that gives a Result or Status. What it emits stands,
+  // so one that fails after its first emit is a bug of ours: the process ends before the half that
+  // was decided can be committed, and nothing has happened.
+  template <class Decision>
+  auto attempt(Decision&& decision) {
+    const uint64_t before = emitted();
+    auto outcome = decision(*this);
+    PAWL_CHECK(outcome.ok() || emitted() == before);
+    return outcome;
+  }
 
   template <class Given>
   void emit(Given&& event) {

@@ -23,7 +23,7 @@ class LocalTask : public Task {
   using Decide = std::function<Status(Frame&)>;
   explicit LocalTask(Decide decide) : decide_(std::move(decide)) {}
   std::optional<Parking> decide(Frame& frame, bool) override {
-    outcome_ = decide_(frame);
+    outcome_ = frame.attempt(decide_);
     return std::nullopt;
   }
   void durable() override { promise_.set_value(outcome_); }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/value.h"
+#include "plan/action_kind.h"
 
 namespace pawl::plan {
 
@@ -98,7 +99,8 @@ struct Step {
   uint32_t fallback = kNoStep;    // position in its list
   uint32_t compensate = kNoList;  // what undoes it
 
-  std::string action;  // Action: its name
+  std::string action;  // Action: its name, and who does it
+  ActionKind action_kind = ActionKind::Outside;
   Value params;  // Action: with templates. Job: args; Composition: the body; Subworkflow: inputs
 
   std::string expression;        // Condition, Test; Loop: while/until

@@ -1,9 +1,7 @@
 #include "plan/secret_rule.h"
 
-#include <algorithm>
-#include <array>
-
 #include "expr/template/template.h"
+#include "plan/builtin_actions.h"
 #include "plan/findings.h"
 
 namespace pawl::plan {
@@ -15,13 +13,6 @@ constexpr std::string_view kExpressionOpen = "${{";
 constexpr std::string_view kExpressionClose = "}}";
 constexpr const char* kWhere =
     "a secret may be used in headers, query, body and auth of http.*, and in env of shell.exec";
-
-bool is_built_in(std::string_view action) {
-  static constexpr std::array<std::string_view, 7> kFamilies = {
-      "http.", "fs.", "shell.", "crypto.", "assert.", "expr.", "workflow."};
-  return action == "jq" || std::any_of(kFamilies.begin(), kFamilies.end(),
-                                       [&](auto family) { return action.starts_with(family); });
-}
 
 bool is_credential(std::string_view member) {
   return member == "token" || member == "username" || member == "password" ||
@@ -95,7 +86,7 @@ class SecretCheck {
 SecretRule secret_rule(std::string_view action, const expr::SecretPlace& place) {
   // A name is compared with the others of its object, and comparing is reading.
   if (place.in_key) return refused("a secret cannot be part of a name");
-  if (!is_built_in(action)) return {Verdict::Allowed};
+  if (!is_builtin_family(action)) return {Verdict::Allowed};
   if (action == "http.request" || action == "http.get" || action == "http.post")
     return http_rule(place);
   if (action == "shell.exec") {

@@ -4,6 +4,7 @@
 
 #include "base/quote.h"
 #include "expr/template/template.h"
+#include "plan/builtin_actions.h"
 #include "plan/field_names.h"
 #include "plan/nearest.h"
 #include "plan/step_reader.h"
@@ -175,6 +176,7 @@ void StepReader::read_action(const Cursor& at, Step& step) {
   if (name) {
     step.action = findings_.text(*name);
     check_action(*name, step.action);
+    if (const BuiltinAction* known = find_builtin(step.action)) step.action_kind = known->kind;
   } else {
     required(at, "an action step", "action");
   }

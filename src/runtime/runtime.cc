@@ -99,7 +99,7 @@ Status Runtime::decide_or_park(const DecideOrPark& decide) {
 Status Runtime::decide(const Decide& decide) {
   Status outcome = ok_status();
   PAWL_TRY_DO(decide_or_park([&](Frame& frame, bool) -> std::optional<Parking> {
-    outcome = decide(frame);
+    outcome = frame.attempt(decide);
     return std::nullopt;
   }));
   return outcome;

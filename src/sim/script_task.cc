@@ -40,7 +40,7 @@ Status ScriptTask::perform(Frame& frame) {
 
 std::optional<Parking> ScriptTask::run(Frame& frame, bool) {
   if (wants_mark) leave_mark(frame);
-  ok = perform(frame).ok();
+  ok = frame.attempt([&](Frame& in) { return perform(in); }).ok();
   if (const Run* run = frame.state().find_run(id)) version_ = run->version;
   return std::nullopt;
 }

@@ -29,8 +29,7 @@ std::optional<StepOutcome> computed(RunContext& run, const At& at, uint32_t effe
 class ActionKind final : public OutsideKind {
  public:
   void activate(RunContext& run, const At& at, uint32_t attempt) const override {
-    if (RunAction own = run_action(at.step->action); own != RunAction::None)
-      return do_run_action(run, at, attempt, own);
+    if (plan::is_done_by_run(at.step->action_kind)) return do_run_action(run, at, attempt);
     StepStarted event =
         started_outside(run, at, attempt, run.state.script_defaults().step_timeout_ms);
     run.frame.emit(event);

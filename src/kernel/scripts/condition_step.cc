@@ -1,23 +1,10 @@
 // A step that evaluates an expression and enters the branch which its value names.
-#include <charconv>
-
+#include "expr/number.h"
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/lists_step.h"
 
 namespace pawl::scripts {
 namespace {
-
-// The name under which a value chooses a branch.
-std::string branch_key(const Value& value) {
-  if (value.is_string()) return value.as_string();
-  if (value.is_double()) {
-    char text[32];
-    auto end =
-        std::to_chars(text, text + sizeof text, value.as_double(), std::chars_format::general, 6);
-    return std::string(text, end.ptr);
-  }
-  return value.json();
-}
 
 void choose_branch(RunContext& run, const At& at) {
   const plan::Step& step = *at.step;
@@ -29,7 +16,7 @@ void choose_branch(RunContext& run, const At& at) {
                      true);
   if (!json_fits(*value, run.output_max()))
     return fail_too_large(run, at, "what its expression gives");
-  std::string key = branch_key(*value);
+  std::string key = expr::branch_name(*value);
   uint32_t list = plan::kNoList;
   for (const plan::Branch& branch : step.branches)
     if (branch.key == key) list = branch.list;

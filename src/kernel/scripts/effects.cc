@@ -75,8 +75,8 @@ Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
   const scripts::StepKind& kind = scripts::kind_of(step);
   Value tree = kind.effect_params(step);
   std::string text = tree.json();
-  bool whole_scope = step.action == "expr.eval" || step.action == "jq";
-  if (whole_scope) text += " steps ";  // such an expression may name any step
+  bool whole_scope = step.action_kind == plan::ActionKind::Evaluation;
+  if (whole_scope) text += " steps ";  // its expression may name any step
   ScriptScope names(state, *run, around, text, record.started_ms);
   if (meter != nullptr) names.metered(*meter);
   if (run->script->phase != ScriptPhase::Steps) names.with_error(run->script->error);

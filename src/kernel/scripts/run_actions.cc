@@ -143,23 +143,32 @@ void start_run(RunContext& run, const At& at, uint32_t effect, const Value& para
 
 using Act = StepOutcome (*)(RunContext&, const At&, const Value& params);
 
-// In the order of RunAction, from Emit on.
-constexpr Act kActs[] = {emit_event, change_context, fail_run, write_log, notify_agent};
+Act act_of(plan::ActionKind kind) {
+  switch (kind) {
+    case plan::ActionKind::Emit:
+      return emit_event;
+    case plan::ActionKind::Context:
+      return change_context;
+    case plan::ActionKind::Fail:
+      return fail_run;
+    case plan::ActionKind::Log:
+      return write_log;
+    case plan::ActionKind::Notify:
+      return notify_agent;
+    case plan::ActionKind::StartRun:
+    case plan::ActionKind::Outside:
+    case plan::ActionKind::Pure:
+    case plan::ActionKind::Evaluation:
+      break;
+  }
+  PAWL_CHECK(false);
+  return nullptr;
+}
 
 }  // namespace
 
-RunAction run_action(std::string_view name) {
-  if (name == "workflow.run") return RunAction::StartRun;
-  if (name == "workflow.emit") return RunAction::Emit;
-  if (name == "workflow.context") return RunAction::Context;
-  if (name == "workflow.fail") return RunAction::Fail;
-  if (name == "workflow.log") return RunAction::Log;
-  if (name == "workflow.notify") return RunAction::Notify;
-  return RunAction::None;
-}
-
-void do_run_action(RunContext& run, const At& at, uint32_t attempt, RunAction action) {
-  bool child = action == RunAction::StartRun;
+void do_run_action(RunContext& run, const At& at, uint32_t attempt) {
+  bool child = at.step->action_kind == plan::ActionKind::StartRun;
   StepStarted event = child ? started_outside(run, at, attempt, 0) : started(run, at, attempt);
   run.frame.emit(event);
   Value tree = at.step->params.is_null() ? Value(Value::Object{}) : at.step->params;
@@ -172,8 +181,7 @@ void do_run_action(RunContext& run, const At& at, uint32_t attempt, RunAction ac
   const Value& params = filled->value;
   if (!json_fits(params, run.output_max())) return fail_too_large(run, at, "what it is given");
   if (child) return start_run(run, at, event.effect, params);
-  size_t index = static_cast<size_t>(action) - static_cast<size_t>(RunAction::Emit);
-  StepOutcome outcome = kActs[index](run, at, params);
+  StepOutcome outcome = act_of(at.step->action_kind)(run, at, params);
   if (!outcome.ok) return fail_step(run, at, outcome.error, outcome.retryable);
   complete_step(run, at, std::move(outcome.output));
 }

@@ -291,7 +291,7 @@ class ScriptWorld : public World {
   std::string act(Decide&& decide) {
     std::string refusal;
     frame([&](Frame& f) -> std::string {
-      refusal = refused(decide(f));
+      refusal = refused(f.attempt(decide));
       return "";
     });
     std::string now = settle();

@@ -1,4 +1,5 @@
 // A step that waits for a time or a signal.
+#include "expr/number.h"
 #include "kernel/scripts/wait_step.h"
 
 #include <algorithm>
@@ -45,14 +46,6 @@ void signal_missed(RunContext& run, const At& at) {
   fail_step(run, at, std::move(error), true);
 }
 
-// A number of seconds that an expression gave; it may be any number at all.
-Result<int64_t> ms_of_seconds(const Value& seconds) {
-  auto ms = seconds.as_double() * 1000;
-  if (!(ms >= 0 && ms <= static_cast<decltype(ms)>(kDurationMsMax)))
-    return Error{ErrorCode::InvalidContent, seconds.json() + " is no duration in seconds"};
-  return static_cast<int64_t>(ms);
-}
-
 bool take_kept_signal(RunContext& run, const At& at, const std::string& name) {
   const auto& kept = run.script().signals;
   for (uint32_t i = 0; i < kept.size(); ++i) {
@@ -78,7 +71,7 @@ void begin_wait(RunContext& run, const At& at, uint32_t attempt) {
                                                     : filled->value.json();
     Result<int64_t> when = !step.until.empty() ? parse_rfc3339(plain) : parse_duration_ms(plain);
     if (filled.ok() && filled->value.is_number() && step.until.empty())
-      when = ms_of_seconds(filled->value);
+      when = expr::ms_of_seconds(filled->value, kDurationMsMax);
     if (!filled.ok() || !when.ok())
       problem = filled.ok() ? when.error().message : filled.error().message;
     else

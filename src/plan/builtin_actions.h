@@ -1,16 +1,18 @@
-// The parameters and outputs of the built-in actions, as JSON Schema text. What check_params lets
-// through is what the actions rely on.
+// The built-in actions: their names, who does each, and their parameters and outputs as JSON Schema
+// text. The one list of them: a definition's steps are compiled with what it says, so that nothing
+// behind it asks for a name. What actions::check_params lets through is what the actions rely on.
 #pragma once
 
 #include <string_view>
 
-namespace pawl::actions {
+#include "plan/action_kind.h"
 
-struct BuiltinSchema {
+namespace pawl::plan {
+
+struct BuiltinAction {
   std::string_view name;
   std::string_view description;
-  bool pure;
-  bool by_engine;
+  ActionKind kind;
   std::string_view params;    // the value of "properties"
   std::string_view required;  // the value of "required"
   std::string_view output;    // the value of "properties"
@@ -57,32 +59,31 @@ inline constexpr std::string_view kPathSizeOutput =
 
 inline constexpr std::string_view kPassOutput = R"({"pass": {"const": true}})";
 
-inline constexpr BuiltinSchema kBuiltinSchemas[] = {
-    {"http.request", "Send an HTTP request.", false, false, kHttpParams, R"(["url"])", kHttpOutput},
-    {"http.get", "Send an HTTP GET request.", false, false, kHttpParams, R"(["url"])", kHttpOutput},
-    {"http.post", "Send an HTTP POST request.", false, false, kHttpParams, R"(["url"])",
+inline constexpr BuiltinAction kBuiltinActions[] = {
+    {"http.request", "Send an HTTP request.", ActionKind::Outside, kHttpParams, R"(["url"])", kHttpOutput},
+    {"http.get", "Send an HTTP GET request.", ActionKind::Outside, kHttpParams, R"(["url"])", kHttpOutput},
+    {"http.post", "Send an HTTP POST request.", ActionKind::Outside, kHttpParams, R"(["url"])",
      kHttpOutput},
-    {"fs.read", "Read a file, as text or as base64.", false, false,
+    {"fs.read", "Read a file, as text or as base64.", ActionKind::Outside,
      R"({"path": {"type": "string", "minLength": 1},
          "encoding": {"type": "string", "enum": ["auto", "text", "base64"], "default": "auto"}})",
      R"(["path"])",
      R"({"path": {"type": "string"}, "content": {"type": "string"},
          "encoding": {"type": "string", "enum": ["text", "base64"]}, "size": {"type": "integer"}})"},
-    {"fs.write", "Write a file, as a whole or not at all; what is no text is written as JSON.",
-     false, false,
+    {"fs.write", "Write a file, as a whole or not at all; what is no text is written as JSON.", ActionKind::Outside,
      R"({"path": {"type": "string", "minLength": 1}, "content": {},
          "create_dirs": {"type": "boolean", "default": false},
          "mode": {"type": ["integer", "string"], "default": 420,
                   "description": "permissions as a number, or as octal text such as 0644"}})",
      R"(["path", "content"])", kPathSizeOutput},
-    {"fs.append", "Append to a file; it is created if it is not there.", false, false,
+    {"fs.append", "Append to a file; it is created if it is not there.", ActionKind::Outside,
      R"({"path": {"type": "string", "minLength": 1}, "content": {}})", R"(["path", "content"])",
      kPathSizeOutput},
-    {"fs.delete", "Delete a file or a directory.", false, false,
+    {"fs.delete", "Delete a file or a directory.", ActionKind::Outside,
      R"({"path": {"type": "string", "minLength": 1},
          "recursive": {"type": "boolean", "default": false}})",
      R"(["path"])", R"({"path": {"type": "string"}, "deleted": {"const": true}})"},
-    {"fs.list", "List a directory.", false, false,
+    {"fs.list", "List a directory.", ActionKind::Outside,
      R"({"path": {"type": "string", "minLength": 1},
          "pattern": {"type": "string", "description": "glob on the name"},
          "recursive": {"type": "boolean", "default": false}})",
@@ -91,16 +92,16 @@ inline constexpr BuiltinSchema kBuiltinSchemas[] = {
          "properties": {"name": {"type": "string"}, "path": {"type": "string"},
          "size": {"type": "integer"}, "modified_at": {"type": "string", "format": "date-time"},
          "is_dir": {"type": "boolean"}}}}})"},
-    {"fs.stat", "Size, time and permissions of a file or directory.", false, false,
+    {"fs.stat", "Size, time and permissions of a file or directory.", ActionKind::Outside,
      R"({"path": {"type": "string", "minLength": 1}})", R"(["path"])",
      R"({"path": {"type": "string"}, "size": {"type": "integer"},
          "modified_at": {"type": "string", "format": "date-time"}, "is_dir": {"type": "boolean"},
          "permissions": {"type": "string"}})"},
-    {"fs.copy", "Copy a file or a directory.", false, false, kSrcDstParams, R"(["src", "dst"])",
+    {"fs.copy", "Copy a file or a directory.", ActionKind::Outside, kSrcDstParams, R"(["src", "dst"])",
      kSrcDstOutput},
-    {"fs.move", "Move or rename a file or a directory.", false, false, kSrcDstParams,
+    {"fs.move", "Move or rename a file or a directory.", ActionKind::Outside, kSrcDstParams,
      R"(["src", "dst"])", kSrcDstOutput},
-    {"shell.exec", "Run a command. A non-zero exit code is a result, not a failure.", false, false,
+    {"shell.exec", "Run a command. A non-zero exit code is a result, not a failure.", ActionKind::Outside,
      R"({"command": {"type": "string", "minLength": 1},
          "args": {"type": "array", "items": {"type": "string"}},
          "env": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -113,65 +114,68 @@ inline constexpr BuiltinSchema kBuiltinSchemas[] = {
          "duration_ms": {"type": "integer"}, "killed": {"type": "boolean"},
          "stdout_encoding": {"type": "string", "enum": ["base64"]},
          "stderr_encoding": {"type": "string", "enum": ["base64"]}})"},
-    {"crypto.hash", "Digest of text, in hex.", true, false,
+    {"crypto.hash", "Digest of text, in hex.", ActionKind::Pure,
      R"({"data": {}, "algorithm": {"type": "string",
          "enum": ["sha256", "sha512", "sha384", "sha1", "md5"], "default": "sha256"}})",
      R"(["data"])", R"({"hash": {"type": "string"}, "algorithm": {"type": "string"}})"},
-    {"crypto.hmac", "Keyed digest of text, in hex.", true, false,
+    {"crypto.hmac", "Keyed digest of text, in hex.", ActionKind::Pure,
      R"({"data": {}, "key": {"type": "string"}, "algorithm": {"type": "string",
          "enum": ["sha256", "sha512", "sha384", "sha1", "md5"], "default": "sha256"}})",
      R"(["data", "key"])", R"({"hmac": {"type": "string"}, "algorithm": {"type": "string"}})"},
-    {"crypto.uuid", "A random UUID.", true, false, "{}", "[]",
+    {"crypto.uuid", "A random UUID.", ActionKind::Pure, "{}", "[]",
      R"({"uuid": {"type": "string", "format": "uuid"}})"},
-    {"assert.equals", "Fail unless two values are equal.", true, false,
+    {"assert.equals", "Fail unless two values are equal.", ActionKind::Pure,
      R"({"expected": {}, "actual": {}, "message": {"type": "string"}})",
      R"(["expected", "actual"])", kPassOutput},
-    {"assert.contains", "Fail unless a string or an array contains something.", true, false,
+    {"assert.contains", "Fail unless a string or an array contains something.", ActionKind::Pure,
      R"({"haystack": {"type": ["string", "array"]}, "needle": {}, "message": {"type": "string"}})",
      R"(["haystack", "needle"])", kPassOutput},
-    {"assert.matches", "Fail unless text matches a regular expression (RE2).", true, false,
+    {"assert.matches", "Fail unless text matches a regular expression (RE2).", ActionKind::Pure,
      R"({"value": {"type": "string"}, "pattern": {"type": "string"},
          "message": {"type": "string"}})",
      R"(["value", "pattern"])", R"({"pass": {"const": true}, "matches": {"type": "string"}})"},
-    {"assert.schema", "Fail unless data is valid under a JSON Schema.", true, false,
+    {"assert.schema", "Fail unless data is valid under a JSON Schema.", ActionKind::Pure,
      R"({"data": {}, "schema": {"type": ["object", "boolean"]}, "message": {"type": "string"}})",
      R"(["data", "schema"])", kPassOutput},
-    {"expr.eval", "Evaluate an expression over data, inputs, steps and context.", true, false,
+    {"expr.eval", "Evaluate an expression over data, inputs, steps and context.", ActionKind::Evaluation,
      R"({"expression": {"type": "string", "minLength": 1}, "data": {}})", R"(["expression"])",
      R"({"result": {}})"},
-    {"jq", "Evaluate a jq expression: result is its first output, results are all of them.", true,
-     false, R"({"expression": {"type": "string", "minLength": 1}, "data": {}})",
+    {"jq", "Evaluate a jq expression: result is its first output, results are all of them.", ActionKind::Evaluation, R"({"expression": {"type": "string", "minLength": 1}, "data": {}})",
      R"(["expression"])", R"({"result": {}, "results": {"type": "array"}})"},
-    {"workflow.run", "Run another definition and wait for it.", false, true,
+    {"workflow.run", "Run another definition and wait for it.", ActionKind::StartRun,
      R"({"template_name": {"type": "string", "minLength": 1}, "version": {"type": "string"},
          "params": {"type": "object"},
          "definition": {"type": "string", "description": "the same as template_name"},
          "name": {"type": "string", "description": "the same as template_name"},
          "inputs": {"type": "object", "description": "the same as params"}})",
      "[]", "{}"},
-    {"workflow.emit", "Publish an event of the run.", false, true,
+    {"workflow.emit", "Publish an event of the run.", ActionKind::Emit,
      R"({"event_type": {"type": "string", "minLength": 1}, "payload": {},
          "event": {"type": "string", "description": "the same as event_type"},
          "signal": {"type": "string", "description": "the same as event_type"},
          "data": {"description": "the same as payload"}})",
      "[]", R"({"emitted": {"const": true}})"},
-    {"workflow.context", "Read or update what the run remembers.", false, true,
+    {"workflow.context", "Read or update what the run remembers.", ActionKind::Context,
      R"({"action": {"type": "string", "enum": ["read", "update"]},
          "workflow_id": {"type": "string"}, "data": {"type": "object"},
          "agent_notes": {"type": "string"}, "intent": {}})",
      R"(["action"])", "{}"},
-    {"workflow.fail", "Fail, and not be tried again.", false, true,
+    {"workflow.fail", "Fail, and not be tried again.", ActionKind::Fail,
      R"({"reason": {"type": "string"},
          "message": {"type": "string", "description": "the same as reason"}})",
      "[]", "{}"},
-    {"workflow.log", "Write a line to the server's log. Other parameters become fields of it.",
-     false, true,
+    {"workflow.log", "Write a line to the server's log. Other parameters become fields of it.", ActionKind::Log,
      R"({"message": {"type": "string"}, "level": {"type": "string",
          "enum": ["debug", "info", "warn", "warning", "error"], "default": "info"}, "data": {}})",
      R"(["message"])", R"({"logged": {"const": true}})"},
-    {"workflow.notify", "Tell the agent of the run. Other parameters become data.", false, true,
+    {"workflow.notify", "Tell the agent of the run. Other parameters become data.", ActionKind::Notify,
      R"({"message": {"type": "string"}, "data": {}})", R"(["message"])",
      R"({"notified": {"type": "boolean"}, "reason": {"type": "string"}})"},
 };
 
-}  // namespace pawl::actions
+// Null if it is none of the server's own.
+const BuiltinAction* find_builtin(std::string_view name);
+// Whether the name begins like that of a built-in action ("http.", "jq").
+bool is_builtin_family(std::string_view name);
+
+}  // namespace pawl::plan
