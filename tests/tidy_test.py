@@ -150,6 +150,24 @@ class Rules(unittest.TestCase):
         self.assertEqual(doc("`engine/engine.h: Engine::stop`"), ["dead symbol"])
         self.assertEqual(doc("[x](gone.md)"), ["dead link"])
 
+    def test_comments_name_what_exists(self):
+        other = {"src/base/CMakeLists.txt": "x.cc y.cc",
+                 "src/base/x.cc": 'class Engine { void submit(); }; const int kMost = 1; visit("lease_ms"); struct RunQueue {};'}
+
+        def comment(line, rest=""):
+            return [item.split(": ", 1)[1] for item in self.found({**other, "src/base/y.cc": f"{rest}\n// {line}\n"})]
+
+        for line in ("Engine::submit() hands it over", "a RunQueue of kMost", "`lease_ms` is a word that clients write",
+                     "plain words, SQLite, JSON and HTTP/1.1", 'says "NotHere"', "https://example.org/NotHere"):
+            with self.subTest(line):
+                self.assertEqual(comment(line), [])
+        for line in ("RunFlow: how runs move", "see Engine::stop", "calls stop()", "at most kLeast", "the `accepted` ones"):
+            with self.subTest(line):
+                self.assertEqual(comment(line), ["dead name"])
+        self.assertEqual(comment("the `accepted` ones", "int take(int accepted);"), [])
+        self.assertEqual(comment("", 'auto s = "// RunFlow";'), [])
+        self.assertEqual(comment("RunFlow", "/* RunFlow\n is gone */"), ["dead name", "dead name"])
+
     def test_exit_status_tells(self):
         with tempfile.TemporaryDirectory() as root:
             self.assertEqual(tidy.main([root]), 0)

@@ -32,7 +32,7 @@ class DeathWatch {
 
   // One watch, from its start to its end.
   struct Line {
-    std::shared_ptr<const FileHandle> pipe;  // takes group_line()
+    std::shared_ptr<const FileHandle> pipe;  // what the watch reads
     uint64_t number = 0;
   };
   // Unavailable if no watch can be started.

@@ -28,13 +28,10 @@ class ApiWorld {
     config.store_name = "memory";
     app = std::make_unique<App>(config, *engine, *store, clock);
     http::ServerConfig http;
-    http.after_poll = [this] { app->after_poll(); };
     http.judge = [this](http::Request& request) { return app->judge(request); };
     http.run_aside = [this](std::function<void()>& work) { return app->readers().run(work).ok(); };
-    server = std::move(http::Server::start(http, [this](http::Request&& request,
-                                                        http::Responder responder) {
-               app->handle(std::move(request), std::move(responder));
-             })).value();
+    server =
+        std::move(http::Server::start(http, [this] { return app->round_handler(); })).value();
   }
   ~ApiWorld() {
     app->begin_drain();

@@ -13,8 +13,6 @@
 namespace pawl::api {
 namespace {
 
-thread_local std::vector<TaskPtr> round_tasks;
-
 constexpr size_t kIdempotencyKeyMax = 255;
 
 // Asks the state and not the store: a key made just before a crash is in the journal, but may not
@@ -29,7 +27,7 @@ class ReadKeys : public Task {
     closed_ = is_closed_by_keys(frame.state());
     return std::nullopt;
   }
-  void durable() override { answer_.set_value(std::move(found_)); }
+  void durable(Wakes&) override { answer_.set_value(std::move(found_)); }
   void refuse(const Error&) override { answer_.set_value({}); }
 
  private:
@@ -100,6 +98,11 @@ bool may_compile(const Call& call) {
 
 CallTask::Order order_of(App::Decide decide) {
   return {[decide = std::move(decide)](Frame& frame, Waiting&) { return decide(frame); }};
+}
+
+void submit_call(App& app, Call&& call, CallTask::Order order) {
+  Round* round = call.leave_round();
+  app.submit(round, std::make_shared<CallTask>(app, std::move(call), std::move(order)));
 }
 
 std::string_view without_port(std::string_view peer) { return peer.substr(0, peer.rfind(':')); }
@@ -185,7 +188,16 @@ http::Verdict App::judge(http::Request& request) {
   return verdict;
 }
 
-void App::handle(http::Request&& request, http::Responder responder) {
+http::RoundHandler App::round_handler() {
+  auto round = std::make_shared<Round>();
+  return {.handle =
+              [this, round](http::Request&& request, http::Responder responder) {
+                handle(std::move(request), std::move(responder), *round);
+              },
+          .end_round = [this, round] { engine_.submit(*round); }};
+}
+
+void App::handle(http::Request&& request, http::Responder responder, Round& round) {
   // A key that was revoked while the body arrived opens nothing any more.
   if (request.verdict == nullptr || request.verdict_epoch != keys_.epoch()) {
     http::Verdict verdict = judge(request);
@@ -201,6 +213,7 @@ void App::handle(http::Request&& request, http::Responder responder) {
   if (may_compile(call)) return handle_on_pool(checks_, std::move(call));
   if (call.request.body.size() > kHandledHereBytesMax)
     return handle_on_pool(large_calls_, std::move(call));
+  call.round = &round;
   // What a library throws over somebody's bytes (no memory left) is an answer to that request: the
   // responder goes with the call and says 500.
   try {
@@ -219,7 +232,6 @@ void App::handle_on_pool(WorkPool& pool, Call&& call) {
   std::function<void()> work = [this, shared] {
     const Route* route = shared->route;
     route->handler(*this, std::move(*shared));
-    after_poll();  // what the handler submitted waits on this thread
   };
   if (Status taken = pool.run(work, lane); !taken.ok()) shared->fail(taken.error());
 }
@@ -231,39 +243,43 @@ void App::begin_drain() {
 }
 
 void App::decide(Call&& call, Decide decide) {
-  submit(std::make_shared<CallTask>(*this, std::move(call), order_of(std::move(decide))));
+  submit_call(*this, std::move(call), order_of(std::move(decide)));
 }
 
 void App::decide_unkept(Call&& call, Decide decide, std::function<void()> on_done) {
   CallTask::Order order = order_of(std::move(decide));
   order.kept = false;
   order.on_done = std::move(on_done);
-  submit(std::make_shared<CallTask>(*this, std::move(call), std::move(order)));
+  submit_call(*this, std::move(call), std::move(order));
 }
 
 void App::decide_list(Call&& call, Decide decide) {
   CallTask::Order order = order_of(std::move(decide));
   order.on_ended = [this] { turns_.leave(); };
+  Round* round = call.leave_round();
   auto task = std::make_shared<CallTask>(*this, std::move(call), std::move(order));
   const auto turn_away = [raw = task.get()](const Error& error) { raw->turn_away(error); };
-  if (turns_.enter({task, turn_away})) submit(std::move(task));
+  if (turns_.enter({task, turn_away})) submit(round, std::move(task));
 }
 
 void App::decide_and_wait(Call&& call, DecideAndWait decide) {
-  submit(std::make_shared<CallTask>(*this, std::move(call), CallTask::Order{std::move(decide)}));
+  submit_call(*this, std::move(call), {std::move(decide)});
 }
 
 void App::decide_while_connected(Call&& call, DecideAndWait decide) {
+  Round* round = call.leave_round();
   auto task =
       std::make_shared<CallTask>(*this, std::move(call), CallTask::Order{std::move(decide)});
   task->call().responder.on_disconnect([weak = std::weak_ptr<CallTask>(task)] {
     if (auto alive = weak.lock()) alive->abandon();
   });
-  submit(std::move(task));
+  submit(round, std::move(task));
 }
 
-void App::submit(TaskPtr task) { round_tasks.push_back(std::move(task)); }
-
-void App::after_poll() { engine_.submit(round_tasks); }
+void App::submit(Round* round, TaskPtr task) {
+  if (round != nullptr) return round->push_back(std::move(task));
+  Round alone{std::move(task)};
+  engine_.submit(alone);
+}
 
 }  // namespace pawl::api

@@ -1,8 +1,8 @@
 // App: everything an endpoint may use, and the way from a request to its handler: route, key,
 // scope, tenant.
 //
-// Threads: handle() and after_poll() on I/O threads; what a handler hands to decide() runs on the
-// engine thread.
+// Threads: what round_handler() gives on the I/O thread it is for; what a handler hands to decide()
+// runs on the engine thread.
 #pragma once
 
 #include <atomic>
@@ -66,8 +66,9 @@ class App {
 
   // Route, origin, host, key and scope of a request, before its body is read: ServerConfig::judge.
   http::Verdict judge(http::Request& request);
-  void handle(http::Request&& request, http::Responder responder);
-  void after_poll();  // hands the round's tasks to the engine
+  // For one I/O thread: routes its requests, and hands what they ask of the engine over once per
+  // round.
+  http::RoundHandler round_handler();
 
   // Decides on the engine thread and answers when durable. Decide: Result<http::Response>(Frame&).
   // Honours Idempotency-Key on calls that write.
@@ -86,7 +87,9 @@ class App {
   // The same for calls that hand out jobs: one whose client has gone is given up, since a job must
   // not be leased to nobody.
   void decide_while_connected(Call&& call, DecideAndWait decide);
-  void submit(TaskPtr task);
+  // With the others of the round, or at once if there is none. What the engine has no room for is
+  // refused.
+  void submit(Round* round, TaskPtr task);
 
   // From the program's start to the end of serving.
   void begin_drain();  // also ends the event streams
@@ -136,6 +139,7 @@ class App {
 
  private:
   Status allow(const http::Request& request, const Route& route, bool from_known_origin) const;
+  void handle(http::Request&& request, http::Responder responder, Round& round);
   void handle_on_pool(WorkPool& pool, Call&& call);
 
   AppConfig config_;

@@ -55,9 +55,9 @@ std::optional<Parking> CallTask::decide(Frame& frame, bool last_call) {
   return std::nullopt;
 }
 
-void CallTask::durable() {
+void CallTask::durable(Wakes& wakes) {
   if (!failed_ && order_.on_done) order_.on_done();
-  call_.answer(std::move(response_));
+  call_.answer(std::move(response_), &wakes);
   if (order_.on_ended) order_.on_ended();
 }
 

@@ -31,7 +31,7 @@ class CallTask : public Task {
   CallTask(App& app, Call&& call, Order order);
 
   std::optional<Parking> decide(Frame& frame, bool last_call) override;
-  void durable() override;
+  void durable(Wakes& wakes) override;
   void refuse(const Error& error) override;
   size_t weight() const override { return call_.request.body.size(); }
   bool only_reads() const override;

@@ -158,7 +158,7 @@ std::string triggers_of(const Fields& fields) {
 }
 
 Status check_schema(Fields& fields, std::string_view name) {
-  std::string text = fields.raw(name);
+  std::string text = fields.raw(name);  // parsed again: runs read it under these limits
   if (text.empty()) return ok_status();
   PAWL_TRY(Value schema, Value::parse(text));
   auto compiled = expr::JsonSchema::compile(schema);

@@ -67,13 +67,13 @@ Surface Call::surface() const {
   return route != nullptr ? route->surface : surface_of_path(request.path);
 }
 
-void Call::answer(http::Response&& response) {
+void Call::answer(http::Response&& response, Wakes* wakes) {
   if (route != nullptr && !route->fields_of.empty() && response.status == 200) {
     std::string fields = query("fields");
     if (!fields.empty())
       response.body = keep_fields(std::move(response.body), route->fields_of, fields);
   }
-  responder.respond(std::move(response));
+  responder.respond(std::move(response), wakes);
 }
 
 void Call::fail(const Error& error) { answer(failure(error)); }

@@ -7,9 +7,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/response.h"
+#include "engine/task.h"
 #include "http/request.h"
 #include "http/responder.h"
 
@@ -25,6 +27,9 @@ struct Route;
 
 Surface surface_of_path(std::string_view path);  // also of paths that no route answers
 
+// What the requests of one poll round ask of the engine: handed over together, when the round ends.
+using Round = std::vector<TaskPtr>;
+
 // One request on its way to its answer.
 struct Call {
   http::Request request;
@@ -33,14 +38,16 @@ struct Call {
   std::vector<std::string> params;  // of the path, decoded, in order
   std::string tenant;
   bool secret = false;  // its body or answer holds one: what is kept of them is sealed
+  Round* round = nullptr;  // of the I/O thread, while the handler runs there; null on others
 
   Surface surface() const;
-  void answer(http::Response&& response);
+  void answer(http::Response&& response, Wakes* wakes = nullptr);
   void fail(const Error& error);
   // The answer to a failed call. What was not found is named (details.resource_type, resource_id):
   // by the error, or else it is what the path names.
   http::Response failure(const Error& error) const;
   std::string query(std::string_view name) const;  // "" if it was not sent
+  Round* leave_round() { return std::exchange(round, nullptr); }  // it outlives the round
 };
 
 // Whether a call compiles text of its client's: expressions, patterns, whole definitions. That may

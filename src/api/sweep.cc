@@ -14,9 +14,9 @@ class SweepTask : public Task, public std::enable_shared_from_this<SweepTask> {
     if (!more.ok()) failure_ = more.error();
     return std::nullopt;
   }
-  void durable() override {
+  void durable(Wakes& wakes) override {
     if (failure_) return call_.fail(*failure_);
-    if (!more_) return call_.answer(finish_());
+    if (!more_) return call_.answer(finish_(), &wakes);
     if (Status taken = app_.engine().submit(shared_from_this()); !taken.ok())
       call_.fail(taken.error());
   }
@@ -34,8 +34,9 @@ class SweepTask : public Task, public std::enable_shared_from_this<SweepTask> {
 }  // namespace
 
 void sweep(App& app, Call&& call, Slice slice, std::function<http::Response()> finish) {
-  app.submit(
-      std::make_shared<SweepTask>(app, std::move(call), std::move(slice), std::move(finish)));
+  Round* round = call.leave_round();
+  app.submit(round, std::make_shared<SweepTask>(app, std::move(call), std::move(slice),
+                                                std::move(finish)));
 }
 
 }  // namespace pawl::api

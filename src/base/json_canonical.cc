@@ -30,7 +30,7 @@ std::u16string utf16(std::string_view text) {
   return units;
 }
 
-// ECMAScript's Number::toString on the shortest digits that read back as the same double.
+// As ECMAScript prints numbers: the shortest digits that read back as the same double.
 void append_number(std::string& out, View value) {
   double number = value.as_double().value_or(0);
   if (number == 0) {

@@ -88,7 +88,7 @@ class Value {
   bool is_array() const { return kind() == Kind::Array; }
   bool is_object() const { return kind() == Kind::Object; }
 
-  // Each as_x() demands that kind: calling it on another is a bug and stops the process.
+  // Each demands its kind: calling it on another is a bug and stops the process.
   bool as_bool() const { return get<bool>(); }
   int64_t as_int() const { return get<int64_t>(); }
   double as_double() const { return is_int() ? static_cast<double>(as_int()) : get<double>(); }

@@ -19,9 +19,6 @@ constexpr size_t kParameterBytesMax = 64u << 20;
 constexpr size_t kLightBytes = 64u << 10;  // parameters that never wait for those of others
 constexpr std::chrono::milliseconds kOutagePause{100};
 
-// The answers of one release, handed to the engine together.
-thread_local std::vector<TaskPtr>* gathering = nullptr;
-
 }  // namespace
 
 // What ends an effect's being under way. Refused, it is submitted again: the action was done, and
@@ -31,7 +28,7 @@ class EffectDispatcher::Answer : public Task, public std::enable_shared_from_thi
   Answer(EffectDispatcher& dispatcher, const RunId& run, uint32_t effect)
       : dispatcher_(dispatcher), run_(run), effect_(effect) {}
 
-  void durable() final { dispatcher_.settled({run_, effect_}); }
+  void durable(Wakes&) final { dispatcher_.settled({run_, effect_}); }
   void refuse(const Error& error) final { dispatcher_.refused(shared_from_this(), error); }
 
  protected:
@@ -175,10 +172,8 @@ class EffectDispatcher::Prepared : public PreparedEffects {
       : dispatcher_(dispatcher), work_(std::move(work)) {}
 
   void release() override {
-    std::vector<TaskPtr> answers;
-    gathering = &answers;
-    for (Work& work : work_) dispatcher_.start(std::move(work));
-    gathering = nullptr;
+    std::vector<TaskPtr> answers;  // submitted when all is started, so that one batch takes them
+    for (Work& work : work_) dispatcher_.start(std::move(work), answers);
     for (TaskPtr& answer : answers) dispatcher_.submit(std::move(answer));
   }
 
@@ -253,7 +248,7 @@ bool EffectDispatcher::takes_heavy() const { return asked_->open() && runner_.ga
 
 // --- once it is durable
 
-void EffectDispatcher::start(Work&& work) {
+void EffectDispatcher::start(Work&& work, std::vector<TaskPtr>& answers) {
   ReadyEffect& effect = work.effect;
   WorkingOn working(WorkKind::Start, effect.request.run);
   Key key{effect.request.run, effect.request.effect};
@@ -272,14 +267,17 @@ void EffectDispatcher::start(Work&& work) {
     std::lock_guard lock(mutex_);
     if (!under_way_.insert(key).second) return;
   }
-  if (effect.refusal)
-    return submit(std::make_shared<Receipt>(*this, key, std::move(*effect.refusal)));
-  if (effect.request.kind != EffectKind::Action)
-    return submit(std::make_shared<Enqueue>(*this, std::move(effect.request), clock_.now_ms()));
-  start_action(std::move(work));
+  if (effect.refusal) {
+    answers.push_back(std::make_shared<Receipt>(*this, key, std::move(*effect.refusal)));
+  } else if (effect.request.kind != EffectKind::Action) {
+    answers.push_back(
+        std::make_shared<Enqueue>(*this, std::move(effect.request), clock_.now_ms()));
+  } else if (TaskPtr answer = start_action(std::move(work))) {
+    answers.push_back(std::move(answer));
+  }
 }
 
-void EffectDispatcher::start_action(Work&& given) {
+TaskPtr EffectDispatcher::start_action(Work&& given) {
   auto work = std::make_shared<Work>(std::move(given));
   ReadyEffect& effect = work->effect;
   Key key{effect.request.run, effect.request.effect};
@@ -287,34 +285,47 @@ void EffectDispatcher::start_action(Work&& given) {
     std::unique_lock lock(mutex_);
     if (!probing_.insert(effect.breaker).second) {
       lock.unlock();
-      return submit(std::make_shared<Receipt>(*this, key, probe_refusal(effect)));
+      return std::make_shared<Receipt>(*this, key, probe_refusal(effect));
     }
   }
   actions::ActionRequest request =
       action_request(effect.request, work_directory(key.first, effect.request.action));
-  // The action may be done before start() returns: a handle is only kept for one that is not.
-  auto done = std::make_shared<std::atomic<bool>>(false);
-  uint64_t handle =
-      runner_.start(std::move(request), [this, key, work, done](actions::ActionOutcome outcome) {
-        done->store(true);
-        answered(key, work->effect, outcome);
+  struct Start {  // guarded by mutex_
+    bool returned = false;
+    std::optional<actions::ActionOutcome> outcome = {};  // it came before
+  };
+  auto start = std::make_shared<Start>();
+  uint64_t handle = runner_.start(
+      std::move(request), [this, key, work, start](actions::ActionOutcome outcome) {
+        std::unique_lock lock(mutex_);
+        if (!start->returned) {
+          start->outcome = std::move(outcome);
+          return;
+        }
+        handles_.erase(key);
+        lock.unlock();
+        submit(receipt(key, work->effect, outcome));
       });
-  std::lock_guard lock(mutex_);
-  if (!done->load()) handles_[key] = handle;
+  std::unique_lock lock(mutex_);
+  start->returned = true;
+  if (!start->outcome) {
+    handles_[key] = handle;
+    return nullptr;
+  }
+  lock.unlock();
+  return receipt(key, effect, *start->outcome);
 }
 
-void EffectDispatcher::answered(const Key& key, const ReadyEffect& effect,
-                                const actions::ActionOutcome& outcome) {
-  {
+TaskPtr EffectDispatcher::receipt(const Key& key, const ReadyEffect& effect,
+                                  const actions::ActionOutcome& outcome) {
+  if (effect.probe) {
     std::lock_guard lock(mutex_);
-    handles_.erase(key);
-    if (effect.probe) probing_.erase(effect.breaker);
+    probing_.erase(effect.breaker);
   }
-  submit(std::make_shared<Receipt>(*this, key, receipt_of(effect, outcome)));
+  return std::make_shared<Receipt>(*this, key, receipt_of(effect, outcome));
 }
 
 void EffectDispatcher::submit(TaskPtr task) {
-  if (gathering != nullptr) return gathering->push_back(std::move(task));
   std::unique_lock lock(mutex_);
   if (stopped_) return;
   if (backlog_.empty() && engine_ != nullptr && hand_over(lock, task).ok()) return;

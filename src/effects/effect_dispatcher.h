@@ -52,9 +52,10 @@ class EffectDispatcher : public EffectSink {
   struct Work;
   using Key = std::pair<RunId, uint32_t>;
 
-  void start(Work&& work);
-  void start_action(Work&& work);
-  void answered(const Key& key, const ReadyEffect& effect, const actions::ActionOutcome& outcome);
+  // What is answered at once goes to `answers`.
+  void start(Work&& work, std::vector<TaskPtr>& answers);
+  TaskPtr start_action(Work&& work);  // its answer, if it is there already; or null
+  TaskPtr receipt(const Key& key, const ReadyEffect& effect, const actions::ActionOutcome& outcome);
   void submit(TaskPtr task);
   Status hand_over(std::unique_lock<std::mutex>& lock, const TaskPtr& task);
   void settled(const Key& key);

@@ -51,7 +51,7 @@ class WebhookSender::FetchTask : public Task {
     for (const JobId& id : fetched.jobs) take(frame.state(), *frame.state().find_job(id));
     return std::nullopt;
   }
-  void durable() override {
+  void durable(Wakes&) override {
     link_->call([&](WebhookSender& sender) { sender.fetched(std::move(leased_)); });
   }
   void refuse(const Error&) override {
@@ -98,7 +98,7 @@ class WebhookSender::FinishTask : public Task {
                    {{"delivery", claim_.job.text()}});
     return std::nullopt;
   }
-  void durable() override { settled(); }
+  void durable(Wakes&) override { settled(); }
   void refuse(const Error&) override { settled(); }
 
  private:

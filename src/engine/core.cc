@@ -37,7 +37,7 @@ class Settled : public Task {
       : ids_(std::move(ids)), told_(std::move(told)) {}
 
   std::optional<Parking> decide(Frame&, bool) override { return std::nullopt; }
-  void durable() override {
+  void durable(Wakes&) override {
     for (const Uuid& id : ids_) told_(id);
   }
   void refuse(const Error&) override {}
@@ -412,17 +412,17 @@ void Core::committed(const SealedBatch& sealed) {
   state_.release_texts();
 }
 
-void Core::release(SealedBatch& sealed, const Outlets& outlets) {
+void Core::release(SealedBatch& sealed, const FollowRecord& follow) {
   Outgoing out = std::move(sealed.outgoing);
   {
-    std::shared_ptr<void> together = outlets.around_answers ? outlets.around_answers() : nullptr;
-    for (TaskPtr& task : out.answers) task->durable();
+    Wakes wakes;
+    for (TaskPtr& task : out.answers) task->durable(wakes);
     out.answers.clear();
-    if (out.effects) out.effects->release();
-    out.effects.reset();
   }
-  if (sealed.batch.number != 0 && outlets.follow)
-    outlets.follow(sealed.batch.number, std::move(sealed.batch.journal));
+  if (out.effects) out.effects->release();
+  out.effects.reset();
+  if (sealed.batch.number != 0 && follow)
+    follow(sealed.batch.number, std::move(sealed.batch.journal));
 }
 
 void Core::refuse(SealedBatch& sealed, const Error& error) {

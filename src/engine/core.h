@@ -102,7 +102,7 @@ class Core {
   SealedBatch seal(bool idle);
   void committed(const SealedBatch& sealed);
   // The batch is durable, or was empty: the one way out for what it holds.
-  static void release(SealedBatch& sealed, const Outlets& outlets = {});
+  static void release(SealedBatch& sealed, const FollowRecord& follow = {});
   static void refuse(SealedBatch& sealed, const Error& error);
   // Decides a task that only reads, without letting anything fall due: for a core that cannot be
   // committed. False if it could not be read for it, or if the task emitted after all: then the

@@ -44,8 +44,7 @@ Result<std::unique_ptr<EngineLoop>> EngineLoop::start(Store& store, const Engine
 EngineLoop::EngineLoop(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock,
                Random& random)
     : config_(config),
-      outlets_{config.around_answers,
-               [this](uint64_t number, std::string&& record) { publish(number, std::move(record)); }},
+      follow_([this](uint64_t number, std::string&& record) { publish(number, std::move(record)); }),
       core_(std::move(core)),
       store_(store),
       clock_(clock),
@@ -378,7 +377,7 @@ void EngineLoop::commit_now(SealedBatch& sealed) {
     Core::refuse(sealed, status.error());
     return;
   }
-  Core::release(sealed, outlets_);
+  Core::release(sealed, follow_);
   std::lock_guard lock(mutex_);
   ++stats_.batches;
   stats_.tasks += tasks;

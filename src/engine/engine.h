@@ -43,7 +43,6 @@ struct EngineConfig {
   size_t inputs_max = 65'536;       // submitted and not yet decided
   int64_t reads_ns_max =
       10'000'000;  // for the reads of one batch; the one that passes it is the last
-  std::function<std::shared_ptr<void>()> around_answers = {};  // see Outlets
 };
 
 struct EngineStats {
@@ -78,7 +77,7 @@ class EngineLoop {
                                                Clock& clock, Random& random);
   ~EngineLoop();
 
-  // Overloaded when too much waits already; the tasks from `accepted` on were not taken.
+  // Overloaded when too much waits already; the task was not taken.
   Status submit(TaskPtr task);
   // One hand-over for many. What does not fit is refused on the spot.
   void submit(std::vector<TaskPtr>& tasks);
@@ -126,7 +125,7 @@ class EngineLoop {
   void note_stats();
 
   EngineConfig config_;
-  const Outlets outlets_;
+  const FollowRecord follow_;
   std::unique_ptr<Core> core_;
   Store& store_;
   Clock& clock_;

@@ -57,7 +57,10 @@ void EngineLoop::endure() {
 void EngineLoop::look(const TaskPtr& task) {
   if (task->abandoned()) return;
   if (core_ == nullptr) return task->refuse(*failed());
-  if (core_->look(*task)) return task->durable();
+  if (core_->look(*task)) {
+    Wakes wakes;
+    return task->durable(wakes);
+  }
   task->refuse(*failed());
   open_to_read();
 }
@@ -113,7 +116,7 @@ Status EngineLoop::publish_found() {
                                SealedBatch found;
                                found.batch.number = number;
                                found.batch.journal = record;
-                               Core::release(found, outlets_);
+                               Core::release(found, follow_);
                                return true;
                              });
 }

@@ -42,7 +42,7 @@ class TestTask : public Task {
     found_ = std::move(found);
     return parking;
   }
-  void durable() override { settle("ok " + found_); }
+  void durable(Wakes&) override { settle("ok " + found_); }
   void refuse(const Error& error) override {
     settle("refused " + std::string(wire_code(error.code)));
   }

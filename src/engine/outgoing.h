@@ -22,11 +22,7 @@ struct Outgoing {
   // And the batch's own record, for those who follow the journal: streams, webhooks, …
 };
 
-// Where it leaves to, beside each task's own client and the effects' own sink.
-struct Outlets {
-  // Held while answers and effects leave: lets the layer above send answers together.
-  std::function<std::shared_ptr<void>()> around_answers = {};
-  std::function<void(uint64_t number, std::string&& record)> follow = {};
-};
+// Takes the record of a batch, for those who follow the journal.
+using FollowRecord = std::function<void(uint64_t number, std::string&& record)>;
 
 }  // namespace pawl

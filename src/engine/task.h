@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/wakes.h"
 #include "kernel/frame.h"
 
 namespace pawl {
@@ -32,8 +33,9 @@ class Task {
   // answer. `last_call` forbids parking.
   virtual std::optional<Parking> decide(Frame& frame, bool last_call) = 0;
 
-  // Everything that decide() saw is durable: answer now. Any thread.
-  virtual void durable() = 0;
+  // Everything that decide() saw is durable: answer now. `wakes` lasts until all tasks of the batch
+  // have answered. Any thread.
+  virtual void durable(Wakes& wakes) = 0;
 
   // The engine is stopping, or the store failed: then nothing of this task counts, unless its batch
   // turns out to be there when the store is back. Any thread.

@@ -11,7 +11,7 @@ namespace pawl {
 
 class WaitingTask : public Task {
  public:
-  void durable() final { settled_.set_value(ok_status()); }
+  void durable(Wakes&) final { settled_.set_value(ok_status()); }
   void refuse(const Error& error) final { settled_.set_value(error); }
 
   // Ok when what it decided is durable.

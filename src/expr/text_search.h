@@ -1,7 +1,7 @@
 // Where a text stands in another one, in time linear in both together, whatever they say: a search
 // that compares at every place can be made to take n × m steps by who writes the texts.
 //
-// Callers pay price::searching() of both before they search (budget.h).
+// Callers pay price::scanning() of both before they search (budget.h).
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "http/request_id.h"
 #include "http/response_writer.h"
 
 namespace pawl::http {
@@ -24,14 +23,12 @@ constexpr Refusal kBusy{503, "too_many_connections", "the server has no room for
 
 }  // namespace
 
-thread_local Mailbox* Connection::current_mailbox = nullptr;
-
 Connection::Connection(IoContext& context, int fd, ssl_st* tls, std::string peer)
     : context_(context),
       transport_(fd, tls),
       peer_(std::move(peer)),
       link_(std::make_shared<Link>(context.mailbox, context.in_budget)),
-      reader_(context.limits, peer_),
+      reader_(context.limits, peer_, context.request_ids),
       answer_bytes_(context.config->out_bytes_max / context.config->pipeline_first) {
   link_->connection = this;
 }
@@ -337,7 +334,7 @@ void Connection::refuse(const Refusal& refusal) {
   context_.counters.requests_bad.add(1);
   if (std::string_view(refusal.code) == kNoRoom.code) context_.counters.requests_no_room.add(1);
   std::string id;
-  append_request_id(id);
+  context_.request_ids.append_to(id);
   Slot& slot = open_slot(id);
   slot.lines = lines_;
   slot.response = refusal_response(refusal);

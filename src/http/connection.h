@@ -27,9 +27,6 @@ namespace pawl::http {
 
 class Connection {
  public:
-  // The mailbox of the I/O thread that is running on this thread, if any.
-  static thread_local Mailbox* current_mailbox;
-
   // Owns fd and tls (null: plain).
   Connection(IoContext& context, int fd, ssl_st* tls, std::string peer);
   Connection(const Connection&) = delete;

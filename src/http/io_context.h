@@ -12,6 +12,7 @@
 #include "http/mailbox.h"
 #include "http/out_budget.h"
 #include "http/parser.h"
+#include "http/request_id.h"
 #include "http/server.h"
 
 namespace pawl::http {
@@ -53,6 +54,7 @@ struct IoContext {
   std::shared_ptr<Mailbox> mailbox;
   Deadlines deadlines;
   Counters counters;
+  RequestIds request_ids;
   std::vector<char> scratch;  // what recv fills; unfinished heads are copied to their connection
 
   // Work for the rest of this round; a connection is in each list at most once.
@@ -66,7 +68,7 @@ struct IoContext {
   uint64_t out_looks = 0;  // for hoarders; two in a row have consecutive numbers
 
   uint64_t now_us = 0;  // monotonic, read once or twice per round
-  uint64_t handed = 0;  // requests given to the handler since after_poll
+  uint64_t handed = 0;  // requests given to the handler since end_round
   bool draining = false;
 
   int64_t now_ms() const { return static_cast<int64_t>(now_us / 1000); }

@@ -39,7 +39,8 @@ char mailbox_mark;
 
 }  // namespace
 
-IoThread::IoThread(ServerShared& shared) : shared_(shared) {}
+IoThread::IoThread(ServerShared& shared, RoundHandler handler)
+    : shared_(shared), handler_(std::move(handler)) {}
 
 IoThread::~IoThread() {
   stop();
@@ -59,7 +60,7 @@ Status IoThread::open() {
     return Error{ErrorCode::Unavailable, "no file descriptors left for an I/O thread"};
   }
   context_.config = &config;
-  context_.handler = &shared_.handler;
+  context_.handler = &handler_.handle;
   context_.out_budget = &shared_.out_budget;
   context_.in_budget = shared_.in_budget;
   context_.limits = {config.header_bytes_max, config.target_bytes_max, config.headers_max,
@@ -123,7 +124,7 @@ int IoThread::wait_ms() {
 }
 
 void IoThread::loop() {
-  Connection::current_mailbox = context_.mailbox.get();
+  context_.mailbox->begin_reading();
   std::array<epoll_event, kEventsPerRound> events;
   read_clock();
   while (!stopping_) {
@@ -153,13 +154,10 @@ void IoThread::loop() {
   flush_dirty();
   destroy_ended();
   context_.mailbox->close();
-  Connection::current_mailbox = nullptr;
 }
 
 void IoThread::end_handing() {
-  if (std::exchange(context_.handed, 0) > 0 && shared_.config.after_poll) {
-    shared_.config.after_poll();
-  }
+  if (std::exchange(context_.handed, 0) > 0 && handler_.end_round) handler_.end_round();
 }
 
 void IoThread::read_messages() {

@@ -1,8 +1,8 @@
 // IoThread: one epoll loop and the connections it owns.
 //
-// A round: events → requests to the handler → after_poll → messages from other threads → deadlines
-// → write what is ready, one send per connection → cut who hoards answers. It sleeps without a
-// timeout when no deadline is armed.
+// A round: events → requests to the handler → its end_round → messages from other threads →
+// deadlines → write what is ready, one send per connection → cut who hoards answers. It sleeps
+// without a timeout when no deadline is armed.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,6 @@ class TlsContext;
 // What the I/O threads of one server share.
 struct ServerShared {
   ServerConfig config;
-  Handler handler;
   std::unique_ptr<TlsContext> tls;
   int listen_fd = -1;
   OutBudget out_budget;
@@ -39,7 +38,7 @@ struct ServerShared {
 
 class IoThread {
  public:
-  explicit IoThread(ServerShared& shared);
+  IoThread(ServerShared& shared, RoundHandler handler);
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
   ~IoThread();
@@ -73,6 +72,7 @@ class IoThread {
   int wait_ms();
 
   ServerShared& shared_;
+  const RoundHandler handler_;
   IoContext context_{};
   int epoll_fd_ = -1;
   int reserve_fd_ = -1;  // given up to refuse a client politely when descriptors run out

@@ -2,43 +2,27 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
 namespace pawl::http {
-namespace {
-
-// The mailboxes this thread has filled while an AnswerBatch lives on it.
-struct BatchState {
-  int depth = 0;
-  std::vector<std::shared_ptr<Mailbox>> filled;
-};
-thread_local BatchState batch_state;
-
-}  // namespace
 
 Mailbox::Mailbox(int event_fd, size_t stream_bytes_max)
     : event_fd_(event_fd), stream_bytes_max_(stream_bytes_max) {}
 
 Mailbox::~Mailbox() { ::close(event_fd_); }
 
-bool Mailbox::push(Message&& message) {
-  const bool batching = batch_state.depth > 0;
+bool Mailbox::push(Message&& message, Wakes* wakes) {
   bool must_wake = false;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return false;
     messages_.push_back(std::move(message));
-    if (!batching) must_wake = std::exchange(sleeping_, false);
+    if (wakes == nullptr) must_wake = std::exchange(sleeping_, false);
   }
   if (must_wake) wake();
-  if (batching) {
-    auto& filled = batch_state.filled;
-    const bool known = std::any_of(filled.begin(), filled.end(),
-                                   [&](const auto& mailbox) { return mailbox.get() == this; });
-    if (!known) filled.push_back(shared_from_this());
-  }
+  if (wakes != nullptr) wakes->owe(shared_from_this());
   return true;
 }
 
@@ -82,14 +66,6 @@ void Mailbox::close() {
   for (const Message& message : dropped) {
     if (const auto* adopt = std::get_if<message::Adopt>(&message.content)) ::close(adopt->fd);
   }
-}
-
-AnswerBatch::AnswerBatch() { ++batch_state.depth; }
-
-AnswerBatch::~AnswerBatch() {
-  if (--batch_state.depth > 0) return;
-  for (const auto& mailbox : batch_state.filled) mailbox->wake_if_sleeping();
-  batch_state.filled.clear();
 }
 
 }  // namespace pawl::http

@@ -11,9 +11,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <variant>
 #include <vector>
 
+#include "base/wakes.h"
 #include "http/gzip.h"
 #include "http/in_budget.h"
 #include "http/responder.h"
@@ -84,20 +86,23 @@ struct Message {
   Content content;
 };
 
-class Mailbox : public std::enable_shared_from_this<Mailbox> {
+class Mailbox : public Sleeper, public std::enable_shared_from_this<Mailbox> {
  public:
   // Owns event_fd.
   Mailbox(int event_fd, size_t stream_bytes_max);
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
-  ~Mailbox();
+  ~Mailbox() override;
 
   // Any thread. False if closed: the message was not taken (an Adopt must then close its socket).
-  bool push(Message&& message);
-  void wake_if_sleeping();
+  // With `wakes` the reader is woken when that ends.
+  bool push(Message&& message, Wakes* wakes = nullptr);
+  void wake_if_sleeping() override;
+  bool is_read_here() const { return reader_.load() == std::this_thread::get_id(); }
 
-  // Reader only. prepare_sleep() is false if messages wait; until it or take() is called again a
-  // sender may write the eventfd.
+  // Reader only. begin_reading() comes first. prepare_sleep() is false if messages wait; until it or
+  // take() is called again a sender may write the eventfd.
+  void begin_reading() { reader_.store(std::this_thread::get_id()); }
   void take(std::vector<Message>& into);
   bool prepare_sleep();
   void close();
@@ -111,6 +116,7 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
 
   const int event_fd_;
   const size_t stream_bytes_max_;
+  std::atomic<std::thread::id> reader_{};
   std::mutex mutex_;
   std::vector<Message> messages_;
   bool sleeping_ = false;

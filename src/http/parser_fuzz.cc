@@ -17,7 +17,8 @@ constexpr ParserLimits kLimits{
     .header_bytes_max = 1024, .target_bytes_max = 128, .headers_max = 8, .body_bytes_max = 256};
 
 std::string story(std::string_view bytes, size_t step) {
-  RequestReader reader(kLimits, "peer:1");
+  RequestIds ids;
+  RequestReader reader(kLimits, "peer:1", ids);
   std::string out;
   std::string pending;
   for (size_t at = 0; at < bytes.size(); at += step) {

@@ -20,7 +20,8 @@ ParserLimits small_limits() {
 // Reads a whole stream given in pieces of `step` bytes: "GET /a?b [body]" per request, then the
 // refusal or what the reader still waits for.
 std::string story(std::string_view bytes, size_t step, const ParserLimits& limits) {
-  RequestReader reader(limits, "peer:1");
+  RequestIds ids;
+  RequestReader reader(limits, "peer:1", ids);
   std::string out;
   std::string pending;
   for (size_t at = 0; at < bytes.size(); at += step) {
@@ -272,7 +273,8 @@ TEST(Parser, KeepsOnlySaneRequestIds) {
 // the string object.
 TEST(Request, ViewsFollowAMove) {
   const ParserLimits limits;
-  RequestReader reader(limits, "9.9.9.9:9");
+  RequestIds ids;
+  RequestReader reader(limits, "9.9.9.9:9", ids);
   const std::string bytes = post("Content-Length: 2\r\nX-A: one\r\n", "ab");
   const size_t head_bytes = reader.feed(bytes);
   ASSERT_EQ(reader.state(), RequestReader::State::HeadRead);

@@ -228,7 +228,7 @@ void RequestReader::own_head(std::string_view head_bytes) {
     request_.id = moved(head_.request_id);
   } else {
     made_id_.clear();
-    append_request_id(made_id_);
+    ids_->append_to(made_id_);
     PAWL_CHECK(made_id_.size() == kRequestIdBytes);
     made_id_.copy(end + peer_.size(), kRequestIdBytes);
     request_.id = {end + peer_.size(), kRequestIdBytes};

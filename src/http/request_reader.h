@@ -16,6 +16,7 @@
 #include "http/gzip.h"
 #include "http/parser.h"
 #include "http/request.h"
+#include "http/request_id.h"
 
 namespace pawl::http {
 
@@ -25,8 +26,8 @@ class RequestReader {
   // Done: take_request(). Refused: refusal().
   enum class State : unsigned char { Idle, Head, HeadRead, Body, Dropping, Packed, Done, Refused };
 
-  RequestReader(const ParserLimits& limits, std::string_view peer)
-      : limits_(&limits), peer_(peer), scanner_(limits) {}
+  RequestReader(const ParserLimits& limits, std::string_view peer, RequestIds& ids)
+      : limits_(&limits), peer_(peer), ids_(&ids), scanner_(limits) {}
 
   // Takes bytes from the front of `input` and returns how many. Bytes of an unfinished head are not
   // taken: give them again with more behind them. Without input it does nothing.
@@ -69,6 +70,7 @@ class RequestReader {
 
   const ParserLimits* limits_;
   std::string_view peer_;
+  RequestIds* ids_;
   HeadScanner scanner_;
   ChunkedDecoder chunked_;
   Head head_;

@@ -8,17 +8,19 @@
 namespace pawl::http {
 namespace {
 
-void send(std::shared_ptr<Link> link, uint64_t sequence, Message::Content&& content) {
+void send(std::shared_ptr<Link> link, uint64_t sequence, Message::Content&& content,
+          Wakes* wakes = nullptr) {
   Mailbox& mailbox = *link->mailbox;  // the message keeps the link, and so the mailbox
   const std::shared_ptr<Mailbox> kept = link->mailbox;
-  mailbox.push(Message{std::move(link), sequence, std::move(content)});
+  mailbox.push(Message{std::move(link), sequence, std::move(content)}, wakes);
 }
 
 // On the connection's own I/O thread an answer needs no mailbox. Streams always take it: their
 // messages must stay in order even if the Stream changes threads.
-void answer(std::shared_ptr<Link> link, uint64_t sequence, Message::Content&& content) {
-  if (link->mailbox.get() != Connection::current_mailbox) {
-    send(std::move(link), sequence, std::move(content));
+void answer(std::shared_ptr<Link> link, uint64_t sequence, Message::Content&& content,
+            Wakes* wakes = nullptr) {
+  if (!link->mailbox->is_read_here()) {
+    send(std::move(link), sequence, std::move(content), wakes);
   } else if (link->connection != nullptr) {
     link->connection->apply(sequence, std::move(content));
   }
@@ -41,9 +43,9 @@ Responder::~Responder() {
   if (link_) answer(std::move(link_), sequence_, message::Unanswered{});
 }
 
-void Responder::respond(Response&& response) {
+void Responder::respond(Response&& response, Wakes* wakes) {
   PAWL_CHECK(link_ != nullptr);
-  answer(std::move(link_), sequence_, message::Answer{std::move(response)});
+  answer(std::move(link_), sequence_, message::Answer{std::move(response)}, wakes);
   link_.reset();
 }
 

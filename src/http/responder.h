@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/wakes.h"
+
 namespace pawl::http {
 
 class Connection;
@@ -68,7 +70,8 @@ class Responder {
   Responder& operator=(Responder&& other) noexcept;
   ~Responder();
 
-  void respond(Response&& response);
+  // With `wakes` the I/O thread may sleep on until that ends: one wake for many answers.
+  void respond(Response&& response, Wakes* wakes = nullptr);
 
   // Sends status and headers of `head` (its body becomes the first chunk, if any) and leaves the
   // rest to the Stream. To a HEAD request the stream is over at once.
@@ -90,16 +93,6 @@ class Responder {
 
   std::shared_ptr<Link> link_;
   uint64_t sequence_ = 0;
-};
-
-// While one lives on a thread, answers and chunks given on that thread are handed over at once but
-// each I/O thread is woken only when the batch ends, once. Keep it short-lived: it delays answers.
-class AnswerBatch {
- public:
-  AnswerBatch();
-  AnswerBatch(const AnswerBatch&) = delete;
-  AnswerBatch& operator=(const AnswerBatch&) = delete;
-  ~AnswerBatch();
 };
 
 }  // namespace pawl::http

@@ -59,12 +59,16 @@ Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Server::~Server() { stop(); }
 
-Result<std::unique_ptr<Server>> Server::start(ServerConfig config, Handler handler) {
+Result<std::unique_ptr<Server>> Server::start(ServerConfig config, const Handler& handler) {
+  return start(std::move(config), [&] { return RoundHandler{handler}; });
+}
+
+Result<std::unique_ptr<Server>> Server::start(ServerConfig config,
+                                              const std::function<RoundHandler()>& make_handler) {
   PAWL_TRY_DO(check_config(config));
   auto parts = std::make_unique<Parts>();
   ServerShared& shared = parts->shared;
   shared.config = std::move(config);
-  shared.handler = std::move(handler);
   shared.out_budget.limit(shared.config.out_bytes_total_max);
   shared.in_budget->limit(shared.config.in_bytes_total_max);
   if (!shared.config.tls_certificate_file.empty()) {
@@ -75,7 +79,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerConfig config, Handler handl
   shared.listen_fd = listener.fd;
   parts->port = listener.port;
   for (int i = 0; i < shared.config.io_threads; ++i) {
-    shared.threads.push_back(std::make_unique<IoThread>(shared));
+    shared.threads.push_back(std::make_unique<IoThread>(shared, make_handler()));
     PAWL_TRY_DO(shared.threads.back()->open());
   }
   for (const auto& thread : shared.threads) thread->run();

@@ -28,6 +28,15 @@ namespace pawl::http {
 // leave.
 using Handler = std::function<void(Request&&, Responder)>;
 
+// What one I/O thread does with its requests. Each thread has its own: what the requests of a round
+// leave behind in it needs no lock.
+struct RoundHandler {
+  Handler handle;
+  // After the requests of one epoll round have been handed over: the place to flush a batch. Not
+  // called for rounds without requests.
+  std::function<void()> end_round = {};
+};
+
 // Called on an I/O thread when a request's head is complete and before any byte of its body is
 // kept: who may not ask, or asks for what is not there, is answered at once, and what he sends is
 // not held. It may leave a note for the handler (Request::verdict).
@@ -98,9 +107,6 @@ struct ServerConfig {
   // Runs work on another thread; false, and nothing taken, if it has no room for it. Without one,
   // large bodies are inflated on the I/O thread.
   std::function<bool(std::function<void()>& work)> run_aside;
-  // On the I/O thread, after the requests of one epoll round have been handed to the handler: the
-  // place to flush a batch. Not called for rounds without requests.
-  std::function<void()> after_poll;
   std::function<void(const AccessRecord&)> access_log;
   std::function<void(std::string_view message)> log;  // what an operator should look at; any thread
 };
@@ -128,7 +134,10 @@ struct ServerStats {
 
 class Server {
  public:
-  static Result<std::unique_ptr<Server>> start(ServerConfig config, Handler handler);
+  static Result<std::unique_ptr<Server>> start(ServerConfig config, const Handler& handler);
+  // make_handler: called here, once for each I/O thread.
+  static Result<std::unique_ptr<Server>> start(ServerConfig config,
+                                               const std::function<RoundHandler()>& make_handler);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();  // stop()

@@ -44,8 +44,8 @@ class Answerer {
         if (stopping_) return;
         std::swap(batch, waiting_);
       }
-      const pawl::http::AnswerBatch one_wake;
-      for (Responder& one : batch) one.respond(small_answer());
+      pawl::Wakes once;
+      for (Responder& one : batch) one.respond(small_answer(), &once);
       batch.clear();
     }
   }
@@ -77,8 +77,6 @@ Cpu cpu_spent() {
   return {micros(usage.ru_utime), micros(usage.ru_stime)};
 }
 
-thread_local std::vector<Responder> round;
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -92,14 +90,13 @@ int main(int argc, char** argv) {
   pawl::http::ServerConfig config;
   config.port = std::atoi(argv[1]);
   config.io_threads = std::atoi(argv[2]);
-  if (hop) config.after_poll = [&] { answerer.post(std::move(round)); };
-  auto server = pawl::http::Server::start(std::move(config), [&](Request&&, Responder responder) {
-    if (hop) {
-      round.push_back(std::move(responder));
-    } else {
-      responder.respond(small_answer());
-    }
-  });
+  const auto make_handler = [&]() -> pawl::http::RoundHandler {
+    if (!hop) return {[](Request&&, Responder responder) { responder.respond(small_answer()); }};
+    auto round = std::make_shared<std::vector<Responder>>();
+    return {[round](Request&&, Responder responder) { round->push_back(std::move(responder)); },
+            [round, &answerer] { answerer.post(std::move(*round)); }};
+  };
+  auto server = pawl::http::Server::start(std::move(config), make_handler);
   if (!server.ok()) {
     fmt::print(stderr, "{}\n", server.error().message);
     return 1;

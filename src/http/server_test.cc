@@ -273,25 +273,28 @@ TEST(Server, ABatchOfAnswersWakesTheThreadOnce) {
   }
   const uint64_t wakes = server->stats().wakes;
   {
-    const AnswerBatch batch;
-    for (Responder& responder : responders) responder.respond(text("x"));
+    Wakes once;
+    for (Responder& responder : responders) responder.respond(text("x"), &once);
   }
   for (int i = 0; i < 100; ++i) EXPECT_EQ(body_of(client.read_response()), "x");
   EXPECT_LE(server->stats().wakes - wakes, 1U);
 }
 
-TEST(Server, CallsAfterPollOncePerRoundOfRequests) {
-  std::vector<Responder> waiting;  // the I/O thread's
+TEST(Server, EndsARoundOfRequestsOnceForAll) {
   std::atomic<int> flushes{0};
-  ServerConfig config;
-  config.after_poll = [&] {
-    ++flushes;
-    for (Responder& responder : waiting) responder.respond(text("flushed"));
-    waiting.clear();
+  const auto make_handler = [&] {
+    auto waiting = std::make_shared<std::vector<Responder>>();
+    return RoundHandler{
+        .handle = [waiting](Request&&, Responder responder) {
+          waiting->push_back(std::move(responder));
+        },
+        .end_round = [waiting, &flushes] {
+          ++flushes;
+          for (Responder& responder : *waiting) responder.respond(text("flushed"));
+          waiting->clear();
+        }};
   };
-  const auto server = serve(std::move(config), [&](Request&&, Responder responder) {
-    waiting.push_back(std::move(responder));
-  });
+  const auto server = Server::start({}, make_handler).value();
   LoopbackClient client(server->port());
   client.send(get("/1") + get("/2") + get("/3"));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(body_of(client.read_response()), "flushed");

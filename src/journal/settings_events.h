@@ -146,7 +146,7 @@ struct CronSpec {
   std::string timezone;
   CronOverlap overlap = CronOverlap::Skip;
   bool paused = false;
-  std::string job;          // JobTemplate, encoded: see kernel/jobs/job.h
+  std::string job;          // NewJob, encoded: see plan/ojs/job_spec.h
   std::string description;  // JSON text of what the caller sent beside, or empty
   int64_t created_ms = 0;
   CronSource source = CronSource::Cron;

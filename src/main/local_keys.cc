@@ -26,7 +26,7 @@ class LocalTask : public Task {
     outcome_ = frame.attempt(decide_);
     return std::nullopt;
   }
-  void durable() override { promise_.set_value(outcome_); }
+  void durable(Wakes&) override { promise_.set_value(outcome_); }
   void refuse(const Error& error) override { promise_.set_value(error); }
   Status wait() { return promise_.get_future().get(); }
 

@@ -164,9 +164,7 @@ std::string body_of(LocalEngine& engine, const RunId& id) {
   return body;
 }
 
-int tell_end(const std::string& body) {
-  auto doc = json::parse(body);
-  auto run = doc.ok() ? doc->root().find("run") : std::nullopt;
+int tell_end(const std::optional<json::View>& run) {
   if (!run) return cli::kRefused;
   std::string status = cli::member(*run, "status");
   if (status == "completed") return cli::kDone;
@@ -182,10 +180,11 @@ int tell_end(const std::string& body) {
   return cli::kRefused;
 }
 
-int exit_code(const Watched& watched, const std::string& body, const RunOrder& order) {
+int exit_code(const Watched& watched, const std::optional<json::View>& run,
+              const RunOrder& order) {
   switch (watched.kind) {
     case Watched::Ended:
-      return tell_end(body);
+      return tell_end(run);
     case Watched::Unanswered:
       return kUnanswered;
     case Watched::WrongAnswer:
@@ -200,14 +199,6 @@ int exit_code(const Watched& watched, const std::string& body, const RunOrder& o
       return cli::kRefused;
   }
   return cli::kRefused;
-}
-
-void print_result(const std::string& body, bool json, bool completed) {
-  if (json) return cli::print_text(body + "\n");
-  auto value = Value::parse(body);
-  const Value* run = value.ok() ? value->find("run") : nullptr;
-  const Value* output = run == nullptr ? nullptr : run->find("output");
-  if (completed && output != nullptr) cli::print_text(cli::laid_out(*output) + "\n");
 }
 
 int run_file(const Invocation& given) {
@@ -225,8 +216,15 @@ int run_file(const Invocation& given) {
     return run_usage(started.error().message);
   Watched watched = watch.follow();
   std::string body = body_of(**engine, run);
-  int code = exit_code(watched, body, *order);
-  print_result(body, given.has("--json"), code == cli::kDone);
+  auto doc = json::parse(body);
+  auto shown = doc.ok() ? doc->root().find("run") : std::nullopt;
+  int code = exit_code(watched, shown, *order);
+  auto output = shown ? shown->find("output") : std::nullopt;
+  if (given.has("--json")) {
+    cli::print_text(body + "\n");
+  } else if (code == cli::kDone && output) {
+    cli::print_text(cli::laid_out_json(output->raw()) + "\n");
+  }
   return code;
 }
 

@@ -38,7 +38,6 @@ Result<RuntimeSetup> setup_of(const ServeOptions& options) {
   if (memory) setup.policy.fs.sealed.push_back(setup.work_root.path);
   setup.threads = options.action_threads;
   setup.engine = options.engine;
-  setup.engine.around_answers = [] { return std::make_shared<http::AnswerBatch>(); };
   return setup;
 }
 
@@ -104,7 +103,6 @@ void log_access(const http::AccessRecord& record) {
 
 http::ServerConfig http_config(const ServeOptions& options, api::App& app) {
   http::ServerConfig config = options.http;
-  config.after_poll = [&app] { app.after_poll(); };
   config.judge = [&app](http::Request& request) { return app.judge(request); };
   config.run_aside = [&app](std::function<void()>& work) { return app.readers().run(work).ok(); };
   config.log = [](std::string_view message) { log::warning(message); };
@@ -179,10 +177,8 @@ int serve(const ServeOptions& given) {
                           {.vault = runtime.vault(),
                            .allow_private = options.app.webhooks_allow_private});
   app.on_webhooks_change([&webhooks] { webhooks.ring(); });
-  auto server = http::Server::start(http_config(options, app),
-                                    [&app](http::Request&& request, http::Responder responder) {
-                                      app.handle(std::move(request), std::move(responder));
-                                    });
+  auto server =
+      http::Server::start(http_config(options, app), [&app] { return app.round_handler(); });
   if (!server.ok()) return fail_serve(server.error());
   app.set_http_server(server->get());
   std::printf("pawl listening on %s://%s:%d (store %s, data %s)\n",

@@ -32,7 +32,7 @@ class Input : public Task {
     outcome_ = deed_(frame);
     return std::nullopt;
   }
-  void durable() override {}
+  void durable(Wakes&) override {}
   void refuse(const Error&) override {}
   void committed() {
     if (done_) done_(outcome_);

@@ -33,8 +33,6 @@ bool listed(JobState from, JobState to) {
 
 }  // namespace
 
-std::string short_name(const JobId& id) { return id.text().substr(9, 19); }
-
 bool ModelJob::finished() const {
   return state == JobState::Completed || state == JobState::Cancelled ||
          state == JobState::Discarded;

@@ -132,7 +132,7 @@ class JournalModel {
   uint64_t events() const { return events_; }
 
  private:
-  using At = RunModel::At;
+  using At = EventAt;
   void broken(std::string_view checker, const At& at, const JobId& job, std::string_view what);
   void read_event(const journal::EventBytes& event);
   uint32_t attempt_of(const JobId& id) const;
@@ -200,7 +200,5 @@ constexpr char kStrictUniqueMark = 'S';
 
 // The document whose deletion stands where a planted bug has swallowed an event: it says nothing.
 constexpr std::string_view kSwallowed = "never there";
-
-std::string short_name(const JobId& id);
 
 }  // namespace pawl::sim

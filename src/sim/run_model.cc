@@ -25,16 +25,6 @@ uint32_t ModelRun::count(ChildState wanted) const {
   return static_cast<uint32_t>(std::count(children.begin(), children.end(), wanted));
 }
 
-const ModelRun* RunModel::find(const RunId& id) const {
-  auto at = runs_.find(id);
-  return at == runs_.end() ? nullptr : &at->second;
-}
-
-const ModelRun* RunModel::existing(const RunId& id) const {
-  const ModelRun* run = find(id);
-  return run != nullptr && !run->forgotten ? run : nullptr;
-}
-
 int64_t RunModel::first_due_ms() const {
   int64_t first = 0;
   for (const auto& [id, run] : runs_)
@@ -42,12 +32,6 @@ int64_t RunModel::first_due_ms() const {
       if (!run.over() && !run.forgotten && due_ms != 0 && (first == 0 || due_ms < first))
         first = due_ms;
   return first;
-}
-
-size_t RunModel::unfinished() const {
-  return static_cast<size_t>(std::count_if(runs_.begin(), runs_.end(), [](const auto& entry) {
-    return !entry.second.forgotten && !entry.second.over();
-  }));
 }
 
 bool RunModel::is_in_place(const ModelRun& run, uint32_t index, const Uuid& child) const {
@@ -70,28 +54,6 @@ bool RunModel::is_restarted(const JobParent& parent, const JobId& job) const {
   bool asked = retried_.count(parent.run) != 0 || taken_up_.count({parent.run, parent.node}) != 0;
   return run != nullptr && asked && !is_callback(parent.node) &&
          is_in_place(*run, parent.node, job) && run->children[parent.node] == ChildState::Started;
-}
-
-void RunModel::broken(std::string_view checker, const RunId& run, std::string_view what) {
-  verdict_.fail(checker, "record " + std::to_string(journal::record_of(sequence_)) + " event " +
-                             std::to_string(journal::index_of(sequence_)) + " run " +
-                             short_name(JobId(run)) + ": " + std::string(what));
-}
-
-void RunModel::tell(const RunId& run, std::string what) {
-  verdict_.tell("  run " + short_name(JobId(run)) + " " + std::move(what));
-}
-
-ModelRun* RunModel::step(const RunId& id, const At& at) {
-  sequence_ = at.sequence;
-  auto found = runs_.find(id);
-  if (found == runs_.end() || found->second.forgotten) {
-    broken("I5 run", id, "an event about a run that is not there");
-    return nullptr;
-  }
-  touched_.insert(id);
-  found->second.version = at.sequence;
-  return &found->second;
 }
 
 // Its id may have been given to another job since, once it was forgotten.

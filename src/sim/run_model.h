@@ -16,7 +16,7 @@
 
 #include "journal/events.h"
 #include "plan/ojs/plan_node.h"
-#include "sim/verdict.h"
+#include "sim/model_runs.h"
 
 namespace pawl::sim {
 
@@ -62,21 +62,11 @@ struct ModelRun {
   bool all_done() const { return good() + bad() == children.size(); }
 };
 
-class RunModel {
+class RunModel : public ModelRuns<ModelRun> {
  public:
-  struct At {
-    uint64_t sequence;
-    int64_t time_ms;
-  };
+  RunModel(Verdict& verdict, JournalModel& jobs) : ModelRuns(verdict, "run"), jobs_(jobs) {}
 
-  RunModel(Verdict& verdict, JournalModel& jobs) : verdict_(verdict), jobs_(jobs) {}
-
-  // Forgotten ones too; null if there never was one.
-  const ModelRun* find(const RunId& id) const;
-  const ModelRun* existing(const RunId& id) const;
-  const std::map<RunId, ModelRun>& all() const { return runs_; }
   int64_t first_due_ms() const;  // 0: none
-  size_t unfinished() const;
 
   // Whether this job of this place may be tried again after a failure.
   bool may_try_again(const JobParent& parent, const JobId& job) const;
@@ -99,12 +89,7 @@ class RunModel {
   void happened(const Event&, const At&) {}
   void frame_over(uint64_t sequence);
 
-  void restarted() { ++life_; }  // the engine was
-
  private:
-  void broken(std::string_view checker, const RunId& run, std::string_view what);
-  void tell(const RunId& run, std::string what);
-  ModelRun* step(const RunId& run, const At& at);
   void take_place(const JobParent& parent, const Uuid& child, const At& at);
   bool may_start(const ModelRun& run, uint32_t index) const;
   // False for what a forgotten run of the same id left behind.
@@ -123,14 +108,9 @@ class RunModel {
   void check_dag(const ModelRun& run);
   void check_callbacks(const ModelRun& run);
 
-  Verdict& verdict_;
   JournalModel& jobs_;
-  std::map<RunId, ModelRun> runs_;
-  uint64_t life_ = 0;
-  uint64_t sequence_ = 0;
 
   // Of the frame that is being read.
-  std::set<RunId> touched_;
   std::set<RunId> leased_;
   std::set<RunId> retried_;
   std::set<std::pair<RunId, uint32_t>> taken_up_;  // places whose second turn has come

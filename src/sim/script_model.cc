@@ -43,16 +43,6 @@ const ModelStep* ModelScript::find(std::string_view path) const {
 
 // --- finding
 
-const ModelScript* ScriptModel::find(const RunId& id) const {
-  auto at = runs_.find(id);
-  return at == runs_.end() ? nullptr : &at->second;
-}
-
-const ModelScript* ScriptModel::existing(const RunId& id) const {
-  const ModelScript* run = find(id);
-  return run != nullptr && !run->forgotten ? run : nullptr;
-}
-
 bool ScriptModel::is_open(const RunId& id, uint32_t effect) const {
   const ModelScript* run = existing(id);
   return run != nullptr && run->effects.count(effect) != 0;
@@ -62,12 +52,6 @@ int64_t ScriptModel::first_due_ms() const {
   int64_t first = 0;
   for (const auto& [id, run] : runs_) first = sooner(first, run.due_ms());
   return first;
-}
-
-size_t ScriptModel::unfinished() const {
-  return static_cast<size_t>(std::count_if(runs_.begin(), runs_.end(), [](const auto& entry) {
-    return !entry.second.forgotten && !entry.second.over();
-  }));
 }
 
 size_t ScriptModel::at_work() const {
@@ -88,28 +72,6 @@ std::shared_ptr<const plan::Script> ScriptModel::compiled(const std::string& can
   if (at != plans_.end()) return at->second;
   auto read = plan::compile_canonical(canonical);
   return plans_[canonical] = read.ok() ? *read : nullptr;
-}
-
-void ScriptModel::broken(std::string_view checker, const RunId& run, std::string_view what) {
-  verdict_.fail(checker, "record " + std::to_string(journal::record_of(sequence_)) + " event " +
-                             std::to_string(journal::index_of(sequence_)) + " run " +
-                             short_name(JobId(run)) + ": " + std::string(what));
-}
-
-void ScriptModel::tell(const RunId& run, std::string what) {
-  verdict_.tell("  script " + short_name(JobId(run)) + " " + std::move(what));
-}
-
-ModelScript* ScriptModel::step(const RunId& id, const At& at) {
-  sequence_ = at.sequence;
-  auto found = runs_.find(id);
-  if (found == runs_.end() || found->second.forgotten) {
-    broken("I5 script", id, "an event about a run that is not there");
-    return nullptr;
-  }
-  touched_.insert(id);
-  found->second.version = at.sequence;
-  return &found->second;
 }
 
 // --- what is put down

@@ -19,8 +19,8 @@
 #include "journal/events.h"
 #include "kernel/scripts/commands.h"
 #include "plan/script.h"
+#include "sim/model_runs.h"
 #include "sim/run_model.h"
-#include "sim/verdict.h"
 
 namespace pawl::sim {
 
@@ -137,27 +137,22 @@ struct StepAt {
   int64_t time_ms = 0;
 };
 
-class ScriptModel {
+class ScriptModel : public ModelRuns<ModelScript> {
  public:
-  using At = RunModel::At;
   using Key = std::pair<RunId, uint32_t>;
 
-  ScriptModel(Verdict& verdict, const JournalModel& jobs) : verdict_(verdict), jobs_(jobs) {}
+  ScriptModel(Verdict& verdict, const JournalModel& jobs)
+      : ModelRuns(verdict, "script"), jobs_(jobs) {}
 
-  const ModelScript* find(const RunId& id) const;  // forgotten ones too
-  const ModelScript* existing(const RunId& id) const;
-  const std::map<RunId, ModelScript>& all() const { return runs_; }
   bool is_open(const RunId& run, uint32_t effect) const;
   bool has_child(const RunId& run, uint32_t effect) const { return children_.count({run, effect}); }
   const std::map<std::string, StoredDecision>& decisions() const { return decisions_; }
   const std::map<std::string, std::string>& newest() const { return newest_; }
   int64_t first_due_ms() const;
-  size_t unfinished() const;
   size_t at_work() const;  // of those that stand for themselves
   bool is_first_in_line(const ModelScript& run) const;
   size_t at_work_like(const ModelScript& of) const;  // of those that its limit counts
   void one_step_at_a_time() { parallel_steps_ = false; }
-  void restarted() { ++life_; }
 
   // A performer has given this answer; it may arrive any time, or never.
   void answered(const RunId& run, uint32_t effect, const StepOutcome& outcome) {
@@ -208,9 +203,6 @@ class ScriptModel {
   };
 
   // --- script_model.cc
-  void broken(std::string_view checker, const RunId& run, std::string_view what);
-  void tell(const RunId& run, std::string what);
-  ModelScript* step(const RunId& run, const At& at);
   std::shared_ptr<const plan::Script> compiled(const std::string& canonical);
   void check_end(ModelScript& run, const ScriptMoved& event);
   void check_phase(ModelScript& run, const ScriptPhased& event, const At& at);
@@ -257,9 +249,7 @@ class ScriptModel {
   void check_cut_off(const CutOff& cut);
   void check_parent(const ModelScript& run);
 
-  Verdict& verdict_;
   const JournalModel& jobs_;
-  std::map<RunId, ModelScript> runs_;
   std::map<Key, Uuid> children_;
   std::map<Key, std::vector<StepOutcome>> answers_;
   std::map<std::string, std::string> definitions_;  // name, version → canonical text
@@ -268,12 +258,9 @@ class ScriptModel {
   std::map<std::string, std::shared_ptr<const plan::Script>> plans_;
   std::map<std::string, uint64_t> seeds_;
   bool parallel_steps_ = true;
-  uint64_t life_ = 0;
-  uint64_t sequence_ = 0;
   uint64_t frame_ = 1;
 
   // Of the frame that is being read.
-  std::set<RunId> touched_;
   std::set<RunId> retried_;
   std::vector<CutOff> cut_off_;
   std::vector<SignalReceived> received_;   // those that do something at once

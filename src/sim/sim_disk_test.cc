@@ -99,7 +99,7 @@ class Act : public Task {
     act_(frame);
     return std::nullopt;
   }
-  void durable() override {}
+  void durable(Wakes&) override {}
   void refuse(const Error&) override {}
 
  private:

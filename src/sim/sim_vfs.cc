@@ -6,6 +6,7 @@
 #include <set>
 
 #include "store/page_sum.h"
+#include "store/vfs_calls.h"
 
 namespace pawl::sim {
 namespace {
@@ -42,66 +43,69 @@ void seal_again(std::string& database, size_t at) {
 
 SimVfs& owner_of(sqlite3_vfs* vfs) { return *static_cast<SimVfs*>(vfs->pAppData); }
 
-int vfs_open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* flags_out) {
-  SimVfs& owner = owner_of(vfs);
-  SimHandle* handle = new (file) SimHandle{};
-  handle->owner = &owner;
-  handle->is_log = (flags & SQLITE_OPEN_WAL) != 0;
-  handle->is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
-  if (path != nullptr) handle->inode = owner.find(path);
-  if (!handle->inode) {
-    if ((flags & SQLITE_OPEN_CREATE) == 0) return SQLITE_CANTOPEN;
-    if (owner.next(DiskAction::Create) != DiskTrouble::None) return SQLITE_CANTOPEN;
-    handle->inode = path == nullptr ? std::make_shared<SimInode>() : owner.create(path);
+struct VfsCalls {
+  static int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags,
+                  int* flags_out) {
+    SimVfs& owner = owner_of(vfs);
+    SimHandle* handle = new (file) SimHandle{};
+    handle->owner = &owner;
+    handle->is_log = (flags & SQLITE_OPEN_WAL) != 0;
+    handle->is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
+    if (path != nullptr) handle->inode = owner.find(path);
+    if (!handle->inode) {
+      if ((flags & SQLITE_OPEN_CREATE) == 0) return SQLITE_CANTOPEN;
+      if (owner.next(DiskAction::Create) != DiskTrouble::None) return SQLITE_CANTOPEN;
+      handle->inode = path == nullptr ? std::make_shared<SimInode>() : owner.create(path);
+    }
+    // As SQLite's own: also if it is there already, since its maker may have died before the sync.
+    handle->sync_directory = (flags & SQLITE_OPEN_CREATE) != 0 &&
+                             (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL)) != 0;
+    if ((flags & SQLITE_OPEN_DELETEONCLOSE) != 0 && path != nullptr) handle->delete_on_close = path;
+    handle->inode->handles.push_back(handle);
+    handle->head.pMethods = &kSimFileMethods;
+    if (flags_out != nullptr) *flags_out = flags;
+    return SQLITE_OK;
   }
-  // As SQLite's own: also if it is there already, since its maker may have died before the sync.
-  handle->sync_directory = (flags & SQLITE_OPEN_CREATE) != 0 &&
-                           (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL)) != 0;
-  if ((flags & SQLITE_OPEN_DELETEONCLOSE) != 0 && path != nullptr) handle->delete_on_close = path;
-  handle->inode->handles.push_back(handle);
-  handle->head.pMethods = &kSimFileMethods;
-  if (flags_out != nullptr) *flags_out = flags;
-  return SQLITE_OK;
-}
 
-int vfs_delete(sqlite3_vfs* vfs, const char* path, int sync_directory) {
-  SimVfs& owner = owner_of(vfs);
-  if (owner.next(DiskAction::Delete) != DiskTrouble::None) return SQLITE_IOERR_DELETE;
-  if (!owner.remove(path)) return SQLITE_IOERR_DELETE_NOENT;
-  if (sync_directory != 0) owner.sync_directory();
-  return SQLITE_OK;
-}
+  static int remove(sqlite3_vfs* vfs, const char* path, int sync_directory) {
+    SimVfs& owner = owner_of(vfs);
+    if (owner.next(DiskAction::Delete) != DiskTrouble::None) return SQLITE_IOERR_DELETE;
+    if (!owner.remove(path)) return SQLITE_IOERR_DELETE_NOENT;
+    if (sync_directory != 0) owner.sync_directory();
+    return SQLITE_OK;
+  }
 
-// As on a real disk, an empty file does not count as there.
-int vfs_access(sqlite3_vfs* vfs, const char* path, int flags, int* result) {
-  auto inode = owner_of(vfs).find(path);
-  *result = inode && (flags != SQLITE_ACCESS_EXISTS || inode->file.size() > 0) ? 1 : 0;
-  return SQLITE_OK;
-}
+  // As on a real disk, an empty file does not count as there.
+  static int access(sqlite3_vfs* vfs, const char* path, int flags, int* result) {
+    auto inode = owner_of(vfs).find(path);
+    *result = inode && (flags != SQLITE_ACCESS_EXISTS || inode->file.size() > 0) ? 1 : 0;
+    return SQLITE_OK;
+  }
 
-int vfs_full_pathname(sqlite3_vfs*, const char* path, int bytes, char* out) {
-  if (std::strlen(path) >= static_cast<size_t>(bytes)) return SQLITE_CANTOPEN;
-  std::strcpy(out, path);
-  return SQLITE_OK;
-}
+  static int full_pathname(sqlite3_vfs*, const char* path, int bytes, char* out) {
+    if (std::strlen(path) >= static_cast<size_t>(bytes)) return SQLITE_CANTOPEN;
+    std::strcpy(out, path);
+    return SQLITE_OK;
+  }
 
-int vfs_randomness(sqlite3_vfs* vfs, int bytes, char* out) {
-  for (int i = 0; i < bytes; ++i) out[i] = static_cast<char>(owner_of(vfs).random().next());
-  return bytes;
-}
+  static int randomness(sqlite3_vfs* vfs, int bytes, char* out) {
+    for (int i = 0; i < bytes; ++i) out[i] = static_cast<char>(owner_of(vfs).random().next());
+    return bytes;
+  }
 
-int vfs_sleep(sqlite3_vfs*, int microseconds) { return microseconds; }
+  static int sleep(sqlite3_vfs*, int microseconds) { return microseconds; }
 
-// SQLite asks for the time only to seed what is seeded already.
-int vfs_current_time(sqlite3_vfs*, double* out) {
-  *out = 2461041.5;
-  return SQLITE_OK;
-}
-int vfs_current_time_int64(sqlite3_vfs*, sqlite3_int64* out) {
-  *out = 212633985600000;
-  return SQLITE_OK;
-}
-int vfs_last_error(sqlite3_vfs*, int, char*) { return 0; }
+  // SQLite asks for the time only to seed what is seeded already.
+  static int current_time(sqlite3_vfs*, double* out) {
+    *out = 2461041.5;
+    return SQLITE_OK;
+  }
+  static int current_time_int64(sqlite3_vfs*, sqlite3_int64* out) {
+    *out = 212633985600000;
+    return SQLITE_OK;
+  }
+  static int last_error(sqlite3_vfs*, int, char*) { return 0; }
+};
 
 std::string next_name() {
   static std::atomic<uint64_t> count{0};
@@ -116,21 +120,7 @@ SimVfs::SimVfs(uint64_t seed, Verdict& verdict, const Plants& plants, PassTime p
       verdict_(verdict),
       plants_(plants),
       pass_time_(std::move(pass_time)) {
-  vfs_.iVersion = 2;
-  vfs_.szOsFile = sizeof(SimHandle);
-  vfs_.mxPathname = kPathMax;
-  vfs_.zName = name_.c_str();
-  vfs_.pAppData = this;
-  vfs_.xOpen = vfs_open;
-  vfs_.xDelete = vfs_delete;
-  vfs_.xAccess = vfs_access;
-  vfs_.xFullPathname = vfs_full_pathname;
-  vfs_.xRandomness = vfs_randomness;
-  vfs_.xSleep = vfs_sleep;
-  vfs_.xCurrentTime = vfs_current_time;
-  vfs_.xGetLastError = vfs_last_error;
-  vfs_.xCurrentTimeInt64 = vfs_current_time_int64;
-  PAWL_CHECK(sqlite3_vfs_register(&vfs_, 0) == SQLITE_OK);
+  register_vfs<VfsCalls>(vfs_, name_, this, sizeof(SimHandle), kPathMax);
   // The salts of the log come from SQLite's own dice, one for the whole process.
   PAWL_CHECK(sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, static_cast<int>(seed | 1),
                                   static_cast<sqlite3*>(nullptr)) == SQLITE_OK);

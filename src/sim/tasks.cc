@@ -30,7 +30,7 @@ void SimTask::leave_mark(Frame& frame) {
   mark_ = frame.state().find_doc(DocKind::Pool, kMarkKey)->version;
 }
 
-void SimTask::durable() {
+void SimTask::durable(Wakes&) {
   answered_ = true;
   desk_.verdict.expect(desk_.durable_head >= needs_record, "I3 release",
                        "a reply left before its batch was durable");

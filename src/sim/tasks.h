@@ -31,7 +31,7 @@ class SimTask : public Task {
   explicit SimTask(Desk& desk) : desk_(desk) {}
 
   std::optional<Parking> decide(Frame& frame, bool last_call) final;
-  void durable() final;
+  void durable(Wakes&) final;
   void refuse(const Error& error) final;
 
   // The journal has been read up to this task's mark.

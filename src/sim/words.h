@@ -27,4 +27,7 @@ inline std::string word(CallbackRole role) {
   return nth({"on_complete", "on_success", "on_failure", "on_cancel"}, role);
 }
 
+// Of a job, or of the run with this id.
+inline std::string short_name(const JobId& id) { return id.text().substr(9, 19); }
+
 }  // namespace pawl::sim

@@ -102,7 +102,8 @@ void World::answer_too_early(FetchTask& fetch) {
   });
   if (!next_step) return;
   fetch.needs_record = core_->journal_head() + 1;
-  fetch.durable();
+  Wakes wakes;
+  fetch.durable(wakes);
 }
 
 void World::spoil(Batch& batch) const {
@@ -199,8 +200,10 @@ void World::release() {
   std::vector<TaskPtr> tasks = in_flight_->sealed.outgoing.answers;
   Core::release(in_flight_->sealed);
   if (!plants_.fetch_reply_twice) return;
+  Wakes wakes;
   for (const TaskPtr& task : tasks)
-    if (dynamic_cast<FetchTask*>(task.get()) != nullptr && random_.percent(20)) task->durable();
+    if (dynamic_cast<FetchTask*>(task.get()) != nullptr && random_.percent(20))
+      task->durable(wakes);
 }
 
 // One of what is left to do after a commit: telling the core, or answering. Either may come first.

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "store/gathered_writes.h"
 #include "store/page_sum.h"
+#include "store/vfs_calls.h"
 
 namespace pawl {
 namespace {
@@ -36,12 +37,6 @@ int fault_of(sqlite3_file* file, DiskOp op) {
 int flush(sqlite3_file* file) {
   GatheredWrites* gathered = shim(file)->gathered;
   return gathered == nullptr ? SQLITE_OK : gathered->flush(real(file));
-}
-
-// What a commit has written is synced before it is one: nothing that waits here belongs to any.
-int file_close(sqlite3_file* file) {
-  delete std::exchange(shim(file)->gathered, nullptr);
-  return real(file)->pMethods->xClose(real(file));
 }
 
 std::string file_name(sqlite3_file* file) {
@@ -135,164 +130,155 @@ int look_at_stored_sum(sqlite3_file* file, uint64_t frame, const void* page, int
 
 // ---
 
-int file_read(sqlite3_file* file, void* into, int bytes, sqlite3_int64 at) {
-  if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
-  const int code = real(file)->pMethods->xRead(real(file), into, bytes, at);
-  if (const uint64_t page = page_at(file, bytes, at); page != 0)
-    return look_at_page_read(file, page, code, static_cast<char*>(into),
-                             static_cast<uint32_t>(bytes));
-  const uint64_t frame = frame_at(file, bytes, at);
-  if (frame == kNoFrame || code != SQLITE_OK) return code;
-  if (shim(file)->owner->frame_reads_as_written(frame, frame_sum(into, bytes))) return SQLITE_OK;
-  return look_at_stored_sum(file, frame, into, bytes);
-}
-
-int file_write(sqlite3_file* file, const void* from, int bytes, sqlite3_int64 at) {
-  if (const int fault = fault_of(file, DiskOp::Write); fault != SQLITE_OK) return fault;
-  if (const uint64_t page = page_at(file, bytes, at); page != 0)
-    return write_sealed(file, page, from, bytes, at);
-  GatheredWrites* gathered = shim(file)->gathered;
-  const int code = gathered != nullptr ? gathered->write(real(file), from, bytes, at)
-                                       : real(file)->pMethods->xWrite(real(file), from, bytes, at);
-  const uint64_t frame = frame_at(file, bytes, at);
-  if (frame != kNoFrame && code == SQLITE_OK)
-    shim(file)->owner->note_frame(frame, frame_sum(from, bytes));
-  return code;
-}
-
-int file_truncate(sqlite3_file* file, sqlite3_int64 bytes) {
-  if (const int fault = fault_of(file, DiskOp::Truncate); fault != SQLITE_OK) return fault;
-  if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
-  return real(file)->pMethods->xTruncate(real(file), bytes);
-}
-
-int file_sync(sqlite3_file* file, int flags) {
-  if (const int fault = fault_of(file, DiskOp::Sync); fault != SQLITE_OK) {
-    if (shim(file)->gathered != nullptr) shim(file)->gathered->forget();
-    return fault;
+// What is mapped could not be looked at.
+struct ShimCalls : UnmappedFile {
+  // What a commit has written is synced before it is one: nothing that waits here belongs to any.
+  static int close(sqlite3_file* file) {
+    delete std::exchange(shim(file)->gathered, nullptr);
+    return real(file)->pMethods->xClose(real(file));
   }
-  if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
-  const auto start = std::chrono::steady_clock::now();
-  const int code = real(file)->pMethods->xSync(real(file), flags);
-  const auto taken = std::chrono::steady_clock::now() - start;
-  shim(file)->owner->note_sync(
-      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(taken).count()));
-  return code;
-}
 
-int file_size(sqlite3_file* file, sqlite3_int64* bytes) {
-  if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
-  return real(file)->pMethods->xFileSize(real(file), bytes);
-}
-int file_lock(sqlite3_file* file, int level) {
-  return real(file)->pMethods->xLock(real(file), level);
-}
-int file_unlock(sqlite3_file* file, int level) {
-  return real(file)->pMethods->xUnlock(real(file), level);
-}
-int file_check_reserved(sqlite3_file* file, int* reserved) {
-  return real(file)->pMethods->xCheckReservedLock(real(file), reserved);
-}
-int file_control(sqlite3_file* file, int op, void* argument) {
-  if (op == kTellDamage) {
-    *static_cast<std::string*>(argument) = shim(file)->owner->damage();
-    return SQLITE_OK;
+  static int read(sqlite3_file* file, void* into, int bytes, sqlite3_int64 at) {
+    if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
+    const int code = real(file)->pMethods->xRead(real(file), into, bytes, at);
+    if (const uint64_t page = page_at(file, bytes, at); page != 0)
+      return look_at_page_read(file, page, code, static_cast<char*>(into),
+                               static_cast<uint32_t>(bytes));
+    const uint64_t frame = frame_at(file, bytes, at);
+    if (frame == kNoFrame || code != SQLITE_OK) return code;
+    if (shim(file)->owner->frame_reads_as_written(frame, frame_sum(into, bytes))) return SQLITE_OK;
+    return look_at_stored_sum(file, frame, into, bytes);
   }
-  return real(file)->pMethods->xFileControl(real(file), op, argument);
-}
-int file_sector_size(sqlite3_file* file) { return real(file)->pMethods->xSectorSize(real(file)); }
-int file_characteristics(sqlite3_file* file) {
-  return real(file)->pMethods->xDeviceCharacteristics(real(file));
-}
-int file_shm_map(sqlite3_file* file, int page, int bytes, int extend, void volatile** at) {
-  return real(file)->pMethods->xShmMap(real(file), page, bytes, extend, at);
-}
-int file_shm_lock(sqlite3_file* file, int offset, int count, int flags) {
-  return real(file)->pMethods->xShmLock(real(file), offset, count, flags);
-}
-void file_shm_barrier(sqlite3_file* file) { real(file)->pMethods->xShmBarrier(real(file)); }
-int file_shm_unmap(sqlite3_file* file, int remove) {
-  return real(file)->pMethods->xShmUnmap(real(file), remove);
-}
-// SQLite then reads: what is mapped could not be looked at.
-int file_fetch(sqlite3_file*, sqlite3_int64, int, void** page) {
-  *page = nullptr;
-  return SQLITE_OK;
-}
-int file_unfetch(sqlite3_file*, sqlite3_int64, void*) { return SQLITE_OK; }
 
-constexpr sqlite3_io_methods kMethods = {.iVersion = 3,
-                                         .xClose = file_close,
-                                         .xRead = file_read,
-                                         .xWrite = file_write,
-                                         .xTruncate = file_truncate,
-                                         .xSync = file_sync,
-                                         .xFileSize = file_size,
-                                         .xLock = file_lock,
-                                         .xUnlock = file_unlock,
-                                         .xCheckReservedLock = file_check_reserved,
-                                         .xFileControl = file_control,
-                                         .xSectorSize = file_sector_size,
-                                         .xDeviceCharacteristics = file_characteristics,
-                                         .xShmMap = file_shm_map,
-                                         .xShmLock = file_shm_lock,
-                                         .xShmBarrier = file_shm_barrier,
-                                         .xShmUnmap = file_shm_unmap,
-                                         .xFetch = file_fetch,
-                                         .xUnfetch = file_unfetch};
+  static int write(sqlite3_file* file, const void* from, int bytes, sqlite3_int64 at) {
+    if (const int fault = fault_of(file, DiskOp::Write); fault != SQLITE_OK) return fault;
+    if (const uint64_t page = page_at(file, bytes, at); page != 0)
+      return write_sealed(file, page, from, bytes, at);
+    GatheredWrites* gathered = shim(file)->gathered;
+    const int code = gathered != nullptr
+                         ? gathered->write(real(file), from, bytes, at)
+                         : real(file)->pMethods->xWrite(real(file), from, bytes, at);
+    const uint64_t frame = frame_at(file, bytes, at);
+    if (frame != kNoFrame && code == SQLITE_OK)
+      shim(file)->owner->note_frame(frame, frame_sum(from, bytes));
+    return code;
+  }
+
+  static int truncate(sqlite3_file* file, sqlite3_int64 bytes) {
+    if (const int fault = fault_of(file, DiskOp::Truncate); fault != SQLITE_OK) return fault;
+    if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
+    return real(file)->pMethods->xTruncate(real(file), bytes);
+  }
+
+  static int sync(sqlite3_file* file, int flags) {
+    if (const int fault = fault_of(file, DiskOp::Sync); fault != SQLITE_OK) {
+      if (shim(file)->gathered != nullptr) shim(file)->gathered->forget();
+      return fault;
+    }
+    if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
+    const auto start = std::chrono::steady_clock::now();
+    const int code = real(file)->pMethods->xSync(real(file), flags);
+    const auto taken = std::chrono::steady_clock::now() - start;
+    shim(file)->owner->note_sync(
+        static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(taken).count()));
+    return code;
+  }
+
+  static int size(sqlite3_file* file, sqlite3_int64* bytes) {
+    if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
+    return real(file)->pMethods->xFileSize(real(file), bytes);
+  }
+  static int lock(sqlite3_file* file, int level) {
+    return real(file)->pMethods->xLock(real(file), level);
+  }
+  static int unlock(sqlite3_file* file, int level) {
+    return real(file)->pMethods->xUnlock(real(file), level);
+  }
+  static int check_reserved(sqlite3_file* file, int* reserved) {
+    return real(file)->pMethods->xCheckReservedLock(real(file), reserved);
+  }
+  static int control(sqlite3_file* file, int op, void* argument) {
+    if (op == kTellDamage) {
+      *static_cast<std::string*>(argument) = shim(file)->owner->damage();
+      return SQLITE_OK;
+    }
+    return real(file)->pMethods->xFileControl(real(file), op, argument);
+  }
+  static int sector_size(sqlite3_file* file) {
+    return real(file)->pMethods->xSectorSize(real(file));
+  }
+  static int characteristics(sqlite3_file* file) {
+    return real(file)->pMethods->xDeviceCharacteristics(real(file));
+  }
+  static int shm_map(sqlite3_file* file, int page, int bytes, int extend, void volatile** at) {
+    return real(file)->pMethods->xShmMap(real(file), page, bytes, extend, at);
+  }
+  static int shm_lock(sqlite3_file* file, int offset, int count, int flags) {
+    return real(file)->pMethods->xShmLock(real(file), offset, count, flags);
+  }
+  static void shm_barrier(sqlite3_file* file) { real(file)->pMethods->xShmBarrier(real(file)); }
+  static int shm_unmap(sqlite3_file* file, int remove) {
+    return real(file)->pMethods->xShmUnmap(real(file), remove);
+  }
+};
+
+constexpr sqlite3_io_methods kMethods = methods_of<ShimCalls>();
 
 SqliteVfs* owner_of(sqlite3_vfs* vfs) { return static_cast<SqliteVfs*>(vfs->pAppData); }
 
-int vfs_open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* flags_out) {
-  ShimFile* opened = new (file) ShimFile{};
-  opened->owner = owner_of(vfs);
-  opened->kind = (flags & SQLITE_OPEN_MAIN_DB) != 0 ? DiskFile::Database
-                 : (flags & SQLITE_OPEN_WAL) != 0   ? DiskFile::Wal
-                                                    : DiskFile::Other;
-  opened->path = path;
-  sqlite3_vfs* base = opened->owner->base();
-  const int code = base->xOpen(base, path, real(file), flags, flags_out);
-  // SQLite closes a file whose methods are set, even after a failed open.
-  if (real(file)->pMethods != nullptr) {
-    PAWL_CHECK(real(file)->pMethods->iVersion >= 3);
-    opened->head.pMethods = &kMethods;
-    if (opened->kind == DiskFile::Wal) opened->gathered = new GatheredWrites;
+struct VfsCalls {
+  static int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags,
+                  int* flags_out) {
+    ShimFile* opened = new (file) ShimFile{};
+    opened->owner = owner_of(vfs);
+    opened->kind = (flags & SQLITE_OPEN_MAIN_DB) != 0 ? DiskFile::Database
+                   : (flags & SQLITE_OPEN_WAL) != 0   ? DiskFile::Wal
+                                                      : DiskFile::Other;
+    opened->path = path;
+    sqlite3_vfs* base = opened->owner->base();
+    const int code = base->xOpen(base, path, real(file), flags, flags_out);
+    // SQLite closes a file whose methods are set, even after a failed open.
+    if (real(file)->pMethods != nullptr) {
+      PAWL_CHECK(real(file)->pMethods->iVersion >= 3);
+      opened->head.pMethods = &kMethods;
+      if (opened->kind == DiskFile::Wal) opened->gathered = new GatheredWrites;
+    }
+    return code;
   }
-  return code;
-}
 
-int vfs_delete(sqlite3_vfs* vfs, const char* path, int sync_directory) {
-  sqlite3_vfs* base = owner_of(vfs)->base();
-  return base->xDelete(base, path, sync_directory);
-}
-int vfs_access(sqlite3_vfs* vfs, const char* path, int flags, int* result) {
-  sqlite3_vfs* base = owner_of(vfs)->base();
-  return base->xAccess(base, path, flags, result);
-}
-int vfs_full_pathname(sqlite3_vfs* vfs, const char* path, int bytes, char* out) {
-  sqlite3_vfs* base = owner_of(vfs)->base();
-  return base->xFullPathname(base, path, bytes, out);
-}
-int vfs_randomness(sqlite3_vfs* vfs, int bytes, char* out) {
-  sqlite3_vfs* base = owner_of(vfs)->base();
-  return base->xRandomness(base, bytes, out);
-}
-int vfs_sleep(sqlite3_vfs* vfs, int microseconds) {
-  sqlite3_vfs* base = owner_of(vfs)->base();
-  return base->xSleep(base, microseconds);
-}
-int vfs_current_time(sqlite3_vfs* vfs, double* out) {
-  sqlite3_vfs* base = owner_of(vfs)->base();
-  return base->xCurrentTime(base, out);
-}
-int vfs_current_time_int64(sqlite3_vfs* vfs, sqlite3_int64* out) {
-  sqlite3_vfs* base = owner_of(vfs)->base();
-  return base->xCurrentTimeInt64(base, out);
-}
-int vfs_last_error(sqlite3_vfs* vfs, int bytes, char* out) {
-  sqlite3_vfs* base = owner_of(vfs)->base();
-  return base->xGetLastError(base, bytes, out);
-}
+  static int remove(sqlite3_vfs* vfs, const char* path, int sync_directory) {
+    sqlite3_vfs* base = owner_of(vfs)->base();
+    return base->xDelete(base, path, sync_directory);
+  }
+  static int access(sqlite3_vfs* vfs, const char* path, int flags, int* result) {
+    sqlite3_vfs* base = owner_of(vfs)->base();
+    return base->xAccess(base, path, flags, result);
+  }
+  static int full_pathname(sqlite3_vfs* vfs, const char* path, int bytes, char* out) {
+    sqlite3_vfs* base = owner_of(vfs)->base();
+    return base->xFullPathname(base, path, bytes, out);
+  }
+  static int randomness(sqlite3_vfs* vfs, int bytes, char* out) {
+    sqlite3_vfs* base = owner_of(vfs)->base();
+    return base->xRandomness(base, bytes, out);
+  }
+  static int sleep(sqlite3_vfs* vfs, int microseconds) {
+    sqlite3_vfs* base = owner_of(vfs)->base();
+    return base->xSleep(base, microseconds);
+  }
+  static int current_time(sqlite3_vfs* vfs, double* out) {
+    sqlite3_vfs* base = owner_of(vfs)->base();
+    return base->xCurrentTime(base, out);
+  }
+  static int current_time_int64(sqlite3_vfs* vfs, sqlite3_int64* out) {
+    sqlite3_vfs* base = owner_of(vfs)->base();
+    return base->xCurrentTimeInt64(base, out);
+  }
+  static int last_error(sqlite3_vfs* vfs, int bytes, char* out) {
+    sqlite3_vfs* base = owner_of(vfs)->base();
+    return base->xGetLastError(base, bytes, out);
+  }
+};
 
 std::string next_name() {
   static std::atomic<uint64_t> count{0};
@@ -309,21 +295,8 @@ sqlite3_vfs* find_vfs(const std::string& name) {
 
 SqliteVfs::SqliteVfs(DiskFault fault, const std::string& base)
     : name_(next_name()), fault_(std::move(fault)), base_(find_vfs(base)), vfs_{} {
-  vfs_.iVersion = 2;
-  vfs_.szOsFile = static_cast<int>(sizeof(ShimFile)) + base_->szOsFile;
-  vfs_.mxPathname = base_->mxPathname;
-  vfs_.zName = name_.c_str();
-  vfs_.pAppData = this;
-  vfs_.xOpen = vfs_open;
-  vfs_.xDelete = vfs_delete;
-  vfs_.xAccess = vfs_access;
-  vfs_.xFullPathname = vfs_full_pathname;
-  vfs_.xRandomness = vfs_randomness;
-  vfs_.xSleep = vfs_sleep;
-  vfs_.xCurrentTime = vfs_current_time;
-  vfs_.xGetLastError = vfs_last_error;
-  vfs_.xCurrentTimeInt64 = vfs_current_time_int64;
-  PAWL_CHECK(sqlite3_vfs_register(&vfs_, 0) == SQLITE_OK);
+  const int file_bytes = static_cast<int>(sizeof(ShimFile)) + base_->szOsFile;
+  register_vfs<VfsCalls>(vfs_, name_, this, file_bytes, base_->mxPathname);
 }
 
 SqliteVfs::~SqliteVfs() { sqlite3_vfs_unregister(&vfs_); }

@@ -52,9 +52,9 @@ struct Batch {
   uint64_t number = 0;       // of the record: 1 more than journal_last(). 0: rows only, no record
   std::string journal = {};  // the record's bytes, opaque, already checksummed by the caller
   std::vector<Write> writes = {};  // applied in order, in the same transaction
-  // Also delete the oldest journal records below this number, bounded per commit by kStoreTrim*Max:
-  // the caller repeats it until journal_first() has arrived. The newest record always stays, since
-  // the numbering continues from it.
+  // Also delete the oldest journal records below this number, at most kStoreTrimRecordsMax and
+  // kStoreTrimBytesMax per commit: the caller repeats it until journal_first() has arrived. The
+  // newest record always stays, since the numbering continues from it.
   uint64_t trim_journal_before = 0;
 };
 

@@ -122,6 +122,26 @@ TEST(Workers, TheOperatorsWordStandsUntilTakenBack) {
   EXPECT_TRUE(queue_has(world.body("POST", "/ojs/v1/workers/fetch", fetch), R"("state":"active")"));
 }
 
+// A job that leaves its worker unfit for others says so itself, whatever it calls the reason.
+TEST(Workers, AJobMayAskTheWorkerThatHoldsItToStop) {
+  const auto told = [](const std::string& meta) {
+    ApiWorld world;
+    world.body("POST", "/ojs/v1/jobs",
+               R"({"type":"t","args":[],"queue":"q","meta":)" + meta + "}");
+    const std::string leased =
+        world.body("POST", "/ojs/v1/workers/fetch", R"({"queues":["q"],"worker_id":"w"})");
+    const std::string id = leased.substr(leased.find(R"("id":")") + 6, 36);
+    const std::string beat = world.body("POST", "/ojs/v1/workers/heartbeat",
+                                        R"({"worker_id":"w","active_jobs":[")" + id + R"("]})");
+    return beat.substr(0, beat.find(','));
+  };
+  EXPECT_EQ(told(R"({"deploy_directive":"quiet"})"), R"({"state":"quiet")");
+  EXPECT_EQ(told(R"({"a":1,"leak_directive":"terminate"})"), R"({"state":"terminate")");
+  EXPECT_EQ(told(R"({"deploy_directive":"dance"})"), R"({"state":"running")");
+  EXPECT_EQ(told(R"({"directive":"quiet","x":{"deploy_directive":"quiet"}})"),
+            R"({"state":"running")");
+}
+
 TEST(Workers, ADrainingWorkerGetsNothingAndSaysSo) {
   ApiWorld world;
   push(world);

@@ -386,19 +386,31 @@ std::vector<std::string> active_jobs(Fields& fields) {
   return value && value->is_array() ? fields.texts("active_jobs") : fields.texts("active_job_ids");
 }
 
-// What the worker should do next. OJS's conformance suite asks for it by `test_directive` in the
-// metadata of a job that the worker holds (L1-WRK-002), since it knows no call of an operator's.
-std::string directive_for(const State& state, const std::vector<JobId>& jobs, std::string own) {
+// What the job asks of the worker that holds it (docs/guide/jobs.md): the first member of its meta
+// whose name ends with "_directive". "" = nothing.
+std::string directive_of(const Job& job) {
+  constexpr std::string_view kSuffix = "_directive";
+  const JobSpecView spec = job.spec_view();
+  if (spec.meta.find(kSuffix) == std::string_view::npos) return "";
+  auto meta = json::parse(spec.meta);
+  if (!meta.ok()) return "";
+  std::string found;
+  meta->root().each_member([&](json::View name, json::View value) {
+    if (!found.empty() || !value.is_string() || !name.string().ends_with(kSuffix)) return;
+    const std::string asked = value.string();
+    if (asked == "quiet" || asked == "terminate") found = asked;
+  });
+  return found;
+}
+
+// What the worker should do next: a job that it holds may ask it to stop, as an operator may.
+std::string directive_for(const State& state, const std::vector<JobId>& jobs, std::string told) {
   for (const JobId& id : jobs) {
     const Job* job = state.find_job(id);
     if (job == nullptr) continue;
-    JobSpecView spec = job->spec_view();
-    if (spec.meta.find("test_directive") == std::string_view::npos) continue;
-    auto meta = json::parse(spec.meta);
-    auto wish = meta.ok() ? meta->root().find("test_directive") : std::nullopt;
-    if (wish && wish->is_string()) return wish->string();
+    if (std::string asked = directive_of(*job); !asked.empty()) return asked;
   }
-  return own;
+  return told;
 }
 
 void heartbeat(App& app, Call&& call) {

@@ -113,20 +113,27 @@ Val subtract_times(const Val& a, const Val& b) {
   return refuse("_-_", a, b);
 }
 
+// Each is true if the result does not fit.
+constexpr auto kAdd = [](auto a, auto b, auto* out) { return __builtin_add_overflow(a, b, out); };
+constexpr auto kSubtract = [](auto a, auto b, auto* out) {
+  return __builtin_sub_overflow(a, b, out);
+};
+constexpr auto kMultiply = [](auto a, auto b, auto* out) {
+  return __builtin_mul_overflow(a, b, out);
+};
+
+template <auto kMake, class Whole, class Operation>
+Val exactly(const char* name, Whole a, Whole b, Operation operation) {
+  Whole result = 0;
+  return operation(a, b, &result) ? overflow(name) : kMake(result);
+}
+
 }  // namespace
 
 Val add(CallContext& context, const Val& a, const Val& b) {
   if (a.kind() == b.kind()) {
-    if (a.is(Kind::Int)) {
-      int64_t sum = 0;
-      return __builtin_add_overflow(a.as_int(), b.as_int(), &sum) ? overflow("_+_")
-                                                                  : Val::integer(sum);
-    }
-    if (a.is(Kind::Uint)) {
-      uint64_t sum = 0;
-      return __builtin_add_overflow(a.as_uint(), b.as_uint(), &sum) ? overflow("_+_")
-                                                                    : Val::uint(sum);
-    }
+    if (a.is(Kind::Int)) return exactly<Val::integer>("_+_", a.as_int(), b.as_int(), kAdd);
+    if (a.is(Kind::Uint)) return exactly<Val::uint>("_+_", a.as_uint(), b.as_uint(), kAdd);
     if (a.is(Kind::Double)) return Val::real(a.as_double() + b.as_double());
     if (a.is(Kind::String) || a.is(Kind::Bytes)) return add_texts(context, a, b);
     if (a.is(Kind::List)) return add_lists(context, a, b);
@@ -139,16 +146,8 @@ Val add(CallContext& context, const Val& a, const Val& b) {
 
 Val subtract(CallContext& context, const Val& a, const Val& b) {
   if (a.kind() == b.kind()) {
-    if (a.is(Kind::Int)) {
-      int64_t difference = 0;
-      return __builtin_sub_overflow(a.as_int(), b.as_int(), &difference) ? overflow("_-_")
-                                                                         : Val::integer(difference);
-    }
-    if (a.is(Kind::Uint)) {
-      uint64_t difference = 0;
-      return __builtin_sub_overflow(a.as_uint(), b.as_uint(), &difference) ? overflow("_-_")
-                                                                           : Val::uint(difference);
-    }
+    if (a.is(Kind::Int)) return exactly<Val::integer>("_-_", a.as_int(), b.as_int(), kSubtract);
+    if (a.is(Kind::Uint)) return exactly<Val::uint>("_-_", a.as_uint(), b.as_uint(), kSubtract);
     if (a.is(Kind::Double)) return Val::real(a.as_double() - b.as_double());
   }
   Val left;
@@ -159,16 +158,8 @@ Val subtract(CallContext& context, const Val& a, const Val& b) {
 
 Val multiply(CallContext& context, const Val& a, const Val& b) {
   if (a.kind() == b.kind()) {
-    if (a.is(Kind::Int)) {
-      int64_t product = 0;
-      return __builtin_mul_overflow(a.as_int(), b.as_int(), &product) ? overflow("_*_")
-                                                                      : Val::integer(product);
-    }
-    if (a.is(Kind::Uint)) {
-      uint64_t product = 0;
-      return __builtin_mul_overflow(a.as_uint(), b.as_uint(), &product) ? overflow("_*_")
-                                                                        : Val::uint(product);
-    }
+    if (a.is(Kind::Int)) return exactly<Val::integer>("_*_", a.as_int(), b.as_int(), kMultiply);
+    if (a.is(Kind::Uint)) return exactly<Val::uint>("_*_", a.as_uint(), b.as_uint(), kMultiply);
     if (a.is(Kind::Double)) return Val::real(a.as_double() * b.as_double());
   }
   Val left;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/utf8.h"
+#include "expr/place.h"
 #include "expr/text.h"
 
 namespace pawl::expr {
@@ -296,21 +297,11 @@ class Lexer {
 
 Error error_at(ErrorCode code, std::string_view source, uint32_t offset,
                const std::string& message) {
-  size_t line = 1;
-  size_t column = 1;
-  for (size_t i = 0; i < offset && i < source.size(); ++i) {
-    if (source[i] == '\n') {
-      ++line;
-      column = 1;
-    } else if ((static_cast<unsigned char>(source[i]) & 0xC0) != 0x80) {
-      ++column;
-    }
-  }
-  const std::string place = std::to_string(line) + ":" + std::to_string(column);
-  return Error{
-      code,
-      "line " + std::to_string(line) + ", column " + std::to_string(column) + ": " + message,
-      {Complaint{place, message, "offset:" + std::to_string(offset)}}};
+  const Place place = place_of(source, offset);
+  return Error{code,
+               at_place(place, message),
+               {Complaint{std::to_string(place.line) + ":" + std::to_string(place.column), message,
+                          "offset:" + std::to_string(offset)}}};
 }
 
 Result<std::vector<Token>> tokenize(std::string_view source) { return Lexer(source).run(); }

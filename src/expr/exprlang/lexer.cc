@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "expr/exprlang/ast.h"
+#include "expr/place.h"
 #include "expr/text.h"
 
 namespace pawl::expr::lang {
@@ -194,18 +195,7 @@ class Lexer {
 }  // namespace
 
 Error error_at(std::string_view source, uint32_t offset, std::string_view message) {
-  size_t line = 1;
-  size_t column = 1;
-  for (size_t i = 0; i < offset && i < source.size(); ++i) {
-    if (source[i] == '\n') {
-      ++line;
-      column = 1;
-    } else if ((static_cast<unsigned char>(source[i]) & 0xC0) != 0x80) {
-      ++column;
-    }
-  }
-  return Error{ErrorCode::InvalidContent, "line " + std::to_string(line) + ", column " +
-                                              std::to_string(column) + ": " + std::string(message)};
+  return Error{ErrorCode::InvalidContent, at_place(place_of(source, offset), message)};
 }
 
 Result<std::vector<Token>> tokenize(std::string_view source) { return Lexer(source).run(); }

@@ -1,4 +1,4 @@
-// RunFlow: how runs move. Every end of a job or of a nested run goes through ended(), and what
+// How runs move. Every end of a job or of a nested run goes through ended(), and what
 // follows from it (the next step, a fan-in, callbacks, the end of the run and of the runs around
 // it) happens in the same frame: so it happens exactly once, or, if the frame is lost, not at all
 // (I4).

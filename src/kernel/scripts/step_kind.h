@@ -48,7 +48,7 @@ class StepKind {
   // --- what the outside is asked for (effects.cc), by kinds that ask
   virtual Value effect_params(const plan::Step& step) const { return step.params; }
   virtual bool may_hold_secrets() const { return false; }
-  // `filled`: effect_params() with templates filled in. Not filled in: nothing is asked for.
+  // Takes effect_params() with templates filled in. Not filled in: nothing is asked for.
   virtual void fill_request(Value, EffectRequest&) const {}
 
   // --- what is true of its steps

@@ -1,0 +1,36 @@
+// Wakes: who must be woken once the last of several messages has been handed over. A sender that
+// gives one with each message costs every reader a single wake, however many messages it gets.
+//
+// Thread: the sender's. Keep it short-lived: until it ends, its readers may sleep on.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace pawl {
+
+class Sleeper {
+ public:
+  virtual ~Sleeper() = default;
+  virtual void wake_if_sleeping() = 0;
+};
+
+class Wakes {
+ public:
+  Wakes() = default;
+  Wakes(const Wakes&) = delete;
+  Wakes& operator=(const Wakes&) = delete;
+  ~Wakes() {
+    for (const auto& sleeper : owed_) sleeper->wake_if_sleeping();
+  }
+
+  void owe(const std::shared_ptr<Sleeper>& sleeper) {
+    if (std::find(owed_.begin(), owed_.end(), sleeper) == owed_.end()) owed_.push_back(sleeper);
+  }
+
+ private:
+  std::vector<std::shared_ptr<Sleeper>> owed_;
+};
+
+}  // namespace pawl
