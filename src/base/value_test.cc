@@ -75,9 +75,16 @@ std::string seen(json::View view) {
 
 Value random_value(uint64_t& seed, int depth) {
   auto below = [&](uint64_t bound) { return (seed = mix64(seed + 1)) % bound; };
-  static const std::vector<std::string> kTexts = {
-      "", "plain", "with \"quotes\"", "\\", "line\nfeed", std::string("\0\x1f", 2), "gr\xc3\xbc\xc3\x9f",
-      "\xf0\x9f\x90\xbe paw", "a text that is longer than one machine word", "\x7f"};
+  static const std::vector<std::string> kTexts = {"",
+                                                  "plain",
+                                                  "with \"quotes\"",
+                                                  "\\",
+                                                  "line\nfeed",
+                                                  std::string("\0\x1f", 2),
+                                                  "gr\xc3\xbc\xc3\x9f",
+                                                  "\xf0\x9f\x90\xbe paw",
+                                                  "a text that is longer than one machine word",
+                                                  "\x7f"};
   switch (below(depth == 0 ? 5 : 7)) {
     case 0:
       return Value();
