@@ -62,7 +62,7 @@ TEST(Outage, AnActionAtWorkIsDoneOnce) {
                           return outcome;
                         })
                   .ok());
-  EffectDispatcher effects(*runner, nullptr, WorkRoot{}, clock);
+  EffectDispatcher effects(*runner, nullptr, WorkRoot{});
   AppConfig config;
   config.action_names = {"test.hold"};
   {

@@ -15,8 +15,7 @@ class WorkDirectoriesTest : public ::testing::Test {
  protected:
   void open() {
     runner_ = std::make_unique<actions::ActionRunner>(actions::ActionPolicy{}, 2);
-    effects_ =
-        std::make_unique<EffectDispatcher>(*runner_, nullptr, WorkRoot{root_.path()}, clock_);
+    effects_ = std::make_unique<EffectDispatcher>(*runner_, nullptr, WorkRoot{root_.path()});
     world_ = std::make_unique<ApiWorld>(AppConfig{}, disk_, effects_.get());
     effects_->attach(*world_->engine);
   }

@@ -14,6 +14,10 @@
 
 #include "base/result.h"
 
+namespace pawl {
+class ValueDoc;
+}
+
 namespace pawl::json {
 
 enum class Kind : uint8_t { Null, False, True, Number, String, Array, Object };
@@ -42,6 +46,7 @@ class Doc {
  private:
   friend class View;
   friend class Parser;
+  friend class pawl::ValueDoc;
   friend Result<Doc> parse(std::string_view, const Limits&);
 
   std::string_view text_;

@@ -5,7 +5,9 @@
 #include <cstdlib>
 
 #include "base/json_writer.h"
+#include "base/plain_text.h"
 #include "base/table_hash.h"
+#include "base/utf8.h"
 
 namespace pawl {
 namespace {
@@ -129,50 +131,141 @@ void append_number(std::string& out, double number) {
   }
 }
 
-}  // namespace
+// One writer for both: `Places` notes where each value stands, or nothing.
+struct NoPlaces {
+  void begin(const std::string&, json::Kind) {}
+  void end(const std::string&, size_t) {}
+};
 
-void Value::append_json(std::string& out) const {
-  switch (kind()) {
-    case Kind::Null:
+template <class Places>
+void write_text(std::string& out, const std::string& text, Places& places) {
+  places.begin(out, json::Kind::String);
+  json::append_quoted(out, text);
+  places.end(out, 0);
+}
+
+json::Kind json_kind(const Value& value) {
+  switch (value.kind()) {
+    case Value::Kind::Null:
+      return json::Kind::Null;
+    case Value::Kind::Bool:
+      return value.as_bool() ? json::Kind::True : json::Kind::False;
+    case Value::Kind::Int:
+      return json::Kind::Number;
+    case Value::Kind::Double:
+      return std::isfinite(value.as_double()) ? json::Kind::Number : json::Kind::Null;
+    case Value::Kind::String:
+      return json::Kind::String;
+    case Value::Kind::Array:
+      return json::Kind::Array;
+    case Value::Kind::Object:
+      return json::Kind::Object;
+  }
+  return json::Kind::Null;
+}
+
+template <class Places>
+void write_value(std::string& out, const Value& value, Places& places) {
+  if (value.is_string()) return write_text(out, value.as_string(), places);
+  places.begin(out, json_kind(value));
+  size_t count = 0;
+  switch (value.kind()) {
+    case Value::Kind::Null:
       out += "null";
-      return;
-    case Kind::Bool:
-      out += as_bool() ? "true" : "false";
-      return;
-    case Kind::Int: {
+      break;
+    case Value::Kind::Bool:
+      out += value.as_bool() ? "true" : "false";
+      break;
+    case Value::Kind::Int: {
       char text[24];
-      out.append(text, std::to_chars(text, text + sizeof text, as_int()).ptr);
-      return;
+      out.append(text, std::to_chars(text, text + sizeof text, value.as_int()).ptr);
+      break;
     }
-    case Kind::Double:
-      append_number(out, as_double());
-      return;
-    case Kind::String:
-      json::append_quoted(out, as_string());
-      return;
-    case Kind::Array: {
+    case Value::Kind::Double:
+      append_number(out, value.as_double());
+      break;
+    case Value::Kind::String:
+      break;
+    case Value::Kind::Array:
       out += '[';
-      bool first = true;
-      for (const Value& element : as_array()) {
-        if (!std::exchange(first, false)) out += ',';
-        element.append_json(out);
+      for (const Value& element : value.as_array()) {
+        if (count++ > 0) out += ',';
+        write_value(out, element, places);
       }
       out += ']';
-      return;
-    }
-    case Kind::Object: {
+      break;
+    case Value::Kind::Object:
       out += '{';
-      bool first = true;
-      for (const Member& member : as_object()) {
-        if (!std::exchange(first, false)) out += ',';
-        json::append_quoted(out, member.key);
+      for (const Value::Member& member : value.as_object()) {
+        if (count++ > 0) out += ',';
+        write_text(out, member.key, places);
         out += ':';
-        member.value.append_json(out);
+        write_value(out, member.value, places);
       }
       out += '}';
-      return;
+      break;
+  }
+  places.end(out, count);
+}
+
+}  // namespace
+
+// Makes the nodes that the parser would, and finds what it would refuse.
+class ValueDoc::Places {
+ public:
+  explicit Places(std::vector<json::Node>& nodes) : nodes_(nodes) {}
+
+  void begin(const std::string& out, json::Kind kind) {
+    if (open_.size() > limits_.depth_max)
+      refuse("nested deeper than " + std::to_string(limits_.depth_max), out.size());
+    if (nodes_.size() >= limits_.nodes_max) refuse("too many values", out.size());
+    open_.push_back(static_cast<uint32_t>(nodes_.size()));
+    json::Node& node = nodes_.emplace_back();
+    node.begin = static_cast<uint32_t>(out.size());
+    node.kind = kind;
+  }
+  void end(const std::string& out, size_t count) {
+    json::Node& node = nodes_[open_.back()];
+    open_.pop_back();
+    node.end = static_cast<uint32_t>(out.size());
+    node.next = static_cast<uint32_t>(nodes_.size());
+    node.count = static_cast<uint32_t>(count);
+    if (node.kind != json::Kind::String) return;
+    const std::string_view text = std::string_view(out).substr(node.begin);
+    node.escaped = text.find('\\') != std::string_view::npos;
+    for (size_t at = 0; at < text.size();) {
+      at += json::plain_length<json::HighBytes::Special>(text.substr(at));
+      if (at == text.size()) break;
+      const size_t length =
+          static_cast<unsigned char>(text[at]) < 0x80 ? 1 : utf8::sequence_length(text.substr(at));
+      if (length == 0) return refuse("invalid UTF-8", node.begin + at);
+      at += length;
     }
   }
+  void refuse(const std::string& what, size_t at) {
+    if (status_.ok())
+      status_ = Error{ErrorCode::Malformed, "JSON: " + what + " at byte " + std::to_string(at)};
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  const json::Limits limits_;
+  std::vector<json::Node>& nodes_;
+  std::vector<uint32_t> open_;
+  Status status_ = ok_status();
+};
+
+ValueDoc::ValueDoc(const Value& value) {
+  Places places(doc_.nodes_);
+  write_value(text_, value, places);
+  if (text_.size() > UINT32_MAX) status_ = Error{ErrorCode::TooLarge, "JSON: text too large"};
+  if (status_.ok()) status_ = places.status();
+  doc_.text_ = text_;
+}
+
+void Value::append_json(std::string& out) const {
+  NoPlaces nowhere;
+  write_value(out, *this, nowhere);
 }
 
 std::string Value::json() const {

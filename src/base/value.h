@@ -131,6 +131,26 @@ struct Value::Member {
   bool operator==(const Member&) const = default;
 };
 
+// A value's JSON text with what json::parse() would make of it, written in one pass: for readers of
+// JSON that are given values, and keep parts of the text.
+class ValueDoc {
+ public:
+  explicit ValueDoc(const Value& value);
+  ValueDoc(const ValueDoc&) = delete;
+  ValueDoc& operator=(const ValueDoc&) = delete;
+
+  // What parse() would refuse: the root is only to be read if it is fine.
+  const Status& status() const { return status_; }
+  const std::string& text() const { return text_; }
+  json::View root() const { return doc_.root(); }
+
+ private:
+  class Places;
+  std::string text_;
+  json::Doc doc_;
+  Status status_ = ok_status();
+};
+
 inline size_t Value::Object::size() const { return members_.size(); }
 inline const Value::Member* Value::Object::begin() const { return members_.data(); }
 inline const Value::Member* Value::Object::end() const { return members_.data() + members_.size(); }

@@ -1,5 +1,5 @@
-// Any JSON as a Value: what it prints reads back as the same value, and its canonical form is a
-// fixed point.
+// Any JSON as a Value: what it prints reads back as the same value, the nodes that are written with
+// it are those that are read, and its canonical form is a fixed point.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,6 +21,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   PAWL_CHECK(again->json() == printed);
   const auto doc = json::parse(printed);
   PAWL_CHECK(doc.ok());
+  const ValueDoc written(*value);
+  PAWL_CHECK(written.status().ok() && written.text() == printed);
+  PAWL_CHECK(json::canonical(written.root()) == json::canonical(doc->root()));
   const std::string canonical = json::canonical(doc->root());
   const auto canonical_doc = json::parse(canonical);
   PAWL_CHECK(canonical_doc.ok());

@@ -7,9 +7,6 @@
 #include "base/quote.h"
 #include "base/working_on.h"
 #include "kernel/scripts/json_fits.h"
-#include "kernel/jobs/push_jobs.h"
-#include "kernel/compositions/run_flow.h"
-#include "plan/ojs/parse_workflow.h"
 
 namespace pawl {
 namespace {
@@ -59,78 +56,14 @@ class EffectDispatcher::Receipt : public Answer {
   const actions::ByteGate::Held held_;
 };
 
-// Makes the job or the composition that fills a step's place.
-class EffectDispatcher::Enqueue : public Answer {
+// Makes a job or composition that the frame which asked for it had no room for.
+class EffectDispatcher::MakeChild : public Answer {
  public:
-  Enqueue(EffectDispatcher& dispatcher, EffectRequest request, int64_t now_ms)
-      : Answer(dispatcher, request.run, request.effect),
-        request_(std::move(request)),
-        now_ms_(now_ms),
-        weight_(json_fits(request_.params, kHeavyBytes) ? 0 : kHeavyBytes) {}
-
+  using Answer::Answer;
   std::optional<Parking> decide(Frame& frame, bool) override {
-    const Run* run = frame.state().find_run(request_.run);
-    if (run == nullptr || !run->script || run->script->step_of_effect(request_.effect) == nullptr)
-      return std::nullopt;
-    Uuid child = child_id(*run, request_.effect);
-    if (frame.state().find_job(JobId(child)) != nullptr ||
-        frame.state().find_run(RunId(child)) != nullptr)
-      return std::nullopt;  // it was refused, and was there after all
-    Status made = make(frame, *run);
-    if (made.ok()) return std::nullopt;
-    StepOutcome outcome;
-    bool full = made.error().code == ErrorCode::QueueFull;
-    outcome.error = {full ? "QUEUE_FULL" : "VALIDATION_ERROR", made.error().message, "", ""};
-    outcome.retryable = full;
-    effect_done(frame, request_.run, request_.effect, outcome);
+    make_step_child(frame, run_, effect_);
     return std::nullopt;
   }
-  size_t weight() const override { return weight_; }
-
- private:
-  Status make(Frame& frame, const Run& run) {
-    JobParent parent{request_.run, request_.effect};
-    // Its run knows when a step's job has failed for good, and is what is tried again then.
-    EnvelopeRules rules{
-        .now_ms = now_ms_, .tenant = request_.tenant, .unsaid = OnExhaustion::Discard};
-    if (request_.kind == EffectKind::Composition) {
-      std::string body = request_.params.json();
-      PAWL_TRY(json::Doc doc, json::parse(body));
-      PAWL_TRY(PlanNode plan, parse_workflow(doc.root(), rules));
-      return create_child_run(frame, plan, parent, request_.tenant);
-    }
-    std::string body = envelope(run).json();
-    PAWL_TRY(json::Doc doc, json::parse(body));
-    PAWL_TRY(NewJob job, parse_job(doc.root(), rules));
-    job.parent = parent;
-    job.id = JobId(child_id(run, request_.effect));
-    PAWL_TRY_DO(place_job(frame, job));
-    return ok_status();
-  }
-
-  // Keys stay with the run's UUID: it is what receivers have seen so far, and is of one length.
-  Value envelope(const Run& run) const {
-    Value::Object job;
-    if (request_.options.is_object()) job = request_.options.as_object();
-    job.set("type", request_.job_type);
-    job.set("queue", request_.queue.empty() ? "default" : request_.queue);
-    job.set("args", request_.params.is_array()  ? request_.params
-                    : request_.params.is_null() ? Value(Value::Array{})
-                                                : Value(Value::Array{request_.params}));
-    Value::Object meta;
-    if (const Value* given = job.find("meta"); given != nullptr && given->is_object())
-      meta = given->as_object();
-    meta.set("run_id", shown_id(run));
-    meta.set("step_id", request_.step);
-    meta.set("task_id", request_.run.text() + "-" + request_.step);
-    meta.set("idempotency_key", idempotency_key(request_));
-    job.set("meta", std::move(meta));
-    return job;
-  }
-
-  EffectRequest request_;
-  int64_t now_ms_;
-  size_t weight_;
 };
 
 namespace {
@@ -183,11 +116,10 @@ class EffectDispatcher::Prepared : public PreparedEffects {
 };
 
 EffectDispatcher::EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault,
-                                   WorkRoot work_root, Clock& clock)
+                                   WorkRoot work_root)
     : runner_(runner),
       vault_(vault),
       directories_(std::move(work_root)),
-      clock_(clock),
       asked_(std::make_shared<actions::ByteGate>(kParameterBytesMax)) {
   backlog_thread_ = std::thread([this] { run_backlog(); });
 }
@@ -270,8 +202,7 @@ void EffectDispatcher::start(Work&& work, std::vector<TaskPtr>& answers) {
   if (effect.refusal) {
     answers.push_back(std::make_shared<Receipt>(*this, key, std::move(*effect.refusal)));
   } else if (effect.request.kind != EffectKind::Action) {
-    answers.push_back(
-        std::make_shared<Enqueue>(*this, std::move(effect.request), clock_.now_ms()));
+    answers.push_back(std::make_shared<MakeChild>(*this, key.first, key.second));
   } else if (TaskPtr answer = start_action(std::move(work))) {
     answers.push_back(std::move(answer));
   }

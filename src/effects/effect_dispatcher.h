@@ -1,11 +1,12 @@
 // EffectDispatcher: carries out what runs of definitions ask for, and brings the answers back.
 //
-// Actions go to the runner; jobs and compositions become Open Job Spec jobs whose parent is the
-// step. Parameters are filled in from the state as it was committed; secrets are opened here, live
-// in memory only, and are blotted out of every answer. An answer is submitted until it is durable
-// or the engine stops: then the effect is asked for again after the restart, under the same
-// idempotency key. What is asked for again before that, since the store failed and is back, is
-// still under way and not begun a second time.
+// Actions go to the runner. Jobs and compositions are made by the kernel in the frame that starts
+// their step; those it had no room for come here, and are made in a frame of their own. Parameters
+// are filled in from the state as it was committed; secrets are opened here, live in memory only,
+// and are blotted out of every answer. An answer is submitted until it is durable or the engine
+// stops: then the effect is asked for again after the restart, under the same idempotency key. What
+// is asked for again before that, since the store failed and is back, is still under way and not
+// begun a second time.
 //
 // Threads: prepare() on the engine's, release on the committing one, answers from any.
 #pragma once
@@ -31,8 +32,7 @@ namespace pawl {
 class EffectDispatcher : public EffectSink {
  public:
   // `work_root`: where runs get a directory each for their files.
-  EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault, WorkRoot work_root,
-                   Clock& clock);
+  EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault, WorkRoot work_root);
   ~EffectDispatcher() override;
 
   // What was asked for before the engine was there is done now.
@@ -48,7 +48,7 @@ class EffectDispatcher : public EffectSink {
   class Prepared;
   class Answer;
   class Receipt;
-  class Enqueue;
+  class MakeChild;
   struct Work;
   using Key = std::pair<RunId, uint32_t>;
 
@@ -66,7 +66,6 @@ class EffectDispatcher : public EffectSink {
   actions::ActionRunner& runner_;
   const actions::Vault* vault_;
   WorkDirectories directories_;
-  Clock& clock_;
   const std::shared_ptr<actions::ByteGate> asked_;  // parameters of actions that were begun
 
   std::mutex mutex_;

@@ -67,11 +67,6 @@ std::optional<ReadyEffect> prepare_effect(const State& state, const EffectNote& 
   return effect;
 }
 
-std::string idempotency_key(const EffectRequest& request) {
-  std::string key = request.run.text() + "/" + request.step + "/" + std::to_string(request.attempt);
-  return request.round == 0 ? key : key + "-" + std::to_string(request.round);
-}
-
 actions::ActionRequest action_request(EffectRequest& request, std::string work_directory) {
   actions::ActionRequest made;
   made.name = request.action;

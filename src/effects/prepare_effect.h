@@ -28,10 +28,6 @@ std::optional<ReadyEffect> prepare_effect(const State& state, const EffectNote& 
                                           const SecretSource& secrets, int64_t now_ms,
                                           Meter& meter);
 
-// The same for one attempt however often it is asked for, another for every other: a service that
-// remembers what it answered must not give a retried run its old failure back.
-std::string idempotency_key(const EffectRequest& request);
-
 // Takes the parameters and the scope out of the request.
 actions::ActionRequest action_request(EffectRequest& request, std::string work_directory);
 

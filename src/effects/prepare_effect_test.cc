@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "actions/computations.h"
 #include "kernel/scripts/breakers.h"
 #include "kernel/scripts/test_world.h"
 
@@ -85,6 +86,30 @@ TEST_F(PrepareEffectTest, WhatCannotBeFilledInIsRefusedAndWhatNobodyWaitsForIsNo
   EXPECT_FALSE(prepare_effect(world_.state(), note, secrets_, world_.now_ms, meter));
   note.cancel = true;
   EXPECT_TRUE(prepare_effect(world_.state(), note, secrets_, world_.now_ms, meter)->cancel);
+}
+
+// What needs nothing of the outside is done where it is decided: ten such steps are one commit.
+TEST_F(PrepareEffectTest, PureStepsAreOneFrameAndNobodyIsAsked) {
+  StateConfig config;
+  config.scripts.computations = &actions::computations();
+  ScriptWorld world(false, config);
+  std::string text = "steps:\n";
+  for (int i = 0; i < 10; ++i) {
+    const std::string id = "s" + std::to_string(i);
+    text += "- {id: " + id + ", action: crypto.hash, params: {data: x}";
+    text += i == 0 ? "}\n" : ", depends_on: [s" + std::to_string(i - 1) + "]}\n";
+  }
+  world.frame([&](Frame& frame) -> std::string {
+    StartScript command;
+    command.source = plan::read_definition(text).canonical;
+    auto started = start_script(frame, command);
+    EXPECT_TRUE(started.ok());
+    world.look_at(*started);
+    return "";
+  });
+  EXPECT_EQ(world.how(), "completed");
+  EXPECT_EQ(world.journal().size(), 1u);
+  EXPECT_FALSE(world.state().has_effects());
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -79,6 +81,31 @@ class Frame {
   void note_cron_waits(const Cron& cron) { state_.note_cron_waits(cron); }
   void note_gate_seen(const std::string& gate) { state_.note_gate_seen(gate); }
 
+  // --- answers that come while a step's child is being made
+  // Told from within, they would begin more steps, which make more children: as deep as a loop is
+  // long. They wait until whoever works on runs of definitions in this frame is done.
+  class MakingChild {
+   public:
+    explicit MakingChild(Frame& frame) : frame_(frame) { ++frame_.children_in_making_; }
+    ~MakingChild() { --frame_.children_in_making_; }
+    MakingChild(const MakingChild&) = delete;
+    MakingChild& operator=(const MakingChild&) = delete;
+
+   private:
+    Frame& frame_;
+  };
+  bool is_making_child() const { return children_in_making_ != 0; }
+  void postpone(std::function<void()> answer) { postponed_.push_back(std::move(answer)); }
+  // By whoever began to work on runs first; the answers themselves work on runs, too.
+  void take_postponed() {
+    while (contexts == 1 && !postponed_.empty()) {
+      std::function<void()> answer = std::move(postponed_.front());
+      postponed_.pop_front();
+      answer();
+    }
+  }
+  uint32_t contexts = 0;  // how many work on runs of definitions, one inside the other
+
   // Chance inside a decision: derived from the input's entropy, so the same input gives the same
   // values.
   uint64_t draw() { return mix64(entropy_ ^ mix64(++draws_)); }
@@ -103,6 +130,8 @@ class Frame {
   uint64_t draws_ = 0;
   uint64_t first_;
   Meter meter_;
+  uint32_t children_in_making_ = 0;
+  std::deque<std::function<void()>> postponed_;
 };
 
 // The common part of an event about this job, as it stands before the event.

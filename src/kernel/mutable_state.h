@@ -130,7 +130,8 @@ class MutableState : public State {
   void release_plans();
   static void set_due(Run& run, const std::string& step, StepRecord& record, int64_t due_ms,
                       DueKind kind);
-  static void drop_effect(ScriptRun& script, StepRecord& record);
+  void drop_effect(Run& run, StepRecord& record);
+  void forget_new_effect(const RunId& run, uint32_t effect);
   void update_due(Run& run);
   void child_started(const JobParent& parent, const Uuid& child, Stamp stamp);
   void set_deadline(Run& run, int64_t deadline_ms);

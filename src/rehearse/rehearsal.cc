@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "engine/core.h"
+#include "kernel/jobs/finish_job.h"
+#include "kernel/run_commands.h"
 #include "kernel/settings/settings.h"
 #include "rehearse/final_state.h"
 #include "rehearse/people.h"
@@ -45,6 +47,25 @@ class Input : public Task {
   Done done_;
   Status outcome_ = ok_status();
 };
+
+bool has_job_or_composition(const State& state, const Run& run, uint32_t effect) {
+  const Uuid child = child_id(run, effect);
+  const Run* nested = state.find_run(RunId(child));
+  return nested != nullptr ? !nested->script : state.find_job(JobId(child)) != nullptr;
+}
+
+// A mock has answered in place of the step's job: nobody is to work on that any more.
+void withdraw_child(Frame& frame, const RunId& id, uint32_t effect) {
+  constexpr const char* kWhy = "a mock has answered for it";
+  const Run* run = frame.state().find_run(id);
+  if (run == nullptr || !has_job_or_composition(frame.state(), *run, effect)) return;
+  const Uuid child = child_id(*run, effect);
+  if (const Job* job = frame.state().find_job(JobId(child))) {
+    if (!is_terminal(job->state)) cancel_job(frame, *job, kWhy);
+  } else {
+    (void)cancel_run(frame, RunId(child), kWhy).ok();  // refused if it is over
+  }
+}
 
 class Driver {
  public:
@@ -124,6 +145,13 @@ void Driver::open() {
   auto core = Core::open(*store_, config_, clock_, core_dice_);
   PAWL_CHECK(core.ok());
   core_ = std::move(*core);
+  for (const auto& [id, prefix] : story_.runs()) {
+    const Run* run = core_->state().find_run(id);
+    if (run == nullptr || !run->script) continue;
+    for (const OpenEffect& open : run->script->effects)
+      if (has_job_or_composition(core_->state(), *run, open.effect))
+        stage_.ask_child(core_->state(), id, open.effect);
+  }
 }
 
 Status Driver::register_and_start(Frame& frame) {
@@ -189,6 +217,15 @@ void Driver::commit_once() {
                " is durable, nothing of it was released");
   core_->committed(sealed);
   Core::release(sealed);
+  for (const ChildMade& made : story_.take_children())
+    stage_.ask_child(core_->state(), made.run, made.effect);
+  for (const auto& [run, effect] : stage_.take_unmade())
+    submit(std::make_shared<Input>(
+        [run = run, effect = effect](Frame& frame) {
+          make_step_child(frame, run, effect);
+          return ok_status();
+        },
+        nullptr, false));
   // A rehearsal with faults makes each call twice in some seed, not only by luck.
   if (may_die() && !died_after_call_ && stage_.calls().size() > faults_->die_after_call) {
     died_after_call_ = true;
@@ -211,6 +248,7 @@ void Driver::die(const std::string& when) {
   ++result_.crashes;
   result_.faults.push_back("+" + span_text(elapsed_ms()) + " the engine dies " + when);
   stage_.forget_replies();
+  story_.take_children();  // asked for again when the engine is back, as all that is open
   core_.reset();
   store_.reset();
   clock_.move_to(clock_.now_ms() + static_cast<int64_t>(fault_dice_.below(kDownMsMax)));
@@ -247,6 +285,7 @@ void Driver::deliver() {
     submit(std::make_shared<Input>(
         [reply = std::move(reply)](Frame& frame) {
           effect_done(frame, reply.run, reply.effect, reply.outcome);
+          withdraw_child(frame, reply.run, reply.effect);
           return ok_status();
         },
         nullptr, false));

@@ -38,7 +38,13 @@ class Stage::Prepared : public PreparedEffects {
   Prepared(Stage& stage, std::vector<ReadyEffect> ready)
       : stage_(stage), ready_(std::move(ready)) {}
   void release() override {
-    for (ReadyEffect& effect : ready_) stage_.begin(effect);
+    for (ReadyEffect& effect : ready_) {
+      const EffectKind kind = effect.request.kind;
+      if (kind == EffectKind::Job || kind == EffectKind::Composition)
+        stage_.unmade_.push_back({effect.request.run, effect.request.effect});
+      else
+        stage_.begin(effect);
+    }
   }
 
  private:
@@ -87,7 +93,7 @@ void Stage::forget_replies() {
   probing_.clear();
 }
 
-Call& Stage::call_of(const ReadyEffect& effect) {
+Call& Stage::call_of(const ReadyEffect& effect, const std::string& job_type) {
   const EffectRequest& request = effect.request;
   auto [at, is_new] = known_.try_emplace({request.run, request.effect}, calls_.size());
   if (is_new) {
@@ -96,7 +102,7 @@ Call& Stage::call_of(const ReadyEffect& effect) {
     call.action = request.kind == EffectKind::Job           ? "job"
                   : request.kind == EffectKind::Composition ? "composition"
                                                             : written_action(request.action);
-    call.job_type = request.job_type;
+    call.job_type = job_type;
     call.params = request.params;
     call.attempt = request.attempt;
     call.at_ms = clock_.now_ms() - case_.starts_at_ms;
@@ -108,7 +114,21 @@ Call& Stage::call_of(const ReadyEffect& effect) {
   return calls_[at->second];
 }
 
-void Stage::begin(ReadyEffect& effect) {
+void Stage::ask_child(const State& state, const RunId& run, uint32_t effect) {
+  auto request = child_request(state, run, effect, clock_.now_ms());
+  if (!request.ok() || request->kind == EffectKind::Gone) return;
+  ReadyEffect asked;
+  asked.request = std::move(*request);
+  std::string job_type;
+  if (asked.request.kind == EffectKind::Job) {
+    const Value job = std::exchange(asked.request.params, {});
+    if (const Value& type = *job.find("type"); type.is_string()) job_type = type.as_string();
+    asked.request.params = *job.find("args");
+  }
+  begin(asked, job_type);
+}
+
+void Stage::begin(ReadyEffect& effect, const std::string& job_type) {
   EffectRequest& request = effect.request;
   if (effect.cancel) {
     std::erase_if(replies_, [&](const auto& entry) {
@@ -119,7 +139,7 @@ void Stage::begin(ReadyEffect& effect) {
   if (effect.refusal) return reply(effect, *effect.refusal, 0);
   if (effect.probe && !probing_.insert(effect.breaker).second)
     return reply(effect, probe_refusal(effect), 0);
-  Call& call = call_of(effect);
+  Call& call = call_of(effect, job_type);
   const actions::ActionInfo* info =
       request.kind == EffectKind::Action && !is_stand_in(request.action)
           ? actions::find_action(request.action)

@@ -2,7 +2,10 @@
 // mocks, on the virtual clock; pure actions are done for real.
 //
 // It prepares effects as a server does (effects/prepare_effect.h), checks parameters, blots secrets
-// out of answers, and is asked again for what was not answered when the engine died. Thread: one; release is called by whoever drives the core.
+// out of answers, and is asked again for what was not answered when the engine died. For a job,
+// which the engine makes itself, a mock answers in place of its worker.
+//
+// Thread: one; release is called by whoever drives the core.
 #pragma once
 
 #include <functional>
@@ -56,6 +59,11 @@ class Stage : public EffectSink {
   std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
                                            int64_t now_ms, Meter& meter) override;
 
+  // A job or composition that fills a step's place is there, and asks for a mock as an action does.
+  void ask_child(const State& state, const RunId& run, uint32_t effect);
+  // Effects whose job or composition the engine has yet to make.
+  std::vector<std::pair<RunId, uint32_t>> take_unmade() { return std::exchange(unmade_, {}); }
+
   int64_t next_ms() const { return replies_.empty() ? 0 : replies_.begin()->first; }  // 0 = none
   std::vector<Reply> take_due();
   // The engine has died: answers on their way find nobody.
@@ -69,14 +77,14 @@ class Stage : public EffectSink {
   class Prepared;
   using Key = std::pair<RunId, uint32_t>;
 
-  void begin(ReadyEffect& effect);
+  void begin(ReadyEffect& effect, const std::string& job_type = "");
   void note_problem(const ReadyEffect& effect, const std::string& problem);
   void answer(const ReadyEffect& effect, const actions::ActionOutcome& done, int64_t in_ms);
   void answer_from_mock(const ReadyEffect& effect, Call& call, const Answer& given);
   bool answer_for_real(ReadyEffect& effect, const Call& call);
   void reply(const ReadyEffect& effect, const StepOutcome& outcome, int64_t in_ms);
   int64_t delay_of(const ReadyEffect& effect, const Call& call, const Answer& given);
-  Call& call_of(const ReadyEffect& effect);
+  Call& call_of(const ReadyEffect& effect, const std::string& job_type);
   std::string missing_mock(const Call& call, bool mentioned) const;
   actions::ActionOutcome do_pure(const actions::ActionRequest& request);
 
@@ -88,6 +96,7 @@ class Stage : public EffectSink {
   RealAction real_;
   MockBook mocks_;
   std::multimap<int64_t, Reply> replies_;  // by the time they arrive
+  std::vector<Key> unmade_;
   std::vector<Call> calls_;
   std::map<Key, size_t> known_;
   std::set<std::string> probing_;

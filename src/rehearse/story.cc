@@ -72,6 +72,16 @@ void Story::tell(const journal::EventBytes& event) {
     read_as(created);
     auto around = asked_.find({created.parent.run, created.parent.node});
     prefixes_[created.run] = around == asked_.end() ? "" : around->second + ".";
+  } else if (event.type == EventType::JobCreated) {
+    JobCreated made;
+    read_as(made);
+    if (prefixes_.count(made.parent.run) != 0)
+      children_.push_back({made.parent.run, made.parent.node});
+  } else if (event.type == EventType::RunCreated) {
+    RunCreated made;
+    read_as(made);
+    if (prefixes_.count(made.parent.run) != 0)
+      children_.push_back({made.parent.run, made.parent.node});
   } else if (event.type == EventType::StepStarted) {
     StepStarted begun;
     read_as(begun);

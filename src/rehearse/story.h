@@ -36,6 +36,12 @@ struct Beginning {
   int64_t at_ms = 0;
 };
 
+// A job or composition that fills a step's place was made.
+struct ChildMade {
+  RunId run;
+  uint32_t effect = 0;
+};
+
 class Story {
  public:
   explicit Story(int64_t start_ms) : start_ms_(start_ms) {}
@@ -47,6 +53,7 @@ class Story {
   const std::map<RunId, std::string>& runs() const { return prefixes_; }
   const std::vector<Moment>& moments() const { return moments_; }
   std::vector<Beginning> take_beginnings() { return std::exchange(beginnings_, {}); }
+  std::vector<ChildMade> take_children() { return std::exchange(children_, {}); }
   bool too_long() const { return moments_.size() >= kMomentsMax; }
 
   static constexpr size_t kMomentsMax = 200'000;
@@ -62,6 +69,7 @@ class Story {
   std::map<std::string, size_t> open_;                       // full path → its moment
   std::vector<Moment> moments_;
   std::vector<Beginning> beginnings_;
+  std::vector<ChildMade> children_;
 };
 
 }  // namespace pawl::rehearse

@@ -71,7 +71,7 @@ Status Runtime::open_parts() {
                                        : actions::Vault::open(setup_.vault_key));
     vault_ = std::make_unique<actions::Vault>(std::move(vault));
   }
-  effects_ = std::make_unique<EffectDispatcher>(runner(), vault_.get(), setup_.work_root, clock_);
+  effects_ = std::make_unique<EffectDispatcher>(runner(), vault_.get(), setup_.work_root);
   EngineConfig config = setup_.engine;
   config.crash_book = crash_book_.get();
   config.core.effects = effects_.get();

@@ -7,7 +7,6 @@ namespace pawl::sim {
 namespace {
 
 constexpr size_t kKnownMax = 200;
-constexpr int kInnermostPlan = 4;  // compositions of steps have no further ones inside
 const std::vector<std::string> kCrons = {"c1", "c2", "c3"};
 
 }  // namespace
@@ -19,8 +18,6 @@ Crowd::Crowd(World& world, SimRandom& random, Verdict& verdict)
       queues_{"a", "b", "b-2", std::string("t\x1f") + "b"},
       scripts_(world, random, verdict,
                {[this](const std::string& story, const auto& make) { send(story, make); },
-                [this] { return draw_member(); },
-                [this] { return draw_plan(kInnermostPlan); },
                 {"a", "b", "b-2"}}) {
   for (uint64_t i = 1 + random.below(4); i > 0; --i)
     workers_.push_back({"w" + std::to_string(i), {}, {}});

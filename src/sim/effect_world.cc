@@ -50,7 +50,6 @@ std::unique_ptr<PreparedEffects> EffectWorld::prepare(const State& state,
         if (request->kind == EffectKind::Gone) continue;
         work.kind = request->kind;
         work.step = request->step;
-        work.queue = request->queue;
       }
     }
     list.push_back(std::move(work));

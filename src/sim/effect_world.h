@@ -22,7 +22,6 @@ struct Work {
   RunId run;
   uint32_t effect = 0;
   std::string step;
-  std::string queue;
   bool cancel = false;    // not to be done any more
   std::string refusal;    // its parameters cannot be had
   bool answered = false;  // what follows is a duplicate

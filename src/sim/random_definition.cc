@@ -31,18 +31,63 @@ void RandomDefinition::draw_wait(Value::Object& config) {
   if (random_.percent(70)) config.set("on_timeout", random_.pick(kThen));
 }
 
+// One that should mostly get somewhere, and sometimes is in the way of another.
+Value::Object RandomDefinition::job() {
+  Value::Object options;
+  if (random_.percent(15)) {
+    static const std::vector<std::string> kConflicts = {"reject", "ignore", "replace",
+                                                        "replace_except_schedule"};
+    options.set("unique", Value::Object{{"keys", Value::Array{Value("type")}},
+                                        {"on_conflict", random_.pick(kConflicts)}});
+  }
+  if (random_.percent(30))
+    options.set("retry", Value::Object{{"max_attempts", random_.between(1, 3)}});
+  if (random_.percent(10)) options.set("scheduled_at", "+PT2S");
+  if (random_.percent(20)) options.set("priority", random_.between(-2, 2));
+  return {{"type", random_.percent(50) ? "work.step" : "work.part"},
+          {"queue", random_.pick(queues_)},
+          {"args", Value::Array{}},
+          {"options", std::move(options)}};
+}
+
+Value::Object RandomDefinition::composition(const std::string& type, int depth) {
+  static const std::vector<std::string> kGuards = {"true", "false", "size(results) > 0",
+                                                   "results[9] == 1"};
+  static const std::vector<std::string> kLists = {"[]", "[1]", "[1,2,3,4]", "results"};
+  static const std::vector<std::string> kInside = {"chain", "group", "batch", "map"};
+  Value::Object whole{{"type", type}};
+  if (random_.percent(15)) whole.set("timeout_ms", random_.between(1, 30'000));
+  if (random_.percent(20)) whole.set("on_cancel", job());
+  if (type == "batch") whole.set("callbacks", Value::Object{{"on_complete", job()}});
+  if (type == "map") {
+    whole.set("over", random_.pick(kLists));
+    whole.set("concurrency", random_.between(1, 3));
+    whole.set("job", job());
+    return whole;
+  }
+  Value::Array members;
+  for (uint64_t i = 1 + random_.below(3); i > 0; --i) {
+    bool nested = depth == 0 && random_.percent(25);
+    Value::Object member = nested ? composition(random_.pick(kInside), depth + 1) : job();
+    if (random_.percent(25)) member.set("when", random_.pick(kGuards));
+    members.push_back(std::move(member));
+  }
+  whole.set(type == "chain" ? "steps" : "jobs", std::move(members));
+  return whole;
+}
+
 void RandomDefinition::draw_leaf(Value::Object& step, uint64_t kind) {
   Value::Object config;
   if (kind < 34) return draw_action(step);
   if (kind < 44) {
     step.set("type", "job");
-    config.set("type", "work.step");
-    config.set("queue", random_.pick(queues_));
+    config = job();
     if (random_.percent(25)) step.set("timeout", duration(20'000));
     if (random_.percent(20)) step.set("compensate", one_step("undo"));
   } else if (kind < 46) {
-    step.set("type", "chain");
-    config.set("steps", Value::Array{Value::Object{{"type", "part"}, {"args", Value::Array{}}}});
+    static const std::vector<std::string> kTypes = {"chain", "group", "batch"};
+    config = composition(random_.pick(kTypes), 0);
+    step.set("type", *config.find("type"));
   } else if (kind < 52 && !children_.empty()) {
     step.set("type", "subworkflow");
     config.set("definition", random_.pick(children_));

@@ -25,6 +25,8 @@ class RandomDefinition {
   Value list(int depth, bool top);
   Value::Object step(int depth, const std::string& id);
   void draw_action(Value::Object& step);
+  Value::Object job();
+  Value::Object composition(const std::string& type, int depth);
   void draw_leaf(Value::Object& step, uint64_t kind);
   void draw_composite(Value::Object& step, uint64_t kind, int depth);
   void draw_loop(Value::Object& config, int depth);

@@ -224,11 +224,24 @@ ScriptModel::Cause ScriptModel::cause_by_answer(const StepAt& at, const StepErro
   return Cause::None;
 }
 
+// Of what definitions ask for here, only compositions that find a queue full are refused, and jobs
+// that must be alone.
+ScriptModel::Cause ScriptModel::cause_by_refusal(const StepAt& at, const StepError& error) const {
+  if (at.plan->type == plan::StepType::Composition)
+    return error.code == "QUEUE_FULL" ? Cause::Again : Cause::None;
+  constexpr std::string_view kInTheWay = "a job with the same unique key exists: ";
+  const bool alone = at.plan->options_body.find("unique") != nullptr;
+  if (!alone || error.code != "VALIDATION_ERROR" || error.message.rfind(kInTheWay, 0) != 0)
+    return Cause::None;
+  const auto other = Uuid::parse(error.message.substr(kInTheWay.size()));
+  return other && jobs_.existing(JobId(*other)) != nullptr ? Cause::Final : Cause::None;
+}
+
 ScriptModel::Cause ScriptModel::cause_by_child(const StepAt& at, const StepError& error) const {
   auto child = children_.find({at.run->birth.run, at.step->effect});
   if (at.step->effect == 0) return Cause::None;
   if (child == children_.end()) {
-    if (!is_child_run(*at.plan)) return cause_by_answer(at, error);
+    if (!is_child_run(*at.plan)) return cause_by_refusal(at, error);
     if (error.code == "LIMIT_REACHED") return Cause::Again;
     bool known = error.code == "NOT_FOUND" || error.code == "VALIDATION_ERROR";
     return known ? Cause::Final : Cause::None;

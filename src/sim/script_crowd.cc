@@ -245,12 +245,8 @@ StepOutcome ScriptCrowd::draw_outcome(const Work& work, bool calm) {
 void ScriptCrowd::answer(Work& work, bool calm) {
   std::string name = short_name(JobId(work.run)) + " effect " + std::to_string(work.effect);
   if (work.kind != EffectKind::Action && work.refusal.empty()) {
-    NewJob job = ways_.draw_job();
-    job.queue = work.queue.empty() ? ways_.queues[0] : work.queue;
-    PlanNode plan;
-    if (work.kind == EffectKind::Composition) plan = ways_.draw_plan();
-    ways_.send("enqueue for " + name,
-               [&] { return std::make_shared<EnqueueTask>(world_.desk(), work, job, plan); });
+    ways_.send("make the child of " + name,
+               [&] { return std::make_shared<MakeChildTask>(world_.desk(), work); });
     work.answered = true;
     return;
   }

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "plan/ojs/plan_node.h"
 #include "sim/chance.h"
 #include "sim/script_task.h"
 #include "sim/world.h"
@@ -16,11 +15,9 @@ namespace pawl::sim {
 
 class ScriptCrowd {
  public:
-  // How the rest of the crowd sends, and what it draws for the places of steps.
+  // How the rest of the crowd sends, and where its workers look for jobs.
   struct Ways {
     std::function<void(const std::string&, const std::function<std::shared_ptr<SimTask>()>&)> send;
-    std::function<NewJob()> draw_job;
-    std::function<PlanNode()> draw_plan;
     std::vector<std::string> queues;
   };
   ScriptCrowd(World& world, SimRandom& random, Verdict& verdict, Ways ways)

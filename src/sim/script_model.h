@@ -230,6 +230,7 @@ class ScriptModel : public ModelRuns<ModelScript> {
   Cause cause_of(const StepAt& at, const StepError& error) const;
   Cause cause_inside(const StepAt& at, const StepError& error) const;
   Cause cause_by_answer(const StepAt& at, const StepError& error) const;
+  Cause cause_by_refusal(const StepAt& at, const StepError& error) const;
   Cause cause_by_child(const StepAt& at, const StepError& error) const;
   const ModelScript* child_script(const StepAt& at) const;
   static std::string composite_output(const StepAt& at);

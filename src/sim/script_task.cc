@@ -1,6 +1,5 @@
 #include "sim/script_task.h"
 
-#include "kernel/compositions/run_flow.h"
 #include "kernel/run_commands.h"
 
 namespace pawl::sim {
@@ -140,32 +139,9 @@ void ReceiptTask::judge_at_mark() {
                                                              : "dropped that somebody waited for"));
 }
 
-std::optional<Parking> EnqueueTask::run(Frame& frame, bool) {
+std::optional<Parking> MakeChildTask::run(Frame& frame, bool) {
   if (wants_mark) leave_mark(frame);
-  const Run* run = frame.state().find_run(work_.run);
-  if (run == nullptr || !run->script || run->script->step_of_effect(work_.effect) == nullptr)
-    return std::nullopt;
-  Uuid child = child_id(*run, work_.effect);
-  if (frame.state().find_job(JobId(child)) != nullptr ||
-      frame.state().find_run(RunId(child)) != nullptr)
-    return std::nullopt;  // it was sent twice
-  JobParent parent{work_.run, work_.effect};
-  Status made = ok_status();
-  if (work_.kind == EffectKind::Composition) {
-    made = create_child_run(frame, plan_, parent, "");
-  } else {
-    job_.parent = parent;
-    job_.id = JobId(child);
-    auto placed = place_job(frame, job_);
-    if (!placed.ok()) made = placed.error();
-  }
-  if (made.ok()) return std::nullopt;
-  StepOutcome outcome;
-  bool full = made.error().code == ErrorCode::QueueFull;
-  outcome.error = {full ? "QUEUE_FULL" : "VALIDATION_ERROR", made.error().message, "", ""};
-  outcome.retryable = full;
-  desk_.model.scripts().answered(work_.run, work_.effect, outcome);
-  effect_done(frame, work_.run, work_.effect, outcome);
+  make_step_child(frame, work_.run, work_.effect);
   return std::nullopt;
 }
 

@@ -1,7 +1,6 @@
 // Requests about runs of definitions, and the answers of those who perform for them.
 #pragma once
 
-#include "plan/ojs/plan_node.h"
 #include "sim/effect_world.h"
 #include "sim/tasks.h"
 
@@ -64,19 +63,17 @@ class ReceiptTask : public SimTask {
   bool taken_ = false;
 };
 
-// A performer makes the job or the composition that fills a step's place.
-class EnqueueTask : public SimTask {
+// The job or the composition that fills a step's place is made, since the frame that started the
+// step had no room for it.
+class MakeChildTask : public SimTask {
  public:
-  EnqueueTask(Desk& desk, const Work& work, NewJob new_job, PlanNode plan_node)
-      : SimTask(desk), work_(work), job_(std::move(new_job)), plan_(std::move(plan_node)) {}
+  MakeChildTask(Desk& desk, const Work& work) : SimTask(desk), work_(work) {}
 
  protected:
   std::optional<Parking> run(Frame& frame, bool last_call) override;
 
  private:
   Work work_;
-  NewJob job_;
-  PlanNode plan_;
 };
 
 }  // namespace pawl::sim

@@ -18,6 +18,7 @@ void set_child(Run& run, uint32_t index, ChildState to) {
 // A job or nested run fills this place now.
 void MutableState::child_started(const JobParent& parent, const Uuid& child, Stamp stamp) {
   if (parent.run.is_nil() || is_callback(parent.node)) return;
+  forget_new_effect(parent.run, parent.node);
   const Run* around = resident_run(parent.run);
   if (around == nullptr || !family_of(*around).counts_children()) return;
   Run* run = run_for(parent.run, stamp);

@@ -44,11 +44,7 @@ class ActionKind final : public OutsideKind {
   }
   bool changes_outside() const override { return true; }
 
-  bool may_hold_secrets() const override { return true; }
-  void fill_request(Value filled, EffectRequest& request) const override {
-    request.kind = EffectKind::Action;
-    request.params = std::move(filled);
-  }
+  EffectKind effect_kind() const override { return EffectKind::Action; }
 };
 
 constexpr ActionKind kActionKind;

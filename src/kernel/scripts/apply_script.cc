@@ -105,10 +105,20 @@ void MutableState::set_due(Run& run, const std::string& step, StepRecord& record
   if (due_ms != 0) script.dues.emplace(due_ms, step);
 }
 
-void MutableState::drop_effect(ScriptRun& script, StepRecord& record) {
+void MutableState::drop_effect(Run& run, StepRecord& record) {
   if (record.effect == 0) return;
-  script.effects.erase(record.effect);
+  forget_new_effect(run.id, record.effect);
+  run.script->effects.erase(record.effect);
   record.effect = 0;
+}
+
+// The frame that asked for it has the answer itself, or has made the child that will give it: there
+// is nothing to ask of the outside.
+void MutableState::forget_new_effect(const RunId& run, uint32_t effect) {
+  std::vector<EffectNote>& notes = memory_->new_effects;
+  if (notes.empty()) return;
+  const EffectNote& last = notes.back();
+  if (last.run == run && last.effect == effect && !last.cancel) notes.pop_back();
 }
 
 // The run's one timer follows the earliest of its steps. One that is paused has none, and one that
@@ -128,6 +138,7 @@ void MutableState::apply(const ScriptCreated& event, Stamp stamp) {
     if (!known->forgotten || known->version >= stamp.sequence) return;  // its row is newer
     memory_->buried_runs.emplace(known, memory_->runs.take(known->id));
   }
+  forget_new_effect(event.parent.run, event.parent.node);
   auto fresh = std::make_unique<Run>();
   fresh->id = event.run;
   fresh->kind = RunKind::Script;
@@ -287,7 +298,7 @@ void MutableState::apply(const StepStarted& event, Stamp stamp) {
   forget_made(script, event.step);
   record->ready = 0;
   count(script, mover_of(*record), UINT32_MAX);
-  drop_effect(script, *record);
+  drop_effect(*run, *record);
   if (record->started_ms == 0) record->started_ms = stamp.time_ms;
   record->state = StepState::Running;
   record->attempt = event.attempt;
@@ -340,7 +351,7 @@ void MutableState::apply(const StepRetrying& event, Stamp stamp) {
   if (record == nullptr) return;
   ScriptRun& script = *run->script;
   count(script, mover_of(*record), UINT32_MAX);
-  drop_effect(script, *record);
+  drop_effect(*run, *record);
   forget_made(script, event.step);
   Held counted(script, *record);
   record->state = StepState::Retrying;
@@ -360,7 +371,7 @@ void MutableState::apply(StepEnded event, Stamp stamp) {
   Held counted(script, *record);
   record->ready = 0;
   count(script, mover_of(*record), UINT32_MAX);
-  drop_effect(script, *record);
+  drop_effect(*run, *record);
   record->state = event.state;
   record->output = std::move(event.output);
   record->parsed.reset();
@@ -446,7 +457,7 @@ void MutableState::apply(const StepsReset& event, Stamp stamp) {
     forget_made(script, place.step);
     Held counted(script, record);
     count(script, mover_of(record), UINT32_MAX);
-    drop_effect(script, record);
+    drop_effect(*run, record);
     set_due(*run, place.step, record, place.due_ms,
             place.due_ms == 0 ? DueKind::None : DueKind::Timeout);
     if (is_over(record.state) && !place.dormant) ++scope->unfinished;

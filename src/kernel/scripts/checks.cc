@@ -38,9 +38,7 @@ bool schedule_waiting_lists(RunContext& run) {
   return !run.checks.empty();
 }
 
-}  // namespace
-
-void drain(RunContext& run) {
+void work_off(RunContext& run) {
   while (!run.cut_short && (!run.checks.empty() || schedule_waiting_lists(run))) {
     if (run.full()) {
       run.cut_short = true;
@@ -56,6 +54,13 @@ void drain(RunContext& run) {
   if (is_terminal(run.entity().state)) return settle_status(run);
   leave_suspension(run);
   if (run.script().yielded_ms == 0) run.frame.emit(ScriptYielded{run.id});
+}
+
+}  // namespace
+
+void drain(RunContext& run) {
+  work_off(run);
+  run.frame.take_postponed();
 }
 
 void schedule_all_checks(RunContext& run) {

@@ -182,6 +182,10 @@ void begin_script(Frame& frame, const RunId& id, bool end_is_seen) {
 // --- answers of the outside
 
 void effect_done(Frame& frame, const RunId& id, uint32_t effect, StepOutcome outcome) {
+  if (frame.is_making_child())
+    return frame.postpone([&frame, id, effect, outcome = std::move(outcome)] {
+      effect_done(frame, id, effect, outcome);
+    });
   const Run* live = find_script(frame.state(), id);
   if (live == nullptr || is_terminal(live->state)) return;
   if (live->script->step_of_effect(effect) == nullptr) return;

@@ -83,9 +83,10 @@ void script_due(Frame& frame, const RunId& run);
 
 // --- what the outside is to do
 
+// Gone: nobody waits for it, or its child is there.
 enum class EffectKind : uint8_t { Gone, Action, Job, Composition };
 struct EffectRequest {
-  EffectKind kind = EffectKind::Gone;  // Gone: nobody waits for it, or it was begun before
+  EffectKind kind = EffectKind::Gone;
   RunId run;
   uint32_t effect = 0;
   std::string step;
@@ -96,15 +97,23 @@ struct EffectRequest {
   Value scope;  // for actions that evaluate expressions themselves
   std::vector<expr::Secret> secrets;
   int64_t timeout_ms = 0;
-  std::string job_type;
-  std::string queue;
-  Value options;
-  std::string tenant;
 };
-// The error is a failed outcome (refusal_code()) to be reported like any other.
+// With parameters if it is an action. The error is a failed outcome (refusal_code()) to be reported
+// like any other.
 Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
                                      const SecretSource& secrets, int64_t now_ms,
                                      Meter* meter = nullptr);
+// Of a step that is a job or a composition: what that is made of, whether or not it is there. A
+// job's parameters are an object of its type, queue, args and options.
+Result<EffectRequest> child_request(const State& state, const RunId& run, uint32_t effect,
+                                    int64_t now_ms, Meter* meter = nullptr);
+// Makes the job or composition that fills the step's place, if it is still waited for and not there
+// yet. The frame that starts the step does so itself unless it is full.
+void make_step_child(Frame& frame, const RunId& run, uint32_t effect);
+
+// The same for one attempt however often it is asked for, another for every other: a service that
+// remembers what it answered must not give a retried run its old failure back.
+std::string idempotency_key(const EffectRequest& request);
 // SECRET_DENIED if a secret stands where it may not, else INTERPOLATION_ERROR.
 std::string refusal_code(const Error& error);
 

@@ -1,7 +1,7 @@
 // A step that is a chain, group or batch of jobs.
-#include <utility>
-
+#include "kernel/compositions/run_flow.h"
 #include "kernel/scripts/outside_step.h"
+#include "plan/ojs/parse_workflow.h"
 
 namespace pawl::scripts {
 namespace {
@@ -10,10 +10,15 @@ class CompositionKind final : public OutsideKind {
  public:
   void activate(RunContext& run, const At& at, uint32_t attempt) const override {
     run.frame.emit(started_outside(run, at, attempt, 0));
+    make_child_now(run, at);
   }
-  void fill_request(Value filled, EffectRequest& request) const override {
-    request.kind = EffectKind::Composition;
-    request.params = std::move(filled);
+  EffectKind effect_kind() const override { return EffectKind::Composition; }
+  Status make_child(RunContext& run, const EffectRequest& request) const override {
+    ValueDoc body(request.params);
+    PAWL_TRY_DO(body.status());
+    run.frame.meter().charge_copied(body.text().size());
+    PAWL_TRY(PlanNode plan, parse_workflow(body.root(), child_rules(run)));
+    return create_child_run(run.frame, plan, {run.id, request.effect}, run.entity().tenant);
   }
 };
 

@@ -50,7 +50,12 @@ struct Check {
 
 struct RunContext {
   RunContext(Frame& of_frame, const RunId& of_run)
-      : working(of_run), frame(of_frame), state(of_frame.state()), id(of_run) {}
+      : working(of_run), frame(of_frame), state(of_frame.state()), id(of_run) {
+    ++frame.contexts;
+  }
+  ~RunContext() { --frame.contexts; }
+  RunContext(const RunContext&) = delete;
+  RunContext& operator=(const RunContext&) = delete;
 
   const Run& entity() const { return *state.find_run(id); }
   const ScriptRun& script() const { return *entity().script; }

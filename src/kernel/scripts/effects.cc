@@ -1,5 +1,6 @@
-// What the outside is asked to do, put together after the frame that asked for it: parameters are
-// filled in here and never journaled, so a secret stands in no history.
+// What steps ask for. Parameters of actions are filled in after the frame that asks and are never
+// journaled, so a secret stands in no history; those of jobs and compositions, which hold none, in
+// the frame that makes them.
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/step_kind.h"
 
@@ -39,57 +40,102 @@ void add_compensating(const State& state, const Run& run, const Scope& scope, Sc
   }
 }
 
+struct AskingStep {
+  const Run* run = nullptr;  // null: nobody waits for the effect
+  std::string path;
+  const Scope* scope = nullptr;
+  const plan::Script* plan = nullptr;
+  uint32_t position = 0;
+
+  const plan::Step& step() const { return plan->at(scope->list, position); }
+  const StepRecord& record() const { return scope->records[position]; }
+};
+
+AskingStep step_that_asks(const State& state, const RunId& id, uint32_t effect) {
+  const Run* run = find_script(state, id);
+  if (run == nullptr || is_terminal(run->state)) return {};
+  const std::string* path = run->script->step_of_effect(effect);
+  if (path == nullptr) return {};
+  auto [around, name] = split_step(*path);
+  const Scope* scope = state.find_scope(*run, around);
+  const plan::Script* plan = state.plan_of(*run);
+  if (scope == nullptr || plan == nullptr) return {};
+  return {run, *path, scope, plan, plan->find(scope->list, name)};
+}
+
+bool has_child(const State& state, const EffectNote& note) {
+  const Run* run = find_script(state, note.run);
+  if (run == nullptr) return false;
+  Uuid child = child_id(*run, note.effect);
+  return state.find_job(JobId(child)) != nullptr || state.find_run(RunId(child)) != nullptr;
+}
+
+// All but what is filled in.
+EffectRequest described(const AskingStep& asking, uint32_t effect, int64_t now_ms) {
+  EffectRequest request;
+  request.effect = effect;
+  if (asking.run == nullptr) return request;
+  request.run = asking.run->id;
+  const StepRecord& record = asking.record();
+  request.kind = scripts::kind_of(asking.step()).effect_kind();
+  request.step = asking.path;
+  request.attempt = record.attempt;
+  request.round = record.round;
+  request.action = asking.step().action;
+  if (record.due == DueKind::Timeout)
+    request.timeout_ms = std::max<int64_t>(record.due_ms - now_ms, 1);
+  return request;
+}
+
+// `desk`: gives the secrets that may stand there; null if none may.
+Status fill(const State& state, const AskingStep& asking, expr::SecretDesk* desk, Meter* meter,
+            EffectRequest& request) {
+  const Run& run = *asking.run;
+  const plan::Step& step = asking.step();
+  Value tree = scripts::kind_of(step).effect_params(step);
+  std::string text = tree.json();
+  bool whole_scope = step.action_kind == plan::ActionKind::Evaluation;
+  if (whole_scope) text += " steps ";  // its expression may name any step
+  ScriptScope names(state, run, asking.scope->path, text, asking.record().started_ms);
+  if (meter != nullptr) names.metered(*meter);
+  if (run.script->phase != ScriptPhase::Steps) names.with_error(run.script->error);
+  add_compensating(state, run, *asking.scope, names);
+  PAWL_TRY(auto filled, fill_template(names, tree, asking.plan->text_mode, desk));
+  if (whole_scope) {
+    request.scope = names.all();
+    PAWL_TRY_DO(names.charge(expr::Budget()));
+  }
+  request.secrets = std::move(filled.secrets);
+  request.params = std::move(filled.value);
+  return ok_status();
+}
+
 }  // namespace
 
 std::string refusal_code(const Error& error) {
   return expr::is_secret_denied(error) ? "SECRET_DENIED" : "INTERPOLATION_ERROR";
 }
 
+std::string idempotency_key(const EffectRequest& request) {
+  std::string key = request.run.text() + "/" + request.step + "/" + std::to_string(request.attempt);
+  return request.round == 0 ? key : key + "-" + std::to_string(request.round);
+}
+
 Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
                                      const SecretSource& secrets, int64_t now_ms, Meter* meter) {
-  EffectRequest request;
-  request.run = note.run;
-  request.effect = note.effect;
-  const Run* run = find_script(state, note.run);
-  if (run == nullptr || is_terminal(run->state)) return request;
-  const std::string* path = run->script->step_of_effect(note.effect);
-  if (path == nullptr) return request;
-  Uuid child = child_id(*run, note.effect);
-  if (state.find_job(JobId(child)) != nullptr || state.find_run(RunId(child)) != nullptr)
-    return request;
-  auto [around, id] = split_step(*path);
-  const Scope* scope = state.find_scope(*run, around);
-  const plan::Script* plan = state.plan_of(*run);
-  if (scope == nullptr || plan == nullptr) return request;
-  uint32_t position = plan->find(scope->list, id);
-  const plan::Step& step = plan->at(scope->list, position);
-  const StepRecord& record = scope->records[position];
-  request.step = *path;
-  request.attempt = record.attempt;
-  request.round = record.round;
-  request.tenant = run->tenant;
-  request.action = step.action;
-  if (record.due == DueKind::Timeout)
-    request.timeout_ms = std::max<int64_t>(record.due_ms - now_ms, 1);
+  if (has_child(state, note)) return EffectRequest{.run = note.run, .effect = note.effect};
+  const AskingStep asking = step_that_asks(state, note.run, note.effect);
+  EffectRequest request = described(asking, note.effect, now_ms);
+  ActionDesk desk(secrets, request.action);
+  if (request.kind == EffectKind::Action) PAWL_TRY_DO(fill(state, asking, &desk, meter, request));
+  return request;
+}
 
-  const scripts::StepKind& kind = scripts::kind_of(step);
-  Value tree = kind.effect_params(step);
-  std::string text = tree.json();
-  bool whole_scope = step.action_kind == plan::ActionKind::Evaluation;
-  if (whole_scope) text += " steps ";  // its expression may name any step
-  ScriptScope names(state, *run, around, text, record.started_ms);
-  if (meter != nullptr) names.metered(*meter);
-  if (run->script->phase != ScriptPhase::Steps) names.with_error(run->script->error);
-  add_compensating(state, *run, *scope, names);
-  ActionDesk desk(secrets, step.action);
-  PAWL_TRY(auto filled, fill_template(names, tree, plan->text_mode,
-                                      kind.may_hold_secrets() ? &desk : nullptr));
-  if (whole_scope) {
-    request.scope = names.all();
-    PAWL_TRY_DO(names.charge(expr::Budget()));
-  }
-  request.secrets = std::move(filled.secrets);
-  kind.fill_request(std::move(filled.value), request);
+Result<EffectRequest> child_request(const State& state, const RunId& run, uint32_t effect,
+                                    int64_t now_ms, Meter* meter) {
+  const AskingStep asking = step_that_asks(state, run, effect);
+  EffectRequest request = described(asking, effect, now_ms);
+  if (request.kind != EffectKind::Gone) PAWL_TRY_DO(fill(state, asking, nullptr, meter, request));
   return request;
 }
 

@@ -17,6 +17,23 @@ uint32_t next_effect(const RunContext& run) {
   return 1 + static_cast<uint32_t>(mix64(run.script().created_sequence) & kFirstMask);
 }
 
+void make_child_of(RunContext& run, const At& at) {
+  const uint32_t effect = run.record(at).effect;
+  auto request = child_request(run.state, run.id, effect, run.frame.now_ms(), &run.frame.meter());
+  if (!request.ok())
+    return fail_step(run, at, step_error(refusal_code(request.error()), request.error().message),
+                     false);
+  Status made = ok_status();
+  {
+    Frame::MakingChild making(run.frame);
+    made = kind_of(*at.step).make_child(run, *request);
+  }
+  if (made.ok()) return;
+  const bool full = made.error().code == ErrorCode::QueueFull;  // later there may be room
+  fail_step(run, at, step_error(full ? "QUEUE_FULL" : "VALIDATION_ERROR", made.error().message),
+            full);
+}
+
 }  // namespace
 
 StepStarted started_outside(const RunContext& run, const At& at, uint32_t attempt,
@@ -28,6 +45,16 @@ StepStarted started_outside(const RunContext& run, const At& at, uint32_t attemp
     event.due = DueKind::Timeout;
   }
   return event;
+}
+
+void make_child_now(RunContext& run, const At& at) {
+  if (!run.full()) make_child_of(run, at);
+}
+
+// Its run knows when a step's job has failed for good, and is what is tried again then.
+EnvelopeRules child_rules(const RunContext& run) {
+  return {
+      .now_ms = run.frame.now_ms(), .tenant = run.entity().tenant, .unsaid = OnExhaustion::Discard};
 }
 
 void OutsideKind::answered(RunContext& run, const At& at, StepOutcome outcome) const {
@@ -73,3 +100,19 @@ void stop_open_effects(RunContext& run) {
 }
 
 }  // namespace pawl::scripts
+
+namespace pawl {
+
+void make_step_child(Frame& frame, const RunId& id, uint32_t effect) {
+  auto request = effect_request(frame.state(), {id, effect}, NoSecrets(), frame.now_ms());
+  if (!request.ok() ||
+      (request->kind != EffectKind::Job && request->kind != EffectKind::Composition))
+    return;
+  scripts::RunContext run(frame, id);
+  scripts::At at;
+  if (!run.find(request->step, at)) return;
+  scripts::make_child_of(run, at);
+  scripts::drain(run);
+}
+
+}  // namespace pawl

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernel/scripts/step_kind.h"
+#include "plan/ojs/parse_job.h"
 
 namespace pawl::scripts {
 
@@ -19,6 +20,12 @@ class OutsideKind : public StepKind {
 // whose step names none; 0 = none.
 StepStarted started_outside(const RunContext& run, const At& at, uint32_t attempt,
                             int64_t timeout_ms);
+
+// Makes the job or composition of a step that has begun, or fails the step. A frame that is full
+// leaves it to a later one, which is asked for it as for an action (make_step_child()).
+void make_child_now(RunContext& run, const At& at);
+// How what makes a step's child reads its envelopes.
+EnvelopeRules child_rules(const RunContext& run);
 
 // What was asked for is needed no more: an action is cancelled, a job or a nested run withdrawn.
 void stop_effect(RunContext& run, uint32_t effect);

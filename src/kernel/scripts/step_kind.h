@@ -2,10 +2,10 @@
 // end, fail and are undone is the same for all kinds (lists.h, step_end.h, rollback.h). What
 // differs stands behind this interface, one file per kind:
 //
-//   action_step.cc       the outside does it: an OutsideKind (outside_step.h) sends an effect out,
-//   job_step.cc          and the effect's answer ends the step. run_actions.cc has the actions that
-//   composition_step.cc  a run does itself
-//   subworkflow_step.cc
+//   action_step.cc       the outside does it: an OutsideKind (outside_step.h) numbers an effect,
+//   job_step.cc          and the effect's answer ends the step. An action is asked for once the
+//   composition_step.cc  frame is durable (run_actions.cc: those that a run does itself); a job or
+//   subworkflow_step.cc  a run is made in the frame, and its end is the answer
 //   condition_step.cc    it holds lists: a ListsKind (lists_step.h) opens them in activate(), and
 //   sequence_step.cc     ends the step by what they gave in child_ended()
 //   loop_step.cc
@@ -46,10 +46,11 @@ class StepKind {
   virtual void cancel(RunContext& run, const At& at, const std::string& reason) const;
 
   // --- what the outside is asked for (effects.cc), by kinds that ask
+  virtual EffectKind effect_kind() const { return EffectKind::Gone; }
+  // Before templates are filled in.
   virtual Value effect_params(const plan::Step& step) const { return step.params; }
-  virtual bool may_hold_secrets() const { return false; }
-  // Takes effect_params() with templates filled in. Not filled in: nothing is asked for.
-  virtual void fill_request(Value, EffectRequest&) const {}
+  // Of a job or a composition: makes it as the request says, and fails before anything is emitted.
+  virtual Status make_child(RunContext&, const EffectRequest&) const { return ok_status(); }
 
   // --- what is true of its steps
   // A rollback names those that have no compensation.

@@ -253,8 +253,9 @@ class ScriptWorld : public World {
     }
   }
 
-  // What has been told and not taken back must be what the state waits for (I3), before and after
-  // a restart; and what a restart finds must be what there was (I2).
+  // What has been told and not taken back must be what the state waits for (I3), jobs and runs
+  // aside that it has made itself, before and after a restart; and what a restart finds must be
+  // what there was (I2).
   void check() {
     take_notes(mutable_state());
     EXPECT_EQ(told_, unanswered()) << how();
@@ -336,7 +337,10 @@ class ScriptWorld : public World {
     state().each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
       if (run.script)
         for (const OpenEffect& effect : run.script->effects)
-          open[{run.id, effect.effect}] = "asked";
+          if (const Uuid child = child_id(run, effect.effect);
+              state().find_job(JobId(child)) == nullptr &&
+              state().find_run(RunId(child)) == nullptr)
+            open[{run.id, effect.effect}] = "asked";
       return true;
     });
     return open;
