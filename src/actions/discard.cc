@@ -118,7 +118,7 @@ void Discard::close_current() {
     if (errno == ENOTEMPTY && current_shrank_) return;  // somebody still wrote: once more
   }
   stuck_.insert(current_name_);
-  log::error("what a run left cannot be removed",
+  log::error("the files of a run cannot be removed",
              {{"path", root_ + "/" + kPlace + "/" + current_name_}});
 }
 

@@ -77,7 +77,7 @@ int actions(const Invocation& given) {
 
 std::vector<Command> action_commands() {
   return {{"actions",
-           "what steps of a definition can do",
+           "list the actions that steps can use",
            {{"NAME", "only this one, with its parameters", false}},
            remote_options({}),
            "Example:\n  pawl actions http.get",

@@ -300,7 +300,7 @@ int demo(const Invocation& given) {
 
 std::vector<Command> demo_commands() {
   return {{"demo",
-           "a tour: workflows on a server of its own; 'demo crash' kills it in the middle",
+           "a tour: workflows on a temporary server; 'demo crash' kills it in the middle",
            {{"MODE", "crash: kill -9 the server half way and start it again", false}},
            {},
            "Uses a temporary directory and a free port, and leaves nothing behind. Exit 0 if every "

@@ -128,10 +128,10 @@ std::vector<Command> secret_commands() {
        "names of what is kept, and what each is for",
        {},
        remote_options({{"--limit", "N", "at most this many"},
-                       {"--cursor", "CURSOR", "go on where the last page ended"}}),
+                       {"--cursor", "CURSOR", "continue where the last page ended"}}),
        "",
        list_secrets},
-      {"secrets delete", "forget a secret", {kSecretName}, remote_options({}), "", remove_secret}};
+      {"secrets delete", "delete a secret", {kSecretName}, remote_options({}), "", remove_secret}};
 }
 
 }  // namespace pawl::cli

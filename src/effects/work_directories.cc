@@ -62,7 +62,7 @@ void WorkDirectories::close_root() {
   struct stat info;
   if (::stat(root_.path.c_str(), &info) == 0 && (info.st_mode & 07777) == 0700) return;
   if (::chmod(root_.path.c_str(), 0700) != 0)
-    log::error("the directory of runs' files stays open to others", {{"path", root_.path}});
+    log::error("the directory of runs' files is open to other users", {{"path", root_.path}});
 }
 
 WorkDirectories::~WorkDirectories() {
@@ -80,7 +80,7 @@ std::string WorkDirectories::open(const RunId& run) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return path;
   if (errno == ENOENT) close_root();
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    log::error("no work directory",
+    log::error("cannot create a work directory",
                {{"path", path}, {"error", std::generic_category().message(errno)}});
   return path;
 }

@@ -164,7 +164,7 @@ void AgentPool::give_back_waiting() {
     for (const HeldPtr& held : waiting) (void)nack_job(frame, {held->claim, {}, true}).ok();
     return ok_status();
   });
-  if (!given.ok()) log::warning("tasks are given back late", {{"error", given.error().message}});
+  if (!given.ok()) log::warning("tasks were not returned", {{"error", given.error().message}});
 }
 
 // --- leasing

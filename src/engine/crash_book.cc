@@ -192,7 +192,7 @@ std::unique_ptr<CrashBook> CrashBook::open(const std::string& path) {
   std::unique_ptr<CrashBook> book(new CrashBook());
   void* memory = map_file(path, sizeof(Page));
   if (memory == nullptr) {
-    log::warning("the crash book cannot be written: work that kills the server is not found out",
+    log::warning("the crash book cannot be written: work that kills the server is not detected",
                  {{"path", path}});
     memory = map_nothing(sizeof(Page));
     if (memory == nullptr) return book;
@@ -267,7 +267,7 @@ void CrashBook::blame(size_t index) {
       place->sequence == 0 ? slot.sequence.load() : std::min(place->sequence, slot.sequence.load());
   ++place->deaths;
   place->signal = page_->mark == 0 ? 0 : page_->signal.load();
-  log::warning("the last process died at the work of a run or job",
+  log::warning("the last process died while working on a run or job",
                {{"id", Uuid{slot.id_hi, slot.id_lo}.text()},
                 {"doing", name_of(group)},
                 {"deaths", std::to_string(place->deaths)},

@@ -62,7 +62,7 @@ void EngineLoop::quarantine() {
   CrashBook& book = *config_.crash_book;
   size_t ended = core_->quarantine(book.suspects(), [&book](const Uuid& id) { book.settled(id); });
   if (ended == 0) return;
-  log::error("quarantined what the server died of; 'pawl runs release ID' tries it again",
+  log::error("quarantined work that crashed the server; 'pawl runs release ID' retries a run",
              {{"count", std::to_string(ended)}});
   std::lock_guard lock(mutex_);
   stats_.quarantined += ended;

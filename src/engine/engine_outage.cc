@@ -86,7 +86,7 @@ void EngineLoop::come_back() {
     }
     bool final = back.error().code == ErrorCode::Corrupt;
     if (final)
-      log::error("the store is damaged and not tried again", {{"error", back.error().message}});
+      log::error("the store is damaged and is not reopened", {{"error", back.error().message}});
     retry_pause_ = std::min(retry_pause_ * 2, std::chrono::milliseconds(kRetryMsMax));
     retry_at_ = final ? SteadyClock::time_point::max() : SteadyClock::now() + retry_pause_;
     if (core_ == nullptr) open_to_read();
@@ -97,7 +97,7 @@ void EngineLoop::come_back() {
     std::lock_guard lock(mutex_);
     failure_.reset();
   }
-  log::info("the store is back; work goes on",
+  log::info("the store works again; the server continues",
             {{"after_ms", std::to_string(ms_between(down_since_, SteadyClock::now()))}});
 }
 

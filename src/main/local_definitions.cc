@@ -231,7 +231,7 @@ std::vector<cli::Command> definition_commands() {
            graph},
           {"eval",
            "try an expression",
-           {{"EXPR", "as it stands in a definition"}},
+           {{"EXPR", "as written in a definition"}},
            {{"--lang", "LANGUAGE", "cel, jq, expr or template (cel, or template if it has ${{ }})",
              "cel jq expr template"},
             {"--data", "FILE", "JSON itself or a file: the variables, for jq the input"},

@@ -138,7 +138,7 @@ int revoke(const Invocation& given) {
 }  // namespace
 
 std::vector<cli::Command> key_commands() {
-  cli::Option data{"--data", "DIR", "in this data directory, while no server runs on it"};
+  cli::Option data{"--data", "DIR", "use this data directory, while no server uses it"};
   return {
       {"keys create",
        "make an API key",
@@ -153,7 +153,7 @@ std::vector<cli::Command> key_commands() {
        create},
       {"keys list", "list API keys", {}, cli::remote_options({data}), "", list},
       {"keys revoke",
-       "a key works no longer",
+       "revoke an API key",
        {{"ID", "the key's id, not its text"}},
        cli::remote_options({data}),
        "",

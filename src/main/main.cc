@@ -83,7 +83,7 @@ int run(int argc, char** argv) {
   CLI::App app{
       "Pawl: jobs that survive crashes. One binary: server, command line, worker, simulator."};
   app.footer(
-      "'pawl COMMAND --help' tells more. Exit codes: 0 done, 1 refused or failed, 2 wrong command "
+      "'pawl COMMAND --help' shows more. Exit codes: 0 done, 1 refused or failed, 2 wrong command "
       "line, 3 no server there.");
   app.require_subcommand(1);
   app.set_version_flag("--version", version_line());

@@ -238,7 +238,7 @@ std::vector<cli::Command> run_file_commands() {
        {{"--input", "NAME=VALUE", "an input; the value is JSON if it can be, else text"},
         {"--inputs", "FILE", "inputs from a JSON or YAML file"},
         {"--decide", "STEP=CHOICE", "the answer to a decision; may be repeated"},
-        {"--signal", "NAME=JSON", "a signal that a wait will find; may be repeated"},
+        {"--signal", "NAME=JSON", "a signal for a wait step; may be repeated"},
         {"--with", "FILE", "another definition that this one calls by name; may be repeated"},
         {"--timeout", "DURATION", "cancel the run after this time"},
         {"--confined", "", "with a server's default rights: no shell, no private addresses"},
