@@ -33,7 +33,7 @@ int fault_of(sqlite3_file* file, DiskOp op) {
   return shim(file)->owner->ask_fault(op, shim(file)->kind);
 }
 
-// Everything that looks at the file begins with this.
+// Every operation that reads the file calls this first.
 int flush(sqlite3_file* file) {
   GatheredWrites* gathered = shim(file)->gathered;
   return gathered == nullptr ? SQLITE_OK : gathered->flush(real(file));
@@ -46,7 +46,7 @@ std::string file_name(sqlite3_file* file) {
 
 // --- pages of the database
 
-// The number of the page that is read or written, or 0: less or more than a page.
+// The number of the page that is read or written, or 0 if it is not exactly one page.
 uint64_t page_at(sqlite3_file* file, int bytes, sqlite3_int64 at) {
   const DatabaseForm& form = shim(file)->owner->form();
   if (!form.sums || shim(file)->kind != DiskFile::Database) return 0;
@@ -63,7 +63,7 @@ int look_at_page_read(sqlite3_file* file, uint64_t number, int code, char* page,
   if (code != SQLITE_OK) return code;
   switch (look_at_page(page, bytes, number)) {
     case PageState::Whole:
-      // Whoever else writes this page, from the log, does not pass on a sum of what it was.
+      // If another program writes this page from the log, it must not carry an outdated sum.
       std::memset(page + bytes - kPageSumBytes, 0, kPageSumBytes);
       return SQLITE_OK;
     case PageState::Damaged:
@@ -103,8 +103,8 @@ uint32_t frame_sum(const void* page, int bytes) {
   return crc32c({static_cast<const char*>(page), static_cast<size_t>(bytes)});
 }
 
-// Whoever wrote the log before us, or writes to it beside us, has left SQLite's own sums: slower to
-// look at, and not there yet for what the commit under way has written.
+// Another process that wrote the log left only SQLite's own sums: they are slower to check, and
+// missing for the frames of the current commit.
 int look_at_stored_sum(sqlite3_file* file, uint64_t frame, const void* page, int bytes) {
   const auto damaged = [&] {
     return shim(file)->owner->note_damage("frame " + std::to_string(frame + 1) + " of the log " +
@@ -132,7 +132,7 @@ int look_at_stored_sum(sqlite3_file* file, uint64_t frame, const void* page, int
 
 // What is mapped could not be looked at.
 struct ShimCalls : UnmappedFile {
-  // What a commit has written is synced before it is one: nothing that waits here belongs to any.
+  // A commit counts only after its sync, so bytes that still wait here belong to no commit.
   static int close(sqlite3_file* file) {
     delete std::exchange(shim(file)->gathered, nullptr);
     return real(file)->pMethods->xClose(real(file));
