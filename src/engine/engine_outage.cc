@@ -1,4 +1,4 @@
-// What the engine does from a failed commit until the store takes commits again. Engine thread.
+// The engine from a failed commit until the store takes commits again. Engine thread.
 #include <algorithm>
 
 #include "base/log.h"
@@ -15,7 +15,7 @@ int64_t ms_between(SteadyClock::time_point from, SteadyClock::time_point to) {
 
 }  // namespace
 
-// Everything that waits is refused: what was submitted, what was decided, what is parked.
+// Refuses all waiting tasks: submitted, decided and parked ones.
 void EngineLoop::go_down() {
   finish_commit();
   Error error = *failed();
@@ -70,7 +70,7 @@ int64_t EngineLoop::retry_in_ms() const {
   return retry_at_ <= now ? 0 : std::min(ms_between(now, retry_at_), kRetryMsMax) + 1;
 }
 
-// The memory is ahead of the disk; this is as far as the disk goes.
+// The memory was ahead of the disk; this opens the durable state.
 void EngineLoop::open_to_read() {
   core_ = nullptr;
   auto core = Core::open(store_, config_.core, clock_, random_);
@@ -109,7 +109,7 @@ Status EngineLoop::reopen() {
   return publish_found();
 }
 
-// A batch whose commit failed may be there after all: whoever follows the journal must hear of it.
+// A batch whose commit failed may turn out to be durable: then the listeners must get it.
 Status EngineLoop::publish_found() {
   return store_.read_journal(published_ + 1, SIZE_MAX,
                              [&](uint64_t number, std::string_view record) {
