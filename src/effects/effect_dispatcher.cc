@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kBacklogPause{5};
 constexpr size_t kParameterBytesMax = 64u << 20;
-constexpr size_t kLightBytes = 64u << 10;  // parameters that never wait for those of others
+constexpr size_t kLightBytes = 64u << 10;  // smaller parameters never wait for others
 constexpr std::chrono::milliseconds kOutagePause{100};
 
 }  // namespace
 
-// What ends an effect's being under way. Refused, it is submitted again: the action was done, and
-// must not be done twice because its answer met a failing disk.
+// The answer that ends an effect. If refused, it is submitted again: the action has run, and must
+// not run twice because the disk failed at its answer.
 class EffectDispatcher::Answer : public Task, public std::enable_shared_from_this<Answer> {
  public:
   Answer(EffectDispatcher& dispatcher, const RunId& run, uint32_t effect)
@@ -53,13 +53,14 @@ class EffectDispatcher::Receipt : public Answer {
   size_t weight() const override { return outcome_.output.size(); }
 
  private:
-  const StepOutcome outcome_;  // kept: refused, it is decided again
-  // The run keeps what it is given. Copied where it was made, since all others wait for the engine.
+  const StepOutcome outcome_;  // kept, since a refused answer is decided again
+  // The run stores this copy. Copied on the answering thread, since all tasks wait for the engine
+  // thread.
   std::optional<StepOutcome> to_give_;
   const actions::ByteGate::Held held_;
 };
 
-// Makes the job or the composition that fills a step's place.
+// Creates the job or the composition of a step.
 class EffectDispatcher::Enqueue : public Answer {
  public:
   Enqueue(EffectDispatcher& dispatcher, EffectRequest request, int64_t now_ms)
@@ -75,7 +76,7 @@ class EffectDispatcher::Enqueue : public Answer {
     Uuid child = child_id(*run, request_.effect);
     if (frame.state().find_job(JobId(child)) != nullptr ||
         frame.state().find_run(RunId(child)) != nullptr)
-      return std::nullopt;  // it was refused, and was there after all
+      return std::nullopt;  // it was refused, but turned out to be durable
     Status made = make(frame, *run);
     if (made.ok()) return std::nullopt;
     StepOutcome outcome;
@@ -90,7 +91,7 @@ class EffectDispatcher::Enqueue : public Answer {
  private:
   Status make(Frame& frame, const Run& run) {
     JobParent parent{request_.run, request_.effect};
-    // Its run knows when a step's job has failed for good, and is what is tried again then.
+    // No dead letter by default: when a step's job fails for good, its run is retried instead.
     EnvelopeRules rules{
         .now_ms = now_ms_, .tenant = request_.tenant, .unsaid = OnExhaustion::Discard};
     if (request_.kind == EffectKind::Composition) {
@@ -108,7 +109,7 @@ class EffectDispatcher::Enqueue : public Answer {
     return ok_status();
   }
 
-  // Keys stay with the run's UUID: it is what receivers have seen so far, and is of one length.
+  // Keys use the run's UUID: receivers know it from earlier versions, and it has a fixed length.
   Value envelope(const Run& run) const {
     Value::Object job;
     if (request_.options.is_object()) job = request_.options.as_object();
@@ -135,7 +136,7 @@ class EffectDispatcher::Enqueue : public Answer {
 
 namespace {
 
-// Opens the secrets that parameters refer to, as far as each was set for it.
+// Opens the secrets in parameters, if their bindings allow it.
 class VaultSecrets : public SecretSource {
  public:
   VaultSecrets(const State& state, const actions::Vault* vault) : state_(state), vault_(vault) {}
@@ -263,7 +264,7 @@ void EffectDispatcher::start(Work&& work, std::vector<TaskPtr>& answers) {
     return runner_.cancel(handle);
   }
   {
-    // Everything open is asked for again when the store has failed and is back.
+    // After an outage of the store every open effect is requested again.
     std::lock_guard lock(mutex_);
     if (!under_way_.insert(key).second) return;
   }
@@ -359,7 +360,8 @@ void EffectDispatcher::refused(TaskPtr answer, const Error& error) {
   wakes_.notify_all();
 }
 
-// Answers that found the engine full, failing, or not there yet, wait here and go first.
+// Answers that the engine could not take (full, failing, or not attached yet) wait here and go
+// first.
 void EffectDispatcher::run_backlog() {
   std::unique_lock lock(mutex_);
   while (!stopped_) {
@@ -374,7 +376,8 @@ void EffectDispatcher::run_backlog() {
     } else if (taken.error().code == ErrorCode::StoreFailed) {
       wakes_.wait_for(lock, kOutagePause, [&] { return stopped_; });
     } else {
-      backlog_.clear();  // the engine has stopped: asked again after the restart
+      backlog_.clear();  // the engine has stopped: the effects are requested again after the
+                         // restart
     }
   }
 }

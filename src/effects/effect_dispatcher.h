@@ -1,11 +1,11 @@
-// EffectDispatcher: carries out what runs of definitions ask for, and brings the answers back.
+// EffectDispatcher: executes the effects of runs of definitions, and submits the answers.
 //
 // Actions go to the runner; jobs and compositions become Open Job Spec jobs whose parent is the
-// step. Parameters are filled in from the state as it was committed; secrets are opened here, live
-// in memory only, and are blotted out of every answer. An answer is submitted until it is durable
-// or the engine stops: then the effect is asked for again after the restart, under the same
-// idempotency key. What is asked for again before that, since the store failed and is back, is
-// still under way and not begun a second time.
+// step. Parameters are filled in from the state as it was committed; secrets are opened here, kept
+// in memory only, and masked in every answer. An answer is submitted until it is durable or the
+// engine stops; then the effect is requested again after the restart, under the same idempotency
+// key. An effect that is requested again after an outage of the store is not begun a second time
+// while it is still running.
 //
 // Threads: prepare() on the engine's, release on the committing one, answers from any.
 #pragma once
@@ -30,14 +30,14 @@ namespace pawl {
 
 class EffectDispatcher : public EffectSink {
  public:
-  // `work_root`: where runs get a directory each for their files.
+  // `work_root`: contains one directory per run for its files.
   EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault, WorkRoot work_root,
                    Clock& clock);
   ~EffectDispatcher() override;
 
-  // What was asked for before the engine was there is done now.
+  // Starts effects that were requested before.
   void attach(EngineLoop& engine);
-  // No answer is submitted any more, nor is one being submitted. Call before the engine goes.
+  // Afterwards no answer is submitted. Call before the engine is destroyed.
   void stop();
 
   std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
@@ -74,8 +74,8 @@ class EffectDispatcher : public EffectSink {
   EngineLoop* engine_ = nullptr;  // guarded by mutex_
   size_t submitting_ = 0;     // guarded by mutex_: threads that are inside the engine's submit()
   bool stopped_ = false;      // guarded by mutex_
-  std::set<Key> under_way_;   // guarded by mutex_: begun, its answer not durable yet
-  std::map<Key, uint64_t> handles_;  // guarded by mutex_: of actions at work
+  std::set<Key> under_way_;   // guarded by mutex_: begun, answer not durable yet
+  std::map<Key, uint64_t> handles_;  // guarded by mutex_: of running actions
   std::set<std::string> probing_;    // guarded by mutex_: breakers that let one attempt through
   std::deque<TaskPtr> backlog_;      // guarded by mutex_: answers the engine had no room for
   std::thread backlog_thread_;
