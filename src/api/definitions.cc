@@ -1,5 +1,5 @@
-// /v1/definitions: what can be run by name. A version never changes: the same text is the same
-// version, another text the next one; runs stay with the one they began with.
+// /v1/definitions: workflows that can be run by name. A version never changes: the same text keeps
+// its version, another text becomes the next one; runs keep the version they began with.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/definition_faults.h"

@@ -32,7 +32,7 @@ Result<Position> parse_position(const std::string& text) {
   return position;
 }
 
-// Where to begin looking; a run that is gone by now may have been there then.
+// Where to begin reading; a deleted run may have existed at that time.
 class FindBeginning : public WaitingTask {
  public:
   explicit FindBeginning(const RunId& id) : id_(id) {}

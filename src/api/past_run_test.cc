@@ -1,5 +1,5 @@
-// A run as it was is the run as it was seen: whatever the live server said of a run after any
-// record of the journal, it says again when it is asked for that moment later.
+// Time travel equals the past: a later query for any record of the journal gives the answer that
+// the live server gave after that record.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -19,7 +19,7 @@ constexpr char kOrder[] = R"({"name":"order","version":"1.0.0","steps":[
   {"id":"b","depends_on":["pause"],"type":"job",
    "config":{"type":"y","args":[],"options":{"queue":"work"}}}]})";
 
-// What was said of each run after each record.
+// The live answers for each run after each record.
 class Witness {
  public:
   explicit Witness(ApiWorld& world) : world_(world) {}

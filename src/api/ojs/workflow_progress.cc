@@ -1,7 +1,7 @@
-// GET /workflows/{id}/progress: how far a workflow is, by what its steps have done and reported.
+// GET /workflows/{id}/progress: the progress of a workflow, from its steps and their reports.
 //
-// The whole is the mean of its steps: one that has ended counts fully, one at work by what its
-// worker reported, a nested workflow by its own mean.
+// The mean of its steps: an ended step counts fully, a running one by its worker's report, a nested
+// workflow by its own mean.
 #include "api/app.h"
 #include "api/paging.h"
 #include "api/routes.h"
@@ -36,7 +36,7 @@ StepView look(const State& state, const Run& run, uint32_t index) {
   return view;
 }
 
-// Walks what is below once; the plan bounds its depth and number.
+// Walks the tree below once; the plan bounds its depth and size.
 class Progress {
  public:
   explicit Progress(const State& state) : state_(state) {}
@@ -133,7 +133,7 @@ std::string body_of(const State& state, const Run& run, const Page& page) {
   return body;
 }
 
-// A nested one that has not started: none of its steps has done anything.
+// A nested workflow that has not started: all its steps are at zero.
 std::string planned_body(const PlannedRun& planned, const Page& page) {
   const PlanNode& plan = planned.plan;
   bool is_map = plan.run_kind == RunKind::Map;  // its jobs are known when it starts
