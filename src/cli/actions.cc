@@ -1,4 +1,4 @@
-// pawl actions [NAME]: what the steps of a definition can do on this server.
+// pawl actions [NAME]: the actions of steps on this server.
 #include "cli/command.h"
 #include "cli/json_layout.h"
 #include "cli/session.h"

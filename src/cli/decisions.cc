@@ -1,4 +1,4 @@
-// pawl decisions …: what runs ask people and agents.
+// pawl decisions …: questions of runs to people and agents.
 #include "base/json_writer.h"
 #include "cli/command.h"
 #include "cli/given_inputs.h"

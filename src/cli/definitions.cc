@@ -1,4 +1,4 @@
-// pawl definitions …: what a server can run by name.
+// pawl definitions …: workflows that a server can run by name.
 #include <fstream>
 
 #include "base/json_writer.h"
@@ -31,7 +31,7 @@ void print_put(json::View root) {
     });
 }
 
-// Every fault with its line and hint, as `pawl validate` tells them.
+// Every fault with its line and hint, as in `pawl validate`.
 void print_faults(const std::string& file, json::View faults) {
   faults.each_element([&](json::View fault) {
     std::string line = member(fault, "line");

@@ -1,4 +1,4 @@
-// pawl events: what happened, from the past or as it happens.
+// pawl events: past and live events.
 #include <chrono>
 #include <thread>
 
@@ -41,7 +41,7 @@ int past(const Invocation& given) {
       });
 }
 
-// A server that restarts is not the end of the stream: it goes on after the last event seen.
+// If the server restarts, the stream continues after the last event seen.
 int follow(const Invocation& given) {
   Session session(given);
   bool colours = colours_on(stdout);

@@ -37,8 +37,7 @@ void print_job(json::View root) {
     print_pair("error", member(*error, "code") + ": " + member(*error, "message"), Colour::Red);
 }
 
-// Builds the envelope; what is wrong with it in itself is found here, the rest is the server's to
-// judge.
+// Builds the envelope; checks only its syntax, the server checks the rest.
 class Envelope {
  public:
   explicit Envelope(const Invocation& given) : given_(given) {}
@@ -135,7 +134,7 @@ class Envelope {
   std::string error_;
 };
 
-// Asks again, less and less often, until the job is over. kDone only for a completed one.
+// Polls with growing intervals until the job has ended. kDone only if it completed.
 int wait_for(Session& session, const std::string& id, const std::string& limit_text) {
   using std::chrono::milliseconds;
   auto limit = parse_span(limit_text);

@@ -1,4 +1,4 @@
-// pawl runs …: every kind of run in the words of /v1, and steering those of definitions.
+// pawl runs …: every kind of run in the form of /v1, and control of runs of definitions.
 #include <chrono>
 #include <thread>
 
@@ -14,7 +14,7 @@
 namespace pawl::cli {
 namespace {
 
-constexpr int kWaits = 4;  // of start --wait: suspended, somebody must answer
+constexpr int kWaits = 4;  // of start --wait: suspended, an answer is needed
 constexpr std::chrono::milliseconds kPollFirst{100};
 constexpr std::chrono::milliseconds kPollMost{2000};
 
@@ -108,7 +108,7 @@ int code_of(const std::string& status) {
   return status == "suspended" ? kWaits : kRefused;
 }
 
-// Until it has ended or only somebody outside can move it.
+// Waits until it has ended or is suspended.
 std::optional<Answer> wait_for(Session& session, const std::string& id) {
   auto pause_run = kPollFirst;
   while (true) {
@@ -222,7 +222,7 @@ bool ends_run(const std::string& type) {
   return false;
 }
 
-// From the beginning, until the run ends. A server that restarts is not the end of the stream.
+// From the beginning until the run ends, also across a restart of the server.
 int follow_events(const Invocation& given) {
   Session session(given);
   std::string last_id = given.text("--after");

@@ -1,4 +1,4 @@
-// pawl schedules …: definitions and jobs that come again, or once at a time.
+// pawl schedules …: definitions and jobs that start by the clock, repeatedly or once.
 #include "base/json_writer.h"
 #include "base/quote.h"
 #include "cli/command.h"
@@ -55,7 +55,7 @@ void print_triggered(json::View root) {
                             : "nothing was started\n");
 }
 
-// Exactly one of what, exactly one of when.
+// Exactly one target and exactly one time.
 Status check_put(const Invocation& given) {
   if (given.has("--definition") == given.has("--job"))
     return Error{ErrorCode::InvalidRequest, "say what starts: --definition or --job"};

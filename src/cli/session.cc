@@ -19,7 +19,7 @@ std::string from(const Invocation& given, const std::string& option, const char*
   return given.text(option, set != nullptr && *set != '\0' ? set : fallback);
 }
 
-// Each thing that is wrong with what was sent, when it is more than the message says.
+// Prints all complaints, if there are more than the message says.
 void print_complaints(json::View error) {
   auto details = error.find("details");
   auto list = details ? details->find("validation_errors") : std::nullopt;

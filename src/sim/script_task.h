@@ -1,4 +1,4 @@
-// Requests about runs of definitions, and the answers of those who perform for them.
+// Requests about runs of definitions, and the answers of performers.
 #pragma once
 
 #include "plan/ojs/plan_node.h"
@@ -64,7 +64,7 @@ class ReceiptTask : public SimTask {
   bool taken_ = false;
 };
 
-// A performer makes the job or the composition that fills a step's place.
+// A performer creates the job or the composition of a step.
 class EnqueueTask : public SimTask {
  public:
   EnqueueTask(Desk& desk, const Work& work, NewJob new_job, PlanNode plan_node)
