@@ -24,7 +24,7 @@ struct Option {
   std::string name;   // "--queue"
   std::string value;  // "NAME"; empty: a flag
   std::string help;
-  std::string choices = {};  // "text json": what a shell may offer
+  std::string choices = {};  // "text json": completions for the shell
 };
 
 // The given arguments and options, by the names of the table.

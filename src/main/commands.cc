@@ -71,7 +71,7 @@ int run_version(const Invocation&) {
   return cli::kDone;
 }
 
-// The load generator is a program of its own: it must not share the server's memory or flags.
+// The load generator is a separate program: it must not share the server's memory or flags.
 int run_bench(const Invocation& given) {
   std::error_code failed;
   std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);

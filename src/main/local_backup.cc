@@ -27,7 +27,7 @@ int fail(const Error& error, const std::string& hint = "") {
   return cli::kRefused;
 }
 
-// Opening would make a directory that is not there; reading commands must not.
+// Opening a store would create a missing directory, which a reading command must not.
 Result<std::unique_ptr<Store>> open_existing(const std::string& directory) {
   if (!fs::exists(fs::path(directory) / "pawl.db"))
     return Error{ErrorCode::NotFound, directory + " holds no data (no pawl.db in it)"};
@@ -39,7 +39,7 @@ std::string data_of(const Invocation& given) {
   return given.text("--data", set != nullptr && *set != '\0' ? set : "./pawl-data");
 }
 
-// Beside a server that holds the directory: one more reader of its database, which hinders nobody.
+// While a server uses the directory: one more reader of its database, which delays nothing.
 Status copy_database(const std::string& directory, const std::string& to,
                      FunctionRef<void(uint64_t, uint64_t)> progress) {
   auto store = open_existing(directory);
@@ -89,7 +89,7 @@ class File {
   int fd_;
 };
 
-// Whole and synced under its name, or not there.
+// The file appears complete and synced, or not at all.
 Status copy_synced(const std::string& from, const std::string& directory) {
   std::string partial = directory + "/pawl.db.partial";
   File source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
@@ -119,7 +119,7 @@ Status copy_synced(const std::string& from, const std::string& directory) {
   return ok_status();
 }
 
-// A file that is no database of ours must not even be copied.
+// A file that is not a database of ours is not even copied.
 Status check_is_database(const std::string& path) {
   std::error_code failed;
   if (!fs::is_regular_file(path, failed))

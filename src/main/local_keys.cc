@@ -1,5 +1,5 @@
-// pawl keys …: over HTTP, or with --data in a directory that no server holds: the first key of a
-// server that is to listen beyond loopback has to come from somewhere.
+// pawl keys …: over HTTP, or with --data in a directory that no server uses, which is how the first
+// key of a server beyond loopback is created.
 #include <future>
 
 #include "api/keys.h"
@@ -17,7 +17,7 @@ namespace {
 
 using cli::Invocation;
 
-// A decision on an engine of its own, waited for.
+// A decision on a local engine, with waiting for its outcome.
 class LocalTask : public Task {
  public:
   using Decide = std::function<Status(Frame&)>;

@@ -78,19 +78,20 @@ Result<uint32_t> factor_milli(const std::string& text) {
   return static_cast<uint32_t>(value * 1000.0 + 0.5);
 }
 
-// 0 is no bound; below `least` no program could begin.
+// 0 means no bound; below `least` no program could start.
 Result<uint64_t> bytes_or_none(const std::string& text, uint64_t least, uint64_t most) {
   if (text == "0") return 0;
   return bytes(text, least, most);
 }
 
-// Whole ones, rounded up; 0 is no bound.
+// Whole seconds, rounded up; 0 means no bound.
 Result<uint64_t> whole_seconds(const std::string& text) {
   PAWL_TRY(int64_t ms, seconds(text));
   return static_cast<uint64_t>((ms + 999) / 1000);
 }
 
-// "https://App.example:8443" as browsers write it in Origin. "*" is none: it would be everybody.
+// "https://App.example:8443" as browsers write it in Origin. "*" is refused: it would allow every
+// origin.
 Result<std::string> origin_of(const std::string& text) {
   size_t at = text.find("://");
   std::string origin;
@@ -110,7 +111,7 @@ Result<std::string> origin_of(const std::string& text) {
   return origin;
 }
 
-// The rows differ in where the value goes; these give them one shape.
+// Macros for rows that only differ in the target of the value.
 #define PAWL_INTO(parse, place, type)                      \
   [](ServeOptions& o, const std::string& text) -> Status { \
     PAWL_TRY(auto parsed, parse);                          \
@@ -226,7 +227,7 @@ std::vector<Setting> bounds() {
   };
 }
 
-// What steps of definitions may touch. Everything dangerous is off until it is named.
+// Permissions of steps of definitions. Everything dangerous is off by default.
 std::vector<Setting> permissions() {
 #define PAWL_ADD_TO(place)                                 \
   [](ServeOptions& o, const std::string& text) -> Status { \
@@ -279,7 +280,7 @@ std::vector<Setting> permissions() {
 #undef PAWL_ADD_TO
 }
 
-// How runs of definitions are run, where they do not say it themselves.
+// Defaults for runs of definitions.
 std::vector<Setting> workflows() {
 #define PAWL_SCRIPTS(field) engine.core.state.scripts.field
   return {

@@ -1,4 +1,4 @@
-// pawl test: definitions, rehearsed under virtual time with mocked actions.
+// pawl test: runs definitions under virtual time with mocked actions.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -30,7 +30,7 @@ int test_usage(const std::string& message) {
   return cli::kUsage;
 }
 
-// Actions that a case allows for real, one at a time. Its threads are made when one is first used.
+// Runs the `real` actions of a case, one at a time. Its threads are created on first use.
 class RealActions {
  public:
   actions::ActionOutcome run(const actions::ActionRequest& request) {
