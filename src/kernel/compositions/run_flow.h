@@ -20,7 +20,7 @@ Status create_child_run(Frame& frame, const PlanNode& plan, const JobParent& par
 
 // After every event that ends a job.
 void job_ended(Frame& frame, const JobId& job);
-// After every lease: the first one starts the job's run and those around it.
+// After every lease: the first one starts the job's run and its parent runs.
 void job_began(Frame& frame, const JobId& job);
 
 // Whether a failed attempt of this job may be tried again: not once its run has ended.
