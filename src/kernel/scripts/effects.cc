@@ -1,12 +1,12 @@
-// What the outside is asked to do, put together after the frame that asked for it: parameters are
-// filled in here and never journaled, so a secret stands in no history.
+// Builds effect requests after the frame that requested them: parameters are filled in here and
+// never journaled, so no history contains a secret.
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/step_kind.h"
 
 namespace pawl {
 namespace {
 
-// Gives an action's parameters the secrets that may stand in them.
+// Fills allowed secrets into an action's parameters.
 class ActionDesk : public expr::SecretDesk {
  public:
   ActionDesk(const SecretSource& source, std::string_view action)
