@@ -127,12 +127,12 @@ void App::load() {
   if (!engine_.submit(reading).ok()) return;
   for (const ApiKey& key : keys.get()) keys_.put(key);
   if (reading->closed()) keys_.close();
-  auto look = [this] {
+  auto sample = [this] {
     // On failure there is only a gap in the history.
     (void)WaitingTask::run(engine_, std::make_shared<ReadState>(*this)).ok();
   };
-  look();
-  stats_history_.start(look);
+  sample();
+  stats_history_.start(sample);
 }
 
 Status App::allow(const http::Request& request, const Route& route, bool from_known_origin) const {

@@ -234,8 +234,8 @@ size_t EventHub::room_of(const Subscriber& subscriber) const {
 }
 
 // Sends a further piece of large_, which this stream has begun. True if it was the last one.
-bool EventHub::go_on_with_large(Subscriber& subscriber, size_t room, std::string& out,
-                                bool& ended) {
+bool EventHub::continue_large(Subscriber& subscriber, size_t room, std::string& out,
+                              bool& ended) {
   LargeEvent& large = *subscriber.large;
   std::string_view piece = std::string_view(large_.text).substr(large.sent, room);
   out += piece;
@@ -253,7 +253,7 @@ bool EventHub::tell(Subscriber& subscriber, const std::vector<OjsEvent>& events,
   std::string out;
   bool ended = false;
   bool all = true;
-  if (events.empty() && subscriber.large) all = go_on_with_large(subscriber, room, out, ended);
+  if (events.empty() && subscriber.large) all = continue_large(subscriber, room, out, ended);
   for (size_t i = 0; i < events.size() && all && !ended; ++i) {
     const OjsEvent& event = events[i];
     if (!(event.position > subscriber.after) || !subscriber.filter.wants(event)) continue;
@@ -262,7 +262,7 @@ bool EventHub::tell(Subscriber& subscriber, const std::vector<OjsEvent>& events,
       if (large_.position != event.position || large_.render != subscriber.style.render)
         large_ = {event.position, subscriber.style.render, text};
       if (!subscriber.large) subscriber.large = {event.position, 0, subscriber.style.ends(event)};
-      all = go_on_with_large(subscriber, room - out.size(), out, ended);
+      all = continue_large(subscriber, room - out.size(), out, ended);
     } else if (out.size() + text.size() > room) {
       all = false;
     } else {

@@ -110,7 +110,7 @@ class EventHub {
   bool tell(Subscriber& subscriber, const std::vector<OjsEvent>& events, TextOf text_of,
             int64_t now_ms);
   size_t room_of(const Subscriber& subscriber) const;
-  bool go_on_with_large(Subscriber& subscriber, size_t room, std::string& out, bool& ended);
+  bool continue_large(Subscriber& subscriber, size_t room, std::string& out, bool& ended);
   void keep_alive(Subscriber& subscriber, int64_t now_ms);
   int64_t rest_ms(int64_t now_ms) const;
   void drop_ended();

@@ -197,7 +197,7 @@ uint32_t AgentPool::wait_for_idle(std::vector<std::string>& queues) {
 std::optional<Parking> AgentPool::fetch(Frame& frame, bool last_call,
                                         const std::vector<std::string>& queues, uint32_t count,
                                         std::vector<HeldPtr>& out) {
-  look_after(frame);
+  renew_leases(frame);
   if (finishing_ || count == 0) return std::nullopt;
   FetchJobs command;
   command.queues = queues;
@@ -223,7 +223,7 @@ std::optional<Parking> AgentPool::fetch(Frame& frame, bool last_call,
 }
 
 // Renews leases in time, and notifies agents whose task was taken away.
-void AgentPool::look_after(Frame& frame) {
+void AgentPool::renew_leases(Frame& frame) {
   std::vector<HeldPtr> all;
   {
     std::lock_guard lock(mutex_);

@@ -52,7 +52,7 @@ class AgentPool {
   uint32_t wait_for_idle(std::vector<std::string>& queues);
   std::optional<Parking> fetch(Frame& frame, bool last_call, const std::vector<std::string>& queues,
                                uint32_t count, std::vector<HeldPtr>& out);
-  void look_after(Frame& frame);
+  void renew_leases(Frame& frame);
   void run_member(Member& member);
   HeldPtr take_for(const Member& member);
   void execute(const Member& member, Held& held);

@@ -230,7 +230,7 @@ void Core::decide(TaskPtr task) {
   if (task != nullptr) waiting_.push_back(std::move(task));
 }
 
-bool Core::look(Task& task) {
+bool Core::decide_read_only(Task& task) {
   advance_clock();
   try_reading([&] {
     Frame frame(state_, record_, now_ms_, random_.next());

@@ -105,7 +105,7 @@ class Core {
   static void refuse(SealedBatch& sealed, const Error& error);
   // Decides a task that only reads, without firing timers: for a core that cannot be committed.
   // False if a read failed, or if the task emitted an event: then the core must be destroyed.
-  bool look(Task& task);
+  bool decide_read_only(Task& task);
   std::vector<TaskPtr> take_parked() { return parked_.take_all(); }
 
   const State& state() const { return state_; }

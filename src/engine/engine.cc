@@ -169,7 +169,7 @@ void EngineLoop::run() {
   WatchedThread watched;
   while (wait_for_work()) {
     turn_began_ms_.store(steady_ms(), std::memory_order_relaxed);
-    if (down_) endure();
+    if (down_) refuse_while_down();
     if (!down_) work();
     if (!down_ && failed()) go_down();
   }

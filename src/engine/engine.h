@@ -112,8 +112,8 @@ class EngineLoop {
   void finish_commit();
   void note_failure(const Error& error);
   void go_down();
-  void endure();
-  void look(const TaskPtr& task);
+  void refuse_while_down();
+  void answer_from_disk(const TaskPtr& task);
   int64_t retry_in_ms() const;
   void come_back();
   Status reopen();

@@ -36,17 +36,17 @@ void EngineLoop::go_down() {
     stats_.parked = 0;
     stats_.dirty = 0;
   }
-  endure();
+  refuse_while_down();
 }
 
-void EngineLoop::endure() {
+void EngineLoop::refuse_while_down() {
   heavy_.insert(heavy_.end(), deciding_.begin() + static_cast<ptrdiff_t>(next_), deciding_.end());
   next_ = deciding_.size();
   heavy_.insert(heavy_.end(), reads_.begin(), reads_.end());
   reads_.clear();
   for (TaskPtr& task : std::exchange(heavy_, {})) {
     if (task->only_reads()) {
-      look(task);
+      answer_from_disk(task);
     } else {
       task->refuse(*failed());
     }
@@ -54,10 +54,10 @@ void EngineLoop::endure() {
   if (SteadyClock::now() >= retry_at_) come_back();
 }
 
-void EngineLoop::look(const TaskPtr& task) {
+void EngineLoop::answer_from_disk(const TaskPtr& task) {
   if (task->abandoned()) return;
   if (core_ == nullptr) return task->refuse(*failed());
-  if (core_->look(*task)) {
+  if (core_->decide_read_only(*task)) {
     Wakes wakes;
     return task->durable(wakes);
   }

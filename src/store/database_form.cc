@@ -21,7 +21,7 @@ Error damaged(const std::string& path) {
 
 }  // namespace
 
-Result<std::optional<DatabaseForm>> look_at_form(sqlite3_vfs* vfs, const std::string& path) {
+Result<std::optional<DatabaseForm>> read_form(sqlite3_vfs* vfs, const std::string& path) {
   const auto failed = [&](int code) {
     return sqlite_error(code, "reading the header of " + path, sqlite3_errstr(code));
   };

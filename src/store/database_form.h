@@ -19,6 +19,6 @@ struct DatabaseForm {
 // Nothing: there is no database yet, or none that was ever complete. Corrupt: its header is
 // damaged, or no Pawl wrote it. Only while this process has no connection to it: closing the file
 // drops the locks that the process holds on it.
-Result<std::optional<DatabaseForm>> look_at_form(sqlite3_vfs* vfs, const std::string& path);
+Result<std::optional<DatabaseForm>> read_form(sqlite3_vfs* vfs, const std::string& path);
 
 }  // namespace pawl

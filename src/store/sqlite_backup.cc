@@ -90,7 +90,7 @@ Status backup_sqlite(Connection& source, const DatabaseForm& form, const std::st
 Status backup_held_database(const std::string& database, const std::string& path,
                             FunctionRef<void(uint64_t done, uint64_t total)> progress) {
   SqliteVfs vfs(nullptr);
-  PAWL_TRY(const auto form, look_at_form(vfs.base(), database));
+  PAWL_TRY(const auto form, read_form(vfs.base(), database));
   if (!form) return Error{ErrorCode::Corrupt, database + " is no database"};
   vfs.set_form(*form);
   PAWL_TRY(Connection source, Connection::open(database, SQLITE_OPEN_READONLY, vfs.name()));

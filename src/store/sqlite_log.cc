@@ -68,7 +68,7 @@ class DamageSearch {
   }
 
   // The number of a damaged frame, once it is sure; else 0.
-  uint64_t look(uint64_t number, const std::vector<char>& frame) {
+  uint64_t check_frame(uint64_t number, const std::vector<char>& frame) {
     const bool whole = is_whole(frame);
     if (!whole && first_bad_ == 0) first_bad_ = number;
     if (whole && ends_commit_) return first_bad_;
@@ -87,7 +87,7 @@ class DamageSearch {
 // An invalid header belongs to a log that was never begun or is no longer used, unless flipping one
 // bit makes it valid and the first frame continues it. Bits of the checkpoint sequence number do
 // not count: it changes first in a new round, and that header may be torn.
-int look_at_bad_header(RawFile& log, sqlite3_int64 bytes, char* head, std::string& damaged) {
+int check_bad_header(RawFile& log, sqlite3_int64 bytes, char* head, std::string& damaged) {
   constexpr uint32_t kRoundAt = 12, kRoundEnd = 16;
   for (uint32_t bit = 0; bit < kLogHeaderBytes * 8; ++bit) {
     if (bit / 8 >= kRoundAt && bit / 8 < kRoundEnd) continue;
@@ -120,7 +120,7 @@ int judge_log(RawFile& log, sqlite3_int64 bytes, std::string& damaged) {
   if (bytes < kLogHeaderBytes) return SQLITE_OK;
   if (const int code = log.read(head, kLogHeaderBytes, 0); code != SQLITE_OK) return code;
   if (!header_is_whole(head)) {
-    const int code = look_at_bad_header(log, bytes, head, damaged);
+    const int code = check_bad_header(log, bytes, head, damaged);
     return code == SQLITE_OK && damaged.empty() ? discard(log) : code;
   }
   if (!is_page_size(page_bytes_of(head))) return SQLITE_OK;
@@ -131,7 +131,7 @@ int judge_log(RawFile& log, sqlite3_int64 bytes, std::string& damaged) {
   for (uint64_t n = 1; at + stride <= bytes && damaged.empty(); ++n, at += stride) {
     const int code = log.read(frame.data(), static_cast<int>(stride), at);
     if (code != SQLITE_OK) return code;
-    if (const uint64_t bad = search.look(n, frame); bad != 0)
+    if (const uint64_t bad = search.check_frame(n, frame); bad != 0)
       damaged = "frame " + std::to_string(bad);
   }
   return SQLITE_OK;

@@ -278,7 +278,7 @@ TEST_F(Rot, BackupsOfBothKindsAreWhole) {
     EXPECT_EQ(copy[20], sums ? 8 : 0);
     EXPECT_EQ(read_all(with_files(copy)), *dump(**store));
     for (uint64_t page = 1; sums && page <= copy.size() / kPageBytes; ++page)
-      ASSERT_EQ(look_at_page(copy.data() + (page - 1) * kPageBytes, kPageBytes, page),
+      ASSERT_EQ(check_page(copy.data() + (page - 1) * kPageBytes, kPageBytes, page),
                 PageState::Whole)
           << page;
   }

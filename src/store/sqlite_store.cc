@@ -134,7 +134,7 @@ Status SqliteStore::create_file() {
 
 Status SqliteStore::settle_form() {
   PAWL_CHECK(is_page_size(options_.page_bytes));
-  PAWL_TRY(const auto found, look_at_form(vfs_.base(), path_));
+  PAWL_TRY(const auto found, read_form(vfs_.base(), path_));
   vfs_.set_form(found ? *found
                       : DatabaseForm{.page_bytes = static_cast<uint32_t>(options_.page_bytes),
                                      .sums = options_.page_sums});

@@ -54,14 +54,14 @@ uint64_t page_at(sqlite3_file* file, int bytes, sqlite3_int64 at) {
   return static_cast<uint64_t>(at / bytes) + 1;
 }
 
-int look_at_page_read(sqlite3_file* file, uint64_t number, int code, char* page, uint32_t bytes) {
+int check_page_read(sqlite3_file* file, uint64_t number, int code, char* page, uint32_t bytes) {
   const auto damaged = [&](const char* how) {
     return shim(file)->owner->note_damage("page " + std::to_string(number) + " of " +
                                           file_name(file) + how);
   };
   if (code == SQLITE_IOERR_SHORT_READ) return damaged(" is cut off");
   if (code != SQLITE_OK) return code;
-  switch (look_at_page(page, bytes, number)) {
+  switch (check_page(page, bytes, number)) {
     case PageState::Whole:
       // If another program writes this page from the log, it must not carry an outdated sum.
       std::memset(page + bytes - kPageSumBytes, 0, kPageSumBytes);
@@ -105,7 +105,7 @@ uint32_t frame_sum(const void* page, int bytes) {
 
 // Another process that wrote the log left only SQLite's own sums: they are slower to check, and
 // missing for the frames of the current commit.
-int look_at_stored_sum(sqlite3_file* file, uint64_t frame, const void* page, int bytes) {
+int check_stored_sum(sqlite3_file* file, uint64_t frame, const void* page, int bytes) {
   const auto damaged = [&] {
     return shim(file)->owner->note_damage("frame " + std::to_string(frame + 1) + " of the log " +
                                           file_name(file) + " is damaged");
@@ -142,12 +142,12 @@ struct ShimCalls : UnmappedFile {
     if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
     const int code = real(file)->pMethods->xRead(real(file), into, bytes, at);
     if (const uint64_t page = page_at(file, bytes, at); page != 0)
-      return look_at_page_read(file, page, code, static_cast<char*>(into),
-                               static_cast<uint32_t>(bytes));
+      return check_page_read(file, page, code, static_cast<char*>(into),
+                             static_cast<uint32_t>(bytes));
     const uint64_t frame = frame_at(file, bytes, at);
     if (frame == kNoFrame || code != SQLITE_OK) return code;
     if (shim(file)->owner->frame_reads_as_written(frame, frame_sum(into, bytes))) return SQLITE_OK;
-    return look_at_stored_sum(file, frame, into, bytes);
+    return check_stored_sum(file, frame, into, bytes);
   }
 
   static int write(sqlite3_file* file, const void* from, int bytes, sqlite3_int64 at) {

@@ -27,7 +27,7 @@ struct StepView {
   const Run* nested = nullptr;
 };
 
-StepView look(const State& state, const Run& run, uint32_t index) {
+StepView step_view(const State& state, const Run& run, uint32_t index) {
   StepView view{run.child(index)};
   if (view.child == ChildState::Waiting) return view;
   Uuid id = child_of(state, run, index);
@@ -46,7 +46,7 @@ class Progress {
     note(run.finished_ms);
     if (is_terminal(run.state) && run.state == RunState::Completed) return 1;
     double sum = 0;
-    for (uint32_t i = 0; i < run.total; ++i) sum += of(look(state_, run, i));
+    for (uint32_t i = 0; i < run.total; ++i) sum += of(step_view(state_, run, i));
     return run.total == 0 ? 1 : sum / run.total;
   }
 
@@ -89,7 +89,7 @@ std::string_view state_of(const Run& run, const StepView& view) {
 }
 
 void write_step(json::Writer& w, const State& state, const Run& run, uint32_t index) {
-  StepView view = look(state, run, index);
+  StepView view = step_view(state, run, index);
   w.begin_object().field("id", step_id_text(state, run, index)).field_int("index", index);
   if (view.job != nullptr) w.key("job_id").uuid(view.job->id);
   if (view.job != nullptr) w.field("type", type_of_spec(view.job->spec));
