@@ -1,5 +1,5 @@
-// RunView: how the runs of one family are shown by /v1. Calls that show runs of every kind ask the
-// run's view, as code that moves them asks its RunFamily. Engine thread.
+// RunView: how the runs of one family are shown by /v1. Calls that show runs of every kind use the
+// run's view, as code that advances them uses its RunFamily. Engine thread.
 #pragma once
 
 #include <optional>

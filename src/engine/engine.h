@@ -77,7 +77,7 @@ class EngineLoop {
                                                Clock& clock, Random& random);
   ~EngineLoop();
 
-  // Overloaded when too much waits already; the task was not taken.
+  // Overloaded when too many tasks wait; the task was not taken.
   Status submit(TaskPtr task);
   // Submits many tasks at once. Tasks that do not fit are refused immediately.
   void submit(std::vector<TaskPtr>& tasks);

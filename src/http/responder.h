@@ -71,7 +71,7 @@ class Responder {
   Responder& operator=(Responder&& other) noexcept;
   ~Responder();
 
-  // With `wakes` the I/O thread may sleep on until that ends: one wake for many answers.
+  // With `wakes` the I/O thread is woken when that is destroyed: one wake for many answers.
   void respond(Response&& response, Wakes* wakes = nullptr);
 
   // Sends status and headers of `head` (its body becomes the first chunk, if any) and leaves the

@@ -32,8 +32,8 @@ using Handler = std::function<void(Request&&, Responder)>;
 // leave behind in it needs no lock.
 struct RoundHandler {
   Handler handle;
-  // After the requests of one epoll round have been handed over: the place to flush a batch. Not
-  // called for rounds without requests.
+  // After the requests of one epoll round were passed to the handler: the place to flush a batch.
+  // Not called for rounds without requests.
   std::function<void()> end_round = {};
 };
 

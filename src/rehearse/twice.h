@@ -16,7 +16,7 @@ enum class Twice : uint8_t {
   Unsafe,    // it is done twice
 };
 
-// `said_unsafe`: what the mock says about it.
+// `said_unsafe`: the mock's own `unsafe`.
 Twice twice_of(std::string_view action, const Value& params, std::optional<bool> said_unsafe);
 bool carries_key(std::string_view action);
 

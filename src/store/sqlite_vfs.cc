@@ -130,7 +130,7 @@ int check_stored_sum(sqlite3_file* file, uint64_t frame, const void* page, int b
 
 // ---
 
-// What is mapped could not be looked at.
+// Not mapped: pages in mapped memory could not be checked.
 struct ShimCalls : UnmappedFile {
   // A commit counts only after its sync, so bytes that still wait here belong to no commit.
   static int close(sqlite3_file* file) {

@@ -99,7 +99,7 @@ class Machine {
   bool first_value(const Node& node, const Env& env, Datum in, Datum& result, bool& got);
   bool collect(const Node& node, const Env& env, const Datum& in, Datum::Array& into);
   bool collect_paths(const Node& node, const Env& env, const Datum& in, Datum::Array& into);
-  // Runs the filter until `each` sets its second argument: it has seen enough.
+  // Runs the filter until `each` sets its second argument.
   bool until_stopped(const Node& node, const Env& env, Item in,
                      FunctionRef<bool(Item, bool&)> each);
 
