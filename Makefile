@@ -1,4 +1,4 @@
-# Two commands: `make run` starts a server, `make test` proves the tree. Both set themselves up.
+# Two commands: `make run` starts a server, `make test` runs all tests. Both install what they need.
 .DEFAULT_GOAL := help
 .PHONY: help run build test bench campaigns lint sim fuzz sanitize ci fresh install clean
 MAKEFLAGS += --no-print-directory
@@ -12,14 +12,14 @@ BENCH ?= all
 CAMPAIGNS ?= all
 JOBS ?= $(shell nproc)
 export PORT DATA FUZZ_SECONDS JOBS
-# What users run is built without the tests: they need more packages and twice the time.
+# The release build leaves out the tests, which need more packages and twice the time.
 SERVER := build -DPAWL_TESTS=OFF -DPAWL_BENCH=OFF --
 EVERYTHING := build -DPAWL_TESTS=ON -DPAWL_BENCH=ON
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
-run: ## build, start the server on ./pawl-data and take a first job and a first definition through it (PORT=8080 DATA=./pawl-data)
+run: ## build, start the server on ./pawl-data and run a first job and a first definition (PORT=8080 DATA=./pawl-data)
 	@tools/setup build
 	@tools/build $(SERVER) pawl
 	@tools/run
@@ -38,7 +38,7 @@ bench: ## build and run the load generator (BENCH=all, or names of workloads and
 	@tools/build $(EVERYTHING)
 	@build/pawl_bench $(BENCH)
 
-campaigns: ## the real binary killed, cut off, starved and stopped, in full (CAMPAIGNS=all, or names such as kill9:20)
+campaigns: ## crash, disk, memory and overload tests of the real binary, in full (CAMPAIGNS=all, or names such as kill9:20)
 	@tools/setup build test
 	@tools/build $(EVERYTHING)
 	@python3 tests/campaigns/run.py $(CAMPAIGNS) --pawl build/pawl
@@ -47,7 +47,7 @@ lint: ## formatting, clang-tidy on what changed (LINT_ALL=1: on everything), hou
 	@tools/setup build test lint
 	@tools/lint
 
-sim: build ## simulated worlds full of faults on all cores, for SIM_MINUTES=30; what breaks a promise goes to build/stories
+sim: build ## simulated worlds with faults on all cores, for SIM_MINUTES=30; failing seeds go to build/stories
 	@build/pawl sim --plants
 	@build/pawl sim --swarm --minutes $(SIM_MINUTES) --seed $$(date +%s%N) --save build/stories --probes
 
@@ -59,10 +59,10 @@ sanitize: ## unit tests and the server under ASan+UBSan (build-asan) and TSan (b
 	@tools/setup build test
 	@tools/sanitize
 
-ci: ## what the gate runs: tests, conformance when it is at hand, fuzzing
+ci: ## tests, conformance if available, fuzzing
 	@.ci/run
 
-fresh: ## prove make run and make test in a minimal Debian of their own (FRESH=run, FRESH=test: one of them); needs root
+fresh: ## test make run and make test in a minimal Debian (FRESH=run, FRESH=test: one of them); needs root
 	@tools/fresh $(FRESH)
 
 install: build ## binary, library, service file and shell completions under PREFIX=/usr/local
@@ -74,5 +74,5 @@ install: build ## binary, library, service file and shell completions under PREF
 	@if build/pawl completion bash > build/pawl.bash 2>/dev/null; then \
 	  install -Dm644 build/pawl.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/pawl; fi
 
-clean: ## remove everything that was built; data directories stay
+clean: ## remove all build directories; data directories stay
 	rm -rf build build-asan build-tsan build-fuzz build-lint

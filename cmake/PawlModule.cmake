@@ -1,18 +1,18 @@
 # pawl_module(name DEPS modules… LIBS libraries… SRCS files… TESTS files… FUZZ files…)
 #
 # One folder of src/ = one static library. Two guards keep the layers apart: a dependency must already
-# have been added (src/CMakeLists.txt lists modules from the ground up), and a module sees the headers
-# of its declared dependencies only, since each stands alone under its own include root.
+# have been added (src/CMakeLists.txt lists modules from the ground up), and a module sees only the headers of its
+# declared dependencies, since each has its own include root.
 #
 # How a cold build stays short (figures in docs/adr/0012-build-time.md):
 # - PAWL_UNITY compiles up to PAWL_UNITY_FILES files of a module as one, so that its headers are parsed and its
 #   templates made once for all of them. So names in anonymous namespaces are unique within a module.
 # - The standard library's headers are parsed once for the whole tree (pawl_standard_headers).
-# The builds of the fuzzers and of lint go without both, so that a file which leans on another's includes is found there.
+# The builds of the fuzzers and of lint use neither, so they find files that rely on another file's includes.
 set(PAWL_STANDARD_HEADERS <algorithm> <array> <atomic> <charconv> <condition_variable> <cstdint> <cstring> <deque> <functional> <map>
   <memory> <mutex> <optional> <set> <span> <string> <string_view> <thread> <tuple> <utility> <variant> <vector> <fmt/format.h>)
 
-# A target that holds a precompiled header for others: what is compiled with it must have the same flags.
+# A target with a precompiled header for others: its users must be compiled with the same flags.
 function(pawl_header_holder name)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cc CONTENT "// holds a precompiled header\n")
   add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cc)
@@ -29,7 +29,7 @@ if(PAWL_UNITY)
   endif()
 endif()
 
-# pawl_fast_build(target holder): what makes a cold build short, where it is wanted.
+# pawl_fast_build(target holder): unity builds and the precompiled header, where enabled.
 function(pawl_fast_build target holder)
   if(PAWL_UNITY)
     target_precompile_headers(${target} REUSE_FROM ${holder})
@@ -62,7 +62,7 @@ function(pawl_module name)
   if(PAWL_TESTS AND M_TESTS)
     add_executable(${name}_test ${M_TESTS})
     target_link_libraries(${name}_test PRIVATE pawl_${name} GTest::gtest_main)
-    target_compile_options(${name}_test PRIVATE -O0)  # what is tested is optimized; the tests need not wait for it
+    target_compile_options(${name}_test PRIVATE -O0)  # only the tested code is optimized
     pawl_fast_build(${name}_test pawl_test_headers)
     add_test(NAME ${name}_test COMMAND ${name}_test --gtest_brief=1)
     set_tests_properties(${name}_test PROPERTIES WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -1,4 +1,4 @@
-"""tools/tidy on small trees: each rule finds its violation at its line, and spares what is allowed."""
+"""tools/tidy on small trees: each rule finds its violation at its line, and accepts what is allowed."""
 import contextlib
 import importlib.machinery
 import importlib.util

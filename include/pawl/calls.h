@@ -1,4 +1,4 @@
-// What an engine tells and what it calls. Values that workflows carry are JSON text.
+// Types of the engine's replies and callbacks. Values of workflows are JSON text.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace pawl {
 inline namespace embedded {
 
-// How far an instance has come. status: pending, running, paused, completed, failed, canceled.
-// Paused are also those that wait for a decision or a signal.
+// The status of an instance: pending, running, paused, completed, failed, canceled. Instances that
+// wait for a decision or a signal are paused too.
 struct WorkflowStatus {
   std::string instance_id;
   std::string workflow_id;
   std::string status;
   std::optional<std::string> current_step;
-  double progress = 0;  // steps that are over, of all at the top level
+  double progress = 0;  // share of ended steps at the top level
 
   struct Metadata {
     uint32_t completed_steps = 0;
@@ -39,8 +39,8 @@ struct CapabilityCall {
   std::string params;  // JSON object, checked against the schema
   std::string instance_id;
   std::string step_id;
-  // The same for a call that is made again because nobody knows whether the first one ended: after
-  // a crash. Whoever acts on the world hands it on.
+  // The same when a call is repeated after a crash, because it is unknown whether the first one
+  // ended. Pass it on to external services.
   std::string idempotency_key;
 };
 
@@ -57,11 +57,10 @@ struct CapabilityResult {
   }
 };
 
-// Called on a thread of the engine's, several at once. What it throws is a failure that may be
-// tried again.
+// Called on a thread of the engine, several at once. An exception is a retryable failure.
 using Capability = std::function<CapabilityResult(const CapabilityCall&)>;
 
-// A step that an agent does.
+// A task for an agent.
 struct AgentTask {
   std::string task_id;  // <instance>-<step>
   std::string task_type;
@@ -70,7 +69,7 @@ struct AgentTask {
   std::string instance_id;
   std::string step_id;
   uint32_t attempt = 1;
-  std::function<bool()> canceled;  // whether nobody waits for it any more
+  std::function<bool()> canceled;  // whether its result is no longer needed
 };
 
 struct AgentResult {
@@ -90,19 +89,19 @@ struct Agent {
   std::string queue = "agents";  // where its tasks wait
 };
 
-// Something that happened to an instance.
+// An event of an instance.
 struct WorkflowEvent {
   uint64_t sequence = 0;
   std::string type;  // workflow_started, step_completed, …
   std::string instance_id;
-  std::string step_id;  // "" = of the instance as a whole
+  std::string step_id;  // "" = the instance itself
   std::string timestamp;
   std::string data = "{}";  // JSON object
 };
 using EventListener = std::function<void(const WorkflowEvent&)>;
 
 struct ExecuteOptions {
-  std::string instance_id = {};  // "" = made here; up to 128 letters, digits, '-', '_', '.'
+  std::string instance_id = {};  // "" = generated; up to 128 letters, digits, '-', '_', '.'
   std::string version = {};      // "" = the newest
   int priority = 0;
   std::string metadata = {};  // JSON object

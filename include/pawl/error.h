@@ -1,4 +1,4 @@
-// What the library throws, and all that it throws.
+// The exceptions of the library; it throws no others.
 #pragma once
 
 #include <stdexcept>
@@ -7,7 +7,7 @@
 namespace pawl {
 inline namespace embedded {
 
-// The call was refused, or could not be carried out. code() is for programs: invalid_request,
+// The call was refused, or failed. code() is for programs: invalid_request,
 // validation_error, conflict, duplicate, not_found, unavailable, store_failed, …
 class WorkflowError : public std::runtime_error {
  public:

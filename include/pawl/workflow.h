@@ -1,4 +1,4 @@
-// Workflow: a definition built in code. Text in JSON or YAML says the same, and more: see
+// Workflow: a definition built in code. JSON or YAML text can express the same and more: see
 // docs/reference/definitions.md.
 #pragma once
 
@@ -39,9 +39,9 @@ struct Workflow {
   std::vector<WorkflowStep> steps = {};
   std::string metadata = "{}";  // JSON object
 
-  // As text that register_workflow takes. WorkflowError if a member that must be JSON is none.
+  // The text for register_workflow. WorkflowError if a member that must be JSON is not.
   std::string json() const;
-  // {true, ""}, or {false, what is wrong}. Capabilities are not looked at.
+  // {true, ""}, or {false, the faults}. Capabilities are not checked.
   std::pair<bool, std::string> validate() const;
 };
 

@@ -1,4 +1,4 @@
-// Action: something the server can do itself for a step, and the registry of all of them.
+// Action: an operation that the server performs for a step, and the registry of all actions.
 //
 // start() is called on any thread and returns at once; done is called exactly once, on any thread,
 // possibly before start() returns (pure actions do that). cancel() asks a started action to end
@@ -26,12 +26,12 @@ struct ActionRequest {
   std::string name;             // http.get
   Value params;                 // interpolated; object or null
   std::string idempotency_key;  // <run>/<step path>/<attempt>
-  int64_t timeout_ms = 0;       // what is left of the step's time; 0 = the action's own default
-  Value scope;                 // what expressions may see: {inputs, steps, context, workflow, loop}
+  int64_t timeout_ms = 0;       // the rest of the step's timeout; 0 = the action's default
+  Value scope;                 // data for expressions: {inputs, steps, context, workflow, loop}
   std::string work_directory;  // of the run; "" = none
   std::string run_id;
   std::string step_id;
-  std::vector<expr::Secret> secrets;  // that stand in the parameters
+  std::vector<expr::Secret> secrets;  // contained in the parameters
 };
 
 struct ActionOutcome {
@@ -54,12 +54,12 @@ struct ActionInfo {
   Value params_schema;  // JSON Schema of the parameters
   Value output_schema;
   bool pure = false;  // needs nothing outside the process and ends at once
-  // Done by the engine, since it changes the run or makes a child of it (workflow.*): listed here
+  // Done by the engine, since it changes the run or creates a child run (workflow.*): listed here
   // for its schema, never started.
   bool by_engine = false;
 };
 
-// The place an action reaches, for circuit breakers: "http.get api.example.com", "fs.read".
+// The target of an action, for circuit breakers: "http.get api.example.com", "fs.read".
 std::string breaker_key(std::string_view action, const Value& params);
 
 struct FsPolicy {
@@ -67,8 +67,8 @@ struct FsPolicy {
   std::vector<std::string> writable;  // directories
   std::vector<std::string> read_only;
   std::vector<std::string> deny;
-  // The server's own directories. Whatever the lists say, nothing in them is touched but the
-  // directory of the run that asks.
+  // The server's own directories. Whatever the lists say, an action may use only its run's
+  // directory in them.
   std::vector<std::string> sealed;
 };
 
@@ -83,7 +83,7 @@ struct ShellPolicy {
   bool enabled = false;
   std::vector<std::string> allow;  // commands; empty = any, once enabled
   // Names passed on from the server's environment; "*" = all. Never the server's own (PAWL_…). With
-  // a list of commands, also the only names that a step's env may set ("*" is no name).
+  // a list of commands, also the only names that a step's env may set ("*" does not count).
   std::vector<std::string> environment;
   std::string cwd;  // where commands run; "" = in the directory of the run
   ProcessLimits limits;
@@ -94,32 +94,32 @@ struct ActionPolicy {
   FsPolicy fs;
   ShellPolicy shell;
   size_t output_bytes_max = 10u << 20;
-  static ActionPolicy local();  // pawl run: the user's own file, the user's own rights
+  static ActionPolicy local();  // pawl run: the user's own definition, the user's own rights
 };
 
 class ActionRunner {
  public:
   explicit ActionRunner(ActionPolicy policy, uint32_t threads = 4);
-  ~ActionRunner();  // ends what is under way with CANCELLED
+  ~ActionRunner();  // ends running actions with CANCELLED
   ActionRunner(const ActionRunner&) = delete;
   ActionRunner& operator=(const ActionRunner&) = delete;
 
-  // A handle for cancel(), unique while the runner lives. Past 10,000 that wait for a thread the
-  // answer is ACTION_UNAVAILABLE.
+  // Returns a handle for cancel(), unique while the runner lives. If 10,000 wait for a thread
+  // already, the outcome is ACTION_UNAVAILABLE.
   uint64_t start(ActionRequest request, ActionDone done);
-  // What still waits is answered before cancel() returns; a process is killed with its group and
-  // answered when it is gone; an own action cannot be interrupted and is answered when it returns.
-  // Nothing happens for a handle that was answered.
+  // A waiting action is answered before cancel() returns; a process is killed with its group and
+  // answered when it has ended; a registered action cannot be interrupted and is answered when it
+  // returns. A handle that was answered is ignored.
   void cancel(uint64_t handle);
 
-  // Own actions, beside the built-in ones: for the embedded library. Conflict if the name is taken.
+  // Registers an action of the embedding program. Conflict if the name is taken.
   using Callable = std::function<ActionOutcome(const ActionRequest&)>;
   Status add(ActionInfo info, Callable callable);
   Status remove(std::string_view name);
   std::vector<ActionInfo> list() const;
 
-  // Whoever keeps answers for a while holds their bytes here; actions that need a thread or the
-  // network begin while it is open.
+  // Answers that wait for the engine are counted here; actions that need a thread or the network
+  // begin only while the gate is open.
   static constexpr size_t kAnswerBytesMax = 64u << 20;
   const std::shared_ptr<ByteGate>& gate() const;
 
@@ -128,13 +128,14 @@ class ActionRunner {
   std::unique_ptr<Impl> impl_;
 };
 
-// The built-in ones, without a runner: for validation and documentation. Null if there is no such.
+// A built-in action, without a runner: for validation and documentation. Null if there is none.
 const ActionInfo* find_action(std::string_view name);
 const std::vector<ActionInfo>& builtin_actions();
 
 // Checks parameters and turns scalars into strings where a string is declared, text back into a
-// number or a boolean where one is declared, and drops null for what is optional. VALIDATION_ERROR
-// text in the error. What is unknown is ignored unless the schema says additionalProperties: false.
+// number or a boolean where one is declared, and drops null for optional parameters. The error has
+// the text of VALIDATION_ERROR. Unknown names are ignored unless the schema says
+// additionalProperties: false.
 Status check_params(const ActionInfo& info, Value& params);
 
 // Names that the action does not know and will ignore: worth a warning when a definition is put.

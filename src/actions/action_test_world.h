@@ -1,5 +1,5 @@
-// What tests of actions stand on: a directory that goes away, a server on the loopback, and a way
-// to run one action and tell its outcome in a line.
+// Support for tests of actions: a temporary directory, a server on the loopback, and a way to run
+// one action and print its outcome in a line.
 #pragma once
 
 #include <arpa/inet.h>
@@ -55,7 +55,7 @@ class TestDirectory {
   std::string path_;
 };
 
-// Answers every request with what the handler says; "" means that it never answers.
+// Answers every request with the handler's result; "" means that it never answers.
 class LoopbackServer {
  public:
   using Handler = std::function<std::string(const std::string& request)>;

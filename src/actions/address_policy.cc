@@ -14,7 +14,7 @@ struct Range {
   int bits;
 };
 
-// IANA's special-purpose registry, what is not globally reachable.
+// Ranges of IANA's special-purpose registry that are not globally reachable.
 constexpr Range kNotPublic[] = {
     {0x00000000, 8},   // 0.0.0.0/8, this network
     {0x0a000000, 8},   // 10.0.0.0/8

@@ -9,7 +9,7 @@
 namespace pawl::actions {
 namespace {
 
-// Said by PureAction, with the figures.
+// PureAction reports it, with the figures.
 ActionOutcome spent() { return {}; }
 
 ActionOutcome pass() { return ActionOutcome::success(Value::Object{{"pass", true}}); }
@@ -50,7 +50,7 @@ ActionOutcome assert_contains(const ActionRequest& request, expr::Budget& budget
       return spent();
     found = expr::has_part(haystack.as_string(), part);
   } else {
-    // Where one of two is text, both are compared as text: it is made for each anew.
+    // If one of two is text, both are compared as text, which is built for each comparison.
     const uint64_t as_text =
         needle.is_string() ? 1 + expr::price::reading(needle.as_string().size()) : 1;
     for (const Value& element : haystack.as_array()) {
@@ -73,7 +73,7 @@ ActionOutcome assert_matches(const ActionRequest& request, expr::Budget& budget)
   if (budget.exceeded() != expr::Budget::Exceeded::None) return spent();
   if (regex == nullptr)
     return ActionOutcome::failure("VALIDATION_ERROR", "the pattern is no RE2: " + error, false);
-  // Once forwards for where it ends, once backwards for where it begins.
+  // Once forwards for its end, once backwards for its beginning.
   const auto size = static_cast<uint64_t>(regex->ProgramSize());
   if (!budget.spend_steps(2 * expr::price::matching(size, value.size()))) return spent();
   re2::StringPiece match;

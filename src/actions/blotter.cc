@@ -9,8 +9,8 @@ Blotter::Blotter(const std::vector<expr::Secret>& secrets) : Blotter(spellings_o
 Blotter::Blotter(Spellings spellings)
     : search_(std::move(spellings.texts)), numbers_(std::move(spellings.numbers)) {}
 
-// The beginning of a secret goes with all of the word that it stands in: how far a guess was right
-// must not show.
+// The beginning of a secret is masked with the whole word around it, so that the result does not
+// show how much of a guess was right.
 std::string Blotter::without(std::string_view text, bool beginnings, Effort* effort) const {
   if (empty()) return std::string(text);
   SpellingSearch::Scan scan(search_, text);

@@ -1,21 +1,20 @@
-// Blotter: takes secrets out of what actions answer, before any of it is stored, shown, logged or
+// Blotter: masks secrets in the answers of actions, before anything is stored, shown, logged or
 // cut.
 //
-// A secret is found as it is and in the spellings that programs commonly give back: with any of its
-// characters escaped as in JSON (\/, \u00e9), percent-encoded in either case, '+' for a blank or a
-// blank for '+', as HTML entities, in octal, with its quotes doubled or as in a shell's; escaped as
-// JSON or percent-encoded and then once more, or in base64; in lower or upper case, as a quoted
-// message shows it; in hex with or without separators, in base64 of both alphabets at any alignment
-// (so also within the "user:password" of basic authentication) and broken into lines; without the
-// blanks around it. So are the lines of one with several and the texts in one that is JSON, if they
-// are not very short. A number that is the whole of a secret counts too. Shorter than
-// Spellings::kSecretBytesMin bytes it is left alone: blotting it out would take ordinary text with
-// it. What a program makes of a secret in other ways (reversed, encrypted, split) is not found.
-// Bytes that are no text are blotted before they are encoded for an output, since then no spelling
-// is the usual one.
+// A secret is found as plain text and in the spellings that programs commonly produce: with any of
+// its characters escaped as in JSON (\/, \u00e9), percent-encoded in either case, '+' for a blank
+// or a blank for '+', as HTML entities, in octal, with its quotes doubled or escaped for a shell;
+// escaped as JSON or percent-encoded and then once more, or in base64; in lower or upper case, as a
+// quoted message shows it; in hex with or without separators, in base64 of both alphabets at any
+// alignment (so also within the "user:password" of basic authentication) and broken into lines;
+// without surrounding blanks. The lines of a multi-line secret and the texts in a JSON secret are
+// found too, if they are not very short, and a number that equals a secret. Secrets shorter than
+// Spellings::kSecretBytesMin bytes are not masked: that would mask ordinary text too. Other forms
+// (reversed, encrypted, split) are not found. Binary data is searched before it is encoded for an
+// output, since no usual spelling would match afterwards.
 //
-// What it costs grows as the secrets do to make one, and as the text does to search it, whatever
-// they hold (spelling_search.h).
+// Construction takes time proportional to the secrets, and a search time proportional to the text,
+// for any contents (spelling_search.h).
 //
 // Immutable; any thread.
 #pragma once
@@ -34,17 +33,17 @@ namespace pawl::actions {
 
 class Blotter {
  public:
-  // What a search cost: tests count it instead of time.
+  // The cost of a search: tests count it instead of time.
   struct Effort {
     uint64_t steps = 0;    // comparisons and bytes read
-    bool gave_up = false;  // the rest of the text was blotted out without looking at it
+    bool gave_up = false;  // the rest of the text was masked without a search
   };
 
   explicit Blotter(const std::vector<expr::Secret>& secrets);
 
   bool empty() const { return search_.empty(); }
   std::string text(std::string_view text, Effort* effort = nullptr) const;
-  // As text(), and the beginnings of secrets too, with the rest of the word that follows.
+  // As text(), but also masks beginnings of secrets, with the rest of the word.
   std::string message(std::string_view text, Effort* effort = nullptr) const;
   void value(Value& value) const;
 

@@ -1,6 +1,6 @@
-// A secret and a text, split at the first NUL: whatever the text is made of, the secret is not in
-// what is left of it, as text and as a value. Where that takes no time, the result is what trying
-// every spelling at every place gives.
+// A secret and a text, split at the first NUL: the masked text never contains the secret, as text
+// or as a value. For short inputs, the result must equal that of trying every spelling at every
+// place.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// What a Blotter must find, by trying every spelling at every place: what its search is compared
-// with, in tests and by the fuzzer. Takes as long as texts times secrets.
+// A reference for Blotter that tries every spelling at every place, for tests and the fuzzer. Takes
+// time proportional to texts times secrets.
 #pragma once
 
 #include <algorithm>
@@ -34,11 +34,12 @@ class BlotterReference {
 
  private:
   struct Match {
-    size_t spelt = 0;  // bytes of the spelling that are there
-    size_t taken = 0;  // bytes of the text that say so
+    size_t spelt = 0;  // matched bytes of the spelling
+    size_t taken = 0;  // matching bytes of the text
   };
 
-  // `escapes`: what can be an escape is one; else it is taken as it stands, as long as that fits.
+  // `escapes`: every possible escape is decoded; otherwise it is taken literally, as long as that
+  // matches.
   static Match match(std::string_view text, size_t at, const Spelling& spelling, bool escapes) {
     const std::string& wanted = spelling.bytes;
     auto fits = [&](size_t i, char c) {

@@ -35,7 +35,7 @@ TEST(Blotter, FindsTheSecretAndItsSpellings) {
   EXPECT_EQ(blotter.text("702273732F772072642B31"), "***");
 }
 
-// Whatever stands before and behind it moves the bits that a base64 character holds.
+// The bytes around it shift the bits that a base64 character holds.
 TEST(Blotter, FindsBase64AtEveryAlignment) {
   const std::string secret = "correct-horse-battery-staple";
   Blotter blotter = of({secret});
@@ -48,7 +48,7 @@ TEST(Blotter, FindsBase64AtEveryAlignment) {
     }
 }
 
-// Each program escapes as it likes, and seldom every character.
+// Programs differ in the characters they escape.
 TEST(Blotter, FindsItHoweverItsCharactersAreEscaped) {
   Blotter blotter = of({"p\"a/b&c <\xc3\xa9> 50%\\x"});
   for (const char* spelt :
@@ -86,10 +86,11 @@ TEST(Blotter, FindsHexAndBase64InLinesAndGroups) {
   encoded.insert(76, "\n");
   EXPECT_EQ(blotter.text(encoded + "\n").find("tra2tr"), std::string::npos);
   EXPECT_EQ(of({"abc-def"}).text("00 61 62 63 2D 64\n65:66 00"), "00 *** 00");
-  EXPECT_EQ(of({"\?\?>>\?\?>>"}).text("Pz8-Pj8_Pj4="), "***4=");  // the last sextet is not its own
+  EXPECT_EQ(of({"\?\?>>\?\?>>"}).text("Pz8-Pj8_Pj4="), "***4=");  // the last sextet is not part of
+                                                                  // the secret alone
 }
 
-// Messages quote what they were given and cut it; the whole is then not there to be found.
+// Messages quote and cut their input, so the complete secret may not be there to find.
 TEST(Blotter, TheBeginningOfASecretIsEnoughInAMessage) {
   const std::string secret = "begin-of-a-very-long-secret-" + std::string(100, 'z');
   Blotter blotter = of({secret});
@@ -100,8 +101,8 @@ TEST(Blotter, TheBeginningOfASecretIsEnoughInAMessage) {
   EXPECT_EQ(blotter.text(secret.substr(0, 40)), secret.substr(0, 40));
 }
 
-// Messages repeat what a definition says, and known tokens begin alike: "***b" for a wrong guess
-// and "***" for a right one would tell the secret letter by letter.
+// Messages repeat text of a definition, and known tokens begin alike: "***b" for a wrong guess and
+// "***" for a right one would reveal the secret letter by letter.
 TEST(Blotter, AMessageDoesNotTellHowMuchOfAGuessIsRight) {
   Blotter blotter = of({"sk_live_4eC39HqLyjWDarjtT1zdp7dc"});
   for (const char* guess : {"sk_live_", "sk_live_4", "sk_live_5", "sk_live_4eC", "sk_live_4eX"})
@@ -154,7 +155,7 @@ TEST(Blotter, ManyLinesDoNotMakeItSlow) {
   EXPECT_EQ(blotter.text(bundle.substr(65 * 350, 64)), "***");
 }
 
-// Small alphabets of what escapes and encodings are made of, so that much is nearly a secret.
+// Small alphabets of escapes and encodings, so that much text nearly matches a secret.
 TEST(Blotter, FindsWhatTryingEverythingFinds) {
   std::mt19937 random(7);
   auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
@@ -197,7 +198,7 @@ std::string repeated(std::string_view text, size_t bytes) {
   return out;
 }
 
-// Whatever they hold: twice the secret and twice the text cost about twice as much.
+// For any contents: twice the secret and twice the text cost about twice as much.
 TEST(Blotter, TheCostGrowsAsSecretAndTextDo) {
   struct Case {
     std::string secret, text;
@@ -236,7 +237,7 @@ TEST(Blotter, TheCostGrowsAsSecretAndTextDo) {
         {"long lines", {lines(n, "", 200), repeated("0", n)}},
         {"quoted lines", {lines(n, "\"aa", 8), repeated("\"aa00000", n)}},
         {"nested lines", {nested(n), repeated("aaaac", n)}},
-        // Each place of the text has as many turns as the secret is long.
+        // At each place of the text, the number of steps is the length of the secret.
         {"turns", {repeated("\\A", n) + "b", repeated("\\%41", n), true}}};
   };
   const std::map<std::string, Case> small = cases(4'000), large = cases(16'000);
@@ -253,7 +254,7 @@ TEST(Blotter, TheCostGrowsAsSecretAndTextDo) {
   }
 }
 
-// It must not tell a secret because the search for it is dear.
+// A secret must not appear because the search for it is expensive.
 TEST(Blotter, WhatIsTooDearToSearchIsBlottedOut) {
   const std::string secret = repeated("\\A", 10'000) + "b";
   Blotter::Effort effort;

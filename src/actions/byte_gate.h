@@ -1,8 +1,8 @@
-// ByteGate: how many bytes of one kind are held, and whether that leaves room for more.
+// ByteGate: counts bytes of one kind in memory, and tells whether there is room for more.
 //
-// Answers of actions that wait for the engine are held at one, parameters of actions under way at
-// another. While they are too many, nothing begins that would add to them: otherwise texts of many
-// megabytes would pile up in memory faster than they become durable.
+// One gate counts answers of actions that wait for the engine, another one parameters of running
+// actions. While there are too many bytes, no action begins that would add to them: otherwise texts
+// of many megabytes would accumulate in memory faster than they become durable.
 //
 // Thread: any.
 #pragma once
@@ -18,13 +18,13 @@ class ByteGate {
  public:
   explicit ByteGate(size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // Bytes that count while this lives.
+  // The bytes count as long as this object lives.
   using Held = std::shared_ptr<const void>;
   static Held hold(const std::shared_ptr<ByteGate>& gate, size_t bytes);
 
   bool open() const;
   void wait_until_open();
-  void stop();  // open from now on, whatever is held
+  void stop();  // open from now on, regardless of the bytes
 
  private:
   void change(size_t more, size_t less);

@@ -32,8 +32,8 @@ TEST(ByteGate, IsOpenForGoodOnceItIsStopped) {
   EXPECT_TRUE(gate->open());
 }
 
-// A runner whose answers wait begins nothing on its threads; what it does begin again is what
-// waited.
+// A runner whose answers wait begins nothing on its threads; afterwards it begins the waiting
+// actions.
 TEST(ByteGate, ActionsWaitForIt) {
   ActionRunner runner(ActionPolicy{}, 2);
   std::atomic<int> begun{0};

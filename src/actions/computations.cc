@@ -24,7 +24,7 @@ class Pure : public Computations {
     request.run_id = given.run.text();
     request.step_id = std::move(given.step);
     if (planted == Plant::Action) abort_if_planted(planted, request.params.json());
-    expr::Budget budget(kPureHere);  // whatever costs more changes threads
+    expr::Budget budget(kPureHere);  // a more expensive action runs on another thread
     ActionOutcome outcome = done(request, budget);
     meter.charge(budget);
     if (budget.exceeded() != expr::Budget::Exceeded::None) return std::nullopt;
@@ -32,7 +32,7 @@ class Pure : public Computations {
   }
 
  private:
-  // What a library throws while it works on somebody's data ends that step and not the server.
+  // An exception from a library fails this step, not the server.
   static ActionOutcome done(ActionRequest& request, expr::Budget& budget) try {
     if (Status good = check_params(*find_action(request.name), request.params); !good.ok())
       return ActionOutcome::failure("VALIDATION_ERROR", good.error().message, false);

@@ -1,4 +1,4 @@
-// CurlOptions: what one transfer is told, and whether libcurl took it.
+// CurlOptions: sets the options of one transfer, and records whether libcurl accepted them.
 #pragma once
 
 #include <curl/curl.h>
@@ -9,8 +9,8 @@
 
 namespace pawl::actions {
 
-// The options of one transfer. What libcurl refuses (text past its own bounds, no memory) is an
-// outcome of this request, whatever the option: the first refusal counts.
+// If libcurl refuses an option (text past its own bounds, no memory), this request fails; the first
+// refusal counts.
 class CurlOptions {
  public:
   explicit CurlOptions(CURL* easy) : easy_(easy) {}

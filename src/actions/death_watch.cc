@@ -12,7 +12,7 @@ namespace pawl::actions {
 namespace {
 
 constexpr const char* kWatchShell = "/bin/sh";
-// Only what the shell does itself: it must need nothing when the machine is at its end.
+// Only shell builtins: the script must work when the machine has no resources left.
 constexpr const char* kScript = R"(trap '' HUP INT QUIT TERM PIPE
 while read -r line; do
   group=${line#?}
@@ -71,7 +71,7 @@ GroupLine::GroupLine(char sign, pid_t group) {
   text[size++] = '\n';
 }
 
-// Never destroyed: the end of the process is the end of the pipe.
+// Never destroyed: the pipe must close only when the process ends.
 DeathWatch& DeathWatch::of_this_process() {
   static DeathWatch& watch = *new DeathWatch();
   return watch;
@@ -80,12 +80,12 @@ DeathWatch& DeathWatch::of_this_process() {
 Status DeathWatch::start() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return no_watch(errno);
-  // Not in the place of a standard stream, which a child's own would overwrite.
+  // Not at the number of a standard stream, which a child's stream would overwrite.
   FileHandle low_reads(ends[0]), low_writes(ends[1]);
   FileHandle reads(::fcntl(ends[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   auto writes = std::make_shared<FileHandle>(::fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   if (!reads.is_open() || !writes->is_open()) return no_watch(EMFILE);
-  // A watch that was stopped must not stop the server.
+  // A stopped watch process must not block the server.
   ::fcntl(writes->get(), F_SETFL, O_NONBLOCK);
   pid_t pid = 0;
   if (int failed = spawn_watch(reads.get(), pid); failed != 0) return no_watch(failed);
@@ -96,7 +96,7 @@ Status DeathWatch::start() {
   return pipe_ == nullptr ? Status(no_watch(EPIPE)) : ok_status();
 }
 
-// A watch that does not read must not see the pipe close: it would take the server for dead.
+// A watch that does not read must not see the pipe close: it would assume that the server died.
 void DeathWatch::drop() {
   if (watch_.is_open()) {
     ::syscall(SYS_pidfd_send_signal, watch_.get(), SIGKILL, nullptr, 0);

@@ -1,16 +1,16 @@
 // DeathWatch: ends the commands of a server that was killed.
 //
-// A killed process runs no code of its own, so another one watches: a shell that reads a pipe whose
-// only writer is this process. Every command's group is written there by the command's first
-// process before it becomes the program, and struck off when it is over; when the pipe closes, the
-// watch kills the groups that are left and ends. It starts with the first command and ignores what
-// ends a server in good order (SIGTERM, Ctrl-C), since it must be the last to go.
+// A killed process cannot clean up, so another process watches it: a shell that reads a pipe whose
+// only writer is this process. The first process of every command writes its group there before it
+// executes the program, and the group is removed when it has ended; when the pipe closes, the watch
+// kills the remaining groups and ends. It starts with the first command and ignores the signals of
+// a normal shutdown (SIGTERM, Ctrl-C), since it must end last.
 //
-// Should somebody kill or stop the watch, the next command starts another, which learns of all
-// groups; until then only each command's first process dies with the server (PR_SET_PDEATHSIG,
+// If the watch is killed or stopped, the next command starts another one, which gets all groups;
+// until then only each command's first process dies with the server (PR_SET_PDEATHSIG,
 // spawn.cc).
 //
-// Any thread. The caller holds SIGPIPE back.
+// Any thread. The caller blocks SIGPIPE.
 #pragma once
 
 #include <sys/types.h>
@@ -37,11 +37,12 @@ class DeathWatch {
   };
   // Unavailable if no watch can be started.
   Result<Line> line();
-  // What was written to this line was not read.
+  // A write to this line was not read.
   void broken(const Line& line);
-  // A group was written to this line, and runs.
+  // A group was written to this line, and is running.
   void began(pid_t group, const Line& line);
-  // Its processes were killed. Call before the first one is reaped: then the number is another's.
+  // Its processes were killed. Call before the first one is reaped, since its number may be reused
+  // then.
   void ended(pid_t group);
 
  private:
@@ -51,12 +52,12 @@ class DeathWatch {
 
   std::mutex mutex_;
   std::shared_ptr<const FileHandle> pipe_;  // guarded by mutex_
-  uint64_t number_ = 0;                     // guarded by mutex_: of the watch that reads pipe_
+  uint64_t number_ = 0;                     // guarded by mutex_: counts watches; that of pipe_
   FileHandle watch_;                        // guarded by mutex_: its process
   std::set<pid_t> groups_;                  // guarded by mutex_
 };
 
-// "+123\n", without allocating: also for a process that is about to become another program.
+// "+123\n", without allocating, so that it can be used between fork and exec.
 struct GroupLine {
   GroupLine(char sign, pid_t group);
   char text[16];

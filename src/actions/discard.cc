@@ -21,8 +21,8 @@ bool is_dots(const char* name) {
   return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
 }
 
-// A command may have left a directory that even its owner may not change. By descriptor: a path
-// could be a link by now.
+// A command may have left a directory without write permission. By descriptor: a path could be a
+// link by now.
 void make_ours(int parent, const char* name) {
   FileHandle directory(::openat(parent, name, O_PATH | kDirectory));
   struct stat info;
@@ -42,7 +42,7 @@ Discard::Discard(std::string root) : root_(std::move(root)), prefix_(random_secr
 
 std::string Discard::fresh_name() { return prefix_ + "-" + std::to_string(++last_number_); }
 
-// The root itself may be a link: where runs work is the operator's choice.
+// The root itself may be a link: the operator chooses its location.
 FileHandle Discard::open_root() const {
   return FileHandle(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
@@ -77,7 +77,7 @@ Status Discard::take(const std::string& name) {
   return ok_status();
 }
 
-// The next directory of .gone; files there go on the way.
+// Opens the next directory of .gone; files in .gone are removed on the way.
 bool Discard::open_next() {
   if (!place_.is_open()) {
     FileHandle root = open_root();
@@ -115,10 +115,11 @@ void Discard::close_current() {
   current_.reset();
   if (!current_stuck_) {
     if (::unlinkat(place_.get(), current_name_.c_str(), AT_REMOVEDIR) == 0) return;
-    if (errno == ENOTEMPTY && current_shrank_) return;  // somebody still wrote: once more
+    if (errno == ENOTEMPTY && current_shrank_) return;  // a process still wrote there: try once
+                                                        // more
   }
   stuck_.insert(current_name_);
-  log::error("what a run left cannot be removed",
+  log::error("the files of a run cannot be removed",
              {{"path", root_ + "/" + kPlace + "/" + current_name_}});
 }
 

@@ -1,10 +1,10 @@
-// Discard: directories on their way out, however large and deep, a little at a time.
+// Discard: removes directories of any size and depth, a little at a time.
 //
-// take() moves a directory aside in one step, into `.gone` beside it: who needs the name again
-// begins with nothing. step() removes entries of what lies there. A link is removed, never
-// followed; a directory within another is moved up to `.gone` first, so that no depth costs more
-// than two descriptors. What cannot be removed (something mounted there, another user's file) is
-// left in `.gone`, told once in the log, and tried again by the next process.
+// take() moves a directory into `.gone` beside it in one step, so that its name can be reused at
+// once. step() removes entries in `.gone`. A link is removed, never followed; a nested directory is
+// moved up to `.gone` first, so that any depth needs only two descriptors. Entries that cannot be
+// removed (a mount, another user's file) stay in `.gone`, are logged once, and are tried again by
+// the next process.
 //
 // One thread at a time.
 #pragma once
@@ -28,11 +28,11 @@ class Discard {
 
   explicit Discard(std::string root);
 
-  // Whether there is a directory of that name in the root: no link to one, and no path.
+  // Whether the root has a directory of that name: not a link, and not a path.
   bool has(const std::string& name) const;
   // NotFound unless has().
   Status take(const std::string& name);
-  // Removes up to so many entries; true if there may be more.
+  // Removes at most this many entries; true if there may be more.
   bool step(size_t entries_max);
 
  private:
@@ -44,13 +44,13 @@ class Discard {
   std::string fresh_name();
 
   const std::string root_;
-  const std::string prefix_;  // of names in .gone: another process's are not met
+  const std::string prefix_;  // of names in .gone, so that they do not clash with another process's
   uint64_t last_number_ = 0;
   FileHandle place_;                                                   // .gone
   std::unique_ptr<DIR, int (*)(DIR*)> current_{nullptr, &::closedir};  // in .gone, being emptied
   std::string current_name_;
-  bool current_stuck_ = false;   // something in it stays
-  bool current_shrank_ = false;  // something in it went
+  bool current_stuck_ = false;   // some entry cannot be removed
+  bool current_shrank_ = false;  // some entry was removed
   std::set<std::string> stuck_;
 };
 

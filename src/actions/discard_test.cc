@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is there, links not followed: "run/a.txt run/sub".
+// The entries, links not followed: "run/a.txt run/sub".
 std::string listed(const std::string& directory) {
   std::set<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(directory))
@@ -58,7 +58,7 @@ TEST(Discard, OnlyADirectoryOfTheRootIsTaken) {
   EXPECT_EQ(listed(outside.path()), "file");
 }
 
-// A link in the place of .gone would lead what is removed, and the removing, elsewhere.
+// A link instead of .gone would redirect the removal elsewhere.
 TEST(Discard, ALinkInThePlaceOfItsOwnDirectoryIsRefused) {
   TestDirectory outside, root;
   outside.write("file", "x");
@@ -84,7 +84,7 @@ TEST(Discard, AnyDepthAnyModeAndABoundedNumberAtATime) {
   ASSERT_TRUE(discard.take("run").ok());
   EXPECT_TRUE(discard.step(10));
   EXPECT_GE(std::distance(fs::recursive_directory_iterator(root.path()), {}), 300);
-  // Another process goes on where this one stopped.
+  // Another process continues where this one stopped.
   Discard next(root.path());
   finish(next);
   EXPECT_EQ(listed(root.path()), ".gone");

@@ -12,8 +12,8 @@ ActionOutcome expression_failed(const Error& error) {
   return ActionOutcome::failure(spent ? "NON_RETRYABLE" : "VALIDATION_ERROR", error.message, false);
 }
 
-// Inputs by their own names, then the members of data and data itself, then what every expression
-// sees: what stands later wins.
+// Inputs by name, then the members of data and data itself, then the standard names: later ones
+// take precedence.
 Value scope_of(const ActionRequest& request) {
   Value::Object scope;
   if (const Value* inputs = request.scope.find("inputs"); inputs != nullptr && inputs->is_object())
@@ -41,7 +41,7 @@ ActionOutcome expr_eval(const ActionRequest& request, expr::Budget& budget) {
 ActionOutcome jq_eval(const ActionRequest& request, expr::Budget& budget) {
   auto program = expr::JqProgram::compile(string_param(request.params, "expression"), budget);
   if (!program.ok()) return expression_failed(program.error());
-  // Without data the expression works on what expressions see.
+  // Without data the expression works on the standard names.
   const Value* data = request.params.find("data");
   auto outputs = (*program)->run(data == nullptr ? request.scope : *data, budget, request.scope);
   if (!outputs.ok()) return expression_failed(outputs.error());

@@ -30,14 +30,14 @@ Status check_regular(const struct stat& info, const std::string& path) {
   return fs_error("VALIDATION_ERROR", in_quotes(path) + " is no regular file");
 }
 
-// The permissions of what is replaced, if they are to be kept.
+// The permissions of the replaced file, if they are to be kept.
 Result<std::optional<unsigned>> mode_to_keep(int directory, const JudgedPath& path) {
   struct stat info;
   if (::fstatat(directory, path.name().c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return std::optional<unsigned>();
     return fs_errno(errno, path.shown);
   }
-  if (S_ISLNK(info.st_mode)) return fs_errno(ELOOP, path.shown);  // put there after the judgement
+  if (S_ISLNK(info.st_mode)) return fs_errno(ELOOP, path.shown);  // created after the check
   PAWL_TRY_DO(check_regular(info, path.shown));
   return std::optional<unsigned>(info.st_mode & 0777);
 }
@@ -45,7 +45,7 @@ Result<std::optional<unsigned>> mode_to_keep(int directory, const JudgedPath& pa
 }  // namespace
 
 Result<FileHandle> open_file(const JudgedPath& path, int flags, unsigned mode) {
-  // Not blocking: a FIFO must not hold the thread.
+  // Not blocking: a FIFO must not block the thread.
   FileHandle file(open_judged(path.real, flags | O_NONBLOCK | O_NOCTTY, mode));
   if (!file.is_open()) return fs_errno(errno, path.shown);
   return file;

@@ -36,7 +36,7 @@ Result<FileHandle> open_directory_at(int parent, const std::string& name, const 
   return directory;
 }
 
-// Sorted, so that the same tree always gives the same story.
+// Sorted, so that the same tree always gives the same result.
 Result<std::vector<std::string>> names_in(int directory, const std::string& path) {
   int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (copy < 0) return fs_errno(errno, path);
@@ -175,7 +175,7 @@ class Lister {
   Lister(const ListOptions& options, const PathPolicy& policy, const StopSignal& stop)
       : options_(options), policy_(policy), stop_(stop) {}
 
-  // `real` is what the policy judges, `shown` what the caller sees.
+  // The policy checks `real`; the caller sees `shown`.
   Status directory(int fd, const std::string& real, const std::string& shown, int depth) {
     PAWL_TRY_DO(check_depth(depth, shown));
     PAWL_TRY(auto names, names_in(fd, shown));
@@ -184,7 +184,7 @@ class Lister {
       if (!policy_.allows(joined(real, name), Access::Read)) continue;
       Entry entry{name, joined(shown, name), {}};
       if (::fstatat(fd, name.c_str(), &entry.info, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT) continue;  // gone since
+        if (errno == ENOENT) continue;  // removed meanwhile
         return fs_errno(errno, entry.path);
       }
       bool descend = options_.recursive && S_ISDIR(entry.info.st_mode);

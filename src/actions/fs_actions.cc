@@ -17,7 +17,7 @@
 namespace pawl::actions {
 namespace {
 
-constexpr size_t kSniffedBytes = 8192;  // a NUL in here means that it is no text
+constexpr size_t kSniffedBytes = 8192;  // a NUL within these means binary
 
 struct Call {
   const Value& params;
@@ -103,7 +103,7 @@ Result<Value> remove(const Call& call) {
   PAWL_TRY(JudgedPath path, call.path("path", Access::Write, LastLink::Keep));
   PAWL_TRY_DO(call.paths.may_remove(path));
   if (bool_param(call.params, "recursive", false)) {
-    // Gone is gone: what a run that was interrupted here removed before is no failure.
+    // A missing entry is not a failure: an interrupted attempt may have removed it.
     Status removed = remove_tree(path, call.stop);
     bool gone = !removed.ok() && !removed.error().complaints.empty() &&
                 removed.error().complaints[0].code == "NOT_FOUND";
@@ -177,7 +177,7 @@ Result<Value> move(const Call& call) {
   PAWL_TRY(JudgedPath dst, call.path("dst", Access::Write, LastLink::Keep));
   PAWL_TRY_DO(call.paths.may_remove(src));
   PAWL_TRY(struct stat info, stat_of(src));
-  // What is replaced vanishes too.
+  // The replaced target is removed too.
   if (auto replaced = stat_of(dst); replaced.ok()) PAWL_TRY_DO(call.paths.may_remove(dst));
   if (bool_param(call.params, "create_dirs", false)) PAWL_TRY_DO(make_parents(dst, call.paths));
   PAWL_TRY(FileHandle source, open_parent(src));

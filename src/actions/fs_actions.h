@@ -1,4 +1,4 @@
-// fs.read … fs.move. Blocks on the disk: not for threads that must not wait.
+// fs.read … fs.move. Blocks on the disk.
 #pragma once
 
 #include "actions/action.h"

@@ -78,7 +78,7 @@ TEST_F(FsActions, AWriteIsWholeAndLeavesNothingBeside) {
   EXPECT_TRUE(act("fs.write", R"({"path":"f","content":"new"})").ok);
   struct stat info;
   ASSERT_EQ(::stat(work_.at("f").c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0600u);  // its own, as it was
+  EXPECT_EQ(info.st_mode & 0777, 0600u);  // its mode is kept
   EXPECT_TRUE(act("fs.write", R"({"path":"f","content":"x","mode":"0640"})").ok);
   ASSERT_EQ(::stat(work_.at("f").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0640u);
@@ -115,7 +115,7 @@ TEST_F(FsActions, ListsStatsCopiesMovesAndDeletes) {
   EXPECT_EQ(told("fs.delete", R"({"path":"d"})"), "CONFLICT");
   EXPECT_EQ(told("fs.delete", R"({"path":"d","recursive":true})"),
             R"({"path":")" + work_.at("d") + R"(","deleted":true})");
-  EXPECT_TRUE(act("fs.delete", R"({"path":"d","recursive":true})").ok);  // gone is gone
+  EXPECT_TRUE(act("fs.delete", R"({"path":"d","recursive":true})").ok);  // a missing entry is fine
   EXPECT_EQ(told("fs.delete", R"({"path":"d"})"), "NOT_FOUND");
 }
 
@@ -139,7 +139,7 @@ TEST_F(FsActions, ConfinedMeansConfined) {
     EXPECT_EQ(story(act("fs.copy", Value::Object{{"src", "in"}, {"dst", path}})), "PATH_DENIED");
   }
   EXPECT_EQ(outside_.read("secret") + outside_.read("fresh"), "s(none)");
-  // The link itself lies inside, and may go.
+  // The link itself is inside, and may be deleted.
   EXPECT_TRUE(act("fs.delete", R"({"path":"file_link"})").ok);
   EXPECT_TRUE(act("fs.delete", R"({"path":"dir_link","recursive":true})").ok);
   EXPECT_EQ(outside_.read("secret"), "s");
@@ -180,7 +180,7 @@ TEST_F(FsActions, TheListsAreObeyed) {
   EXPECT_EQ(with("fs.read", "w/deny/f"), "PATH_DENIED");
   EXPECT_EQ(with("fs.read", "w"), "VALIDATION_");
   EXPECT_EQ(with("fs.read", "wrong"), "PATH_DENIED");
-  // A tree that holds what is protected does not go away, move or leak as a whole.
+  // A tree with a protected entry cannot be deleted, moved or copied as a whole.
   fs::create_directories(shared.at("w/t"));
   policy_.fs.deny = {shared.at("w/t/deny")};
   shared.write("w/t/deny/f", "d");
@@ -194,21 +194,21 @@ TEST_F(FsActions, TheListsAreObeyed) {
   ActionOutcome list =
       act("fs.list", Value::Object{{"path", shared.at("w/t")}, {"recursive", true}});
   EXPECT_EQ(list.output.find("entries")->as_array().size(), 1u);
-  // Deny also holds when nothing else does.
+  // `deny` also holds without confinement.
   policy_.fs.confined = false;
   EXPECT_EQ(with("fs.read", "w/t/deny/f"), "PATH_DENIED");
   EXPECT_EQ(with("fs.write", "r/f"), "PATH_DENIED");
   EXPECT_EQ(with("fs.read", "w/t/g"), R"({"path":"/t)");
 }
 
-// As many "/.." as lead from the working directory, wherever the tests run, to the root.
+// As many "/.." as lead from the current directory to the root.
 std::string up_to_root() {
   std::string up;
   for (fs::path at = fs::current_path(); at != at.root_path(); at = at.parent_path()) up += "/..";
   return up;
 }
 
-// The data directory lies inside of a directory that may be written: it stays closed all the same.
+// A data directory inside a writable directory stays closed.
 TEST_F(FsActions, WhatIsSealedStaysSo) {
   TestDirectory root;
   root.write("data/vault.key", "key");
@@ -246,7 +246,7 @@ TEST_F(FsActions, WhatIsSealedStaysSo) {
     EXPECT_EQ(with(action, root.at("data/vault.key")), "PATH_DENIED") << action;
     EXPECT_EQ(with(action, root.at("data/work/other/f")), "PATH_DENIED") << action;
   }
-  EXPECT_EQ(with("fs.delete", root.path()), "PATH_DENIED");  // it holds what is sealed
+  EXPECT_EQ(with("fs.delete", root.path()), "PATH_DENIED");  // it contains sealed entries
   EXPECT_EQ(with("fs.move", root.path()), "PATH_DENIED");
   EXPECT_EQ(with("fs.read", root.at("g")), "done");
   EXPECT_EQ(with("fs.read", "f"), "done");
@@ -288,8 +288,8 @@ TEST_F(FsActions, CancelledWorkStops) {
   EXPECT_EQ(work_.read("d/f"), "x");
 }
 
-// Somebody swaps a directory for a link to the outside again and again while files are written and
-// read through it. Every write lands inside or is refused.
+// A thread repeatedly swaps a directory for a link to the outside while files are written and read
+// through it. Every write stays inside or is refused.
 TEST_F(FsActions, ALinkPutInBetweenIsNotFollowed) {
   outside_.write("f", "secret");
   work_.write("d/f", "mine");

@@ -1,5 +1,5 @@
-// What went wrong with a file, in the language's codes. The Error carries the code as its first
-// complaint; fs_outcome turns it into the step's failure.
+// File errors in the language's codes. The Error carries the code as its first complaint;
+// fs_outcome turns it into the step's failure.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace pawl::actions {
 
 Error fs_error(std::string_view code, std::string message);
-// By errno, about a path. Links met after a path was judged are PATH_DENIED.
+// By errno, for a path. Links found after a path was checked are PATH_DENIED.
 Error fs_errno(int number, std::string_view path);
 // CANCELLED or TIMEOUT_ERROR if the action should end now.
 Status keep_going(const StopSignal& stop);

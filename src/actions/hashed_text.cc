@@ -12,7 +12,7 @@ using Wide = unsigned __int128;
 
 constexpr uint64_t kModulus = (uint64_t{1} << 61) - 1;
 constexpr size_t kStride = 4;
-constexpr size_t kCheapBytes = 32;  // compared one by one sooner than hashed
+constexpr size_t kCheapBytes = 32;  // up to here comparing bytes is faster than hashing
 
 uint64_t reduced(uint64_t number) { return number >= kModulus ? number - kModulus : number; }
 
@@ -93,7 +93,7 @@ size_t HashedText::common_prefix(const HashedText& a, size_t at_a, const HashedT
     if (is) same += size;
     return is;
   };
-  // In strides that grow, until one holds the difference; then in halves of that one.
+  // In growing strides until one contains the difference, then by halving that stride.
   size_t size = kCheapBytes;
   while (size <= max - same && take_if_equal(size)) size *= 2;
   for (size /= 2; size >= kCheapBytes; size /= 2)

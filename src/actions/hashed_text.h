@@ -1,9 +1,9 @@
-// HashedText: bytes that can be compared with others from any place on, in about as many steps as
-// the logarithm of how far they agree.
+// HashedText: bytes that can be compared with others from any position, in a number of steps
+// logarithmic in the length of the match.
 //
 // Prefixes are hashed as polynomials modulo 2^61 - 1 at a point that is drawn when the process
-// starts, so that nobody can choose bytes whose hashes agree: that two different stretches are
-// taken for equal has a chance of about their length in 2^61.
+// starts, so that an attacker cannot choose colliding bytes: the probability that two different
+// stretches are taken for equal is about their length divided by 2^61.
 //
 // Immutable; any thread.
 #pragma once
@@ -25,7 +25,7 @@ class HashedText {
 
   std::string_view bytes() const { return bytes_; }
 
-  // How many bytes agree, of at most `max` that both have. `steps` counts the comparisons.
+  // The length of the common prefix, at most `max`. `steps` counts the comparisons.
   static size_t common_prefix(const HashedText& a, size_t at_a, const HashedText& b, size_t at_b,
                               size_t max, uint64_t& steps);
 
@@ -34,7 +34,7 @@ class HashedText {
                     size_t size);
   uint64_t prefix_hash(size_t size) const;
 
-  // Most are never compared any further than byte by byte.
+  // Created on demand: most texts are only compared byte by byte.
   struct Sums {
     std::once_flag made;
     std::vector<uint64_t> of_prefixes;  // of every kStride-th

@@ -1,9 +1,9 @@
-// Which headers of a request others may set: one rule for HTTP steps and webhooks.
+// Which headers of a request a step or a webhook may set.
 //
-// What says where a message ends, where it goes, or what the connection is (RFC 9110 7.6.1, 9112)
-// is the client's alone: a wrong length would leave bytes behind that the next request on a kept
-// connection takes for its answer, and a Host of one's own reaches a virtual host that deny_hosts
-// names. Pure; any thread.
+// Headers that frame or route a message or control the connection (RFC 9110 7.6.1, 9112) are set by
+// the HTTP client only: a wrong length would leave bytes that the next request on a kept connection
+// takes for its answer, and a custom Host could reach a virtual host that deny_hosts names. Pure;
+// any thread.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace pawl::actions {
 
-// In lower case, and with '_' as '-', as some servers read it: who compares names must do as they.
+// In lower case, with '_' as '-': some servers treat both alike, so comparisons must too.
 std::string plain_header_name(std::string_view name);
 
 bool is_reserved_header(std::string_view name);
@@ -20,7 +20,7 @@ bool is_reserved_header(std::string_view name);
 // it is too long, or it is reserved. Never quotes the value.
 std::string header_problem(std::string_view name, std::string_view value);
 
-// A name of the grammar of RFC 9110: also what a method is.
+// A token in the grammar of RFC 9110: a header name or a method.
 bool is_token(std::string_view text);
 
 }  // namespace pawl::actions

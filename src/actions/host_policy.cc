@@ -37,7 +37,7 @@ bool matches_any(const std::vector<std::string>& rules, std::string_view host, i
                      [&](const std::string& rule) { return host_matches(rule, host, port); });
 }
 
-// Linux connects to its own loopback when asked for one of these.
+// Linux connects to loopback for these addresses.
 bool is_unspecified(std::string_view host_text) {
   const std::string host = plain(host_text);
   in_addr v4;

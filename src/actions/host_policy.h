@@ -15,8 +15,8 @@ namespace pawl::actions {
 
 bool host_matches(std::string_view rule, std::string_view host, int port);
 
-// A host on deny_hosts is denied, whatever else is said; one on allow_hosts may be private. A rule
-// that denies 127.0.0.1 or ::1 denies 0.0.0.0 and :: too: they connect to the same place.
+// A host on deny_hosts is always denied; a host on allow_hosts may be private. A rule that denies
+// 127.0.0.1 or ::1 denies 0.0.0.0 and :: too, since they connect to loopback as well.
 HostVerdict judge_host(const HttpPolicy& policy, std::string_view host, int port);
 
 }  // namespace pawl::actions

@@ -106,7 +106,7 @@ void add_headers(const ActionRequest& request, HttpRequest& out) {
   }
 }
 
-// Every secret in the request must be for every host on the way.
+// Every secret in the request must be allowed for every host on the path.
 std::function<Status(const std::string&, int)> admission(const std::vector<expr::Secret>& secrets) {
   struct Bound {
     std::string name;
@@ -126,13 +126,13 @@ std::function<Status(const std::string&, int)> admission(const std::vector<expr:
   };
 }
 
-// Where a secret that has hosts may go, admission() has said; any other is for the first origin.
+// admission() checks secrets with hosts; a secret without hosts may go to the first origin only.
 std::function<bool(const std::string&)> secret_finder(const std::vector<expr::Secret>& secrets) {
   std::vector<expr::Secret> unbound;
   for (const expr::Secret& secret : secrets)
     if (secret.hosts.empty()) unbound.push_back(secret);
   if (unbound.empty()) return {};
-  // Made at the first redirect, for all of them.
+  // Created at the first redirect, and shared by all.
   auto blotter = std::make_shared<std::optional<Blotter>>();
   return [unbound = std::move(unbound), blotter](const std::string& url) {
     if (!*blotter) blotter->emplace(unbound);
@@ -264,7 +264,7 @@ Result<HttpRequest> http_request_of(const ActionRequest& request, const ActionPo
   add_headers(request, out);
   HeaderList own;
   PAWL_TRY_DO(add_credentials(params, own));
-  // What auth sets wins over a header of the same name, so that only one of them is sent.
+  // `auth` takes precedence over a header of the same name, so that only one is sent.
   for (auto& [name, value] : own) {
     for (HeaderList* list : {&out.headers, &out.credentials})
       std::erase_if(*list, [wanted = lower_case(name)](const auto& header) {

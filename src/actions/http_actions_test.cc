@@ -142,13 +142,13 @@ TEST(HttpActions, PolicyDecidesWhoIsReached) {
   EXPECT_EQ(told({.allow_hosts = {"LOCALHOST"}}, by_name), "ok");
   EXPECT_EQ(told({.allow_private = true, .deny_hosts = {"127.0.0.1"}}, server.url()),
             "PERMISSION_DENIED");
-  // Another name or spelling of a denied address is denied where it connects.
+  // Another name or spelling of a denied address is denied when connecting.
   EXPECT_EQ(told({.allow_private = true, .deny_hosts = {"127.0.0.1", "::1"}}, by_name),
             "PERMISSION_DENIED");
   EXPECT_EQ(told({.allow_private = true, .deny_hosts = {"127.0.0.1"}},
                  "http://2130706433:" + std::to_string(server.port()) + "/"),
             "PERMISSION_DENIED");
-  // Also when the name has another address, which nobody listens on.
+  // Also when the name has another address without a listener.
   EXPECT_EQ(told({.allow_private = true, .deny_hosts = {"127.0.0.1"}}, by_name),
             "PERMISSION_DENIED");
 }
@@ -196,7 +196,7 @@ TEST(HttpActions, RulesOfHosts) {
   EXPECT_FALSE(host_matches("", "", 80));
 }
 
-// The way in is allowed, the way on is not: the second server must not hear of it.
+// The first host is allowed, the redirect target is not: the second server must get no request.
 TEST(HttpActions, ARedirectIsJudgedLikeARequest) {
   Server inner(ok_handler());
   Server outer(always(redirect_to(inner.url("/secret"))));
@@ -251,7 +251,7 @@ TEST(HttpActions, CredentialsStayWithTheirOrigin) {
   EXPECT_EQ(sent_on(other, "/away", odd), "");
 }
 
-// A secret is for the server it was sent to, whatever header or body it stands in.
+// A secret in any header or body goes only to the first server.
 TEST(HttpActions, SecretsDoNotFollowARedirectElsewhere) {
   Server other(always(Server::answer("200 OK", "", "")));
   Server first([&](const std::string& request) {
@@ -279,7 +279,7 @@ TEST(HttpActions, SecretsDoNotFollowARedirectElsewhere) {
   EXPECT_FALSE(holds(other.requests().back(), "X-Custom"));
 }
 
-// A service that moved may redirect with the query as it came.
+// A service may redirect with an unchanged query.
 TEST(HttpActions, ASecretDoesNotFollowInTheAddressOfARedirect) {
   Server other(always(Server::answer("200 OK", "", "")));
   Server first([&](const std::string& request) {
@@ -301,7 +301,7 @@ TEST(HttpActions, ASecretDoesNotFollowInTheAddressOfARedirect) {
   EXPECT_EQ(sent("/", {"127.0.0.1"}).substr(0, 1), "{");  // set for both
 }
 
-// In the base64 of an output nobody would find what was escaped before.
+// Escaped secrets could not be found in the base64 of an output.
 TEST(HttpActions, BytesAreBlottedBeforeTheyAreEncoded) {
   Server server(always(Server::answer("200 OK", "", "\xff s%2fcret-value")));
   ActionRunner runner(open_policy());
@@ -424,7 +424,7 @@ TEST(HttpActions, RefusesWhatIsNoRequest) {
             "VALIDATION_ERROR");
   EXPECT_EQ(told(R"({"url":"http://a/","timeout":"soon"})"), "VALIDATION_ERROR");
   EXPECT_EQ(told(R"({"url":"http://a/","body_encoding":"xml","body":1})"), "VALIDATION_ERROR");
-  // Nothing listens there: worth another try.
+  // Nothing listens there: the failure is retryable.
   EXPECT_EQ(told(R"({"url":"http://127.0.0.1:1/"})"), "EXECUTION_ERROR!");
 }
 

@@ -34,7 +34,7 @@ constexpr int64_t kTimeoutMsMax = int64_t{24} * 3600 * 1000;
 constexpr int kPollMs = 1000;
 constexpr int kHeldBackPollMs = 20;
 
-// Marks that tell errors of one code apart that a caller acts on.
+// Marks that distinguish errors of the same code for callers.
 constexpr std::string_view kTimedOut = "timed_out";
 constexpr std::string_view kCancelled = "cancelled";
 constexpr std::string_view kDenied = "secret_denied";
@@ -55,7 +55,7 @@ Status check_request(const HttpRequest& request) {
     return Error{ErrorCode::InvalidRequest, "an HTTP method has at most " +
                                                 std::to_string(kMethodBytesMax) + " letters, not " +
                                                 std::to_string(request.method.size())};
-  // CONNECT makes a tunnel of the connection, which the next request would be sent into.
+  // CONNECT turns the connection into a tunnel, into which the next request would be sent.
   if (!is_token(request.method) || request.method == "CONNECT")
     return Error{ErrorCode::InvalidRequest,
                  in_quotes(request.method) + " is no HTTP method that can be sent"};
@@ -74,7 +74,7 @@ Status check_request(const HttpRequest& request) {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// One request on its way, over all its hops.
+// One request over all its hops.
 struct Transfer {
   uint64_t number = 0;
   HttpRequest request;
@@ -108,7 +108,7 @@ struct Transfer {
   }
 };
 
-// A mapped IPv4 address as what it is: a rule for it must not be evaded by another spelling.
+// A mapped IPv4 address as IPv4, so that a rule cannot be evaded by another spelling.
 std::string address_text(const sockaddr* address) {
   char text[INET6_ADDRSTRLEN] = {};
   if (address->sa_family == AF_INET) {
@@ -124,7 +124,7 @@ std::string address_text(const sockaddr* address) {
   return text;
 }
 
-// Names are judged before anything is sent: a denied host is not even looked up.
+// Names are checked before anything is sent: a denied host is not even resolved.
 Status judge_hop(Transfer& transfer) {
   const HttpRequest& request = transfer.request;
   PAWL_TRY(HttpUrl url, HttpUrl::parse(request.url));
@@ -138,7 +138,7 @@ Status judge_hop(Transfer& transfer) {
   return ok_status();
 }
 
-// Null if it may.
+// Null if it may connect.
 const char* why_not_connect(const Transfer& transfer, const sockaddr* address, socklen_t size) {
   HostVerdict verdict = HostVerdict::PublicOnly;
   if (transfer.request.judge)
@@ -227,10 +227,10 @@ Status set_up(Transfer& transfer) {
   easy.set(CURLOPT_WRITEDATA, &transfer);
   easy.set(CURLOPT_HEADERFUNCTION, on_header);
   easy.set(CURLOPT_HEADERDATA, &transfer);
-  // A kept connection is used again without asking for its address: one that was allowed to be
-  // private must never serve a request that is not.
+  // A kept connection is reused without checking its address: a private one must never serve a
+  // request that may only reach public addresses.
   if (transfer.any_address && !transfer.keep_private) easy.set(CURLOPT_FORBID_REUSE, 1L);
-  // Such logins are the connection's, not the request's: whoever got it next would be logged in.
+  // Such logins belong to the connection: the next request on it would be logged in too.
   if (logs_the_connection_in(request)) {
     easy.set(CURLOPT_FRESH_CONNECT, 1L);
     easy.set(CURLOPT_FORBID_REUSE, 1L);
@@ -250,7 +250,7 @@ Status set_up(Transfer& transfer) {
   easy.set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   for (const HeaderList* list : {&request.headers, &request.credentials})
     for (const auto& [name, value] : *list) {
-      // libcurl takes a header without a value for one to be left out.
+      // libcurl omits a header without a value.
       bool blank = value.find_first_not_of(" \t") == std::string::npos;
       std::string line = blank ? name + ";" : name + ": " + value;
       if (!add_line(transfer.headers, line)) easy.refuse(CURLE_OUT_OF_MEMORY);
@@ -260,8 +260,8 @@ Status set_up(Transfer& transfer) {
   return easy.status();
 }
 
-// A name may have several addresses: one that was refused is why the request failed, unless another
-// was connected to.
+// A name may have several addresses: a refused one is the reason for a failure unless another one
+// was connected.
 bool was_refused(const Transfer& transfer) {
   if (transfer.refusal == nullptr) return false;
   curl_off_t connected_us = 0;
@@ -375,7 +375,7 @@ class HttpClient::Worker {
     return true;
   }
 
-  // Under mutex_. Numbers that are gone already are forgotten.
+  // Under mutex_. Numbers of finished requests are dropped.
   void take_cancelled(Transfers& ending) {
     if (cancelled_.empty()) return;
     for (auto at = under_way_.begin(); at != under_way_.end();) {

@@ -2,15 +2,15 @@
 //
 // Every request is bounded in time, in body size and in number: past in_flight_max they wait, past
 // waiting_max they are refused. Proxies of the environment are not used, only http and https are
-// spoken, redirects are followed only when asked for (http_redirect.h). Unless a request may be
-// private, a connection is made to public addresses only (address_policy.h); a refusal is
-// Forbidden, whatever the name resolved to. Every hop of a redirect is judged anew.
+// supported, redirects are followed only on request (http_redirect.h). Unless private addresses are
+// allowed, connections are made to public addresses only (address_policy.h); a refusal is
+// Forbidden. Every hop of a redirect is checked again.
 //
 // done is called exactly once, on the client's thread: be quick, do not block. The destructor ends
-// what is under way with Unavailable. Errors: InvalidRequest (the URL, the method, a header or a
+// running requests with Unavailable. Errors: InvalidRequest (the URL, the method, a header or a
 // redirect to nowhere), Forbidden (the host or its address), TooLarge (the body), Unsupported (too
-// many redirects), Unavailable (everything that went wrong on the way, the message says what; see
-// timed_out and was_cancelled), Overloaded (too many wait).
+// many redirects), Unavailable (any other failure, described in the message; see timed_out and
+// was_cancelled), Overloaded (too many wait).
 #pragma once
 
 #include <cstddef>
@@ -43,24 +43,24 @@ struct HttpRequest {
   size_t max_bytes = 1 << 20;   // of the answer's body
   bool cut_body = false;        // a longer answer is cut there instead of failing with TooLarge
   bool allow_private = false;
-  // Decides instead of allow_private if there is one: asked for the URL's host and for the address
-  // that is about to be connected to, at every hop, on the client's thread.
+  // Replaces allow_private if set: called with the URL's host and with the address to connect to,
+  // at every hop, on the client's thread.
   std::function<HostVerdict(const std::string& host, int port)> judge = {};
-  // Asked before anything is sent, at every hop, whether this request may go to that host at all.
-  // Its error is the outcome. On the client's thread.
+  // Called before anything is sent, at every hop: whether this request may go to that host. Its
+  // error is the outcome. On the client's thread.
   std::function<Status(const std::string& host, int port)> admit = {};
   HeaderList credentials = {};  // headers for the first origin only, dropped when a redirect leaves
-  // The body is for the first origin only: a redirect that would repeat it elsewhere ends with
+  // The body may go to the first origin only: a redirect that would send it elsewhere ends with
   // Forbidden (is_secret_denied).
   bool body_is_secret = false;
-  // Whether an address says a secret that is for the first origin only: a service may repeat the
-  // query in its redirect, which then ends with Forbidden (is_secret_denied). Thread as `admit`.
+  // Whether an address contains a secret for the first origin only: a service may repeat the query
+  // in its redirect, which then ends with Forbidden (is_secret_denied). Thread as `admit`.
   std::function<bool(const std::string& url)> tells_secret = {};
   bool follow_redirects = false;
   int redirects_max = 10;
   bool verify_tls = true;
-  Uuid run = {};            // whom it is for, if for a run
-  bool decompress = false;  // ask for and undo compression; max_bytes counts what comes out
+  Uuid run = {};            // the run it belongs to, if any
+  bool decompress = false;  // accept compression; max_bytes counts decompressed bytes
 };
 
 struct HttpResponse {
@@ -75,9 +75,10 @@ struct HttpClientConfig {
   size_t waiting_max = 10'000;
   size_t connections_kept_max = 64;
   // Keep connections that may be private. Only for a caller whose requests to one host and port all
-  // have the same verdict: a kept connection is used again without asking for its address.
+  // have the same verdict: a kept connection is reused without checking its address.
   bool keep_private = false;
-  std::function<bool()> may_begin = {};  // asked before a request that waits is begun; null: yes
+  std::function<bool()> may_begin = {};  // called before a waiting request begins; null: always
+                                         // true
 };
 
 class HttpClient {
@@ -100,15 +101,15 @@ class HttpClient {
   std::unique_ptr<Worker> worker_;
 };
 
-// Which Unavailable it was.
+// The kind of an Unavailable error.
 bool timed_out(const Error& error);
 bool was_cancelled(const Error& error);
 
-// Which Forbidden it was: a secret would have gone where it may not. For `admit`, and of redirects.
+// A Forbidden error because of a secret at a host that may not get it. For `admit` and redirects.
 Error secret_denied(std::string message);
 bool is_secret_denied(const Error& error);
 
-// What send() refuses without trying: for checking an address when it is configured.
+// The checks of send() that need no network: for checking an address when it is configured.
 Status check_url(const std::string& url);
 
 }  // namespace pawl::actions

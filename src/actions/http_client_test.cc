@@ -13,8 +13,8 @@
 namespace pawl::actions {
 namespace {
 
-// Accepts one connection, remembers what it read and answers with fixed bytes; an empty answer
-// means that it reads for ever.
+// Accepts one connection, records its input and answers with fixed bytes; an empty answer means
+// that it reads for ever.
 class OneAnswer {
  public:
   explicit OneAnswer(std::string answer) : answer_(std::move(answer)) {

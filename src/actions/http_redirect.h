@@ -1,8 +1,8 @@
-// What a redirect makes of a request: the next one, or the end of the way.
+// Turns a request and a redirect into the next request.
 //
 // 301, 302 and 303 turn anything but GET and HEAD into a GET without a body, as browsers and other
-// clients do; 307 and 308 repeat the request. Once the way has left the origin it was meant for,
-// what could be a credential is dropped for good, and a body that holds a secret is not sent again.
+// clients do; 307 and 308 repeat the request. After a redirect to another origin, headers that may
+// hold credentials are dropped for all later hops, and a body with a secret is not sent again.
 // Pure; any thread.
 #pragma once
 
@@ -13,11 +13,11 @@ namespace pawl::actions {
 
 bool is_redirect(const HttpResponse& response);
 
-// Changes `request` into the next one. Where the Location leads is judged by the client as every
-// address is. InvalidRequest if it leads nowhere we may follow.
+// Changes `request` into the next one. The client checks the new address like any other.
+// InvalidRequest if the Location is invalid.
 Status follow_redirect(HttpRequest& request, const HttpResponse& response);
 
-// Whether the request logs its connection in (NTLM, Negotiate), and not itself alone.
+// Whether the request authenticates its connection (NTLM, Negotiate), not only itself.
 bool logs_the_connection_in(const HttpRequest& request);
 
 // A header that is likely to carry a secret, by its name.

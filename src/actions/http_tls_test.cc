@@ -1,4 +1,4 @@
-// A server that nobody vouches for: reached only by who says so.
+// A server with an untrusted certificate: reached only with tls_skip_verify.
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
@@ -31,7 +31,7 @@ struct SelfSigned {
   X509* certificate;
 };
 
-// Speaks TLS on as many connections as it is told, one after the other.
+// Accepts a given number of TLS connections, one after the other.
 class TlsServer {
  public:
   explicit TlsServer(int connections) : context_(SSL_CTX_new(TLS_server_method())) {
@@ -96,7 +96,7 @@ TEST(HttpTls, AnUnknownCertificateIsRefusedUnlessToldOtherwise) {
   ActionOutcome trusting = get(true);
   ASSERT_TRUE(trusting.ok) << trusting.message;
   EXPECT_EQ(trusting.output.find("body")->as_string(), "hi");
-  // One that was not verified is not used again for one that must be.
+  // An unverified connection is not reused for a request that requires verification.
   EXPECT_EQ(story(get(false)), "EXECUTION_ERROR!");
 }
 

@@ -64,7 +64,7 @@ HttpUrl::~HttpUrl() {
 std::string HttpUrl::get(CURLUPart part, unsigned flags) const {
   char* text = nullptr;
   bool got = curl_url_get(handle_, part, &text, flags) == CURLUE_OK;
-  std::string copy = got ? text : "";  // libcurl may leave a part behind that it could not encode
+  std::string copy = got ? text : "";  // libcurl may leave a part that it could not encode
   curl_free(text);
   return copy;
 }
@@ -73,8 +73,8 @@ Status HttpUrl::check() const {
   std::string its_scheme = scheme();
   if (its_scheme != "http" && its_scheme != "https")
     return refused("must begin with http:// or https://");
-  if (host().empty()) return refused("names no host");  // one of dots alone is none
-  // What libcurl takes for a host and prints as another one must be neither judged nor asked.
+  if (host().empty()) return refused("names no host");  // a host of dots only is none
+  // Refuse hosts that libcurl parses but prints differently.
   for (char c : host())
     if (!is_host_character(c)) return refused("names a host that cannot be");
   if (!get(CURLUPART_USER).empty() || !get(CURLUPART_PASSWORD).empty())

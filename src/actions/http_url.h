@@ -1,5 +1,5 @@
-// An HTTP address taken apart, by the same parser that will connect to it: what a rule looked at is
-// what is reached.
+// A parsed HTTP address. It uses the same parser as the connection, so a rule checks the host that
+// is reached.
 //
 // Thread: one at a time.
 #pragma once

@@ -1,5 +1,5 @@
 // Any text as an address, and as a redirect from one: refused, or an http(s) address that reads
-// back with the same host and port. Otherwise one host would be judged and another asked.
+// back with the same host and port. Otherwise one host would be checked and another contacted.
 #include <cstddef>
 #include <cstdint>
 #include <string>

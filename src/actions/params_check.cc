@@ -1,5 +1,5 @@
-// Parameters against their schema: first the kinds that text interpolation loses are restored, then
-// the schema judges.
+// Checks parameters against their schema: first the types that text interpolation loses are
+// restored, then the schema is applied.
 #include "actions/params_check.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace pawl::actions {
 namespace {
 
 constexpr size_t kFaultsMax = 10;
-constexpr int kCheckDepthMax = 16;  // of schemas whose members are turned
+constexpr int kCheckDepthMax = 16;  // of schemas whose members are converted
 
 bool declares(const Value& schema, std::string_view type) {
   const Value* declared = schema.find("type");
@@ -141,7 +141,7 @@ Status check_aliases(const ActionInfo& info, const Value& params) {
 
 }  // namespace
 
-// Names under which definitions in the wild give the same thing.
+// Other names for the same parameter in existing definitions.
 std::span<const std::string_view> needed_aliases(std::string_view action) {
   static constexpr std::string_view kEmit[] = {"event_type", "event", "signal"};
   static constexpr std::string_view kRun[] = {"template_name", "definition", "name"};

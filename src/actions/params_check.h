@@ -1,4 +1,4 @@
-// What check_params and the judge of definitions agree on.
+// Shared by check_params and judge_params.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace pawl::actions {
 
-// Several names for the same thing, of which an action needs one. The first is the one to use.
+// Several names of one required parameter. The first is the preferred one.
 std::span<const std::string_view> needed_aliases(std::string_view action);
 
-// The value as the action will see it: of the declared kind, where that loses nothing.
+// The value as the action will see it: converted to the declared type if nothing is lost.
 Value turned(const Value& schema, Value value);
 bool accepts_kind(const Value& schema, const Value& value);
 

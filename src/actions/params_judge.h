@@ -1,4 +1,4 @@
-// What a definition gives an action, held against the action's schema before there is a run.
+// Checks the parameters in a definition against the action's schema before a run.
 #pragma once
 
 #include <string_view>
@@ -7,9 +7,8 @@
 
 namespace pawl::actions {
 
-// For plan::ReadOptions::params: names that the action does not know, and those it needs and is not
-// given, are found for every built-in action; values too, unless they hold a template, of which
-// nothing is known yet. Pure; any thread.
+// For plan::ReadOptions::params: finds unknown and missing parameters of every built-in action, and
+// invalid values, unless they hold a template, whose value is not known yet. Pure; any thread.
 void judge_params(std::string_view action, const plan::Cursor& step, const plan::Cursor* params,
                   plan::Findings& findings);
 

@@ -58,7 +58,7 @@ std::string current_directory() {
   return ::getcwd(text, sizeof text) == nullptr ? "/" : text;
 }
 
-// A root that cannot be resolved stays as written: nothing real lies inside it.
+// A root that cannot be resolved stays as written: no real path is inside it.
 std::string root_of(std::string_view path) {
   std::string absolute = normal_path(path);
   auto real = real_path(absolute, LastLink::Follow);
@@ -100,7 +100,7 @@ Result<std::string> real_path(std::string_view absolute, LastLink last) {
   std::deque<std::string> left = parts_of(absolute);
   std::string real = "/";
   int links = 0;
-  bool missing = false;  // behind here nothing exists
+  bool missing = false;  // nothing exists from here on
   while (!left.empty()) {
     std::string part = std::move(left.front());
     left.pop_front();
@@ -153,7 +153,7 @@ bool PathPolicy::sealed(std::string_view real) const {
   return inside_any(real, sealed_) && (own_.empty() || !is_inside(real, own_));
 }
 
-// By the directories above it, whatever they are called here.
+// Compares parent directories by inode, so their names do not matter.
 bool PathPolicy::lies_in_sealed(const std::string& real) const {
   struct stat own {
   }, above{}, info{};
@@ -189,7 +189,7 @@ bool PathPolicy::is_sealed_file(const struct stat& info) const {
 
 bool PathPolicy::allows(std::string_view real, Access access) const {
   if (denied(real) || sealed(real)) return false;
-  // The most particular root decides: a read-only corner of a writable directory, or the reverse.
+  // The most specific root decides: a read-only corner of a writable directory, or the reverse.
   size_t writable = 0, read_only = 0;
   for (const std::string& root : writable_)
     if (is_inside(real, root)) writable = std::max(writable, root.size());

@@ -1,13 +1,13 @@
-// Which files an action may touch, decided on the path that links really lead to.
+// Which files an action may use, decided on the path after resolving links.
 //
-// Confined: the run's work directory and the policy's lists, nothing else. Not confined: everything
-// the server may touch. In both, what lies under `deny` is refused and what lies under `read_only`
-// is not written. What is `sealed` (the data directory) is refused before all that, except for the
-// run's own work directory: by its path, by its inode (bind mounts), by hard links to its files;
-// and with it what /proc says of processes, which is another way to the same files and to memory. A
-// path is judged twice, as written and as its links resolve (of a path that does not exist yet, the
-// part that does); what is then opened is exactly the judged path, with no link in it
-// (open_judged), so that a link put there in between is refused instead of followed.
+// Confined: only the run's work directory and the policy's lists. Not confined: all files the
+// server may use. In both, paths under `deny` are refused and paths under `read_only` are not
+// written. `sealed` directories (the data directory) are refused first, except for the run's own
+// work directory: by path, by inode (bind mounts), and by hard links to their files; so is
+// /proc/<pid>, which also leads to these files and to memory. A path is checked twice, as written
+// and with its links resolved (for a path that does not exist yet, its existing part); exactly the
+// checked path is then opened, without following links (open_judged), so that a link created in
+// between is refused.
 //
 // Any thread.
 #pragma once
@@ -24,7 +24,7 @@
 namespace pawl::actions {
 
 enum class Access { Read, Write };
-// Whether a link at the very end is what is meant (delete, move), or what it points to.
+// Whether a link at the end of the path is meant itself (delete, move), or its target.
 enum class LastLink { Follow, Keep };
 
 struct JudgedPath {
@@ -39,13 +39,13 @@ class PathPolicy {
  public:
   PathPolicy(const FsPolicy& policy, std::string_view work_directory);
 
-  // Forbidden when the policy refuses, and for what is no path (empty, NUL, too long).
+  // Forbidden when the policy refuses, and for an invalid path (empty, NUL, too long).
   Result<JudgedPath> judge(std::string_view path, Access access,
                            LastLink last = LastLink::Follow) const;
-  // For what is found while walking a tree: an absolute path without links.
+  // For entries found while walking a tree: an absolute path without links.
   bool allows(std::string_view real, Access access) const;
-  // Something below is protected, so the tree must not be moved or deleted as a whole; or it is one
-  // of the roots that files are confined to.
+  // Refuses a tree with a protected entry, which must not be moved or deleted as a whole, and the
+  // roots of confinement.
   Status may_remove(const JudgedPath& path) const;
   // Whether a file is one of the server's own under another name (a hard link).
   bool is_sealed_file(const struct stat& info) const;
@@ -58,14 +58,14 @@ class PathPolicy {
   bool confined_;
   std::string work_directory_;
   std::string own_;                    // the work directory, as links resolve; "" = none
-  std::vector<std::string> sealed_;    // as links resolve
-  std::vector<std::string> writable_;  // as links resolve; the work directory among them
+  std::vector<std::string> sealed_;    // links resolved
+  std::vector<std::string> writable_;  // links resolved; the work directory among them
   std::vector<std::string> read_only_;
   std::vector<std::string> deny_;
 };
 
-// Opens a judged path from the root of the file system without following any link; -1 and errno as
-// openat2 does (ELOOP: somebody put a link there).
+// Opens a checked path from the root of the file system without following any link; -1 and errno as
+// openat2 does (ELOOP: there is a link now).
 int open_judged(const std::string& real, int flags, unsigned mode = 0);
 
 // An absolute path without ".", ".." and double slashes, by text alone.

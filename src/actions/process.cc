@@ -19,7 +19,7 @@ namespace pawl::actions {
 namespace {
 
 constexpr size_t kReadBytes = 64 * 1024;
-constexpr int kFirstFreeDescriptor = 3;  // below stand the child's own three
+constexpr int kFirstFreeDescriptor = 3;  // the three standard streams of the child are below
 
 struct Pipe {
   FileHandle ours;
@@ -46,8 +46,8 @@ Result<Pipe> make_pipe(bool ours_reads) {
   return pipe;
 }
 
-// Writing to a process that no longer reads raises SIGPIPE, which would end the server: held back
-// on this thread, and thrown away before it is let through again.
+// Writing to a process that no longer reads raises SIGPIPE, which would end the server: blocked on
+// this thread, and discarded before it is unblocked.
 class PipeSignalHeld {
  public:
   PipeSignalHeld() {
@@ -71,7 +71,7 @@ class PipeSignalHeld {
   sigset_t before_;
 };
 
-// The running process and what was said so far.
+// The running process and its output so far.
 class Watch {
  public:
   Watch(const ProcessSpec& spec, StopSignal& stop, pid_t pid, FileHandle input, FileHandle output,
@@ -89,11 +89,11 @@ class Watch {
   ProcessEnd run() {
     bool running = true;
     while (running) running = step();
-    // While the first process is not reaped its number, which is the group's, is not given away.
+    // Until the first process is reaped, its number, which is also the group's, is not reused.
     ::kill(-pid_, SIGKILL);
     DeathWatch::of_this_process().ended(pid_);
     reap();
-    // What it wrote before it ended lies in the pipes.
+    // The last output is still in the pipes.
     if (end_.why == ProcessEnd::Why::Exited || end_.why == ProcessEnd::Why::KilledByTime) {
       drain(output_, end_.output);
       drain(errors_, end_.errors);
@@ -149,7 +149,7 @@ class Watch {
       ssize_t count = ::write(input_.get(), spec_.input.data() + fed_, spec_.input.size() - fed_);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return;
-      if (count < 0) break;  // it does not want the rest
+      if (count < 0) break;  // it does not read the rest
       fed_ += static_cast<size_t>(count);
     }
     input_.reset();

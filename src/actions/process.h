@@ -1,9 +1,9 @@
 // Runs one program to its end: own process group, own environment, both outputs kept within bounds.
 //
-// However it ends, nothing of its group is left running: the group is killed when the time is up,
-// when it is stopped, when it says too much, and when its first process has exited. Only what left
-// the group on purpose (setsid) lives on, and is not waited for. When this process is killed, the
-// group dies with it (death_watch.h). Blocks; any thread.
+// No process of its group survives: the group is killed when the time is up, when it is stopped,
+// when its output is too large, and when its first process has exited. Only a process that left the
+// group (setsid) survives, and is not waited for. When this process is killed, the group is killed
+// too (death_watch.h). Blocks; any thread.
 #pragma once
 
 #include <cstdint>

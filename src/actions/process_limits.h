@@ -1,5 +1,5 @@
-// What a command may use. Each bound is the kernel's (setrlimit), counted for every process on its
-// own; 0 = none of ours. Core dumps are never written.
+// Resource limits of a command (setrlimit), applied to each process separately; 0 = not set by us.
+// Core dumps are never written.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 namespace pawl::actions {
 
 struct ProcessLimits {
-  // Of address space; beyond, the program gets no more. The kernel has no bound of what is really
-  // used, and Java or Node reserve many times that, so no number is right for everybody.
+  // Address space; beyond it the program gets no more. There is no limit for memory in use, and
+  // Java or Node reserve many times more than they use, so there is no good default.
   uint64_t memory_bytes = 0;
   uint64_t cpu_s = 3600;              // of processor time; SIGXCPU
   uint64_t file_bytes = 16ull << 30;  // of a file it writes; SIGXFSZ
   uint64_t open_files = 1024;
-  // The kernel counts everything of the server's user, the server's own threads included, so no
-  // number is right for everybody. Does not bind root.
+  // Counts all processes and threads of the server's user, including the server's own, so there is
+  // no good default. Does not limit root.
   uint64_t processes = 0;
 
   static constexpr ProcessLimits none() { return {0, 0, 0, 0, 0}; }

@@ -29,7 +29,7 @@ log::Level level_of(const std::string& level) {
   return log::Level::Info;
 }
 
-// A step for each value and for every 64 bytes of text: reading, copying and comparing them.
+// One step per value and per 64 bytes of text, for reading, copying and comparing.
 void pay_reading(const Value& value, expr::Budget& budget) {
   if (!budget.spend_steps(1)) return;
   if (value.is_string()) {
@@ -54,7 +54,8 @@ ActionOutcome PureAction::operator()(const ActionRequest& request, expr::Budget&
   if (budget.exceeded() == expr::Budget::Exceeded::None) {
     ActionOutcome outcome = body_(request, budget);
     if (budget.exceeded() == expr::Budget::Exceeded::None) return outcome;
-    if (!outcome.ok && outcome.code == "NON_RETRYABLE") return outcome;  // it says more
+    if (!outcome.ok && outcome.code == "NON_RETRYABLE") return outcome;  // its message is more
+                                                                         // precise
   }
   return ActionOutcome::failure(
       "NON_RETRYABLE",
@@ -77,7 +78,7 @@ PureAction find_pure_action(std::string_view name) {
 }
 
 ActionOutcome workflow_log(const ActionRequest& request, expr::Budget&) {
-  // Everything beside the message and its level is data.
+  // All parameters except the message and its level are data.
   Value::Object data;
   if (const Value* given = request.params.find("data"); given != nullptr && !given->is_null()) {
     if (given->is_object()) {

@@ -1,8 +1,8 @@
 // The actions that need nothing outside the process: crypto, assertions, expressions, and the two
-// workflow actions that change nothing. They end soon: each pays a budget for what it costs,
-// reading its parameters included, before it works; a spent one is NON_RETRYABLE. Parameters were
-// checked. The same request gives the same answer (but for crypto.uuid), so one that turned out to
-// cost more than its caller can wait for may be asked again elsewhere with more. Any thread.
+// workflow actions that change nothing. They end soon: each pays its cost from a budget before it
+// works, including reading its parameters; a spent budget is NON_RETRYABLE. Parameters were
+// checked. The same request gives the same answer (except crypto.uuid), so an action that exceeds a
+// small budget can be repeated on another thread with a larger one. Any thread.
 #pragma once
 
 #include "actions/action.h"
@@ -33,17 +33,17 @@ class PureAction {
   constexpr PureAction(Body body) : body_(body) {}  // NOLINT(runtime/explicit)
   explicit operator bool() const { return body_ != nullptr; }
   ActionOutcome operator()(const ActionRequest& request, expr::Budget& budget) const;
-  // With what one action may cost at most.
+  // With the full budget of one action.
   ActionOutcome operator()(const ActionRequest& request) const;
 
  private:
   Body body_;
 };
 
-// What one may cost on a thread that others wait for: about half a millisecond.
+// The budget on a thread that others wait for: about half a millisecond.
 inline constexpr expr::BudgetLimits kPureHere{.steps_max = 10'000, .bytes_max = 1u << 20};
 
-// Null if the action is none of these.
+// Null if the action is not pure.
 PureAction find_pure_action(std::string_view name);
 
 }  // namespace pawl::actions

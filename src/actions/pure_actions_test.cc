@@ -49,7 +49,7 @@ TEST(Crypto, UuidsAreRandomAndVersionFour) {
   EXPECT_EQ(seen.size(), 100u);
 }
 
-// The outcome of one that may cost so many steps.
+// The outcome of an action with this many steps.
 std::string told_within(uint64_t steps, const std::string& name, Value::Object params) {
   ActionRequest request;
   request.name = name;
@@ -84,7 +84,7 @@ TEST(PureActions, AllPayForWhatTheyCost) {
   EXPECT_EQ(told_within(10'000, "assert.contains", {{"haystack", "abc"}, {"needle", "b"}}), "ok");
 }
 
-// A hostile one ends: the search is linear, and the pattern is paid before it is tried.
+// Hostile assertions end: the search is linear, and the pattern is paid before it is tried.
 TEST(PureActions, HostileAssertionsAreRefusedOrEnd) {
   const std::string text(9'000'000, 'a');
   EXPECT_EQ(told_within(2'000'000, "assert.contains",

@@ -1,4 +1,4 @@
-// What an action did, as the step that asked for it learns it: without the secrets it was given.
+// The outcome of an action for its step, with secrets masked.
 #pragma once
 
 #include <vector>

@@ -24,7 +24,7 @@ std::vector<ActionInfo> build() {
     info.pure =
         schema.kind == plan::ActionKind::Pure || schema.kind == plan::ActionKind::Evaluation;
     info.by_engine = plan::is_done_by_run(schema.kind);
-    // What else these two are given goes into the line.
+    // Other parameters of these two become data of the line.
     bool open =
         schema.kind == plan::ActionKind::Log || schema.kind == plan::ActionKind::Notify;
     info.params_schema = object_schema(schema.params, schema.required, open);

@@ -1,5 +1,5 @@
-// ActionRunner: starts actions where they belong (here, on a pool, on the HTTP client) and sees to
-// it that each is answered once.
+// ActionRunner: starts actions on the right thread (here, on a pool, on the HTTP client) and
+// ensures that each is answered once.
 #include <sys/stat.h>
 
 #include <atomic>
@@ -26,8 +26,8 @@ namespace {
 constexpr size_t kWaitingMax = 10'000;
 // A larger answer is not parsed on the HTTP thread.
 constexpr size_t kParsedHereBytesMax = 64 * 1024;
-// Nor are secrets taken out of one there, if they and it are larger together: each byte of a secret
-// has some fifty in its spellings.
+// Nor are secrets masked there if they and the answer are larger together: each byte of a secret
+// has about fifty in its spellings.
 constexpr size_t kBlottedHereBytesMax = 1024;
 
 ActionOutcome cancelled() {
@@ -42,7 +42,7 @@ bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// Whether there is much to do until an answer can be told.
+// Whether processing the answer is expensive.
 bool is_dear(const ActionRequest& request, const Result<HttpResponse>& result) {
   size_t answered = 0;
   if (result.ok()) {
@@ -54,7 +54,7 @@ bool is_dear(const ActionRequest& request, const Result<HttpResponse>& result) {
   return answered > kBlottedHereBytesMax;
 }
 
-// A run's directory comes into being when something first needs it.
+// A run's directory is created on first use.
 void make_directory(const std::string& path) {
   if (path.empty() || path[0] != '/') return;
   struct stat info;
@@ -83,7 +83,7 @@ class ActionRunner::Impl {
     }
     for (auto& [handle, task] : live) task->stop.raise();
     gate_->stop();
-    // In this order: an answer that HTTP still brings may ask the pool to parse it.
+    // In this order: a late HTTP answer may use the pool for parsing.
     http_.reset();
     quick_.reset();
     processes_.reset();
@@ -113,7 +113,7 @@ class ActionRunner::Impl {
       task = at->second;
     }
     task->stop.raise();
-    // Whoever moves it on from Waiting answers it.
+    // The thread that moves it from Waiting answers it.
     Stage waiting = Stage::Waiting;
     if (task->stage.compare_exchange_strong(waiting, Stage::Ended)) {
       finish(handle, cancelled());
@@ -202,8 +202,8 @@ class ActionRunner::Impl {
     });
   }
 
-  // Most cost less than a change of threads; whoever starts one may be the engine, so one that
-  // turns out to cost more is asked again on the pool.
+  // Most cost less than a thread switch; the calling thread may be the engine's, so an action that
+  // exceeds the small budget is repeated on the pool.
   void start_pure(const TaskPtr& task, PureAction pure) {
     expr::Budget here(kPureHere);
     ActionOutcome outcome = pure(task->request, here);
@@ -267,8 +267,8 @@ class ActionRunner::Impl {
       answer();
   }
 
-  // What a library throws while it works on somebody's data (no memory left, a length nobody
-  // thought of) is the end of that action and not of the server.
+  // An exception from a library (no memory, an unexpected length) fails this action, not the
+  // server.
   template <class Work>
   void guarded(const Task& task, Work&& work) {
     WorkingOn working(WorkKind::Action, Uuid::parse(task.request.run_id).value_or(Uuid{}));
@@ -308,7 +308,8 @@ class ActionRunner::Impl {
   std::map<std::string, std::shared_ptr<const Own>, std::less<>> own_;  // guarded by mutex_
   std::atomic<uint64_t> last_handle_{0};
   std::unique_ptr<WorkPool> quick_;      // files and own actions
-  std::unique_ptr<WorkPool> processes_;  // apart, so that slow commands do not hold up files
+  std::unique_ptr<WorkPool> processes_;  // separate, so that slow commands do not delay file
+                                         // actions
   std::unique_ptr<HttpClient> http_;
 };
 

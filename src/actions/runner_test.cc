@@ -10,7 +10,7 @@ ActionRequest request_for(const std::string& name, const std::string& params) {
   return request;
 }
 
-// An own action that holds its thread until it is let go.
+// A registered action that holds its thread until released.
 class Gate {
  public:
   void add_to(ActionRunner& runner) {
@@ -44,7 +44,7 @@ TEST(Runner, RefusesWhatItCannotDo) {
   EXPECT_EQ(story(run(runner, "workflow.run", json(R"({"template_name":"x"})"))),
             "VALIDATION_ERROR");
   EXPECT_EQ(story(run(runner, "workflow.fail", json(R"({"reason":"x"})"))), "NON_RETRYABLE");
-  // As it comes: no shell, no files elsewhere, no private addresses.
+  // By default: no shell, no files elsewhere, no private addresses.
   EXPECT_EQ(story(run(runner, "shell.exec", json(R"({"command":"true"})"))), "PERMISSION_DENIED");
   EXPECT_EQ(story(run(runner, "fs.read", json(R"({"path":"/etc/passwd"})"))), "PATH_DENIED");
   EXPECT_EQ(story(run(runner, "fs.read", json(R"({"path":"x"})"))), "PATH_DENIED");
@@ -149,14 +149,14 @@ TEST(Runner, TheLineIsBounded) {
   EXPECT_EQ(answered, 10'010);
 }
 
-// Taking secrets out of an answer may be dear, and all requests share one thread.
+// Masking secrets in an answer may be expensive, and all requests share one thread.
 TEST(Runner, SecretsAreNotLookedForOnTheHttpThread) {
   LoopbackServer server([](const std::string& request) {
     const bool large = request.find(" /large ") != std::string::npos;
     return LoopbackServer::answer("200 OK", "", large ? std::string(2'000, 'a') : "a");
   });
   ActionRunner runner(ActionPolicy::local(), 1);
-  // Where an answer is told is where it was made.
+  // The answer is delivered on the thread that processed it.
   auto thread_of = [&](const std::string& path, const std::string& secret) {
     ActionRequest request = request_for("http.get", R"({"url":")" + server.url(path) + R"("})");
     if (!secret.empty()) request.secrets = {{"$", secret}};
@@ -197,7 +197,7 @@ TEST(Runner, EndingItAnswersEveryoneOnce) {
   EXPECT_EQ(told, (std::map<std::string, int>{{"CANCELLED", 3}}));
 }
 
-// Many at once from many threads, half of them cancelled at some moment: each is answered once.
+// Many actions from many threads, half of them cancelled at random times: each is answered once.
 TEST(Runner, EachIsAnsweredOnceUnderCancellation) {
   TestDirectory directory;
   LoopbackServer server(

@@ -10,7 +10,7 @@
 namespace pawl::actions {
 namespace {
 
-constexpr char kBoundVersion = 2;  // the vault's own begin with 1
+constexpr char kBoundVersion = 2;  // values sealed by the vault begin with 1
 constexpr size_t kHostBytesMax = 255;
 
 struct BoundSecret {
@@ -90,7 +90,7 @@ std::string host_problem(std::string_view host) {
   }
   if (name.starts_with("*.")) {
     name.remove_prefix(2);
-    // A whole top-level domain is everybody.
+    // A top-level domain would match all its hosts.
     if (name.find('.') == std::string_view::npos) return no_host;
   }
   return is_host_name(name) ? "" : no_host;

@@ -1,16 +1,16 @@
-// SecretBinding: what a secret was set for, and how both are kept.
+// SecretBinding: the actions and hosts of a secret, and how they are stored.
 //
 // `actions`: those that may use it, by name or "http.*"; none given means http.*, shell.exec (its
 // env) and, in an embedding program, its own actions; with hosts and no actions it is http.* alone,
-// since a command may send what it has anywhere. `hosts`: "api.example.com", "*.example.com",
+// since a command may send data anywhere. `hosts`: "api.example.com", "*.example.com",
 // "host:port"; every address of the request must match, those of redirects too. None: any.
 //
-// Which parameter of an action may hold a secret at all is plan/secret_rule.h's. Only actions that
+// plan/secret_rule.h decides which parameters of an action may hold a secret. Only actions that
 // have such a parameter can be listed: never fs.*, jq, expr.eval, assert.* and workflow.*.
 //
-// Stored: as the vault sealed it (default binding; also everything stored before there were
-// bindings), or 0x02 and the binding beside the sealed text. The binding is part of what the seal
-// authenticates, so that an edited database cannot widen it. Pure; any thread.
+// Stored: as the vault sealed it (default binding; also all older secrets), or 0x02 and the binding
+// beside the sealed text. The seal authenticates the binding, so that an edited database cannot
+// widen it. Pure; any thread.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ struct SecretBinding {
   std::vector<std::string> actions;
 
   bool is_default() const { return hosts.empty() && actions.empty(); }
-  // As if they had been given.
+  // With the defaults filled in.
   std::vector<std::string> effective_actions() const;
 
   template <class Self, class Visitor>
@@ -42,7 +42,7 @@ struct SecretBinding {
 
 inline constexpr size_t kBindingEntriesMax = 100;
 
-// "" or what is wrong with an entry of hosts or of actions.
+// "" or the error of an entry of hosts or actions.
 std::string host_problem(std::string_view host);
 std::string action_problem(std::string_view action);
 

@@ -31,7 +31,7 @@ TEST(SecretBinding, TheDefaultIsHttpAndCommandsAndTheProgramsOwnActions) {
   EXPECT_FALSE(admits(binding, "crypto.hmac", Verdict::IfListed));
 }
 
-// A command can send what it has anywhere, so that hosts alone leave it out.
+// A command can send data anywhere, so hosts alone exclude shell.exec.
 TEST(SecretBinding, HostsAndActionsNarrowIt) {
   const SecretBinding hosts{{"api.example.com"}, {}};
   EXPECT_TRUE(admits(hosts, "http.get", Verdict::IfBoundToHosts));

@@ -57,8 +57,7 @@ Status check_environment(const Value& params, const ShellPolicy& policy) {
     if (name.empty() || name.find('=') != std::string::npos ||
         (name + text_of(value)).find('\0') != std::string::npos)
       return fs_error("VALIDATION_ERROR", in_quotes(name) + " is no environment variable");
-    // PATH, BASH_ENV, GIT_SSH_COMMAND, PYTHONPATH and many more make another program of a listed
-    // one.
+    // PATH, BASH_ENV, GIT_SSH_COMMAND, PYTHONPATH and many more make a listed program run others.
     bool listed = std::find(policy.environment.begin(), policy.environment.end(), name) !=
                   policy.environment.end();
     if (!policy.allow.empty() && !listed)
@@ -94,8 +93,8 @@ std::string real_or_same(const std::string& path) {
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// The listed file that this program is, under its own path: what a link in between leads to by now
-// does not matter. "" if there is none. The name counts too, since some programs are many by it
+// The listed file that equals this program, by its listed path, so that a changed link does not
+// matter. "" if there is none. The name counts too, since some programs act by their name
 // (busybox).
 std::string find_listed(const std::string& program, const std::vector<std::string>& allow) {
   std::string path = server_variable("PATH", kPath);
@@ -129,7 +128,7 @@ Result<Command> command_of(const Value& params, const std::string& directory,
   } else {
     command.arguments = std::move(given);
     command.arguments.insert(command.arguments.begin(), name);
-    // Found as the server finds programs, whatever PATH the step sets for its own children.
+    // Found by the server's PATH, whatever PATH the step sets for its children.
     if (name.find('/') == std::string::npos) {
       command.program = find_on_path(name, server_variable("PATH", kPath));
     } else {
@@ -154,8 +153,8 @@ Result<Command> command_of(const Value& params, const std::string& directory,
   return command;
 }
 
-// The real path, so that what was judged is where it runs. Where the operator says that commands
-// run, a step may choose a place below.
+// The real path, so that the command runs in the checked directory. Below the operator's directory,
+// a step may choose a subdirectory.
 Result<std::string> directory_of(const ActionRequest& request, const ActionPolicy& policy) {
   std::string wanted = string_param(request.params, "cwd");
   const std::string& home = policy.shell.cwd;
@@ -207,21 +206,21 @@ Result<ProcessSpec> spec_of(const ActionRequest& request, const ActionPolicy& po
   spec.input = string_param(params, "stdin");
   spec.output_bytes_max = policy.output_bytes_max;
   spec.limits = policy.shell.limits;
-  // The step's own time is the stop signal's, and a failure; this one is the command's, and part of
-  // its result.
+  // The step's timeout uses the stop signal and is a failure; this is the command's timeout, a
+  // result.
   PAWL_TRY(spec.kill_after_ms,
            duration_param(params, "timeout", request.timeout_ms > 0 ? 0 : kShellTimeoutMs));
   return spec;
 }
 
-// Why the command could not go on, if it was a limit of the server's that says so; else "". Memory,
-// files and processes that it does not get are errors it tells of itself.
+// The limit that ended the command, if it was one of ours; else "". The command itself reports
+// missing memory, files and processes.
 std::string struck_limit(const ProcessEnd& end, const ProcessLimits& limits, bool shell) {
   if (end.why != ProcessEnd::Why::Exited) return "";
-  // A shell tells in this way how what it ran came to its end.
+  // A shell reports the signal of its command in this way.
   int signal = shell && end.exit_code > 128 ? end.exit_code - 128 : end.signal;
-  // Who ignores the first signal gets the one that nobody can. Half: the kernel's two ways to count
-  // do not agree to the tick, and an exit code of 152 may have another meaning.
+  // A command that ignores SIGXCPU gets SIGKILL. Half, because the kernel's two ways to count
+  // differ slightly, and an exit code of 152 may have another meaning.
   bool worked = limits.cpu_s != 0 && static_cast<uint64_t>(end.cpu_ms) >= limits.cpu_s * 500;
   if ((signal == SIGXCPU || signal == SIGKILL) && worked)
     return "the command used its " + std::to_string(limits.cpu_s) +

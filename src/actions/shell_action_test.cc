@@ -26,7 +26,7 @@ class ShellAction : public ::testing::Test {
     return act(std::move(params), stop);
   }
   ActionOutcome act(const char* params) { return act(json(params)); }
-  // A line of shell, and what it wrote.
+  // Runs a line of shell and returns its output.
   std::string said(const std::string& line, Value::Object more = {}) {
     more.set("command", line);
     more.set("shell", true);
@@ -37,7 +37,7 @@ class ShellAction : public ::testing::Test {
     work_.write(name, "#!/bin/sh\n" + script + "\n");
     ::chmod(work_.at(name).c_str(), 0755);
   }
-  // The process whose number the file holds is gone.
+  // Whether the process whose number is in the file has ended.
   bool is_gone(const std::string& file) {
     pid_t pid = static_cast<pid_t>(std::stol(work_.read(file)));
     while (::kill(pid, 0) == 0) {
@@ -94,7 +94,7 @@ TEST_F(ShellAction, StdinAndDirectory) {
   EXPECT_EQ(said("cat", {{"stdin", "over to you"}}), "over to you");
   std::string large(1 << 20, 'x');
   EXPECT_EQ(said("wc -c | tr -d ' '", {{"stdin", large}}), "1048576\n");
-  EXPECT_EQ(said("true", {{"stdin", large}}), "");  // nobody reads it: no harm
+  EXPECT_EQ(said("true", {{"stdin", large}}), "");  // unread input does no harm
   EXPECT_EQ(said("cat"), "");
   EXPECT_EQ(said("pwd"), work_.path() + "\n");
   std::filesystem::create_directory(work_.at("sub"));
@@ -146,7 +146,7 @@ TEST_F(ShellAction, PolicyDecidesWhatRuns) {
   EXPECT_EQ(said("printf x"), "PERMISSION_DENIED");  // a shell is not on the list
 }
 
-// A variable can make another program of a listed one.
+// A variable can make a listed program run another one.
 TEST_F(ShellAction, AListedCommandGetsOnlyListedVariables) {
   policy_.shell.allow = {"printenv"};
   policy_.shell.environment = {"*", "GREETING"};
@@ -162,7 +162,7 @@ TEST_F(ShellAction, AListedCommandGetsOnlyListedVariables) {
   EXPECT_EQ(listed.output.find("stdout_raw")->as_string(), "hello\n");
 }
 
-// Some programs are many, by the name they are called by.
+// Some programs act differently by their name.
 TEST_F(ShellAction, AListedProgramIsListedByItsName) {
   program("many", "echo $0");
   ::symlink(work_.at("many").c_str(), work_.at("other").c_str());
@@ -201,7 +201,7 @@ TEST_F(ShellAction, TooMuchOutputIsAnErrorAndItsEnd) {
   EXPECT_EQ(said("head -c 1000 /dev/zero | tr '\\0' x").size(), 1000u);
 }
 
-// The command's own time is a result; its children go with it.
+// The command's timeout is a result; its children are killed too.
 TEST_F(ShellAction, ItsTimeoutKillsTheWholeGroup) {
   ActionOutcome outcome = act(
       R"({"command":"echo early; sleep 600 & echo $! > child; wait","shell":true,"timeout":"300ms"})");
@@ -243,19 +243,19 @@ TEST_F(ShellAction, ALimitThatStrikesIsNamed) {
   EXPECT_EQ(failed("head -c 5000 /dev/zero > large"), too_large);
   EXPECT_EQ(failed("exec head -c 5000 /dev/zero > large", false), too_large);
   EXPECT_EQ(said("head -c 4096 /dev/zero > fits; head -c 9000 /dev/zero | wc -c | tr -d ' '"),
-            "9000\n");  // pipes are no files
+            "9000\n");  // pipes do not count as files
   policy_.shell.limits.cpu_s = 1;
   const std::string too_long =
       "NON_RETRYABLE: the command used its 1 s of processor time (actions.shell.cpu)";
   EXPECT_EQ(failed("while :; do :; done", false), too_long);
   EXPECT_EQ(failed("sh -c 'while :; do :; done'; exit $?"), too_long);
-  // Who ignores the signal is killed.
+  // A command that ignores the signal is killed.
   EXPECT_EQ(failed("trap '' XCPU; while :; do :; done", false), too_long);
   // Another meaning of the same code.
   EXPECT_EQ(act(R"({"command":"exit 152","shell":true})").output.find("exit_code")->as_int(), 152);
 }
 
-// What the kernel refuses, the program itself must cope with and tell.
+// The program itself must handle what the kernel refuses.
 TEST_F(ShellAction, LimitsReachTheCommandAndItsChildren) {
   policy_.shell.limits = {1ull << 30, 77, 4096 * 1024, 55, 0};
   EXPECT_EQ(said("ulimit -v; ulimit -St; ulimit -Ht; ulimit -f; ulimit -n; ulimit -c"),
@@ -272,7 +272,7 @@ TEST_F(ShellAction, LimitsReachTheCommandAndItsChildren) {
 TEST_F(ShellAction, NothingOutlivesTheCommand) {
   EXPECT_EQ(said("sleep 600 & echo $! > child; echo done"), "done\n");
   EXPECT_TRUE(is_gone("child"));
-  // What left the group and holds the pipe is not waited for.
+  // A process that left the group and holds the pipe is not waited for.
   EXPECT_EQ(said("setsid sh -c 'echo $$ > away; exec sleep 600' & while ! [ -s away ]; do :; done; "
                  "echo done"),
             "done\n");

@@ -15,7 +15,7 @@
 #include "base/quote.h"
 
 #if defined(__SANITIZE_THREAD__)
-// The C library's own: ThreadSanitizer's clone() takes every child for one with memory of its own.
+// The C library's own: ThreadSanitizer's clone() assumes that every child has its own memory.
 extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* given, ...);
 #define clone __clone
 #endif
@@ -24,7 +24,7 @@ namespace pawl::actions {
 namespace {
 
 constexpr size_t kStackBytes = 256 * 1024;
-// Between the signal that tells of the limit and the one that nobody can ignore.
+// Between SIGXCPU and SIGKILL.
 constexpr uint64_t kCpuGraceSeconds = 2;
 
 enum class Stage { Streams, Directory, Limits, Watch, Program };
@@ -34,8 +34,8 @@ struct Limit {
   rlimit value;
 };
 
-// Everything the child needs, made beforehand: it shares the server's memory, so it must not
-// allocate, lock, or change anything but what is its own here.
+// Everything the child needs, prepared in advance: it shares the server's memory, so it must not
+// allocate, lock, or change anything but its own fields here.
 struct Child {
   const char* program;
   char* const* arguments;
@@ -47,7 +47,7 @@ struct Child {
   size_t limit_count;
   pid_t server;
   WorkingCommand* working;
-  // What went wrong, for the server.
+  // The error, for the server.
   int failed = 0;
   Stage stage = Stage::Streams;
 };
@@ -63,7 +63,7 @@ bool prepare(Child& child) {
   ::setpgid(0, 0);
   child.working->tell(::getpid());
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Had the server died before that, nobody would send it.
+  // If the server died before that, the signal would not be sent.
   if (::getppid() != child.server) return false;
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
@@ -85,7 +85,7 @@ int become_program(void* given) {
   Child& child = *static_cast<Child*>(given);
   if (prepare(child)) {
     child.stage = Stage::Program;
-    // Whatever the server holds open without close-on-exec stays the server's.
+    // Closes the server's descriptors that lack close-on-exec.
     ::closefrom(STDERR_FILENO + 1);
     sigset_t none;
     sigemptyset(&none);
@@ -96,7 +96,7 @@ int become_program(void* given) {
   return 127;
 }
 
-// A handler of the server's must not run in the child, which has its memory.
+// A signal handler of the server must not run in the child, which shares its memory.
 class SignalsHeld {
  public:
   SignalsHeld() {
@@ -116,7 +116,7 @@ void add_limit(std::vector<Limit>& limits, __rlimit_resource resource, uint64_t 
                uint64_t grace = 0) {
   rlimit now{};
   if (wanted == 0 || ::getrlimit(resource, &now) != 0) return;
-  // What is allowed to the server itself may be less.
+  // The server's own limit may be lower.
   limits.push_back(
       {resource,
        {std::min<rlim_t>(wanted, now.rlim_max), std::min<rlim_t>(wanted + grace, now.rlim_max)}});
@@ -202,7 +202,7 @@ Result<pid_t> spawn(const ProcessSpec& spec, int input, int output, int errors,
     pid_t pid = 0;
     {
       SignalsHeld held;
-      // As vfork: this thread goes on when the child has become the program or is gone.
+      // As vfork: this thread continues when the child has executed the program or exited.
       pid = ::clone(become_program, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD,
                     &child);
     }

@@ -1,9 +1,9 @@
-// Makes a process: a group of its own, the given streams, directory and limits, and nothing else of
-// the server's. It dies with the server: the first process by the kernel's word to it, the whole
-// group by the DeathWatch, which knows of it before the program begins.
+// Starts a process in its own group, with the given streams, directory and limits, and nothing else
+// of the server's. It is killed with the server: the first process by PR_SET_PDEATHSIG, the whole
+// group by the DeathWatch, which gets the group before the program begins.
 //
-// The kernel's word is bound to the thread that calls this: that thread must live until the process
-// has ended, and then call DeathWatch::ended. Any thread, with SIGPIPE held back.
+// PR_SET_PDEATHSIG is bound to the calling thread: that thread must live until the process has
+// ended, and then call DeathWatch::ended. Any thread, with SIGPIPE blocked.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +13,8 @@
 
 namespace pawl::actions {
 
-// Errors as run_process. The descriptors stay the caller's, and are all above the standard ones.
-// `working` is told of the group and must outlive it.
+// Errors as run_process. The caller keeps the descriptors, which are all above the standard ones.
+// `working` records the group and must outlive it.
 Result<pid_t> spawn(const ProcessSpec& spec, int input, int output, int errors,
                     WorkingCommand& working);
 

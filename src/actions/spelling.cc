@@ -66,7 +66,7 @@ std::string with_lower_hex(std::string text) {
   return text;
 }
 
-// The part of the base64 that does not depend on what stands before and behind.
+// The part of the base64 that does not depend on the surrounding bytes.
 std::string in_base64(std::string_view text, size_t bytes_before) {
   std::string whole = actions::base64(std::string(bytes_before, '\0') + std::string(text));
   size_t from = (bytes_before * 8 + 5) / 6;
@@ -86,7 +86,7 @@ class Speller {
   void add(std::string spelling, size_t bytes_min, SpellingKind kind = SpellingKind::Plain) {
     if (spelling.size() >= bytes_min) found.texts.push_back({std::move(spelling), kind});
   }
-  // Of the plain ones most are alike, and thousands of lines are much to sort.
+  // Most plain spellings are equal, and sorting thousands of lines is expensive.
   void add_new(const std::string& spelling, size_t bytes_min, size_t since) {
     for (size_t i = since; i < found.texts.size(); ++i)
       if (found.texts[i].bytes == spelling) return;
@@ -101,7 +101,7 @@ void Speller::add_secret(std::string_view secret) {
   if (core.size() < Spellings::kSecretBytesMin) return;
   add_new(std::string(core), Spellings::kSecretBytesMin, since);
   add_new(printed(core), Spellings::kEncodedBytesMin, since);
-  add_new(in_case(core, 'A', 'a'), Spellings::kEncodedBytesMin, since);  // as host names are
+  add_new(in_case(core, 'A', 'a'), Spellings::kEncodedBytesMin, since);  // like host names
   add_new(in_case(core, 'a', 'A'), Spellings::kEncodedBytesMin, since);
   // Escaped, so that it is found where it is escaped or encoded once more.
   std::vector<std::string> forms{std::string(core), in_json(core, false), in_json(core, true),
@@ -128,7 +128,7 @@ void Speller::add_lines(std::string_view text) {
   }
 }
 
-// Of a secret that is JSON: a program that prints it has its members as an output.
+// For a secret that is JSON: if a program prints it, the output has its members.
 void Speller::add_texts(const Value& value) {
   if (value.is_string()) {
     if (value.as_string().size() < kMemberBytesMin) return;
@@ -145,7 +145,7 @@ void Speller::add_texts(const Value& value) {
 
 Spellings spellings_of(const std::vector<expr::Secret>& secrets) {
   Speller speller;
-  // A definition may name one many times.
+  // A definition may use a secret many times.
   std::set<std::string_view> texts;
   for (const expr::Secret& secret : secrets) texts.insert(secret.text);
   for (std::string_view text : texts) {

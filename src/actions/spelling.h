@@ -1,7 +1,7 @@
-// The spellings of secrets: what a text is searched for so that a secret is found in it.
+// The spellings of secrets that a text is searched for.
 //
-// Escaped characters are not spelled out here: the search reads them as what they stand for
-// (spelling_search.h). A spelling that is itself escaped is there for the text that escapes twice.
+// Escaped characters are not listed here: the search decodes them (spelling_search.h). An escaped
+// spelling is for texts that are escaped twice.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ struct Spelling {
 
 struct Spellings {
   static constexpr size_t kSecretBytesMin = 3;
-  static constexpr size_t kEncodedBytesMin = 6;  // of an encoded or partial one
+  static constexpr size_t kEncodedBytesMin = 6;  // of an encoded or partial spelling
   static constexpr size_t kNumberBytesMin = 4;
 
-  std::vector<Spelling> texts;       // in no order, some of them twice
+  std::vector<Spelling> texts;       // unsorted, with duplicates
   std::vector<std::string> numbers;  // as JSON writes them, sorted
 };
 
 Spellings spellings_of(const std::vector<expr::Secret>& secrets);
 
-// A byte as it counts in a comparison: hex digits have no case, '-' and '_' are base64 too, and
-// forms write '+' for a blank, which careless programs read back as a blank in place of a '+'.
+// A byte normalized for comparison: hex digits have no case, '-' and '_' are base64 too, and forms
+// write '+' for a blank, which some programs read back as a blank for a '+'.
 char folded(char c, SpellingKind kind);
-// Whether it may stand between the digits of a spelling: encoded bytes are broken into lines, and
+// Whether it may separate the digits of a spelling: encoded bytes are broken into lines, and
 // hex into groups.
 bool may_stand_between(char c, SpellingKind kind);
 

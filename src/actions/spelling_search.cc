@@ -8,7 +8,7 @@
 namespace pawl::actions {
 namespace {
 
-constexpr size_t kHeadBytes = 32;  // read where they stand; what goes on is hashed
+constexpr size_t kHeadBytes = 32;  // compared directly; the rest is hashed
 
 std::string all_folded(std::string text, SpellingKind kind) {
   for (char& c : text) c = folded(c, kind);
@@ -55,8 +55,8 @@ SpellingSet::SpellingSet(std::vector<std::string> spellings, SpellingKind kind) 
   link();
 }
 
-// Returns what the one before `low` and the one at `high` have in common, which is the least that
-// two neighbours in between have; 0 if one of them is not there.
+// Returns the common prefix of the spelling before `low` and the one at `high`, which is the
+// minimum over all neighbours in between; 0 if one of them does not exist.
 uint32_t SpellingSet::compare_neighbours(size_t low, size_t high) {
   if (low < high) {
     const size_t at = middle(low, high);
@@ -70,8 +70,8 @@ uint32_t SpellingSet::compare_neighbours(size_t low, size_t high) {
   return static_cast<uint32_t>(different - a.begin());
 }
 
-// In sorted order each follows what it begins with. jumps_ are those of a skew-binary list: any
-// number of steps takes about its logarithm.
+// In sorted order each spelling follows its prefixes. jumps_ are those of a skew-binary list: any
+// number of steps takes logarithmic time.
 void SpellingSet::link() {
   std::vector<uint32_t> depths;
   auto depth = [&](int32_t i) { return i == kNone ? 0 : depths[static_cast<size_t>(i)]; };
@@ -103,7 +103,7 @@ SpellingSearch::SpellingSearch(std::vector<Spelling> spellings)
     : mixed_(with_escapes(spellings), SpellingKind::Plain) {
   for (SpellingKind kind : {SpellingKind::Plain, SpellingKind::Hex, SpellingKind::Base64})
     sets_.emplace_back(take_kind(spellings, kind), kind);
-  if (empty()) return;  // most actions are given no secrets
+  if (empty()) return;  // most actions have no secrets
   for (char c : kEscapeBeginnings) firsts_.set(order(c));
   for (int byte = 0; byte < 256; ++byte)
     for (const SpellingSet& set : sets_)
@@ -128,11 +128,11 @@ size_t SpellingSearch::beginning_bytes_min(SpellingKind kind) {
   return kBeginningBytesMin;
 }
 
-// The text with its escapes undone, folded and without separators, as it reads from each of its
-// places. Two places inside and outside of one escape read differently until they meet, so it is
-// made of lanes: what is read from the first place that no lane has, up to one that another has.
-// Lanes that run side by side have different next places within the length of one escape, and a
-// lane can only join one that is older; so whoever reads changes lanes kUnitBytesMax times at most.
+// The text decoded, folded and without separators, as read from each of its places. Two places
+// inside and outside of one escape decode differently until they meet, so the decoded text consists
+// of lanes: each lane begins at the first place that no lane covers and ends at a place that
+// another lane covers. Parallel lanes have different next places within the length of one escape,
+// and a lane can only join an older one, so a reader changes lanes at most kUnitBytesMax times.
 class SpellingSearch::Scan::Decoded {
  public:
   struct Stretch {
@@ -181,17 +181,17 @@ class SpellingSearch::Scan::Decoded {
   static constexpr uint32_t kNoLane = UINT32_MAX;
   struct Lane {
     size_t end;    // of its bytes
-    size_t joins;  // the place where it goes on in another lane, or the end of the text
+    size_t joins;  // the place where it continues in another lane, or the end of the text
   };
 
   HashedText hashed_;
-  std::vector<uint32_t> places_;  // where in the text a byte comes from
+  std::vector<uint32_t> places_;  // the place in the text of each byte
   std::vector<uint32_t> index_;   // by place: its first byte
   std::vector<uint32_t> lane_;    // by place
   std::vector<Lane> lanes_;
 };
 
-// What the text says from one place on, its escapes undone.
+// The decoded text from one place on.
 class SpellingSearch::Scan::Reading {
  public:
   Reading(Scan& scan, size_t place, SpellingKind kind)
@@ -208,14 +208,14 @@ class SpellingSearch::Scan::Reading {
     }
   }
 
-  // How much of a spelling it begins with, when `same` bytes are known to be the same.
+  // The length of the common prefix with a spelling, of which `same` bytes are known.
   size_t common(const SpellingSet& set, size_t spelling, size_t same) {
     const std::string_view wanted = set[spelling];
     const size_t until = std::min(size_, wanted.size());
     while (same < until && head_[same] == wanted[same]) ++same, ++scan_.steps_;
     ++scan_.steps_;
     if (same < size_ || same == wanted.size() || is_all()) return same;
-    size_t behind = 0;  // the stretches before
+    size_t behind = 0;  // bytes in earlier stretches
     for (const auto& [begin, size] : stretches()) {
       if (same < behind + size) {
         const size_t max = std::min(behind + size, wanted.size()) - same;
@@ -237,7 +237,7 @@ class SpellingSearch::Scan::Reading {
     return index == kEnd ? -1 : order(scan_.decoded(kind_).hashed().bytes()[index]);
   }
 
-  // Whether byte `at` is the first of what its place stands for, or the end.
+  // Whether byte `at` is the first of its unit, or the end.
   bool begins_unit(size_t at) {
     if (at == 0 || at == size_) return true;
     if (at < size_) return ends_[at - 1] != ends_[at];
@@ -276,9 +276,9 @@ class SpellingSearch::Scan::Reading {
   const size_t place_;
   const SpellingKind kind_;
   char head_[kHeadBytes + sizeof(Unit::bytes)];
-  size_t ends_[kHeadBytes + sizeof(Unit::bytes)];  // in the text, of what a byte is part of
+  size_t ends_[kHeadBytes + sizeof(Unit::bytes)];  // end in the text of each byte's unit
   size_t size_ = 0;
-  size_t next_;  // what of the text is behind the head
+  size_t next_;  // the place in the text after the head
   std::vector<Decoded::Stretch> stretches_;
 };
 
@@ -315,7 +315,7 @@ bool SpellingSearch::Scan::may_begin(const SpellingSet& set, size_t place) const
   const SpellingKind kind = set.kind();
   const char first = folded(text_[place], kind);
   if (!set.begins_with(first) && !set.begins_with(folded(here_.bytes[0], kind))) return false;
-  // Two letters or digits are no escape and no separator, so they are what they are.
+  // Two letters or digits are neither an escape nor a separator.
   if (place + 1 == text_.size() || !is_alphanumeric(text_[place]) ||
       !is_alphanumeric(text_[place + 1]))
     return true;
@@ -326,8 +326,8 @@ void SpellingSearch::Scan::read_escaped(const SpellingSet& set, size_t place, bo
                                         Found& best) {
   if (may_stand_between(here_.bytes[0], set.kind())) return;
   Reading reading(*this, place, set.kind());
-  // The spellings before `low` are not behind the reading in order, those from `high` on are. What
-  // it has in common with the nearer of the two neighbours is not compared again (Manber, Myers).
+  // The spellings before `low` do not sort after the reading, those from `high` on do. The common
+  // prefix with the nearer neighbour is not compared again (Manber, Myers).
   size_t low = 0, high = set.size(), common_low = 0, common_high = 0;
   while (low < high) {
     const size_t middle = SpellingSet::middle(low, high);
@@ -335,7 +335,7 @@ void SpellingSearch::Scan::read_escaped(const SpellingSet& set, size_t place, bo
     const size_t known = by_low ? common_low : common_high;
     const size_t between = by_low ? set.common_with_low(middle) : set.common_with_high(middle);
     size_t common = std::min(known, between);
-    bool goes_up = by_low == (between > known);  // unless that does not tell
+    bool goes_up = by_low == (between > known);  // unless that is undecided
     if (between == known) {
       common = reading.common(set, middle, known);
       const std::string_view spelling = set[middle];
@@ -359,7 +359,7 @@ void SpellingSearch::Scan::read_escaped(const SpellingSet& set, size_t place, bo
   if (spelt >= beginning_bytes_min(set.kind())) choose(best, reading.end_of(spelt) - place, false);
 }
 
-// How far a spelling goes on, from its byte `from`, as the text does from a place.
+// The length of the match between a spelling from byte `from` and the text from a place.
 size_t SpellingSearch::Scan::common_as_it_is(size_t place, size_t spelling, size_t from) {
   const SpellingSet& set = search_.mixed_;
   const std::string_view wanted = set[spelling];
@@ -380,13 +380,13 @@ size_t SpellingSearch::Scan::common_as_it_is(size_t place, size_t spelling, size
 
 void SpellingSearch::Scan::read_mixed(size_t place, bool beginnings, Found& best) {
   const SpellingSet& set = search_.mixed_;
-  // Spellings that the text has agreed with: all in a row of the list that begin alike.
+  // Spellings that match the text so far: a contiguous range of the list with the same prefix.
   struct Branch {
     size_t low, high;
     size_t spelt;  // bytes of them
     size_t next;   // place of the text
   };
-  // Those that go on with a byte.
+  // Those that continue with this byte.
   auto narrow = [&](Branch& branch, char c) {
     if (branch.low < branch.high && set[branch.low].size() == branch.spelt) ++branch.low;
     auto goes_on = [&](size_t i) { return order(set[i][branch.spelt]); };
@@ -403,7 +403,7 @@ void SpellingSearch::Scan::read_mixed(size_t place, bool beginnings, Found& best
     ++branch.spelt;
     return branch.low < branch.high;
   };
-  // How far all of them go on as the text does.
+  // How far all of them match the text.
   auto common = [&](const Branch& branch) {
     const size_t same = common_as_it_is(branch.next, branch.low, branch.spelt);
     const size_t last = branch.high - 1;

@@ -1,18 +1,17 @@
-// SpellingSearch: where in a text a spelling of a secret stands.
+// SpellingSearch: finds spellings of secrets in a text.
 //
-// A place of the text is read in two ways, each from there on: with every escape taken as what it
-// stands for, or with an escape taken as it is wherever the spelling goes on with its first
-// character. What is escaped may be any part of it. The longest spelling that one of them gives is
-// what is found. Between the digits of hex and base64 separators may stand.
+// From each place the text is read in two ways: with every escape decoded, or with an escape taken
+// literally where the spelling continues with its first character. Any part of a secret may be
+// escaped. The longest spelling of both is the result. Digits of hex and base64 may be separated.
 //
-// The cost is linear in the text, whatever it and the spellings hold, but for logarithms:
+// The cost is linear in the text for any contents, except for logarithms:
 // - The first reading does not depend on the spellings. From any place it is a few stretches of one
 //   decoded text (Reading), so that the place of it among the sorted spellings is found by hashes.
 // - The second matters only for spellings that hold a character that may begin an escape. It runs
 //   through their sorted list as through a tree, long stretches by hashes; but each escape is a
 //   step of its own, and an adversary may have as many of them as a secret is long, at every place.
-//   So a text has kMixedStepsPerByte of them for each of its bytes. Past that, all the rest of the
-//   text counts as found: no secret is told because it is dear to find.
+//  So a text has kMixedStepsPerByte of them for each of its bytes. Past that, the rest of the text
+// counts as found, so that no secret is revealed because it is expensive to find.
 //
 // SpellingSearch is immutable, for any thread; a Scan is for one text and one thread. Proof:
 // blotter_test.cc, and blotter_fuzz.cc, which compares with a search that tries everything.
@@ -31,7 +30,7 @@
 
 namespace pawl::actions {
 
-// Spellings of one kind, folded and sorted; the text of all of them is one.
+// Spellings of one kind, folded, sorted and concatenated.
 class SpellingSet {
  public:
   static constexpr int32_t kNone = -1;
@@ -45,12 +44,12 @@ class SpellingSet {
   }
   const HashedText& pool() const { return pool_; }
   size_t begin_of(size_t i) const { return begins_[i]; }
-  // For a search that halves the list: what the middle one of [low, high) has in common with the
-  // one before `low`, and with the one at `high`.
+  // For the binary search: the common prefix of the middle of [low, high) with the spelling before
+  // `low`, and with the one at `high`.
   size_t common_with_low(size_t middle) const { return lows_[middle]; }
   size_t common_with_high(size_t middle) const { return highs_[middle]; }
   static size_t middle(size_t low, size_t high) { return low + (high - low) / 2; }
-  // Whether one may begin so, as folded.
+  // Whether a spelling begins with this folded byte.
   bool begins_with(char c) const { return firsts_[static_cast<unsigned char>(c)]; }
   bool begins_with(char c, char next) const { return pairs_[pair(c, next)]; }
   // The longest one of at most `bytes_max` that is spelling i or begins it; kNone if there is none.
@@ -74,7 +73,7 @@ class SpellingSet {
   std::bitset<256> firsts_;
   std::vector<bool> pairs_;
   std::vector<uint32_t> lows_, highs_;  // see common_with_low()
-  std::vector<int32_t> parents_;        // the longest other one that begins this one
+  std::vector<int32_t> parents_;        // the longest other spelling that is a prefix of this one
   std::vector<int32_t> jumps_;          // some steps of parents_ at once
 };
 
@@ -89,19 +88,19 @@ class SpellingSearch {
 
   struct Found {
     size_t taken = 0;   // bytes of the text; 0 = nothing
-    bool whole = true;  // not the beginning of a spelling only
+    bool whole = true;  // a complete spelling, not only its beginning
   };
   class Scan;
 
-  // Messages quote what they were given, and cut it: so much of a beginning counts as the whole.
-  // Encoded, so that it says as many bytes of the secret.
+  // Messages quote and cut their input: a beginning of this length counts as the whole. For an
+  // encoded spelling, the length that encodes this many bytes of the secret.
   static constexpr size_t kBeginningBytesMin = 8;
   static size_t beginning_bytes_min(SpellingKind kind);
 
  private:
   std::vector<SpellingSet> sets_;  // one of each kind
-  SpellingSet mixed_;              // the plain ones that hold what may begin an escape
-  std::bitset<256> firsts_;        // bytes of a text that something may begin with
+  SpellingSet mixed_;              // the plain spellings with a character that may begin an escape
+  std::bitset<256> firsts_;        // bytes that may begin a spelling
 };
 
 class SpellingSearch::Scan {
@@ -111,7 +110,7 @@ class SpellingSearch::Scan {
   Scan(const Scan&) = delete;
   Scan& operator=(const Scan&) = delete;
 
-  // The longest that begins here. `beginnings`: also if only the beginning of it is there.
+  // The longest spelling that begins here. `beginnings`: also if only its beginning matches.
   Found at(size_t place, bool beginnings);
   uint64_t steps() const { return steps_; }  // comparisons and bytes read, up to now
   bool gave_up() const { return mixed_steps_left_ == 0; }
@@ -129,7 +128,7 @@ class SpellingSearch::Scan {
 
   const SpellingSearch& search_;
   const std::string_view text_;
-  Unit here_;                                                     // at the place that is looked at
+  Unit here_;                                                     // at the current place
   std::array<std::unique_ptr<Decoded>, kSpellingKinds> decoded_;  // made when it is needed
   std::unique_ptr<HashedText> as_it_is_;                          // likewise
   uint64_t steps_ = 0;

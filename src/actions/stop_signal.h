@@ -1,5 +1,5 @@
-// StopSignal: how a running action learns that it should end, because it was cancelled or because
-// its time is up. Any thread raises it; the action looks, or polls its descriptor.
+// StopSignal: tells a running action to end, because it was cancelled or its time is up. Any thread
+// raises it; the action checks it, or polls its descriptor.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ class StopSignal {
   bool should_stop() const { return raised() || expired(); }
   Time deadline() const { return deadline_; }  // Time::max() without a limit
 
-  // Readable once raised. Made on the first call, so that those who wait in a queue cost none; -1
-  // if the process has no descriptors left.
+  // Readable once raised. Created on the first call, so that waiting actions use no descriptor; -1
+  // if the process has none left.
   int descriptor();
 
  private:

@@ -41,7 +41,7 @@ Unit code_point(int64_t code, size_t taken) {
   return unit;
 }
 
-// Behind a backslash: JSON's escapes, and those that other languages share with it.
+// After a backslash: JSON's escapes, and those that other languages share with it.
 Unit backslashed(std::string_view text) {
   if (text.size() < 2) return {};
   char c = text[1];

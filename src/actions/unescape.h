@@ -1,5 +1,5 @@
-// One place of a text, read as what it stands for: JSON's escapes and those that other languages
-// share with it, percent-encoding, HTML's entities, quotes doubled or as in a shell's.
+// Decodes one place of a text: JSON's escapes and those that other languages share with it,
+// percent-encoding, HTML's entities, quotes doubled or escaped for a shell.
 //
 // Pure; any thread.
 #pragma once
@@ -12,7 +12,7 @@ namespace pawl::actions {
 
 constexpr size_t kUnitBytesMax = 13;  // of the text: &#x0010ffff;
 
-// A few bytes of a text are a few bytes of what is meant.
+// A few bytes of a text, and the bytes they stand for.
 struct Unit {
   char bytes[4];
   uint8_t size = 0;
@@ -23,9 +23,9 @@ struct Unit {
 
 constexpr std::string_view kEscapeBeginnings = "\\%&'\"";
 
-// What is escaped at the beginning of the text.
+// Decodes the escape at the beginning of the text.
 Unit escaped(std::string_view text);
-// The same, or else the first byte as it is. The text is not empty.
+// The same, or the first byte itself. The text is not empty.
 Unit unit_at(std::string_view text);
 
 }  // namespace pawl::actions

@@ -11,7 +11,7 @@
 namespace pawl::actions {
 namespace {
 
-constexpr double kWholeMax = 9007199254740992.0;  // 2^53: up to here a double counts exactly
+constexpr double kWholeMax = 9007199254740992.0;  // 2^53: up to here doubles are exact integers
 
 }  // namespace
 
@@ -98,7 +98,7 @@ Result<int64_t> duration_param(const Value& params, std::string_view name, int64
   } else {
     std::string text = text_of(*value);
     if (text.empty()) return missing_ms;
-    // Seconds that were interpolated into text stay seconds.
+    // Digits alone are seconds, also after interpolation into text.
     bool digits = text.find_first_not_of("0123456789") == std::string::npos && text.size() < 12;
     auto parsed = parse_duration_ms(digits ? text + "s" : text);
     if (!parsed.ok())

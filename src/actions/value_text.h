@@ -1,4 +1,4 @@
-// Values as text and bytes as values, the way actions hand them over. Pure; any thread.
+// Converts values to text and bytes to values, as actions do. Pure; any thread.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,15 @@ namespace pawl::actions {
 
 // A string as it is, null as "", a whole double without its fraction, everything else as JSON.
 std::string text_of(const Value& value);
-// The same for what has an obvious text: nothing for null, arrays and objects.
+// The same for scalars: nothing for null, arrays and objects.
 std::optional<std::string> scalar_text(const Value& value);
 
 bool is_utf8(std::string_view bytes);
-// What is no UTF-8 becomes U+FFFD.
+// Invalid UTF-8 becomes U+FFFD.
 std::string repaired_utf8(std::string_view bytes);
 std::string base64(std::string_view bytes);
 
-// Members of a parameters object, with what counts when they are missing. Their kinds were checked
-// by check_params.
+// Members of a parameters object, with their defaults. check_params has checked their types.
 std::string string_param(const Value& params, std::string_view name, std::string_view missing = "");
 bool bool_param(const Value& params, std::string_view name, bool missing);
 int64_t int_param(const Value& params, std::string_view name, int64_t missing);

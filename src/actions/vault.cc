@@ -43,7 +43,7 @@ Error disk_error(const std::string& path) {
                "key file " + in_quotes(path) + ": " + std::generic_category().message(errno)};
 }
 
-// Tells a wrong passphrase apart; says nothing about the key that a sealed value does not.
+// Detects a wrong passphrase; reveals no more about the key than a sealed value does.
 std::string check_of(std::string_view key) {
   return hmac_sha256_hex(key, "pawl vault check").substr(0, kCheckBytes);
 }
@@ -69,7 +69,8 @@ Result<std::string> read_key_file(const std::string& path) {
   return content.substr(kMagic.size());
 }
 
-// Never over an existing one: of two servers that start at once, the second reads the first's.
+// Never replaces an existing file: of two servers that start at once, the second reads the first's
+// key.
 Status make_key_file(const std::string& path, std::string_view content) {
   std::string temporary = path + "." + random_secret(8);
   FileHandle file(

@@ -3,7 +3,7 @@
 //
 // The key is 32 random bytes in a file (0600) that is made when it is not there, or is derived from
 // a passphrase by scrypt; then the file holds the salt, and a check that tells a wrong passphrase
-// from damage. The file is not in the store's backups: without it nothing opens again.
+// from damage. The file is not in the store's backups: without it no secret can be opened.
 //
 // File: "PAWLVLT1", 'K' or 'S', then 32 bytes of key, or 32 bytes of salt and 16 of check.
 // Sealed: 0x01, 12 bytes of nonce, the ciphertext, 16 bytes of tag.
@@ -22,9 +22,9 @@ namespace pawl::actions {
 
 class Vault {
  public:
-  // Unauthenticated: another passphrase, one where none was used, or none where one was. Forbidden:
-  // others may read the file. Corrupt: it is no key file. Unavailable: the disk, the message says
-  // what.
+  // Unauthenticated: a wrong passphrase, one where none was used, or none where one was. Forbidden:
+  // other users may read the file. Corrupt: it is not a key file. Unavailable: a disk error,
+  // described in the message.
   static Result<Vault> open(const std::string& key_file);
   static Result<Vault> open(const std::string& key_file, std::string_view passphrase);
 

@@ -1,4 +1,4 @@
-// WorkPool: a few threads for work that may block, and a bounded line in front of them.
+// WorkPool: a few threads for work that may block, with a bounded queue in front of them.
 #pragma once
 
 #include <condition_variable>
@@ -13,16 +13,16 @@ namespace pawl::actions {
 
 class WorkPool {
  public:
-  // `patient`: its threads give way to others (base/give_way.h).
+  // `patient`: its threads have a lower priority (base/give_way.h).
   WorkPool(uint32_t threads, size_t waiting_max, bool patient = false);
-  // Waits for what runs; what still waits in line is thrown away unrun.
+  // Waits for running work; waiting work is dropped.
   ~WorkPool();
   WorkPool(const WorkPool&) = delete;
   WorkPool& operator=(const WorkPool&) = delete;
 
-  // False if the line is full.
+  // False if the queue is full.
   bool add(std::function<void()> work);
-  // Even if it is full: what is done already, and only has to be told.
+  // Also if the queue is full: for finished work whose answer must be delivered.
   void add_answer(std::function<void()> work);
 
  private:

@@ -1,6 +1,5 @@
 // Who may call what, endpoint by endpoint. The table is written by hand and not taken from the
-// routes: a route that is not in it, or that asks for another scope, is a decision that nobody
-// made.
+// routes: a route that is missing, or that requires another scope, was never decided on.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -144,7 +143,7 @@ const std::map<Scope, std::vector<Entry>> kTable = {
 constexpr Scope kScopes[] = {Scope::Read, Scope::Write, Scope::Worker, Scope::Operate,
                              Scope::Admin};
 
-// Which single scopes open an endpoint that asks for `wanted`: written out, not computed.
+// The single scopes that allow an endpoint with scope `wanted`: listed by hand, not computed.
 std::set<Scope> opened_by(Scope wanted) {
   switch (wanted) {
     case Scope::Public:
@@ -217,7 +216,7 @@ TEST(AccessTable, EveryEndpointRefusesNoKeyAndWrongKeys) {
             bearer(real.substr(0, real.rfind('_'))), bearer(""),
             "Authorization: Basic " + real + "\r\n", "X-Api-Key: " + real + "\r\n"})
         got.push_back(http::status_of(world.call(entry.method, path, "{}", header)));
-      // Public pages say the same to everybody, whatever key is shown to them.
+      // Public pages give the same answer with any key.
       std::string all = scope == Scope::Public ? "200" : "401";
       EXPECT_EQ(got, std::vector<std::string>(8, all));
       if (std::string_view(entry.method) == "GET") {
@@ -269,7 +268,7 @@ TEST(AccessTable, EveryOtherScopeTogetherIsNotEnough) {
   }
 }
 
-// Another spelling of a path is another path, or is guarded as the first.
+// Another spelling of a path is an unknown path, or is protected like the first.
 TEST(AccessTable, NoSpellingOfAPathSlipsPastTheKey) {
   ApiWorld world;
   key_with(world, "real", *parse_scopes({"admin"}));

@@ -1,4 +1,4 @@
-// GET /v1/actions: what a step of a definition can do, with the schemas of what it takes and gives.
+// GET /v1/actions: the actions of steps, with the schemas of their parameters and outputs.
 #include "actions/action.h"
 #include "api/app.h"
 #include "api/routes.h"

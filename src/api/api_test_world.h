@@ -1,5 +1,5 @@
-// What API tests are made of: the whole server in one process, on a memory disk, with a clock that
-// the test moves, and calls over loopback. Test code.
+// Support for API tests: the whole server in one process, on a memory disk, with a clock that the
+// test moves, and calls over loopback. Test code.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class ApiWorld {
                     EffectSink* effects = nullptr)
       : disk(std::move(on)) {
     store = std::move(open_memory(disk)).value();
-    clock.now += static_cast<int64_t>(store->journal_last()) * 1000;  // time went on meanwhile
+    clock.now += static_cast<int64_t>(store->journal_last()) * 1000;  // time has passed meanwhile
     EngineConfig engine_config;
     engine_config.core.effects = effects;
     engine = std::move(EngineLoop::start(*store, engine_config, clock, random)).value();

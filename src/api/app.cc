@@ -15,12 +15,12 @@ namespace {
 
 constexpr size_t kIdempotencyKeyMax = 255;
 
-// Asks the state and not the store: a key made just before a crash is in the journal, but may not
-// have its row yet.
+// Reads the state, not the store: a key created just before a crash is in the journal, but may have
+// no row yet.
 class ReadKeys : public Task {
  public:
   std::future<std::vector<ApiKey>> keys() { return answer_.get_future(); }
-  bool closed() const { return closed_; }  // once the keys are there
+  bool closed() const { return closed_; }  // valid once the keys are read
 
   std::optional<Parking> decide(Frame& frame, bool) override {
     each_stored_key(frame.state(), [&](const ApiKey& key) { found_.push_back(key); });
@@ -36,7 +36,7 @@ class ReadKeys : public Task {
   std::promise<std::vector<ApiKey>> answer_;
 };
 
-// Looks at the state for what App keeps in memory of it.
+// Reads the part of the state that App keeps in memory.
 class ReadState : public WaitingTask {
  public:
   explicit ReadState(App& app) : app_(app) {}
@@ -67,14 +67,14 @@ bool foreign_origin(const http::Request& request) {
   return at == std::string_view::npos || origin.substr(at + 3) != request.header("host");
 }
 
-// What a handler that needs no body may be sent nevertheless.
+// Bound of a body that the handler does not use.
 constexpr size_t kUnusedBodyBytesMax = 64 * 1024;
 
 Surface surface_of(const Route* route, const http::Request& request) {
   return route != nullptr ? route->surface : surface_of_path(request.path);
 }
 
-// Whether what stands behind "definition" is more than the name of a stored one.
+// Whether the value of "definition" is more than the name of a stored definition.
 bool gives_definition(std::string_view body) {
   constexpr std::string_view kMember = "\"definition\"";
   for (size_t at = body.find(kMember); at != body.npos; at = body.find(kMember, at + 1)) {
@@ -84,8 +84,8 @@ bool gives_definition(std::string_view body) {
   return false;
 }
 
-// Whether a body may hold something to compile. Escapes could hide the words, so they count too;
-// what is no JSON is read as a whole.
+// Whether a body may hold something to compile. Escapes could hide the words, so they count too; a
+// body that is not JSON always counts.
 bool may_compile(const Call& call) {
   if (call.route->compiles != Compiles::Sometimes) return call.route->compiles == Compiles::Always;
   constexpr size_t kLookedThroughMax = 4096;
@@ -127,19 +127,19 @@ void App::load() {
   if (!engine_.submit(reading).ok()) return;
   for (const ApiKey& key : keys.get()) keys_.put(key);
   if (reading->closed()) keys_.close();
-  auto look = [this] {
-    // A store that fails, or a server that stops, only leaves a gap in the history.
+  auto sample = [this] {
+    // On failure there is only a gap in the history.
     (void)WaitingTask::run(engine_, std::make_shared<ReadState>(*this)).ok();
   };
-  look();
-  stats_history_.start(look);
+  sample();
+  stats_history_.start(sample);
 }
 
 Status App::allow(const http::Request& request, const Route& route, bool from_known_origin) const {
   if (route.scope == Scope::Public) return ok_status();
   if (!from_known_origin && foreign_origin(request))
     return Error{ErrorCode::Forbidden, "requests from other origins are not accepted"};
-  // HTTP/1.0 may leave it out; no browser does.
+  // HTTP/1.0 may omit it; no browser does.
   if (config_.local_names_only && !keys_.needed() && request.has_header("host") &&
       !is_own_host(request.header("host"), config_.host_names))
     return Error{ErrorCode::Forbidden,
@@ -167,7 +167,7 @@ http::Verdict App::judge(http::Request& request) {
     verdict.answer = CorsPolicy::preflight_answer(request);
     return verdict;
   }
-  request.verdict_epoch = keys_.epoch();  // before the keys are looked at
+  request.verdict_epoch = keys_.epoch();  // before the keys are checked
   std::vector<std::string> params;
   bool path_known = false;
   const Route* route = router_.find(request.method, request.path, params, path_known);
@@ -198,7 +198,7 @@ http::RoundHandler App::round_handler() {
 }
 
 void App::handle(http::Request&& request, http::Responder responder, Round& round) {
-  // A key that was revoked while the body arrived opens nothing any more.
+  // A key that was revoked while the body arrived is no longer accepted.
   if (request.verdict == nullptr || request.verdict_epoch != keys_.epoch()) {
     http::Verdict verdict = judge(request);
     if (verdict.answer) return responder.respond(std::move(*verdict.answer));
@@ -214,8 +214,8 @@ void App::handle(http::Request&& request, http::Responder responder, Round& roun
   if (call.request.body.size() > kHandledHereBytesMax)
     return handle_on_pool(large_calls_, std::move(call));
   call.round = &round;
-  // What a library throws over somebody's bytes (no memory left) is an answer to that request: the
-  // responder goes with the call and says 500.
+  // An exception from a library (no memory) fails only this request: the responder is destroyed
+  // with the call and sends a 500.
   try {
     call.route->handler(*this, std::move(call));
   } catch (const std::exception& thrown) {
@@ -224,8 +224,8 @@ void App::handle(http::Request&& request, http::Responder responder, Round& roun
 }
 
 void App::handle_on_pool(WorkPool& pool, Call&& call) {
-  // Without keys a client could call itself by another name each time; with one it could spell the
-  // header in another way.
+  // Without keys a client could use a new name each time; with a key it could vary the spelling of
+  // the header.
   std::string lane(keys_.needed() ? key_of(call.request.header("authorization"))
                                   : without_port(call.request.peer));
   auto shared = std::make_shared<Call>(std::move(call));

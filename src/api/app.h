@@ -1,8 +1,8 @@
-// App: everything an endpoint may use, and the way from a request to its handler: route, key,
+// App: everything an endpoint may use, and the path from a request to its handler: route, key,
 // scope, tenant.
 //
-// Threads: what round_handler() gives on the I/O thread it is for; what a handler hands to decide()
-// runs on the engine thread.
+// Threads: what round_handler() gives on the I/O thread it is for; functions passed to decide() run
+// on the engine thread.
 #pragma once
 
 #include <atomic>
@@ -42,18 +42,18 @@ struct AppConfig {
   int64_t idempotency_ms = 24LL * 3600 * 1000;
   std::vector<std::string> action_names;  // that definitions may use
   bool webhooks_allow_private = false;    // deliver to loopback and private addresses too
-  // As long as no key is needed, a Host that a stranger could own is refused: his page in a browser
-  // on this machine must not be able to drive a server that trusts everyone on the machine.
+  // While no key is needed, a Host that a stranger could own is refused: a stranger's page in a
+  // browser on this machine must not control a server that trusts all users of the machine.
   bool local_names_only = false;
-  std::vector<std::string> host_names;    // that are this server's own, beside localhost
+  std::vector<std::string> host_names;    // of this server, besides localhost
   std::vector<std::string> cors_origins;  // whose pages may call it: "https://app.example"
-  // An engine that is longer than this at one turn or commit hangs, and /ready says so.
+  // If one turn or commit of the engine takes longer, /ready reports it as stuck.
   int64_t stuck_after_ms = 5'000;
 };
 
 // A decision that may wait instead of being answered.
 struct Waiting {
-  bool forbidden = false;  // it is answered in any case
+  bool forbidden = false;  // it must answer now
   std::optional<Parking> parking = {};
 };
 
@@ -61,7 +61,7 @@ class App {
  public:
   App(const AppConfig& config, EngineLoop& engine, Store& store, Clock& clock);
 
-  // Reads what stays in memory here (the key ring). Call once, before serving.
+  // Reads the key ring into memory. Call once, before serving.
   void load();
 
   // Route, origin, host, key and scope of a request, before its body is read: ServerConfig::judge.
@@ -74,18 +74,17 @@ class App {
   // Honours Idempotency-Key on calls that write.
   using Decide = std::function<Result<http::Response>(Frame&)>;
   void decide(Call&& call, Decide decide);
-  // The same for calls that read much: few of them are with the engine at a time (Turns).
+  // The same for calls that read much: only a few are in the engine at a time (Turns).
   void decide_list(Call&& call, Decide decide);
   // The same for calls whose answer must not be kept: no Idempotency-Key repeats them. on_done is
   // called when a success is durable, before the answer. Any thread.
   void decide_unkept(Call&& call, Decide decide, std::function<void()> on_done);
   // The same for calls that may wait: as long as it sets waiting.parking, it is called again when
-  // what that names has happened, and the last answer counts. call_task.h: what Idempotency-Key
-  // keeps of it.
+  // that event has happened, and the last answer counts. See call_task.h for Idempotency-Key.
   using DecideAndWait = std::function<Result<http::Response>(Frame&, Waiting& waiting)>;
   void decide_and_wait(Call&& call, DecideAndWait decide);
-  // The same for calls that hand out jobs: one whose client has gone is given up, since a job must
-  // not be leased to nobody.
+  // The same for calls that lease jobs: given up if the client disconnects, since no job must be
+  // leased to it.
   void decide_while_connected(Call&& call, DecideAndWait decide);
   // With the others of the round, or at once if there is none. What the engine has no room for is
   // refused.
@@ -107,7 +106,7 @@ class App {
     if (on_webhooks_change_) on_webhooks_change_();
   }
   void on_webhooks_change(std::function<void()> call) { on_webhooks_change_ = std::move(call); }
-  // What definitions' steps are done with. Null where this server runs none.
+  // The runner and vault for steps of definitions. Null if this server runs none.
   void use_actions(actions::ActionRunner* actions, const actions::Vault* vault) {
     actions_ = actions;
     vault_ = vault;
@@ -116,8 +115,8 @@ class App {
   const actions::Vault* vault() { return vault_; }
   EventHub& events() { return events_; }
   ReaderPool& readers() { return readers_; }
-  // Where definitions, schemas and workflows are compiled: in turn between clients (by key, or by
-  // address as long as no key is needed), few at a time, behind whatever else wants a core.
+  // Compiles definitions, schemas and workflows: alternates between clients (by key, or by address
+  // while no key is needed), few at a time, at low priority.
   WorkPool& checks() { return checks_; }
   // Handles calls with bodies of more than kHandledHereBytesMax: parsing one may take long.
   static constexpr size_t kHandledHereBytesMax = 1u << 20;
@@ -128,8 +127,8 @@ class App {
   bool in_maintenance() const { return maintenance_.load(std::memory_order_relaxed); }
   void set_maintenance(bool on) { maintenance_.store(on, std::memory_order_relaxed); }
   const Router& router() const { return router_; }
-  // The server that brings the calls, told once it runs: its first call may be here before. It
-  // outlives the engine's thread. Any thread.
+  // The HTTP server, set once it runs: its first call may arrive before. It outlives the engine's
+  // thread. Any thread.
   void set_http_server(const http::Server* server) { http_server_.store(server); }
   http::ServerStats http_stats() const {
     const http::Server* server = http_server_.load();
@@ -162,7 +161,7 @@ class App {
   Turns turns_;
   std::atomic<bool> maintenance_{false};
   StatsHistory stats_history_;
-  // Last, so that they stop first: what they run uses the rest.
+  // Last members, so that they stop first: their work uses the others.
   WorkPool large_calls_{{.threads = 2,
                          .waiting_max = 1024,
                          .lane_running_max = 1,

@@ -1,5 +1,5 @@
-// Any bytes as the body of the calls that make things: a job, a workflow, a cron, a schedule, the
-// triggers of a definition. Refused with complaints, or understood; never a crash.
+// Any bytes as the body of calls that create a job, a workflow, a cron, a schedule or the triggers
+// of a definition: refused with complaints, or accepted; never a crash.
 #include <cstddef>
 #include <cstdint>
 #include <string>

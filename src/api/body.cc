@@ -3,7 +3,7 @@
 namespace pawl::api {
 namespace {
 
-// Two levels for each level of a nested workflow, and room for what its jobs carry.
+// Two levels for each level of a nested workflow, and room for the data of its jobs.
 constexpr uint32_t kBodyDepthMax = 128;
 
 bool is_json_type(std::string_view type) {

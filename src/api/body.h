@@ -1,4 +1,4 @@
-// Reading request bodies: the JSON document, and its members with one kind of complaint for all.
+// Reading request bodies: the JSON document and its members, with uniform complaints.
 #pragma once
 
 #include <string>
@@ -14,8 +14,7 @@ namespace pawl::api {
 // it reads as {}.
 Result<json::Doc> parse_body(const Call& call, bool allow_empty = false);
 
-// Reads the members of one object and collects what is wrong. The first complaint decides the
-// error's message.
+// Reads the members of one object and collects complaints. The first one gives the error's message.
 class Fields {
  public:
   explicit Fields(json::View object, std::string path = "$")

@@ -30,7 +30,7 @@ CallTask::CallTask(App& app, Call&& call, Order order)
     : app_(app), call_(std::move(call)), order_(std::move(order)) {
   std::string_view key = call_.request.header("idempotency-key");
   if (key.empty() || !order_.kept || only_reads()) return;
-  // A digest, since paths and keys may be longer than a row's key may be.
+  // A digest, since paths and keys may be longer than a row's key.
   key_ = sha256_hex(std::string(call_.request.method) + ' ' + std::string(call_.request.path) +
                     ' ' + call_.tenant + ' ' + std::string(key));
   body_hash_ = sha256_hex(call_.request.body);
@@ -101,7 +101,7 @@ void CallTask::keep(Frame& frame, const http::Response& response) {
 
 bool CallTask::seals() const { return call_.secret && app_.vault() != nullptr; }
 
-// One that was kept before there was anything to seal is as it was.
+// Answers kept by older versions are not sealed.
 std::string CallTask::opened(const std::string& value) const {
   if (!seals()) return value;
   auto plain = app_.vault()->unseal(key_, value);

@@ -1,11 +1,11 @@
-// CallTask: a request inside the engine. A function decides it, at once or after it has waited, and
-// the answer leaves when what was decided is durable.
+// CallTask: a request inside the engine. A function decides it, at once or after waiting, and the
+// answer leaves when the decision is durable.
 //
-// Idempotency-Key: the answer of a call that writes is kept with what it did, in the same frame, and
-// is given again to the same call with the same key and body. A failure is not kept: it changed
-// nothing, so the call may be tried again. Of a call that waits the first answer is kept, and after
-// it each one whose decision changed something: jobs that it was given while it waited must not be
-// lost with the reply that names them. Whoever repeats it meanwhile gets what is kept by then.
+// Idempotency-Key: the answer of a call that writes is stored in the same frame as its changes, and
+// returned again to the same call with the same key and body. A failure is not stored: it changed
+// nothing, so the call may be tried again. For a call that waits, the first answer is stored, and
+// later each answer whose decision changed something: leased jobs must not be lost with the reply
+// that names them. A repeated call gets the answer stored so far.
 //
 // Threads: decide() on the engine's, durable() and refuse() on any.
 #pragma once

@@ -1,4 +1,4 @@
-// What compiles text of a client's must hold up neither an I/O thread nor another client.
+// Compiling a client's text must delay neither an I/O thread nor another client.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kDefinition = R"({"name":"d","steps":[{"id":"a","action":"workflow.log",)"
                                     R"("params":{"message":"m"},"condition":"1 < 2"}]})";
 
-// Both threads of the pool stand still from here until go().
+// Blocks both threads of the pool until go().
 class BusyPool {
  public:
   explicit BusyPool(WorkPool& pool) {
@@ -66,7 +66,7 @@ TEST(Checks, WhatCompilesWaitsForThePoolAndNothingElseDoes) {
     clients.back()->send(post(path, body));
     wait_for(world.app->checks(), clients.size());
   }
-  // Meanwhile everybody else is served.
+  // Meanwhile all other clients are served.
   EXPECT_EQ(http::status_of(world.call("GET", "/health")), "200");
   EXPECT_FALSE(push(world).empty());
   EXPECT_EQ(http::status_of(world.call("POST", "/v1/runs", R"({"definition":"d"})")), "201");
@@ -74,7 +74,7 @@ TEST(Checks, WhatCompilesWaitsForThePoolAndNothingElseDoes) {
   busy.go();
   std::string story;
   for (auto& client : clients) story += http::status_of(client->read_response()) + " ";
-  EXPECT_EQ(story, "200 201 201 201 409 201 ");  // the run that is to be extended is over
+  EXPECT_EQ(story, "200 201 201 201 409 201 ");  // the run to be extended has ended
 }
 
 // Drawing may take as long as compiling.
@@ -118,7 +118,7 @@ TEST(Checks, TheLineIsBoundedByClient) {
   for (auto& client : flood) EXPECT_EQ(http::status_of(client->read_response()), "200");
 }
 
-// Millions of small values take long to parse: not on the thread that serves everybody.
+// Millions of small values take long to parse: not on the I/O thread.
 TEST(Checks, LargeBodiesAreHandledOnAPoolOfTheirOwn) {
   ApiWorld world;
   BusyPool busy(world.app->large_calls());
@@ -133,7 +133,7 @@ TEST(Checks, LargeBodiesAreHandledOnAPoolOfTheirOwn) {
   EXPECT_EQ(http::status_of(client.read_response()), "201");
 }
 
-// Thousands of patterns are refused once they have cost what they may, with the place.
+// Thousands of patterns are refused when the compile budget is spent, with the place.
 TEST(Checks, ADefinitionIsRefusedByWhatItCostsToCompile) {
   ApiWorld world;
   std::string definition = R"({"name":"d","steps":[)";

@@ -9,7 +9,7 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kStepBytesUsual = 512;  // of what is shown beside the output
+constexpr size_t kStepBytesUsual = 512;  // of a step besides its output
 
 std::string_view status_of(const Run& run, ChildState child, const Job* job) {
   switch (child) {
@@ -58,7 +58,7 @@ void begin_run(json::Writer& w, const Run& run) {
   if (run.state == RunState::Cancelled) w.field("reason", run.reason);
 }
 
-// False: there is no room for it, and nothing is written.
+// False: there is no room, and nothing is written.
 bool render_step(json::Writer& w, const State& state, const Run& run, uint32_t index,
                  ReplyRoom& room) {
   if (room.full()) return false;
@@ -93,7 +93,7 @@ bool render_step(json::Writer& w, const State& state, const Run& run, uint32_t i
       w.field("type", planned.type);
     }
   }
-  // A reason of before a retry is no news of what has been done since.
+  // Drop the failure reason on retry: it describes the earlier attempt.
   auto why = run.reasons.find(index);
   if (why != run.reasons.end() && child != ChildState::Started && child != ChildState::Completed)
     w.field("reason", why->second);

@@ -32,7 +32,7 @@ http::Response CorsPolicy::preflight_answer(const http::Request& request) {
                        "Authorization, Content-Type, Accept, OJS-Version, Idempotency-Key, "
                        "X-OJS-Tenant, X-Request-Id, Last-Event-ID, Cache-Control"},
                       {"Access-Control-Max-Age", "600"}};
-  // Chromium asks so when a public page calls an address of the local network.
+  // Chromium sends this when a public page calls an address of the local network.
   if (request.header("access-control-request-private-network") == "true")
     response.headers.emplace_back("Access-Control-Allow-Private-Network", "true");
   return response;

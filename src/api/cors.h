@@ -20,18 +20,18 @@ class CorsPolicy {
 
   struct Origin {
     bool known = false;                  // its pages may call
-    const std::string* lines = nullptr;  // what every answer to it carries, if anything
+    const std::string* lines = nullptr;  // header lines of every answer to it, if any
   };
   Origin judge(const http::Request& request) const;
 
-  // A browser asks so before it sends what a form could not. Answered without a key: browsers send
-  // none with it.
+  // Browsers send a preflight before a request that a form could not make. Answered without a key:
+  // browsers send none with it.
   static bool is_preflight(const http::Request& request);
   static http::Response preflight_answer(const http::Request& request);
 
  private:
   std::map<std::string, std::string, std::less<>> lines_;  // by origin
-  std::string lines_of_others_;                            // caches must tell origins apart
+  std::string lines_of_others_;                            // caches must distinguish origins
 };
 
 }  // namespace pawl::api

@@ -1,4 +1,4 @@
-// /v1/decisions: what runs of definitions ask people and agents, and their answers.
+// /v1/decisions: questions of runs to people and agents, and their answers.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/definition_faults.h"

@@ -1,4 +1,4 @@
-// Definitions in request bodies: reading them, JSON or YAML, and telling what is wrong with them.
+// Definitions in request bodies: reads them, JSON or YAML, and reports their faults.
 #pragma once
 
 #include <initializer_list>
@@ -22,7 +22,7 @@ std::string faults_json(const std::vector<plan::Fault>& faults);
 // InvalidContent that carries every fault, their paths behind `prefix`.
 Error fault_error(const plan::ReadResult& read, std::string_view prefix);
 
-// Members that are not in the list are complained about, unless the call is lenient.
+// Complains about members that are not in the list, unless the call is lenient.
 void refuse_unknown(const Call& call, Fields& fields, std::initializer_list<std::string_view> known,
                     bool strict = true);
 void refuse_unknown(Fields& fields, std::initializer_list<std::string_view> known);

@@ -1,5 +1,5 @@
-// /v1/definitions: what can be run by name. A version never changes: the same text is the same
-// version, another text the next one; runs stay with the one they began with.
+// /v1/definitions: workflows that can be run by name. A version never changes: the same text keeps
+// its version, another text becomes the next one; runs keep the version they began with.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/definition_faults.h"
@@ -18,7 +18,7 @@
 namespace pawl::api {
 namespace {
 
-// What may stand beside a definition in a request.
+// The members that a request may have beside a definition.
 const std::initializer_list<std::string_view> kMembers = {
     "name",     "definition", "description", "version",  "input_schema", "output_schema",
     "triggers", "agent_id",   "category",    "features", "tags"};
@@ -68,7 +68,7 @@ std::vector<DefinitionHead> heads_of(const State& state, const std::string& name
   return found;
 }
 
-// Those that are not removed, with their texts, oldest first.
+// The versions that are not removed, with their texts, oldest first.
 std::vector<StoredDefinition> versions_of(const State& state, const std::string& name) {
   std::vector<StoredDefinition> found;
   std::string prefix = definition_key(name, "");
@@ -92,7 +92,7 @@ std::string put_body(const DefinitionHead& head, const std::string& warnings) {
   return body;
 }
 
-// What the call brings along beside the definition itself.
+// Data of the call besides the definition itself.
 struct Along {
   std::string warnings;
   std::string tenant;
@@ -137,7 +137,7 @@ Result<http::Response> put_decided(Frame& frame, StoredDefinition stored, const 
   put_doc(frame, DocKind::Definition, definition_key(stored.name, stored.version),
           codec::encoded(stored));
   put_doc(frame, DocKind::Definition, stored.name, stored.version);
-  size_t bytes_read = 0;  // while the text is at hand: lists need not read it again
+  size_t bytes_read = 0;  // recorded while the text is in memory: lists need not read it again
   frame.state().definition_head(definition_key(stored.name, stored.version), bytes_read);
   http::Response response = json_response(Surface::V1, 201, put_body(head_of(stored), warnings));
   response.headers.emplace_back("Location", "/v1/definitions/" + percent_encode(stored.name));
@@ -205,7 +205,7 @@ void put_definition(App& app, Call&& call) {
 }
 
 void validate(App& app, Call&& call) {
-  // As it was written, so that faults have their lines.
+  // The original text, so that faults have lines.
   std::string yaml = call.request.header("content-type").find("yaml") != std::string_view::npos
                          ? std::string(call.request.body)
                          : "";
@@ -294,7 +294,7 @@ void remove_definition(App& app, Call&& call) {
                  return Error{ErrorCode::Conflict,
                               "Cannot unregister workflow with " + std::to_string(live) +
                                   " running instances (force=true removes it; they go on)"};
-               // The text stays: runs, finished ones too, are shown with it.
+               // The text stays: it is needed to show runs, also finished ones.
                for (StoredDefinition& stored : known) {
                  stored.removed = true;
                  put_doc(frame, DocKind::Definition, definition_key(name, stored.version),

@@ -1,5 +1,5 @@
-// Diagrams over HTTP. Laying out thousands of steps takes long, so the engine thread only takes out
-// what is drawn; it is compiled and drawn by the caller's thread, which is one of App::checks (the
+// Diagrams over HTTP. Laying out thousands of steps takes long, so the engine thread only copies
+// the data; it is compiled and drawn on the caller's thread, which is one of App::checks (the
 // route says Compiles::Always).
 #pragma once
 

@@ -1,4 +1,4 @@
-// What is judged before a handler sees a request: hosts, origins, keys; and what /ready says.
+// Checks before a handler sees a request (hosts, origins, keys), and /ready.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -70,8 +70,7 @@ TEST(Access, WithoutKeysOnlyOwnNamesAreServed) {
       "200");
 }
 
-// A page of a named origin may call; every other one is refused as before, and none is told that it
-// might send cookies.
+// A page of a named origin may call; all others are refused, and no origin may send cookies.
 TEST(Cors, OnlyNamedOrigins) {
   AppConfig config;
   config.cors_origins = {"https://app.example"};
@@ -116,7 +115,7 @@ TEST(Cors, NoneUnlessNamed) {
   EXPECT_EQ(answer.find("Origin"), std::string::npos);
 }
 
-// A key's holder who sends slowly does not get in with what was revoked meanwhile.
+// A slow sender is not admitted with a key that was revoked meanwhile.
 TEST(Access, AKeyRevokedWhileTheBodyArrivesOpensNothing) {
   ApiWorld world;
   world.app->keys().add_fixed("root");
@@ -143,7 +142,7 @@ TEST(Access, PublicPagesTakeNoLargeBodies) {
   }
 }
 
-// Revoking the last key is no invitation, also not after a restart.
+// Revoking the last key does not open the server, not even after a restart.
 TEST(Keys, AServerWhoseLastKeyWasRevokedStaysClosed) {
   auto disk = std::make_shared<MemoryDisk>();
   {
@@ -177,7 +176,7 @@ TEST(Schemas, AVersionWithZerosIsANumberInJson) {
     EXPECT_TRUE(json::parse(world.body("GET", path)).ok()) << path;
 }
 
-// /ready is asked by who would restart the server: it must answer when the engine does not.
+// A supervisor calls /ready to decide on a restart: it must answer when the engine does not.
 TEST(Ready, SaysThatTheEngineHangsAndThatItWorksAgain) {
   AppConfig config;
   config.stuck_after_ms = 1'500;  // an idle engine takes a turn each second

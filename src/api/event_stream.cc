@@ -10,14 +10,14 @@
 namespace pawl::api {
 namespace {
 
-// Pauses and keep-alives are about the connection, not about the world's time.
+// Pauses and keep-alives use the steady clock, not the engine's clock.
 int64_t steady_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-// The events of a record in the words of each style, rendered once for all streams.
+// The events of a record in each style, rendered once for all streams.
 class Renderings {
  public:
   explicit Renderings(const std::vector<OjsEvent>& events) : events_(events) {}
@@ -100,7 +100,7 @@ size_t EventHub::streams() const {
 }
 
 void EventHub::run() {
-  give_way();  // a flood of events to many streams is no reason for a push to wait
+  give_way();  // a flood of events to many streams must not delay a push
   int64_t wait_ms = config_.keep_alive_ms;
   while (true) {
     std::vector<LiveRecord> records;
@@ -122,7 +122,7 @@ void EventHub::run() {
     drop_ended();
     wait_ms = rest_ms(steady_ms());
   }
-  // Never under our lock: the engine calls the listener under its own.
+  // Never under our lock: the engine calls the listener under its own lock.
   if (listener_ != 0) engine_.unlisten(listener_);
   std::lock_guard lock(mutex_);
   subscribers_.clear();
@@ -130,7 +130,7 @@ void EventHub::run() {
   count_ = 0;
 }
 
-// Also begins to listen when the first stream arrives and ends it when the last has gone.
+// Also starts listening when the first stream arrives and stops when the last one ends.
 void EventHub::wait_for_work(std::unique_lock<std::mutex>& lock, int64_t wait_ms) {
   auto ready = [&] { return stopping_ || !arriving_.empty() || !live_.empty(); };
   if (count_ == 0 && listener_ != 0) {
@@ -150,7 +150,7 @@ void EventHub::wait_for_work(std::unique_lock<std::mutex>& lock, int64_t wait_ms
     std::lock_guard guard(mutex_);
     live_bytes_ += record->size();
     if (live_bytes_ > config_.live_bytes_max) {
-      live_.clear();  // the streams notice the hole and read it from the store
+      live_.clear();  // the streams notice the gap and read it from the store
       live_bytes_ = record->size();
     }
     live_.push_back({number, record});
@@ -170,7 +170,7 @@ int64_t EventHub::rest_ms(int64_t now_ms) const {
   return wait_ms;
 }
 
-// A live stream stands right before the next record. If this is a later one, records were dropped.
+// A live stream expects the next record. If this is a later one, records were dropped.
 void EventHub::deliver(const LiveRecord& record) {
   auto events = journal::read_record(record.number, *record.bytes);
   std::vector<OjsEvent> told;
@@ -181,7 +181,8 @@ void EventHub::deliver(const LiveRecord& record) {
   EventPosition end{journal::sequence(record.number + 1, 0) - 1, EventPosition::kAllParts};
   for (Subscriber& subscriber : subscribers_) {
     if (!subscriber.live || subscriber.after >= end) continue;
-    // Whoever has no room for all of it reads the rest from the store, and so does who missed one.
+    // A stream without room for all of it reads the rest from the store, and so does one that
+    // missed a record.
     subscriber.live = journal::sequence(record.number, 0) <= subscriber.after.sequence + 1 &&
                       tell(
                           subscriber, told,
@@ -215,7 +216,7 @@ void EventHub::replay(Subscriber& subscriber, int64_t now_ms) {
   }
   if (page->gap) {
     std::string note = ": events after " + subscriber.after.text() + " are no longer kept\n\n";
-    write(subscriber, note, subscriber.large.has_value(), now_ms);  // half an event is none
+    write(subscriber, note, subscriber.large.has_value(), now_ms);  // half an event does not count
   }
   Renderings renderings(page->events);
   bool all = tell(
@@ -224,7 +225,7 @@ void EventHub::replay(Subscriber& subscriber, int64_t now_ms) {
       now_ms);
   if (!all) return;
   subscriber.after = page->next;
-  // Caught up: whatever comes later arrives through the listener, which was there before.
+  // Caught up: later records arrive through the listener, which was registered before.
   subscriber.live = !page->more;
 }
 
@@ -232,9 +233,9 @@ size_t EventHub::room_of(const Subscriber& subscriber) const {
   return config_.piece_bytes - std::min(config_.piece_bytes, subscriber.stream.unsent());
 }
 
-// A further piece of large_, which this stream has begun with. True if it was the last one.
-bool EventHub::go_on_with_large(Subscriber& subscriber, size_t room, std::string& out,
-                                bool& ended) {
+// Sends a further piece of large_, which this stream has begun. True if it was the last one.
+bool EventHub::continue_large(Subscriber& subscriber, size_t room, std::string& out,
+                              bool& ended) {
   LargeEvent& large = *subscriber.large;
   std::string_view piece = std::string_view(large_.text).substr(large.sent, room);
   out += piece;
@@ -252,7 +253,7 @@ bool EventHub::tell(Subscriber& subscriber, const std::vector<OjsEvent>& events,
   std::string out;
   bool ended = false;
   bool all = true;
-  if (events.empty() && subscriber.large) all = go_on_with_large(subscriber, room, out, ended);
+  if (events.empty() && subscriber.large) all = continue_large(subscriber, room, out, ended);
   for (size_t i = 0; i < events.size() && all && !ended; ++i) {
     const OjsEvent& event = events[i];
     if (!(event.position > subscriber.after) || !subscriber.filter.wants(event)) continue;
@@ -261,7 +262,7 @@ bool EventHub::tell(Subscriber& subscriber, const std::vector<OjsEvent>& events,
       if (large_.position != event.position || large_.render != subscriber.style.render)
         large_ = {event.position, subscriber.style.render, text};
       if (!subscriber.large) subscriber.large = {event.position, 0, subscriber.style.ends(event)};
-      all = go_on_with_large(subscriber, room - out.size(), out, ended);
+      all = continue_large(subscriber, room - out.size(), out, ended);
     } else if (out.size() + text.size() > room) {
       all = false;
     } else {

@@ -1,16 +1,15 @@
-// EventHub: server-sent events. Every stream follows the journal from its own place, so it misses
-// nothing and sees nothing twice, whatever the speed of either side.
+// EventHub: server-sent events. Every stream follows the journal from its own position, so it
+// misses nothing and repeats nothing, at any speed.
 //
 // One thread serves all streams. A stream that is behind is fed from the store, a piece at a time;
-// one that has caught up gets each record as it becomes durable, decoded once for all. The engine
-// is listened to only while somebody streams. Records that wait here are bounded: past the bound
+// one that has caught up gets each record as it becomes durable, decoded once for all. The hub
+// listens to the engine only while there are streams. Waiting records are bounded: past the bound
 // they are dropped and the streams fall back to the store.
 //
-// A stream is given a piece at most beyond what its client has taken, so how fast a client reads
-// decides only how far its stream is behind; an event that is larger leaves in several pieces. A
-// client that does not read at all is cut by the HTTP layer and resumes with Last-Event-ID. All
-// streams together are given turn_bytes, then there is a pause: the I/O threads have others to
-// serve.
+// A stream gets at most one piece beyond the bytes its client has read, so a slow client only falls
+// behind; a larger event is sent in several pieces. A client that does not read at all is cut by
+// the HTTP layer and resumes with Last-Event-ID. After turn_bytes for all streams together there is
+// a pause, so that the I/O threads can serve other clients.
 //
 // Threads: add() from any; stop() once, before the HTTP server drains.
 #pragma once
@@ -39,10 +38,10 @@ struct EventHubConfig {
   int64_t pause_ms = 10;
 };
 
-// How a stream tells events, and when it is over.
+// How a stream renders events, and when it ends.
 struct StreamStyle {
   void (*render)(std::string& out, const OjsEvent& event);
-  bool (*ends_with)(const OjsEvent& event) = nullptr;  // null: it goes on for ever
+  bool (*ends_with)(const OjsEvent& event) = nullptr;  // null: it never ends
   std::string first = {};                              // sent before all events
 
   bool ends(const OjsEvent& event) const { return ends_with != nullptr && ends_with(event); }
@@ -50,7 +49,7 @@ struct StreamStyle {
 
 // "id: …", "event: …" and "data: …", which is the event as lists show it.
 void render_sse(std::string& out, const OjsEvent& event);
-// The same with the data in the caller's words: JSON on one line.
+// The same with data given by the caller: JSON on one line.
 void render_sse(std::string& out, const OjsEvent& event, std::string_view name,
                 std::string_view data);
 // Head of the answer that a stream begins with.
@@ -63,8 +62,8 @@ class EventHub {
   EventHub& operator=(const EventHub&) = delete;
   ~EventHub();
 
-  // Starts the answer and feeds it with what the filter wants behind `after`. Overloaded when there
-  // are too many streams, Unavailable after stop(): then the responder was not used.
+  // Starts the answer and sends the events after `after` that match the filter. Overloaded when
+  // there are too many streams, Unavailable after stop(): then the responder was not used.
   Status add(http::Responder& responder, EventFilter filter, EventPosition after,
              StreamStyle style = {render_sse});
 
@@ -74,7 +73,7 @@ class EventHub {
   size_t streams() const;
 
  private:
-  // An event that leaves in pieces.
+  // An event that is sent in pieces.
   struct LargeEvent {
     EventPosition position;
     size_t sent = 0;
@@ -85,7 +84,7 @@ class EventHub {
     EventFilter filter;
     StreamStyle style{};
     EventPosition after;
-    std::optional<LargeEvent> large;  // the one behind `after`
+    std::optional<LargeEvent> large;  // the event after `after`
     bool live = false;
     bool over = false;
     int64_t next_replay_ms = 0;
@@ -95,7 +94,7 @@ class EventHub {
     uint64_t number;
     std::shared_ptr<const std::string> bytes;
   };
-  // The large event that was told last: the other streams will want it, too.
+  // The large event that was rendered last: the other streams will need it, too.
   struct LargeText {
     EventPosition position;
     void (*render)(std::string& out, const OjsEvent& event) = nullptr;
@@ -106,12 +105,12 @@ class EventHub {
   void wait_for_work(std::unique_lock<std::mutex>& lock, int64_t wait_ms);
   void deliver(const LiveRecord& record);
   void replay(Subscriber& subscriber, int64_t now_ms);
-  // Tells the stream as much as it has room for. True if that was everything.
+  // Sends as many events as the stream has room for. True if that was everything.
   using TextOf = FunctionRef<const std::string&(size_t index)>;
   bool tell(Subscriber& subscriber, const std::vector<OjsEvent>& events, TextOf text_of,
             int64_t now_ms);
   size_t room_of(const Subscriber& subscriber) const;
-  bool go_on_with_large(Subscriber& subscriber, size_t room, std::string& out, bool& ended);
+  bool continue_large(Subscriber& subscriber, size_t room, std::string& out, bool& ended);
   void keep_alive(Subscriber& subscriber, int64_t now_ms);
   int64_t rest_ms(int64_t now_ms) const;
   void drop_ended();
@@ -129,10 +128,10 @@ class EventHub {
   size_t count_ = 0;                  // guarded by mutex_: arriving and served
   bool stopping_ = false;             // guarded by mutex_
 
-  std::list<Subscriber> subscribers_;  // the thread's own
-  uint64_t listener_ = 0;              // the thread's own; 0 = not listening
-  LargeText large_;                    // the thread's own
-  size_t given_ = 0;                   // the thread's own: bytes since the last pause
+  std::list<Subscriber> subscribers_;  // used by the thread only
+  uint64_t listener_ = 0;              // used by the thread only; 0 = not listening
+  LargeText large_;                    // used by the thread only
+  size_t given_ = 0;                   // used by the thread only: bytes since the last pause
   std::thread thread_;
 };
 

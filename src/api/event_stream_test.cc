@@ -145,7 +145,7 @@ TEST(EventStream, ResumesFromEveryPlaceWithoutGapOrDuplicate) {
     expected.push_back("job.started " + id);
     world.body("POST", "/ojs/v1/workers/nack", R"({"job_id":")" + id + R"("})");
     expected.push_back("job.failed " + id);
-    expected.push_back("job.retrying " + id);  // the same journal event, told in two parts
+    expected.push_back("job.retrying " + id);  // the same journal event, in two parts
   }
   std::vector<std::string> cursors{"0"};
   Reader all(world, "/ojs/v1/events?after=0");
@@ -161,8 +161,8 @@ TEST(EventStream, ResumesFromEveryPlaceWithoutGapOrDuplicate) {
   }
 }
 
-// Streams that are behind are fed from the store, others by the engine; while jobs come in, a
-// stream passes from one to the other.
+// A stream that is behind reads from the store, others from the engine; while jobs arrive, a stream
+// switches from one to the other.
 TEST(EventStream, CatchesUpWhileMoreHappens) {
   ApiWorld world;
   std::vector<std::string> ids;
@@ -176,8 +176,8 @@ TEST(EventStream, CatchesUpWhileMoreHappens) {
     for (const std::string& id : ids) ASSERT_EQ(reader->next(), "job.enqueued " + id);
 }
 
-// Larger than what a stream may hold unsent. Each stream was cut by such an event, and again
-// whenever its client resumed.
+// Regression: an event larger than the stream's buffer cut each stream, and again whenever its
+// client resumed.
 TEST(EventStream, TellsEventsThatAreLargerThanItsBuffer) {
   ApiWorld world;
   const std::string part(600'000, 'x');
@@ -187,7 +187,7 @@ TEST(EventStream, TellsEventsThatAreLargerThanItsBuffer) {
                        R"("inputs":{"p":")" +
                        part + R"("}})";
     EXPECT_EQ(http::status_of(world.call("POST", "/v1/runs", body)), "201");
-    world.advance(1);  // the run has yielded: it holds much
+    world.advance(1);  // the run has yielded: it is large
     world.advance(1);
   };
   const std::string query = "/v1/events?types=workflow_event,workflow_completed&stream=true";
@@ -195,7 +195,7 @@ TEST(EventStream, TellsEventsThatAreLargerThanItsBuffer) {
   Reader live(world, query);
   Reader behind(world, query + "&after=0");
   begin();
-  // Nobody reads until all of it has been said.
+  // The client reads nothing until all of it was sent.
   Reader other(world, query + "&after=0");
   auto told = [&](Reader& reader) {
     std::string text = reader.next();

@@ -58,7 +58,7 @@ void Explainer::add_composition(const Run& run, const std::string& prefix, size_
 }
 
 void Explainer::add_child(const Run& run, uint32_t index, const std::string& prefix, size_t depth) {
-  // Past the bound children are counted without being read; some nested runs are still entered.
+  // Past the bound children are counted without being read; some nested runs are still visited.
   bool may_nest = run.job_count != run.total || run.kind == RunKind::Chain;
   if (full() && (!may_nest || children_left_ == 0)) {
     ++out_.waits_total;
@@ -216,7 +216,7 @@ bool Explainer::held_by_limit(const Job& job, Wait& wait) const {
   return true;
 }
 
-// How many a worker would take first; -1 once the walk has cost too much.
+// How many jobs a worker would take first; -1 if counting costs too much.
 int64_t Explainer::jobs_ahead(const Job& job) {
   int64_t ahead = 0;
   const ReadyKey* key = state_.first_ready(*job.queue);

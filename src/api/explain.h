@@ -1,9 +1,9 @@
 // Explain: why a run or a job has not finished, in terms a person can act on (I7).
 //
 // Every unfinished run waits for something that is in its state: a worker, a time, a lease, a
-// paused queue, room under a limit, a nested run, a callback. This reads it off; nothing is
-// recorded for it. Bounded: the first kWaitsShownMax waits and next steps are told, the rest is
-// counted.
+// paused queue, room under a limit, a nested run, a callback. Explain reads it from the state;
+// nothing is recorded for it. Bounded: the first kWaitsShownMax waits and next steps are listed,
+// the rest is counted.
 //
 // Thread: the engine thread (it reads the state).
 #pragma once
@@ -23,10 +23,10 @@ struct Wait {
   std::string step_id;  // "0", "build", "2.1.on_success"; empty for a job on its own
   std::string_view reason;
   int64_t since_ms = 0;
-  int64_t until_ms = 0;  // 0 = nobody can say
+  int64_t until_ms = 0;  // 0 = unknown
   std::string detail;    // one sentence
   JobId job;             // nil if no job is concerned
-  RunId run = {};        // the run within the run that waits; nil = the run itself
+  RunId run = {};        // the inner run that waits; nil = the run itself
   std::string queue = {};
   std::string worker = {};
   std::string key = {};         // of a limit
@@ -37,7 +37,7 @@ struct Wait {
 struct NextStep {
   std::string step_id;
   std::string type;
-  std::string after;  // what it stands behind
+  std::string after;  // the step before it
 };
 
 struct Explanation {
@@ -78,11 +78,11 @@ class Explainer {
   const WorkerRegistry& workers_;
   int64_t now_ms_;
   size_t walk_left_ = 10'000;     // ready jobs that may still be walked past
-  size_t children_left_ = 1'000;  // that are read although nothing more is shown
+  size_t children_left_ = 1'000;  // may be read although nothing more is shown
   Explanation out_;
 };
 
-// How a child is called inside its run: a dag's step by its name, any other by its index.
+// The id of a child inside its run: for a dag's step its name, otherwise its index.
 std::string step_id_of(const State& state, const Run& run, uint32_t index);
 
 }  // namespace pawl::api

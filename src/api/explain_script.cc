@@ -1,5 +1,4 @@
-// Explain, for runs of definitions: every step that is neither over nor untouched says what holds
-// it.
+// Explain for runs of definitions: reports what every started and unfinished step waits for.
 #include "api/explain.h"
 #include "api/run_view.h"
 #include "base/time.h"
@@ -11,7 +10,7 @@ namespace {
 
 constexpr uint64_t kTurnsCounted = 1'000;
 
-// A step whose lists say what it waits for.
+// A step whose inner lists show what it waits for.
 bool speaks_through_its_lists(const plan::Step& step, const StepRecord& record) {
   bool holds_lists = step.type == plan::StepType::Condition || step.type == plan::StepType::Loop ||
                      step.type == plan::StepType::Parallel || step.type == plan::StepType::Sequence;
@@ -29,7 +28,7 @@ std::string say_turn(const State& state, const Run& run) {
          " may have are at work";
 }
 
-// `on_timeout: suspend`: its deadline has passed, and it has none any more.
+// `on_timeout: suspend`: its deadline has passed, and it no longer has one.
 bool timed_out(const plan::Script& plan, const Run& run) {
   const ScriptRun& script = *run.script;
   return script.paused && plan.on_timeout == plan::OnTimeout::Suspend && run.timeout_ms != 0 &&

@@ -1,4 +1,4 @@
-// /v1/keys: who may call this server. The key's text is shown once, to whoever asked for it.
+// /v1/keys: the API keys of this server. A key's text is shown once, in the reply to its creation.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/keyed_list.h"

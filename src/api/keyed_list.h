@@ -1,5 +1,5 @@
-// KeyedList: how every list of things that have a key (pools, schemas, cron entries, definitions,
-// decisions, …) is answered: one page in the order of the keys, of what the caller may see.
+// KeyedList: answers every list of entities with a key (pools, schemas, cron entries, definitions,
+// decisions, …): one page in key order, of the entries that the caller may see.
 #pragma once
 
 #include <functional>
@@ -17,18 +17,19 @@ class KeyedList {
   KeyedList(std::string& items, PageWindow& window, std::string_view tenant)
       : writer_(items), window_(window), tenant_(tenant) {}
 
-  // Whether the entry of this scoped name is of the caller's tenant and belongs to the page; then
-  // it is to be written. Ask once for each, in order.
+  // Whether the entry of this scoped name is in the caller's tenant and on the page, and must be
+  // written. Call once for each, in order.
   bool takes(std::string_view scoped);
-  // The same for a key that names no tenant: whoever walks leaves out what the caller may not see.
+  // The same for a key without a tenant: the walk must leave out entries that the caller may not
+  // see.
   bool takes_unscoped(std::string_view key) { return window_.takes(key); }
 
   // Offers the keys of all documents of a kind, those of the page first, until visit returns false.
   // Reads none of them.
   void each_key(const State& state, DocKind kind, size_t scan_max,
                 FunctionRef<bool(std::string_view key)> visit);
-  // So many bytes were read for the entry of this key. False: that is enough for one call, the walk
-  // ends here, and the cursor leads on.
+  // Counts the bytes read for the entry of this key. False: enough for one call; the walk ends
+  // here, and the cursor continues.
   bool spend(std::string_view key, size_t bytes);
 
   json::Writer& writer() { return writer_; }
@@ -41,8 +42,8 @@ class KeyedList {
   size_t bytes_read_ = 0;
 };
 
-// Answers {name: […], "pagination": …}, with the same array under each of the names: clients differ
-// in what they look for. walk offers all entries there are.
+// Answers {name: […], "pagination": …}, with the same array under each of the names: clients expect
+// different names. walk offers all entries.
 void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> names,
                        size_t limit_default, std::function<void(const Frame&, KeyedList&)> walk);
 

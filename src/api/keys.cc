@@ -13,8 +13,8 @@ constexpr Scope kScopes[] = {Scope::Read, Scope::Write, Scope::Worker, Scope::Op
                              Scope::Admin};
 constexpr uint32_t kAllScopes = 0x3e;
 
-// The document that says that a key was there. It is no key: its hash is none, and a key's id is
-// hexadecimal. A Pawl that does not know it takes it for a key that opens nothing.
+// The document that marks that a key has existed. It is not a valid key: it has no hash, and a
+// key's id is hexadecimal. Older versions treat it as a key that is never accepted.
 constexpr std::string_view kClosedMark = "closed";
 
 uint32_t bit(Scope scope) { return 1u << static_cast<unsigned>(scope); }

@@ -1,6 +1,6 @@
-// KeyRing: who may call what. A key is "pawl_<id>_<secret>"; at rest only its id, scopes and the
-// SHA-256 of the whole text exist. Finding a key takes its public id; the secret is compared in
-// constant time.
+// KeyRing: the API keys and their scopes. A key is "pawl_<id>_<secret>"; only its id, scopes and
+// the SHA-256 of the whole text are stored. A key is found by its public id; the secret is compared
+// in constant time.
 //
 // Thread: any.
 #pragma once
@@ -45,19 +45,19 @@ std::vector<std::string> scope_names(uint32_t scopes);
 
 struct NewApiKey {
   ApiKey key;
-  std::string text;  // shown once, to whoever asked for it
+  std::string text;  // shown once, at its creation
 };
 NewApiKey make_api_key(std::string_view name, uint32_t scopes, int64_t now_ms);
 
-// Stored keys. A server that ever had one needs one for good: revoking leaves a mark, so that the
-// next start does not take "no key is left" for "no key is needed".
+// Stored keys. A server that ever had a key always requires one: revoking leaves a mark, so that
+// the next start does not treat "no key is left" as "no key is needed".
 void store_key(Frame& frame, const ApiKey& key);
 Status revoke_stored_key(Frame& frame, const std::string& id);  // NotFound
 void each_stored_key(const State& state, FunctionRef<void(const ApiKey&)> visit);
 bool is_closed_by_keys(const State& state);  // there is a key, or there was one
 
 // The key in an Authorization header; "" if it has none. The scheme's case and the number of blanks
-// behind it do not matter (RFC 9110, 11.1 and 11.4).
+// after it do not matter (RFC 9110, 11.1 and 11.4).
 std::string_view key_of(std::string_view authorization);
 
 class KeyRing {
@@ -68,13 +68,12 @@ class KeyRing {
   void remove(const std::string& id);
   void close();  // a key is needed even if there is none
   bool empty() const;
-  // From the first key on, and also when the last one is gone: a server that was closed does not
-  // open because a key was revoked.
+  // True from the first key on, and also after the last one was revoked.
   bool needed() const;
 
   // Unauthenticated for a missing or wrong key, Forbidden for one without the scope.
   Status check(std::string_view authorization_header, Scope scope) const;
-  // Changes with every change of the ring: what was judged before is to be judged again.
+  // Changes with every change of the ring: earlier checks must be repeated.
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
  private:

@@ -1,4 +1,4 @@
-// Maintenance mode as the store knows it. See ojs/maintenance.cc.
+// The stored maintenance mode. See ojs/maintenance.cc.
 #pragma once
 
 #include "kernel/state.h"

@@ -1,4 +1,4 @@
-// JSON merge patch (RFC 7386): what a PATCH leaves of a document.
+// JSON merge patch (RFC 7386): applies a PATCH to a document.
 #pragma once
 
 #include <string>

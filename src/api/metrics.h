@@ -1,4 +1,4 @@
-// Metrics: counts of what the API did, for /metrics and the status page. Thread: any.
+// Metrics: counters of the API, for /metrics and the status page. Thread: any.
 #pragma once
 
 #include <array>

@@ -154,7 +154,7 @@ void add_process(MetricsText& page, const App& app, int64_t now_ms) {
       label("version", app.config().version) + "," + label("store", app.config().store_name), 1);
 }
 
-// A family's samples must stand together, hence one pass for each.
+// The samples of a family must be adjacent, hence one pass for each.
 template <class Visit>
 size_t each_shown_queue(const State& state, Visit&& visit) {
   size_t queues = 0;

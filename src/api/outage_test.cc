@@ -1,4 +1,4 @@
-// What clients and steps see of a disk that fails and comes back.
+// What clients and steps see when a disk fails and recovers.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -42,8 +42,8 @@ TEST(Outage, NewWorkIsRefusedReadsAreNotAndItEndsByItself) {
   EXPECT_EQ(status_of(world.call("POST", "/ojs/v1/jobs", body)), "201");
 }
 
-// The action is at work when the disk fails, and ends meanwhile. Its answer is kept, and when
-// everything open is asked for again it is not done a second time.
+// The action runs when the disk fails, and ends meanwhile. Its answer is kept, and the action does
+// not run again when open effects are requested again.
 TEST(Outage, AnActionAtWorkIsDoneOnce) {
   FailingDisk failing;
   std::atomic<int> begun = 0;

@@ -1,10 +1,10 @@
-// Paging: which part of a list a call wants, and how the reply says where the next part begins.
+// Paging: the requested part of a list, and the cursor of the next part in the reply.
 //
-// Clients ask by cursor (exact, whatever changes meanwhile), by offset, or by page number; a limit
-// above kPageLimitMax is lowered to it, anything that is no number is refused.
+// Clients give a cursor (exact even if the list changes), an offset, or a page number; a limit
+// above kPageLimitMax is lowered to it, anything but a number is refused.
 //
 // A page is bounded by its bytes too: entries are rendered on the engine thread, and one of them
-// may have megabytes. Such a page ends early, and its cursor leads on.
+// may have megabytes. Such a page ends early, with a cursor.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ struct Page {
 
 Result<Page> parse_page(const Call& call, size_t limit_default = kPageLimitUsual);
 
-// How far a page is filled, by entries and by the bytes that they have in `out`.
+// Tracks how full a page is, by entries and by their bytes in `out`.
 class PageFill {
  public:
   PageFill(const std::string& out, size_t limit) : out_(out), begun_(out.size()), limit_(limit) {}
@@ -63,15 +63,15 @@ void write_pagination(json::Writer& w, const Page& page, const PageEnd& end);
 // key shown.
 class PageWindow {
  public:
-  // InvalidRequest if the cursor is none of ours. `out` outlives it.
+  // InvalidRequest if the cursor is invalid. `out` outlives it.
   static Result<PageWindow> open(const Page& page, const std::string& out);
 
-  // Whether the entry with this key belongs to the page. Ask once for each, in order; keys up to
-  // after() may come last, since they only count.
+  // Whether the entry with this key belongs to the page. Call once for each, in order; keys up to
+  // after() may come last, since they are only counted.
   bool takes(std::string_view key);
   const std::string& after() const { return after_; }
-  // The walk ends with this key, though there are others: the next page begins behind it, and the
-  // total is not known.
+  // Ends the walk at this key although there are more: the next page begins after it, and the total
+  // is unknown.
   void cut(std::string_view key);
   PageEnd end() const;
 

@@ -32,7 +32,7 @@ Result<Position> parse_position(const std::string& text) {
   return position;
 }
 
-// Where to begin looking; a run that is gone by now may have been there then.
+// Where to begin reading; a deleted run may have existed at that time.
 class FindBeginning : public WaitingTask {
  public:
   explicit FindBeginning(const RunId& id) : id_(id) {}
@@ -61,8 +61,8 @@ http::Response render(const Call& call, const Retrospect& past, const StepWindow
   return json_response(Surface::V1, 200, body + ",\"at\":" + at + "}");
 }
 
-Result<http::Response> look_back(App& app, const Call& call, const RunId& id,
-                                 const Position& position, const StepWindow& window) {
+Result<http::Response> render_past_run(App& app, const Call& call, const RunId& id,
+                                       const Position& position, const StepWindow& window) {
   auto look = std::make_shared<FindBeginning>(id);
   PAWL_TRY_DO(WaitingTask::run(app.engine(), look));
   Store& store = app.store();
@@ -84,7 +84,7 @@ void answer_past_run(App& app, Call&& call, const StepWindow& window) {
   RunId id = workflow_id(call.params[0]);
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [&app, shared, id, window, position = *position] {
-    auto response = look_back(app, *shared, id, position, window);
+    auto response = render_past_run(app, *shared, id, position, window);
     response.ok() ? shared->answer(std::move(*response)) : shared->fail(response.error());
   };
   if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());

@@ -1,5 +1,5 @@
-// A run as it was: GET /v1/runs/{id}?at=POSITION, where a position is a journal sequence as events
-// show it, or a time.
+// A run at an earlier time: GET /v1/runs/{id}?at=POSITION, where a position is the sequence of an
+// event, or a time.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// A run as it was is the run as it was seen: whatever the live server said of a run after any
-// record of the journal, it says again when it is asked for that moment later.
+// Time travel equals the past: a later query for any record of the journal gives the answer that
+// the live server gave after that record.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -19,14 +19,14 @@ constexpr char kOrder[] = R"({"name":"order","version":"1.0.0","steps":[
   {"id":"b","depends_on":["pause"],"type":"job",
    "config":{"type":"y","args":[],"options":{"queue":"work"}}}]})";
 
-// What was said of each run after each record.
+// The live answers for each run after each record.
 class Witness {
  public:
   explicit Witness(ApiWorld& world) : world_(world) {}
 
   void know(const std::string& run) { runs_.push_back(run); }
   // After a call that may have changed something.
-  void look() {
+  void record() {
     uint64_t head = world_.store->journal_last();
     for (const std::string& run : runs_) seen_[{run, head}] = world_.body("GET", "/v1/runs/" + run);
   }
@@ -53,7 +53,7 @@ class Story {
     EXPECT_EQ(http::status_of(world_.call("POST", "/v1/definitions", kOrder)), "201");
   }
 
-  void go_on() {
+  void advance() {
     switch (draw(7)) {
       case 0:
         return learn(world_.body("POST", "/v1/runs", R"({"definition":"order","inputs":{}})"));
@@ -63,7 +63,7 @@ class Story {
         return decide();
       case 3:
         world_.advance(static_cast<int64_t>(draw(2'000'000)));
-        return witness_.look();
+        return witness_.record();
       default:
         return work();
     }
@@ -85,13 +85,13 @@ class Story {
     std::string id = text_of(reply, "id");
     ASSERT_NE(id, "") << reply;
     witness_.know(id);
-    witness_.look();
+    witness_.record();
   }
 
   void work() {
     std::string reply = world_.body("POST", "/ojs/v1/workers/fetch",
                                     R"({"queues":["work"],"worker_id":"w","count":1})");
-    witness_.look();
+    witness_.record();
     std::string job = text_of(reply, "id");
     if (job.empty()) return;
     if (draw(4) == 0) {
@@ -103,14 +103,14 @@ class Story {
                   R"({"job_id":")" + job + R"(","worker_id":"w","result":{"n":)" +
                       std::to_string(draw(100)) + "}}");
     }
-    witness_.look();
+    witness_.record();
   }
 
   void decide() {
     std::string id = text_of(world_.body("GET", "/v1/decisions"), "id");
     if (id.empty()) return;
     world_.body("POST", "/v1/decisions/" + id, R"({"choice":"yes"})");
-    witness_.look();
+    witness_.record();
   }
 
   ApiWorld world_;
@@ -122,7 +122,7 @@ TEST(PastRun, IsWhatWasLive) {
   size_t compared = 0;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     Story story(seed);
-    for (int step = 0; step < 40; ++step) story.go_on();
+    for (int step = 0; step < 40; ++step) story.advance();
     compared += story.compare();
   }
   EXPECT_GT(compared, 1'000u);

@@ -1,4 +1,4 @@
-// What this process uses of the machine. Thread: any.
+// Resource usage of this process. Thread: any.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// ReaderPool: a few threads for requests that read much of the store and must hold up neither the
-// I/O threads nor the engine. At most waiting_max wait; the next is refused.
+// ReaderPool: a few threads for requests that read much of the store and must delay neither the I/O
+// threads nor the engine. At most waiting_max wait; the next is refused.
 //
-// Thread: any. stop() (and the destructor) ends what runs, drops what waits and joins; a dropped
-// piece of work is destroyed on the stopping thread.
+// Thread: any. stop() (and the destructor) waits for running work, drops waiting work and joins;
+// dropped work is destroyed on the stopping thread.
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,5 @@
-// Whatever is stored, one reply has a bounded size, says what it leaves out, and something else
-// leads to the rest.
+// For any stored data, one reply has a bounded size, marks omitted values, and another call gives
+// them.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -40,8 +40,8 @@ void ack_with(ApiWorld& world, const std::string& job, const std::string& result
             "200");
 }
 
-// Follows the cursor from page to page. The values of "name" on all of them, in order; `largest`
-// tells how large a page was.
+// Follows the cursor from page to page. The values of "name" on all of them, in order; `largest` is
+// the size of the largest page.
 std::vector<std::string> walk(ApiWorld& world, const std::string& path, const std::string& name,
                               size_t& largest, size_t pages_max = 50) {
   std::vector<std::string> found;
@@ -100,7 +100,7 @@ TEST(ReplyBounds, AnEntryLargerThanAPageIsAPageOfItsOwn) {
   EXPECT_EQ(text_of(page, "next_cursor"), first);
 }
 
-// What does not match is read too.
+// Jobs that do not match are read too.
 TEST(ReplyBounds, AListLooksAtSoManyBytesOfJobsOnly) {
   ApiWorld world;
   for (int i = 0; i < 4; ++i) push_big(world, 12);
@@ -135,7 +135,7 @@ TEST(ReplyBounds, AWorkflowShowsItsJobsInPartsAndALargeResultOnce) {
   std::string created =
       world.body("POST", "/ojs/v1/workflows", R"({"type":"group","jobs":[)" + jobs + "]}");
   std::string path = "/ojs/v1/workflows/" + text_of(created, "id");
-  // While it is small it stands there twice, as it always did.
+  // Small results are rendered twice.
   EXPECT_EQ(count_of(created, R"("state":"pending")"), 2 * 7u);
   for (int i = 0; i < 7; ++i) ack_with(world, fetch_one(world), big(5));
   size_t results = 0;
@@ -145,7 +145,7 @@ TEST(ReplyBounds, AWorkflowShowsItsJobsInPartsAndALargeResultOnce) {
     std::string body = world.body("GET", path + "?cursor=" + cursor);
     largest = std::max(largest, body.size());
     size_t shown = count_of(body, R"("result":"xxx)");
-    // Left out of the copies: as a step, and both at the top level.
+    // Omitted from the copies: as a step, and both at the top level.
     EXPECT_EQ(count_of(body, R"("result":null,"result_omitted":true)"), 3 * shown);
     results += shown;
     EXPECT_EQ(count_of(body, R"("jobs_completed":7)"), 2u);
@@ -153,13 +153,13 @@ TEST(ReplyBounds, AWorkflowShowsItsJobsInPartsAndALargeResultOnce) {
   }
   EXPECT_EQ(results, 7u);
   EXPECT_LT(largest, kReplyBytesMax + kMiB);
-  // In the words of /v1, too.
+  // In the form of /v1, too.
   std::string run = world.body("GET", "/v1/runs/" + text_of(created, "id"));
   EXPECT_EQ(count_of(run, R"("output":"xxx)"), 3u);
   EXPECT_EQ(text_of(run, "next_cursor"), "3");
 }
 
-// A run that waits for signals s0, s1, …: what each brings is the output of the step of that name.
+// A run that waits for signals s0, s1, …: each payload is the output of the step of that name.
 std::string waiting_run(ApiWorld& world, size_t signals) {
   std::string steps;
   for (size_t i = 0; i < signals; ++i)
@@ -212,13 +212,13 @@ TEST(ReplyBounds, DecisionsWithLargeContextsComeInParts) {
                   R"({"prompt_context":"?","data_inject":{"a":"inputs.b"}}}]},"inputs":{"b":)" +
                       big(3) + "}}")),
               "201");
-  for (int i = 0; i < 12; ++i) world.advance(1000);  // what is put together for each takes a turn
+  for (int i = 0; i < 12; ++i) world.advance(1000);  // assembling each decision takes a turn
   size_t largest = 0;
   std::vector<std::string> runs = walk(world, "/v1/decisions?limit=1000", "run_id", largest);
   EXPECT_EQ(distinct(runs), 12u);
   EXPECT_EQ(runs.size(), 12u);
   EXPECT_LT(largest, kPageBytesMax + 4 * kMiB);
-  // None matches: the walk is bounded nevertheless, and goes on from where it ended.
+  // None matches: the walk is bounded nevertheless, and continues from its end.
   std::string none = world.body("GET", "/v1/decisions?status=resolved");
   EXPECT_EQ(none.substr(0, 15), R"({"decisions":[])");
   ASSERT_NE(text_of(none, "next_cursor"), "");

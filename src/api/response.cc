@@ -5,7 +5,7 @@ namespace {
 
 std::string ojs_type = "application/openjobspec+json";
 
-// On /v1 a path is that of definitions, `steps[2].retry`; "" is the whole body. OJS has `$.steps`.
+// /v1 uses paths as in definitions, `steps[2].retry`; "" is the whole body. OJS uses `$.steps`.
 std::string_view path_on(Surface surface, std::string_view path) {
   if (surface == Surface::Ojs || !path.starts_with("$")) return path;
   return path.substr(path.starts_with("$.") ? 2 : 1);
@@ -17,7 +17,7 @@ void write_complaint(json::Writer& w, std::string_view path, const Complaint& co
   w.field("message", complaint.message).end_object();
 }
 
-// What was refused for its content says where, whoever refused it.
+// Every InvalidContent error has complaints with places.
 void write_complaints(json::Writer& w, Surface surface, const Error& error) {
   bool whole = error.complaints.empty();
   if (whole && (surface != Surface::V1 || error.code != ErrorCode::InvalidContent)) return;

@@ -1,4 +1,4 @@
-// Answers as the surfaces want them: Open Job Spec's error format and media type, or the plain one
+// Answers in the format of each API: Open Job Spec's error format and media type, or the plain one
 // of /v1.
 #pragma once
 
@@ -13,13 +13,13 @@ namespace pawl::api {
 
 enum class Surface { Ojs, V1, Plain };
 
-// What replies of the Open Job Spec surface say they are. For clients that insist on
-// application/json; before the first reply.
+// Sets the content type of Open Job Spec replies, for clients that require application/json. Call
+// before the first reply.
 void use_ojs_content_type(const std::string& type);
 
 http::Response json_response(Surface surface, int status, std::string body);
 http::Response error_response(Surface surface, const Error& error, std::string_view request_id);
-// "details": {…} of an open error object, if there is anything to tell.
+// "details": {…} of an open error object, if there are any.
 void write_error_details(json::Writer& w, Surface surface, const Error& error);
 
 }  // namespace pawl::api

@@ -14,7 +14,8 @@ std::string_view next_segment(std::string_view& rest) {
   return segment;
 }
 
-// What the last parameter of a path is: "/ojs/v1/jobs/{id}/ack" names a job by parameter 0.
+// The resource type of the last parameter of a path: "/ojs/v1/jobs/{id}/ack" names a job by
+// parameter 0.
 std::pair<std::string, size_t> resource_of_pattern(std::string_view pattern) {
   static constexpr std::pair<std::string_view, std::string_view> kNamed[] = {
       {"cron", "cron_job"},
@@ -109,7 +110,8 @@ void Router::add(const Route& route) {
   routes_.push_back(route);
 }
 
-// Literal segments win over parameters; a dead end behind a literal falls back to the parameter.
+// Literal segments take precedence over parameters; a dead end after a literal falls back to the
+// parameter.
 void Router::descend(const Node& node, std::string_view rest, std::vector<std::string_view>& taken,
                      const Node*& found, std::vector<std::string_view>& best) {
   if (rest.empty() || rest == "/") {

@@ -1,5 +1,5 @@
-// Router: which handler answers which method and path, and what a caller needs to be allowed there.
-// The route table is the list of endpoints: a route without a scope does not compile.
+// Router: maps methods and paths to handlers and required scopes. The route table is the list of
+// endpoints: a route without a scope does not compile.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace pawl::api {
 
 class App;
 
-// What a key may do. Public needs no key at all.
+// The permission of a key. Public needs no key at all.
 enum class Scope : uint8_t { Public, Read, Write, Worker, Operate, Admin };
 std::string_view scope_name(Scope scope);
 
@@ -30,32 +30,32 @@ Surface surface_of_path(std::string_view path);  // also of paths that no route 
 // What the requests of one poll round ask of the engine: handed over together, when the round ends.
 using Round = std::vector<TaskPtr>;
 
-// One request on its way to its answer.
+// One request until its answer.
 struct Call {
   http::Request request;
   http::Responder responder;
   const Route* route = nullptr;
   std::vector<std::string> params;  // of the path, decoded, in order
   std::string tenant;
-  bool secret = false;  // its body or answer holds one: what is kept of them is sealed
+  bool secret = false;  // its body or answer contains a secret: stored copies are sealed
   Round* round = nullptr;  // of the I/O thread, while the handler runs there; null on others
 
   Surface surface() const;
   void answer(http::Response&& response, Wakes* wakes = nullptr);
   void fail(const Error& error);
-  // The answer to a failed call. What was not found is named (details.resource_type, resource_id):
-  // by the error, or else it is what the path names.
+  // The answer to a failed call. NotFound names the resource (details.resource_type, resource_id):
+  // from the error, or else from the path.
   http::Response failure(const Error& error) const;
   std::string query(std::string_view name) const;  // "" if it was not sent
   Round* leave_round() { return std::exchange(round, nullptr); }  // it outlives the round
 };
 
-// Whether a call compiles text of its client's: expressions, patterns, whole definitions. That may
-// take long, so it is done on the pool for it (App::checks) and never on an I/O thread.
+// Whether a call compiles text from its client: expressions, patterns, whole definitions. That may
+// take long, so it is done on a pool (App::checks) and never on an I/O thread.
 enum class Compiles : uint8_t {
   Nothing,
   Always,
-  // Only with what stands in the body: small ones in which nothing hints at it stay where they are.
+  // Depends on the body: a small body without any sign of it is handled on the I/O thread.
   Sometimes,
 };
 

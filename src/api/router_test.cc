@@ -43,7 +43,7 @@ TEST(Router, PicksTheMostLiteralPattern) {
   EXPECT_EQ(way(router, "GET", "/a/7/3"), "/a/{id}/{version} 7 3");
 }
 
-// A literal that leads nowhere must not hide the parameter beside it.
+// A literal without a route must not hide the parameter beside it.
 TEST(Router, DeadEndBehindALiteralFallsBackToTheParameter) {
   EXPECT_EQ(way(small_router(), "GET", "/a/batch/versions"), "/a/{id}/versions batch");
 }

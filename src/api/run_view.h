@@ -1,5 +1,5 @@
-// RunView: how the runs of one family are shown by /v1. Calls that show runs of every kind ask the
-// run's view, as code that moves them asks its RunFamily. Engine thread.
+// RunView: how the runs of one family are shown by /v1. Calls that show runs of every kind use the
+// run's view, as code that advances them uses its RunFamily. Engine thread.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,10 @@ class RunView {
   virtual std::string body(const State& state, const Run& run, const StepWindow& window) const = 0;
   // The run in the form of PACE, which only definitions have (wire/pace_state.h).
   virtual std::optional<std::string> pace(const State&, const Run&) const { return std::nullopt; }
-  // What the parts of an unfinished run wait for; `prefix` stands before their step ids.
+  // Explains what the parts of an unfinished run wait for; `prefix` comes before their step ids.
   virtual void explain(Explainer& explainer, const Run& run, const std::string& prefix,
                        size_t depth) const = 0;
-  // Clients of the Open Job Spec know it as a workflow.
+  // Whether the Open Job Spec API shows it as a workflow.
   virtual bool is_workflow() const = 0;
 
  protected:

@@ -1,5 +1,5 @@
 // GET /v1/runs, /v1/runs/{id} (?at: past_run.h) and /v1/runs/{id}/explain: any kind of run, in the
-// words of /v1; and /v1/jobs/{id}/explain.
+// form of /v1; and /v1/jobs/{id}/explain.
 #include "api/runs.h"
 
 #include "api/app.h"
@@ -130,7 +130,7 @@ void list_runs(App& app, Call&& call) {
 
 // --- explain
 
-// How and when something came to its end; says nothing of what has none.
+// How and when a run or job ended; empty if it has not.
 struct Ended {
   std::string_view status;
   int64_t at_ms = 0;

@@ -1,5 +1,5 @@
-// Runs of every kind in the words of /v1: shared by the calls that show them and those that change
-// them. Engine thread.
+// Runs of every kind in the form of /v1: shared by the calls that show and change them. Engine
+// thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Runs in the words of /v1, and what each unfinished one says that it waits for.
+// Runs in the form of /v1, and the waits that explain reports for unfinished ones.
 #include <gtest/gtest.h>
 
 #include "api/api_test_world.h"
@@ -10,7 +10,7 @@ std::string create(ApiWorld& world, const std::string& body, const std::string& 
   return text_of(world.body("POST", "/ojs/v1/workflows", body, headers), "id");
 }
 
-// "step reason until? | … ; next step after …": what a person would read, without times that move.
+// "step reason until? | … ; next step after …": the text a person reads, without changing times.
 std::string story(ApiWorld& world, const std::string& path) {
   std::string text = world.body("GET", path);
   auto doc = json::parse(text);
@@ -181,7 +181,7 @@ TEST(Runs, FieldsChooseWhatIsShown) {
   EXPECT_EQ(world.body("GET", "/v1/runs/" + id + "?fields=status"), R"({"run":)" + kept + "}");
   EXPECT_EQ(world.body("GET", "/v1/runs?fields=status,unheard_of"), R"({"runs":[)" + kept + "]}");
   EXPECT_EQ(world.body("GET", "/v1/runs/" + id + "?fields="), world.body("GET", "/v1/runs/" + id));
-  // That there are more steps is told, whatever was asked for.
+  // next_cursor is there whatever fields were chosen.
   EXPECT_EQ(world.body("GET", "/v1/runs/" + id + "?limit=1&fields=current_steps"),
             R"({"run":{"id":")" + id + R"(","current_steps":["0"],"next_cursor":"1"}})");
   EXPECT_EQ(http::status_of(world.call("GET", "/v1/runs/none?fields=id")), "404");
@@ -189,7 +189,7 @@ TEST(Runs, FieldsChooseWhatIsShown) {
             "active");
 }
 
-// --- what clients do to a run
+// --- calls that change a run
 
 std::string status_word(ApiWorld& world, const std::string& id) {
   return text_of(world.body("GET", "/v1/runs/" + id), "status");
@@ -256,7 +256,7 @@ TEST(RetryRun, GoesOnFromWhatFailed) {
   EXPECT_EQ(status_word(world, id), "completed");
 }
 
-// A workflow's events are those of the stream that name it, in order; nobody else's.
+// A workflow's events are exactly the stream's events that name it, in order.
 TEST(WorkflowEvents, OfOneWorkflow) {
   ApiWorld world;
   std::string id =
@@ -285,7 +285,7 @@ TEST(WorkflowEvents, OfOneWorkflow) {
             "404");
 }
 
-// Events are read from the journal, where nobody can look up the id that the client chose.
+// Events are read from the journal, without the state that maps ids chosen by clients.
 TEST(Runs, EventsNameTheRunByItsClientsId) {
   ApiWorld world;
   std::string steps = R"([{"id":"s","type":"wait","config":{"signal":"go"}}])";

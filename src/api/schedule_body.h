@@ -20,10 +20,10 @@ namespace pawl::api {
 constexpr size_t kScheduleNameBytesMax = 600;  // a definition's name and the number of its trigger
 constexpr size_t kTriggersMax = 100;
 
-// InvalidContent names what is wrong. Unknown members are left to the caller.
+// InvalidContent names the wrong member. Unknown members are left to the caller.
 Result<CronSpec> parse_schedule(Fields& fields, std::string_view tenant);
 
-// What a definition brings along, in the order of its list; the first is <definition>/trigger_0.
+// The triggers of a definition, in the order of its list; the first is <definition>/trigger_0.
 Result<std::vector<CronSpec>> parse_triggers(const std::string& json, const std::string& definition,
                                              std::string_view tenant, bool lenient);
 std::string trigger_name(const std::string& definition, size_t index);

@@ -86,7 +86,7 @@ void list_schedules(App& app, Call&& call) {
                     });
 }
 
-// Calls about one that exists. act changes it; the answer shows it as it is then.
+// Changes one existing schedule by `act`; the answer shows the changed schedule.
 template <class Act>  // Status act(Frame&, const std::string& key)
 void change_schedule(App& app, Call&& call, Act act) {
   std::string key = schedule_key(call.tenant, call.params[0]);
@@ -157,7 +157,7 @@ Status put_triggers(Frame& frame, const std::string& definition, const std::stri
   for (CronSpec spec : triggers) {
     const Cron* existing = state.find_cron(spec.name);
     if (existing != nullptr) spec.paused = spec.paused || existing->spec.paused;
-    (void)put_cron(frame, std::move(spec));  // a single time that has passed stays as it is
+    (void)put_cron(frame, std::move(spec));  // a one-time schedule that has passed stays unchanged
   }
   for (size_t i = triggers.size(); i < kTriggersMax; ++i) {
     std::string key = schedule_key(tenant, trigger_name(definition, i));

@@ -1,4 +1,4 @@
-// Schedules that a definition brings along: they follow its newest version.
+// Schedules from a definition's triggers: they follow its newest version.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace pawl::api {
 
-// Makes, replaces and deletes <definition>/trigger_<n> so that they are these. One that somebody
-// paused stays so. Refuses, before anything happens, what never comes due.
+// Creates, replaces and deletes <definition>/trigger_<n> to match the list. A paused one stays
+// paused. First refuses schedules that are never due.
 Status put_triggers(Frame& frame, const std::string& definition, const std::string& tenant,
                     const std::vector<CronSpec>& triggers);
 

@@ -6,7 +6,7 @@
 namespace pawl::api {
 namespace {
 
-// One step that nobody answers: its runs stay at work.
+// One unanswered step: its runs stay active.
 constexpr const char* kSlow =
     R"({"name":"slow","definition":{"name":"slow","steps":[
         {"id":"w","type":"wait","config":{"duration":"1h"}}]}})";
@@ -52,7 +52,7 @@ TEST(Schedules, SkipAndQueueLookAtTheLastRun) {
   EXPECT_EQ(text_of(world.get("queue"), "last_run_id"), queued);
   EXPECT_EQ(text_of(world.get("skip"), "waiting_since"), "");
   EXPECT_NE(text_of(world.get("queue"), "waiting_since"), "");
-  // The end of the last one lets exactly one start.
+  // The end of the previous one starts exactly one.
   for (const std::string& id : {skipped, queued})
     world.body("POST", "/v1/runs/" + id + "/cancel", "{}");
   world.advance(0);

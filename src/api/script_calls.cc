@@ -1,5 +1,4 @@
-// POST /v1/runs and what can be asked of a definition's run: signals, pause, resume, extend,
-// diagram.
+// POST /v1/runs and calls on a definition's run: signals, pause, resume, extend, diagram.
 #include "actions/params_judge.h"
 #include "api/app.h"
 #include "api/body.h"
@@ -211,7 +210,7 @@ class ReadRunText : public WaitingTask {
   std::string tenant_;
 };
 
-// The run's text with the new steps behind the old ones, checked as a whole.
+// The run's text with the new steps appended, checked as a whole.
 Result<std::string> extended(App& app, const std::string& canonical, const Value& steps) {
   PAWL_TRY(Value definition, Value::parse(canonical));
   Value* list_runs = definition.is_object() ? definition.as_object().find("steps") : nullptr;
@@ -240,7 +239,7 @@ void extend(App& app, Call&& call) {
   std::string data(doc->root().raw());
   std::string text = call.params[0];
   std::string tenant = call.tenant;
-  // Checked here, on the pool: the engine only sees to it that nobody else extended it meanwhile.
+  // Checked here, on the pool: the engine only checks that no other call extended it meanwhile.
   auto reading = std::make_shared<ReadRunText>(text, tenant);
   if (Status ran = WaitingTask::run(app.engine(), reading); !ran.ok())
     return call.fail(ran.error());

@@ -1,5 +1,5 @@
-// /v1/secrets: values that definitions may use and nobody can read back. Only names and what each
-// was set for are ever shown.
+// /v1/secrets: values that definitions may use and that cannot be read back. Only names and
+// bindings are shown.
 #include "actions/secret_binding.h"
 #include "actions/vault.h"
 #include "api/app.h"
@@ -30,7 +30,7 @@ std::vector<std::string> read_entries(Fields& fields, std::string_view name, Pro
   if (!fields.has(name)) return {};
   std::vector<std::string> entries = fields.texts(name);
   if (!fields.ok()) return {};
-  // No entry could mean nobody or everybody, and one of the two would be a surprise.
+  // An empty list is ambiguous: it could mean none or all.
   if (entries.empty()) fields.complain(name, "must not be empty; leave it out for the default");
   if (entries.size() > actions::kBindingEntriesMax) fields.complain(name, "must be at most 100");
   for (const std::string& entry : entries)

@@ -19,7 +19,7 @@ Tally counters_of(const Queue& queue) {
   return tally;
 }
 
-// A job that came back from the dead lowers a counter; that is no negative failure.
+// A revived job lowers a counter; the difference must not become negative.
 Tally since(const Tally& now, const Tally& before) {
   auto risen = [](uint64_t a, uint64_t b) { return a > b ? a - b : 0; };
   return {risen(now.enqueued, before.enqueued), risen(now.completed, before.completed),

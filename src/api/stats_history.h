@@ -1,12 +1,11 @@
-// StatsHistory: how many jobs came and went, minute by minute and hour by hour, for operators'
-// charts.
+// StatsHistory: numbers of jobs enqueued and ended by minute and by hour, for operators' charts.
 //
-// Made of samples of the queues' counters, which are durable; the history itself stands in memory
-// and starts anew with the server. Bounded in time and in entries: what is dropped first is what is
-// oldest. A period without a sample of its own counts with the next one.
+// Made of samples of the queues' counters, which are durable; the history itself is in memory and
+// starts empty with the server. Bounded in time and in entries: the oldest are dropped first. A
+// period without a sample counts with the next one.
 //
-// Thread: any. Samples are taken by whoever has the state before them: the sampler's own thread,
-// every few seconds, and the calls that show figures.
+// Thread: any. Samples are taken wherever the state is at hand: by the sampler's thread, every few
+// seconds, and by the calls that show figures.
 #pragma once
 
 #include <condition_variable>
@@ -37,7 +36,7 @@ struct Tally {
   bool empty() const { return enqueued == 0 && completed == 0 && failed == 0; }
 };
 
-// Whose figures: everyone's, a tenant's, or one queue's.
+// The scope of figures: all, one tenant, or one queue.
 struct StatsScope {
   std::string tenant = {};  // "" = all
   std::string queue = {};   // without the tenant; "" = all
@@ -52,7 +51,7 @@ class TallySeries {
       : step_ms_(step_ms), buckets_max_(buckets_max), entries_max_(entries_max) {}
 
   void add(int64_t at_ms, const std::string& scoped, const Tally& tally);
-  // Visits (start of the bucket, what it holds for that scope), from since_ms to before until_ms.
+  // Visits (start of the bucket, its tally for that scope), from since_ms to before until_ms.
   void each(int64_t since_ms, int64_t until_ms, const StatsScope& scope,
             const std::function<void(int64_t, const Tally&)>& visit) const;
 
@@ -79,10 +78,10 @@ class StatsHistory {
 
   ~StatsHistory() { stop(); }
 
-  // Counts what has happened since the last sample. The first one only sets the base.
+  // Counts changes since the last sample. The first one only sets the base.
   void sample(const State& state, int64_t now_ms);
 
-  // sampler() is called every few seconds, on a thread of its own, until stop().
+  // Calls sampler() every few seconds, on a separate thread, until stop().
   void start(std::function<void()> sampler);
   void stop();
 

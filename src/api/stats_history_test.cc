@@ -34,7 +34,7 @@ struct HistoryWorld : World {
 TEST(StatsHistory, CountsWhatHappensBetweenSamplesAndNothingFromBefore) {
   HistoryWorld world;
   world.push();
-  world.sample();  // the base: what was there is not news
+  world.sample();  // the base: existing jobs do not count
   EXPECT_EQ(world.last_minute(), "0/0/0");
   world.push();
   world.fetch(1);
@@ -68,7 +68,7 @@ TEST(StatsHistory, TellsQueuesAndTenantsApart) {
   EXPECT_EQ(world.last_minute({.tenant = "acme", .queue = "x"}), "0/0/0");
 }
 
-// What is kept is bounded, and nothing is told of the time before the first sample.
+// The history is bounded, and has nothing from before the first sample.
 TEST(StatsHistory, ForgetsWhatIsOldest) {
   TallySeries series(1000, 3, 4);
   for (int64_t at = 0; at < 5; ++at) series.add(at * 1000, "q", {1, 0, 0});

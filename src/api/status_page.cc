@@ -6,7 +6,7 @@
 namespace pawl::api {
 namespace {
 
-// Nothing but our own two files runs or loads there, and nobody may frame it.
+// Only our own two files may run or load there, and no page may frame it.
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

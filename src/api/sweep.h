@@ -1,8 +1,8 @@
 // Sweep: work too large for one frame. It is done in slices; each is durable before the next one is
 // decided, so other requests are served in between, and the answer comes after the last.
 //
-// A server that stops or is overloaded in the middle answers with that error; what the earlier
-// slices did stands, and the same request goes on from there.
+// A server that stops or is overloaded in the middle answers with that error; the changes of
+// earlier slices stay, and the same request continues from there.
 #pragma once
 
 #include <functional>

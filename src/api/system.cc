@@ -1,4 +1,4 @@
-// Health, readiness, the manifest, and what an operator asks first.
+// Health, readiness, the manifest, and system information for operators.
 #include <algorithm>
 
 #include "api/app.h"
@@ -26,7 +26,7 @@ void server_health(App& app, Call&& call) {
   call.answer(json_response(call.surface(), failure ? 503 : 200, std::move(body)));
 }
 
-// Answered on the I/O thread: it must say that the engine hangs while it does.
+// Answered on the I/O thread: it must report a stuck engine.
 void ready(App& app, Call&& call) {
   const EnginePulse pulse = app.engine().pulse();
   const bool stuck = std::max(pulse.turn_age_ms, pulse.commit_age_ms) > app.config().stuck_after_ms;

@@ -1,9 +1,8 @@
 // Turns: lists wait here and not in the engine's queue, which serves in order of arrival. Only a
-// few are with the engine at a time, so whatever else is submitted waits for those few, however
-// many lists were asked for.
+// few are in the engine at a time, so other tasks wait for at most those few, however many lists
+// were requested.
 //
-// Thread: any. enter() is called by the I/O thread that has the request, leave() by whoever
-// answers.
+// Thread: any. enter() is called by the I/O thread of the request, leave() by the answering thread.
 #pragma once
 
 #include <deque>
@@ -25,11 +24,11 @@ class Turns {
 
   struct Visit {
     TaskPtr task;
-    std::function<void(const Error&)> turn_away;  // instead of refuse(): it never had its turn
+    std::function<void(const Error&)> turn_away;  // instead of refuse(): it was never submitted
   };
 
-  // True: submit it now. False: it will be, when its turn comes, or was turned away. A task that
-  // was submitted must leave() once, when it is answered or refused.
+  // True: submit it now. False: it is submitted when its turn comes, or was turned away. A
+  // submitted task must leave() once, when it is answered or refused.
   bool enter(Visit visit);
   void leave();
 

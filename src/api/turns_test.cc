@@ -1,4 +1,4 @@
-// Lists must not hold up what is quick: few of them are with the engine, whatever was asked for.
+// Lists must not delay quick calls: only a few are in the engine at a time.
 #include "api/turns.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kClients = 30;
 
-// The engine stands still from here until go().
+// Blocks the engine until go().
 class Standstill {
  public:
   explicit Standstill(EngineLoop& engine) {
@@ -55,7 +55,7 @@ TEST(Turns, AQuickCallWaitsForFewListsOnly) {
   EXPECT_EQ(world.app->turns().waiting(), 0U);
 }
 
-// A turn that is over must be given back, or lists would come to an end for good.
+// Every turn must be returned, or lists would stop for ever.
 TEST(Turns, AreGivenBack) {
   ApiWorld world;
   for (int i = 0; i < 20; ++i) {

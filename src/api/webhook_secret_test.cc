@@ -92,7 +92,7 @@ TEST(WebhookSecret, SurvivesAChangeOfSomethingElse) {
   EXPECT_EQ(webhook.description + " " + webhook.secret, "d s3cret");
 }
 
-// Who may change a subscription could else have its secret sent to a server of his own.
+// Otherwise a person who may change a subscription could have its secret sent to another server.
 TEST(WebhookSecret, ANewOriginGetsNothingOfTheOld) {
   KeyFile file("origin");
   actions::Vault vault = file.open();
@@ -119,7 +119,7 @@ TEST(WebhookSecret, ANewOriginGetsNothingOfTheOld) {
   }
 }
 
-// A client that never saw the reply asks again, and must get the secret that counts.
+// A client that missed the reply repeats the call, and must get the valid secret.
 TEST(WebhookSecret, ARepeatedRotationTellsItAgainAndKeepsItSealed) {
   KeyFile file("rotate");
   actions::Vault vault = file.open();

@@ -52,7 +52,7 @@ std::vector<std::string> wait_for_deliveries(ApiWorld& world, size_t count) {
   }
 }
 
-// As a server wires it.
+// Wired as in a server.
 class WorldWebhooks {
  public:
   WorldWebhooks(ApiWorld& world, actions::HttpClient& client)
@@ -143,7 +143,7 @@ TEST(WebhookDispatcher, MakesOneDeliveryForEachEventAndSubscription) {
   ApiWorld world;
   WebhookDispatcher dispatcher(*world.engine, *world.store);
   world.app->on_webhooks_change([&] { dispatcher.ring(); });
-  push(world);  // before anybody asked
+  push(world);  // before there is a subscription
   std::string all = subscribe(world, "https://a/", R"(["job.enqueued","job.cancelled"])");
   std::string some = subscribe(world, "https://b/", R"(["job.cancelled"])");
   std::string idle = subscribe(world, "https://c/", R"(["*"],"active":false)");
@@ -155,8 +155,7 @@ TEST(WebhookDispatcher, MakesOneDeliveryForEachEventAndSubscription) {
   EXPECT_EQ(wait_for_deliveries(world, 3), expected);
 }
 
-// The process dies at every commit in turn; whatever was done before, each event has one delivery
-// in the end.
+// The process dies at every commit in turn; in the end each event has exactly one delivery.
 TEST(WebhookDispatcher, ARestartNeitherLosesNorRepeatsDeliveries) {
   constexpr int kRestarts = 6;
   auto disk = std::make_shared<MemoryDisk>();
@@ -165,7 +164,7 @@ TEST(WebhookDispatcher, ARestartNeitherLosesNorRepeatsDeliveries) {
   for (int life = 0; life < kRestarts; ++life) {
     ApiWorld world(disk);
     if (life == 0) hook = subscribe(world, "https://a/", R"(["job.enqueued"])");
-    // Some lives end before the dispatcher did anything, others while it works.
+    // Some processes end before the dispatcher did anything, others while it works.
     for (int i = 0; i < 10; ++i) push(world);
     for (int i = 0; i < 10; ++i) expected.push_back(hook + " job.enqueued");
     if (life % 2 == 1) {

@@ -10,7 +10,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr int64_t kDayMs = 24LL * 3600 * 1000;
 
-// A server whose runs work in a directory of the test's.
+// A server whose runs use a directory of the test.
 class WorkDirectoriesTest : public ::testing::Test {
  protected:
   void open() {
@@ -25,7 +25,8 @@ class WorkDirectoriesTest : public ::testing::Test {
     runner_.reset();
     effects_.reset();
   }
-  // Writes a file in its directory, and then is over or waits. The name of the directory.
+  // A run that writes a file in its directory, and then ends or waits. Returns the directory's
+  // name.
   std::string run(const std::string& id, const std::string& more = "") {
     world_->body("POST", "/v1/runs",
                  R"({"id":")" + id + R"(","definition":{"name":"d","steps":[)" +
@@ -79,7 +80,7 @@ TEST_F(WorkDirectoriesTest, ADirectoryGoesWhenItsRunIsForgottenAndNotBefore) {
   EXPECT_TRUE(gone(over) && nothing_left());
   EXPECT_EQ(world_->call("GET", "/v1/runs/over").substr(9, 3), "404");
   EXPECT_EQ(names(), (std::set<std::string>{waiting, young}));
-  // Its id may be used again; what the first left is not there.
+  // Its id may be used again; the files of the first run are gone.
   seen_ = names();
   EXPECT_EQ(run("over"), over);
   EXPECT_EQ(names(), (std::set<std::string>{over, waiting, young}));

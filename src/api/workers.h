@@ -1,5 +1,5 @@
-// WorkerRegistry: who has been fetching, and what an operator or the worker itself wants it to do.
-// Seen from the calls they make; not durable, since a worker that lives calls again. Thread: any.
+// WorkerRegistry: the workers that have called, and their state as set by an operator or
+// themselves. Built from their calls; not durable, since a live worker calls again. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,27 @@ constexpr size_t kWorkerIdBytesMax = 255;
 
 struct WorkerInfo {
   std::string id;
-  std::string state = "running";  // as the worker said: running, quiet, drain, shutting_down …
-  std::string told;               // what an operator wants of it: quiet, terminate; "" = nothing
+  std::string state = "running";  // as reported by the worker: running, quiet, drain, shutting_down
+                                  // … …
+  std::string told;               // the operator's directive: quiet, terminate; "" = none
   int64_t first_seen_ms = 0;
   int64_t last_seen_ms = 0;
   uint64_t fetched = 0;
   uint64_t finished = 0;
   uint64_t active = 0;  // as of its last heartbeat
   std::vector<std::string> queues;
-  std::string hostname;  // as it said, "" = it did not
+  std::string hostname;  // as reported, or ""
   int64_t pid = 0;
 
-  // What counts: the operator's word, else the worker's. A worker that is leaving, in whatever
-  // words, is quiet.
+  // The effective state: the operator's directive, else the worker's report. A worker that is
+  // leaving is quiet.
   std::string effective() const {
     if (!told.empty()) return told;
     return state == "running" ? state : "quiet";
   }
 };
 
-// What a worker may tell of itself beside its heartbeat; what it leaves out stays as it was.
+// Optional data in a heartbeat; omitted members stay unchanged.
 struct WorkerSelf {
   std::vector<std::string> queues;  // scoped names
   std::string hostname;
@@ -49,12 +50,12 @@ class WorkerRegistry {
   void beat(std::string_view id, size_t active, int64_t now_ms);
   void says(std::string_view id, std::string_view state, int64_t now_ms);
   void introduces(std::string_view id, const WorkerSelf& self, int64_t now_ms);
-  // False if no such worker has been seen. "" takes an earlier directive back.
+  // False if no such worker has been seen. "" revokes an earlier directive.
   bool tell(std::string_view id, std::string_view directive);
   void forget(std::string_view id);
-  // Tells all of them, and returns how many there are.
+  // Sets the directive of all workers, and returns their number.
   size_t tell_all(std::string_view directive);
-  // running, quiet or terminate; "running" for a worker that nobody knows.
+  // running, quiet or terminate; "running" for an unknown worker.
   std::string state(std::string_view id) const;
   bool may_fetch(std::string_view id) const;
   std::vector<WorkerInfo> list(int64_t now_ms) const;

@@ -1,4 +1,4 @@
-// ASCII characters without a locale: what protocols and file formats mean by a digit or a letter.
+// ASCII characters without a locale: digits and letters as protocols and file formats define them.
 #pragma once
 
 #include <string>

@@ -69,7 +69,7 @@ TEST(Backoff, JitterSpansHalfToOneAndAHalf) {
   EXPECT_EQ(backoff_ms(policy, 1, 0), 500);
   EXPECT_EQ(backoff_ms(policy, 1, uint64_t{1} << 63), 1000);
   EXPECT_EQ(backoff_ms(policy, 1, UINT64_MAX), 1499);
-  // The cap comes before and after: a delay at the cap jitters below it, never above.
+  // The cap is applied before and after jitter: a delay at the cap jitters below it, never above.
   const BackoffPolicy capped{BackoffStrategy::Constant, 9000, 2.0, 1000, true};
   EXPECT_EQ(backoff_ms(capped, 1, 0), 500);
   EXPECT_EQ(backoff_ms(capped, 1, UINT64_MAX), 1000);

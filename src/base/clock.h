@@ -1,5 +1,5 @@
-// Where time and chance come from. The kernel sees neither: both enter as journaled input. Two
-// implementations each: the machine's, and the simulator's.
+// Sources of time and randomness. The kernel uses neither: both enter as journaled input. Each has
+// two implementations: the machine's and the simulator's.
 #pragma once
 
 #include <cstdint>

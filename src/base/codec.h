@@ -1,4 +1,4 @@
-// The binary form of records: what the journal and the entity rows are made of.
+// The binary form of records in the journal and in entity rows.
 //
 // A record declares its fields once:
 //   struct JobLeased { JobId job; uint32_t attempt = 0;
@@ -44,8 +44,8 @@ inline int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
 }
 
-// Puts before what stands behind `at` how long it is. What is large is moved in its place, not
-// copied to another.
+// Inserts the length of the bytes after `at` in front of them. Large content is moved within the
+// string, not copied to another.
 inline void put_length_before(std::string& out, size_t at) {
   size_t size = out.size() - at;
   std::string length;
@@ -114,14 +114,14 @@ concept Integer = std::is_integral_v<T> || std::is_enum_v<T>;
 template <class T>
 concept IdLike = std::is_base_of_v<Uuid, T>;
 
-// A text that may stand in its record in another form than by its bytes.
+// A text that may be stored in its record in another form than its bytes.
 template <class T>
 concept StoredText = requires(T& text, const T& given, typename T::Reference& room) {
   { given.stored(room) } -> std::convertible_to<std::string_view>;
   text.take_stored(std::string_view());
 };
 
-// Elements that are kept in another way than one behind the other.
+// Elements that are not stored contiguously.
 template <class T>
 concept ElementList = requires(T& list, const T& given, typename T::Element element) {
   given.begin() != given.end();

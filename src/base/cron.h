@@ -1,4 +1,4 @@
-// CronSchedule: when a recurring thing is due next.
+// CronSchedule: computes when a recurring job is due next.
 //
 // Five fields (minute hour day-of-month month day-of-week) with lists, ranges, steps, names in any
 // case, "?" for the two day fields, Sunday as 0 or 7; or @yearly @annually @monthly @weekly @daily

@@ -10,7 +10,7 @@ constexpr int kBackgroundNice = 10;
 
 }  // namespace
 
-// On Linux niceness is a thread's. A refusal costs fairness only.
+// On Linux niceness applies to one thread. If the call fails, only fairness suffers.
 void give_way() {
   const id_t self = static_cast<id_t>(::gettid());
   if (::setpriority(PRIO_PROCESS, self, ::getpriority(PRIO_PROCESS, self) + kBackgroundNice) != 0)

@@ -1,5 +1,6 @@
-// For threads whose work can wait: they run when the engine and the sockets leave a core idle. What
-// they start (a child process) gives way too, so not for threads that start any.
+// Lowers the priority of a thread whose work can wait: it runs when the engine and the sockets
+// leave a core idle. Child processes inherit the priority, so do not use it in threads that start
+// any.
 #pragma once
 
 namespace pawl {

@@ -16,7 +16,7 @@ TEST(Hash, KnownAnswers) {
             "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8");
 }
 
-// Bit by bit, as the definition has it: the ways that are taken for speed depend on the length.
+// Bit by bit, as defined: the fast implementations take different paths by length.
 uint32_t slow_crc32c(std::string_view bytes) {
   uint32_t crc = 0xffffffff;
   for (char byte : bytes) {
@@ -48,8 +48,7 @@ TEST(Hash, SecretsDiffer) {
   EXPECT_NE(random_secret(16), random_secret(16));
 }
 
-// Nobody outside can know where a key goes: not as the stored hash says, and not as another
-// program's.
+// Outsiders cannot predict the slot of a key: neither from hash64 nor from another process.
 TEST(TableHash, IsKeyedAndHoldsTogetherWhatIsEqual) {
   EXPECT_EQ(table_hash(std::string("order_id")), table_hash("order_id"));
   EXPECT_NE(table_hash("order_id"), hash64("order_id"));

@@ -104,8 +104,8 @@ TEST(JsonWriter, QuotingRoundTrips) {
   EXPECT_EQ(texts, (std::vector<std::string>{all, ""}));
 }
 
-// Words of eight bytes are looked at together: wherever a special byte stands in a text of any
-// length, it is found.
+// Eight bytes are checked at a time: a special byte is found at any position in a text of any
+// length.
 TEST(PlainText, EndsAtTheFirstSpecialByte) {
   for (int special = 0; special < 256; ++special) {
     const bool escaped = special < 0x20 || special == '"' || special == '\\';

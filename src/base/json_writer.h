@@ -53,7 +53,7 @@ class Writer {
   Writer& field_raw(std::string_view name, std::string_view json) { return key(name).raw(json); }
   Writer& field_time(std::string_view name, int64_t unix_ms) { return key(name).time(unix_ms); }
 
-  // A time that has not come to pass yet is 0, and left out.
+  // A time of 0 is unset and left out.
   Writer& field_time_if_set(std::string_view name, int64_t unix_ms) {
     return unix_ms == 0 ? *this : field_time(name, unix_ms);
   }

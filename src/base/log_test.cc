@@ -7,7 +7,7 @@
 namespace pawl::log {
 namespace {
 
-// What stands behind the time stamp.
+// The part after the time stamp.
 std::string told(std::string_view message, std::string_view value) {
   testing::internal::CaptureStderr();
   warning(message, {{"field", value}});

@@ -1,5 +1,5 @@
-// Room in a string for so many more bytes and for some after them: behind a large text often stands
-// one more character, and std::string would copy the whole text again to make room for it.
+// Reserves room in a string for the given number of bytes and some more: one more character often
+// follows a large text, and std::string would copy the whole text again to append it.
 #pragma once
 
 #include <algorithm>

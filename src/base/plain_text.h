@@ -1,4 +1,4 @@
-// Finds the first byte of a text that JSON cannot take as it is, eight bytes at a time: texts of
+// Finds the first byte of a text that JSON must escape, eight bytes at a time: texts of
 // many megabytes are scanned several times on their way through the server.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace pawl::json {
 
 enum class HighBytes : uint8_t { Plain, Special };
 
-// The highest bit of each byte that is special. A borrow can set it wrongly only in bytes behind
-// one that is.
+// The highest bit of each byte that is special. A borrow can set it wrongly only in bytes after a
+// special one.
 template <HighBytes kHigh>
 inline uint64_t special_bytes(uint64_t word) {
   constexpr uint64_t kOnes = 0x0101010101010101;
@@ -37,8 +37,8 @@ inline uint64_t load(const char* at) {
   return word;
 }
 
-// How many bytes at the front are neither control characters, quotes nor backslashes, nor, if they
-// are special, bytes from 0x80 on. What is left behind the last whole word is read once more with
+// The number of leading bytes that are neither control characters, quotes nor backslashes, nor, if
+// kHigh says so, bytes from 0x80 on. The rest after the last whole word is read again together with
 // plain bytes before it.
 template <HighBytes kHigh>
 inline size_t plain_length(std::string_view text) {

@@ -1,5 +1,5 @@
-// Plants: a process that is told to die at some place when it meets a text, so that tests can see
-// what its next start makes of that. For tests only: an operator sets PAWL_PLANT_ABORT, which is
+// Plants: make the process abort at a chosen place when it meets a certain text, so that tests can
+// check its next start. For tests only: an operator sets PAWL_PLANT_ABORT, which is
 // read once when the server starts; without it nothing here does anything.
 #pragma once
 

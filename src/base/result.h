@@ -35,7 +35,7 @@ struct Error {
   ErrorCode code;
   std::string message;
   std::vector<Complaint> complaints = {};
-  // What else a program may want to know, by name: {"existing_job_id", …}, {"resource_id", …}.
+  // More data for programs, by name: {"existing_job_id", …}, {"resource_id", …}.
   std::vector<std::pair<std::string_view, std::string>> details = {};
 
   Error&& with(std::string_view name, std::string value) && {

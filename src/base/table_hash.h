@@ -1,8 +1,8 @@
 // The hash of in-memory tables whose keys come from outside.
 //
-// Keyed anew in every process, so that nobody can send a thousand keys that all meet in one slot
-// and make a reading cost the square of its size. Nothing that is stored, compared between
-// processes or shown may depend on it: hash64 of base/hash.h is for those.
+// Each process uses a new random key, so that a client cannot send a thousand keys that fall into
+// one slot and make parsing take quadratic time. Nothing that is stored, compared between processes
+// or shown may depend on it: use hash64 of base/hash.h for that.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,6 @@
 namespace pawl {
 
 size_t table_hash(std::string_view key);
-size_t table_hash(double key);  // of equal numbers alike, 0.0 and -0.0 too
+size_t table_hash(double key);  // equal numbers hash alike, 0.0 and -0.0 too
 
 }  // namespace pawl

@@ -28,8 +28,8 @@ class TimeZone {
   // something else on another machine ("localtime") or count leap seconds ("right/…") are refused.
   static Result<std::shared_ptr<const TimeZone>> find(std::string_view iana_name);
 
-  // A zone from the bytes of a TZif file; InvalidContent if they are not one. find() is the usual
-  // door.
+  // A zone from the bytes of a TZif file; InvalidContent if they are not one. Callers normally use
+  // find().
   static Result<std::shared_ptr<const TimeZone>> from_tzif(std::string_view name,
                                                            std::string_view bytes);
 

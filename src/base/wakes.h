@@ -1,7 +1,7 @@
-// Wakes: who must be woken once the last of several messages has been handed over. A sender that
-// gives one with each message costs every reader a single wake, however many messages it gets.
+// Wakes: the readers to wake after the last of several messages was sent. A sender that passes one
+// Wakes with all its messages wakes every reader only once.
 //
-// Thread: the sender's. Keep it short-lived: until it ends, its readers may sleep on.
+// Thread: the sender's. Keep it short-lived: its readers may sleep until it is destroyed.
 #pragma once
 
 #include <algorithm>

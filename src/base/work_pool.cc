@@ -38,7 +38,7 @@ void WorkPool::stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    // Lanes stay where they are: those that run still refer to theirs.
+    // Lanes are not erased: running work still refers to its lane.
     for (Lane& lane : lanes_) {
       dropped.emplace_back();
       dropped.back().waiting.swap(lane.waiting);
@@ -89,7 +89,7 @@ void WorkPool::serve() {
     lane->waiting.pop_front();
     --waiting_;
     ++lane->running;
-    lanes_.splice(lanes_.end(), lanes_, lane);  // its next turn comes after everyone's
+    lanes_.splice(lanes_.end(), lanes_, lane);  // its next turn comes after all others
     lock.unlock();
     try {
       work();
@@ -97,11 +97,11 @@ void WorkPool::serve() {
       log::error("a piece of work failed inside the server",
                  {{"pool", std::string(options_.name)}, {"why", thrown.what()}});
     }
-    work = nullptr;  // what it holds goes before the lock is taken
+    work = nullptr;  // destroys what it holds before the lock is taken
     lock.lock();
     --lane->running;
     drop_if_idle(lane);
-    // No wake: what this lane may run now is found by this thread, in its turn.
+    // No wake-up needed: this thread itself finds the work that this lane may now run.
   }
 }
 

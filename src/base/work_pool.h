@@ -1,22 +1,22 @@
-// WorkPool: a few threads for work that would hold up the thread that was asked for it, and a
-// bounded line in front of them.
+// WorkPool: a few threads for work that would block the calling thread, with a bounded queue in
+// front of them.
 //
-// Who waits, waits in a lane: one per client (Call::lane()), or none if all are equal. Lanes are
-// served in turn, so that a client who floods the pool waits behind himself and not in front of
-// others; with lane_running_max below `threads` he can not hold all threads either, and with
-// lane_waiting_max he can not fill the line.
+// Work waits in lanes: one per client (Call::lane()), or a single one if all are equal. Lanes are
+// served in turn, so a client that floods the pool delays only itself; with lane_running_max below
+// `threads` it cannot occupy all threads either, and with lane_waiting_max it cannot fill the
+// queue.
 //
-// How to use it from an I/O thread: move what the work needs into the function (http::Request and
+// How to use it from an I/O thread: move the data of the work into the function (http::Request and
 // Responder may be moved to any thread), and if run() refuses, answer with its error:
 //
 //   auto shared = std::make_shared<Call>(std::move(call));
 //   std::function<void()> work = [&app, shared] { …; shared->answer(…); };
 //   if (Status taken = pool.run(work, lane); !taken.ok()) shared->fail(taken.error());
 //
-// Do small work where you are: handing over costs two context switches. Decide by bytes.
+// Do small work on the calling thread: handing over costs two context switches. Decide by bytes.
 //
-// Thread: any. stop() (and the destructor) waits for what runs, drops what waits and joins; a
-// dropped piece of work is destroyed on the stopping thread. What it throws is logged.
+// Thread: any. stop() (and the destructor) waits for running work, drops waiting work and joins;
+// dropped work is destroyed on the stopping thread. Exceptions are logged.
 #pragma once
 
 #include <condition_variable>
@@ -41,8 +41,8 @@ struct WorkPoolOptions {
   size_t waiting_max = 256;            // of all lanes together
   size_t lane_waiting_max = SIZE_MAX;  // of one lane
   size_t lane_running_max = SIZE_MAX;  // of one lane at a time
-  bool background = false;             // give way to the other threads when cores are scarce
-  std::string_view name = "work";      // in what run() says: "too many reads are waiting"
+  bool background = false;             // lower priority than other threads
+  std::string_view name = "work";      // in error messages: "too many reads are waiting"
 };
 
 class WorkPool {
@@ -52,8 +52,8 @@ class WorkPool {
   WorkPool& operator=(const WorkPool&) = delete;
   ~WorkPool();
 
-  // Then the work was not taken: Overloaded when too many wait, RateLimited when too many of this
-  // lane do, Unavailable after stop().
+  // On an error the work was not taken: Overloaded when too many wait, RateLimited when too many of
+  // this lane wait, Unavailable after stop().
   Status run(std::function<void()>& work, std::string_view lane = {});
   void stop();
 
@@ -65,10 +65,10 @@ class WorkPool {
     std::deque<std::function<void()>> waiting;
     size_t running = 0;
   };
-  using Lanes = std::list<Lane>;  // in the order of their turns; those without any work are gone
+  using Lanes = std::list<Lane>;  // in the order of their turns; lanes without work are erased
 
   void serve();
-  Lanes::iterator next_lane();  // that has work and may run it
+  Lanes::iterator next_lane();  // the next lane with work that may run
   Lanes::iterator find_or_add(std::string_view lane);
   void drop_if_idle(Lanes::iterator lane);
 

@@ -8,7 +8,7 @@
 namespace pawl {
 namespace {
 
-// Work that runs until it is let go, so that a test can fill the line behind it.
+// Work that runs until it is released, so that a test can fill the queue behind it.
 class Gate {
  public:
   std::function<void()> work() {
@@ -56,7 +56,7 @@ void wait_for_all(WorkPool& pool, std::string_view lane = "last") {
   done.get_future().wait();
 }
 
-// One client's flood must not stand in front of another's single request.
+// One client's flood must not delay another client's single request.
 TEST(WorkPool, LanesAreServedInTurn) {
   WorkPool pool({.threads = 1});
   Gate gate;
@@ -87,7 +87,7 @@ TEST(WorkPool, OneLaneIsServedInOrder) {
   EXPECT_EQ(trace.text(), "a b c ");
 }
 
-// A lane that may hold one thread leaves the other to whoever comes.
+// A lane that may use one thread leaves the other thread to other lanes.
 TEST(WorkPool, ALaneDoesNotHoldAllThreads) {
   WorkPool pool({.threads = 2, .lane_running_max = 1});
   Gate first;
@@ -96,7 +96,7 @@ TEST(WorkPool, ALaneDoesNotHoldAllThreads) {
   first.wait_entered();
   taken(pool, trace.note("flood"), "flood");
   taken(pool, trace.note("other"), "other");
-  wait_for_all(pool, "other");  // the flood's second piece may not run here
+  wait_for_all(pool, "other");  // the second piece of the flooding lane may not run here
   EXPECT_EQ(trace.text(), "other ");
   first.open();
   wait_for_all(pool, "flood");

@@ -21,7 +21,7 @@ WorkSlot* take_slot() {
   return nullptr;
 }
 
-// Null if the thread has one already (a sanitizer's), or if there is no memory.
+// Null if the thread has a handler stack already (a sanitizer's), or if there is no memory.
 void* give_handler_stack() {
   stack_t now{};
   if (::sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) return nullptr;

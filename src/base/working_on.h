@@ -1,8 +1,8 @@
-// WorkingOn: for whom a thread works at this moment, told in a few plain stores. If the process
-// dies, what was written there tells the next one whose work killed it (engine/crash_book.h).
+// WorkingOn: records in a few plain stores which run or job a thread works on. If the process dies,
+// the next process reads there whose work killed it (engine/crash_book.h).
 //
-// A thread that wants to be watched makes a WatchedThread; one that is not costs a load per call.
-// Nothing here is ever read by a decision: what is written changes no answer.
+// A thread to be watched creates a WatchedThread; in other threads a call costs one load. No
+// decision reads these records, so they change no answer.
 #pragma once
 
 #include <atomic>
@@ -13,39 +13,40 @@
 
 namespace pawl {
 
-// What is done for it. The numbers are in a file.
+// The kind of work. The numbers are stored in a file.
 enum class WorkKind : uint32_t {
   None = 0,
   Decision = 1,     // an input is decided, an expression evaluated
   Fold = 2,         // an event of the journal is applied
   Preparation = 3,  // an effect's parameters are filled in
   Start = 4,        // an effect is begun
-  Action = 5,       // an effect is carried out; it may wait for the outside for long
+  Action = 5,       // an effect runs; it may wait long for a service
 };
 
-// One thread's, in shared memory. Written by that thread alone; `seen` and `beats` by the one that
-// watches.
+// One thread's record, in shared memory. Only that thread writes it, except `seen` and `beats`,
+// which the watching thread writes.
 struct WorkSlot {
   std::atomic<uint64_t> id_hi{0};
   std::atomic<uint64_t> id_lo{0};
-  std::atomic<uint64_t> sequence{0};  // of the event that is folded
-  std::atomic<uint64_t> serial{0};    // counts what was begun here
+  std::atomic<uint64_t> sequence{0};  // of the event being folded
+  std::atomic<uint64_t> serial{0};    // counts pieces of work begun here
   std::atomic<uint64_t> seen{0};      // the serial at the last beat
-  std::atomic<uint32_t> beats{0};     // how many beats it has been that one
+  std::atomic<uint32_t> beats{0};     // for how many beats the serial has not changed
   std::atomic<uint32_t> kind{0};
   std::atomic<uint32_t> taken{0};
-  std::atomic<int32_t> command{0};  // group of the processes that this thread runs; 0: none
+  std::atomic<int32_t> command{0};  // process group of the command that this thread runs; 0: none
   uint32_t unused[2] = {0, 0};
 };
 static_assert(sizeof(WorkSlot) == 64 && std::atomic<uint64_t>::is_always_lock_free);
 
-extern constinit thread_local WorkSlot* work_slot;  // null: nobody watches this thread
+extern constinit thread_local WorkSlot* work_slot;  // null: this thread is not watched
 
-// Where threads find a slot from now on. Call before they start, and with null after they ended.
+// Sets the slots that threads use from now on. Call before the threads start, and with null after
+// they ended.
 void set_work_slots(WorkSlot* slots, size_t count);
 
-// Gives this thread a slot, and a stack for the handler of a fatal signal, so that one that has
-// used up its own is told too. Without slots, or when all are taken, it does nothing.
+// Gives this thread a slot, and a stack for the handler of fatal signals, so that a stack overflow
+// is recorded too. Without slots, or when all are taken, it does nothing.
 class WatchedThread {
  public:
   WatchedThread();
@@ -58,8 +59,9 @@ class WatchedThread {
   void* stack_ = nullptr;
 };
 
-// Processes that this thread runs until the end of the scope. Their group is told by the first of
-// them before it becomes the program, which may have ended the server before this thread goes on.
+// A command that this thread runs until the end of the scope. The child process records the group
+// before it executes the program, because the program might kill the server before this thread
+// continues.
 class WorkingCommand {
  public:
   WorkingCommand() : slot_(work_slot) {}
@@ -75,7 +77,7 @@ class WorkingCommand {
   WorkSlot* slot_;
 };
 
-// What this thread does until the end of the scope, and for which run or job.
+// The kind of work of this thread until the end of the scope, and its run or job.
 class WorkingOn {
  public:
   WorkingOn(WorkKind kind, const Uuid& id, uint64_t sequence = 0) : slot_(work_slot) {
@@ -83,7 +85,7 @@ class WorkingOn {
     keep();
     set(static_cast<uint32_t>(kind), id.hi, id.lo, sequence);
   }
-  // The same work, now for this one.
+  // The same kind of work, now for this run or job.
   explicit WorkingOn(const Uuid& id) : slot_(work_slot) {
     if (slot_ == nullptr) return;
     keep();

@@ -1,4 +1,4 @@
-// pawl actions [NAME]: what the steps of a definition can do on this server.
+// pawl actions [NAME]: the actions of steps on this server.
 #include "cli/command.h"
 #include "cli/json_layout.h"
 #include "cli/session.h"
@@ -77,7 +77,7 @@ int actions(const Invocation& given) {
 
 std::vector<Command> action_commands() {
   return {{"actions",
-           "what steps of a definition can do",
+           "list the actions that steps can use",
            {{"NAME", "only this one, with its parameters", false}},
            remote_options({}),
            "Example:\n  pawl actions http.get",

@@ -93,7 +93,7 @@ Result<pid_t> spawn(const ChildOrder& order, const Pipe& in, const Pipe& out, co
   return pid;
 }
 
-// Reads once; closes the end when nothing more will come.
+// Reads once; closes the descriptor at the end of file.
 std::string read_once(Fd& fd) {
   std::array<char, 65536> buffer;
   ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
@@ -146,7 +146,7 @@ Result<ChildEnd> run_child(const ChildOrder& order, std::atomic<int>& pid) {
   err.writes.close();
   ChildEnd end;
   converse(order, child, std::move(in.writes), std::move(out.reads), std::move(err.reads), end);
-  // Collected before the pid may be another's: end_child() must not reach a stranger.
+  // Waits before the pid can be reused: end_child() must not signal another process.
   siginfo_t info;
   while (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) != 0 &&
          errno == EINTR) {

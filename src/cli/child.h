@@ -1,6 +1,6 @@
-// run_child: one shell command with text on its standard input; what it prints is collected, what
-// it complains about is passed on and its end kept. It runs in a process group of its own, so that
-// Ctrl-C reaches the worker and not the work.
+// run_child: one shell command with text on its standard input; its stdout is collected, its stderr
+// is passed on and its last part kept. It runs in its own process group, so that Ctrl-C reaches the
+// worker and not the command.
 //
 // Thread: any. A write to a child that reads nothing must not kill the program: SIGPIPE has to be
 // ignored.

@@ -10,7 +10,7 @@
 
 namespace pawl::cli {
 
-// What the shell sees. 2 is the parser's.
+// Exit codes. The parser uses 2.
 enum Exit : int { kDone = 0, kRefused = 1, kUsage = 2, kNoServer = 3 };
 
 struct Parameter {
@@ -24,10 +24,10 @@ struct Option {
   std::string name;   // "--queue"
   std::string value;  // "NAME"; empty: a flag
   std::string help;
-  std::string choices = {};  // "text json": what a shell may offer
+  std::string choices = {};  // "text json": completions for the shell
 };
 
-// What was given, by the names of the table.
+// The given arguments and options, by the names of the table.
 struct Invocation {
   std::vector<std::string> arguments =
       {};  // in the order of the parameters; optional ones may be missing
@@ -56,13 +56,13 @@ struct Command {
   bool passes_on = false;  // everything after the path is an argument, unread
 };
 
-// The words before the last, with what they are about: "jobs" of "jobs push".
+// The words before the last, with a description: "jobs" of "jobs push".
 struct Group {
   std::string name;
   std::string summary;
 };
 
-// Every command that speaks to a server, and the groups they stand in.
+// Every command that calls a server, and their groups.
 std::vector<Command> remote_commands();
 std::vector<Group> groups();
 

@@ -17,18 +17,18 @@ std::vector<Command> remote_commands() {
 }
 
 std::vector<Group> groups() {
-  return {{"jobs", "push jobs and see what became of them"},
+  return {{"jobs", "push jobs and see their results"},
           {"workflows", "chains, groups, batches, dags and maps of jobs"},
-          {"runs", "what is under way, and what it waits for"},
-          {"definitions", "what can be run by name"},
-          {"decisions", "what runs ask, and the answers"},
-          {"schedules", "definitions and jobs that come again"},
-          {"secrets", "values that definitions use and nobody reads"},
-          {"queues", "pause, resume, look into and empty queues"},
-          {"cron", "jobs that come again"},
+          {"runs", "workflow runs, and what they wait for"},
+          {"definitions", "workflows that can be run by name"},
+          {"decisions", "questions of runs, and their answers"},
+          {"schedules", "definitions and jobs that start by the clock"},
+          {"secrets", "values that definitions use and no one can read back"},
+          {"queues", "show, pause, resume and empty queues"},
+          {"cron", "recurring jobs"},
           {"dead-letter", "jobs that ran out of attempts"},
-          {"workers", "who fetches jobs"},
-          {"keys", "who may call the server"}};
+          {"workers", "workers that fetch jobs"},
+          {"keys", "API keys of the server"}};
 }
 
 }  // namespace pawl::cli

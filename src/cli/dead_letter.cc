@@ -39,11 +39,11 @@ std::vector<Command> dead_letter_commands() {
            {},
            remote_options({{"--queue", "NAME", "only this queue"},
                            {"--limit", "N", "at most this many (50)"},
-                           {"--cursor", "CURSOR", "go on where the last page ended"}}),
+                           {"--cursor", "CURSOR", "continue where the last page ended"}}),
            "",
            list_dead_letters},
-          {"dead-letter retry", "let one run again", {kDeadLetterId}, remote_options({}), "", retry_dead_letter},
-          {"dead-letter delete", "give one up for good", {kDeadLetterId}, remote_options({}), "", remove_dead_letter}};
+          {"dead-letter retry", "run a job again", {kDeadLetterId}, remote_options({}), "", retry_dead_letter},
+          {"dead-letter delete", "delete a job", {kDeadLetterId}, remote_options({}), "", remove_dead_letter}};
 }
 
 }  // namespace pawl::cli

@@ -1,4 +1,4 @@
-// pawl decisions …: what runs ask people and agents.
+// pawl decisions …: questions of runs to people and agents.
 #include "base/json_writer.h"
 #include "cli/command.h"
 #include "cli/given_inputs.h"
@@ -70,21 +70,21 @@ int resolve(const Invocation& given) {
 
 std::vector<Command> decision_commands() {
   return {{"decisions list",
-           "what is to be decided",
+           "list open decisions",
            {},
-           remote_options({{"--all", "", "those that were decided too"},
+           remote_options({{"--all", "", "also decisions that were made"},
                            {"--status", "STATUS", "only this status (pending)",
                             "pending resolved timed_out cancelled"},
                            {"--run", "ID", "only of this run"},
                            {"--agent", "NAME", "only for this agent"},
                            {"--limit", "N", "at most this many"},
-                           {"--cursor", "CURSOR", "go on where the last page ended"}}),
+                           {"--cursor", "CURSOR", "continue where the last page ended"}}),
            "",
            list_decisions},
           {"decisions resolve",
            "decide",
            {{"ID", "the decision's id"}, {"CHOICE", "one of its options, or any text"}},
-           remote_options({{"--data", "JSON", "more that the run is told"},
+           remote_options({{"--data", "JSON", "more data for the run"},
                            {"--reason", "TEXT", "why"},
                            {"--by", "NAME", "who decides"}}),
            "",

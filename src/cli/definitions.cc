@@ -1,4 +1,4 @@
-// pawl definitions …: what a server can run by name.
+// pawl definitions …: workflows that a server can run by name.
 #include <fstream>
 
 #include "base/json_writer.h"
@@ -31,7 +31,7 @@ void print_put(json::View root) {
     });
 }
 
-// Every fault with its line and hint, as `pawl validate` tells them.
+// Every fault with its line and hint, as in `pawl validate`.
 void print_faults(const std::string& file, json::View faults) {
   faults.each_element([&](json::View fault) {
     std::string line = member(fault, "line");
@@ -144,14 +144,14 @@ std::vector<Command> server_definition_commands() {
                        {"--version", "VERSION", "instead of v1, v2 …"},
                        {"--description", "TEXT", "for people"},
                        {"--lenient", "", "unknown fields are warnings"}}),
-       "The same text is the same version; another text is the next one.\n\nExample:\n  pawl "
+       "The same text keeps its version; a changed text is the next version.\n\nExample:\n  pawl "
        "definitions put examples/hello.yaml",
        put_definition},
       {"definitions list",
        "list definitions",
        {},
        remote_options({{"--limit", "N", "at most this many"},
-                       {"--cursor", "CURSOR", "go on where the last page ended"}}),
+                       {"--cursor", "CURSOR", "continue where the last page ended"}}),
        "",
        list_definitions},
       {"definitions get",
@@ -164,7 +164,7 @@ std::vector<Command> server_definition_commands() {
        "remove a definition",
        {kDefinitionName},
        remote_options({{"--version", "VERSION", "only this version"},
-                       {"--force", "", "although runs of it are live; they go on"}}),
+                       {"--force", "", "even if it has live runs; they continue"}}),
        "",
        remove_definition},
       {"definitions diagram",

@@ -1,6 +1,5 @@
-// pawl demo [crash]: a tour that needs nothing: a server on a temporary directory, workflows that
-// nest, workers, and (crash) a kill -9 in the middle. What it claims at the end it reads back from
-// the journal.
+// pawl demo [crash]: a self-contained tour: a server on a temporary directory, nested workflows,
+// workers, and (crash) a kill -9 in the middle. The final counts are read from the journal.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -31,7 +30,7 @@ constexpr milliseconds kWork{50};
 constexpr milliseconds kPoll{20};
 constexpr milliseconds kDeadline{60'000};
 
-// A directory of its own, gone with it.
+// A temporary directory, removed with the object.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -83,7 +82,7 @@ std::string order_workflow(size_t number) {
   return body;
 }
 
-// What the journal says happened: how often each thing did.
+// Counts of events in the journal.
 struct Findings {
   std::map<std::string, size_t> completed;  // by job
   std::map<std::string, size_t> callbacks;  // by workflow and role
@@ -224,7 +223,7 @@ int Tour::stuck() {
   return give_up("the workflows did not complete");
 }
 
-// Everything is counted by id: what happened twice has a count of two.
+// Everything is counted by id, so duplicates have a count of two.
 Findings Tour::read_journal() {
   Findings found;
   std::string after;
@@ -300,7 +299,7 @@ int demo(const Invocation& given) {
 
 std::vector<Command> demo_commands() {
   return {{"demo",
-           "a tour: workflows on a server of its own; 'demo crash' kills it in the middle",
+           "a tour: workflows on a temporary server; 'demo crash' kills it in the middle",
            {{"MODE", "crash: kill -9 the server half way and start it again", false}},
            {},
            "Uses a temporary directory and a free port, and leaves nothing behind. Exit 0 if every "

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kPause{20};  // before a server that is down is tried again
-// A lease that nobody heard of ends this soon.
+// A short lease, so that a lease whose reply was lost expires soon.
 constexpr const char* kFetchOptions =
     R"("queues":["demo"],"count":1,"wait_ms":200,"visibility_timeout_ms":2000)";
 

@@ -1,5 +1,5 @@
-// DemoCrowd: workers that behave as good workers do. One that has done a job keeps its result until
-// a server has taken or refused it, whatever happens to the server meanwhile.
+// DemoCrowd: correct workers. Each keeps the result of a job until a server has accepted or refused
+// it, also across crashes of the server.
 #pragma once
 
 #include <atomic>

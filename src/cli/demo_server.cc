@@ -21,7 +21,7 @@ constexpr size_t kReadyLineMax = 4096;
 
 std::string log_path(const std::string& data_dir) { return data_dir + ".log"; }
 
-// Reads until the line is whole or the other side has gone.
+// Reads until the line is complete or the other side has closed.
 std::string read_line(int fd) {
   std::string line;
   char c = 0;
@@ -42,7 +42,7 @@ int port_of(const std::string& ready_line) {
   return static_cast<int>(std::strtol(ready_line.c_str() + colon + 1, nullptr, 10));
 }
 
-// The caller's settings are for the caller's server, not for this one.
+// Without PAWL_ variables: they are meant for the caller's server.
 std::vector<char*> clean_environment() {
   std::vector<char*> kept;
   for (char** entry = environ; *entry != nullptr; ++entry)

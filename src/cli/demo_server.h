@@ -1,5 +1,5 @@
-// DemoServer: this very program serving in a process of its own, on a free port, so that it can be
-// killed like any other server.
+// DemoServer: this program as a server in a separate process, on a free port, so that it can be
+// killed.
 //
 // Thread: one at a time; port() from any.
 #pragma once
@@ -18,10 +18,10 @@ class DemoServer {
   DemoServer(const DemoServer&) = delete;
   DemoServer& operator=(const DemoServer&) = delete;
 
-  // Returns when it answers. Unavailable, with what it complained about, if it ends before.
+  // Returns when it answers. Unavailable, with its error output, if it exits before.
   Status start();
-  void kill_hard();  // kill -9, and it is gone
-  void stop();       // SIGTERM: it finishes what it does
+  void kill_hard();  // kill -9
+  void stop();       // SIGTERM: it finishes open requests
 
   int pid() const { return pid_; }
   int port() const { return port_.load(std::memory_order_acquire); }  // 0 while it is down

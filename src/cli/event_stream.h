@@ -1,5 +1,4 @@
-// Server-sent events, cut into single ones as their bytes arrive. Bounded: an event past the bound
-// is dropped.
+// Splits a byte stream into server-sent events. Bounded: an event past the bound is dropped.
 #pragma once
 
 #include <functional>
@@ -20,7 +19,7 @@ class EventStream {
       : on_event_(std::move(on_event)) {}
 
   void feed(std::string_view bytes);
-  void reset();  // a new connection: what was half read is gone
+  void reset();  // a new connection: drops a partial event
 
  private:
   static constexpr size_t kEventBytesMax = 32u << 20;

@@ -1,4 +1,4 @@
-// pawl events: what happened, from the past or as it happens.
+// pawl events: past and live events.
 #include <chrono>
 #include <thread>
 
@@ -41,7 +41,7 @@ int past(const Invocation& given) {
       });
 }
 
-// A server that restarts is not the end of the stream: it goes on after the last event seen.
+// If the server restarts, the stream continues after the last event seen.
 int follow(const Invocation& given) {
   Session session(given);
   bool colours = colours_on(stdout);
@@ -79,13 +79,13 @@ int show_events(const Invocation& given) { return given.has("--follow") ? follow
 
 std::vector<Command> event_commands() {
   return {{"events",
-           "what happened to jobs",
+           "list events of jobs",
            {},
-           remote_options({{"--follow", "", "go on with what happens, until Ctrl-C"},
+           remote_options({{"--follow", "", "follow new events until Ctrl-C"},
                            {"--types", "TYPES", "only these, as job.completed,job.failed"},
                            {"--queue", "NAME", "only of this queue"},
                            {"--limit", "N", "at most this many (100)"},
-                           {"--after", "CURSOR", "go on where the last page ended"}}),
+                           {"--after", "CURSOR", "continue where the last page ended"}}),
            "Examples:\n  pawl events --follow --types job.failed,job.discarded\n  pawl events "
            "--limit 20 --json",
            show_events}};

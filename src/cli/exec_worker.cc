@@ -22,8 +22,8 @@
 namespace pawl::cli {
 namespace {
 
-// A fetch parks this long: short enough to stop soon, since a fetch that is cut off could have
-// leased a job already.
+// A fetch waits this long: short, because a stop waits for it; an interrupted fetch might already
+// have leased a job.
 constexpr int kFetchWaitMs = 2000;
 constexpr auto kReconnectAfter = std::chrono::seconds(1);
 
@@ -39,8 +39,8 @@ struct RunningJob {
   std::string envelope;
   std::vector<std::pair<std::string, std::string>> environment;
   std::atomic<int> pid{0};
-  std::atomic<bool> lost{false};        // the lease is another's
-  std::atomic<bool> given_back{false};  // the worker was told to stop at once
+  std::atomic<bool> lost{false};        // the lease was lost
+  std::atomic<bool> given_back{false};  // the worker must stop at once
   std::atomic<bool> over{false};
   std::thread thread;
 };
@@ -91,7 +91,7 @@ class ExecWorker {
     }
   }
 
-  // Returns when told to stop, when there is nothing left (once), or when the server refuses.
+  // Returns when stopped, when no job is left (once), or when the server refuses.
   int fetch_loop() {
     bool reached = false;
     while (!stopping()) {
@@ -170,7 +170,7 @@ class ExecWorker {
     if (!job.attempt.empty()) w.field_raw("attempt", job.attempt);
     good ? write_result(w, end->output) : write_failure(w, end, back);
     w.end_object();
-    // The outcome is worth some patience: the command's work is done and should not be done twice.
+    // Retries the report: the command has run and should not run twice.
     for (int tries = 0; tries < 10; ++tries) {
       auto reply =
           session.call("POST", good ? "/ojs/v1/workers/ack" : "/ojs/v1/workers/nack", body);
@@ -229,8 +229,8 @@ class ExecWorker {
     w.key("error").begin_object().field("code", code).field("message", message).end_object();
   }
 
-  // Renews the leases three times in their life; a job that the server no longer counts as ours is
-  // ended.
+  // Renews each lease three times before it expires; ends the command of a job whose lease was
+  // lost.
   void beat() {
     Session session(given_);
     auto every = std::chrono::milliseconds(options_.lease_ms / 3);
@@ -278,7 +278,7 @@ class ExecWorker {
     std::lock_guard lock(mutex_);
     return stopping_;
   }
-  // True at once when nothing runs; else false, when one of those that run has ended.
+  // True at once when nothing runs; else false, after a running command has ended.
   bool wait_for_an_end() {
     std::unique_lock lock(mutex_);
     reap(lock);
@@ -311,7 +311,7 @@ class ExecWorker {
       }
       std::shared_ptr<RunningJob> job = *at;
       at = jobs_.erase(at);
-      lock.unlock();  // its last act needs the mutex
+      lock.unlock();  // the ending thread needs the mutex
       job->thread.join();
       lock.lock();
       at = jobs_.begin();

@@ -1,6 +1,5 @@
-// A worker made of a shell command: fetches, runs the command for each job, says what became of it,
-// and keeps the leases of what is in work. It never leaves a leased job behind: what it fetched it
-// finishes, fails or gives back.
+// A worker made of a shell command: fetches, runs the command for each job, reports the result, and
+// renews the leases of running jobs. It completes, fails or returns every fetched job.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +21,8 @@ struct ExecWorkerOptions {
   bool once = false;
 };
 
-// Returns after SIGTERM or SIGINT, or with `once` when no job waits. `given` says where the server
-// is.
+// Returns after SIGTERM or SIGINT, or with `once` when no job waits. `given` has the server's
+// address.
 int run_exec_worker(const Invocation& given, const ExecWorkerOptions& options);
 
 }  // namespace pawl::cli

@@ -1,4 +1,4 @@
-// What commands are given beside words: files, and inputs as NAME=VALUE.
+// Files and NAME=VALUE inputs of commands.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace pawl::cli {
 // "-" is standard input. InvalidRequest: it cannot be read; TooLarge: there is more than that.
 Result<std::string> read_whole_file(const std::string& path, size_t bytes_max);
 
-// The object with the pairs set in it. A value that is JSON is that, any other is text.
+// Sets the pairs in the object. A value that is valid JSON is parsed, any other is text.
 Result<Value> with_pairs(Value object, const std::vector<std::string>& pairs);
 
 // --input and --inputs: the pairs over the JSON file, and how they are described.

@@ -79,7 +79,7 @@ Result<Url> parse_url(std::string_view text) {
   return url;
 }
 
-// One request and what has come back of it.
+// One request and its reply so far.
 struct HttpClient::Exchange {
   CURL* const easy;
   const size_t body_bytes_max;
@@ -92,7 +92,7 @@ struct HttpClient::Exchange {
   char error[CURL_ERROR_SIZE] = {};
 
   ~Exchange() {
-    curl_easy_reset(easy);  // it forgets this exchange and keeps its connection
+    curl_easy_reset(easy);  // drops this exchange, keeps the connection
     curl_slist_free_all(headers);
   }
 
@@ -122,7 +122,7 @@ struct HttpClient::Exchange {
     return count;
   }
 
-  // Why there is no reply.
+  // The error when there is no reply.
   Error failure(CURLcode code, const Url& url, const HttpOptions& options) const {
     const std::string said = error[0] != '\0' ? error : curl_easy_strerror(code);
     const std::string where = url.host + ":" + std::to_string(url.port);

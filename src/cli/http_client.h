@@ -1,9 +1,9 @@
 // HttpClient: HTTP/1.1 for the command line by libcurl, blocking, one connection kept alive.
 //
-// A reply is read whole (call) or handed over as it arrives (stream). A call that fails after it
-// was sent is not repeated: whether it counted is unknown, and only the caller can tell whether
-// twice would hurt. A kept connection that the server has closed meanwhile is noticed before
-// anything is sent on it.
+// A reply is read completely (call) or passed on as it arrives (stream). A call that fails after it
+// was sent is not repeated: whether it took effect is unknown, and only the caller knows whether
+// repeating does harm. A kept connection that the server has closed is detected before anything is
+// sent on it.
 //
 // Errors: InvalidRequest (the URL, a header, the certificates to trust), Unavailable (no
 // connection, or it broke), Malformed (the other side speaks no HTTP), TooLarge (a reply past

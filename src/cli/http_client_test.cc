@@ -1,5 +1,4 @@
-// The client against the project's own server on a loopback socket, and against peers that speak
-// badly.
+// The client against the project's own server on a loopback socket, and against faulty peers.
 #include "cli/http_client.h"
 
 #include <arpa/inet.h>
@@ -178,7 +177,8 @@ std::string answer_to(std::string bytes, size_t body_bytes_max = 1 << 20) {
   return said(HttpClient(at(server.port()), options).call("GET", "/"));
 }
 
-// A server that dies of a request may have done it: whether to send it again is the caller's choice.
+// A server that dies during a request may have executed it: the caller decides whether to send it
+// again.
 TEST(HttpClient, SendsNothingTwice) {
   for (const char* method : {"GET", "POST", "DELETE"})
     for (const char* body : {"", "{}"}) {

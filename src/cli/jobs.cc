@@ -37,8 +37,7 @@ void print_job(json::View root) {
     print_pair("error", member(*error, "code") + ": " + member(*error, "message"), Colour::Red);
 }
 
-// Builds the envelope; what is wrong with it in itself is found here, the rest is the server's to
-// judge.
+// Builds the envelope; checks only its syntax, the server checks the rest.
 class Envelope {
  public:
   explicit Envelope(const Invocation& given) : given_(given) {}
@@ -135,7 +134,7 @@ class Envelope {
   std::string error_;
 };
 
-// Asks again, less and less often, until the job is over. kDone only for a completed one.
+// Polls with growing intervals until the job has ended. kDone only if it completed.
 int wait_for(Session& session, const std::string& id, const std::string& limit_text) {
   using std::chrono::milliseconds;
   auto limit = parse_span(limit_text);
@@ -237,20 +236,20 @@ std::vector<Command> job_commands() {
       {"--priority", "N", "-100 to 100, higher first"},
       {"--delay", "DURATION", "not before this has passed"},
       {"--at", "TIME", "not before this RFC 3339 time"},
-      {"--expires", "DURATION", "discard it if nobody took it by then"},
+      {"--expires", "DURATION", "discard it if no worker has taken it by then"},
       {"--timeout", "DURATION", "an attempt may take this long"},
       {"--attempts", "N", "executions at most"},
       {"--retry-after", "DURATION", "the first wait between attempts; it doubles"},
       {"--dead-letter", "", "keep it in the dead letter queue when attempts run out"},
-      {"--unique", "KEYS", "not twice: type,args,queue,meta"},
+      {"--unique", "KEYS", "no second job with the same type,args,queue,meta"},
       {"--unique-period", "DURATION", "uniqueness ends after this"},
-      {"--on-conflict", "POLICY", "what a second one does",
+      {"--on-conflict", "POLICY", "what happens to a second job",
        "reject ignore replace replace_except_schedule"},
       {"--meta", "JSON", "an object that travels with the job"},
       {"--tag", "TAG", "may be repeated"},
       {"--id", "UUID", "a UUIDv7 of your own"},
-      {"--idempotency-key", "KEY", "sent twice, it is pushed once"},
-      {"--wait", "", "wait until it is over"},
+      {"--idempotency-key", "KEY", "repeated requests push one job"},
+      {"--wait", "", "wait until the job ends"},
       kJobLimit};
   std::vector<Option> list_options = {
       {"--queue", "NAME", "only this queue"},
@@ -258,7 +257,7 @@ std::vector<Command> job_commands() {
        "scheduled available pending active completed retryable cancelled discarded"},
       {"--type", "TYPE", "only this type"},
       {"--limit", "N", "at most this many (50)"},
-      {"--cursor", "CURSOR", "go on where the last page ended"}};
+      {"--cursor", "CURSOR", "continue where the last page ended"}};
   return {{"jobs push",
            "push a job",
            {{"TYPE", "such as email.send"}},
@@ -272,13 +271,13 @@ std::vector<Command> job_commands() {
            remote_options(list_options),
            "Examples:\n  pawl jobs list --state discarded\n  pawl jobs list --queue mail --json",
            list_jobs},
-          {"jobs cancel", "cancel a job that is not over", {kJobId}, remote_options({}), "", cancel_job},
-          {"jobs retry", "let a discarded job run again", {kJobId}, remote_options({}), "", retry_job},
+          {"jobs cancel", "cancel an unfinished job", {kJobId}, remote_options({}), "", cancel_job},
+          {"jobs retry", "run a discarded job again", {kJobId}, remote_options({}), "", retry_job},
           {"jobs wait",
-           "wait until a job is over",
+           "wait until a job ends",
            {kJobId},
            remote_options({kJobLimit}),
-           "Exit 0 if it completed, 1 if it was discarded, cancelled, or is not over in time.",
+           "Exit 0 if it completed, 1 if it was discarded, cancelled, or does not end in time.",
            wait}};
 }
 

@@ -1,4 +1,4 @@
-// JSON laid out for people: what fits on a line stays on one, the rest is indented by two.
+// Formats JSON for people: values that fit on a line stay on one, others are indented by two.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace pawl::cli {
 std::string laid_out(const Value& value);
 // The text as it is if it is no JSON.
 std::string laid_out_json(std::string_view json);
-// {"format", "diagram"}: a picture for a program.
+// {"format", "diagram"}: a diagram for programs.
 std::string diagram_json(std::string_view format, std::string_view picture);
 
 }  // namespace pawl::cli

@@ -33,7 +33,7 @@ std::vector<std::string> wanted_scopes(const Invocation& given) {
 void print_keys(const std::vector<KeyRow>& rows) {
   Table table({"ID", "NAME", "SCOPES", "CREATED"});
   for (const KeyRow& row : rows) table.add({row.id, row.name, row.scopes, row.created});
-  if (table.empty()) return print_text("no keys: whoever reaches the server may do everything\n");
+  if (table.empty()) return print_text("no keys: anyone who reaches the server may do anything\n");
   print_text(table.text(colours_on(stdout)));
 }
 

@@ -37,7 +37,7 @@ int list_queues(const Invocation& given) {
         table.add({member(one, "name"), queue_state(one), member(one, "available"),
                    member(one, "active"), member(one, "scheduled"), member(one, "retryable")});
       });
-    if (table.empty()) return print_text("no queues; the first job pushed to one makes it\n");
+    if (table.empty()) return print_text("no queues; pushing a job creates its queue\n");
     print_text(table.text(colours_on(stdout)));
   });
 }
@@ -114,7 +114,7 @@ std::vector<Command> queue_commands() {
        "list queues and how full they are",
        {},
        remote_options({{"--limit", "N", "at most this many (100)"},
-                       {"--cursor", "CURSOR", "go on where the last page ended"}}),
+                       {"--cursor", "CURSOR", "continue where the last page ended"}}),
        "",
        list_queues},
       {"queues stats", "figures of one queue", {kQueueName}, remote_options({}), "", stats},
@@ -124,7 +124,7 @@ std::vector<Command> queue_commands() {
        remote_options({}),
        "Pushing goes on; jobs in work are finished.",
        pause_queue},
-      {"queues resume", "hand out jobs again", {kQueueName}, remote_options({}), "", resume_queue},
+      {"queues resume", "end a pause", {kQueueName}, remote_options({}), "", resume_queue},
       {"queues config",
        "show or change its settings",
        {kQueueName},

@@ -1,4 +1,4 @@
-// pawl runs …: every kind of run in the words of /v1, and steering those of definitions.
+// pawl runs …: every kind of run in the form of /v1, and control of runs of definitions.
 #include <chrono>
 #include <thread>
 
@@ -14,7 +14,7 @@
 namespace pawl::cli {
 namespace {
 
-constexpr int kWaits = 4;  // of start --wait: suspended, somebody must answer
+constexpr int kWaits = 4;  // of start --wait: suspended, an answer is needed
 constexpr std::chrono::milliseconds kPollFirst{100};
 constexpr std::chrono::milliseconds kPollMost{2000};
 
@@ -108,7 +108,7 @@ int code_of(const std::string& status) {
   return status == "suspended" ? kWaits : kRefused;
 }
 
-// Until it has ended or only somebody outside can move it.
+// Waits until it has ended or is suspended.
 std::optional<Answer> wait_for(Session& session, const std::string& id) {
   auto pause_run = kPollFirst;
   while (true) {
@@ -222,7 +222,7 @@ bool ends_run(const std::string& type) {
   return false;
 }
 
-// From the beginning, until the run ends. A server that restarts is not the end of the stream.
+// From the beginning until the run ends, also across a restart of the server.
 int follow_events(const Invocation& given) {
   Session session(given);
   std::string last_id = given.text("--after");
@@ -321,7 +321,7 @@ int signal(const Invocation& given) {
 
 const Parameter kRunId{"ID", "the run's id"};
 const Option kRunLimit{"--limit", "N", "at most this many"};
-const Option kRunCursor{"--cursor", "CURSOR", "go on where the last page ended"};
+const Option kRunCursor{"--cursor", "CURSOR", "continue where the last page ended"};
 const Option kAt{"--at", "POSITION", "as it was then: a seq of its events, or a time (RFC 3339)"};
 const char* const kAtDetails =
     "The past is read from the journal, as far back as it is kept.\n\n"
@@ -338,10 +338,10 @@ std::vector<Command> looking_commands() {
                            {"--kind", "KIND", "only this kind", "chain group batch dag map"},
                            {"--name", "NAME", "only workflows of this name"},
                            {"--definition", "NAME", "only runs of this definition"},
-                           {"--parent", "ID", "only what this run started"},
-                           {"--text", "TEXT", "only where this stands in the name or the id"},
-                           {"--since", "TIME", "only what began then or later, RFC 3339"},
-                           {"--until", "TIME", "only what began then or before"},
+                           {"--parent", "ID", "only runs that this run started"},
+                           {"--text", "TEXT", "only if the name or the id contains it"},
+                           {"--since", "TIME", "only runs created then or later, RFC 3339"},
+                           {"--until", "TIME", "only runs created then or earlier"},
                            kRunLimit,
                            kRunCursor}),
            "",
@@ -367,10 +367,10 @@ std::vector<Command> looking_commands() {
           {"runs events",
            "what happened in a run",
            {kRunId},
-           remote_options({{"--follow", "", "go on with what happens, until the run ends"},
+           remote_options({{"--follow", "", "follow new events until the run ends"},
                            {"--types", "TYPES", "only these, as step_failed,step_retrying"},
                            kRunLimit,
-                           {"--after", "CURSOR", "go on where the last page ended"}}),
+                           {"--after", "CURSOR", "continue where the last page ended"}}),
            "",
            run_events},
           {"jobs explain",
@@ -390,40 +390,40 @@ std::vector<Command> run_commands() {
        {{"NAME", "the definition"}},
        remote_options(input_options(
            {{"--version", "VERSION", "of the definition, by default the newest"},
-            {"--wait", "", "until it ends: exit 0 completed, 1 failed, 4 somebody must answer"},
-            {"--id", "ID", "of the run, instead of one made up"},
+            {"--wait", "", "until it ends: exit 0 completed, 1 failed, 4 needs an answer"},
+            {"--id", "ID", "of the run, instead of a generated one"},
             {"--priority", "N", "from -1000 to 1000"},
             kAgent,
-            {"--idempotency-key", "KEY", "sent twice, it is started once"}})),
+            {"--idempotency-key", "KEY", "repeated requests start one run"}})),
        "Example:\n  pawl runs start hello --input name=Ada --wait",
        start},
       {"runs cancel",
        "cancel what has not begun",
        {kRunId},
-       remote_options({{"--reason", "TEXT", "why, for whoever asks later"},
-                       {"--rollback", "", "compensate what was done"}}),
+       remote_options({{"--reason", "TEXT", "why; shown with the run"},
+                       {"--rollback", "", "undo completed steps"}}),
        "",
        cancel_run},
       {"runs pause",
        "start no further step until resumed",
        {kRunId},
-       remote_options({{"--now", "", "also stop what is under way"}}),
+       remote_options({{"--now", "", "also stop running steps"}}),
        "",
        pause_run},
-      {"runs resume", "go on after a pause", {kRunId}, remote_options({}), "", resume_run},
+      {"runs resume", "continue after a pause", {kRunId}, remote_options({}), "", resume_run},
       {"runs release", "try a quarantined run again", {kRunId}, remote_options({}), "", release},
       {"runs retry",
        "go on from what failed, or from a step",
        {kRunId},
-       remote_options(input_options({{"--from", "STEP", "run this and everything behind it again"},
-                                     {"--preview", "", "only tell what would run again"}})),
+       remote_options(input_options({{"--from", "STEP", "run this step and its dependents again"},
+                                     {"--preview", "", "only list steps that would run again"}})),
        "",
        retry_run},
       {"runs signal",
        "tell a run something",
        {kRunId, {"TYPE", "decision, data, cancel, retry, skip, or a name of your own"}},
        remote_options({{"--step", "STEP", "the step it is for"},
-                       {"--payload", "JSON", "what is told"},
+                       {"--payload", "JSON", "data for the run"},
                        {"--reason", "TEXT", "why"},
                        kAgent}),
        "Example:\n  pawl runs signal 0192… paid --payload '{\"amount\": 12}'",

@@ -1,4 +1,4 @@
-// pawl schedules …: definitions and jobs that come again, or once at a time.
+// pawl schedules …: definitions and jobs that start by the clock, repeatedly or once.
 #include "base/json_writer.h"
 #include "base/quote.h"
 #include "cli/command.h"
@@ -55,7 +55,7 @@ void print_triggered(json::View root) {
                             : "nothing was started\n");
 }
 
-// Exactly one of what, exactly one of when.
+// Exactly one target and exactly one time.
 Status check_put(const Invocation& given) {
   if (given.has("--definition") == given.has("--job"))
     return Error{ErrorCode::InvalidRequest, "say what starts: --definition or --job"};
@@ -152,7 +152,7 @@ std::vector<Command> schedule_commands() {
             {"--every", "DURATION", "such as 15m"},
             {"--at", "TIME", "once, RFC 3339"},
             {"--timezone", "ZONE", "of --cron, such as Europe/Vienna; by default UTC"},
-            {"--overlap", "POLICY", "when the last one still runs", "skip queue allow"},
+            {"--overlap", "POLICY", "if the previous one still runs", "skip queue allow"},
             {"--jitter", "DURATION",
              "start up to this much later, so that not all start at once"}})),
        "Examples:\n  pawl schedules put nightly --definition report --cron '0 3 * * *' --timezone "
@@ -163,12 +163,12 @@ std::vector<Command> schedule_commands() {
        "list what is scheduled",
        {},
        remote_options({{"--limit", "N", "at most this many"},
-                       {"--cursor", "CURSOR", "go on where the last page ended"}}),
+                       {"--cursor", "CURSOR", "continue where the last page ended"}}),
        "",
        list_schedules},
       {"schedules get", "show a schedule", {kScheduleName}, remote_options({}), "", get_schedule},
       {"schedules pause", "start nothing until resumed", {kScheduleName}, remote_options({}), "", pause_schedule},
-      {"schedules resume", "go on", {kScheduleName}, remote_options({}), "", resume_schedule},
+      {"schedules resume", "end a pause", {kScheduleName}, remote_options({}), "", resume_schedule},
       {"schedules trigger",
        "start it now, beside its schedule",
        {kScheduleName},

@@ -1,4 +1,4 @@
-// pawl secrets …: values that definitions may use and nobody can read back.
+// pawl secrets …: values that definitions may use and that cannot be read back.
 #include <termios.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kSecretBytesMax = 64 * 1024;
 
-// Nothing of what is typed is shown; the terminal is as it was afterwards.
+// Turns terminal echo off, and restores it afterwards.
 class NoEcho {
  public:
   NoEcho() : on_(::tcgetattr(STDIN_FILENO, &before_) == 0) {
@@ -35,7 +35,7 @@ class NoEcho {
   bool on_;
 };
 
-// The line end that echo or a text file adds is none of the secret.
+// A final line end, from echo or a text file, is not part of the secret.
 Result<std::string> read_value(const Invocation& given) {
   if (given.has("--value")) return given.text("--value");
   std::string value;
@@ -128,10 +128,10 @@ std::vector<Command> secret_commands() {
        "names of what is kept, and what each is for",
        {},
        remote_options({{"--limit", "N", "at most this many"},
-                       {"--cursor", "CURSOR", "go on where the last page ended"}}),
+                       {"--cursor", "CURSOR", "continue where the last page ended"}}),
        "",
        list_secrets},
-      {"secrets delete", "forget a secret", {kSecretName}, remote_options({}), "", remove_secret}};
+      {"secrets delete", "delete a secret", {kSecretName}, remote_options({}), "", remove_secret}};
 }
 
 }  // namespace pawl::cli

@@ -19,7 +19,7 @@ std::string from(const Invocation& given, const std::string& option, const char*
   return given.text(option, set != nullptr && *set != '\0' ? set : fallback);
 }
 
-// Each thing that is wrong with what was sent, when it is more than the message says.
+// Prints all complaints, if there are more than the message says.
 void print_complaints(json::View error) {
   auto details = error.find("details");
   auto list = details ? details->find("validation_errors") : std::nullopt;
@@ -34,7 +34,7 @@ void print_complaints(json::View error) {
 }  // namespace
 
 std::vector<Option> remote_options(std::vector<Option> own) {
-  own.push_back({"--json", "", "print the server's JSON as it came"});
+  own.push_back({"--json", "", "print the server's JSON unchanged"});
   own.push_back({"--url", "URL", std::string("the server (PAWL_URL), by default ") + kDefaultUrl});
   own.push_back({"--key", "KEY", "API key (PAWL_API_KEY)"});
   own.push_back({"--tenant", "NAME", "act for this tenant (PAWL_TENANT)"});

@@ -1,5 +1,5 @@
-// Session: a command's conversation with a server: where it is, which key, and how a refusal reads.
-// Every command ends with its exit code (command.h). Thread: one at a time.
+// Session: a command's calls to a server: address, key, and printing of errors. Every command ends
+// with its exit code (command.h). Thread: one at a time.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace pawl::cli {
 
-// The options of every command that speaks to a server, after its own.
+// The command's own options, followed by those of every command that calls a server.
 std::vector<Option> remote_options(std::vector<Option> own);
 
 // A reply's JSON with the text it points into.
@@ -34,16 +34,16 @@ class Session {
   // --ca-file or PAWL_CA_FILE.
   explicit Session(const Invocation& given);
 
-  // The answer to a call, or nothing after saying why on stderr; exit_code() then tells which kind
-  // of failure it was.
+  // The answer to a call, or nothing after printing the error on stderr; exit_code() then gives the
+  // kind of failure.
   std::optional<Answer> ask(std::string_view method, std::string_view path,
                             std::string_view body = {});
-  // Asks and prints: the JSON as it came with --json, else what `print` makes of it.
+  // Calls and prints: the unchanged JSON with --json, else by `print`.
   int show(std::string_view method, std::string_view path, std::string_view body,
            const std::function<void(json::View)>& print);
-  // A reply that is no JSON: a picture. Nothing after saying why, as ask().
+  // A reply that is not JSON, such as a diagram. Nothing after printing the error, as ask().
   std::optional<std::string> fetch_text(std::string_view path);
-  // As ask(), but the caller judges: no complaint about a reply that came.
+  // As ask(), but the caller checks the status: prints no error about a reply.
   Result<HttpReply> call(std::string_view method, std::string_view path,
                          std::string_view body = {});
   Result<HttpReply> stream(std::string_view path, FunctionRef<bool(std::string_view)> take,
@@ -56,7 +56,7 @@ class Session {
     headers_.emplace_back(std::move(name), std::move(value));
   }
 
-  // Says why, and which exit code that is.
+  // Prints the error, and returns its exit code.
   int fail(const Error& error);
   int refuse(const HttpReply& reply);
 
@@ -81,7 +81,7 @@ void print_text(std::string_view text);  // to stdout, as it is
 void print_pair(std::string_view name, const std::string& value, Colour colour = Colour::None);
 // How to get the next page, if there is one.
 void print_more(json::View root);
-// What an explain call tells, of a run or a job.
+// Prints the reply of an explain call, for a run or a job.
 void print_explanation(json::View root);
 // A reply's "jobs" as a table, and how to get the next page.
 void print_jobs(json::View root, std::string_view none);

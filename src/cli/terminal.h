@@ -1,6 +1,6 @@
-// What people see: colours on a terminal only (NO_COLOR is honoured), tables, a progress bar. Text
-// that came from elsewhere is printed without its control characters, so that no job can drive the
-// terminal of whoever lists it.
+// Terminal output: colours on a terminal only (NO_COLOR is honoured), tables, a progress bar.
+// External text is printed without its control characters, so that no job can control the terminal
+// of the person who lists it.
 #pragma once
 
 #include <chrono>

@@ -12,7 +12,7 @@ TEST(Table, LinesUpColumnsByCharactersNotBytes) {
   EXPECT_EQ(table.text(false), "NAME  STATE\nkäse  completed\nx\n");
 }
 
-// Whoever pushes a job must not be able to drive the terminal of whoever lists it.
+// A pushed job must not be able to control the terminal of the person who lists it.
 TEST(Table, CellsCannotControlTheTerminal) {
   Table table({"TYPE"});
   table.add(

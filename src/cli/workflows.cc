@@ -109,7 +109,7 @@ std::vector<Command> workflow_commands() {
       {"workflows create",
        "create a workflow from a JSON file",
        {{"FILE", "as docs/guide/workflows.md describes; - reads standard input"}},
-       remote_options({{"--idempotency-key", "KEY", "sent twice, it is created once"}}),
+       remote_options({{"--idempotency-key", "KEY", "repeated requests create one workflow"}}),
        "Example:\n  echo "
        "'{\"type\":\"chain\",\"steps\":[{\"type\":\"a.one\",\"args\":[]},{\"type\":"
        "\"a.two\",\"args\":[]}]}' | pawl workflows create -",
@@ -137,7 +137,7 @@ std::vector<Command> workflow_commands() {
        remote_options({}),
        "",
        cancel_workflow},
-      {"workflows retry", "go on from what failed", {kWorkflowId}, remote_options({}), "", retry_workflow}};
+      {"workflows retry", "retry the failed steps", {kWorkflowId}, remote_options({}), "", retry_workflow}};
 }
 
 }  // namespace pawl::cli

@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kBacklogPause{5};
 constexpr size_t kParameterBytesMax = 64u << 20;
-constexpr size_t kLightBytes = 64u << 10;  // parameters that never wait for those of others
+constexpr size_t kLightBytes = 64u << 10;  // smaller parameters never wait for others
 constexpr std::chrono::milliseconds kOutagePause{100};
 
 }  // namespace
 
-// What ends an effect's being under way. Refused, it is submitted again: the action was done, and
-// must not be done twice because its answer met a failing disk.
+// The answer that ends an effect. If refused, it is submitted again: the action has run, and must
+// not run twice because the disk failed at its answer.
 class EffectDispatcher::Answer : public Task, public std::enable_shared_from_this<Answer> {
  public:
   Answer(EffectDispatcher& dispatcher, const RunId& run, uint32_t effect)
@@ -50,8 +50,9 @@ class EffectDispatcher::Receipt : public Answer {
   size_t weight() const override { return outcome_.output.size(); }
 
  private:
-  const StepOutcome outcome_;  // kept: refused, it is decided again
-  // The run keeps what it is given. Copied where it was made, since all others wait for the engine.
+  const StepOutcome outcome_;  // kept, since a refused answer is decided again
+  // The run stores this copy. Copied on the answering thread, since all tasks wait for the engine
+  // thread.
   std::optional<StepOutcome> to_give_;
   const actions::ByteGate::Held held_;
 };
@@ -68,7 +69,7 @@ class EffectDispatcher::MakeChild : public Answer {
 
 namespace {
 
-// Opens the secrets that parameters refer to, as far as each was set for it.
+// Opens the secrets in parameters, if their bindings allow it.
 class VaultSecrets : public SecretSource {
  public:
   VaultSecrets(const State& state, const actions::Vault* vault) : state_(state), vault_(vault) {}
@@ -195,7 +196,7 @@ void EffectDispatcher::start(Work&& work, std::vector<TaskPtr>& answers) {
     return runner_.cancel(handle);
   }
   {
-    // Everything open is asked for again when the store has failed and is back.
+    // After an outage of the store every open effect is requested again.
     std::lock_guard lock(mutex_);
     if (!under_way_.insert(key).second) return;
   }
@@ -290,7 +291,8 @@ void EffectDispatcher::refused(TaskPtr answer, const Error& error) {
   wakes_.notify_all();
 }
 
-// Answers that found the engine full, failing, or not there yet, wait here and go first.
+// Answers that the engine could not take (full, failing, or not attached yet) wait here and go
+// first.
 void EffectDispatcher::run_backlog() {
   std::unique_lock lock(mutex_);
   while (!stopped_) {
@@ -305,7 +307,8 @@ void EffectDispatcher::run_backlog() {
     } else if (taken.error().code == ErrorCode::StoreFailed) {
       wakes_.wait_for(lock, kOutagePause, [&] { return stopped_; });
     } else {
-      backlog_.clear();  // the engine has stopped: asked again after the restart
+      backlog_.clear();  // the engine has stopped: the effects are requested again after the
+                         // restart
     }
   }
 }

@@ -1,4 +1,4 @@
-// EffectDispatcher: carries out what runs of definitions ask for, and brings the answers back.
+// EffectDispatcher: executes the effects of runs of definitions, and submits the answers.
 //
 // Actions go to the runner. Jobs and compositions are made by the kernel in the frame that starts
 // their step; those it had no room for come here, and are made in a frame of their own. Parameters
@@ -35,9 +35,9 @@ class EffectDispatcher : public EffectSink {
   EffectDispatcher(actions::ActionRunner& runner, const actions::Vault* vault, WorkRoot work_root);
   ~EffectDispatcher() override;
 
-  // What was asked for before the engine was there is done now.
+  // Starts effects that were requested before.
   void attach(EngineLoop& engine);
-  // No answer is submitted any more, nor is one being submitted. Call before the engine goes.
+  // Afterwards no answer is submitted. Call before the engine is destroyed.
   void stop();
 
   std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
@@ -73,8 +73,8 @@ class EffectDispatcher : public EffectSink {
   EngineLoop* engine_ = nullptr;  // guarded by mutex_
   size_t submitting_ = 0;     // guarded by mutex_: threads that are inside the engine's submit()
   bool stopped_ = false;      // guarded by mutex_
-  std::set<Key> under_way_;   // guarded by mutex_: begun, its answer not durable yet
-  std::map<Key, uint64_t> handles_;  // guarded by mutex_: of actions at work
+  std::set<Key> under_way_;   // guarded by mutex_: begun, answer not durable yet
+  std::map<Key, uint64_t> handles_;  // guarded by mutex_: of running actions
   std::set<std::string> probing_;    // guarded by mutex_: breakers that let one attempt through
   std::deque<TaskPtr> backlog_;      // guarded by mutex_: answers the engine had no room for
   std::thread backlog_thread_;

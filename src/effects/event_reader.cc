@@ -92,7 +92,7 @@ Result<EventPage> read_events(Store& store, const EventPosition& after, const Ev
   page.gap = after < start && after.sequence != 0;
   page.next = std::max(after, start);
   PageReader reader(filter, budget, page);
-  // The next event may stand in this record or, if `after` was its last one, in the one behind.
+  // The next event may be in this record or, if `after` was its last event, in the next one.
   PAWL_TRY_DO(store.read_journal(
       journal::record_of(page.next.sequence), budget.records_max + 1,
       [&](uint64_t number, std::string_view record) { return reader.take(number, record); }));

@@ -20,16 +20,16 @@ struct ReadBudget {
 
 struct EventPage {
   std::vector<OjsEvent> events;  // oldest first
-  EventPosition next;            // where to go on, also if nothing was found
+  EventPosition next;            // where to continue, also if nothing was found
   bool more = false;             // the budget ended the page, not the journal
-  bool gap = false;              // what stood right behind `after` is no longer kept
-  // Of read_latest_events: how many it met, and whether there are records before those it read.
+  bool gap = false;              // the events right after `after` are no longer kept
+  // Of read_latest_events: how many it found, and whether there are earlier records.
   uint64_t found = 0;
   bool older = false;
 };
 
-// The wanted events behind `after`. One event larger than the budget is still given, so that every
-// call makes progress. Corrupt when a record cannot be read.
+// The wanted events after `after`. One event larger than the budget is still returned, so that
+// every call makes progress. Corrupt when a record cannot be read.
 Result<EventPage> read_events(Store& store, const EventPosition& after, const EventFilter& filter,
                               const ReadBudget& budget);
 
@@ -39,10 +39,10 @@ Result<EventPage> read_latest_events(Store& store, const EventFilter& filter, si
 
 // The start of the journal: before everything that is kept.
 EventPosition journal_start(const Store& store);
-// Its end: behind everything that is durable.
+// Its end: after everything that is durable.
 EventPosition journal_end(const Store& store);
 // Before the first record that reaches this time, found by bisection: times in a journal never go
-// back. The start, if a record on the way cannot be read.
+// back. The start, if a record cannot be read.
 EventPosition position_before(Store& store, int64_t time_ms);
 
 }  // namespace pawl

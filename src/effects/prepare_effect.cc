@@ -18,8 +18,8 @@ StepOutcome failure(std::string code, std::string message) {
   return outcome;
 }
 
-// Filling in parameters changes nothing, so what a library throws over them (no memory left) can
-// be the outcome of this step. A row that cannot be read is no std::exception and passes through.
+// Filling in parameters changes nothing, so an exception from a library (no memory) can be the
+// outcome of this step. An unreadable row is not a std::exception and passes through.
 Result<EffectRequest> requested(const State& state, const EffectNote& note,
                                 const SecretSource& secrets, int64_t now_ms, Meter& meter) {
   try {

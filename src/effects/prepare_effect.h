@@ -1,7 +1,6 @@
-// What a run asks of the outside, made ready from the state of the batch that asks for it. The
-// server and rehearsals prepare effects here, so that a rehearsal sees what a server would do:
-// parameters filled in, secrets opened, the circuit breaker asked, one form of idempotency key, and
-// receipts without the secrets.
+// Prepares the effects of runs from the state of the requesting batch. The server and rehearsals
+// share this code, so that a rehearsal behaves like a server: parameters filled in, secrets opened,
+// the circuit breaker checked, one form of idempotency key, and receipts with masked secrets.
 //
 // prepare_effect() on the engine thread; the rest is pure, any thread.
 #pragma once
@@ -16,14 +15,14 @@
 namespace pawl {
 
 struct ReadyEffect {
-  bool cancel = false;     // end what was begun for it
-  EffectRequest request;   // of one that is cancelled or refused only the run and the effect
-  std::string breaker;     // its name, without secrets: it is stored and shown; "" = none
+  bool cancel = false;     // end the running effect
+  EffectRequest request;   // for a cancelled or refused effect only run and effect are set
+  std::string breaker;     // its name with masked secrets, since it is stored and shown; "" = none
   bool probe = false;      // the breaker was open: one attempt at a time may try
   std::optional<StepOutcome> refusal;  // known before anything was tried
 };
 
-// Nothing if nobody waits for it any more.
+// Nothing if no step waits for it any more.
 std::optional<ReadyEffect> prepare_effect(const State& state, const EffectNote& note,
                                           const SecretSource& secrets, int64_t now_ms,
                                           Meter& meter);
@@ -31,10 +30,10 @@ std::optional<ReadyEffect> prepare_effect(const State& state, const EffectNote& 
 // Takes the parameters and the scope out of the request.
 actions::ActionRequest action_request(EffectRequest& request, std::string work_directory);
 
-// What the step learns of it: without the secrets, and counted for its breaker.
+// The outcome for the step: secrets masked, and counted for its breaker.
 StepOutcome receipt_of(const ReadyEffect& effect, const actions::ActionOutcome& done);
 
-// The answer to a probe while another one is under way.
+// The answer to a probe while another probe is running.
 StepOutcome probe_refusal(const ReadyEffect& effect);
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// What a run asks for is prepared alike for a server and a rehearsal.
+// Effects are prepared alike for a server and a rehearsal.
 #include "effects/prepare_effect.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class PrepareEffectTest : public ::testing::Test {
   TestSecrets secrets_;
 };
 
-// A service that remembers keys must take each attempt, and each retry of the run, for a new one.
+// A service that remembers keys must treat each attempt, and each retry of the run, as new.
 TEST_F(PrepareEffectTest, TheKeyTellsAttemptsAndRoundsApart) {
   world_.begin(R"(steps: [{id: a, action: http.get, params: {url: "http://x/"}, retry: {max: 1, delay: 1s}}])");
   EXPECT_EQ(key("a"), key_of("/a/1"));

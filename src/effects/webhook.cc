@@ -11,7 +11,7 @@ namespace {
 const std::string kCursorKey = "cursor";
 constexpr std::string_view kSubscriptionPrefix = "subscription/";
 
-// What is sealed of a subscription.
+// The sealed part of a subscription.
 struct Hidden {
   std::string secret;
   std::vector<std::string> values;  // of its headers, in their order
@@ -51,7 +51,7 @@ std::optional<Webhook> find_webhook(const State& state, std::string_view id) {
 std::vector<Webhook> all_webhooks(const State& state) {
   std::vector<Webhook> list;
   state.each_doc(DocKind::Webhook, kSubscriptionPrefix, kWebhooksMax, [&](const Doc& doc) {
-    // One that cannot be read is no reason to serve nobody.
+    // Skip an unreadable subscription; the others must still be served.
     if (!codec::decode(doc.value, list.emplace_back())) list.pop_back();
     return true;
   });

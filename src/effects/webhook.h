@@ -1,9 +1,9 @@
-// Webhook: who wants to be told of which events, and the internal job that tells them.
+// Webhook: subscriptions to events, and the internal job that delivers an event.
 //
-// Subscriptions are documents. Beside them stands one cursor document: everything before it has
-// been turned into delivery jobs. It exists exactly as long as there is a subscription. At rest the
-// secret and the values of headers are sealed; only a server without a vault, which has no disk
-// either, keeps them as they are.
+// Subscriptions are documents. One cursor document marks the position up to which events have been
+// turned into delivery jobs. It exists exactly as long as there is a subscription. The secret and
+// the values of headers are stored sealed; only a server without a vault, which has no disk either,
+// keeps them as plain text.
 #pragma once
 
 #include <optional>
@@ -69,24 +69,24 @@ struct Webhook {
   EventFilter filter() const { return {events, queues, job_types, tenant}; }
 };
 
-// As they are stored: secret and values of headers sealed, see open_webhook().
+// As stored: secret and values of headers sealed, see open_webhook().
 std::optional<Webhook> find_webhook(const State& state, std::string_view id);
 std::vector<Webhook> all_webhooks(const State& state);
 
-// Puts the secret and the values of headers back into their places. Corrupt if they do not open:
-// the vault is another one. Nothing to do for one that is open.
+// Decrypts the secret and the values of headers. Corrupt if they do not open, because the vault is
+// another one. Does nothing for an open webhook.
 Status open_webhook(Webhook& webhook, const actions::Vault* vault);
 
 // Writes an open subscription, sealed if there is a vault, and the cursor with the first one.
 void put_webhook(Frame& frame, Webhook webhook, const actions::Vault* vault);
-// NotFound if there is none. The last one takes the cursor with it.
+// NotFound if there is none. Deleting the last one also deletes the cursor.
 Status delete_webhook(Frame& frame, std::string_view id);
 
 std::optional<EventPosition> webhook_cursor(const State& state);
 void put_webhook_cursor(Frame& frame, const EventPosition& position);
 
 // X-OJS-Signature of a delivery: "sha256=" and the hex HMAC-SHA256 of X-OJS-Timestamp, "." and the
-// body, as the Open Job Spec has it.
+// body, as the Open Job Spec defines.
 std::string webhook_signature(std::string_view secret, std::string_view timestamp,
                               std::string_view body);
 

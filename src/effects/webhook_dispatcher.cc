@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-constexpr int64_t kPauseMs = 1'000;  // before trying again what was refused
+constexpr int64_t kPauseMs = 1'000;  // before retrying after a refusal
 constexpr int64_t kForEver = 3'600'000;
 
 }  // namespace
@@ -86,7 +86,7 @@ void WebhookDispatcher::run() {
   if (listener_ != 0) engine_.unlisten(listener_);
 }
 
-// Sleeps until something is to be done or the time is up; false when it is time to end.
+// Sleeps until there is work or the time is up; false when stopping.
 bool WebhookDispatcher::wait(int64_t wait_ms) {
   std::unique_lock lock(mutex_);
   wakes_.wait_for(lock, std::chrono::milliseconds(wait_ms),
@@ -100,7 +100,7 @@ bool WebhookDispatcher::must_reload() {
   return std::exchange(reload_, false);
 }
 
-// True if there is more to do at once. What cannot be done now is tried again after a pause.
+// True if there is more to do at once. Failed work is tried again after a pause.
 bool WebhookDispatcher::follow() {
   auto pause = [&] {
     std::unique_lock lock(mutex_);
@@ -115,7 +115,7 @@ bool WebhookDispatcher::follow() {
     log::error("webhooks wait: the journal cannot be read", {{"error", step.error().message}});
     return pause();
   }
-  // The subscriptions changed before what was just read could happen: read it again with them.
+  // The subscriptions changed before the events just read: read the events again.
   {
     std::lock_guard lock(mutex_);
     if (reload_) return true;
@@ -145,8 +145,8 @@ bool WebhookDispatcher::load() {
   for (const Webhook& webhook : task->webhooks)
     if (webhook.active) wishes_.push_back({webhook.id, webhook.created_ms, webhook.filter()});
   cursor_ = task->cursor;
-  // What was read beyond the cursor held nothing to deliver: it need not be read again, unless the
-  // subscriptions are other ones since.
+  // The records read beyond the cursor held nothing to deliver: they need not be read again unless
+  // the subscriptions have changed.
   if (cursor_) position_ = std::max(position_, *cursor_);
   listen_if_wanted();
   return true;
@@ -186,7 +186,7 @@ Result<WebhookDispatcher::Step> WebhookDispatcher::next_step(bool& more) {
   return step;
 }
 
-// Ends the step behind the event that fills it.
+// Ends the step after the event that fills it.
 void WebhookDispatcher::collect(const EventPage& page, Step& step) const {
   for (const OjsEvent& event : page.events) {
     std::string rendered;

@@ -1,15 +1,15 @@
-// WebhookDispatcher: follows the journal and makes one delivery job for every event and every
-// subscription that wants it.
+// WebhookDispatcher: follows the journal and creates one delivery job for every event and every
+// matching subscription.
 //
-// Exactly once: the jobs of some events and the cursor behind those events become durable in one
-// frame, and only if the cursor still stands where the dispatcher read from. A crash before leaves
-// both undone, a crash after leaves both done.
+// Exactly once: the jobs of some events and the cursor after those events become durable in one
+// frame, and only if the cursor has not moved since the dispatcher read it. So a crash leaves both
+// undone or both done.
 //
-// Without subscriptions it sleeps and nobody listens to the engine. When deliveries pile up past
-// backlog_max it waits; events it has not reached by the time the journal is trimmed are lost, and
-// it says so in the log.
+// Without subscriptions it sleeps and does not listen to the engine. When more than backlog_max
+// deliveries wait, it pauses; events that are trimmed from the journal before it reads them are
+// lost, which is logged.
 //
-// Threads: a thread of its own; the constructor, ring() and stop() from any. Stop it before the
+// Threads: its own thread; the constructor, ring() and stop() from any. Stop it before the
 // engine.
 #pragma once
 
@@ -28,7 +28,7 @@ namespace pawl {
 struct DispatcherConfig {
   uint64_t backlog_max = 100'000;  // deliveries waiting
   size_t deliveries_per_frame_max = 1'000;
-  uint64_t cursor_lag_records_max = 5'000;  // read again after a restart, at most
+  uint64_t cursor_lag_records_max = 5'000;  // records read again after a restart, at most
 };
 
 class WebhookDispatcher {
@@ -38,15 +38,15 @@ class WebhookDispatcher {
   WebhookDispatcher& operator=(const WebhookDispatcher&) = delete;
   ~WebhookDispatcher();
 
-  // The subscriptions are about to change. Called while the change is being decided, hence before
-  // any later event can be read.
+  // The subscriptions are about to change. Called while the change is being decided, and therefore
+  // before any later event can be read.
   void ring();
   void stop();
 
  private:
   struct Wish {
     std::string webhook;
-    int64_t since_ms;  // older events were not asked for
+    int64_t since_ms;  // older events are not wanted
     EventFilter filter;
   };
   struct Delivery {
@@ -83,9 +83,9 @@ class WebhookDispatcher {
   bool reload_ = true;     // guarded by mutex_
   bool news_ = false;      // guarded by mutex_: a record became durable
 
-  std::vector<Wish> wishes_;             // the thread's own, as all below
+  std::vector<Wish> wishes_;             // used by the thread only, as all below
   std::optional<EventPosition> cursor_;  // durable
-  EventPosition position_;               // read up to here; at or behind the cursor
+  EventPosition position_;               // read up to here; at or after the cursor
   uint64_t listener_ = 0;
   std::thread thread_;
 };

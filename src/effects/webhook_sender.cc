@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::string_view kWorker = "pawl.webhooks";
 constexpr int64_t kAskForMs = 600'000;
-constexpr int64_t kSenderPauseMs = 1'000;  // after the engine refused to be asked
+constexpr int64_t kSenderPauseMs = 1'000;  // after the engine refused a fetch
 constexpr size_t kAnswerBytesMax = 4 * 1024;
 constexpr int kGone = 410;
-// An event lies deeper than what a body may hold: what a client sent, in an event, in a delivery.
+// Deeper than a request body may be: client data, inside an event, inside a delivery.
 constexpr json::Limits kEventJson{.depth_max = 256};
 
 }  // namespace
@@ -28,7 +28,7 @@ struct WebhookSender::Link {
     std::lock_guard lock(mutex);
     if (sender != nullptr) act(*sender);
   }
-  std::recursive_mutex mutex;  // a refusal may come back while a call is under way
+  std::recursive_mutex mutex;  // a refusal may arrive during a call
   WebhookSender* sender;
 };
 
@@ -64,7 +64,7 @@ class WebhookSender::FetchTask : public Task {
     leased.claim = {job.id, job.worker, job.attempt};
     JobSpecView spec = job.spec_view();
     auto args = json::parse(spec.args, kEventJson);
-    if (!args.ok()) return;  // no subscription: it ends without being sent
+    if (!args.ok()) return;  // no subscription: the delivery ends unsent
     size_t at = 0;
     args->root().each_element([&](json::View element) {
       if (at == 0 && element.is_string()) leased.webhook = find_webhook(state, element.string());
@@ -79,7 +79,7 @@ class WebhookSender::FetchTask : public Task {
   std::vector<Leased> leased_;
 };
 
-// Settles one lease. If it was lost meanwhile, the delivery is made again: at least once.
+// Acks or nacks one lease. If the lease was lost, the delivery is repeated: at least once.
 class WebhookSender::FinishTask : public Task {
  public:
   FinishTask(WebhookSender& sender, LeaseClaim claim, std::optional<JobError> error,
@@ -198,7 +198,7 @@ void WebhookSender::deliver(Leased job) {
     json::Writer(result).begin_object().field("skipped", why).end_object();
     return submit_finish(std::move(job.claim), std::nullopt, std::move(result));
   }
-  // Unsigned, or without its credentials, it must not go out.
+  // It must not be sent unsigned or without its credentials.
   if (Status opened = open_webhook(*job.webhook, config_.vault); !opened.ok()) {
     log::error("a webhook's secret cannot be opened", {{"subscription", job.webhook->id}});
     JobError error;
@@ -236,7 +236,7 @@ actions::HttpRequest WebhookSender::request(const Leased& job) {
   if (!job.webhook->secret.empty())
     post.headers.emplace_back("X-OJS-Signature",
                               webhook_signature(job.webhook->secret, timestamp, job.event));
-  // One that was stored before its name was reserved would hold up every delivery.
+  // A header that was stored before its name was reserved would fail every delivery.
   for (const WebhookHeader& header : job.webhook->headers)
     if (actions::header_problem(header.name, header.value).empty())
       post.headers.emplace_back(header.name, header.value);

@@ -4,10 +4,11 @@
 //
 // A delivery is made at least once; its X-OJS-Delivery stays the same over retries, for receivers
 // that must act once. The time of sending and the body are signed with the subscription's secret
-// (webhook_signature), each attempt anew: who repeats an old delivery cannot give it a new time.
+// (webhook_signature) at each attempt: an attacker who repeats an old delivery cannot change its
+// time.
 //
-// Threads: one of its own that only asks for work; the requests run on the HttpClient's. stop()
-// waits for the requests under way (bounded by timeout_ms). Stop it before the engine.
+// Threads: its own thread only fetches work; the requests run on the HttpClient's. stop() waits for
+// running requests (bounded by timeout_ms). Stop it before the engine.
 #pragma once
 
 #include <atomic>
@@ -28,11 +29,11 @@ namespace pawl {
 // Thread: any.
 struct WebhookCounts {
   std::atomic<uint64_t> delivered{0};
-  std::atomic<uint64_t> failed{0};  // tries, not deliveries
+  std::atomic<uint64_t> failed{0};  // attempts, not deliveries
 };
 
 struct SenderConfig {
-  const actions::Vault* vault = nullptr;  // that opens what subscriptions hide
+  const actions::Vault* vault = nullptr;  // opens the sealed parts of subscriptions
   bool allow_private = false;
   size_t concurrency = 32;
   int64_t timeout_ms = 10'000;

@@ -1,6 +1,6 @@
-// WebhookService: everything that turns events into deliveries, started and stopped as one.
+// WebhookService: the dispatcher and the sender of webhooks, started and stopped together.
 //
-// stop() before the engine stops; it waits for the requests under way.
+// stop() before the engine stops; it waits for running requests.
 #pragma once
 
 #include "effects/webhook_dispatcher.h"

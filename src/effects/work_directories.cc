@@ -18,7 +18,7 @@ namespace pawl {
 namespace {
 
 constexpr std::chrono::milliseconds kBreath{2};    // between two steps
-constexpr std::chrono::milliseconds kPause{1000};  // before the engine is asked again
+constexpr std::chrono::milliseconds kPause{1000};  // before asking the engine again
 constexpr size_t kEntriesPerStep = 1'000;
 constexpr size_t kNamesPerStep = 1'000;
 constexpr size_t kRunsPerQuestion = 64;  // each may be read from disk, on the engine's thread
@@ -53,16 +53,16 @@ WorkDirectories::WorkDirectories(WorkRoot root) : root_(std::move(root)), discar
   if (!root_.path.empty() && !root_.temporary) close_root();
 }
 
-// Nobody else looks into what runs leave, whoever may look into the directory above.
+// Other users cannot read the files of runs, even if they can read the parent directory.
 void WorkDirectories::close_root() {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(root_.path).parent_path(), ignored);
   if (::mkdir(root_.path.c_str(), 0700) != 0 && errno != EEXIST) return;
-  // A new one may have the group bit of the directory above.
+  // A new directory may inherit the group bit of its parent.
   struct stat info;
   if (::stat(root_.path.c_str(), &info) == 0 && (info.st_mode & 07777) == 0700) return;
   if (::chmod(root_.path.c_str(), 0700) != 0)
-    log::error("the directory of runs' files stays open to others", {{"path", root_.path}});
+    log::error("the directory of runs' files is open to other users", {{"path", root_.path}});
 }
 
 WorkDirectories::~WorkDirectories() {
@@ -80,7 +80,7 @@ std::string WorkDirectories::open(const RunId& run) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return path;
   if (errno == ENOENT) close_root();
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    log::error("no work directory",
+    log::error("cannot create a work directory",
                {{"path", path}, {"error", std::generic_category().message(errno)}});
   return path;
 }
@@ -124,7 +124,7 @@ void WorkDirectories::run() {
   }
 }
 
-// False when it is time to end.
+// False when stopping.
 bool WorkDirectories::wait(bool busy) {
   std::unique_lock lock(mutex_);
   if (refused_ || busy) {
@@ -168,7 +168,7 @@ void WorkDirectories::list_some() {
   }
 }
 
-// Asks which of the doubtful have no run, and takes those.
+// Asks the engine which directories in doubtful_ have no run, and discards those.
 void WorkDirectories::sort_out() {
   if (doubtful_.empty()) return;
   auto end =
@@ -186,7 +186,8 @@ void WorkDirectories::sort_out() {
 }
 
 void WorkDirectories::take(const std::vector<RunId>& gone) {
-  // Held meanwhile: who opens one now has it anew, or had it before and keeps it.
+  // Locked meanwhile: a directory that is opened now is either new, or was opened before and is
+  // kept.
   std::lock_guard lock(mutex_);
   for (const RunId& run : gone) {
     if (opened_.contains(run)) continue;

@@ -1,14 +1,14 @@
-// WorkDirectories: where the files of a run are, `<root>/<run id>`, from its first action that
-// needs them until the run is forgotten.
+// WorkDirectories: the directory of a run, `<root>/<run id>`, from its first action that needs
+// files until the run is deleted.
 //
-// It follows the journal: when a run is forgotten (and that is durable) its directory goes. What a
-// crash left is found at the start, when every directory is held against the runs there are. Before
-// a directory is taken the engine is asked, since an id may be used again, and a run that has begun
-// an action meanwhile keeps its own. Nothing but a directory whose name is a run's id is touched;
-// how it is removed: actions/discard.h.
+// It follows the journal: when a run is deleted (and that is durable), its directory is removed.
+// Directories left by a crash are found at the start, when every directory is compared with the
+// existing runs. The engine is asked before a directory is removed, since an id may be used again,
+// and a run that has begun an action meanwhile keeps its directory. Only directories whose name is
+// a run's id are touched; actions/discard.h removes them.
 //
-// Threads: one of its own removes, a bounded number of entries at a time; open() from any; attach()
-// and stop() as the EffectDispatcher's.
+// Threads: its own thread removes a bounded number of entries at a time; open() from any; attach()
+// and stop() as in EffectDispatcher.
 #pragma once
 
 #include <dirent.h>
@@ -28,10 +28,10 @@
 namespace pawl {
 
 struct WorkRoot {
-  std::string path;        // absolute; "" = none: actions work where the process does
-  bool temporary = false;  // goes with the process, as its runs do
+  std::string path;        // absolute; "" = none: actions use the process's directory
+  bool temporary = false;  // removed when the process ends
 
-  // Beside the store; for one in memory ("") a new place in the system's directory for such.
+  // Beside the store; for a store in memory ("") a new temporary directory.
   static WorkRoot in(const std::string& data_dir);
 };
 
@@ -43,7 +43,7 @@ class WorkDirectories {
   ~WorkDirectories();
 
   const std::string& root() const { return root_.path; }
-  // Makes the directory of a run that is at work.
+  // Creates the directory of an active run.
   std::string open(const RunId& run);
 
   void attach(EngineLoop& engine);
@@ -69,15 +69,15 @@ class WorkDirectories {
   std::condition_variable wakes_;
   bool stopping_ = false;       // guarded by mutex_
   bool list_all_ = true;        // guarded by mutex_
-  std::deque<Record> records_;  // guarded by mutex_: in which runs were forgotten
-  bool asking_ = false;         // guarded by mutex_: the engine, which runs there are
-  std::set<RunId> opened_;      // guarded by mutex_: since it was asked
+  std::deque<Record> records_;  // guarded by mutex_: in which runs were deleted
+  bool asking_ = false;         // guarded by mutex_: the engine is being asked which runs exist
+  std::set<RunId> opened_;      // guarded by mutex_: since the question
 
-  // The thread's own.
+  // Used by the thread only.
   actions::Discard discard_;
   std::unique_ptr<DIR, int (*)(DIR*)> listing_{nullptr, &::closedir};
-  std::deque<RunId> doubtful_;  // have a directory, and perhaps no run
-  bool refused_ = false;        // the engine could not tell now
+  std::deque<RunId> doubtful_;  // have a directory, but perhaps no run
+  bool refused_ = false;        // the engine could not answer
   std::thread thread_;
 };
 

@@ -15,7 +15,7 @@ namespace pawl::embed {
 namespace {
 
 constexpr const char* kWorker = "embedded-agents";
-constexpr int64_t kLookMs = 500;  // how often leases are looked at
+constexpr int64_t kLookMs = 500;  // how often leases are checked
 constexpr int64_t kRenewMs = AgentPool::kLeaseMs / 3;
 constexpr std::chrono::milliseconds kOutagePause{200};
 constexpr size_t kHeldMax = 10'000;
@@ -27,7 +27,7 @@ std::string text_at(const Value& object, std::string_view name) {
   return found != nullptr && found->is_string() ? found->as_string() : "";
 }
 
-// What stands in the definition for people to read, and how often the step was begun.
+// Fills in the step's label from the definition, and the number of its attempts.
 void describe(const State& state, const Job& job, AgentTask& task) {
   const Run* run = state.find_run(job.parent.run);
   if (run == nullptr || !run->script) return;
@@ -160,16 +160,16 @@ void AgentPool::give_back_waiting() {
   }
   if (waiting.empty()) return;
   Status given = runtime_.decide([&](Frame& frame) {
-    // One that is no longer ours is none to give back.
+    // A lease that was lost needs no nack.
     for (const HeldPtr& held : waiting) (void)nack_job(frame, {held->claim, {}, true}).ok();
     return ok_status();
   });
-  if (!given.ok()) log::warning("tasks are given back late", {{"error", given.error().message}});
+  if (!given.ok()) log::warning("tasks were not returned", {{"error", given.error().message}});
 }
 
 // --- leasing
 
-// As many as there are threads that would be idle otherwise.
+// The number of threads without a task.
 uint32_t AgentPool::idle_threads() const {
   size_t threads = 0;
   for (const auto& [id, member] : members_) threads += member->agent.concurrency;
@@ -183,7 +183,7 @@ uint32_t AgentPool::idle_threads() const {
   return room ? static_cast<uint32_t>(threads - taken) : 0;
 }
 
-// 0 after a while in which nobody was idle.
+// 0 if no thread was idle for a while.
 uint32_t AgentPool::wait_for_idle(std::vector<std::string>& queues) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::milliseconds(kLookMs),
@@ -197,7 +197,7 @@ uint32_t AgentPool::wait_for_idle(std::vector<std::string>& queues) {
 std::optional<Parking> AgentPool::fetch(Frame& frame, bool last_call,
                                         const std::vector<std::string>& queues, uint32_t count,
                                         std::vector<HeldPtr>& out) {
-  look_after(frame);
+  renew_leases(frame);
   if (finishing_ || count == 0) return std::nullopt;
   FetchJobs command;
   command.queues = queues;
@@ -222,8 +222,8 @@ std::optional<Parking> AgentPool::fetch(Frame& frame, bool last_call,
   return Parking{queues, frame.now_ms() + kLookMs, fetched.retry_at_ms};
 }
 
-// Renews leases in time, and tells agents whose task was taken away.
-void AgentPool::look_after(Frame& frame) {
+// Renews leases in time, and notifies agents whose task was taken away.
+void AgentPool::renew_leases(Frame& frame) {
   std::vector<HeldPtr> all;
   {
     std::lock_guard lock(mutex_);
@@ -241,7 +241,7 @@ void AgentPool::look_after(Frame& frame) {
   }
 }
 
-// The engine comes back by itself when its disk does. False when it is time to end.
+// Waits until the engine has recovered from a disk failure. False when stopping.
 bool AgentPool::wait_out_outage() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kOutagePause, [&] { return finishing_.load(); });
@@ -260,7 +260,7 @@ void AgentPool::run_fetcher() {
       wait_out_outage();
       continue;
     }
-    if (!decided.ok()) return;  // the engine has stopped: leases run out by themselves
+    if (!decided.ok()) return;  // the engine has stopped: leases expire by themselves
     {
       std::lock_guard lock(mutex_);
       std::erase_if(waiting_, [](const HeldPtr& held) { return held->lost.load(); });

@@ -1,10 +1,10 @@
-// AgentPool: agents inside of the process, as workers of the engine's queues.
+// AgentPool: agents inside the process, as workers of the engine's queues.
 //
-// One thread leases tasks and keeps the leases alive; each agent has threads of its own that take
-// the oldest task they can do. A task whose type no agent knows is held until one comes: agents may
-// be added in any order. What fails is not tried again by the queue (definition_text.h sees to
-// that): the step's own retry policy decides. A crash leaves leases that run out after kLeaseMs;
-// then the task is given out again.
+// One thread leases tasks and keeps the leases alive; each agent has its own threads that take the
+// oldest task they can do. A task without a matching agent is held until one is added: agents may
+// be added in any order. The queue does not retry failed tasks (see definition_text.h): the step's
+// own retry policy decides. After a crash leases expire after kLeaseMs; then the task is leased
+// again.
 //
 // Threads: start() once; finish() and then, after the engine has stopped, join(); the rest by any.
 #pragma once
@@ -33,11 +33,11 @@ class AgentPool {
   ~AgentPool();
 
   Status add(Agent agent);
-  // Waits for what it is at, so not for the agent itself to call. False if there is none.
+  // Waits for its current task, so an agent must not call it on itself. False if there is none.
   bool remove(const std::string& id);
 
   void start();
-  // Waits for what is at work, gives the rest back, and takes nothing more.
+  // Waits for running tasks, returns the others to their queue, and takes no more.
   void finish();
   void join();
 
@@ -52,7 +52,7 @@ class AgentPool {
   uint32_t wait_for_idle(std::vector<std::string>& queues);
   std::optional<Parking> fetch(Frame& frame, bool last_call, const std::vector<std::string>& queues,
                                uint32_t count, std::vector<HeldPtr>& out);
-  void look_after(Frame& frame);
+  void renew_leases(Frame& frame);
   void run_member(Member& member);
   HeldPtr take_for(const Member& member);
   void execute(const Member& member, Held& held);

@@ -25,7 +25,7 @@ class CapabilityBook {
   bool remove(const std::string& name);
   std::vector<std::string> names() const;  // own ones
   // {NAME: {total_executions, successes, failures, success_rate, avg/min/max_execution_time}},
-  // times in seconds. Calls that are over only.
+  // times in seconds. Only finished calls count.
   Value metrics() const;
 
  private:
@@ -36,7 +36,7 @@ class CapabilityBook {
     double seconds_min = 0;
     double seconds_max = 0;
   };
-  // Calls may end after the book is gone.
+  // Shared, since calls may end after the book is destroyed.
   struct Tallies {
     std::mutex mutex;
     std::map<std::string, Tally> of;  // guarded by mutex

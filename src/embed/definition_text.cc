@@ -31,7 +31,7 @@ class DefaultFiller {
     return type != nullptr ? type : step.find("step_type");
   }
 
-  // Done by a capability or an agent: what stands inside are its parameters.
+  // A step done by a capability or an agent: its contents are parameters, not steps.
   static bool is_call(const Value& step) {
     const Value* type = type_of(step);
     if (type == nullptr) return has(step, {"action", "capability", "capability_id"});
@@ -40,8 +40,7 @@ class DefaultFiller {
     return false;
   }
 
-  // What an agent reports as failed is the step's to try again; the queue gives a task out once
-  // more only if its lease ran out.
+  // The step retries failures of an agent; the queue leases a task again only if its lease expired.
   static void agent(Value::Object& step) {
     for (std::string_view around : {"config", "parameters"}) {
       Value* config = step.find(around);
@@ -111,7 +110,7 @@ std::string told(const plan::Fault& fault, bool lines) {
 }
 
 Error faults_told(const std::vector<plan::Fault>& faults, std::string_view source) {
-  bool lines = source.find('\n') != source.npos;  // else there is but one
+  bool lines = source.find('\n') != source.npos;  // else there is only one
   Error error{ErrorCode::InvalidContent, ""};
   for (size_t i = 0; i < std::min(faults.size(), kFaultsTold); ++i)
     error.message += (i == 0 ? "" : "\n") + told(faults[i], lines);

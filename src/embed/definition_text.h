@@ -1,5 +1,5 @@
-// Definitions on their way into an engine: what is left out is filled in from the options, and what
-// is wrong is told in one line. Pure; any thread.
+// Reads definitions for an embedded engine: fills in defaults from the options, and reports faults
+// in one line. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 
 namespace pawl::embed {
 
-// Of a task that an agent failed at.
+// The error code of a task that an agent failed.
 inline constexpr std::string_view kAgentErrorCode = "AGENT_ERROR";
 
-// JSON or YAML. `actions`: the names there are; null: not checked. The error is InvalidContent, and
-// its message begins with what is wrong first.
+// JSON or YAML. `actions`: the known names; null: not checked. The error is InvalidContent, and its
+// message begins with the first fault.
 Result<plan::ReadResult> read_workflow(std::string_view text, const EngineOptions& options,
                                        const std::vector<std::string>* actions);
 
-// Timeouts of capability and agent steps, the attempts of on_failure: retry, and that tasks which
-// an agent failed at are tried again by their step and not by their queue.
+// Fills in timeouts of capability and agent steps, the attempts of on_failure: retry, and queue
+// options so that failed agent tasks are retried by their step, not by their queue.
 void fill_defaults(Value& definition, const EngineOptions& options);
 
 }  // namespace pawl::embed

@@ -133,7 +133,7 @@ TEST_F(EmbedTest, RefusesInvalidWorkflows) {
   EXPECT_TRUE(engine.list_workflows().empty());
 }
 
-// Steps that say nothing get the engine's timeout and attempts; those that do keep theirs.
+// Steps without timeout and attempts get the engine's defaults; others keep theirs.
 TEST_F(EmbedTest, FillsInTheEnginesDefaults) {
   EngineOptions options = in_memory();
   options.execution.step_timeout = 77;
@@ -229,7 +229,7 @@ steps:
   EXPECT_FALSE(engine.pause_workflow(instance));
   EXPECT_EQ(engine.get_workflow_status(instance).status, "paused");
   gate.open();
-  // What was at work ends, and nothing follows it.
+  // The running step ends, and no other starts.
   while (engine.get_workflow_status(instance).metadata.completed_steps == 0) {
   }
   EXPECT_EQ(calls, 1);

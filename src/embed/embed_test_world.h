@@ -1,4 +1,4 @@
-// What the tests of the library share: a directory, quiet options, and waiting without clocks. Test
+// Support for the library's tests: a directory, quiet options, and waiting without clocks. Test
 // code.
 #pragma once
 
@@ -51,7 +51,7 @@ class EmbedTest : public testing::Test {
   std::string directory_;
 };
 
-// Held shut until somebody opens it.
+// Closed until opened.
 class Gate {
  public:
   void open() {
@@ -59,7 +59,7 @@ class Gate {
     open_ = true;
     changed_.notify_all();
   }
-  // False if it stayed shut.
+  // False if it stayed closed.
   bool pass() {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kLong, [&] { return open_; });

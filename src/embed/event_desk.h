@@ -1,5 +1,5 @@
-// EventDesk: hands events of instances to the program's listeners, counts how instances ended, and
-// writes the log's lines.
+// EventDesk: passes events of instances to the program's listeners, counts ends of instances, and
+// writes log lines.
 //
 // Threads: take() by the follower's; the rest by any.
 #pragma once
@@ -42,7 +42,7 @@ class EventDesk {
   std::map<std::string, int64_t, std::less<>> ends_;  // guarded by mutex_: event type → how many
 };
 
-// Where an event stands, as one number that grows; 0 is before all.
+// The position of an event as an increasing number; 0 is before all.
 uint64_t public_sequence(const EventPosition& position);
 EventPosition position_of(uint64_t public_sequence);
 

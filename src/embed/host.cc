@@ -50,7 +50,7 @@ Host::Parts::Parts(EngineOptions given)
 
 Host::Host(EngineOptions options) : parts_(std::make_unique<Parts>(std::move(options))) {}
 
-// First nothing more begins, then what happened is told and written, then the engine goes.
+// First stop new work, then deliver and write all events, then destroy the engine.
 Host::~Host() {
   Parts& parts = *parts_;
   parts.agents.finish();
@@ -90,7 +90,7 @@ Status Host::open() {
   return ok_status();
 }
 
-// What an earlier engine left: it counts, and goes by the names that were chosen for it.
+// Reads live instances of an earlier engine: they count, and keep their chosen names.
 Status Host::gather_live() {
   return parts_->runtime.decide([&](Frame& frame) {
     frame.state().each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
@@ -205,7 +205,7 @@ Result<std::vector<WorkflowEvent>> Host::events(const std::string& instance, uin
     PAWL_TRY(const Run* run, find_instance(frame.state(), instance));
     filter.run = run->id.text();
     name = workflow_id_text(*run);
-    // Nothing of it stands before the event that made it.
+    // No event of it comes before its creation.
     if (uint64_t made = run->script->created_sequence; made > 0)
       position = std::max(position, EventPosition{made - 1});
     return ok_status();

@@ -1,5 +1,5 @@
-// Host: the library behind pawl::Engine, with results instead of exceptions. It names no part of
-// the engine inside, since the class in there has the same name as the public one.
+// Host: the library behind pawl::Engine, with results instead of exceptions. It includes no
+// internal engine headers.
 //
 // Threads: any, except for the end.
 #pragma once

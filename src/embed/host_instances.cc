@@ -1,4 +1,4 @@
-// Host, what concerns instances: starting, steering and showing them.
+// Host: starting, controlling and showing instances.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -54,7 +54,7 @@ WorkflowStatus status_of(const State& state, const Run& run, int64_t now_ms) {
   return status;
 }
 
-// How many run, and forgets those that are over.
+// The number of running instances; removes ended ones from `live`.
 size_t count_running(const State& state, std::set<RunId>& live) {
   size_t running = 0;
   for (auto at = live.begin(); at != live.end();) {
@@ -140,7 +140,7 @@ Result<WorkflowStatus> Host::wait(const std::string& instance, int64_t timeout_m
           return Parking{{parking_of((*run)->id)}, deadline_ms, 0};
         }));
     if (settled) return found;
-    // Nobody may wait any more: too many do. Asking again is all there is.
+    // Too many tasks wait already, so poll instead of waiting.
     if (parts_->runtime.clock().now_ms() >= deadline_ms) return found;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -205,8 +205,8 @@ Status Host::retry(const std::string& instance, const std::string& from_step) {
   });
 }
 
-// Ids do not tell what is newer: programs may choose them. So everything is looked at, in pieces
-// that the engine's other work fits between.
+// Ids do not show the order, since programs may choose them. So all runs are read, in pieces with
+// other work of the engine in between.
 Result<std::string> Host::history(const std::string& workflow, size_t limit,
                                   const std::string& before) {
   PAWL_TRY_DO(start());

@@ -1,4 +1,4 @@
-// What a Host is made of. Included by its own files only.
+// The members of a Host. Included by its own files only.
 #pragma once
 
 #include <atomic>
@@ -21,16 +21,16 @@ struct Host::Parts {
   explicit Parts(EngineOptions given);
 
   EngineOptions options;
-  InstanceNames names;  // capabilities ask it: outlives the runtime
+  InstanceNames names;  // used by capabilities: outlives the runtime
   Runtime runtime;
   CapabilityBook capabilities;
   AgentPool agents;
   EventDesk desk;
-  std::unique_ptr<StateFiles> files;        // null: none are written
+  std::unique_ptr<StateFiles> files;        // null: no files are written
   std::unique_ptr<JournalFollower> events;  // of the desk
   std::mutex starting;
   std::atomic<bool> started{false};
-  std::set<RunId> live;  // of the engine's thread: instances that were not over when last looked at
+  std::set<RunId> live;  // engine thread: instances that had not ended at the last check
 };
 
 // The run of an instance, or "Workflow instance 'x' not found". Engine thread.

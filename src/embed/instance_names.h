@@ -1,5 +1,5 @@
-// InstanceNames: the ids that the program chose for instances that are not over; all others go by
-// their own. Any thread.
+// InstanceNames: the ids that the program chose for unfinished instances; all others use their run
+// id. Any thread.
 #pragma once
 
 #include <map>

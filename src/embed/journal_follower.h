@@ -1,8 +1,8 @@
-// JournalFollower: hands on what happens to runs of definitions, in order and without a gap, on a
-// thread of its own.
+// JournalFollower: passes on events of runs of definitions, in order and without a gap, on its own
+// thread.
 //
-// It reads the journal behind the engine and keeps nothing but its position, so a slow taker costs
-// no memory and holds nobody up.
+// It reads the journal behind the engine and keeps nothing but its position, so a slow consumer
+// costs no memory and delays nothing.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ namespace pawl::embed {
 
 class JournalFollower {
  public:
-  // `gap`: what stood before these events is no longer kept. `next`: where to go on after them.
+  // `gap`: events before these are no longer kept. `next`: the position after them.
   struct Page {
     std::vector<OjsEvent> events;
     bool gap = false;
@@ -31,7 +31,7 @@ class JournalFollower {
   JournalFollower(const JournalFollower&) = delete;
   JournalFollower& operator=(const JournalFollower&) = delete;
 
-  // Hands on what is durable by now, and ends.
+  // Passes on all durable events, and ends.
   void finish();
 
  private:

@@ -42,7 +42,7 @@ Status set(const std::string& key, const Value& value, std::string& out) {
   return ok_status();
 }
 
-// Sets every member of one level through `choose`, which gives false for a name it does not know.
+// Sets every member of one level through `choose`, which returns false for an unknown name.
 template <class Choose>  // bool choose(name, value, Status&)
 Status each(const std::string& prefix, const Value& object, Choose choose) {
   if (!object.is_object())

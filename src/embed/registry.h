@@ -9,12 +9,12 @@
 
 namespace pawl::embed {
 
-// Makes it the one that runs by its name, and returns its version: the one that it says, or the
-// next number. A version never changes: another text under the same one becomes "<version>+2".
+// Makes it the current definition of its name, and returns its version: the given one, or the next
+// number. A version never changes: another text under the same version becomes "<version>+2".
 Result<std::string> put_workflow(Frame& frame, const plan::ReadResult& read);
 
-// False if there is none. Conflict while runs of it are not over. Its text stays, since runs are
-// shown with it.
+// False if there is none. Conflict while it has unfinished runs. Its text stays, since it is needed
+// to show runs.
 Result<bool> remove_workflow(Frame& frame, const std::string& name);
 
 std::vector<std::string> workflow_names(const State& state);

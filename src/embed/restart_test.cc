@@ -1,4 +1,4 @@
-// What outlives an engine: instances go on where they were, and files show how they stand.
+// Restarts: instances continue where they were, and files show their state.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,7 +53,7 @@ TEST_F(EmbedTest, AnInstanceGoesOnInTheNextEngine) {
   EXPECT_EQ(engine.get_workflow_events("long-lived").front().type, "workflow_started");
 }
 
-// A process that dies inside of a capability: the next one calls it again, under the same key.
+// A process dies inside a capability: the next one calls it again, under the same key.
 TEST_F(EmbedTest, WorkThatACrashCutOffIsDoneAgain) {
   std::string key_file = directory_ + "/key";
   pid_t child = ::fork();
@@ -91,7 +91,7 @@ TEST_F(EmbedTest, AnAgentsTaskIsDoneByTheNextEngine) {
   auto ok = [](const AgentTask&) { return AgentResult::ok("3"); };
   {
     Engine engine(durable());
-    // It can do other things only, so the task is held, and given back at the end.
+    // It cannot do this type, so the task is held, and returned at the end.
     engine.register_agent({.agent_id = "other", .task_types = {"other"}, .execute = ok});
     engine.register_workflow(definition);
     engine.execute_workflow("w", "{}", {.instance_id = "handed-on"});
@@ -132,14 +132,14 @@ steps:
             R"({"a":{"step_id":"a","success":true,"result":[1],"error":null},)"
             R"("never":{"step_id":"never","success":true,"result":"skipped","error":null}})");
   EXPECT_EQ(text.substr(0, 20), "{\n  \"instance_id\": \"");
-  // It holds what the instance was given: nobody else's to read, like the log beside it.
+  // It contains the instance's inputs: not readable by other users, like the log beside it.
   EXPECT_EQ(std::filesystem::status(directory_ + "/data/" + id + ".json").permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   for (const auto& entry : std::filesystem::directory_iterator(directory_ + "/data"))
     EXPECT_NE(entry.path().extension(), ".tmp");
 }
 
-// Files that are lost, or were cut off by a crash, are written again by the next engine.
+// Missing files, and files that a crash prevented, are written by the next engine.
 TEST_F(EmbedTest, FilesAreCaughtUp) {
   {
     Engine engine(durable());

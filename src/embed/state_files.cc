@@ -97,7 +97,7 @@ bool is_file_name(std::string_view id) {
 
 StateFiles::StateFiles(Runtime& runtime, std::string directory)
     : runtime_(runtime), directory_(std::move(directory)) {
-  // Files were never written, and the beginning of the journal is gone.
+  // Files were never written, and the beginning of the journal was trimmed.
   if (read_position().sequence == 0 && runtime_.store().journal_first() > 1) {
     add_all();
     write_pending();
@@ -147,7 +147,7 @@ void StateFiles::write_pending() {
         const Run* run = id ? frame.state().find_run(*id) : nullptr;
         File& file = files.emplace_back();
         file.run = runs[i];
-        if (run == nullptr || !run->script) continue;  // deleted since: its last state stays
+        if (run == nullptr || !run->script) continue;  // deleted meanwhile: its last state stays
         std::string name = workflow_id_text(*run);
         file.name = is_file_name(name) ? name : runs[i];
         lay_out(file.content, pace_state(frame.state(), *run), 0);

@@ -1,9 +1,9 @@
 // StateFiles: the state of each instance as <directory>/<instance_id>.json, for people and programs
-// that read files. The engine's log is what counts; nothing is read back from here.
+// that read files. The engine's log is authoritative; these files are never read.
 //
-// A file is written beside its place, synced and renamed, so a reader sees one state or the next.
-// How far the files are up to date stands in <directory>/.exported: what a crash cut off is written
-// after the restart. A file that could not be written is tried again with the next change.
+// A temporary file is written, synced and renamed, so a reader sees one state or the next.
+// <directory>/.exported holds the position up to which files are current: after a crash the rest is
+// written at the restart. A file that could not be written is tried again with the next change.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class StateFiles {
  public:
   StateFiles(Runtime& runtime, std::string directory);
 
-  // Writes what changed up to now, and ends.
+  // Writes all changes, and ends.
   void finish() { follower_->finish(); }
 
  private:

@@ -1,4 +1,4 @@
-// Capabilities and agents: what instances call, how it fails, and who takes which task.
+// Capabilities and agents: calls, failures, and the assignment of tasks.
 #include <atomic>
 #include <set>
 
@@ -67,7 +67,7 @@ TEST_F(EmbedTest, FailuresReachTheInstance) {
   WorkflowStatus status = engine.wait(instance, kLong);
   EXPECT_EQ(status.status, "failed");
   EXPECT_EQ(status.error, "never");
-  EXPECT_EQ(calls, 1);  // it said that trying again is pointless
+  EXPECT_EQ(calls, 1);  // the failure was not retryable
   EXPECT_EQ(step_result(engine, instance, "only").json(),
             R"({"step_id":"only","success":false,"result":null,"error":"never"})");
   EXPECT_EQ(engine.wait(engine.execute_workflow("garbage"), kLong).status, "failed");
@@ -192,7 +192,7 @@ TEST_F(EmbedTest, AnAgentTakesTheTasksOfItsTypes) {
   EXPECT_EQ(seen.attempt, 1u);
 }
 
-// A task that nobody can do stands in nobody's way, and is done once somebody comes.
+// A task without an agent blocks no other task, and is done once an agent is added.
 TEST_F(EmbedTest, TasksWaitForTheirAgent) {
   Engine engine(in_memory());
   auto ok = [](const AgentTask&) { return AgentResult::ok(); };
@@ -208,7 +208,7 @@ TEST_F(EmbedTest, TasksWaitForTheirAgent) {
   EXPECT_FALSE(engine.unregister_agent("a"));
 }
 
-// What an agent fails at is tried again as the step says, not as the queue would.
+// An agent's failure is retried by the step's policy, not by the queue's.
 TEST_F(EmbedTest, AgentsFailAsTheStepSays) {
   Engine engine(in_memory());
   std::atomic<int> calls{0};

@@ -17,7 +17,8 @@ constexpr size_t kTimersPerFrame = 512;
 constexpr size_t kTurnsPerTick = 512;
 constexpr uint32_t kTurnsMissedMax = 2;
 constexpr uint64_t kRecallsMissedMax = 8;
-constexpr uint64_t kUnitsPerEvent = 32;  // what deciding and applying one costs, beside its bytes
+constexpr uint64_t kUnitsPerEvent = 32;  // cost of deciding and applying one event, besides its
+                                         // bytes
 
 QuarantineReason reason_of(const Suspect& suspect) {
   QuarantineReason reason;
@@ -30,7 +31,7 @@ QuarantineReason reason_of(const Suspect& suspect) {
   return reason;
 }
 
-// Tells of those that were quarantined once that is durable.
+// Reports the quarantined runs and jobs once their quarantine is durable.
 class Settled : public Task {
  public:
   Settled(std::vector<Uuid> ids, std::function<void(const Uuid&)> told)
@@ -101,7 +102,7 @@ size_t Core::quarantine(const std::vector<Suspect>& suspects,
       if (suspect.fold_sequence != 0) {
         put_skipped(frame, suspect.id,
                     {suspect.fold_sequence, journal::sequence(record_.number(), 0) - 1});
-        // Their rows leave the events behind that nobody may fold.
+        // Once their rows are written, the skipped events need not be folded again.
         flush_all_ = true;
       }
       for (const ScriptCreated& created : recovery_.skipped_runs)
@@ -116,8 +117,8 @@ size_t Core::quarantine(const std::vector<Suspect>& suspects,
   return ended;
 }
 
-// Whatever reads the state does so in here. Once that has failed, a decision was left in the
-// middle, and the state is not read again.
+// All reads of the state happen in here. After a failed read a decision is incomplete, and the
+// state is not read again.
 template <class Work>
 void Core::try_reading(Work&& work) {
   if (unreadable_) return;
@@ -127,7 +128,7 @@ void Core::try_reading(Work&& work) {
 
 void Core::advance_clock() { now_ms_ = std::max(now_ms_, clock_.now_ms()); }
 
-// All timers, but no more evaluations than that: a run that has none left yields.
+// Fires all due timers within one allowance of evaluations: a run that has used it up yields.
 void Core::fire_due(uint64_t& allowance) {
   bool more = true;
   while (more) {
@@ -140,7 +141,7 @@ void Core::fire_due(uint64_t& allowance) {
   }
 }
 
-// Batches in which others have done much already are left alone, some of them.
+// Skips turns in batches that are already large, but only a limited number of times.
 bool Core::turns_must_wait() {
   if (!batch_full()) return false;
   if (turns_missed_in_ == sealed_) return true;
@@ -150,15 +151,15 @@ bool Core::turns_must_wait() {
   return true;
 }
 
-// A frame for each run, so that what becomes of one is no matter of another.
+// Each run gets its own frame, so that the outcome of one does not affect another.
 void Core::take_turns() {
   const uint64_t whole = config_.state.scripts.frame_allowance;
   uint64_t allowance = whole;
   if (state_.next_yielded(now_ms_) == nullptr) return;
   if (turns_must_wait()) return;
   turns_missed_ = 0;
-  turns_missed_in_ = sealed_;  // if it is full after this, it was not missed
-  // What is left of it must be worth taking a run up for.
+  turns_missed_in_ = sealed_;  // if the batch is full after this, the turn was not missed
+  // Resume a run only if enough of the allowance is left.
   for (size_t i = 0; i < kTurnsPerTick && allowance >= whole / 4; ++i) {
     const RunId* next = state_.next_yielded(now_ms_);
     if (next == nullptr || (i > 0 && batch_full())) return;
@@ -183,7 +184,7 @@ void Core::run(TaskPtr task, bool last_call, uint64_t place) {
     waiting_.push_back(std::move(task));
     throw;
   } catch (const std::exception& thrown) {
-    // A decision that was left in the middle cannot be taken back. One that only reads can.
+    // An incomplete decision cannot be undone, unless it only reads.
     if (!task->only_reads()) throw;
     task->refuse(Error{ErrorCode::Internal,
                        std::string("the request failed inside the server: ") + thrown.what()});
@@ -197,7 +198,7 @@ void Core::run(TaskPtr task, bool last_call, uint64_t place) {
 }
 
 // Jobs became available: parked fetches of those queues are tried again, longest waiting first,
-// until one stays empty-handed.
+// until one gets no job.
 void Core::wake_parked() {
   for (const RunId& run : state_.take_moved_runs()) {
     uint64_t place = 0;
@@ -223,14 +224,13 @@ void Core::decide(TaskPtr task) {
     uint64_t allowance = config_.state.scripts.frame_allowance;
     fire_due(allowance);
     run(std::move(task), false);
-    fire_due(allowance);  // what came in may be due already, and a job past its time must not be
-                          // handed out
+    fire_due(allowance);  // new input may be due already, and an expired job must not be leased
     wake_parked();
   });
   if (task != nullptr) waiting_.push_back(std::move(task));
 }
 
-bool Core::look(Task& task) {
+bool Core::decide_read_only(Task& task) {
   advance_clock();
   try_reading([&] {
     Frame frame(state_, record_, now_ms_, random_.next());
@@ -255,7 +255,7 @@ bool Core::tick(Turns turns) {
     uint64_t allowance = config_.state.scripts.frame_allowance;
     fire_due(allowance);
     if (turns == Turns::Take) take_turns();
-    fire_due(allowance);  // as in decide(): what a run made in its turn may be due already
+    fire_due(allowance);  // as in decide(): timers set in this turn may be due already
     bool last_call = false;
     uint64_t place = 0;
     while (TaskPtr task = parked_.take_due(now_ms_, last_call, place))
@@ -272,7 +272,7 @@ bool Core::tick(Turns turns) {
   return more && !unreadable_;
 }
 
-// A turn that waits for the open batch to leave is not due before.
+// A turn that waits for the open batch is not due before that batch is sealed.
 int64_t Core::next_due_ms(Turns turns) const {
   const bool waits = batch_full() && turns_missed_in_ == sealed_;
   return turns == Turns::Take && !waits ? state_.next_due_ms() : state_.next_timer_ms();
@@ -288,7 +288,7 @@ int64_t Core::next_tick_ms(Turns turns) {
   return unreadable_ || recall_is_due(turns) ? 0 : next;
 }
 
-// Once for each batch, and not on top of what others have done in it, some of them.
+// At most once per batch, and not in a batch that is already large, a limited number of times.
 bool Core::recall_is_due(Turns turns) const {
   if (!state_.has_to_recall() || turns == Turns::Leave) return false;
   if (!wants_commit()) return true;
@@ -308,7 +308,7 @@ size_t Core::rows_wanted(bool idle) const {
   size_t dirty = state_.dirty_count();
   if (tail_bytes_ > config_.tail_bytes_max) return config_.rows_per_batch_max;
   if (dirty <= config_.dirty_max) return state_.has_crowded_runs() ? 1 : 0;
-  // At least as many as came in since, or the backlog grows for as long as the load lasts.
+  // At least as many as were added since the last batch, or the backlog would grow under load.
   size_t came = dirty - std::min(dirty, dirty_before_);
   return std::min(dirty - config_.dirty_max, std::max(came, config_.rows_per_batch_max));
 }
@@ -323,7 +323,7 @@ void Core::take_notes() {
   }
 }
 
-// A batch in which others have done much already is left alone, once.
+// Skips a batch that is already large, once.
 std::deque<EffectNote>* Core::notes_to_prepare(bool tasks_wait) {
   if (!has_asked()) return nullptr;
   if (batch_spent() && !std::exchange(effects_missed_, true)) return nullptr;
@@ -349,7 +349,7 @@ void Core::prepare_effects(SealedBatch& sealed) {
   asked_.erase(heavy, asked_.end());
 }
 
-// They are left to a batch that nobody waits for, but not for ever.
+// Large rows are left to a batch without waiting tasks, a limited number of times.
 bool Core::large_rows_stand_back(const SealedBatch& sealed, bool idle) const {
   if (idle || flush_all_) return false;
   if (store_.congested()) return true;

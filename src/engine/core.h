@@ -1,19 +1,18 @@
-// Core: the engine without threads: tasks in, batches out. The real engine and the simulator drive
-// the same one.
+// Core: the engine without threads: tasks in, batches out. The real engine and the simulator use
+// the same core.
 //
 // decide() adds to the open batch; seal() closes it; the driver commits it and then calls
-// committed() and release()s the tasks (in either order), or gives up for good: after a failed
-// commit the memory is ahead of the disk, so the core must be thrown away and opened again (I1,
-// D5). At most one batch may be sealed and not yet committed. Deciding goes on meanwhile.
+// committed() and release()s the tasks (in either order), or discards the core: after a failed
+// commit the memory is ahead of the disk, so the core must be destroyed and opened again (I1, D5).
+// At most one batch may be sealed and not yet committed. Deciding continues meanwhile.
 //
-// No input waits long for others' evaluations: each frame has its allowance (kernel/meter.h), what
-// timers cause shares one between two inputs, and runs that have yielded get their turns in tick(),
-// one allowance's worth of them at a time, whoever has waited longest first. What runs ask of the
-// outside is made ready with the batch that asks for it, as far as one allowance goes, the rest
-// with later ones. What is asked by runs that hold much stands back behind batches with tasks in
-// them, kHeavyStandsBackMax times at most; so do rows of megabytes, kRowsStandBackMax times,
-// and while the store is congested. Runs that were at work when the server ended are read a few at a
-// time, once for each batch that has room (recall_is_due()).
+// No input waits long for other runs' evaluations: each frame has an allowance (kernel/meter.h),
+// all timers between two inputs share one, and runs that have yielded get their turns in tick(),
+// one allowance at a time, the longest waiting first. Effects are prepared with the batch that
+// requests them, within one allowance, the rest with later batches. Effects of large runs are
+// deferred while batches have tasks, at most kHeavyStandsBackMax times; so are rows of megabytes,
+// kRowsStandBackMax times, and while the store is congested. After a restart, runs with open
+// effects are read a few at a time, once per batch that has room (recall_is_due()).
 //
 // Thread: one at a time.
 #pragma once
@@ -40,21 +39,21 @@ namespace pawl {
 struct CoreConfig {
   StateConfig state;
   RetentionConfig retention;
-  size_t dirty_max = 65'536;          // entities that may wait for their row
+  size_t dirty_max = 65'536;          // entities whose row is not written yet
   size_t tail_bytes_max = 64u << 20;  // journal that a restart may have to fold
   size_t rows_per_batch_max = 2'048;
   size_t batch_bytes_max =
-      4u << 20;  // an open batch past this wants committing before more is decided
-  size_t row_bytes_per_batch_max = 4u << 20;  // past this no further entity's rows are added
-  size_t row_bytes_awaited_max = 1u << 20;    // of one entity, in a batch that somebody waits for
+      4u << 20;  // an open batch past this is committed before more is decided
+  size_t row_bytes_per_batch_max = 4u << 20;  // past this no more rows are added
+  size_t row_bytes_awaited_max = 1u << 20;    // of one entity, in a batch with waiting tasks
   size_t parked_max = 20'000;
-  size_t recall_bytes_max = 1u << 20;  // of runs that were at work, for each batch after a start
-  uint64_t heavy_run_bytes = 1u << 20;  // a run that holds more may take long to fill parameters in
-  EffectSink* effects = nullptr;        // null: nothing that runs ask of the outside is ever done
-  SkippedEvents skipped;                // of the tail, beside those that the store names
+  size_t recall_bytes_max = 1u << 20;  // of runs with open effects, read per batch after a start
+  uint64_t heavy_run_bytes = 1u << 20;  // filling in parameters of a larger run may take long
+  EffectSink* effects = nullptr;        // null: effects of runs are never executed
+  SkippedEvents skipped;                // in the tail, besides those listed in the store
 };
 
-// What is committed together, and what leaves then.
+// The data of one commit, and everything that leaves after it.
 struct SealedBatch {
   Batch batch;
   Outgoing outgoing;
@@ -71,48 +70,47 @@ class Core {
   static Result<std::unique_ptr<Core>> open(Store& store, const CoreConfig& config, Clock& clock,
                                             Random& random);
 
-  // Ends whoever the server died of (kernel/quarantine.h), before anything is decided. `settled` is
-  // told of each once that is durable. Returns how many were ended.
+  // Quarantines the suspects (kernel/quarantine.h) before anything is decided. `settled` is called
+  // for each once that is durable. Returns how many were quarantined.
   size_t quarantine(const std::vector<Suspect>& suspects, std::function<void(const Uuid&)> settled);
   void decide(TaskPtr task);
-  // What is due by now: timers, parked tasks whose time is up, retention, and, unless they are to
-  // wait, turns of runs that have yielded. True if more is due at once.
+  // Does what is due: timers, parked tasks whose time is up, retention, and, with Turns::Take,
+  // turns of runs that have yielded. True if more is due at once.
   enum class Turns : uint8_t { Take, Leave };
   bool tick(Turns turns = Turns::Take);
-  // When tick() has something to do next; at once if it cannot be told.
+  // When tick() has something to do next; now if that is unknown.
   int64_t next_tick_ms(Turns turns = Turns::Take);
 
   bool wants_commit() const {
     return !record_.empty() || !waiting_.empty() || state_.has_effects() || has_asked() ||
            owes_rows();
   }
-  // Somebody waits for the open batch.
+  // Tasks wait for the open batch.
   bool holds_tasks() const { return !waiting_.empty(); }
-  // What waits for the open batch should not wait for more.
+  // The open batch should be committed before more is added.
   bool batch_full() const { return batch_large() || batch_spent(); }
-  // More of the journal waits for its rows than a restart should have to fold: whoever adds
-  // megabytes to it should wait until rows are written.
+  // The journal without rows is longer than a restart should fold: heavy tasks should wait until
+  // rows are written.
   bool tail_long() const { return tail_bytes_ > config_.tail_bytes_max && has_dirty(); }
-  // Large rows of a tail that is too long were left for a batch that nobody waits for.
+  // Large rows of a long tail were deferred to a batch without waiting tasks.
   bool owes_rows() const { return rows_stood_back_ > 0 && tail_long() && !store_.congested(); }
-  // The next batch takes more of what runs ask of the outside.
+  // The next batch prepares more effects.
   bool has_asked() const { return !asked_.empty() || takes_heavy(); }
   bool has_dirty() const { return state_.dirty_count() > 0; }
   // Closes the open batch. `idle` also flushes rows that could wait.
   SealedBatch seal(bool idle);
   void committed(const SealedBatch& sealed);
-  // The batch is durable, or was empty: the one way out for what it holds.
+  // The batch is durable, or was empty: the only place where its outgoing data leaves.
   static void release(SealedBatch& sealed, const FollowRecord& follow = {});
   static void refuse(SealedBatch& sealed, const Error& error);
-  // Decides a task that only reads, without letting anything fall due: for a core that cannot be
-  // committed. False if it could not be read for it, or if the task emitted after all: then the
-  // core must be thrown away.
-  bool look(Task& task);
+  // Decides a task that only reads, without firing timers: for a core that cannot be committed.
+  // False if a read failed, or if the task emitted an event: then the core must be destroyed.
+  bool decide_read_only(Task& task);
   std::vector<TaskPtr> take_parked() { return parked_.take_all(); }
 
   const State& state() const { return state_; }
-  // Why a row could not be read. Since then the core decides nothing and seals nothing but the
-  // tasks it holds, which are to be refused; it must be thrown away.
+  // Why a row could not be read. After that the core decides nothing and seals only the tasks it
+  // holds, which must be refused; it must be destroyed.
   const std::optional<Error>& unreadable() const { return unreadable_; }
   const Recovery& recovery() const { return recovery_; }
   size_t parked() const { return parked_.size(); }
@@ -159,20 +157,20 @@ class Core {
   Retention retention_;
   journal::RecordWriter record_;
   std::vector<TaskPtr> waiting_;        // decided in the open batch
-  std::deque<EffectNote> asked_;        // of the outside, and not made ready for it yet
-  std::deque<EffectNote> asked_heavy_;  // by runs that hold much
+  std::deque<EffectNote> asked_;        // requested effects that are not prepared yet
+  std::deque<EffectNote> asked_heavy_;  // those of large runs
   std::deque<std::pair<uint64_t, size_t>>
-      tail_;  // records that rows do not cover yet, with their sizes
+      tail_;  // records not yet covered by rows, with their sizes
   size_t tail_bytes_ = 0;
   uint64_t tail_marker_ = 0;   // as last written
-  size_t dirty_before_ = 0;    // entities that waited for their row when the last batch was sealed
+  size_t dirty_before_ = 0;    // entities without a row when the last batch was sealed
   uint64_t used_ = 0;          // units of the frames of the open batch (kernel/meter.h)
   uint32_t turns_missed_ = 0;  // batches in a row without the turns that were due
-  uint64_t turns_missed_in_ = UINT64_MAX;  // the last of them, as sealed_ was then
+  uint64_t turns_missed_in_ = UINT64_MAX;  // the value of sealed_ at the last of them
   uint64_t sealed_ = 0;                    // batches so far
-  uint64_t recalled_in_ = 0;  // the last in which runs that were at work were taken up, likewise
-  bool effects_missed_ = false;            // a batch made nothing ready of what was asked for
-  uint32_t heavy_stood_back_ = 0;          // batches in a row that left asked_heavy_ alone
+  uint64_t recalled_in_ = 0;  // the value of sealed_ when runs were last recalled
+  bool effects_missed_ = false;            // a batch prepared none of the requested effects
+  uint32_t heavy_stood_back_ = 0;          // batches in a row that deferred asked_heavy_
   uint32_t rows_stood_back_ = 0;           // …or large rows
   int64_t now_ms_ = 0;
   bool flush_all_ = false;  // with the next batch

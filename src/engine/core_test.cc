@@ -61,9 +61,9 @@ TEST(Core, AFullBatchSaysSo) {
   EXPECT_FALSE(world.core->batch_full());
 }
 
-// --- what cannot be read
+// --- failed reads
 
-// Whoever is decided on, waits, or comes later is refused; nothing of it is sealed.
+// The current, waiting and later tasks are refused; nothing of them is sealed.
 TEST(CoreReading, AReadThatFailsEndsTheCoreNotTheProcess) {
   CoreConfig config;
   config.state.resident_jobs_max = 0;
@@ -227,7 +227,7 @@ TEST(Parking, AFullLotMeansAnAnswerAtOnce) {
   EXPECT_EQ(parked->outcome() + ", " + turned_away->outcome(), "waits, ok empty");
 }
 
-// A client that has gone must not be given a job that it will never finish.
+// A client that disconnected must not get a job.
 TEST(Parking, NobodyLeasesForAClientThatHasGone) {
   CoreWorld world;
   auto gone = world.submit(fetch_task({"q"}, 1000));
@@ -258,7 +258,7 @@ TEST(Core, TimeNeverGoesBackAlsoNotOverARestart) {
   EXPECT_EQ(created, "60000 60000 60000 ");
 }
 
-// A decision never sees a lease that has run out, even if no timer ticked.
+// A decision never sees an expired lease, even if no timer has fired.
 TEST(Core, WhatIsDueHappensBeforeTheNextDecision) {
   CoreWorld world;
   world.submit(push_task(typed("a")));

@@ -1,4 +1,4 @@
-// Who is served when, if runs want more than their share.
+// The order of service when runs need more than their share.
 #include <gtest/gtest.h>
 
 #include "engine/engine_test_world.h"
@@ -19,7 +19,7 @@ TestTaskPtr start_task(const std::string& definition) {
       });
 }
 
-// In how many records a run was stopped or taken up, and how often in the fullest.
+// In how many records a run yielded or resumed, and how often in the fullest record.
 std::pair<size_t, size_t> turns_of(Store& store) {
   size_t records = 0;
   size_t most = 0;
@@ -40,7 +40,7 @@ constexpr const char* kHostile =
     "'[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, a + b > 0)) && iter.index < 20', "
     "body: [{id: b, action: workflow.log, params: {message: hi}}]}}]";
 
-// Between two inputs there is one turn's worth of others' evaluations, however many runs want one.
+// Between two inputs at most one allowance of turns is used, however many runs wait.
 TEST(Turns, RunsThatYieldTakeTurnsAndInputsGoBetween) {
   CoreConfig config;
   config.state.scripts.frame_allowance = 500;
@@ -60,7 +60,7 @@ TEST(Turns, RunsThatYieldTakeTurnsAndInputsGoBetween) {
   EXPECT_GT(rounds, 100u);
   auto [records, most] = turns_of(*world.store);
   EXPECT_GT(records, 100u);
-  EXPECT_LT(most, 40u);  // taken up and stopped again: never all of the forty at once
+  EXPECT_LT(most, 40u);  // resumed and stopped again: never all forty at once
   size_t completed = 0;
   world.core->state().each_run(RunId(), false, SIZE_MAX, [&](const pawl::Run& run) {
     completed += run.state == RunState::Completed ? 1 : 0;
@@ -69,7 +69,7 @@ TEST(Turns, RunsThatYieldTakeTurnsAndInputsGoBetween) {
   EXPECT_EQ(completed, 40u);
 }
 
-// Whoever has waited longest is next, and a crash forgets nobody.
+// The longest waiting run is next, also after a crash.
 TEST(Turns, TurnsGoRoundAndOutliveACrash) {
   CoreConfig config;
   config.state.scripts.frame_allowance = 1'000;
@@ -89,8 +89,7 @@ TEST(Turns, TurnsGoRoundAndOutliveACrash) {
   for (size_t i = 5; i < order.size(); ++i) EXPECT_EQ(order[i], order[i - 5]) << i;
 }
 
-// A full batch gets no turn on top of what it holds, however often one is asked for. But turns do
-// not stand back for ever.
+// A full batch takes no turns, however often it is asked. But turns are not deferred for ever.
 TEST(Turns, StandBackFromFullBatchesButNotForEver) {
   CoreConfig config;
   config.state.scripts.frame_allowance = 500;
@@ -118,7 +117,7 @@ TEST(Turns, StandBackFromFullBatchesButNotForEver) {
   EXPECT_EQ(taken, "--T--T");
 }
 
-// Counts what it is given, and has room for one at a time.
+// Counts effects, and has room for one at a time.
 class OneByOne : public EffectSink {
  public:
   class Nothing : public PreparedEffects {
@@ -136,7 +135,7 @@ class OneByOne : public EffectSink {
   size_t taken = 0;
 };
 
-// Keeps what it is given.
+// Keeps the effects it gets.
 class Asked : public EffectSink {
  public:
   std::unique_ptr<PreparedEffects> prepare(const State&, std::deque<EffectNote>& notes, int64_t,
@@ -148,7 +147,7 @@ class Asked : public EffectSink {
   std::vector<RunId> runs;
 };
 
-// A start takes as long as it takes to read the first of them, however many runs were at work.
+// A start reads only the first active runs, however many there are.
 TEST(Recall, RunsThatWereAtWorkAreTakenUpAFewAtATimeAfterTheStart) {
   Asked sink;
   CoreConfig config;
@@ -157,7 +156,7 @@ TEST(Recall, RunsThatWereAtWorkAreTakenUpAFewAtATimeAfterTheStart) {
   CoreWorld world(config);
   for (int i = 0; i < 6; ++i) world.submit(start_task("steps: [{id: a, action: http.get}]"));
   world.commit();
-  world.submit(push_task());  // the tail, which is read whole, begins behind the runs
+  world.submit(push_task());  // the tail, which is read completely, begins after the runs
   world.flush();
   std::vector<RunId> all = std::exchange(sink.runs, {});
   std::sort(all.begin(), all.end());
@@ -166,7 +165,7 @@ TEST(Recall, RunsThatWereAtWorkAreTakenUpAFewAtATimeAfterTheStart) {
   world.commit();
   EXPECT_EQ(sink.runs, std::vector<RunId>{all[0]});
   EXPECT_EQ(world.core->next_tick_ms(), 0);
-  // Who is asked about is taken up then, and not a second time.
+  // A run that is read by a request is recalled then, and not again later.
   EXPECT_NE(world.core->state().find_run(all[3]), nullptr);
   world.commit();
   EXPECT_EQ(sink.runs, (std::vector<RunId>{all[0], all[3]}));
@@ -198,7 +197,7 @@ TEST(Turns, WhatRunsAskForIsMadeReadyWithLaterBatchesToo) {
   EXPECT_FALSE(world.core->wants_commit());
 }
 
-// Notes whether the runs that asked are heavy, in the order in which their effects are prepared.
+// Records whether the requesting runs are heavy, in the order in which effects are prepared.
 class InOrder : public EffectSink {
  public:
   static constexpr uint64_t kHeavyBytes = 5'000;
@@ -255,15 +254,16 @@ TEST(Turns, WhatAHeavyRunAsksForWaitsWhileThereIsNoRoomForIt) {
   world.submit(start_with_input(9'000));
   for (int i = 0; i < 20; ++i) world.commit();
   EXPECT_EQ(sink.taken, "");
-  EXPECT_FALSE(world.core->wants_commit());  // nothing to be done about it: no reason to turn round
+  EXPECT_FALSE(world.core->wants_commit());  // nothing can be prepared now, so the loop must not
+                                             // spin
   sink.room = true;
   EXPECT_TRUE(world.core->wants_commit());
   world.commit();
   EXPECT_EQ(sink.taken, "H");
 }
 
-// A run that holds little may ask for much, by what its definition says: 200 such runs had a
-// gigabyte of parameters under way.
+// Regression: small runs may have large parameters in their definition: 200 such runs held a
+// gigabyte of parameters at once.
 TEST(Turns, WhatTurnsOutToBeHeavyWaitsForRoomAndOthersDoNot) {
   class Weighing : public InOrder {
    public:
@@ -303,7 +303,7 @@ TEST(Turns, WhatTurnsOutToBeHeavyWaitsForRoomAndOthersDoNot) {
   EXPECT_EQ(sink.taken, "ll23");
 }
 
-// Heavy tasks wait while this says so: a restart must not have to fold any amount of journal.
+// Heavy tasks wait while the tail is long: it bounds the journal that a restart folds.
 TEST(Turns, ALongTailIsToldUntilRowsAreWritten) {
   CoreConfig config;
   config.tail_bytes_max = 2'000;
@@ -318,8 +318,7 @@ TEST(Turns, ALongTailIsToldUntilRowsAreWritten) {
   EXPECT_FALSE(world.core->tail_long());
 }
 
-// Who waits for a batch does not wait for megabytes of rows beside it, unless they have waited
-// long.
+// Tasks of a batch do not wait for megabytes of rows in it, unless those rows have waited long.
 TEST(Turns, LargeRowsAreLeftToABatchThatNobodyWaitsFor) {
   CoreConfig config;
   config.tail_bytes_max = 0;  // rows with every batch

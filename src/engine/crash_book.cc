@@ -31,8 +31,8 @@ constexpr uint32_t kBeatsOfANewCommand = 4;     // at most a second since it beg
 constexpr uint64_t kBeatsToForgive = 4 * 3600;  // a process that lived for an hour
 constexpr std::array kFatal = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 
-// Deaths are counted by what was done, roughly: an effect is the same whether it died while its
-// parameters were filled in, while it began or while it was at work.
+// Deaths are counted per group of work: all phases of an effect (preparing, starting, running)
+// count as one.
 enum class Group : uint32_t { None = 0, Decision = 1, Fold = 2, Effect = 3 };
 
 Group group_of(uint32_t kind) {
@@ -90,14 +90,14 @@ struct CrashBook::Page {
 
 namespace {
 
-// What the handler of a fatal signal may touch.
+// Data that the handler of a fatal signal may use.
 std::atomic<std::atomic<uint32_t>*> fatal_mark{nullptr};
 std::atomic<std::atomic<int32_t>*> fatal_signal{nullptr};
 std::atomic<WorkSlot*> fatal_slots{nullptr};
 struct sigaction before[NSIG];
 
-// The slot, plus one, of the thread whose command sent this signal; 0 if it was somebody else. A
-// command's processes are known by their group.
+// The slot, plus one, of the thread whose command sent this signal; 0 if another process did. A
+// command's processes are identified by their group.
 uint32_t slot_of_sender(pid_t sender) {
   const pid_t group = ::getpgid(sender);
   const WorkSlot* slots = fatal_slots.load();
@@ -108,8 +108,7 @@ uint32_t slot_of_sender(pid_t sender) {
   return 0;
 }
 
-// Whom to mark. A signal that another process sent says nothing of the thread that happened to get
-// it.
+// The slot to mark. A signal from another process says nothing about the thread that received it.
 uint32_t marked_by(const siginfo_t* info) {
   const bool sent = info != nullptr && info->si_code <= 0 && info->si_pid != ::getpid();
   if (sent) return slot_of_sender(info->si_pid);
@@ -122,8 +121,8 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
     uint32_t none = 0;
     if (mark->compare_exchange_strong(none, marked_by(info))) fatal_signal.load()->store(number);
   }
-  // Whoever was asked before is asked now. A fault happens again on return; a signal that was sent
-  // must be sent again.
+  // Restores the previous handler. A fault happens again on return; a sent signal must be sent
+  // again.
   ::sigaction(number, &before[number], nullptr);
   if (info == nullptr || info->si_code <= 0) ::raise(number);
 }
@@ -147,7 +146,7 @@ void* map_file(const std::string& path, size_t bytes) {
   bool sized = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
                (static_cast<size_t>(info.st_size) == bytes ||
                 (::ftruncate(fd, 0) == 0 && ::ftruncate(fd, static_cast<off_t>(bytes)) == 0));
-  // Blocks that are really there: a store into a hole of a full disk would be a fatal signal.
+  // Allocates the blocks: a store into a hole of a full disk would raise a fatal signal.
   sized = sized && ::posix_fallocate(fd, 0, static_cast<off_t>(bytes)) == 0;
   void* memory =
       sized ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
@@ -155,7 +154,7 @@ void* map_file(const std::string& path, size_t bytes) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// Without a file threads write all the same, and nobody reads it.
+// Without a file the threads still write to this memory, which is never read.
 void* map_nothing(size_t bytes) {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
@@ -163,7 +162,7 @@ void* map_nothing(size_t bytes) {
 
 }  // namespace
 
-// Looks at the slots four times a second.
+// Checks the slots four times a second.
 class CrashBook::Watch {
  public:
   explicit Watch(CrashBook& book) : thread_([this, &book] { run(book); }) {}
@@ -192,7 +191,7 @@ std::unique_ptr<CrashBook> CrashBook::open(const std::string& path) {
   std::unique_ptr<CrashBook> book(new CrashBook());
   void* memory = map_file(path, sizeof(Page));
   if (memory == nullptr) {
-    log::warning("the crash book cannot be written: work that kills the server is not found out",
+    log::warning("the crash book cannot be written: work that kills the server is not detected",
                  {{"path", path}});
     memory = map_nothing(sizeof(Page));
     if (memory == nullptr) return book;
@@ -262,12 +261,12 @@ void CrashBook::blame(size_t index) {
   place->id_hi = slot.id_hi;
   place->id_lo = slot.id_lo;
   place->group = static_cast<uint32_t>(group);
-  // The earliest event that kills is where its history ends.
+  // Skip from the earliest event that kills.
   place->sequence =
       place->sequence == 0 ? slot.sequence.load() : std::min(place->sequence, slot.sequence.load());
   ++place->deaths;
   place->signal = page_->mark == 0 ? 0 : page_->signal.load();
-  log::warning("the last process died at the work of a run or job",
+  log::warning("the last process died while working on a run or job",
                {{"id", Uuid{slot.id_hi, slot.id_lo}.text()},
                 {"doing", name_of(group)},
                 {"deaths", std::to_string(place->deaths)},

@@ -1,18 +1,18 @@
-// CrashBook: what killed the processes before this one, kept in a small mapped file beside the
-// store. The net below all checks: whoever's work the server has died of twice in a row is not
-// taken up a third time (kernel/quarantine.h), and everybody else is served.
+// CrashBook: records in a small mapped file beside the store what killed earlier processes. A
+// safety net below all checks: a run or job whose work has killed the server twice in a row is not
+// resumed a third time (kernel/quarantine.h), and all others are served.
 //
-// Every watched thread has a slot in the file (base/working_on.h) and writes there for whom it
-// works: plain stores into shared memory, which the kernel keeps when the process is gone. A
-// handler of fatal signals marks whose slot the dying thread had, or whose command sent the signal,
-// so blame is exact. A death without a mark (SIGKILL, the machine's OOM killer) is blamed on work
-// that a thread had been at for more than a second, by the beats of a thread that watches, and
-// never on an action that may wait for the outside; and on a command, if it was the only one and
-// had begun within the last second, since it may have sent the signal. Any other kill -9 of an
-// operator is nobody's fault. A clean end clears the book.
+// Every watched thread has a slot in the file (base/working_on.h) and writes there which run or job
+// it works on: plain stores into shared memory, which the operating system keeps when the process
+// is gone. A handler of fatal signals marks the slot of the dying thread, or of the command that
+// sent the signal, so blame is exact. A death without a mark (SIGKILL, the machine's OOM killer) is
+// blamed on work that had run for more than a second, as seen by a watching thread, but never on an
+// action that may wait for a service; and on a command, if it was the only one and had begun within
+// the last second, since it may have sent the signal. Any other kill -9 blames no run. A clean
+// shutdown clears the book.
 //
-// The book is advice, not truth: it is never synced, and one that is missing, damaged or cannot be
-// written means that nobody is blamed.
+// The book is only a hint: it is never synced, and if it is missing, damaged or not writable, no
+// run is blamed.
 //
 // Threads: open() and close() from the one that starts and ends the server, settled() from any.
 #pragma once
@@ -28,7 +28,7 @@
 
 namespace pawl {
 
-// Somebody whose work the server died of at least twice in a row.
+// A run or job whose work has killed the server at least twice in a row.
 struct Suspect {
   Uuid id;  // a run or a job
   uint32_t deaths = 0;
@@ -39,17 +39,17 @@ struct Suspect {
 
 class CrashBook {
  public:
-  static constexpr uint32_t kDeathsMax = 2;  // so many, and it is not tried again
+  static constexpr uint32_t kDeathsMax = 2;  // after this many it is not tried again
 
   // Reads what the last process left and begins this one's page. Never fails: see above.
   static std::unique_ptr<CrashBook> open(const std::string& path);
-  ~CrashBook();  // a clean end: whoever was blamed is forgiven
+  ~CrashBook();  // a clean shutdown: clears all blame
   CrashBook(const CrashBook&) = delete;
   CrashBook& operator=(const CrashBook&) = delete;
 
-  // Those about whom nothing was done yet.
+  // Suspects that are not quarantined yet.
   std::vector<Suspect> suspects() const;
-  // What was to be done about it is durable.
+  // Its quarantine is durable.
   void settled(const Uuid& id);
   // For tests: one beat of the thread that watches.
   void beat();

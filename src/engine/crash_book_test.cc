@@ -20,10 +20,10 @@ namespace {
 constexpr Uuid kOne{7, 1};
 constexpr Uuid kOther{7, 2};
 
-// Each life of a server is a child process: what it leaves is what the next one finds.
+// Each lifetime of a server is a child process; the next one reads its book.
 class Lives {
  public:
-  // Lives, does this, and returns as the child does not.
+  // Runs this in a child process that dies, and returns in the parent.
   template <class Act>
   int live(Act&& act) {
     pid_t child = ::fork();
@@ -39,7 +39,8 @@ class Lives {
     ::waitpid(child, &status, 0);
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   }
-  // Whom the next start would quarantine, as one line. It ends well, so it is asked last.
+  // What the next start would quarantine, as one line. That process ends cleanly, so call this
+  // last.
   std::string suspects() {
     auto book = CrashBook::open(path());
     std::string all;
@@ -135,8 +136,7 @@ TEST(CrashBook, ALongActionIsNotBlamedForAKill) {
   EXPECT_EQ(lives.suspects(), "");
 }
 
-// A process that sends this one a signal when it is told to, from a group of its own as commands
-// have.
+// A process in its own group, like a command, that sends this process a signal on request.
 struct Sender {
   explicit Sender(int signal) {
     int ends[2];
@@ -159,7 +159,7 @@ struct Sender {
   int go = -1;
 };
 
-// The signal comes to any thread: who sent it counts.
+// Any thread may get the signal: only the sender counts.
 TEST(CrashBook, ACommandThatSendsAFatalSignalIsBlamed) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   const std::vector<int> signals = {SIGABRT};  // the other one is the sanitizer's
@@ -198,7 +198,7 @@ TEST(CrashBook, AFatalSignalFromOutsideIsNobodysFault) {
   EXPECT_EQ(lives.suspects(), "");
 }
 
-// Who sent SIGKILL is not known: it is blamed on a command only if it was the only one, and new.
+// The sender of SIGKILL is unknown: it is blamed on a command only if it is the only one, and new.
 TEST(CrashBook, AKillIsBlamedOnTheOnlyNewCommand) {
   struct Case {
     int commands;
@@ -228,7 +228,7 @@ TEST(CrashBook, AKillIsBlamedOnTheOnlyNewCommand) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Every frame is used after the call, so that none is left out.
+// Every frame is used after the call, so that the compiler cannot drop it.
 int use_up_the_stack(volatile char* above) {
   if (above == nullptr) return 0;  // never: GCC refuses a recursion that it sees no end of
   volatile char here[4096];

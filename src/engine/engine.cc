@@ -11,10 +11,10 @@ namespace {
 
 constexpr int64_t kLongestWaitMs = 1000;  // so that a clock set forward is noticed
 constexpr int64_t kIdleBeforeFlushMs = 50;
-constexpr int64_t kCongestionMs = 2;  // then it is looked again
+constexpr int64_t kCongestionMs = 2;  // pause before the next check
 constexpr uint32_t kBatchesStoodBackMax = 8;
 constexpr size_t kInPlaceTasksMax =
-    8;  // a batch this small, with nothing behind it, is committed without a hand-over
+    8;  // a batch this small, with nothing behind it, is committed on the engine thread
 
 int64_t steady_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -62,7 +62,7 @@ void EngineLoop::quarantine() {
   CrashBook& book = *config_.crash_book;
   size_t ended = core_->quarantine(book.suspects(), [&book](const Uuid& id) { book.settled(id); });
   if (ended == 0) return;
-  log::error("quarantined what the server died of; 'pawl runs release ID' tries it again",
+  log::error("quarantined work that crashed the server; 'pawl runs release ID' retries a run",
              {{"count", std::to_string(ended)}});
   std::lock_guard lock(mutex_);
   stats_.quarantined += ended;
@@ -169,7 +169,7 @@ void EngineLoop::run() {
   WatchedThread watched;
   while (wait_for_work()) {
     turn_began_ms_.store(steady_ms(), std::memory_order_relaxed);
-    if (down_) endure();
+    if (down_) refuse_while_down();
     if (!down_) work();
     if (!down_ && failed()) go_down();
   }
@@ -192,9 +192,9 @@ Core::Turns EngineLoop::turns_now() const {
                                                                       : Core::Turns::Take;
 }
 
-// For a commit to end, or for rows to be written: a restart must not have to fold any amount of
-// them. For the disk to take in what was committed. Or for the open batch to leave: who waits for
-// it should not wait for megabytes too.
+// Heavy tasks wait for a large commit to end, for rows to be written (which bounds the restart),
+// for the disk to catch up, or for the open batch to leave: its tasks should not wait for megabytes
+// too.
 bool EngineLoop::heavy_must_wait() const {
   if (in_flight_heavy_ || (committing_ && core_->tail_long()) || store_.congested()) return true;
   return core_->holds_tasks() && heavy_stood_back_ < kBatchesStoodBackMax;
@@ -208,15 +208,15 @@ void EngineLoop::work() {
   note_stats();
 }
 
-// Sleeps until there are inputs, a commit has ended, or something is due; false when it is time to
-// end.
+// Sleeps until there are inputs, a commit has ended, or something is due; false when stopping.
 bool EngineLoop::wait_for_work() {
   bool work_left = next_ < deciding_.size() || (!heavy_.empty() && (down_ || !heavy_must_wait())) ||
                    (!reads_.empty() && (down_ || may_read()));
   bool flush_wanted = !down_ && !committing_ && core_->has_dirty();
   std::unique_lock lock(mutex_);
   if (failure_) flush_wanted = false;
-  if (!down_ && committing_ && core_->batch_full()) {  // nothing can be done before that has ended
+  if (!down_ && committing_ && core_->batch_full()) {  // nothing can be done before the commit has
+                                                       // ended
     engine_waits_ = true;
     engine_wakes_.wait(lock, [&] { return commit_done_; });
     engine_waits_ = false;
@@ -260,8 +260,8 @@ void EngineLoop::decide_read(TaskPtr task) {
   reads_ns_ += std::max<int64_t>(took.count(), 1);
 }
 
-// Heavy tasks stand back while lighter ones come, but not for ever. Reads of one batch have so much
-// time together; the others come after all that write.
+// Heavy tasks are deferred while lighter ones arrive, but not for ever. The reads of one batch
+// share a time budget; further reads follow all writes.
 void EngineLoop::decide_inputs() {
   bool light = false;
   const size_t heavy_from = store_.congested() ? Task::kLargeBytes : Task::kHeavyBytes;
@@ -280,7 +280,7 @@ void EngineLoop::decide_inputs() {
       light = true;
     }
   }
-  const bool commit_first = light && !committing_;  // the reads come while that is under way
+  const bool commit_first = light && !committing_;  // the reads run during the commit
   while (!reads_.empty() && may_read() && !commit_first && !core_->batch_full()) {
     decide_read(std::move(reads_.front()));
     reads_.pop_front();
@@ -330,7 +330,7 @@ void EngineLoop::commit_if_wanted(bool idle) {
   committer_wakes_.notify_one();
 }
 
-// Waits for the committer if it is at work, and takes its result.
+// Waits for a running commit, and takes its result.
 void EngineLoop::finish_commit() {
   if (!committing_) return;
   {

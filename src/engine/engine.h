@@ -1,22 +1,22 @@
-// EngineLoop: the core on a thread of its own, with a committer beside it.
+// EngineLoop: the core on its own thread, with a committer thread.
 //
 // submit() hands tasks over; the engine thread decides them into the open batch; a batch is
 // committed with one fsync, on the committer while more is being decided, or in place when nothing
-// else waits (that saves a hand-over, which an idle server's only request would feel). Only then
-// are the tasks of the batch answered (D3).
+// else waits (this saves a thread switch in the latency of a single request). Only then are the
+// tasks of the batch answered (D3).
 //
-// Whoever moves megabytes stands back behind those who do not: a heavy task, or the turn of a run,
-// is not begun while a commit of megabytes is under way or the store is congested, and a heavy
-// task not in a batch that others wait for. So a small request waits for one piece of heavy work
+// Small tasks take precedence over large ones: a heavy task, or the turn of a run, does not begin
+// during a commit of megabytes or while the store is congested, and a heavy task not in a batch
+// with other tasks. So a small request waits for one piece of heavy work
 // and its commit, never for two.
 //
-// When the store fails, the memory is ahead of the disk, so it is thrown away. Every task that
-// waits or comes is refused with the store's error, parked ones too, and failed() tells; tasks that
-// only read are answered from what is durable, as long as the disk can be read. The engine asks the
-// store to reopen, after a pause that grows from kRetryMsMin to kRetryMsMax; once it does, the
-// state is recovered as after a restart: effects are asked for again, listeners get the records
-// that were there after all, and tasks are taken again. A damaged store (Corrupt) is not tried
-// again.
+// When the store fails, the memory is ahead of the disk, so it is discarded. Every waiting or new
+// task is refused with the store's error, parked ones too, and failed() reports it; tasks that only
+// read are answered from durable data, as long as the disk can be read. The engine asks the store
+// to reopen, after a pause that grows from kRetryMsMin to kRetryMsMax; once that succeeds, the
+// state is recovered as after a restart: effects are requested again, listeners get records that
+// turned out to be durable, and tasks are accepted again. A damaged store (Corrupt) is not
+// reopened.
 //
 // Threads: submit(), failed(), stats(), pulse() and listeners' (un)subscribing from any; the rest
 // from the one that starts and stops it.
@@ -39,10 +39,10 @@ namespace pawl {
 
 struct EngineConfig {
   CoreConfig core;
-  CrashBook* crash_book = nullptr;  // whom to quarantine; null: nobody
+  CrashBook* crash_book = nullptr;  // names the suspects to quarantine; null: none
   size_t inputs_max = 65'536;       // submitted and not yet decided
   int64_t reads_ns_max =
-      10'000'000;  // for the reads of one batch; the one that passes it is the last
+      10'000'000;  // for the reads of one batch; the read that exceeds it is the last
 };
 
 struct EngineStats {
@@ -57,14 +57,14 @@ struct EngineStats {
   size_t dirty = 0;
 };
 
-// How long the engine is at what it does, for a watchdog. An idle engine takes a turn each second.
+// The duration of the engine's current work, for a watchdog. An idle engine takes a turn each
+// second.
 struct EnginePulse {
   int64_t turn_age_ms = 0;    // since its last turn began
-  int64_t commit_age_ms = 0;  // since the commit under way began; 0 = none is
+  int64_t commit_age_ms = 0;  // since the current commit began; 0 = none
 };
 
-// A durable record, handed to whoever follows the journal. Called on the committing thread: be
-// quick.
+// A durable record, passed to listeners of the journal. Called on the committing thread: be quick.
 using RecordListener =
     std::function<void(uint64_t number, const std::shared_ptr<const std::string>& record)>;
 
@@ -77,19 +77,19 @@ class EngineLoop {
                                                Clock& clock, Random& random);
   ~EngineLoop();
 
-  // Overloaded when too much waits already; the task was not taken.
+  // Overloaded when too many tasks wait; the task was not taken.
   Status submit(TaskPtr task);
-  // One hand-over for many. What does not fit is refused on the spot.
+  // Submits many tasks at once. Tasks that do not fit are refused immediately.
   void submit(std::vector<TaskPtr>& tasks);
 
-  // Decides what was submitted, commits it, writes the rows, and ends the threads. Parked tasks are
+  // Decides and commits submitted tasks, writes the rows, and ends the threads. Parked tasks are
   // refused.
   void stop();
 
-  // Why tasks are refused now, if they are.
+  // Why tasks are refused at present, if they are.
   std::optional<Error> failed() const;
   EngineStats stats() const;
-  EnginePulse pulse() const;  // takes no lock: it answers however stuck the engine is
+  EnginePulse pulse() const;  // takes no lock: it works even if the engine is stuck
   Recovery recovery() const { return recovery_; }
 
   uint64_t listen(RecordListener listener);
@@ -112,8 +112,8 @@ class EngineLoop {
   void finish_commit();
   void note_failure(const Error& error);
   void go_down();
-  void endure();
-  void look(const TaskPtr& task);
+  void refuse_while_down();
+  void answer_from_disk(const TaskPtr& task);
   int64_t retry_in_ms() const;
   void come_back();
   Status reopen();
@@ -145,15 +145,15 @@ class EngineLoop {
   EngineStats stats_;             // guarded by mutex_
 
   std::deque<TaskPtr> heavy_;      // engine thread
-  std::deque<TaskPtr> reads_;      // engine thread: stand back for a later batch
-  int64_t reads_ns_ = 0;           // engine thread: that reads of the open batch took
+  std::deque<TaskPtr> reads_;      // engine thread: deferred to a later batch
+  int64_t reads_ns_ = 0;           // engine thread: time of the reads in the open batch
   uint32_t heavy_stood_back_ = 0;  // engine thread: batches in a row
   std::vector<TaskPtr> deciding_;  // engine thread
   size_t next_ = 0;                // engine thread: in deciding_
   bool committing_ = false;        // engine thread
-  bool in_flight_heavy_ = false;   // engine thread: what is being committed is megabytes
+  bool in_flight_heavy_ = false;   // engine thread: the current commit has megabytes
   SealedBatch in_flight_;
-  uint64_t published_ = 0;  // the newest record that listeners were told; of who commits
+  uint64_t published_ = 0;  // the newest record passed to listeners; used by the committing thread
 
   // Engine thread. While down, core_ holds what is durable, or is null if that cannot be read.
   bool down_ = false;

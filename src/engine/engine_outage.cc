@@ -1,4 +1,4 @@
-// What the engine does from a failed commit until the store takes commits again. Engine thread.
+// The engine from a failed commit until the store takes commits again. Engine thread.
 #include <algorithm>
 
 #include "base/log.h"
@@ -15,7 +15,7 @@ int64_t ms_between(SteadyClock::time_point from, SteadyClock::time_point to) {
 
 }  // namespace
 
-// Everything that waits is refused: what was submitted, what was decided, what is parked.
+// Refuses all waiting tasks: submitted, decided and parked ones.
 void EngineLoop::go_down() {
   finish_commit();
   Error error = *failed();
@@ -36,17 +36,17 @@ void EngineLoop::go_down() {
     stats_.parked = 0;
     stats_.dirty = 0;
   }
-  endure();
+  refuse_while_down();
 }
 
-void EngineLoop::endure() {
+void EngineLoop::refuse_while_down() {
   heavy_.insert(heavy_.end(), deciding_.begin() + static_cast<ptrdiff_t>(next_), deciding_.end());
   next_ = deciding_.size();
   heavy_.insert(heavy_.end(), reads_.begin(), reads_.end());
   reads_.clear();
   for (TaskPtr& task : std::exchange(heavy_, {})) {
     if (task->only_reads()) {
-      look(task);
+      answer_from_disk(task);
     } else {
       task->refuse(*failed());
     }
@@ -54,10 +54,10 @@ void EngineLoop::endure() {
   if (SteadyClock::now() >= retry_at_) come_back();
 }
 
-void EngineLoop::look(const TaskPtr& task) {
+void EngineLoop::answer_from_disk(const TaskPtr& task) {
   if (task->abandoned()) return;
   if (core_ == nullptr) return task->refuse(*failed());
-  if (core_->look(*task)) {
+  if (core_->decide_read_only(*task)) {
     Wakes wakes;
     return task->durable(wakes);
   }
@@ -70,7 +70,7 @@ int64_t EngineLoop::retry_in_ms() const {
   return retry_at_ <= now ? 0 : std::min(ms_between(now, retry_at_), kRetryMsMax) + 1;
 }
 
-// The memory is ahead of the disk; this is as far as the disk goes.
+// The memory was ahead of the disk; this opens the durable state.
 void EngineLoop::open_to_read() {
   core_ = nullptr;
   auto core = Core::open(store_, config_.core, clock_, random_);
@@ -86,7 +86,7 @@ void EngineLoop::come_back() {
     }
     bool final = back.error().code == ErrorCode::Corrupt;
     if (final)
-      log::error("the store is damaged and not tried again", {{"error", back.error().message}});
+      log::error("the store is damaged and is not reopened", {{"error", back.error().message}});
     retry_pause_ = std::min(retry_pause_ * 2, std::chrono::milliseconds(kRetryMsMax));
     retry_at_ = final ? SteadyClock::time_point::max() : SteadyClock::now() + retry_pause_;
     if (core_ == nullptr) open_to_read();
@@ -97,7 +97,7 @@ void EngineLoop::come_back() {
     std::lock_guard lock(mutex_);
     failure_.reset();
   }
-  log::info("the store is back; work goes on",
+  log::info("the store works again; the server continues",
             {{"after_ms", std::to_string(ms_between(down_since_, SteadyClock::now()))}});
 }
 
@@ -109,7 +109,7 @@ Status EngineLoop::reopen() {
   return publish_found();
 }
 
-// A batch whose commit failed may be there after all: whoever follows the journal must hear of it.
+// A batch whose commit failed may turn out to be durable: then the listeners must get it.
 Status EngineLoop::publish_found() {
   return store_.read_journal(published_ + 1, SIZE_MAX,
                              [&](uint64_t number, std::string_view record) {

@@ -1,4 +1,4 @@
-// The store fails under a running engine, and comes back.
+// The store fails under a running engine, and recovers.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,7 +11,7 @@ namespace {
 std::unique_ptr<Backing> memory() { return std::make_unique<MemoryBacking>(); }
 std::unique_ptr<Backing> sqlite() { return std::make_unique<SqliteBacking>(); }
 
-// Counts jobs, and promises to do no more.
+// Counts jobs, and declares that it only reads.
 class CountTask : public TestTask {
  public:
   CountTask()
@@ -53,7 +53,7 @@ TEST(EngineOutage, WorkGoesOnByItselfWhenTheDiskIsBack) {
   }
 }
 
-// What was acknowledged is there, whatever thread pushed it and whenever the disk failed.
+// Every acknowledged job is there, whichever thread pushed it and whenever the disk failed.
 TEST(EngineOutage, NothingAcknowledgedIsLostWhileThreadsPush) {
   for (auto make : {&memory, &sqlite}) {
     EngineWorld world(make());
@@ -97,7 +97,7 @@ TEST(EngineOutage, ReadsAreAnsweredFromWhatIsDurable) {
   }
 }
 
-// A task that breaks its promise must not leave the memory ahead of the disk.
+// A task that emits although it declared to only read must not leave the memory ahead of the disk.
 TEST(EngineOutage, AReadThatEmitsIsRefusedAndUndone) {
   struct Liar : TestTask {
     Liar()
@@ -116,7 +116,7 @@ TEST(EngineOutage, AReadThatEmitsIsRefusedAndUndone) {
   EXPECT_EQ(world.submit(std::make_shared<CountTask>())->wait(), "ok 1 jobs");
 }
 
-// A batch may be on disk although its commit failed. Whoever follows the journal hears of it, once.
+// A batch may be on disk although its commit failed. Listeners get it once.
 TEST(EngineOutage, ABatchThatIsThereAfterAllIsPublishedOnce) {
   auto backing = std::make_unique<MemoryBacking>();
   std::atomic<int> mode = 0;  // 1: the next commit fails after it was written; 2: all fail
@@ -166,7 +166,7 @@ TEST(EngineOutage, StoppingWhileTheStoreFailsEndsAtOnce) {
   EXPECT_EQ(world.submit(std::make_shared<CountTask>())->outcome(), "refused unavailable");
 }
 
-// Damage is no outage: trying again could only make it worse.
+// Damage is not an outage: trying again could only make it worse.
 TEST(EngineOutage, ADamagedStoreIsNotTriedAgain) {
   MemoryBacking backing;
   auto inner = std::move(backing.open()).value();

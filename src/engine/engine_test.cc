@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-// Holds the engine thread until let go, so that a test knows what waits.
+// Holds the engine thread until released, so that a test knows which tasks wait.
 struct Hold {
   std::latch entered{1};
   std::latch let_go{1};
@@ -61,7 +61,7 @@ struct Heavy : TestTask {
   size_t bytes = kHeavyBytes;
 };
 
-// An engine on a store of the test's own kind.
+// An engine on a given type of store.
 template <class TestStore>
 struct EngineOn {
   MemoryBacking backing;
@@ -72,7 +72,7 @@ struct EngineOn {
   std::unique_ptr<EngineLoop> engine = std::move(EngineLoop::start(store, {}, clock, random)).value();
 };
 
-// A request of megabytes that came first does not hold up the small ones behind it.
+// A request of megabytes does not delay small ones that come after it.
 TEST(Engine, HeavyTasksStandBackBehindLightOnes) {
   EngineWorld world;
   Hold hold;
@@ -94,8 +94,7 @@ TEST(Engine, HeavyTasksStandBackBehindLightOnes) {
   EXPECT_EQ(order, "abH");
 }
 
-// Whoever reads much delays readers: past the time that reads of a batch have, what writes comes
-// first.
+// Long reads delay only readers: once the reads of a batch have used their time, writes come first.
 TEST(Engine, ReadsThatTakeLongStandBackBehindWhatWrites) {
   struct Read : TestTask {
     using TestTask::TestTask;
@@ -130,7 +129,7 @@ TEST(Engine, ReadsThatTakeLongStandBackBehindWhatWrites) {
   EXPECT_EQ(order, "1ab23");
 }
 
-// A store in which commits of megabytes wait until they are let go.
+// A store in which commits of megabytes wait until released.
 class SlowStore : public FailingStore {
  public:
   using FailingStore::FailingStore;
@@ -148,9 +147,9 @@ class SlowStore : public FailingStore {
   std::latch let_go{1};
 };
 
-// A small request waits for one large one and its commit, never for a second: while megabytes are
-// being committed, no other heavy task is begun, however long it has stood back, and it comes into
-// no batch that others wait for.
+// A small request waits for one large one and its commit, never for a second: during a commit of
+// megabytes no other heavy task begins, however long it has been deferred, and it joins no batch
+// with other tasks.
 TEST(Engine, HeavyTasksWaitForTheCommitOfHeavyOnes) {
   EngineOn<SlowStore> world;
   SlowStore& store = world.store;
@@ -194,7 +193,7 @@ TEST(Engine, HeavyTasksWaitForTheCommitOfHeavyOnes) {
   EXPECT_EQ(store.commits, "HlH");
 }
 
-// What was committed has not found its last place: megabytes wait for that, small requests do not.
+// While checkpoints lag behind, megabytes wait and small requests do not.
 TEST(Engine, HeavyTasksWaitWhileTheStoreIsCongested) {
   struct CongestedStore : FailingStore {
     using FailingStore::FailingStore;
@@ -222,7 +221,7 @@ TEST(Engine, HeavyTasksWaitWhileTheStoreIsCongested) {
   engine->stop();
 }
 
-// D5: after a failed commit nobody may be told "ok" while the disk fails, and nobody may be left
+// D5: after a failed commit no task may get "ok" while the disk fails, and none may be left
 // waiting.
 TEST(Engine, AFailedStoreRefusesEverything) {
   for (auto make : {+[] { return std::unique_ptr<Backing>(new MemoryBacking); }, &sqlite_backing}) {
@@ -243,7 +242,7 @@ TEST(Engine, AFailedStoreRefusesEverything) {
   }
 }
 
-// Tasks that were decided while the failing commit was under way saw what is now unknown.
+// Tasks that were decided during the failing commit saw a state that is now unknown.
 TEST(Engine, WhatWasDecidedDuringAFailingCommitIsRefusedToo) {
   EngineWorld world;
   Hold hold;
@@ -324,7 +323,7 @@ TEST(Engine, NobodyListensAfterUnlistening) {
   EXPECT_EQ(heard, 1);
 }
 
-// A disk that fails when read: what was decided on a hole is thrown away.
+// A disk that fails when read: decisions based on a missing row are discarded.
 TEST(Engine, AFailedReadRefusesEverything) {
   MemoryBacking backing;
   auto inner = std::move(backing.open()).value();

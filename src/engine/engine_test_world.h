@@ -1,5 +1,5 @@
-// What engine tests are made of: a clock that the test moves, chance that repeats, tasks that
-// remember what became of them, and a core driven by hand. Test code.
+// Support for engine tests: a clock that the test moves, repeatable randomness, tasks that record
+// their outcome, and a core driven by hand. Test code.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class TestRandom : public Random {
   uint64_t draws_ = 0;
 };
 
-// Decides by a function; afterwards says "waits", "ok <what it found>" or "refused <code>".
+// Decides by a function; its outcome is "waits", "ok <what it found>" or "refused <code>".
 class TestTask : public Task {
  public:
   using Decide = std::function<std::optional<Parking>(Frame&, bool last_call, std::string& found)>;
@@ -123,7 +123,7 @@ inline NewJob typed(const std::string& type, NewJob base = {}) {
   return new_job(base);
 }
 
-// A store that does what another one does until it is told to fail.
+// A store that forwards to another one until it is told to fail.
 class FailingStore : public Store {
  public:
   explicit FailingStore(Store& inner) : inner_(inner) {}
@@ -192,7 +192,7 @@ class CoreWorld {
     while (core->tick()) {
     }
   }
-  // Rows and all: as after an idle moment.
+  // Commits and writes all rows, as after an idle moment.
   void flush() {
     do {
       commit(true);

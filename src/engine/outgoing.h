@@ -1,8 +1,8 @@
-// Outgoing: everything that may leave the engine because of one batch. The list is closed, and
-// Core::release() is the one place where it leaves, once the batch is durable (I3).
+// Outgoing: everything that may leave the engine because of one batch. The list is complete, and it
+// leaves only in Core::release(), once the batch is durable (I3).
 //
-// Core::seal() fills it. What makes a parked task decide again (State::take_ready_queues,
-// State::take_moved_runs) does not leave by itself: the task's answer does, with its batch.
+// Core::seal() fills it. Wake-ups of parked tasks (State::take_ready_queues,
+// State::take_moved_runs) do not leave; the answer of the woken task does, with its batch.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace pawl {
 
 struct Outgoing {
   std::vector<TaskPtr> answers;              // replies, and the jobs that are leased with them
-  std::unique_ptr<PreparedEffects> effects;  // actions, jobs in a step's place; null = none
-  // And the batch's own record, for those who follow the journal: streams, webhooks, …
+  std::unique_ptr<PreparedEffects> effects;  // actions, jobs of job steps; null = none
+  // And the batch's own record, for listeners of the journal: streams, webhooks, … …
 };
 
 // Takes the record of a batch, for those who follow the journal.

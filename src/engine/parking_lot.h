@@ -18,12 +18,12 @@ class ParkingLot {
   bool empty() const { return parked_.empty(); }
   size_t size() const { return parked_.size(); }
 
-  // A task that was tried in vain comes back with the place that it had; 0 = behind all others.
+  // A task that was tried in vain returns to its previous place; 0 = behind all others.
   void park(TaskPtr task, Parking parking, uint64_t place = 0);
 
   // Takes the longest waiting task of this queue out; null if there is none.
   TaskPtr take(std::string_view queue, uint64_t& place);
-  // Takes a task whose time has come; last_call tells whether it must answer now.
+  // Takes a task that is due; last_call tells whether it must answer now.
   TaskPtr take_due(int64_t now_ms, bool& last_call, uint64_t& place);
   int64_t next_due_ms() const { return by_time_.empty() ? 0 : by_time_.begin()->first.first; }
   // Everything, for stopping.

@@ -1,5 +1,5 @@
 // Recovery: the state is its rows with the journal's tail folded over them. Shared by the engine's
-// start and by verify(), so that what is verified is what a restart would do.
+// start and by verify(), so that verify() tests what a restart does.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace pawl {
 // Written with every set of rows.
 struct TailRow {
   uint64_t sequence = 0;  // the first event that rows do not hold
-  int64_t now_ms = 0;     // time never goes back, also not over a restart
+  int64_t now_ms = 0;     // time never goes back, not even over a restart
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -37,14 +37,14 @@ struct Recovery {
 
 using OnRecord = FunctionRef<void(uint64_t number, size_t bytes, int64_t time_ms)>;
 
-// Folds every record from `from` on and tells each one after it was folded. Corrupt when a record
+// Folds every record from `from` on and reports each one after it was folded. Corrupt when a record
 // is damaged, or when one is missing between the first and the last.
 Result<Recovery> fold_journal(Store& store, MutableState& state, uint64_t from,
                               const SkippedEvents& skipped, OnRecord on_record);
 
 // Loads the rows and folds the tail; returns the marker that was found. Corrupt when either cannot
 // be read or the journal does not reach back, or up, to the rows.
-// `skipped` are beside those that the store names.
+// `skipped` are in addition to those listed in the store.
 Result<TailRow> recover(Store& store, MutableState& state, SkippedEvents skipped, Recovery& recovery,
                         OnRecord on_record);
 

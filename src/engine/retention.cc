@@ -43,8 +43,8 @@ bool Retention::step(Frame& frame) {
   }
   Forgotten forgotten;
   if (command.finished_before_ms > 0) forgotten = forget_jobs(frame, command);
-  // Ids begin with their creation time: once the sweep meets jobs too young to be old enough, all
-  // that follow are.
+  // Ids begin with their creation time: once the sweep meets a job that is too young, all later
+  // jobs are too young.
   bool rest_is_young = !too_many && forgotten.go_on.unix_ms() > command.finished_before_ms;
   go_on_ = forgotten.go_on;
   sweeping_ = !go_on_.is_nil() && !rest_is_young;

@@ -1,5 +1,5 @@
-// Retention: finished jobs, expired documents and old journal leave, by age and by count, a little
-// at a time between other work, so that nothing ever waits for it.
+// Retention: deletes finished jobs, expired documents and old journal records, by age and by count,
+// a little at a time between other work, so that nothing waits for it.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,9 @@ class Retention {
   Retention(const RetentionConfig& config, Store& store) : config_(config), store_(store) {}
 
   int64_t next_ms() const { return next_ms_; }
-  // One step of a sweep; true if it wants to go on at once.
+  // One step of a sweep; true if there is more to do at once.
   bool step(Frame& frame);
-  // Journal records below this may go (0 = none), given that recovery needs those from tail_record
-  // on.
+  // Journal records below this may be deleted (0 = none); recovery needs those from tail_record on.
   uint64_t trim_before(uint64_t tail_record) const;
 
  private:

@@ -38,7 +38,7 @@ struct Subject {
   }
 };
 
-// Queues, limits, documents, crons: their numbers stand together.
+// Queues, limits, documents, crons: their event numbers are adjacent.
 bool is_about_settings(EventType type) {
   return type >= EventType::QueueConfigured && type <= EventType::CronSkipped;
 }
@@ -117,7 +117,7 @@ Result<std::unique_ptr<Retrospect>> Retrospect::fold(Store& store, const RunId& 
 }
 
 // A definition that was registered a moment ago may not have its row yet: the rows lag behind the
-// journal by what a restart would fold.
+// journal by its tail.
 Status Retrospect::fold_definitions(Store& store, uint64_t before) {
   PAWL_TRY(TailRow tail, read_tail(store));
   uint64_t from = std::max(journal::record_of(tail.sequence), store.journal_first());
@@ -156,7 +156,7 @@ Status Retrospect::fold_frame(const journal::EventBytes* begin, const journal::E
     ours = true;
     PAWL_TRY_DO(state_.fold(*event));
   }
-  // The questions a run asks, and their answers, are put in the frames that ask and answer.
+  // The questions of a run and their answers are documents in the frames that ask and answer.
   for (const journal::EventBytes* event = begin; event != end; ++event) {
     DocPut put;
     bool question = ours && decoded(*event, put) && put.kind == DocKind::Decision;

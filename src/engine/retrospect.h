@@ -1,9 +1,8 @@
 // Retrospect: one run as it was after a position of the journal, with everything below it.
 //
-// Events of the run, of its jobs and of the runs nested in it are folded into a state of their own,
-// from the run's creation up to the position; whole frames, since nobody ever saw a part of one. So
-// what it shows is what was live then (I2), and it can show nothing that the journal no longer
-// keeps.
+// Events of the run, of its jobs and of the runs nested in it are folded into a separate state,
+// from the run's creation up to the position; only whole frames, since no one ever saw a part of
+// one. So it shows the live state of that time (I2), but nothing that the journal no longer keeps.
 //
 // Thread: any, one at a time; it reads the store and may take long, so not the engine thread.
 #pragma once
@@ -25,14 +24,14 @@ struct RetrospectBounds {
 class Retrospect {
  public:
   struct Moment {
-    uint64_t sequence = 0;  // the last event of the frame that was folded last, of whatever run
+    uint64_t sequence = 0;  // the last event of the last folded frame, of any run
     int64_t time_ms = 0;
   };
 
   // As of the frame that holds `sequence`. `created_ms`: not later than the run's creation; 0 if
-  // unknown, then all that is kept is read. NotFound if the run did not exist then or its beginning
-  // is no longer kept, InvalidRequest for a position the journal has not reached, TooLarge if more
-  // would have to be read than the bounds allow, Corrupt if it cannot be read.
+  // unknown, then the whole journal is read. NotFound if the run did not exist then or its
+  // beginning is no longer kept, InvalidRequest for a position the journal has not reached,
+  // TooLarge if more would have to be read than the bounds allow, Corrupt if it cannot be read.
   static Result<std::unique_ptr<Retrospect>> at_sequence(Store& store, const RunId& run,
                                                          int64_t created_ms, uint64_t sequence,
                                                          const RetrospectBounds& bounds = {});
@@ -46,7 +45,7 @@ class Retrospect {
   const Moment& moment() const { return moment_; }
 
  private:
-  // Definitions are read from their rows; whatever else the run consists of comes from the journal.
+  // Definitions are read from their rows; everything else comes from the journal.
   class DefinitionsOnly : public Cold {
    public:
     explicit DefinitionsOnly(Store& store) : rows_(store) {}
@@ -67,7 +66,7 @@ class Retrospect {
                                                   int64_t created_ms, const Until& until,
                                                   const RetrospectBounds& bounds);
   Status fold_definitions(Store& store, uint64_t before);
-  // False when the moment has come.
+  // False when the position is reached.
   Result<bool> fold_record(uint64_t number, std::string_view bytes, const Until& until);
   Status fold_frame(const journal::EventBytes* begin, const journal::EventBytes* end);
   bool concerns(const journal::EventBytes& event);

@@ -24,7 +24,7 @@ class ScenarioRunner {
     open();
   }
 
-  // Empty when all went as the script expects; else what did not.
+  // Empty when all expectations hold; else the first failure.
   std::string run(const std::string& text) {
     std::istringstream lines(text);
     std::string one;
@@ -340,7 +340,7 @@ class ScenarioRunner {
   std::optional<Error> failure_;  // the store's: everything is refused until a restart
   TestTaskPtr last_;
   std::map<std::string, TestTaskPtr> fetches_;  // by worker, the latest
-  bool holding_ = false;                        // what is decided is not committed
+  bool holding_ = false;                        // decisions are not committed
 };
 
 }  // namespace pawl

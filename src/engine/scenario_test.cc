@@ -37,7 +37,7 @@ TEST(Scenarios, RunOnTheSqliteStore) {
     EXPECT_EQ(ScenarioRunner(std::make_unique<SqliteBacking>()).run(text_of(path)), "") << path;
 }
 
-// A runner that never complains would prove nothing.
+// A runner that never reports failures would prove nothing.
 TEST(Scenarios, TheRunnerSaysWhatWentWrong) {
   auto told = [](const std::string& text) {
     return ScenarioRunner(std::make_unique<MemoryBacking>()).run(text);

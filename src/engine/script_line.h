@@ -1,5 +1,5 @@
-// One line of a scenario: words, then key=value options. "…" keeps a word together whatever stands
-// in it, # begins a comment. Test code.
+// One line of a scenario: words, then key=value options. "…" quotes a word with any characters, #
+// begins a comment. Test code.
 #pragma once
 
 #include <map>

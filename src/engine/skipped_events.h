@@ -1,6 +1,6 @@
-// SkippedEvents: events of a run or job that no fold applies, since applying one of them ended the
-// process. Which they are is a document (DocKind::Skipped), so a restart, verify() and a look into
-// the past all skip the same ones and come to the same state.
+// SkippedEvents: events of a run or job that every fold skips, since applying one of them killed
+// the process. They are listed in a document (DocKind::Skipped), so a restart, verify() and
+// Retrospect skip the same ones and reach the same state.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct SkippedRange {
 
 class SkippedEvents {
  public:
-  // Those that were written down.
+  // The ranges stored in the documents.
   static Result<SkippedEvents> read(Store& store);
 
   void add(const Uuid& id, const SkippedRange& range) { ranges_[id].push_back(range); }
@@ -43,7 +43,7 @@ class SkippedEvents {
 // The run or job that the event is about; nil if it is about neither.
 Uuid subject_of(const journal::EventBytes& event);
 
-// Writes a range down, beside those that were.
+// Stores a range, in addition to existing ones.
 void put_skipped(Frame& frame, const Uuid& id, const SkippedRange& range);
 
 }  // namespace pawl

@@ -16,7 +16,7 @@ constexpr size_t kReplayDirtyMax = 16'384;
 constexpr size_t kReplayRowsPerCommit = 8'192;
 constexpr uint64_t kComparedPerEviction = 1'024;
 
-// What one side knows of one entity.
+// One side's view of one entity.
 struct Seen {
   uint64_t version = 0;
   std::string bytes;
@@ -45,7 +45,7 @@ class Comparison {
  private:
   bool whole() const { return report_.first_record <= 1; }
   uint64_t first_sequence() const { return journal::sequence(report_.first_record, 0); }
-  // Things born at the very start of a shortened journal may have a part of their life before it.
+  // Entities created at the very start of a trimmed journal may have earlier events.
   bool born_before_journal(int64_t created_ms) const {
     return !whole() && created_ms <= journal_start_ms_;
   }
@@ -121,7 +121,7 @@ class Comparison {
   static Seen seen(const Queue* queue) {
     return queue == nullptr ? Seen{} : Seen{queue->version, encode_queue(*queue)};
   }
-  // A run, and the plans of what it has yet to start.
+  // A run, and the plans of children that it has yet to start.
   static Seen seen(const State& state, const Run* run) {
     if (run == nullptr) return {};
     Seen all{run->version, encode_run(*run)};
@@ -192,7 +192,7 @@ class Comparison {
       return true;
     });
   }
-  // A limit does not say when it was made.
+  // A limit has no creation time.
   void compare_limits() {
     live_.each_limit([&](const Limit& limit) {
       if (!whole()) return too_old(), true;
@@ -238,7 +238,7 @@ class Comparison {
   int64_t journal_start_ms_ = 0;
 };
 
-// A directory of its own that goes with it.
+// A temporary directory, removed with the object.
 class Scratch {
  public:
   Result<std::unique_ptr<Store>> open() {

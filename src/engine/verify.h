@@ -1,15 +1,14 @@
-// verify: replay or die. Folds the whole journal into a state of its own and compares it, entity by
-// entity, with what a restart would have in memory (I2); checks every record's checksum and that
-// none is missing; checks that the index rows are those of the jobs, none too few and none too
-// many.
+// verify: folds the whole journal into a separate state and compares it, entity by entity, with the
+// state after a restart (I2); checks every record's checksum and that none is missing; checks that
+// the index rows match the jobs exactly.
 //
-// When retention has removed the journal's beginning, what was created before it can not be
-// replayed: such entities are counted as too old and not judged.
+// When retention has removed the journal's beginning, older entities cannot be replayed: they are
+// counted as too old and not compared.
 //
-// Corrupt, naming the place, when a record or row can not be read at all; a row that can be read
-// but says something else is a difference in the report. Writes nothing to `live`.
+// Corrupt, naming the place, when a record or row cannot be read at all; a readable row with other
+// contents is a difference in the report. Writes nothing to `live`.
 //
-// Thread: any one, while no engine works on the store.
+// Thread: any one, while no engine uses the store.
 #pragma once
 
 #include <cstdint>

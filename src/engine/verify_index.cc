@@ -36,7 +36,7 @@ struct IndexRow {
   std::string key;
 };
 
-// The index rows that a job's row calls for.
+// The index rows that belong to a job's row.
 std::vector<IndexRow> rows_of(const StoredJob& stored) {
   std::vector<IndexRow> rows;
   const JobId& id = stored.job.id;
@@ -52,8 +52,8 @@ std::vector<IndexRow> rows_of(const StoredJob& stored) {
   return rows;
 }
 
-// The rows that a run's row calls for: its timer, and the plans of steps that start one by one; of
-// a definition's run its open lists, and that it has asked the outside for something.
+// The rows that belong to a run's row: its timer, and the plans of steps that start one by one; for
+// a run of a definition its open lists, and its entry in the index of open effects.
 std::vector<IndexRow> rows_of(const Run& run) {
   std::vector<IndexRow> rows;
   if (run.due_ms() != 0)
@@ -92,7 +92,7 @@ Status each_row(Store& store, Space space,
   return ok_status();
 }
 
-// A timer of a run is that of its row.
+// A timer of a run must match its row.
 Status check_run_timer(Store& store, const TimerKey& timer, VerifyReport& report) {
   ++report.index_entries;
   PAWL_TRY(auto row, store.get(static_cast<uint8_t>(Space::Run), timer.id.bytes()));
@@ -104,7 +104,7 @@ Status check_run_timer(Store& store, const TimerKey& timer, VerifyReport& report
   return ok_status();
 }
 
-// Every other index row ends with the id of its job, or is it.
+// Every other index row ends with the id of its job, or is that id.
 Status check_owner(Store& store, Space space, const char* kind, std::string_view key,
                    VerifyReport& report) {
   auto timer = space == Space::Due ? parse_due_row_key(key) : std::nullopt;
@@ -122,7 +122,7 @@ Status check_owner(Store& store, Space space, const char* kind, std::string_view
   return ok_status();
 }
 
-// A row whose key begins with a run's id belongs to a run that is there.
+// A row whose key begins with a run's id must belong to an existing run.
 Status check_belongs(Store& store, const char* kind, std::string_view key, VerifyReport& report) {
   ++report.index_entries;
   auto id = key.size() >= 16 ? Uuid::from_bytes(key.substr(0, 16)) : std::nullopt;

@@ -26,7 +26,7 @@ std::string told(Store& store) {
 struct VerifyWorld : CoreWorld {
   using CoreWorld::CoreWorld;
 
-  // Some of everything, part of it flushed, part of it only in the journal.
+  // Entities of every kind, partly flushed, partly only in the journal.
   void live() {
     for (int i = 0; i < 30; ++i) {
       clock.now += 1;
@@ -226,8 +226,8 @@ TEST(Verify, ATamperedRecordIsNamed) {
   EXPECT_EQ(told(*same), "good");
 }
 
-// Retention removed the journal's beginning: what is older can not be judged, the rest must be
-// right.
+// Retention removed the journal's beginning: older entities cannot be compared, the rest must
+// match.
 TEST(Verify, WhatIsOlderThanTheJournalIsCountedNotJudged) {
   CoreConfig config;
   config.retention.journal_records_max = 10;

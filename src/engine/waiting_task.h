@@ -1,5 +1,5 @@
-// WaitingTask: a task whose submitter blocks for the outcome. For threads of the server's own,
-// never for I/O threads.
+// WaitingTask: a task whose submitter blocks for the outcome. For the server's own threads, never
+// for I/O threads.
 #pragma once
 
 #include <future>
@@ -14,7 +14,7 @@ class WaitingTask : public Task {
   void durable(Wakes&) final { settled_.set_value(ok_status()); }
   void refuse(const Error& error) final { settled_.set_value(error); }
 
-  // Ok when what it decided is durable.
+  // Ok when its decision is durable.
   static Status run(EngineLoop& engine, const std::shared_ptr<WaitingTask>& task) {
     std::future<Status> settled = task->settled_.get_future();
     PAWL_TRY_DO(engine.submit(task));

@@ -1,9 +1,9 @@
-// Budget: what one evaluation, or several together, may still cost. Nothing in this module runs
-// without one.
+// Budget: how much one evaluation, or several together, may still cost. Nothing in this module runs
+// without a budget.
 //
-// A step stands for some 50 ns of a 2020s core, whatever it is spent on: no function may take more
-// than about four times that for the steps it pays, and it pays before it works (price:: below;
-// cost_test.cc goes through every function of every language). So a million steps, the default, are
+// A step is about 50 ns of a 2020s core for any kind of work: no function may take more than about
+// four times that for the steps it pays, and it pays before it works (price:: below; cost_test.cc
+// tests every function of every language). So a million steps, the default, are
 // some 50 ms. Bytes count all that is built, freed or not, so they bound both memory and copying.
 // Running out is sticky and no operator can absorb it: the evaluation ends with a TooLarge error
 // that names the limit.
@@ -21,11 +21,10 @@ namespace pawl::expr {
 struct BudgetLimits {
   uint64_t steps_max = 1'000'000;
   uint64_t bytes_max = 32u << 20;
-  uint32_t depth_max = 512;  // of operators within operators; see Program::depth()
+  uint32_t depth_max = 512;  // of nested operators; see Program::depth()
 };
 
-// What compiling one expression, schema or definition may cost, everything in it together: some
-// 0.2 s.
+// The budget for compiling one expression, schema or whole definition: about 0.2 s.
 inline constexpr uint64_t kCompileStepsMax = 4'000'000;
 
 class Budget {
@@ -66,16 +65,16 @@ class Budget {
   Exceeded exceeded_ = Exceeded::None;
 };
 
-// What work costs in steps.
+// Costs of work in steps.
 namespace price {
 
-// Looking at each byte once, or copying it: comparing, counting code points, changing case.
+// Reading each byte once, or copying it: comparing, counting code points, changing case.
 constexpr uint64_t reading(uint64_t bytes) { return bytes / 64; }
 // Byte by byte with a decision at each: searching (both texts together), escaping, encoding.
 constexpr uint64_t scanning(uint64_t bytes) { return bytes / 16; }
 // Copying values that are shared by counting.
 constexpr uint64_t copying(uint64_t elements) { return elements / 4; }
-// Putting into order: how often each of so many is compared.
+// Sorting: how often each of the elements is compared.
 constexpr uint64_t rounds(uint64_t elements) {
   uint64_t count = 1;
   for (; elements > 1; elements /= 2) ++count;

@@ -1,6 +1,6 @@
-// What every function costs: it must pay in proportion to its work. For each a hostile input that
-// grows; what is spent must grow with it at least as fast as the work that the input makes, counted
-// in bytes or elements. No clock: budget.h says what a step stands for.
+// Every function must pay in proportion to its work. Each is called with a growing hostile input;
+// the steps spent must grow at least as fast as the work, counted in bytes or elements. No clock is
+// used: budget.h defines the cost of a step.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -65,13 +65,13 @@ Value base64_text(size_t size) { return Value(std::string(size / 4 * 4, 'A')); }
 
 using Input = Value (*)(size_t);
 
-// `x` is the input that grows, `y` the one beside it.
+// `x` is the growing input, `y` the other one.
 struct Case {
   std::string_view function;
   std::string expression;
   Input x;
   Input y = half_text;
-  uint64_t per_step = 64;  // at most so many bytes or elements for a step
+  uint64_t per_step = 64;  // at most this many bytes or elements for a step
 };
 
 Spent run_cel(const Case& test, size_t size) {
@@ -91,7 +91,7 @@ Spent run_jq(const Case& test, size_t size) {
   Budget budget(kPlenty);
   auto program = JqProgram::compile(test.expression);
   if (!program.ok()) return {0, 0, program.error().message};
-  // Reading the input is paid too; what the function itself costs comes on top.
+  // Reading the input is paid too, in addition to the function's own cost.
   Budget reading(kPlenty);
   (void)JqProgram::compile("1").value()->run(input, reading);
   auto result = (*program)->run(input, budget);
@@ -189,8 +189,8 @@ TEST(Cost, EveryFunctionOfCel) {
                             optional_functions(), network_functions(), encoder_functions()}) {
     for (const Function& function : family) known.insert(std::string(function.name));
   }
-  // What reads a number, a time, an address or one element. What they read from text refuses a long
-  // one; the call has paid for its length before (Evaluator::call).
+  // Functions that read a number, a time, an address or one element. Those that parse text refuse a
+  // long one; the call has already paid for its length (Evaluator::call).
   std::set<std::string, std::less<>> fixed = {"bool",
                                               "int",
                                               "uint",
@@ -410,7 +410,7 @@ TEST(Cost, EveryKeywordOfASchemaThatLoops) {
   }
 }
 
-// Compiling is paid as well: what the program costs that comes out, and what a failure costs.
+// Compiling is paid as well: by the size of the compiled program, also for failures.
 TEST(Cost, RegularExpressionsArePaidByTheirProgram) {
   const auto steps = [](std::string_view pattern) {
     Budget budget(kPlenty);
@@ -420,13 +420,14 @@ TEST(Cost, RegularExpressionsArePaidByTheirProgram) {
   };
   EXPECT_LT(steps("^[a-z]+$"), 2'000u);
   EXPECT_GT(steps("[^x]{600}"), 30'000u);
-  EXPECT_GT(steps("\\pL{60}"), 60'000u);           // given up: too large
+  EXPECT_GT(steps("\\pL{60}"), 60'000u);           // refused: too large
   EXPECT_GT(steps("\\pL\\pN\\pS?"), 9'000u);       // three classes of hundreds of ranges
   EXPECT_LT(steps(std::string(5'000, 'a')), 10u);  // refused by its length
   Budget little(BudgetLimits{.steps_max = 5'000});
   std::string error;
   EXPECT_EQ(compile_regex("\\pL\\pN\\pS?", little, error), nullptr);
-  // What a repetition makes of it is not known before: a small budget does not find out.
+  // The size after expanding repetitions is unknown in advance: with a small budget it is not
+  // tried.
   Budget small(BudgetLimits{.steps_max = 10'000});
   EXPECT_EQ(compile_regex("a{2}", small, error), nullptr);
   EXPECT_EQ(small.exceeded(), Budget::Exceeded::Steps);

@@ -74,10 +74,10 @@ class Datum {
   bool is_string() const { return kind() == Kind::String; }
   bool is_array() const { return kind() == Kind::Array; }
   bool is_object() const { return kind() == Kind::Object; }
-  // What conditions take for true: all but null and false.
+  // Conditions treat every value except null and false as true.
   bool truthy() const { return !is_null() && !(is_bool() && !as_bool()); }
 
-  // The accessors trust their caller to have looked at kind().
+  // The accessors rely on the caller to have checked kind().
   bool as_bool() const { return *std::get_if<bool>(&content_); }
   int64_t as_int() const { return *std::get_if<int64_t>(&content_); }
   double as_double() const {
@@ -89,8 +89,8 @@ class Datum {
   const Object& as_object() const;
   uint32_t depth() const;  // 0 for scalars
 
-  // The parts for changing: in place if nobody else holds them, else on a copy that is paid for.
-  // The caller pays for what it adds, and calls deepen() with every part it puts in.
+  // Gives the parts for changing: in place if they are not shared, else as a copy that is paid for.
+  // The caller pays for added parts, and calls deepen() with each of them.
   Array& edit_array(Budget& budget);
   Object& edit_object(Budget& budget);
   void deepen(const Datum& part, Budget& budget);
@@ -140,7 +140,7 @@ std::string number_text(const Datum& number);
 std::string json_text(const Datum& value, Budget& budget);
 // Pays for putting the members of an object into the order of their keys.
 bool pay_sorting(const Datum::Object& object, Budget& budget);
-// One text behind the other, paid for before it is made.
+// Both texts concatenated, paid for in advance.
 Datum joined(std::string_view a, std::string_view b, Budget& budget);
 // Pays for reading JSON text into values, which take many times its bytes.
 bool pay_parsing(std::string_view json, Budget& budget);

@@ -1,5 +1,4 @@
-// Micro benchmarks: what a guard costs after compilation, what compiling costs, and what hostile
-// text costs.
+// Micro benchmarks: the cost of a compiled guard, of compiling, and of hostile text.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -96,7 +95,7 @@ void BM_Interpolate(benchmark::State& state) {
 }
 BENCHMARK(BM_Interpolate);
 
-// Expressions built at random from the pieces that hurt most. Each must end within its budget.
+// Expressions built at random from the most expensive pieces. Each must end within its budget.
 std::string hostile(std::mt19937_64& random) {
   static constexpr const char* kPieces[] = {"lists.range(1000)", "x + x", "[x, x]", "'a'", "1",
                                             "'(a?){300}'",       "x"};

@@ -1,5 +1,5 @@
-// What the engine needs of numbers that an expression gave, as whole numbers and text: so that the
-// kernel computes with no floating point of its own.
+// Converts numbers from expressions to integers and text, so that the kernel needs no floating
+// point.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace pawl::expr {
 
-// The name under which a value chooses a branch: of a number with a fraction six digits.
+// The branch name for a value; a number with a fraction has six digits.
 std::string branch_name(const Value& value);
 
 // InvalidContent unless it is a number from 0 to most_ms / 1000.

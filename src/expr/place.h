@@ -1,5 +1,4 @@
-// Where in a source something stands, as people count it: lines and columns from 1, a column being a
-// code point.
+// A position in a source for people: lines and columns from 1, where a column is a code point.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@ struct Place {
   size_t column = 1;
 };
 
-// Of the byte at this offset; past the end, of the end.
+// The position of the byte at this offset, or of the end.
 Place place_of(std::string_view source, size_t offset);
 // "line 1, column 7: message".
 std::string at_place(const Place& place, std::string_view message);

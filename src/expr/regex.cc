@@ -12,7 +12,7 @@ constexpr int64_t kRegexBytesMax = 256 << 10;
 constexpr size_t kPatternBytesMax = 4096;
 constexpr size_t kClassesMax = 64;  // of Unicode, in one pattern
 
-// What compiling costs, measured: reading the pattern some 1 µs a byte, a Unicode class (\pL: 600
+// Measured costs of compiling: reading the pattern some 1 µs a byte, a Unicode class (\pL: 600
 // ranges) some 150 µs, each instruction 0.4 µs; giving up on too large a program some 3 ms.
 constexpr uint64_t kRegexSteps = 400;
 constexpr uint64_t kByteSteps = 20;
@@ -30,15 +30,15 @@ size_t unicode_classes(std::string_view pattern) {
   return count;
 }
 
-// A counted repetition can make the largest program of a few bytes. What it costs is known when it
-// is compiled: a budget that could not pay for that is spent without trying.
+// A counted repetition of a few bytes can give the largest program. Its cost is known only after
+// compiling: if the budget could not pay for that, it is spent without trying.
 bool can_pay_for_repetitions(std::string_view pattern, Budget& budget) {
   if (pattern.find('{') == std::string_view::npos) return true;
   if (budget.limits().steps_max - budget.steps_spent() >= kTooLargeSteps) return true;
   return budget.spend_steps(kTooLargeSteps);
 }
 
-// What comes after "(?" and no automaton can do, by name.
+// The name of a construct after "(?" that no automaton can match.
 std::string_view look_around(std::string_view rest) {
   if (rest.starts_with("=") || rest.starts_with("!")) return "look-ahead";
   if (rest.starts_with("<=") || rest.starts_with("<!")) return "look-behind";

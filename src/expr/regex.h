@@ -17,8 +17,8 @@ namespace pawl::expr {
 
 using Regex = std::shared_ptr<const re2::RE2>;
 
-// Null with a message if the pattern is not one, or if compiling it costs more than the budget has:
-// that is paid here, what a failure cost too.
+// Null with a message if the pattern is invalid, or if compiling costs more than the budget has.
+// Compiling is paid here, also when it fails.
 Regex compile_regex(std::string_view pattern, Budget& budget, std::string& error);
 // A pattern as ECMA-262 spells it: \uXXXX and (?<name>…) are rewritten. InvalidContent for what RE2
 // has no automaton for (look-around, back references), TooLarge if the budget is spent.

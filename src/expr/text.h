@@ -19,8 +19,8 @@ bool is_utf8(std::string_view text);
 size_t offset_of_code_point(std::string_view text, uint64_t index);
 // The code points from last to first.
 std::string reversed(std::string_view text);
-// The text again and again until it has this many bytes, by doubling: it costs its bytes, however
-// short the text is. An empty text stays empty.
+// The text repeated until it has this many bytes, by doubling: the cost is the number of bytes,
+// however short the text is. An empty text stays empty.
 std::string repeat_text(std::string_view text, size_t bytes);
 // The code point at a byte offset of valid UTF-8.
 uint32_t code_point_at(std::string_view text, size_t at);

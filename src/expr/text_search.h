@@ -1,5 +1,5 @@
-// Where a text stands in another one, in time linear in both together, whatever they say: a search
-// that compares at every place can be made to take n × m steps by who writes the texts.
+// Finds a text in another one, in time linear in both together for any input: a naive search takes
+// n × m steps on texts that an attacker chooses.
 //
 // Callers pay price::scanning() of both before they search (budget.h).
 #pragma once
@@ -28,7 +28,7 @@ class Places {
  private:
   std::string_view text_;
   std::string_view part_;
-  std::vector<uint32_t> borders_;  // how much of the part may stay when its next byte does not fit
+  std::vector<uint32_t> borders_;  // how much of the part still matches when its next byte does not
   size_t at_ = 0;
   size_t matched_ = 0;
 };

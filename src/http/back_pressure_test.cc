@@ -1,7 +1,7 @@
-// Clients that ask for much and read slowly: what they cost is bounded, and others do not notice.
+// Clients with large answers that read slowly: their cost is bounded, and others are not affected.
 //
-// One I/O thread serves all connections of a test, so an answer to one client shows that what
-// another had sent before was looked at.
+// One I/O thread serves all connections of a test, so an answer to one client shows that earlier
+// input of another was processed.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ class Mixed {
   int large() const { return large_; }
   void answer(const std::string& path) { parked_.take(path).respond(text(path)); }
 
-  // Requests handed over when whatever was sent before has been looked at.
+  // The number of requests handled once all earlier input has been processed.
   uint64_t taken_up() {
     LoopbackClient other(port());
     for (int i = 0; i < 20; ++i) {
@@ -70,7 +70,7 @@ TEST(BackPressure, WhoDoesNotReadIsNotAnsweredAhead) {
   Mixed server;
   LoopbackClient greedy(server.port(), kSmallBuffer);
   greedy.send(pipelined("/large", 30));
-  EXPECT_LE(server.taken_up(), 6U);  // the first, and what the socket's buffer has room for
+  EXPECT_LE(server.taken_up(), 6U);  // the first, and those that fit into the socket's buffer
   for (int i = 0; i < 30; ++i) {
     const std::string path = "/large" + std::to_string(i);
     const std::string body = body_of(greedy.read_response());
@@ -117,7 +117,7 @@ TEST(BackPressure, LargeBodiesInWorkStopThePipeline) {
   }
 }
 
-// A byte now and then is no progress.
+// A byte now and then does not count as progress.
 TEST(BackPressure, AReaderBelowTheLeastRateIsCutWhileItReads) {
   Mixed server({.write_stall_ms = 50, .write_bytes_min = 1024 * 1024});
   LoopbackClient client(server.port(), kSmallBuffer);
@@ -134,7 +134,7 @@ TEST(BackPressure, AReaderBelowTheLeastRateIsCutWhileItReads) {
   EXPECT_EQ(server.stats().timeouts, 0U);
 }
 
-// Each is within what one connection may hold; together they are not.
+// Each connection is within its bound; together they exceed the budget.
 TEST(BackPressure, WhoHoldsMoreThanItsShareOfAnExhaustedBudgetIsCut) {
   Mixed server({.out_bytes_total_max = 3 * kLarge + 1000, .out_stall_ms = 10});
   LoopbackClient modest(server.port());
@@ -146,7 +146,7 @@ TEST(BackPressure, WhoHoldsMoreThanItsShareOfAnExhaustedBudgetIsCut) {
   }
   while (server.stats().hoarders_cut < 2) std::this_thread::yield();
   EXPECT_EQ(server.taken_up(), 2U + 5U * 2U);
-  EXPECT_EQ(server.stats().hoarders_cut, 2U);  // the others fit once these are gone
+  EXPECT_EQ(server.stats().hoarders_cut, 2U);  // the others fit once these are closed
   server.answer("/parked");
   EXPECT_EQ(body_of(modest.read_response()), "/parked");
   EXPECT_EQ(body_of(modest.read_response()), "GET /behind []");
@@ -160,7 +160,7 @@ TEST(BackPressure, ManyWhoDoNotReadHoldNoMoreThanTheBudget) {
     greedy.back()->send(pipelined("/large", 30));
   }
   while (server.stats().hoarders_cut < 3) std::this_thread::yield();
-  server.taken_up();  // others are served as ever
+  server.taken_up();  // others are still served
   while (server.stats().unsent_bytes > 300 * 1024) std::this_thread::yield();
   EXPECT_EQ(server.stats().slow_readers_cut, 0U);
 }
@@ -173,7 +173,7 @@ TEST(BackPressure, OverTheBudgetWhoHasSomethingUnsentIsNotAskedForMore) {
   greedy.send(get("/parked-greedy") + get("/large"));
   EXPECT_EQ(server.taken_up(), 4U);
   modest.send(get("/more"));
-  EXPECT_EQ(server.taken_up(), 4U);  // who asks here has nothing unsent, and is served
+  EXPECT_EQ(server.taken_up(), 4U);  // this client has nothing unsent, and is served
   server.answer("/parked-greedy");
   greedy.read_response();
   EXPECT_EQ(body_of(greedy.read_response()).size(), kLarge);
@@ -184,7 +184,7 @@ TEST(BackPressure, OverTheBudgetWhoHasSomethingUnsentIsNotAskedForMore) {
   EXPECT_EQ(server.stats().hoarders_cut, 0U);
 }
 
-// Being over is no fault of who takes what it gets.
+// A client that reads its answer is not cut for exceeding the budget.
 TEST(BackPressure, AnAnswerBeyondTheBudgetArrives) {
   Mixed server({.out_bytes_max = 1000, .out_bytes_total_max = 1000, .out_stall_ms = 5'000});
   LoopbackClient client(server.port(), kSmallBuffer);
@@ -221,7 +221,7 @@ class Streaming {
   std::unique_ptr<Server> server_;
 };
 
-// Events that the socket's buffer has room for wait for the client all the same.
+// Events in the socket's buffer still count as not read by the client.
 TEST(BackPressure, AStreamWhoseClientDoesNotReadIsCutBeforeItOverflows) {
   Streaming streaming({.write_stall_ms = 30});
   LoopbackClient client(streaming.server().port(), kSmallBuffer);
@@ -233,7 +233,7 @@ TEST(BackPressure, AStreamWhoseClientDoesNotReadIsCutBeforeItOverflows) {
   EXPECT_FALSE(streaming.write("more"));
 }
 
-// Nobody may look for what a client took that has gone: its connection is no more.
+// The bytes read by a client that left must not be checked: its connection is destroyed.
 TEST(BackPressure, AClientThatLeftItsStreamIsForgotten) {
   Streaming streaming({.idle_ms = 60, .write_stall_ms = 10});
   LoopbackClient client(streaming.server().port());

@@ -1,4 +1,4 @@
-// ChunkedDecoder: takes the framing off a chunked body that arrives piece by piece. Pure.
+// ChunkedDecoder: removes the framing of a chunked body that arrives piece by piece. Pure.
 //
 // Strict: sizes are 1 to 15 hex digits, every line ends in CRLF, extensions and trailers are
 // checked, bounded and dropped.

@@ -10,13 +10,13 @@
 namespace pawl::http {
 namespace {
 
-constexpr size_t kReadBytesPerRound = 256 * 1024;  // then the others get their turn
+constexpr size_t kReadBytesPerRound = 256 * 1024;  // then other connections get their turn
 
 constexpr size_t kDropBytesMax = 64 * 1024;          // of a refused request's body; more: closed
 constexpr size_t kInflateHereBytesMax = 256 * 1024;  // under a millisecond of the I/O thread
-constexpr size_t kInflateStepBytes = 1024 * 1024;    // that another thread asks the budget for
-constexpr size_t kInputGranuleBytes = 4 * 1024;      // less is not worth a shared write
-constexpr size_t kHandshakeBytes = 32 * 1024;        // that OpenSSL holds, about
+constexpr size_t kInflateStepBytes = 1024 * 1024;    // requested from the budget by another thread
+constexpr size_t kInputGranuleBytes = 4 * 1024;      // smaller changes are not worth a shared write
+constexpr size_t kHandshakeBytes = 32 * 1024;        // approximate memory of OpenSSL
 
 constexpr Refusal kTimeout{408, "request_timeout", "the request did not arrive in time"};
 constexpr Refusal kBusy{503, "too_many_connections", "the server has no room for a connection"};
@@ -58,7 +58,7 @@ void Connection::end() {
   context_.deadlines.disarm(write_deadline_);
   transport_.close();
   charge(0);
-  // What a handler still works on is given back by the last who has the link.
+  // Bytes of requests that a handler still uses are returned when the link is destroyed.
   link_->in_charge.set(in_bytes_ - in_bytes_ % kInputGranuleBytes);
   link_->connection = nullptr;
   link_->gone.store(true, std::memory_order_release);
@@ -101,7 +101,8 @@ void Connection::resume_input() {
   mark_unread();
 }
 
-// A large answer counts at once, small ones bit by bit: it takes a row of them to forget it.
+// A large answer counts at once, small ones gradually: it takes several of them to lower the
+// estimate.
 void Connection::expect_answers_of(size_t bytes) {
   answer_bytes_ = std::max(bytes, answer_bytes_ / 2);
 }
@@ -130,7 +131,7 @@ void Connection::read_input() {
     if (outcome.kind == IoOutcome::Kind::Done) {
       context_.counters.bytes_in.add(outcome.bytes);
       budget -= std::min(budget, outcome.bytes);
-      // A short read emptied the socket; whatever comes later is a new edge.
+      // A short read emptied the socket; later input is a new edge.
       if (outcome.bytes < context_.scratch.size() && !transport_.tls() && !half_closed_) {
         readable_ = false;
       }
@@ -193,7 +194,7 @@ void Connection::consume(std::string_view data) {
     } else if (taken == 0 || reader_.state() == RequestReader::State::Head ||
                reader_.state() == RequestReader::State::Body ||
                reader_.state() == RequestReader::State::Packed) {
-      break;  // all of `data` that can be understood without more is understood
+      break;  // the rest of `data` needs more input
     }
   }
   if (reader_.take_continue_wish()) {
@@ -214,7 +215,7 @@ void Connection::consume(std::string_view data) {
   }
 }
 
-// What a client sends, from its arrival to its answer, counts against the budget of all.
+// Request bytes count against the shared budget from their arrival to their answer.
 bool Connection::charge_input() {
   size_t held = in_.size() + reader_.held_bytes() + in_bytes_;
   if (transport_.handshaking()) held += kHandshakeBytes;
@@ -235,7 +236,7 @@ void Connection::judge_head() {
   slot.response = std::move(*verdict.answer);
   slot.state = Slot::State::Answered;
   hold(slot, slot.response.body.size());
-  // Where its body ends is not looked for: it may be endless.
+  // The end of its body is not searched for: it may be endless.
   if (reader_.state() == RequestReader::State::Refused) closing_ = true;
   mark_dirty();
 }
@@ -245,7 +246,7 @@ void Connection::read_body(size_t bytes_max) {
   body_began_ms_ = context_.now_ms();
   body_seen_ = 0;
   if (reader_.state() != RequestReader::State::Body) return;
-  // Room for all of it, or none is read: bodies that begin end, instead of being refused halfway.
+  // Reserve room for the whole body, or read none of it: no body is refused halfway.
   if (!charge_input()) reader_.refuse(kNoRoom);
 }
 
@@ -283,7 +284,7 @@ void Connection::unpack_aside(size_t bytes_max) {
 
 void Connection::take_inflated(message::Inflated&& inflated) {
   inflating_ = false;
-  if (closing_) return;  // by an answer before it
+  if (closing_) return;  // by an earlier answer
   reader_.give_plain(inflated.fault, std::move(inflated.plain));
   inflated.charge.set(0);
   if (reader_.state() == RequestReader::State::Done && charge_input()) {
@@ -361,7 +362,7 @@ void Connection::client_left() {
   if (std::exchange(client_left_, true)) return;
   link_->gone.store(true, std::memory_order_release);
   if (streams_ > 0) {
-    end();  // a reader of events who closes its side wants no more of them
+    end();  // an event reader that closes its side wants no more events
   } else {
     fire_watches();
   }
@@ -400,7 +401,7 @@ DeadlineKind Connection::wanted_read_deadline() const {
 }
 
 void Connection::update_deadlines() {
-  if (ended_) return;  // it will be gone before they pass
+  if (ended_) return;  // it will be destroyed before they pass
   const DeadlineKind wanted = wanted_read_deadline();
   const uint64_t sequence = first_sequence_ + slots_.size();
   if (wanted == DeadlineKind::None) {
@@ -409,7 +410,7 @@ void Connection::update_deadlines() {
     context_.deadlines.arm(read_deadline_, wanted, context_.now_ms());
     deadline_sequence_ = sequence;
   }
-  // What a stream sent may wait in the socket's buffer, where only the deadline looks for it.
+  // Stream data may wait in the socket's buffer, which only the deadline checks.
   if (out_.empty() && streams_ == 0) {
     context_.deadlines.disarm(write_deadline_);
   } else if (write_deadline_.kind == DeadlineKind::None) {
@@ -437,7 +438,7 @@ void Connection::end_stall_watch() {
   end();
 }
 
-// Answers that wait behind an unanswered request count as not taken: who pipelines chose to wait.
+// Answers behind an unanswered request count as not read: a pipelining client chose to wait.
 bool Connection::hoards(size_t share) {
   if (ended_ || unsent() <= share) return false;
   const TakenBytes now = transport_.taken();
@@ -454,7 +455,7 @@ void Connection::cut_hoarder() {
   end();
 }
 
-// False: enough of it came, and it goes on.
+// False: enough of it came, and reading continues.
 bool Connection::late_body() {
   const ServerConfig& config = *context_.config;
   const size_t seen = reader_.body_bytes();
@@ -478,7 +479,7 @@ void Connection::on_deadline(Deadline& deadline) {
   if (kind == DeadlineKind::Body && !late_body()) return;
   const bool late_request = kind == DeadlineKind::Head || kind == DeadlineKind::Body;
   if (late_request) context_.counters.timeouts.add(1);
-  // A body that is dropped belongs to a request that has its answer.
+  // A dropped body belongs to a request that was answered.
   const bool answered = reader_.state() == RequestReader::State::Dropping;
   if (late_request && !answered && !transport_.handshaking()) {
     in_.clear();

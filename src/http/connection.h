@@ -1,11 +1,12 @@
-// Connection: one client. Reads requests, hands them over, sends the answers in request order.
+// Connection: one client. Reads requests, passes them to the handler, sends the answers in request
+// order.
 //
 // I/O thread only; other threads reach it by its Link. Nothing here destroys the object: end()
-// closes the socket and leaves the rest to the I/O thread when its round is over, so callbacks may
-// run anywhere. Edge-triggered: `readable_` remembers input that was left in the socket on purpose.
+// closes the socket and leaves the rest to the I/O thread at the end of its round, so callbacks may
+// run anywhere. Edge-triggered: `readable_` records that input was left in the socket on purpose.
 //
-// Bounds: unanswered requests (pipeline_max, and fewer the larger its answers are: whoever asks for
-// much and reads slowly is not asked for more), unparsed input (one head and one recv), unsent
+// Bounds: unanswered requests (pipeline_max, and fewer the larger its answers are: no more requests
+// are read from a slow reader of large answers), unparsed input (one head and one recv), unsent
 // bytes (out_bytes_max and one answer; a stream has its own bound; all connections together:
 // OutBudget), request bytes (InBudget), and time for each step.
 #pragma once
@@ -35,7 +36,7 @@ class Connection {
 
   void on_events(uint32_t events);
   void continue_reading();
-  void resume_input();  // if it was left waiting and need not any more
+  void resume_input();  // if input was paused and may continue
   void flush();
   void on_deadline(Deadline& deadline);
   void apply(uint64_t sequence, Message::Content&& content);
@@ -45,7 +46,7 @@ class Connection {
   void begin_drain();
   void end();
 
-  // Whether it holds more than `share` and took too little of it since the look before.
+  // Whether it holds more than `share` and read too little of it since the last check.
   bool hoards(size_t share);
   void cut_hoarder();
   size_t unsent() const { return out_.size() + held_bytes_; }
@@ -54,7 +55,7 @@ class Connection {
   size_t registry_index = 0;
 
  private:
-  // What a client must take to be no slow reader.
+  // The bytes that a client must read in time.
   struct Due {
     uint64_t taken_before = 0;
     uint64_t bytes = 0;
@@ -93,7 +94,7 @@ class Connection {
 
   void queue_answers();
   void queue_answer(Slot& slot);
-  bool queue_stream(Slot& slot);  // true when it is over
+  bool queue_stream(Slot& slot);  // true when the stream has ended
   void close_front();
   void drop_slots();
   void send_queued();
@@ -122,14 +123,14 @@ class Connection {
   size_t stream_queued_ = 0;            // bytes of the current stream at the end of out_
   size_t streams_ = 0;                  // slots that are streaming
   size_t in_bytes_ = 0;                 // of the requests in slots_
-  const std::string* lines_ = nullptr;  // of the request that is being read
+  const std::string* lines_ = nullptr;  // of the request being read
   int64_t body_began_ms_ = 0;
   size_t body_seen_ = 0;    // when read_deadline_ was armed for it
   size_t held_bytes_ = 0;   // of the answers in slots_
   size_t charged_ = 0;      // to the server's budget
-  size_t answer_bytes_;     // what one more answer may come to
+  size_t answer_bytes_;     // estimated size of one more answer
   Due write_due_;           // when write_deadline_ has passed
-  Due share_due_;           // at the next look for hoarders
+  Due share_due_;           // at the next check for hoarders
   uint64_t seen_look_ = 0;  // when share_due_ was set
   Deadline read_deadline_{this};
   Deadline write_deadline_{this};
@@ -141,8 +142,8 @@ class Connection {
   bool closing_ = false;       // no further request will be read
   bool input_ended_ = false;   // EOF was read
   bool client_left_ = false;   // watches were fired
-  bool continue_due_ = false;  // "100 Continue" is owed
-  bool inflating_ = false;     // another thread does; the next request waits for it
+  bool continue_due_ = false;  // "100 Continue" must be sent
+  bool inflating_ = false;     // on another thread; the next request waits for it
   bool lingering_ = false;     // all is sent; wait for the client to close
   bool ended_ = false;
   bool dirty_ = false;

@@ -8,7 +8,8 @@
 namespace pawl::http {
 namespace {
 
-// Compressing runs on the I/O thread, some 100 MB/s: beyond this the others would wait too long.
+// Compressing runs on the I/O thread at about 100 MB/s: beyond this other connections would wait
+// too long.
 constexpr size_t kGzipBytesMax = 4 * 1024 * 1024;
 
 bool compressible(std::string_view content_type) {
@@ -135,7 +136,7 @@ void Connection::flush() {
   if (ended_) return;
   settle_stream();
   charge(unsent());
-  charge_input();  // what was answered is given back: that never fails
+  charge_input();  // returns the bytes of answered requests: never fails
   if (out_.empty() && slots_.empty() && closing_) {
     finish();
     return;
@@ -169,7 +170,7 @@ void Connection::hold(Slot& slot, size_t bytes) {
 }
 
 void Connection::charge(size_t bytes) {
-  if (bytes == charged_) return;  // mostly 0: what is sent at once costs no shared write
+  if (bytes == charged_) return;  // mostly 0: answers sent at once cost no shared write
   if (charged_ == 0) ++context_.holders;
   if (bytes == 0) --context_.holders;
   context_.out_budget->change(charged_, bytes);
@@ -261,7 +262,7 @@ void Connection::send_queued() {
   }
 }
 
-// Gives the bytes that left back to the stream's allowance. They are the last in the queue.
+// Returns sent bytes to the stream's allowance. They are the last in the queue.
 void Connection::settle_stream() {
   if (stream_queued_ <= out_.size()) return;
   const size_t sent = stream_queued_ - out_.size();

@@ -1,4 +1,4 @@
-// Deadlines: who must have done something by when.
+// Deadlines of connections.
 //
 // Each kind has one fixed delay, so a list in order of arming is a list in order of time: arming,
 // disarming and finding the next one cost a few pointer writes, whatever the number of connections.

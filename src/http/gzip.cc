@@ -18,7 +18,7 @@ Bytef* input_of(std::string_view bytes) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
 }
 
-// The last four bytes of a packed text: its size, modulo 2^32, says whoever packed it.
+// The last four bytes of gzip data: the size modulo 2^32, as claimed by the sender.
 size_t claimed_bytes(std::string_view packed) {
   size_t bytes = 0;
   for (size_t i = 0; i < 4 && i < packed.size(); ++i)
@@ -60,8 +60,7 @@ InflateFault gunzip(std::string_view packed, size_t bytes_max, std::string& plai
   stream.next_in = input_of(packed);
   stream.avail_in = static_cast<uInt>(packed.size());
   InflateFault fault = InflateFault::None;
-  // What the packer claims only saves the copies of growing: the bound is the same whatever it
-  // says.
+  // The claimed size only saves copies while growing: the bound does not depend on it.
   plain.reserve(std::min(claimed_bytes(packed), bytes_max) + 1);
   for (int outcome = Z_OK; outcome != Z_STREAM_END;) {
     const size_t had = plain.size();

@@ -1,4 +1,4 @@
-// gzip both ways, with a bound on what comes out.
+// gzip compression and decompression, with a bound on the output.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ std::optional<std::string> gzip(std::string_view plain);
 
 enum class InflateFault : unsigned char { None, Corrupt, TooLarge, NoRoom };
 
-// Asked before `plain` grows to that many bytes; false ends it with NoRoom.
+// Called before `plain` grows to that many bytes; false ends it with NoRoom.
 using MayGrow = FunctionRef<bool(size_t bytes)>;
 
 // Inflates exactly one gzip member that fills `packed`. Memory stays within bytes_max.

@@ -1,9 +1,9 @@
-// InBudget: request bytes in memory, over all connections of a server: heads and bodies as they
-// arrive, what is inflated of them, and all of it until the request is answered.
+// InBudget: request bytes in memory over all connections of a server: heads and bodies as they
+// arrive and after inflating, until the request is answered.
 //
-// Who holds little (kSmallBytesMax) and who holds much do not share: however many large bodies are
-// under way, there is room for the small requests that everybody lives on. A single large one gets
-// in whatever its size; its own limit is that of a body.
+// Small holders (up to kSmallBytesMax) and large ones have separate shares: however many large
+// bodies arrive, there is room for small requests. A single large body is always admitted; only the
+// limit of a body applies to it.
 //
 // Thread: any.
 #pragma once
@@ -24,8 +24,8 @@ class InBudget {
     large_max_ = bytes_max - small_max_;
   }
 
-  // One holder had `before` bytes and wants to have `after`. False: there is no room, and it still
-  // has what it had. Giving back never fails.
+  // One holder changes from `before` to `after` bytes. False: there is no room, and it keeps
+  // `before`. Returning bytes never fails.
   bool change(size_t before, size_t after) {
     const bool was_large = before > kSmallBytesMax;
     const bool is_large = after > kSmallBytesMax;
@@ -79,7 +79,7 @@ class InBudget {
   std::atomic<size_t> large_holders_{0};
 };
 
-// What one holder has of the budget; given back when it goes.
+// The share of one holder; returned by the destructor.
 class InCharge {
  public:
   InCharge() = default;

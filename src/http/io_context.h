@@ -1,4 +1,4 @@
-// IoContext: what the connections of one I/O thread share. That thread's alone, except the
+// IoContext: data shared by the connections of one I/O thread. Used by that thread only, except the
 // counters.
 #pragma once
 
@@ -55,17 +55,17 @@ struct IoContext {
   Deadlines deadlines;
   Counters counters;
   RequestIds request_ids;
-  std::vector<char> scratch;  // what recv fills; unfinished heads are copied to their connection
+  std::vector<char> scratch;  // buffer of recv; unfinished heads are copied to their connection
 
   // Work for the rest of this round; a connection is in each list at most once.
   std::vector<Connection*> dirty;   // has answers to write
   std::vector<Connection*> unread;  // may have input left: continue next round
-  std::vector<Connection*> ended;   // to be destroyed when the round is over
+  std::vector<Connection*> ended;   // to be destroyed at the end of the round
 
-  // As this round found it: what a connection wants must not change while it reads.
+  // Sampled once per round: wants_input() must not change while a connection reads.
   bool over_budget = false;
   size_t holders = 0;      // connections with unsent bytes
-  uint64_t out_looks = 0;  // for hoarders; two in a row have consecutive numbers
+  uint64_t out_looks = 0;  // counts checks for hoarders
 
   uint64_t now_us = 0;  // monotonic, read once or twice per round
   uint64_t handed = 0;  // requests given to the handler since end_round

@@ -28,12 +28,13 @@ constexpr int kAcceptsPerRound = 64;
 constexpr size_t kLargeAnswersBytes = 256 * 1024;
 constexpr size_t kBulkyBytesPerTurn = 4 * 1024 * 1024;
 constexpr size_t kScratchBytes = 64 * 1024;
-constexpr size_t kRefusedMax = 64;  // clients over connections_max that are told so, not just cut
-constexpr int64_t kAcceptPauseMs = 100;  // without descriptors, rather than spin
+constexpr size_t kRefusedMax = 64;  // clients over connections_max that get a 503 instead of just
+                                    // being closed
+constexpr int64_t kAcceptPauseMs = 100;  // without descriptors, instead of spinning
 constexpr int64_t kShedLogEveryMs = 10'000;
 constexpr int64_t kLingerMs = 2000;
 
-// What epoll gives back for the two descriptors that are no connection.
+// epoll data of the two descriptors that are not connections.
 char listener_mark;
 char mailbox_mark;
 
@@ -115,7 +116,7 @@ int IoThread::wait_ms() {
     const int64_t left = std::max<int64_t>(accept_again_ms_ - context_.now_ms(), 0);
     if (wait < 0 || left < wait) wait = static_cast<int>(left);
   }
-  // Another thread's connections may be what exceeds the budget, and nobody tells this one.
+  // Connections of another thread may exceed the budget, and this thread is not notified.
   const bool watching = context_.holders > 0 || context_.over_budget;
   if (watching && (wait < 0 || shared_.config.out_stall_ms < wait)) {
     wait = shared_.config.out_stall_ms;
@@ -143,7 +144,7 @@ void IoThread::loop() {
     reading_.clear();
     end_handing();
     read_messages();
-    end_handing();  // bodies that were inflated aside
+    end_handing();  // bodies that were inflated on another thread
     expire_deadlines();
     flush_dirty();
     watch_budget();
@@ -186,9 +187,9 @@ void IoThread::expire_deadlines() {
   }
 }
 
-// Who has little to be sent does not wait for those who have much: of these, only so many bytes are
-// sent before the sockets are looked at again. Callbacks may make further connections dirty while
-// this runs.
+// Connections with little to send do not wait for those with much: of the latter only a limited
+// number of bytes is sent before the sockets are polled again. Callbacks may make further
+// connections dirty while this runs.
 void IoThread::flush_dirty() {
   if (context_.dirty.empty() && bulky_.empty()) return;
   if (shared_.config.access_log) read_clock();
@@ -215,7 +216,7 @@ void IoThread::watch_budget() {
   const bool was_over = std::exchange(context_.over_budget, shared_.out_budget.over());
   if (context_.over_budget) {
     if (!was_over) {
-      ++context_.out_looks;  // what was seen in an earlier need is no measure
+      ++context_.out_looks;  // earlier measurements do not count
       out_look_ms_ = 0;
     }
     cut_hoarders();
@@ -331,8 +332,8 @@ void IoThread::accept_some() {
   }
 }
 
-// No descriptor left: use the reserve to take one client out of the queue and close it, so that it
-// learns at once. If even that fails, look again later.
+// No descriptor left: use the reserve to accept one client and close it, so that it is refused at
+// once. If even that fails, try again later.
 void IoThread::shed_one() {
   context_.counters.refused.add(1);
   ::close(reserve_fd_);

@@ -21,13 +21,13 @@ namespace pawl::http {
 class IoThread;
 class TlsContext;
 
-// What the I/O threads of one server share.
+// Data shared by the I/O threads of one server.
 struct ServerShared {
   ServerConfig config;
   std::unique_ptr<TlsContext> tls;
   int listen_fd = -1;
   OutBudget out_budget;
-  // Requests that outlive the server give back to it.
+  // Shared, since requests that outlive the server return bytes to it.
   std::shared_ptr<InBudget> in_budget = std::make_shared<InBudget>();
   std::vector<std::unique_ptr<IoThread>> threads;  // fixed before the first one runs
 
@@ -75,14 +75,14 @@ class IoThread {
   const RoundHandler handler_;
   IoContext context_{};
   int epoll_fd_ = -1;
-  int reserve_fd_ = -1;  // given up to refuse a client politely when descriptors run out
+  int reserve_fd_ = -1;  // closed to refuse a client properly when descriptors run out
   std::vector<std::unique_ptr<Connection>> connections_;
   std::atomic<size_t> connection_count_{0};
   std::vector<Connection*> reading_;
-  std::deque<Connection*> bulky_;  // has much to be sent; still marked dirty
+  std::deque<Connection*> bulky_;  // have much to send; still marked dirty
   std::vector<Message> messages_;
   std::vector<Connection*> hoarders_;
-  int64_t out_look_ms_ = 0;       // next look for hoarders, while over the budget
+  int64_t out_look_ms_ = 0;       // next check for hoarders, while over the budget
   int64_t accept_again_ms_ = -1;  // -1: accepting
   int64_t shed_log_ms_ = 0;       // not before this time again
   bool stopping_ = false;

@@ -1,4 +1,4 @@
-// Who is judged before his body is read, and what all requests together may hold.
+// Requests are checked before their body is read, and all requests together have a bound.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace pawl::http {
 namespace {
 
-// Lets in who says so in a header.
+// Admits requests with a certain header.
 ServerConfig judging(ServerConfig config = {}) {
   config.judge = [](Request& request) {
     Verdict verdict;
@@ -59,7 +59,7 @@ TEST(Judge, NoContinueForWhoIsRefused) {
   EXPECT_EQ(body_of(taken.read_response()), "POST /p [hello]");
 }
 
-// A small body is read past, so that a client in a pool keeps its connection.
+// A small body is read and discarded, so that the client can reuse its connection.
 TEST(Judge, TheConnectionGoesOnBehindASmallBody) {
   const auto server = serve(judging(), echo);
   LoopbackClient client(server->port());
@@ -70,7 +70,7 @@ TEST(Judge, TheConnectionGoesOnBehindASmallBody) {
   EXPECT_EQ(body_of(client.read_response()), "POST /p [ok]");
 }
 
-// Its framing is wrong, but its request has its one answer.
+// Its framing is wrong, but its request was already answered once.
 TEST(Judge, ABrokenBodyOfARefusedRequestIsNotAnsweredTwice) {
   const auto server = serve(judging(), echo);
   LoopbackClient client(server->port());
@@ -121,7 +121,7 @@ TEST(InBudget, SmallAndLargeDoNotShareAndOneLargeAlwaysFits) {
   EXPECT_FALSE(budget.change(0, 4 << 10));
 }
 
-// Two that hold what there is; a third is told so before it sends anything, a small one gets in.
+// Two requests use up the budget; a third is refused before its body, a small one is admitted.
 TEST(Judge, AtTheBoundOfAllRequestsTheNextGets503AndSmallOnesGetIn) {
   const auto server = serve({.in_bytes_total_max = 4 << 20}, echo);
   LoopbackClient first(server->port());
@@ -165,7 +165,7 @@ TEST(Judge, WhatAHandlerHoldsCountsAfterItsClientLeft) {
     LoopbackClient client(server->port());
     client.send(post("Content-Length: 1000000\r\n") + std::string(1'000'000, 'x'));
     ASSERT_TRUE(eventually([&] { return server->stats().requests == 1; }));
-    const linger at_once{1, 0};  // a reset: who only stops sending still gets his answer
+    const linger at_once{1, 0};  // a reset: a client that only stops sending still gets its answer
     ::setsockopt(client.fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
   ASSERT_TRUE(eventually([&] { return server->stats().connections_open == 0; }));
@@ -257,7 +257,7 @@ TEST(Inflate, WithoutAThreadToSpareItIsRefused) {
   EXPECT_TRUE(eventually([&] { return server->stats().request_bytes == 0; }));
 }
 
-// A sender that drips holds what it announced only for so long.
+// A slow sender holds the announced bytes only for a limited time.
 TEST(Judge, ABodyThatStallsGets408LongBeforeItsWholeTime) {
   const auto server = serve({.body_read_ms = 600'000, .body_stall_ms = 50}, echo);
   LoopbackClient client(server->port());

@@ -14,7 +14,7 @@ struct Listener {
   int port;
 };
 
-// Binds the first address `host` stands for. Not SO_REUSEPORT: a second server on the same port
+// Binds the first address of `host`. Not SO_REUSEPORT: a second server on the same port
 // must fail to start, not take half of the clients.
 Result<Listener> listen_on(const std::string& host, int port);
 

@@ -1,4 +1,4 @@
-// A raw client for tests: exactly the bytes it is told to send, and whatever comes back.
+// A raw client for tests: sends exact bytes and returns the reply.
 #pragma once
 
 #include <arpa/inet.h>

@@ -1,6 +1,7 @@
-// Mailbox: how other threads reach a connection. One per I/O thread; many senders, one reader.
+// Mailbox: messages from other threads to connections. One per I/O thread; many senders, one
+// reader.
 //
-// A sender writes the eventfd only if the reader sleeps and nobody has woken it yet, so a burst of
+// A sender writes the eventfd only if the reader sleeps and has not been woken yet, so a burst of
 // answers costs one wake. After close() messages are dropped (and destroyed on the sender's
 // thread).
 #pragma once
@@ -25,7 +26,7 @@ namespace pawl::http {
 class Connection;
 class Mailbox;
 
-// What other threads may hold of a connection. It outlives the connection.
+// The part of a connection that other threads may hold. It outlives the connection.
 struct Link {
   Link(std::shared_ptr<Mailbox> box, std::shared_ptr<InBudget> in_budget)
       : mailbox(std::move(box)), in_charge(std::move(in_budget)) {}
@@ -33,7 +34,7 @@ struct Link {
   const std::shared_ptr<Mailbox> mailbox;
   std::atomic<bool> gone{false};     // the client closed its side, or the connection ended
   Connection* connection = nullptr;  // I/O thread only; null once the connection ended
-  InCharge in_charge;  // I/O thread only; what is in work outlives the connection, and so does this
+  InCharge in_charge;  // I/O thread only; outlives the connection, like requests being handled
 };
 
 struct StreamState {
@@ -66,7 +67,7 @@ struct Adopt {  // a socket accepted by another I/O thread
   int fd;
   std::string peer;
 };
-struct Inflated {  // a packed body, by whoever did it
+struct Inflated {  // a decompressed body, from another thread
   InflateFault fault;
   std::string plain;
   InCharge charge;  // for it

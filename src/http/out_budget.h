@@ -1,11 +1,11 @@
 // OutBudget: answer bytes that wait in memory for clients, over all connections of a server.
 //
-// What one connection may have unsent is bounded, but there are thousands of them. Once all
-// together hold more than bytes_max, whoever has something unsent is asked for no more requests,
-// and who holds more than its share and does not take it is cut (IoThread::watch_budget).
+// The unsent bytes of one connection are bounded, but there are thousands of connections. Once all
+// together hold more than bytes_max, no more requests are read from connections with unsent bytes,
+// and connections above their share that do not read are cut (IoThread::watch_budget).
 //
-// Thread: any. It is told after the fact, once a round for each connection that changed, so it may
-// be exceeded by what is answered meanwhile.
+// Thread: any. It is updated once a round for each connection that changed, so it may be exceeded
+// by answers given meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,8 @@ class OutBudget {
   bool over() const { return unsent() > bytes_max_; }
   size_t unsent() const { return unsent_.load(std::memory_order_relaxed); }
 
-  // What each of those who hold something may hold. If it is over, somebody holds more.
+  // The share of each connection with unsent bytes. If the budget is exceeded, some connection
+  // holds more.
   size_t share() const {
     return bytes_max_ / std::max<size_t>(holders_.load(std::memory_order_relaxed), 1);
   }

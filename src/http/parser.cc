@@ -162,7 +162,7 @@ std::optional<uint64_t> parse_length(std::string_view digits) {
   return value;
 }
 
-// What the headers seen so far say about framing; judged when all of them are known.
+// The framing headers seen so far; checked when all headers are known.
 struct FramingHeaders {
   int hosts = 0;
   int lengths = 0;
@@ -231,8 +231,7 @@ std::optional<Refusal> apply_header(const Header& header, FramingHeaders& framin
   return std::nullopt;
 }
 
-// A target in absolute form says where the request goes, and Host does not (RFC 9112, 3.2.2): who
-// judges the one must not be shown the other.
+// A target in absolute form replaces Host (RFC 9112, 3.2.2), so checks must see the target's host.
 void name_host(Head& head) {
   if (head.authority.empty()) return;
   for (Header& header : head.headers)
@@ -277,7 +276,7 @@ void HeadScanner::reset() {
   refusal_.reset();
 }
 
-// Judges one whole line; false if the head can not be saved.
+// Checks one whole line; false if the head must be refused.
 bool HeadScanner::line_ended(std::string_view line) {
   if (line.empty() || line.back() != '\r') {
     refusal_ = kBareLineFeed;

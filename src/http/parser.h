@@ -31,7 +31,7 @@ struct Refusal {
 
 inline constexpr Refusal kBodyTooLarge{413, "body_too_large", "the request body is too large"};
 
-// No more request bytes may be held now. Nothing of this request was done.
+// The request budget is exhausted. Nothing of this request was done.
 inline constexpr Refusal kNoRoom{503, "overloaded",
                                  "the server holds as many request bytes as it may; try again"};
 
@@ -56,7 +56,7 @@ struct Head {
 };
 
 // Finds the end of a head in bytes that arrive piece by piece, looking at each byte once, and
-// refuses early what can not become a head. `bytes` must always start at the first byte of the
+// refuses early what cannot become a head. `bytes` must always start at the first byte of the
 // request.
 class HeadScanner {
  public:

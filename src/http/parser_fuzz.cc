@@ -25,7 +25,7 @@ std::string story(std::string_view bytes, size_t step) {
     pending.append(bytes.substr(at, step));
     while (!pending.empty()) {
       pending.erase(0, reader.feed(pending));
-      // What decides here what becomes of a body must not depend on how the bytes are cut.
+      // The decision about a body must not depend on how the bytes are cut.
       if (reader.state() == RequestReader::State::HeadRead) {
         if (reader.head_request().method == "DROP") {
           reader.drop_body(kLimits.body_bytes_max / 2);

@@ -236,7 +236,7 @@ Head parsed(std::string_view headers) {
   return head;
 }
 
-// Who asks for Host asks where the request goes, which a target in absolute form says.
+// Host means the request's destination, which a target in absolute form determines.
 TEST(Parser, TheTargetsHostIsTheHost) {
   auto host = [](std::string bytes) {
     bytes += "\r\n";

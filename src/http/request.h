@@ -39,11 +39,11 @@ struct Request {
   std::string_view header(std::string_view name) const;
   bool has_header(std::string_view name) const;
 
-  // What ServerConfig::judge found out about it, for the handler.
+  // Data from ServerConfig::judge for the handler.
   const void* verdict = nullptr;
   uint64_t verdict_epoch = 0;
 
-  // What the views point into: filled by the server, of no use to handlers.
+  // The memory behind the views: filled by the server, not for handlers.
   std::unique_ptr<std::byte[]> head_bytes;
   std::string body_bytes;
 };

@@ -1,4 +1,4 @@
-// Request ids for requests that bring none.
+// Ids for requests without one.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 namespace pawl::http {
 namespace {
 
-constexpr size_t kBodyReserveMax = 64 * 1024;  // a promised length is believed only so far
+constexpr size_t kBodyReserveMax = 64 * 1024;  // an announced length is trusted only up to here
 
 constexpr Refusal kCorruptGzip{400, "bad_gzip", "the request body is not valid gzip"};
 
@@ -111,7 +111,8 @@ void RequestReader::drop_body(size_t bytes_max) {
   dropped_ = 0;
   chunked_.reset();
   state_ = State::Dropping;
-  // A client that waits for "100 Continue" may send the body or the next request: nobody can know.
+  // A client that waits for "100 Continue" may send the body or the next request: that cannot be
+  // known.
   if (head_.expects_continue || (!head_.chunked && head_.content_length > bytes_max)) {
     refuse(kBodyTooLarge);
   }
@@ -150,7 +151,8 @@ size_t RequestReader::feed_body(std::string_view input) {
     const auto length = static_cast<size_t>(head_.content_length);
     const size_t missing = length - body.size();
     taken = std::min(missing, input.size());
-    // Once as much has come as was believed at first, the rest is: one allocation for it.
+    // Once the initial reserve is full, the announced length is trusted: one allocation for the
+    // rest.
     if (body.size() + taken > body.capacity()) body.reserve(length);
     body.append(input.substr(0, taken));
     if (taken == missing) finish();

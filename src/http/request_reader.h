@@ -3,8 +3,8 @@
 // The outcome depends on the bytes only, not on the pieces they come in. After a refusal the stream
 // has no known next request: the connection must be closed.
 //
-// It stops after the head, so that who asks can be judged before a byte of the body is kept, and
-// after a packed body, so that inflating it can be left to another thread.
+// It stops after the head, so that the request can be checked before any byte of the body is kept,
+// and after a compressed body, so that another thread can inflate it.
 #pragma once
 
 #include <cstddef>
@@ -35,10 +35,10 @@ class RequestReader {
 
   const Request& head_request() const { return request_; }  // HeadRead: all but the body
   Request& head_request() { return request_; }
-  void read_body(size_t bytes_max);  // a body may be that long, plain or packed
+  void read_body(size_t bytes_max);  // maximum length of the body, plain or compressed
   void drop_body(size_t bytes_max);  // ends in Idle, or Refused if it is longer
 
-  // Ends in Done or Refused. Not more than bytes_max come out, and inflate() asks for each piece.
+  // Ends in Done or Refused. The output is at most bytes_max, and inflate() asks before each piece.
   void inflate(size_t bytes_max);
   InflateFault try_inflate(size_t bytes_max);  // stays in Packed if that does not suffice
   std::string take_packed();
@@ -48,7 +48,7 @@ class RequestReader {
   const Refusal& refusal() const { return *refusal_; }
   const Head& head() const { return head_; }  // of the request from HeadRead on; its flags only
 
-  // What it holds, or has promised to hold: the head and as much of the body as was announced.
+  // The bytes it holds or will hold: the head and the announced body.
   size_t held_bytes() const;
   size_t body_bytes_max() const { return body_bytes_max_; }
   size_t body_bytes() const { return request_.body_bytes.size(); }

@@ -15,10 +15,10 @@ namespace pawl::http {
 
 class Connection;
 struct Link;         // the part of a connection that other threads may touch
-struct StreamState;  // what a Stream and its connection share
+struct StreamState;  // shared by a Stream and its connection
 
 // The server writes Content-Length, Transfer-Encoding, Connection and X-Request-Id itself and skips
-// them here; it also skips headers whose name or value could not stand on one header line.
+// them here; it also skips headers whose name or value does not fit on one header line.
 struct Response {
   int status = 200;  // 200 to 599; anything else is a bug of the handler
   std::vector<std::pair<std::string, std::string>> headers = {};
@@ -37,11 +37,12 @@ class Stream {
   Stream& operator=(Stream&& other) noexcept;
   ~Stream();
 
-  // False once the stream is over: closed here, the client went away, or the client reads so slowly
-  // that ServerConfig::stream_buffer_bytes_max would overflow, in which case it is disconnected. A
-  // chunk is taken whole or not at all. An empty chunk only asks whether the stream is still open.
+  // False once the stream has ended: closed here, the client disconnected, or the client reads so
+  // slowly that ServerConfig::stream_buffer_bytes_max would overflow, in which case it is
+  // disconnected. A chunk is taken whole or not at all. An empty chunk only asks whether the stream
+  // is still open.
   bool write(std::string_view chunk);
-  // Bytes that were written and that the client has not taken yet, framing included.
+  // Bytes that were written and the client has not read yet, framing included.
   size_t unsent() const;
   void close();
 
@@ -58,8 +59,8 @@ class Stream {
   uint64_t sequence_ = 0;
 };
 
-// The right and the duty to answer one request exactly once: respond() or stream(). Destroying an
-// unanswered Responder sends a 500 and logs it, since a client must never wait for nobody.
+// Answers one request exactly once: respond() or stream(). Destroying an unanswered Responder sends
+// a 500 and logs it, so that a client never waits in vain.
 //
 // Any thread, one at a time. Answers may come in any order; the connection sends them in the order
 // of the requests. An answer to a client that has gone is dropped silently.
@@ -70,7 +71,7 @@ class Responder {
   Responder& operator=(Responder&& other) noexcept;
   ~Responder();
 
-  // With `wakes` the I/O thread may sleep on until that ends: one wake for many answers.
+  // With `wakes` the I/O thread is woken when that is destroyed: one wake for many answers.
   void respond(Response&& response, Wakes* wakes = nullptr);
 
   // Sends status and headers of `head` (its body becomes the first chunk, if any) and leaves the

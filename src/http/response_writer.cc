@@ -57,7 +57,7 @@ std::string_view reason_phrase(int status) {
     case 505:
       return "HTTP Version Not Supported";
     default:
-      return "Status";  // the phrase has no meaning to any client; it must only be there
+      return "Status";  // clients ignore the phrase; it must only be present
   }
 }
 

@@ -14,7 +14,7 @@ enum class Framing : unsigned char {
   Length,   // Content-Length: body_bytes
   Chunked,  // Transfer-Encoding: chunked
   Close,    // an HTTP/1.0 client: the end of the connection ends the body
-  None,     // 204, 304: no body and no word about it
+  None,     // 204, 304: no body and no framing header
 };
 
 struct HeadFacts {
@@ -24,7 +24,7 @@ struct HeadFacts {
   uint64_t body_bytes = 0;
   bool gzipped = false;
   bool keep_alive = true;
-  bool http10 = false;  // must be told about keep-alive
+  bool http10 = false;  // needs a keep-alive header
 };
 
 void append_response_head(const Response& response, const HeadFacts& facts, std::string& out);

@@ -1,12 +1,12 @@
 // Server: HTTP/1.1 over epoll, by hand (docs/adr/0002-http-by-hand.md).
 //
-// It turns bytes into Requests and Responses into bytes, and knows no workflow. Each I/O thread has
-// its own epoll; a connection belongs to one of them for life, so a request costs no thread hop
-// until the handler makes one. Whatever a client sends is answered by the handler, by a 4xx/501/505
+// It turns bytes into Requests and Responses into bytes, and knows nothing about workflows. Each
+// I/O thread has its own epoll; a connection stays on one of them, so a request costs no thread
+// switch until the handler makes one. Any input is answered by the handler, by a 4xx/501/505
 // with
 // {"error":{"code","message"}}, or by a closed connection; never by unbounded memory.
 //
-// start() fails with the reason if the address can not be bound or the TLS files can not be read.
+// start() fails with the reason if the address cannot be bound or the TLS files cannot be read.
 #pragma once
 
 #include <chrono>
@@ -32,14 +32,14 @@ using Handler = std::function<void(Request&&, Responder)>;
 // leave behind in it needs no lock.
 struct RoundHandler {
   Handler handle;
-  // After the requests of one epoll round have been handed over: the place to flush a batch. Not
-  // called for rounds without requests.
+  // After the requests of one epoll round were passed to the handler: the place to flush a batch.
+  // Not called for rounds without requests.
   std::function<void()> end_round = {};
 };
 
 // Called on an I/O thread when a request's head is complete and before any byte of its body is
-// kept: who may not ask, or asks for what is not there, is answered at once, and what he sends is
-// not held. It may leave a note for the handler (Request::verdict).
+// kept: a request without permission, or for an unknown path, is answered at once, and its body is
+// not kept. It may pass data to the handler (Request::verdict).
 struct Verdict {
   std::optional<Response> answer;      // given at once; the handler is not called
   size_t body_bytes_max = SIZE_MAX;    // of this request, below ServerConfig::body_bytes_max
@@ -68,35 +68,35 @@ struct ServerConfig {
   size_t headers_max = 100;                  // 431
   size_t body_bytes_max = 64 * 1024 * 1024;  // after inflating: 413
   size_t connections_max = 10'000;           // over all threads; more get 503 and are closed
-  // A connection's next request is taken up only while its unsent bytes and the answers that it
-  // still expects, each as large as the ones before, are within out_bytes_max; one at least, when
-  // nothing else is in work. As long as the size of its answers is not known: pipeline_first.
+  // A connection's next request is handled only while its unsent bytes and its expected answers,
+  // each as large as earlier ones, are within out_bytes_max; at least one, when no other is being
+  // handled. While the size of its answers is unknown: pipeline_first.
   size_t pipeline_max = 64;  // unanswered requests, however small their answers
   size_t pipeline_first = 4;
   size_t out_bytes_max = 256 * 1024;
-  // Unsent bytes of all connections. Beyond it a connection that has some is not asked for further
-  // requests, and each out_stall_ms those are cut, largest first, that hold more than their share
-  // and did not take write_bytes_min of it meanwhile, until the rest is within it.
+  // Unsent bytes of all connections. Beyond it no further requests are read from connections with
+  // unsent bytes, and each out_stall_ms connections above their share that did not read
+  // write_bytes_min of it are cut, largest first, until the rest is within the bound.
   size_t out_bytes_total_max = 256 * 1024 * 1024;
   int out_stall_ms = 1'000;
   size_t in_bytes_max = 1024 * 1024;  // of unanswered requests, before one more is read
   // Request bytes of all connections, from their arrival to their answer: see InBudget. Beyond:
   // 503.
   size_t in_bytes_total_max = 256 * 1024 * 1024;
-  // What may come out of a packed body: inflate_free_bytes, or that many times its size.
+  // The bound of an inflated body: inflate_free_bytes, or this many times its compressed size.
   size_t inflate_free_bytes = 1024 * 1024;
   size_t inflate_ratio_max = 200;
   size_t stream_buffer_bytes_max = 1024 * 1024;
   size_t gzip_bytes_min = 1024;  // smaller answers are never compressed; 0: never compress
 
-  int idle_ms = 75'000;         // no request under way
+  int idle_ms = 75'000;         // no request being handled
   int header_read_ms = 10'000;  // from its first byte, or the TLS handshake: 408
   int body_read_ms = 60'000;    // the whole body: 408
-  // Each body_stall_ms what is left of a body must arrive, or so many bytes of it: 408.
+  // Each body_stall_ms the rest of a body must arrive, or this many bytes of it: 408.
   int body_stall_ms = 10'000;
   size_t body_bytes_min = 64 * 1024;
-  // Each write_stall_ms a client must take all that waited for it, or so many bytes of it; else it
-  // is cut. Bytes that its socket holds wait, too.
+  // Each write_stall_ms a client must read all waiting bytes, or this many of them; else it is cut.
+  // Bytes in its socket's buffer count as waiting, too.
   int write_stall_ms = 30'000;
   size_t write_bytes_min = 64 * 1024;
 
@@ -104,11 +104,11 @@ struct ServerConfig {
   std::string tls_key_file;
 
   Judge judge;
-  // Runs work on another thread; false, and nothing taken, if it has no room for it. Without one,
-  // large bodies are inflated on the I/O thread.
+  // Runs work on another thread; false, and the work is not taken, if there is no room. Without
+  // this function, large bodies are inflated on the I/O thread.
   std::function<bool(std::function<void()>& work)> run_aside;
   std::function<void(const AccessRecord&)> access_log;
-  std::function<void(std::string_view message)> log;  // what an operator should look at; any thread
+  std::function<void(std::string_view message)> log;  // messages for operators; any thread
 };
 
 struct ServerStats {
@@ -119,13 +119,13 @@ struct ServerStats {
   uint64_t requests = 0;             // handed to the handler
   uint64_t requests_bad = 0;         // refused by the server itself
   uint64_t timeouts = 0;             // requests and handshakes that did not arrive in time
-  uint64_t slow_readers_cut = 0;     // they took too little within write_stall_ms
+  uint64_t slow_readers_cut = 0;     // they read too little within write_stall_ms
   uint64_t hoarders_cut = 0;         // over their share of out_bytes_total_max
-  uint64_t request_bytes = 0;        // what counts against in_bytes_total_max, now
-  uint64_t requests_no_room = 0;     // refused, since that was reached
+  uint64_t request_bytes = 0;        // currently counted against in_bytes_total_max
+  uint64_t requests_no_room = 0;     // refused because that was reached
   uint64_t judged_out = 0;           // answered by the judge
-  uint64_t unsent_bytes = 0;         // what counts against it, now
-  uint64_t streams_overrun = 0;      // cut, since stream_buffer_bytes_max did not suffice
+  uint64_t unsent_bytes = 0;         // currently counted against out_bytes_total_max
+  uint64_t streams_overrun = 0;      // cut because stream_buffer_bytes_max was exceeded
   uint64_t unanswered = 0;           // Responders destroyed without an answer: handler bugs
   uint64_t bytes_in = 0;
   uint64_t bytes_out = 0;
@@ -146,8 +146,8 @@ class Server {
   bool tls() const;
 
   // Stops accepting, closes idle connections, lets requests and streams in flight end (their
-  // answers carry Connection: close), then stops; whatever is left after `limit` is cut. A caller
-  // with endless streams or parked requests ends them first. Blocks; not from an I/O thread.
+  // answers carry Connection: close), then stops; remaining connections after `limit` are cut. A
+  // caller with endless streams or parked requests ends them first. Blocks; not from an I/O thread.
   void drain(std::chrono::milliseconds limit);
 
   // Cuts every connection (their on_disconnect and on_close run) and joins the I/O threads.

@@ -1,5 +1,6 @@
-// What one small request costs in CPU, kernel included. Serves 100 bytes until its input ends, then
-// prints the figure; the load comes from outside (docs/adr/0002-http-by-hand.md has the command).
+// Measures the CPU cost of one small request, kernel included. Serves 100 bytes until its input
+// ends, then prints the figure; the load comes from outside (docs/adr/0002-http-by-hand.md has the
+// command).
 //
 // Usage: http_bench <port> <io threads> [hop]    hop: answer from another thread, in batches
 #include <fmt/core.h>
@@ -25,7 +26,7 @@ Response small_answer() {
   return Response{.content_type = "application/json", .body = std::string(100, 'x')};
 }
 
-// Stands for the engine: takes what one epoll round collected and answers it from its own thread.
+// Imitates the engine: takes the requests of one epoll round and answers them from its own thread.
 class Answerer {
  public:
   void post(std::vector<Responder>&& batch) {

@@ -1,4 +1,4 @@
-// What the server tests share: handlers, and requests put aside to be answered later.
+// Shared by the server tests: handlers, and requests kept to be answered later.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace pawl::http {
 
-// Requests that a handler put aside, for a test to answer later, from its own thread.
+// Requests that a handler keeps, for a test to answer later from its own thread.
 class Parked {
  public:
   void add(Request&& request, Responder responder) {

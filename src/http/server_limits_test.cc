@@ -53,7 +53,7 @@ TEST(ServerLimits, EachLimitHasItsStatus) {
   EXPECT_EQ(server->stats().requests_bad, 9U);
 }
 
-// Answers of good requests before a bad one are sent first; nothing after it is looked at.
+// Answers of good requests before a bad one are sent first; nothing after it is read.
 TEST(ServerLimits, ABadRequestEndsTheConnectionInOrder) {
   Parked parked;
   const auto server = serve({}, parking(parked));

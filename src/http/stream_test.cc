@@ -1,4 +1,4 @@
-// Streams: chunked answers that end when either side wants.
+// Streams: chunked answers that either side can end.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -107,7 +107,7 @@ TEST(Stream, ASlowReaderIsCutOff) {
   EXPECT_LE(client.read_to_end().size(), written * 2);
 }
 
-// What left for the client frees the buffer: a reader that keeps up is never cut.
+// Sent bytes free the buffer: a reader that keeps up is never cut.
 TEST(Stream, AReaderThatKeepsUpGetsMoreThanTheBufferHolds) {
   ServerConfig config;
   config.stream_buffer_bytes_max = 4096;

@@ -13,7 +13,7 @@ namespace pawl::http {
 
 class TlsContext {
  public:
-  // TLS 1.2 at least, no renegotiation, no compression. Fails if a file can not be read or the key
+  // TLS 1.2 at least, no renegotiation, no compression. Fails if a file cannot be read or the key
   // does not belong to the certificate.
   static Result<std::unique_ptr<TlsContext>> load(const std::string& certificate_file,
                                                   const std::string& key_file);

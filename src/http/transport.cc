@@ -52,8 +52,8 @@ IoOutcome Transport::handshake() {
   return outcome;
 }
 
-// As far as it goes at once. What the client sent is read first: closing over it would reset the
-// connection and destroy the answer.
+// Sends as much as possible at once. The client's input is read first: closing with unread input
+// would reset the connection and destroy the answer.
 void Transport::answer_plain_http() {
   constexpr std::string_view kAnswer =
       "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 89\r\n"

@@ -19,10 +19,10 @@ struct IoOutcome {
   size_t bytes = 0;
 };
 
-// As far as the client's kernel tells.
+// As acknowledged by the client's kernel.
 struct TakenBytes {
   uint64_t taken = 0;    // since the connection began
-  uint64_t waiting = 0;  // given to the socket and not taken
+  uint64_t waiting = 0;  // written to the socket and not acknowledged
 };
 
 class Transport {
@@ -36,14 +36,14 @@ class Transport {
   bool tls() const { return tls_ != nullptr; }
   bool handshaking() const { return handshaking_; }
 
-  IoOutcome handshake();  // a client that speaks plain HTTP is told so
+  IoOutcome handshake();  // a plain HTTP client gets an explaining 400
   IoOutcome read(std::span<char> into);
-  IoOutcome write(const OutQueue& queue);  // the caller consumes what was written
+  IoOutcome write(const OutQueue& queue);  // the caller removes written bytes from the queue
 
   TakenBytes taken() const;
 
-  void shut_write();      // tells the client that nothing more comes
-  void discard_unsent();  // close() will then drop what the client did not take, and reset it
+  void shut_write();      // signals the end of the stream to the client
+  void discard_unsent();  // close() then drops unread bytes and resets the connection
   void close();
 
  private:

@@ -1,4 +1,4 @@
-// Events: past facts, each about one entity. What is journaled, folded on recovery, and shown to
+// Events: past facts, each about one entity. They are journaled, folded on recovery, and shown to
 // users.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Any bytes as each kind of event: decoding never crashes, and what is written reads back the same.
+// Any bytes as each kind of event: decoding never crashes, and encoded events read back the same.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ template <class Event>
 void try_as(std::string_view bytes) {
   Event event;
   if (!pawl::codec::decode(bytes, event)) return;
-  // Only what we write ourselves must come back: a field whose default is not 0 cannot hold 0.
+  // Only our own encoding must round-trip: a field whose default is not 0 cannot hold 0.
   Event first;
   PAWL_CHECK(pawl::codec::decode(pawl::codec::encoded(event), first));
   const std::string written = pawl::codec::encoded(first);

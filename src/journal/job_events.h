@@ -1,7 +1,7 @@
-// What happens to jobs.
+// Events of jobs.
 //
 // Every job event names the job's queue, its type and the state it came from, so that the fold of
-// the queue's counts never has to look at the job, whose row may be newer. Times are the frame's.
+// the queue's counts never has to read the job, whose row may be newer. Times are the frame's.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ enum class JobState : uint8_t {
 };
 constexpr size_t kJobStateCount = 9;
 
-// What every job event says: which job, where it counts, and what it was before.
+// Fields of every job event: the job, its queue and limit, and its previous state.
 struct JobStep {
   JobId job;
   std::string queue;  // scoped name: tenant, unit separator, queue; or the queue alone
@@ -67,7 +67,7 @@ struct JobError {
   }
 };
 
-// Where a job stands in a run; run is nil for a job on its own.
+// The position of a job in a run; run is nil for a single job.
 struct JobParent {
   RunId run;
   uint32_t node = 0;
@@ -163,11 +163,11 @@ struct JobFailed : JobStep {
 
 enum class RequeueReason : uint8_t { LeaseExpired = 0, Returned = 1, Changed = 2 };
 
-// active → available, with its old place in the queue. Or, if Changed: a job that waits takes the
-// place that somebody gave it.
+// active → available, with its old place in the queue. Or, if Changed: a client moved a waiting
+// job.
 struct JobRequeued : JobStep {
   RequeueReason reason = RequeueReason::LeaseExpired;
-  // Only if Changed: all of what it is then.
+  // Only if Changed: the complete new settings.
   JobState to = JobState::None;
   int32_t priority = 0;
   int64_t scheduled_ms = 0;
@@ -186,7 +186,7 @@ struct JobRequeued : JobStep {
 
 struct JobCancelled : JobStep {
   std::string reason;
-  bool was_held = false;  // a worker held it: its ack will still come
+  bool was_held = false;  // a worker held it, so its ack may still arrive
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -210,7 +210,7 @@ struct JobRevived : JobStep {
   }
 };
 
-// Retention, or a deletion by hand: finished jobs of one queue that are no longer kept.
+// Finished jobs of one queue deleted by retention or by hand.
 struct JobsForgotten {
   std::vector<JobId> jobs;
   std::string queue;

@@ -1,6 +1,5 @@
-// Whether a record holds an event of some kind, told at a glance: nothing is copied and no checksum
-// is made. For records that this process has just written and for callers in a hurry; the form is
-// that of record.h.
+// Tests quickly whether a record holds an event of some kind: nothing is copied and no checksum is
+// computed. For records that this process has just written; the format is that of record.h.
 #pragma once
 
 #include <string_view>

@@ -51,7 +51,7 @@ TEST(Record, ReadsBackWhatWasWritten) {
   EXPECT_EQ(read.worker, "w1");
 }
 
-// Told without reading it all, and no reading past the end whatever the bytes are.
+// The kinds are found without decoding, and without reading past the end for any bytes.
 TEST(Record, AGlanceTellsWhichKindsItHolds) {
   std::string record = two_frames(7);
   EXPECT_TRUE(journal::holds(record, EventType::JobLeased));

@@ -1,4 +1,4 @@
-// What happens to runs.
+// Events of runs.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace pawl {
 
 // --- runs: compositions of jobs. A run is one chain, group, batch, dag or map; a nested one is a
-// run of its own whose parent is the place that it fills.
+// separate run whose parent is its place in the outer run.
 
 enum class RunKind : uint8_t {
   None = 0,
@@ -34,7 +34,7 @@ enum class ChildState : uint8_t {
 };
 enum class RunTimeout : uint8_t { Fail = 0, Cancel = 1 };
 
-// A child that does not start with its run: what it will be, for when its time comes.
+// The plan of a child that does not start together with its run.
 struct HeldChild {
   uint32_t index = 0;
   std::string plan;  // PlanNode, encoded: see plan/ojs/plan_node.h
@@ -60,9 +60,9 @@ struct RunCreated {
   std::string tenant;
   std::string meta;  // JSON object text or empty
   std::string client_id;
-  uint64_t salt = 0;  // in the ids of its children, where an id may be used a second time
-  bool named_steps = false;      // clients know the children by ids of their own, which are shown
-  std::string parent_client_id;  // the client_id of the run around it
+  uint64_t salt = 0;  // part of its children's ids, since a run's id may be used again
+  bool named_steps = false;      // clients gave the children ids, which are shown
+  std::string parent_client_id;  // the client_id of the parent run
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -85,15 +85,15 @@ struct RunCreated {
   }
 };
 
-// What run events say of the run besides its id, so that they can be shown without looking it up.
-// The counts are of direct children, as they are once the event has happened.
+// Data about the run in every run event, so that events can be shown without reading the run. The
+// counts are of direct children, after the event.
 struct RunStep {
   RunId run;
   RunKind kind = RunKind::None;
   std::string name;
   std::string tenant;
   std::string client_id;
-  uint32_t total = 0;  // 0 in journals of before it was told
+  uint32_t total = 0;  // 0 in older journals
   uint32_t completed = 0;
   uint32_t failed = 0;
   uint32_t cancelled = 0;
@@ -112,11 +112,10 @@ struct RunStep {
   }
 };
 
-// Its first job begins to work.
+// Its first job was leased.
 struct RunStarted : RunStep {};
 
-// A child has come to its end; or, with the outcome Started, a retry that had to wait for room
-// takes it up again.
+// A child has ended; or, with the outcome Started, a delayed retry starts it again.
 struct RunChildDone : RunStep {
   uint32_t index = 0;
   ChildState outcome = ChildState::Waiting;
@@ -168,7 +167,7 @@ struct RunFinished : RunStep {
   }
 };
 
-// failed → running: what failed is to be done again.
+// failed → running: the failed children run again.
 struct RunRetried : RunStep {
   std::vector<uint32_t>
       restart;  // children that start again at once; other failed ones wait for their turn
@@ -180,7 +179,8 @@ struct RunRetried : RunStep {
   }
 };
 
-// It has more to evaluate than one frame may, and goes on in a later one; or it does so now.
+// The run exceeds the evaluation budget of one frame and continues in a later one; or it continues
+// now.
 struct RunYielded {
   RunId run;
 

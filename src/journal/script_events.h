@@ -1,11 +1,11 @@
-// What happens to runs of definitions: to the run, to its lists of steps (scopes), to its steps.
+// Events of runs of definitions: of the run, its lists of steps (scopes) and its steps.
 //
-// A step is named by its full dotted path, which is what users see; the scope is everything before
-// the last dot. Times are the frame's. Texts called JSON are canonical JSON or empty.
+// A step is named by its full dotted path, as users see it; the scope is everything before the last
+// dot. Times are the frame's. Texts called JSON are canonical JSON or empty.
 //
-// What users are told of carries the id that the run's client chose (run_client_id, empty if it is
-// the UUID): a journal is read without the state. Frame::emit fills it in; events from before this
-// field have none.
+// Events shown to users carry the id that the run's client chose (run_client_id, empty if it is the
+// UUID), because the journal is read without the state. Frame::emit fills it in; older events have
+// none.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,24 @@ enum class StepState : uint8_t {
   Completed = 2,
   Failed = 3,
   Skipped = 4,
-  Suspended = 5,  // a decision, a signal or a suspended run in its place holds it
+  Suspended = 5,  // waits for a decision, a signal or a suspended inner run
   Retrying = 6,
 };
 
-// What the step's timer means.
+// The purpose of the step's timer.
 enum class DueKind : uint8_t {
   None = 0,
   Timeout = 1,   // the attempt has taken too long
   Retry = 2,     // the next attempt begins
   Wait = 3,      // a wait is over
-  Deadline = 4,  // nobody decided or signalled in time
+  Deadline = 4,  // no decision or signal came in time
 };
 
 struct StepError {
   std::string code;
   std::string message;
   std::string details;  // JSON
-  std::string step;     // where it began
+  std::string step;     // the step where the error occurred
 
   bool empty() const { return code.empty(); }
 
@@ -67,8 +67,8 @@ struct ScriptCreated {
   std::string meta;  // JSON
   int32_t priority = 0;
   int64_t timeout_ms = 0;
-  // SHA-256 of the source, if it has no name and bounds how many of its runs are at work: it is
-  // the name under which they are counted. Runs from before this field have none.
+  // SHA-256 of the source, if the definition has no name and limits its active runs: they are
+  // counted under this digest. Older runs have none.
   std::string text_digest;
 
   template <class Self, class Visitor>
@@ -90,7 +90,7 @@ struct ScriptCreated {
 };
 
 enum class ScriptStatus : uint8_t {
-  Pending = 0,  // waits for its turn among the runs of its definition
+  Pending = 0,  // waits for admission among the runs of its definition
   Active = 1,
   Suspended = 2,
   Completed = 3,
@@ -106,7 +106,7 @@ struct ScriptMoved {
   std::string reason;
   StepError error;
   std::string output;       // JSON
-  bool nested = false;      // part of another run: it has no place of its own on the server
+  bool nested = false;      // part of another run: it does not count for the server's limit
   std::string text_digest;  // as in ScriptCreated
   std::string run_client_id = {};
 
@@ -125,13 +125,13 @@ struct ScriptMoved {
   }
 };
 
-// The steps are done, one way or the other; hooks and compensation may follow before the run ends.
+// The steps have ended; hooks and compensation may follow before the run ends.
 enum class ScriptPhase : uint8_t { Steps = 0, Rollback = 1, Hooks = 2, Over = 3 };
 
 struct ScriptPhased {
   RunId run;
   ScriptPhase phase = ScriptPhase::Steps;
-  ScriptStatus outcome = ScriptStatus::Active;  // what the run will end as
+  ScriptStatus outcome = ScriptStatus::Active;  // the final status of the run
   std::string reason;
   StepError error;
   std::vector<std::string> compensate;  // of a rollback: steps to undo, in this order
@@ -163,10 +163,10 @@ struct ScriptPaused {
 struct ScopeOpened {
   RunId run;
   std::string scope;
-  std::string owner;  // the step around it
+  std::string owner;  // the enclosing step
   uint32_t list = 0;
   uint32_t steps = 0;
-  uint32_t dormant = 0;  // how many of them wait to be called upon
+  uint32_t dormant = 0;  // how many of them are fallbacks
   bool iteration = false;
   uint32_t index = 0;  // of the iteration or branch
   std::string item;    // JSON
@@ -210,7 +210,7 @@ struct ScopeClosed {
   }
 };
 
-// What every step event says.
+// Fields of every step event.
 struct StepEvent {
   RunId run;
   std::string step;
@@ -229,7 +229,7 @@ struct StepEvent {
 struct StepStarted : StepEvent {
   std::string type;
   uint32_t attempt = 0;
-  uint32_t effect = 0;  // what was asked of the outside; 0 = nothing
+  uint32_t effect = 0;  // number of the requested effect; 0 = none
   int64_t due_ms = 0;
   DueKind due = DueKind::None;
 
@@ -259,7 +259,7 @@ struct StepSuspended : StepEvent {
   }
 };
 
-// The run that fills the step's place is suspended, or at work again.
+// The inner run of the step was suspended, or is active again.
 struct ChildMoved : StepEvent {
   RunId child;
   bool suspended = false;
@@ -293,8 +293,8 @@ struct StepEnded : StepEvent {
   std::string output;  // JSON
   StepError error;
   std::string reason;    // of a skip
-  bool handled = false;  // it failed, and a fallback takes over, or the error is ignored
-  bool dormant = false;  // it was called upon: nobody counted on its end
+  bool handled = false;  // it failed, and a fallback runs or the error is ignored
+  bool dormant = false;  // it is a fallback: the list does not count its end
   int64_t duration_ms = 0;
 
   template <class Self, class Visitor>
@@ -310,8 +310,8 @@ struct StepEnded : StepEvent {
   }
 };
 
-// Something worth telling about a step (or, with an empty step, about the run), under its public
-// name; and what the step has to remember of it.
+// An event about a step (or, with an empty step, about the run) under its public name, and the data
+// that the step keeps of it.
 struct StepNoted : StepEvent {
   std::string type;    // condition_evaluated, loop_completed, …
   std::string data;    // JSON object
@@ -352,7 +352,7 @@ struct SignalReceived {
   std::string payload;  // JSON
   std::string agent_id;
   std::string reasoning;
-  bool kept = false;  // nobody waits for it yet
+  bool kept = false;  // no step waits for it yet
   std::string run_client_id = {};
 
   template <class Self, class Visitor>
@@ -368,7 +368,7 @@ struct SignalReceived {
   }
 };
 
-// The oldest kept signal that fits was given to a wait.
+// The oldest matching kept signal was given to a wait.
 struct SignalTaken {
   RunId run;
   uint32_t place = 0;  // among the kept ones
@@ -384,11 +384,11 @@ struct StepPlace {
   std::string step;
   uint32_t position = 0;
   bool dormant = false;
-  bool resumed = false;  // it goes on with what it has: lists inside it were reopened
-  // Of a resumed loop: the iteration after those that stay; 0 = as it was. Of a step that was
-  // stopped in the middle: its attempts before that one.
+  bool resumed = false;  // it continues: its inner lists were reopened
+  // Of a resumed loop: the iteration after the kept ones; 0 = unchanged. Of a step that was stopped
+  // while running: the number of its earlier attempts.
   uint32_t next = 0;
-  int64_t due_ms = 0;  // of a resumed one: when it has taken too long; 0 = never
+  int64_t due_ms = 0;  // of a resumed step: its timeout; 0 = none
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -401,12 +401,12 @@ struct StepPlace {
   }
 };
 
-// A retry: these steps are as if they had never begun, these lists were never entered.
+// A retry: resets steps and lists to their state before they began.
 struct StepsReset {
   RunId run;
   std::vector<StepPlace> steps;
-  std::vector<std::string> reopened;  // scopes that go on
-  std::vector<std::string> dropped;   // scopes that vanish with all inside
+  std::vector<std::string> reopened;  // scopes that continue
+  std::vector<std::string> dropped;   // scopes that are deleted with their contents
   std::string inputs;                 // JSON object, if they were edited
 
   template <class Self, class Visitor>
@@ -419,7 +419,7 @@ struct StepsReset {
   }
 };
 
-// It has more to do than one frame may hold, and goes on in the next.
+// The run has more work than one frame may hold, and continues in a later one.
 struct ScriptYielded {
   RunId run;
 
@@ -429,12 +429,12 @@ struct ScriptYielded {
   }
 };
 
-// Of something that is made of many evaluations (a run's outputs, what a decision is told), some
-// are done: the next frame goes on behind them.
+// Some of many evaluations (of a run's outputs, or of a decision's data) are done: the next frame
+// continues after them.
 struct PartsMade {
   RunId run;
   std::string step;                 // "" = the run's outputs
-  std::vector<std::string> values;  // JSON; behind those that were made before
+  std::vector<std::string> values;  // JSON; appended to the earlier ones
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -444,14 +444,14 @@ struct PartsMade {
   }
 };
 
-// These steps of a list may begin, whatever becomes of those that begin before them: the frame that
-// found it had no room left to begin them all.
+// These steps of a list may begin, regardless of how earlier ones end: the frame that found them
+// ready had no room to begin them all.
 struct StepsReady {
   RunId run;
   std::string scope;
   std::vector<uint32_t> positions;
-  bool guarded = false;    // their conditions hold, too
-  bool withdrawn = false;  // they wait for others again
+  bool guarded = false;    // their conditions are true, too
+  bool withdrawn = false;  // they wait for their dependencies again
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -463,7 +463,7 @@ struct StepsReady {
   }
 };
 
-// A rollback has undone this step: the first of those that were left.
+// A rollback has undone this step, the first of the remaining ones.
 struct StepUndone : StepEvent {};
 
 // Steps were added to a live run: from now on it follows this text.
@@ -472,7 +472,7 @@ struct ScriptExtended {
   std::string source;
   uint32_t steps = 0;    // in the root list, now
   uint32_t dormant = 0;  // of the new ones
-  std::string data;      // JSON: what was asked for
+  std::string data;      // JSON: the request
   std::string run_client_id = {};
 
   template <class Self, class Visitor>

@@ -1,4 +1,4 @@
-// What operators and clients set: queues, limits, documents, crons.
+// Events of settings: queues, limits, documents, crons.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ struct LimitConfigured {
   }
 };
 
-// Small things that are only put, read and deleted whole: the API decides what stands in them.
+// Small records that are put, read and deleted as a whole; the API defines their contents.
 enum class DocKind : uint8_t {
   None = 0,
   ApiKey = 1,
@@ -75,25 +75,25 @@ enum class DocKind : uint8_t {
   Webhook = 3,
   Idempotency = 4,
   Pool = 5,
-  Definition = 6,    // name, unit separator, version → what was registered
-  Decision = 7,      // id → a question that a run asks, and its answer
+  Definition = 6,    // name, unit separator, version → the definition
+  Decision = 7,      // id → a question of a run, and its answer
   Secret = 8,        // name → sealed value
   Breaker = 9,       // action and place → how often it failed in a row
-  RunCount = 10,     // a gate → how many runs behind it are at work; kept by ScriptMoved
+  RunCount = 10,     // a gate → how many of its runs are active; updated by ScriptMoved
   RunGate = 11,      // a gate → how many runs wait there, see kernel/scripts/admission.h
   RunTurn = 12,      // gate, rank → a run that waits there
-  Maintenance = 13,  // "" → since when and why workers get no jobs
-  Skipped = 14,  // a run or job → events of it that no fold applies, see engine/skipped_events.h
-  PlannedRun = 15  // id of a nested run that has not started → JobParent: the place it will fill
+  Maintenance = 13,  // "" → start and reason of a maintenance
+  Skipped = 14,  // a run or job → its events that every fold skips, see engine/skipped_events.h
+  PlannedRun = 15  // id of a nested run that has not started → JobParent: its place in its parent
 };
 constexpr DocKind kLastDocKind = DocKind::PlannedRun;
-// Kinds of which there may be very many: their documents leave memory once their row is durable.
+// Kinds that may be very numerous: their documents leave memory once their row is durable.
 constexpr bool is_numerous(DocKind kind) {
   return kind == DocKind::Idempotency || kind == DocKind::Decision || kind == DocKind::RunTurn ||
          kind == DocKind::PlannedRun;
 }
 
-// Kinds of which all documents are in memory: one that is not there does not exist.
+// Kinds whose documents are all in memory: a document that is not in memory does not exist.
 constexpr bool is_kept_whole(DocKind kind) {
   return kind == DocKind::RunCount || kind == DocKind::RunGate;
 }
@@ -124,7 +124,7 @@ struct DocDeleted {
   }
 };
 
-// Queue: one firing at most waits for the end of the last one.
+// Queue: at most one firing waits for the end of the previous one.
 enum class CronOverlap : uint8_t {
   Skip = 0,
   Allow = 1,
@@ -133,11 +133,11 @@ enum class CronOverlap : uint8_t {
   Queue = 4
 };
 
-// Whose entry it is: which door shows and changes it.
+// The origin of the entry, which decides the API that shows and changes it.
 enum class CronSource : uint8_t {
   Cron = 0,      // an entry of the Open Job Spec
-  Schedule = 1,  // a schedule that somebody made
-  Trigger = 2,   // a schedule that a definition brought along
+  Schedule = 1,  // a schedule made by a client
+  Trigger = 2,   // a schedule from a definition's triggers
 };
 
 struct CronSpec {
@@ -147,15 +147,15 @@ struct CronSpec {
   CronOverlap overlap = CronOverlap::Skip;
   bool paused = false;
   std::string job;          // NewJob, encoded: see plan/ojs/job_spec.h
-  std::string description;  // JSON text of what the caller sent beside, or empty
+  std::string description;  // JSON text of further data from the caller, or empty
   int64_t created_ms = 0;
   CronSource source = CronSource::Cron;
-  std::string definition = {};  // what is run, instead of the job
+  std::string definition = {};  // the definition to run, instead of a job
   std::string version = {};     // "" = the newest at the time
   std::string inputs = {};      // JSON object or ""
   int64_t every_ms = 0;         // instead of the expression
   int64_t at_ms = 0;            // likewise: once
-  int64_t jitter_ms = 0;        // it comes up to that much late
+  int64_t jitter_ms = 0;        // it fires up to this much late
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -206,7 +206,7 @@ struct CronFired {
   int64_t next_ms = 0;
   RunId run = {};          // nil if it is a job
   int64_t planned_ms = 0;  // of next_ms, as in CronPut
-  bool waited = false;     // it is the firing that waited for the end of the last one
+  bool waited = false;     // this firing waited for the end of the previous one
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -222,8 +222,8 @@ struct CronFired {
 
 // Why a firing started nothing.
 enum class CronMiss : uint8_t {
-  Skipped = 0,  // the last one is still at work
-  Waits = 1,    // likewise, and it starts when that one ends
+  Skipped = 0,  // the previous one is still active
+  Waits = 1,    // likewise, but it starts when that one ends
   Failed = 2,   // it could not be started
 };
 

@@ -1,4 +1,4 @@
-// Runs of definitions in the state: steps added to them, and what they leave for a later frame.
+// Applies events of runs of definitions: added steps, and work left for a later frame.
 #include <algorithm>
 
 #include "kernel/mutable_state.h"
@@ -50,7 +50,7 @@ void MutableState::apply(const ScriptYielded& event, Stamp stamp) {
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
   ScriptRun& script = *run->script;
-  // Asked for, or taken up again: not before the next millisecond, so never in the same frame.
+  // Yields or resumes: not before the next millisecond, so never in the same frame.
   script.yielded_ms = script.yielded_ms == 0 ? stamp.time_ms + 1 : 0;
   update_due(*run);
 }

@@ -1,10 +1,10 @@
 // Cold: the part of the state that is not in memory. Reading it is reading the state, so it may
-// happen inside a decision; it can change nothing and tells nothing about time, chance or threads.
+// happen inside a decision; it changes nothing and does not depend on time, randomness or threads.
 //
-// A row that cannot be read is not a row that is not there. Nothing can be decided around such a
-// hole, so a read that fails does not return: it throws Unreadable, through the decision and
-// whatever the decision was in, to reading(), and the state is thrown away with what it was about
-// to become. Nothing else in the tree is thrown across modules (docs/adr/0007-unreadable.md).
+// An unreadable row is not a missing row. No decision can be made without it, so a failed read does
+// not return: it throws Unreadable, through the decision, to reading(), and the state is discarded
+// together with the unfinished decision. Nothing else in the tree is thrown across modules
+// (docs/adr/0007-unreadable.md).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace pawl {
 
-// Where each kind of row stands in the store. Numbers are part of the format on disk.
+// The space of each kind of row in the store. Numbers are part of the format on disk.
 enum class Space : uint8_t {
   Meta = 1,
   Job = 2,       // id → Job
@@ -34,7 +34,7 @@ enum class Space : uint8_t {
   Due = 11,      // time, kind, id → nothing: jobs and runs that a timer will move
   Unique = 12,   // unique key, id → nothing
   Dead = 13,     // id → nothing: the dead letter list
-  Busy = 14,     // run id → nothing: runs that asked the outside for something, or have yielded
+  Busy = 14,     // run id → nothing: runs with open effects, or that have yielded
   Part = 15,     // run id, number → a large text of a definition's run
 };
 
@@ -42,7 +42,7 @@ struct Row {
   Space space;
   std::string key;
   std::optional<std::string> value;  // nullopt: delete
-  // A large text that the run keeps too: then this is the value, and not copied for it.
+  // A large text that the run keeps too: the value without a copy.
   std::shared_ptr<const std::string> text = nullptr;
 
   size_t size() const { return text ? text->size() : value ? value->size() : 0; }
@@ -52,10 +52,10 @@ struct Unreadable {
   Error error;
 };
 
-// A row that makes no sense is one that cannot be read.
+// An invalid row counts as unreadable.
 [[noreturn]] void unreadable_row(std::string_view what, std::string_view key);
 
-// Reads of a state end here: work() to its end, or the error of the first row it could not read.
+// Catches Unreadable: runs work() to its end, or returns the error of the first unreadable row.
 template <class Work>
 Status reading(Work&& work) {
   try {
@@ -70,7 +70,7 @@ Status reading(Work&& work) {
   }
 }
 
-// Every read returns what is there or throws Unreadable.
+// Every read returns the stored value or throws Unreadable.
 class Cold {
  public:
   virtual ~Cold() = default;

@@ -22,7 +22,7 @@ class JobNames {
     names_[id] = name;
     ids_[name] = id;
   }
-  // A name nobody has stands for an id nobody has.
+  // An unknown name gives an unused id.
   JobId id(const std::string& name) const { return JobId(uuid(name)); }
   RunId run_id(const std::string& name) const { return RunId(uuid(name)); }
   // Ids in a message → names.
@@ -94,7 +94,7 @@ class EventStory {
   std::string attempt(const JobStep& step) const { return " #" + std::to_string(step.attempt); }
   const std::string& job(const JobStep& step) { return names_.of(step.job); }
 
-  // An event that no story needs to tell apart yet.
+  // Other events are printed by name only.
   template <class Event>
   std::string details(const Event&) {
     return "";

@@ -54,7 +54,7 @@ TEST(Timers, ALongRunEndsAtItsTimeoutAndIsRetried) {
   EXPECT_EQ(world.advance(2000), "JobFailed(j1 #2 discarded timeout)");
 }
 
-// Both are past when the server wakes late: what came first counts.
+// Both are past when the server wakes late: the earlier one counts.
 TEST(Timers, TheEarlierOfLeaseAndTimeoutDecides) {
   World world;
   TestSpec spec;
@@ -82,7 +82,7 @@ TEST(Timers, AJobNotDeliveredInTimeExpires) {
   EXPECT_EQ(world.ack("j1"), "JobCompleted(j1)");
 }
 
-// A retry that would come after the end of its time does not come.
+// A retry that would be due after the job expires does not happen.
 TEST(Timers, AWaitingRetryExpiresToo) {
   World world;
   world.push(new_job({.expires_ms = world.now_ms + 500}));

@@ -1,12 +1,12 @@
-// Frame: what one input does, collected. Deciding code reads state() and says what happened with
+// Frame: collects the events of one input. Deciding code reads state() and records facts with
 // emit(); an emitted event is journaled and applied at once, so the rest of the decision sees it.
 // There is no other way to change the state.
 //
 // A decision that fails must fail before its first emit (attempt() checks that): a frame is
 // committed whole or not at all.
 //
-// A frame has an allowance for evaluations and for what it writes (meter()). Runs that have used it
-// up yield and go on in a later frame: so no input holds up others for long, or makes a record that
+// A frame has an allowance for evaluations and written bytes (meter()). Runs that have used it up
+// yield and continue in a later frame: so no input delays others for long, or makes a record that
 // the store refuses.
 #pragma once
 
@@ -71,7 +71,7 @@ class Frame {
     add(std::forward<Given>(event));
   }
 
-  // What a decision saw and the state should remember; no event, since no answer changes.
+  // Notes for the state that are not events, since they change no answer.
   void note_cancelled_effect(const Run& run, uint32_t effect) {
     state_.note_cancelled_effect(run, effect);
   }

@@ -1,5 +1,5 @@
-// tests/golden: journals kept for ever, each with the digest of the state that they fold to. A
-// change to what a released event means fails here. A new event comes with a new golden file:
+// tests/golden: journals kept for ever, each with the digest of its folded state. A change in the
+// meaning of a released event fails here. A new event comes with a new golden file:
 // kernel_test --gtest_also_run_disabled_tests --gtest_filter=Golden.DISABLED_WriteRuns.
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ std::string digest_beside(std::filesystem::path path) {
   return digest;
 }
 
-// Folds, and flushes what it has after every `flush_every` records.
+// Folds, and flushes after every `flush_every` records.
 std::string fold_to_digest(const std::vector<std::string>& records, size_t flush_every,
                            const StateConfig& config, std::set<EventType>& seen) {
   MapCold disk;
@@ -84,7 +84,7 @@ TEST(Golden, EveryReleasedJournalStillMeansTheSame) {
 #undef PAWL_EVENT
 }
 
-// Each touches the events that were new with it; what it writes is checked in, so it never changes.
+// Each uses the events that were new at the time; its journal is checked in, so it never changes.
 void live_jobs(World& world) {
   TestSpec once;
   once.retry.max_attempts = 1;

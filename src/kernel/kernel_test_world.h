@@ -1,5 +1,5 @@
 // World: a partition small enough for a test to read. Every call is one frame and one journal
-// record, and answers with the story of what happened. Test code.
+// record, and returns its events as text. Test code.
 #pragma once
 
 #include <deque>
@@ -51,7 +51,7 @@ class MapCold : public Cold {
   }
 
   std::map<Space, std::map<std::string, std::string, std::less<>>> rows;
-  std::map<Space, size_t> gets;  // how often a row was asked for
+  std::map<Space, size_t> gets;  // how often a row was read
   bool broken = false;           // every read fails
 
  private:
@@ -93,7 +93,7 @@ class World {
   explicit World(const StateConfig& config = {})
       : config_(config), state_(std::make_unique<MutableState>(cold, config)) {}
 
-  // --- what happens; each returns its story
+  // --- inputs; each returns its events as text
   template <class Decide>
   std::string frame(Decide&& decide) {
     std::string refusal;
@@ -164,7 +164,7 @@ class World {
   std::string configure(const std::string& queue, FunctionRef<void(QueueSettings&)> edit) {
     return frame([&](Frame& f) { return refused(configure_queue(f, queue, edit)); });
   }
-  // Lets time pass at once, and fires what is due by then.
+  // Advances the time, and fires due timers.
   std::string advance(int64_t ms) {
     now_ms += ms;
     return frame([&](Frame& f) -> std::string {
@@ -187,7 +187,7 @@ class World {
     return found == nullptr ? "gone" : state_name(found->state);
   }
   const std::vector<std::string>& journal() const { return journal_; }
-  // Queues worth waking parked fetches of, since the last call.
+  // Queues with newly available jobs since the last call.
   std::string take_ready() {
     std::string line;
     for (const Queue* queue : state_->take_ready_queues())
@@ -195,7 +195,7 @@ class World {
     return line;
   }
 
-  // --- rows: as the engine does it, but at moments of the test's choosing
+  // --- rows: as in the engine, but at times chosen by the test
   void collect(size_t max) {
     std::vector<Row> rows;
     state_->collect_rows(max, rows);
@@ -209,14 +209,14 @@ class World {
     state_->rows_durable();
   }
   void evict() { state_->evict(); }
-  // What a restart would have in memory: the durable rows, and the journal from their tail on.
+  // The state after a restart: the durable rows, and the journal from their tail on.
   std::unique_ptr<MutableState> recovered(Cold& rows) const {
     auto state = std::make_unique<MutableState>(rows, config_);
     PAWL_CHECK(state->load().ok());
     PAWL_CHECK(fold(*state, journal::record_of(tail_)).ok());
     return state;
   }
-  // Memory is lost; what was collected but not committed, too.
+  // Loses the memory, and collected rows that are not committed.
   void restart() {
     state_ = nullptr;
     written_.clear();

@@ -1,4 +1,4 @@
-// Keys of rows: byte strings whose order is the order of what they stand for.
+// Keys of rows: byte strings with the same order as the values they encode.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// Meter: what the evaluations of one frame cost together, counted and never timed, so that a replay
-// or a simulation stops where the server did.
+// Meter: the total cost of evaluations in one frame, counted and never timed, so that a replay or a
+// simulation stops at the same place as the server.
 //
-// An evaluation is begun while the meter is not spent, and then has its own budget (expr/budget.h)
-// to itself: what others used before it never makes it fail. When the meter is spent, whoever asks
-// for another evaluation yields, and goes on in a later frame with a fresh meter.
+// An evaluation begins while the meter is not spent, and then has its own budget (expr/budget.h):
+// earlier evaluations never make it fail. When the meter is spent, a run that needs another
+// evaluation yields, and continues in a later frame with a fresh meter.
 //
 // One unit is about one step of an evaluation, some tens of nanoseconds.
 #pragma once
@@ -25,7 +25,7 @@ class Meter {
   }
   void charge_parsed(size_t bytes) { used_ += bytes / 4; }   // JSON → values
   void charge_copied(size_t bytes) { used_ += bytes / 32; }  // values → values
-  // Into the journal, and from there to the disk, to a row and to the disk again.
+  // To the journal and the disk, and later to a row and the disk again.
   void charge_written(size_t bytes) { used_ += bytes / 4; }
 
   bool spent() const { return used_ >= allowance_; }

@@ -1,9 +1,9 @@
 // MutableState: the state of a partition while events are applied to it. The engine owns it, Frame
-// applies what a decision emits, recovery what the journal holds; everybody else gets a State.
+// applies the events of a decision, recovery those of the journal; all other code gets a State.
 //
-// apply() during recovery meets rows that are newer than the event: each entity takes an event only
-// if its own version is older, so folding the journal's tail over rows of any mix of ages gives one
-// state (I2).
+// During recovery apply() may find rows that are newer than the event: an event is applied to an
+// entity only if the entity's version is older, so folding the journal's tail over rows of any mix
+// of ages gives one state (I2).
 //
 // Thread: the engine thread of the partition, only.
 #pragma once
@@ -87,37 +87,35 @@ class MutableState : public State {
 
   // --- rows (rows.cc)
   // Moves up to max of the longest-dirty entities into rows that must be committed next, in the
-  // order of the calls; past bytes_max no further one. False if it stopped at one that has more
-  // bytes of texts than entity_bytes_max of its own.
+  // order of the calls; past bytes_max no further one. False if it stopped at an entity with more
+  // than entity_bytes_max bytes of texts.
   bool collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max = SIZE_MAX,
                     size_t entity_bytes_max = SIZE_MAX);
   // The oldest collected set is durable.
   void rows_durable();
-  void evict();  // brings memory back to its bounds
-  // The same for large texts of runs, those that wait for their own row included. Call when every
-  // row that was collected is durable.
+  void evict();  // reduces memory to its bounds
+  // The same for large texts of runs, even if the run's own row is not written yet. Call when every
+  // collected row is durable.
   void release_texts();
   // Queues in which a job became available since the last call: for waking parked fetches.
   std::vector<Queue*> take_ready_queues();
-  // Runs of definitions that ended or were suspended since the last call: somebody may wait for it.
+  // Runs of definitions that ended or were suspended since the last call: tasks may wait for them.
   std::vector<RunId> take_moved_runs() { return std::exchange(memory_->moved_runs, {}); }
-  // What runs of definitions asked of the outside since the last call: to be done once it is
-  // durable.
+  // Effects requested since the last call: to be executed once they are durable.
   std::vector<EffectNote> take_effects() { return std::exchange(memory_->new_effects, {}); }
-  // After recovery: everything that was asked and not answered counts as asked now, and runs that
-  // have yielded wait for their turns. Runs that are on disk only are read a few at a time, by
-  // recall(), so that a start does not take longer the more of them there are; whoever needs one
-  // earlier recalls it by reading it.
+  // After recovery: every open effect counts as requested now, and runs that have yielded wait for
+  // their turns. Runs that are on disk only are read a few at a time, by recall(), so that the
+  // start time does not depend on their number; reading such a run earlier recalls it.
   void plan_recall();
-  void recall(size_t bytes_max);  // reads about so much, one at least if there is one
+  void recall(size_t bytes_max);  // reads about this much, at least one run if there is any
 
   // --- notes of decisions. None of them changes an answer, so none is an event.
-  // The run no longer wants it.
+  // The run no longer needs this effect.
   void note_cancelled_effect(const Run& run, uint32_t effect);
   // A fetch found a job of this queue held back by its concurrency key: when the key has room
   // again, the queue counts as ready.
   void note_held_back(const Queue& queue, const Limit& limit);
-  // What the firing of this cron waits for is still at work.
+  // The run or job that this cron's firing waits for is still active.
   void note_cron_waits(const Cron& cron) { memory_->cron_looks.erase(cron.spec.name); }
   void note_gate_seen(const std::string& gate) { memory_->gate_looks.erase(gate); }
 

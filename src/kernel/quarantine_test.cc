@@ -1,4 +1,4 @@
-// Quarantine: a run is ended without being asked, and taken up again where it was.
+// Quarantine: a run is ended without evaluating it, and resumed where it was.
 #include "kernel/quarantine.h"
 
 #include <gtest/gtest.h>

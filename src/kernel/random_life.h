@@ -1,5 +1,5 @@
-// RandomLife: one arbitrary but possible thing after another, the same for the same draw. Used to
-// compare worlds that must not differ. Test code.
+// RandomLife: a sequence of random valid operations, the same for the same seed. Used to compare
+// worlds that must not differ. Test code.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class RandomLife {
  public:
   explicit RandomLife(uint64_t draw) : draw_(draw) {}
 
-  // Does one thing to the world and tells what came of it.
+  // Performs one operation and returns its events as text.
   std::string step(World& world) {
     world.now_ms += static_cast<int64_t>(pick(3) == 0 ? pick(2000) : pick(3));
     std::string due = world.advance(0);
@@ -98,7 +98,7 @@ class RandomLife {
     if (pick(20) == 0) job.queue_rate = static_cast<uint32_t>(1 + pick(5));
     return new_job(job, spec);
   }
-  // Up to three levels of everything there is.
+  // Up to three levels of all kinds of plan.
   PlanNode random_plan(const World& world, int depth) {
     constexpr const char* kGuards[] = {
         "", "", "", "", "false", "size(results) > 0", "results[0] == 1"};

@@ -1,9 +1,8 @@
-// Resident: what every entity in memory carries so that its row can be written lazily and its
-// memory given back.
+// Resident: data of every entity in memory for lazy writing of its row and eviction.
 //
 // An entity is dirty from the first change after its last flush; the dirty list is in the order of
-// those first changes, so its head tells from where the journal must be kept. A clean one stays
-// cached until memory is wanted.
+// those first changes, so its head determines from where the journal must be kept. A clean entity
+// stays cached until memory is needed.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Entities → rows: which are written when, and what may leave memory.
+// Entities → rows: when they are written, and what may leave memory.
 #include "kernel/keys.h"
 #include "kernel/run_family.h"
 #include "kernel/scripts/run_parts.h"
@@ -74,7 +74,7 @@ void MutableState::collect_entity(Resident& entity, std::vector<Row>& out) {
   }
 }
 
-// About how much there is to write for it.
+// Approximate bytes to write for it.
 size_t MutableState::text_bytes(Resident& entity) const {
   if (entity.kind == EntityKind::Job) return static_cast<Job&>(entity).weight_bytes();
   if (entity.kind == EntityKind::Doc) return static_cast<Doc&>(entity).value.size();
@@ -83,8 +83,8 @@ size_t MutableState::text_bytes(Resident& entity) const {
   return family_of(run).bytes_without_row(run, config_.part_bytes_min);
 }
 
-// The large texts of a run may be more than one batch should hold. They are written ahead then, and
-// the run stays where it is in the order of those that wait for their row.
+// If the large texts of a run are too large for one batch, they are written ahead, and the run
+// keeps its place among the dirty entities.
 bool MutableState::write_ahead(Resident& entity, std::vector<Row>& out, size_t bytes_max) {
   if (entity.kind != EntityKind::Run) return false;
   Run& run = static_cast<Run&>(entity);
@@ -101,8 +101,8 @@ bool MutableState::is_buried(const RunId& id) const {
                      [&](const auto& buried) { return buried.first->id == id; });
 }
 
-// A run with many new lists comes first, before they are more than one batch should write; then
-// what has changed longest ago. Nothing comes before the end of an earlier run of its id.
+// A run with many new lists comes first, before they are too many for one batch; then the entity
+// that changed longest ago. No run comes before the deletion of an earlier run with its id.
 Resident* MutableState::next_for_row() {
   while (!memory_->crowded_runs.empty()) {
     Run* run = memory_->runs.find(memory_->crowded_runs.front());
@@ -154,14 +154,14 @@ void MutableState::rows_durable() {
       run->row_durable = run->has_row;
       family_of(*run).rows_durable(*run);
       if (run->row_durable)
-        run->held.clear();  // written with the first row: from now on they are read back
+        run->held.clear();  // written with the first row: read from disk from now on
     }
     if (entity->in_flight == 0 && entity->dirty_since == 0) settle(*entity);
   }
 }
 
-// The entity in memory equals its durable row: its index entries need no memory, and it may go
-// itself.
+// The entity in memory equals its durable row: its index entries need no memory, and it may be
+// evicted.
 void MutableState::settle(Resident& entity) {
   if (entity.kind == EntityKind::Job) return settle_job(static_cast<Job&>(entity));
   if (entity.kind == EntityKind::Run) return settle_run(static_cast<Run&>(entity));

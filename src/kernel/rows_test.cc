@@ -1,5 +1,4 @@
-// Rows: a state whose entities come and go between memory and disk is the state that never leaves
-// memory (I2).
+// Rows: moving entities between memory and disk never changes the state (I2).
 #include <gtest/gtest.h>
 
 #include "kernel/random_life.h"
@@ -79,7 +78,7 @@ TEST(Rows, RowsAndTailGiveTheStateOfTheWholeJournal) {
   }
 }
 
-// Everything written, everything finished and forgotten: the disk holds no entry that nobody owns.
+// When everything is written, finished and deleted, the disk holds no orphaned entry.
 TEST(Rows, IndexRowsLeaveWithTheirJobs) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     World world(tiny());
@@ -93,7 +92,7 @@ TEST(Rows, IndexRowsLeaveWithTheirJobs) {
         RunId run = world.names.run_id("r" + std::to_string(i));
         return world.refused(cancel_run(frame, run, "asked"));
       });
-    for (int again = 0; again < 4; ++again)  // what is cancelled may call back under an old id
+    for (int again = 0; again < 4; ++again)  // cancelled runs may fire callbacks under an old id
       for (int i = 1; i < 2000; ++i)
         for (const char* kind : {"j", "r"})  // an id may be a run first and then a job
           world.cancel(kind + std::to_string(i));
@@ -172,7 +171,7 @@ void to_disk(World& world) {
   world.evict();
 }
 
-// Documents are small things, but for some.
+// Most documents are small, but not all.
 TEST(Rows, MemoryIsBoundedWhateverTheDocumentsHold) {
   StateConfig config;
   config.resident_doc_bytes_max = 250'000;

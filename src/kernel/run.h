@@ -1,8 +1,8 @@
-// Run: one composition of children (jobs or nested runs) and how far it has come.
+// Run: one composition of children (jobs or nested runs) and its progress.
 //
 // A child's id is derived from the run's id, its salt and the child's place, so a run of a hundred
-// thousand jobs holds one byte for each. Children that have not started are kept as rows of their
-// own (Space::RunChild) and read when their turn comes.
+// thousand jobs needs one byte for each. Children that have not started are separate rows
+// (Space::RunChild), read when they start.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace pawl {
 
-// Which children of a dag wait for which. Follows from their plans and states; in memory only.
+// The dependencies of a dag's children. Derived from their plans and states; in memory only.
 struct DagLinks {
   std::vector<std::vector<uint32_t>> depends_on;
   std::vector<std::vector<uint32_t>> dependents;
@@ -54,11 +54,11 @@ struct Run : Resident {
   int64_t finished_ms = 0;
   int64_t deadline_ms = 0;
   int64_t timeout_ms = 0;
-  int64_t yielded_ms = 0;        // it waits for its next turn since then; of a script, see there
+  int64_t yielded_ms = 0;        // since when it waits for its next turn; for scripts see ScriptRun
   std::string children;          // ChildState, one byte each
   std::string reason;            // of its end
   std::string client_id;         // the text that a client chose as id, if it is no UUID
-  bool named_steps = false;      // children have step ids of the client's: see PlanNode
+  bool named_steps = false;      // children have step ids from the client: see PlanNode
   std::map<uint32_t, Uuid> ids;  // children whose id a client chose
   std::map<uint32_t, std::string>
       reasons;  // children that failed or were skipped without a job of their own
@@ -72,7 +72,7 @@ struct Run : Resident {
   bool row_durable = false;
   int64_t due_on_disk_ms = 0;
   bool busy_on_disk = false;
-  int64_t lined_up_ms = 0;  // its place among those that have yielded
+  int64_t lined_up_ms = 0;  // its place among the runs that have yielded
   // Of a dag; null of all others. Filled from the plans when first needed (dag_links()).
   std::unique_ptr<DagLinks> dag;
 
@@ -85,14 +85,14 @@ inline bool is_terminal(RunState state) {
   return state != RunState::Running && state != RunState::None;
 }
 
-// What the row of a run holds that only its family knows. Of compositions nothing.
+// The part of a run's row that only its family knows. Empty for compositions.
 struct RunPart {
   std::string script;
   uint64_t held_bytes = 0;
   uint64_t next_part = 0;
 };
 
-// What the run is. Its row also says what it holds, and leaves out what has rows of its own
+// The logical contents of the run. Its row also has its size, and omits texts with their own rows
 // (run_parts.h).
 std::string encode_run(const Run& run);
 std::string encode_run_row(const Run& run);
@@ -118,7 +118,7 @@ void count_child(Counts& counts, ChildState outcome) {
   }
 }
 
-// The id by which clients know it.
+// Its id for clients.
 inline std::string shown_id(const Run& run) {
   return run.client_id.empty() ? run.id.text() : run.client_id;
 }
@@ -127,7 +127,7 @@ std::string_view kind_name(RunKind kind);
 std::string_view state_name(RunState state);
 std::string_view role_name(CallbackRole role);
 
-// Callbacks stand behind the children: one place per role and generation.
+// Callbacks have indexes after the children: one per role and generation.
 constexpr uint32_t kCallbackBase = 0x80000000u;
 inline bool is_callback(uint32_t index) { return index >= kCallbackBase; }
 inline uint32_t callback_index(CallbackRole role, uint32_t generation) {
@@ -138,8 +138,8 @@ inline uint32_t callback_generation(uint32_t index) { return (index & ~kCallback
 // The plan of a callback is held under the index of its role in generation 0.
 inline uint32_t held_callback(CallbackRole role) { return callback_index(role, 0); }
 
-// The id of the job or nested run that fills this place, unless a client chose it. A run whose own
-// id a client chose has a salt: a second run of that id must not meet what the first left behind.
+// The id of the job or nested run at this place, unless a client chose it. A run with a chosen id
+// has a salt: a second run with that id must not find children of the first.
 Uuid child_id(const RunId& run, uint64_t salt, uint32_t index);
 inline Uuid child_id(const Run& run, uint32_t index) { return child_id(run.id, run.salt, index); }
 

@@ -1,4 +1,4 @@
-// What can be asked of a run of any kind, by its id.
+// Commands for runs of any kind, by id.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace pawl {
 
-// rollback: undo what has completed; InvalidRequest for a run that cannot.
+// rollback: undo completed steps; InvalidRequest for a run without rollback.
 Status cancel_run(Frame& frame, const RunId& run, const std::string& reason, bool rollback = false);
-// failed → running again from what failed. Asking twice is asking once.
+// failed → running, from the failed parts. Repeating the command changes nothing.
 Result<RetryPlan> retry_run(Frame& frame, const RunId& run, const RetryRequest& request = {});
-// Its timer, or its turn after it has yielded, has come.
+// Its timer, or its turn after a yield, is due.
 void run_due(Frame& frame, const RunId& run);
 
 }  // namespace pawl

@@ -1,6 +1,6 @@
 // RunFamily: what differs between kinds of run. A run is a composition of jobs (compositions/) or
 // a script, the run of a definition (scripts/). Code that handles runs of every kind (timers, ends
-// of children, commands, rows, lists) asks the run's family and does not look which one it is.
+// of children, commands, rows, lists) calls the run's family without knowing which one it is.
 //
 // Families are stateless, one object each for the whole process.
 #pragma once
@@ -25,15 +25,15 @@ struct QuarantineReason;
 struct RetryRequest {
   std::string from_step = {};  // "" = from what failed
   std::string inputs = {};     // JSON object that replaces the run's inputs, or ""
-  bool preview = false;        // nothing happens; the plan says what would
+  bool preview = false;        // nothing happens; only returns the plan
 };
-// What a retry runs again, and what it keeps.
+// The steps that a retry runs again, and those it keeps.
 struct RetryPlan {
   std::vector<std::string> again;
   std::vector<std::string> kept;
 };
 
-// What rows of runs are read and written with.
+// Context for reading and writing rows of runs.
 struct RunRows {
   Cold& cold;
   TextsInMemory& texts;
@@ -43,16 +43,16 @@ struct RunRows {
 class RunFamily {
  public:
   // --- what happens to a run
-  // Its timer, or its turn after it has yielded, has come.
+  // Its timer, or its turn after a yield, is due.
   virtual void due(Frame& frame, const Run& run) const = 0;
-  // A job or nested run that fills one of its places has ended.
+  // One of its jobs or nested runs has ended.
   virtual void child_ended(Flow& flow, const ChildEnd& end) const = 0;
   virtual Status cancel(Frame& frame, const Run& run, const std::string& reason,
                         bool rollback) const = 0;
   virtual Result<RetryPlan> retry(Frame& frame, const Run& run,
                                   const RetryRequest& request) const = 0;
   virtual void quarantine(Frame& frame, const Run& run, const QuarantineReason& reason) const = 0;
-  // It is quarantined, and goes on where it was stopped.
+  // Resumes a quarantined run where it was stopped.
   virtual Status release(Frame& frame, const Run& run) const = 0;
 
   // --- what is true of a run
@@ -62,7 +62,7 @@ class RunFamily {
   virtual bool is_paused(const Run& run) const = 0;
   // Since when it waits for its next turn; 0 = it has not yielded.
   virtual int64_t yielded_since(const Run& run) const = 0;
-  // A restart must find it without a timer: it has asked the outside for something, or has yielded.
+  // A restart must find it without a timer: it has open effects, or has yielded.
   virtual bool is_busy(const Run& run) const = 0;
   // Its row has a state for each of its children.
   virtual bool counts_children() const = 0;
@@ -70,11 +70,11 @@ class RunFamily {
   virtual uint64_t created_sequence(const Run&) const { return 0; }
   // Whether it runs this definition; version "" = any.
   virtual bool follows(const Run&, std::string_view, std::string_view) const { return false; }
-  // Effects that are asked for and not answered.
+  // Open effects.
   virtual void each_open_effect(const Run&, FunctionRef<void(uint32_t)>) const {}
 
   // --- memory and rows
-  // What it holds in memory beyond the fields of Run, about.
+  // Approximate memory beyond the fields of Run.
   virtual uint64_t held_bytes(const Run&) const { return 0; }
   // Whether it stays in memory when its row is durable.
   virtual bool stays_in_memory(const Run&) const { return true; }
@@ -85,10 +85,10 @@ class RunFamily {
   virtual void connect(const RunRows&, Run&) const {}
   // It was read to stay in memory.
   virtual void load(const State&, Run&) const {}
-  // Rows of what belongs to it, then its own.
+  // The rows of its parts, then its own.
   virtual std::string collect(const RunRows&, Run& run, std::vector<Row>& out) const = 0;
   virtual void collect_removal(const RunRows&, Run&, std::vector<Row>&) const {}
-  virtual void collect_nothing(Run&) const {}  // it never had rows, and is forgotten
+  virtual void collect_nothing(Run&) const {}  // it never had rows, and is deleted
   virtual void rows_durable(Run&) const {}
   // Bytes of large texts that have no row yet, and writing some of these ahead of the run's row.
   virtual size_t bytes_without_row(Run&, size_t) const { return 0; }

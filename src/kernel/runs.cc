@@ -1,4 +1,4 @@
-// Runs of every kind in the state: how they are found, their timers and turns, and their rows.
+// Runs of every kind in the state: lookup, timers, turns and rows.
 #include <algorithm>
 
 #include "kernel/keys.h"
@@ -16,7 +16,7 @@ std::string child_row_key(const RunId& run, uint32_t index) {
 
 // As the list of runs in memory counts it.
 uint32_t weight_of(const Run& run) {
-  constexpr uint64_t kPerDagChild = 64;  // who waits for whom
+  constexpr uint64_t kPerDagChild = 64;  // its dependencies
   constexpr uint64_t kPerChosenId = 64;
   uint64_t bytes = run.children.size() + (run.dag ? run.dag->dependents.size() * kPerDagChild : 0) +
                    run.ids.size() * kPerChosenId;
@@ -63,7 +63,7 @@ const Run* State::find_run(const RunId& id) const {
 bool State::held_plan(const Run& run, uint32_t index, PlanNode& out) const {
   auto at = run.held.find(index);
   if (at != run.held.end()) return codec::decode(at->second, out);
-  if (!run.row_durable) return false;  // what the disk holds is of a forgotten run with this id
+  if (!run.row_durable) return false;  // the row on disk belongs to a deleted run with this id
   auto row = cold_.get(Space::RunChild, child_row_key(run.id, index));
   if (row && !codec::decode(*row, out)) unreadable_row("child of run", run.id.text());
   return row.has_value();
@@ -112,7 +112,7 @@ RunId State::each_run(const RunId& from, bool newest_first, size_t scan_max,
                  if (next < changed_ones.size() && changed_ones[next] == resident) ++next;
                  return resident->forgotten || offer(*resident);
                }
-               Run run;  // looked at, not kept: a walk must not fill the memory
+               Run run;  // read but not kept: a walk must not fill the memory
                if (!decode_run(value, run)) unreadable_row("run", id.text());
                family_of(run).connect(run_rows(), run);
                run.has_row = run.row_durable = true;
@@ -137,7 +137,7 @@ void MutableState::set_deadline(Run& run, int64_t deadline_ms) {
   if (run.due_ms() != 0) memory_->timers.insert({run.due_ms(), TimerKind::Run, run.id});
 }
 
-// Its place among the runs that have yielded, if it has.
+// Adds it to the runs that have yielded, if it has.
 void State::line_up(Run& run) const {
   const RunFamily& family = family_of(run);
   bool rests = run.state != RunState::Running || run.forgotten || family.is_paused(run);
@@ -151,7 +151,7 @@ void State::line_up(Run& run) const {
 void MutableState::apply(const RunYielded& event, Stamp stamp) {
   Run* run = run_for(event.run, stamp);
   if (run == nullptr) return;
-  // Asked for, or taken up again: not before the next millisecond, so never in the same frame.
+  // Yields or resumes: not before the next millisecond, so never in the same frame.
   run->yielded_ms = run->yielded_ms == 0 ? stamp.time_ms + 1 : 0;
   line_up(*run);
 }

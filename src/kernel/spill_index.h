@@ -5,8 +5,8 @@
 // horizon everything is in the window. So memory is bounded by the window plus what is not flushed
 // yet, whatever the backlog.
 //
-// What the index says never depends on where an entry happens to be: spilling and refilling are
-// invisible (checked against a plain std::set in spill_index_test.cc).
+// The results never depend on the place of an entry: spilling and refilling are invisible (checked
+// against a plain std::set in spill_index_test.cc).
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class SpillIndex {
       fresh_.insert(fresh_.end(), key);
     }
   }
-  // Erasing an entry that is on disk only is right too: its row goes with its entity's next flush.
+  // Also works for an entry that is on disk only: its row is removed with its entity's next flush.
   void erase(const Key& key) { (in_window(key) ? window_ : fresh_).erase(key); }
 
   // The entry's row has become durable: beyond the horizon it needs no memory any more.

@@ -7,7 +7,7 @@
 namespace pawl {
 namespace {
 
-// A disk that holds some of the entries, and a plain set that says what is true.
+// A disk with some of the entries, and a plain set as the reference.
 struct IndexWorld {
   SpillIndex<int> index{8};
   std::set<int> truth;
@@ -51,7 +51,7 @@ struct IndexWorld {
   }
 };
 
-// Whatever is spilled, flushed or read back, the index says what a plain set says.
+// With any spilling, flushing and reading back, the index agrees with a plain set.
 TEST(SpillIndex, AgreesWithAPlainSet) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     IndexWorld world;

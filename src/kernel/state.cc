@@ -9,7 +9,7 @@
 namespace pawl {
 namespace {
 
-// What a scan has looked at.
+// Counts what a scan has read.
 class ScanTally {
  public:
   explicit ScanTally(size_t jobs_max)

@@ -1,9 +1,9 @@
-// State: what one partition knows, to be read by decisions and replies. Only a MutableState can be
-// changed, and it is changed by apply() alone.
+// State: the read-only state of one partition, for decisions and replies. Only a MutableState can
+// be changed, and only by apply().
 //
-// Hot entities are in memory, the rest is read from Cold when asked for. Memory holds at most
+// Hot entities are in memory, the rest is read from Cold on demand. Memory holds at most
 // StateConfig's bounds plus what is not flushed yet; the engine flushes oldest changes first
-// (collect_rows → commit → rows_durable). Which entities happen to be in memory changes no answer.
+// (collect_rows → commit → rows_durable). Which entities are in memory changes no answer.
 //
 // Thread: the engine thread of the partition, only.
 #pragma once
@@ -26,10 +26,10 @@ namespace pawl {
 class Computations;
 struct RunRows;
 
-// What the operator sets for runs of definitions.
+// Operators' settings for runs of definitions.
 struct ScriptDefaults {
   uint64_t max_concurrent = 0;          // runs at work on the whole server; 0 = no bound
-  bool reject_at_limit = false;         // refuse what would have to wait for the server
+  bool reject_at_limit = false;         // refuse runs that would have to wait for the server
   bool parallel_steps = true;           // false: a run has one step at work at a time
   int64_t step_timeout_ms = 0;          // of an action's or job's attempt that names none; 0 = none
   uint32_t retry_attempts = 0;          // of `retry` without a policy, the first included; 0 = the
@@ -80,13 +80,13 @@ class State {
   // The plan of a child that has not started, or of a callback (held_callback()); false if there is
   // none.
   bool held_plan(const Run& run, uint32_t index, PlanNode& out) const;
-  // Of a definition's run. Null if that list was never entered, or that step is none of its.
+  // Of a definition's run. Null if that list was never entered, or there is no such step.
   const Scope* find_scope(const Run& run, std::string_view path) const;
   const StepRecord* find_step(const Run& run, std::string_view step) const;
   // Scopes whose path begins with prefix, in the order of their paths, closed ones too.
   void each_scope(const Run& run, std::string_view prefix,
                   FunctionRef<bool(const Scope&)> visit) const;
-  // What it follows; null if its definition's text is gone.
+  // Its compiled definition; null if the text is gone.
   const plan::Script* plan_of(const Run& run) const;
   // Canonical text, compiled and kept for a while; null if it cannot be.
   const plan::Script* compiled_plan(const std::string& canonical) const;
@@ -94,8 +94,8 @@ class State {
   const Limit* find_limit(std::string_view key) const;
   const Cron* find_cron(std::string_view name) const;
   const Doc* find_doc(DocKind kind, std::string_view key) const;
-  // A version of a definition (definition_key()) without its text; nothing if there is none. What
-  // it says is read off the text once and kept; bytes_read grows by what had to be read.
+  // A version of a definition (definition_key()) without its text; nothing if there is none. It is
+  // extracted from the text once and cached; bytes_read grows by the bytes read.
   std::optional<DefinitionHead> definition_head(std::string_view key, size_t& bytes_read) const;
   // The first one whose key is not before `from` and begins with `prefix`; null if there is none.
   const Doc* first_doc(DocKind kind, std::string_view from, std::string_view prefix) const;
@@ -107,10 +107,10 @@ class State {
   const ReadyKey* next_ready(const Queue& queue, const ReadyKey& after) const;
   const TimerKey* first_timer() const;
   const Cron* first_cron() const;  // the one that fires first
-  // A cron of which a firing waits, and something happened to what it waits for; null if there is
-  // none. Frame::note_cron_waits() says that it was looked at.
+  // A cron with a waiting firing whose run or job has changed; null if there is none.
+  // Frame::note_cron_waits() marks it as checked.
   const Cron* cron_to_look_at() const;
-  // A gate at which something happened (scripts/admission.h); Frame::note_gate_seen() likewise.
+  // A gate with changes (scripts/admission.h); Frame::note_gate_seen() marks it as checked.
   const std::string* gate_to_look_at() const {
     return memory_->gate_looks.empty() ? nullptr : &*memory_->gate_looks.begin();
   }
@@ -131,9 +131,9 @@ class State {
   // The same without reading the documents.
   void each_doc_key(DocKind kind, std::string_view from, size_t scan_max,
                     FunctionRef<bool(std::string_view key)> visit) const;
-  // Every job (finished ones too) with id >= from, or <= from if newest_first; looks at scan_max
-  // rows at most and returns where to go on (nil: at the end). Unless scan_max is SIZE_MAX, jobs of
-  // kScanBytesMax are enough too: large ones must not make a scan long.
+  // Every job (finished ones too) with id >= from, or <= from if newest_first; reads scan_max rows
+  // at most and returns where to continue (nil: at the end). Unless scan_max is SIZE_MAX, a scan
+  // also ends after kScanBytesMax of jobs.
   static constexpr size_t kScanBytesMax = 32u << 20;
   JobId each_job(const JobId& from, bool newest_first, size_t scan_max,
                  FunctionRef<bool(const Job&)> visit) const;
@@ -141,7 +141,7 @@ class State {
                  FunctionRef<bool(const Run&)> visit) const;
   JobId each_dead(const JobId& from, size_t scan_max, FunctionRef<bool(const Job&)> visit) const;
 
-  // --- sizes, for whoever plans batches
+  // --- sizes, for planning batches
   size_t dirty_count() const { return memory_->dirty.size(); }
   bool has_crowded_runs() const { return !memory_->crowded_runs.empty(); }
   // The first event that the rows (with all sets collected so far) do not hold; the journal is
@@ -159,7 +159,7 @@ class State {
   State(Cold& cold, const StateConfig& config);
   ~State();
 
-  Job* resident_job(const JobId& id) const;  // loads; includes forgotten ones
+  Job* resident_job(const JobId& id) const;  // loads; includes deleted ones
   Run* resident_run(const RunId& id) const;
   Scope* resident_scope(const Run& run, std::string_view path) const;
   Scope read_scope(const Run& run, std::string_view path, std::string_view row) const;

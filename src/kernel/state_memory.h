@@ -1,7 +1,6 @@
-// StateMemory: what a State holds in memory. Entities that are not here are read from Cold when they
-// are asked for, and put here; which of them happen to be here changes no answer. So a State, which
-// changes nothing that anybody can ask for, may fill it, and only MutableState may change what it
-// says.
+// StateMemory: the part of a State in memory. Other entities are read from Cold on demand, and
+// added here; which of them are here changes no answer. So a State, which changes nothing
+// observable, may fill it, and only MutableState may change its contents.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ struct StateMemory {
 
   IdTable<Job> jobs;
   IdTable<Run> runs;
-  // Forgotten jobs whose id was taken by a new job before their row was removed.
+  // Deleted jobs whose id was used by a new job before their row was removed.
   std::map<const Job*, std::unique_ptr<Job>> buried;
   std::map<const Run*, std::unique_ptr<Run>> buried_runs;  // likewise
   std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues;
@@ -45,7 +44,7 @@ struct StateMemory {
       unique_in_memory;  // unique key → jobs whose entry is not on disk
   SpillIndex<TimerKey> timers;
   std::set<std::pair<int64_t, std::string>> cron_timers;
-  std::set<std::pair<Uuid, std::string>> awaited;  // job or run → cron of which a firing waits
+  std::set<std::pair<Uuid, std::string>> awaited;  // job or run → cron with a waiting firing
   std::set<std::string> cron_looks;
   std::set<std::string> gate_looks;
   std::set<std::pair<int64_t, RunId>> yielded;  // since when they wait for their turn
@@ -58,10 +57,10 @@ struct StateMemory {
   std::deque<RunId> crowded_runs;  // have many new scopes
   std::vector<EffectNote> new_effects;
   std::set<RunId> to_recall;
-  uint64_t bytes_read = 0;  // of runs and their lists, about
+  uint64_t bytes_read = 0;  // approximate, of runs and their lists
   PlanCache plans;
-  std::vector<RunId> plan_holders;  // runs that hold on to one of these, some twice
-  std::vector<Queue*> oversized_queues;  // their window wants shrinking
+  std::vector<RunId> plan_holders;  // runs that hold one of these, with duplicates
+  std::vector<Queue*> oversized_queues;  // their window must be shrunk
 };
 
 }  // namespace pawl

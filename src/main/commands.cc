@@ -48,9 +48,9 @@ Command serve_command() {
   command.details =
       "Every flag is also a PAWL_ variable (--drain-time: PAWL_DRAIN_TIME) and a key of pawl.yaml "
       "(drain_time; the first\n"
-      "part of retention-…, memory-…, limits-…, tls-… is a section there). Flags win over "
+      "part of retention-…, memory-…, limits-…, tls-… is a section there). Flags override "
       "variables, variables over the file.\n"
-      "Without an API key the server listens on loopback only. SIGTERM finishes what is under way "
+      "Without an API key the server listens on loopback only. SIGTERM finishes open requests "
       "and exits 0.\n"
       "\nExamples:\n  pawl serve\n  pawl serve --listen 0.0.0.0:8080 --data /var/lib/pawl "
       "--log-format json\n"
@@ -71,7 +71,7 @@ int run_version(const Invocation&) {
   return cli::kDone;
 }
 
-// The load generator is a program of its own: it must not share the server's memory or flags.
+// The load generator is a separate program: it must not share the server's memory or flags.
 int run_bench(const Invocation& given) {
   std::error_code failed;
   std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
@@ -106,13 +106,13 @@ int run_sim(const Invocation& given) {
 Command sim_command() {
   Command command;
   command.path = "sim";
-  command.summary = "the same engine in a simulated world full of faults";
+  command.summary = "run the engine in a simulated world with faults";
   for (const sim::SimFlag& flag : sim::sim_flags())
     command.options.push_back(
         {std::string(flag.name), std::string(flag.value), std::string(flag.help)});
   command.details =
-      "The same seed gives the same world, to the byte. Exit 1 if a promise was broken: then the\n"
-      "shortest story that breaks it is told.\n\n"
+      "The same seed gives the same world, to the byte. Exit 1 if an invariant was broken; the\n"
+      "shortest trace that breaks it is printed.\n\n"
       "Examples:\n  pawl sim --seed 1 --trace\n  pawl sim --count 1000\n"
       "  pawl sim --swarm --minutes 10 --save failures\n  pawl sim --plants";
   command.run = run_sim;

@@ -1,4 +1,4 @@
-// Every command of the program: those that speak to a server (cli/) and those that work here.
+// Every command of the program: those that call a server (cli/) and local ones.
 #pragma once
 
 #include <string>

@@ -130,7 +130,7 @@ Status apply_file(ServeOptions& options, const std::string& path) {
   return apply_yaml(options, text, path);
 }
 
-// A list replaces what a weaker source said about it, as a single value does.
+// A list replaces the value from a source of lower precedence, as a single value does.
 void forget_weaker(ServeOptions& options, const Setting& setting) {
   actions::ActionPolicy& actions = options.actions;
   const std::pair<const char*, std::vector<std::string>&> lists[] = {
@@ -146,10 +146,11 @@ void forget_weaker(ServeOptions& options, const Setting& setting) {
       {"actions.shell.environment", actions.shell.environment}};
   for (const auto& [name, list] : lists)
     if (setting.name == name) return list.clear();
-  PAWL_CHECK(!setting.repeated);  // a list that would only ever grow
+  PAWL_CHECK(!setting.repeated);  // otherwise a list could only grow
 }
 
-// A variable has one text for a whole list; a key may hold commas itself.
+// A variable holds a whole list in one text, separated by commas; API keys may contain commas
+// themselves.
 std::vector<std::string> values_of(const Setting& setting, const std::string& whole) {
   if (!setting.repeated || setting.name == "api_key") return {whole};
   constexpr std::string_view kBlanks = " \t";
@@ -162,7 +163,7 @@ std::vector<std::string> values_of(const Setting& setting, const std::string& wh
     if (!one.empty()) values.emplace_back(one);
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
-  // No entry would mean every command, where commas alone were hardly meant to.
+  // An empty list would allow every command, which a text of commas was hardly meant to.
   return values.empty() ? std::vector<std::string>{whole} : values;
 }
 

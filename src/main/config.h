@@ -1,6 +1,6 @@
-// Configuration: pawl.yaml, then PAWL_* variables, then flags; the later wins. What is not
-// understood is an error with its place, never ignored: a setting that was misspelled is one that
-// somebody relies on.
+// Configuration: pawl.yaml, then PAWL_* variables, then flags; later ones take precedence. An
+// unknown or invalid setting is an error with its place, never ignored: a misspelled setting is one
+// that the operator relies on.
 #pragma once
 
 #include <functional>

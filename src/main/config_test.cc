@@ -1,4 +1,4 @@
-// One name per setting, three places to say it, and no place where a mistake is swallowed.
+// One name per setting, three sources, and no source where a mistake is ignored.
 #include "main/config.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST(Config, AStrongerListReplacesAWeakerOne) {
                                  environment({{"PAWL_API_KEY", "five"}}));
   ASSERT_TRUE(from_flags.ok());
   EXPECT_EQ(from_flags->api_keys, (std::vector<std::string>{"three", "four"}));
-  // Every list, whichever it is: loading a repeated setting that config.cc does not know of aborts.
+  // Every list: loading a repeated setting that config.cc does not handle aborts.
   TempFile weak("actions: {shell: {allow: [ls, rm]}, fs: {deny: [/a]}}\n");
   std::map<std::string, std::vector<std::string>> flags;
   for (const Setting& setting : settings())
@@ -83,7 +83,7 @@ TEST(Config, AStrongerListReplacesAWeakerOne) {
   EXPECT_EQ(all->actions.fs.deny, std::vector<std::string>{"x"});
 }
 
-// Read as one entry, "a,b" denied neither host.
+// Regression: read as one entry, "a,b" denied neither host.
 TEST(Config, AVariableHasAWholeList) {
   auto options =
       load_options("", {},
@@ -223,7 +223,7 @@ TEST(Config, OlderKeysAreHonouredOrRefused) {
             "pawl.yaml:2: unknown setting \"workflow.colour\"");
 }
 
-// The block of an older configuration, as it stands there; seconds are plain numbers.
+// The block of an older configuration; seconds are plain numbers.
 TEST(Config, HowRunsAreRunCanBeSaidInTheOlderWords) {
   ServeOptions options;
   Status done = apply_yaml(options,

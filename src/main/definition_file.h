@@ -9,7 +9,8 @@
 
 namespace pawl {
 
-// The whole file. InvalidRequest: it cannot be read; TooLarge: it is past any definition.
+// The whole file. InvalidRequest: it cannot be read; TooLarge: it is larger than a definition may
+// be.
 Result<std::string> read_definition_file(const std::string& path);
 
 // As a server without further actions would read it.

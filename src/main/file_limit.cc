@@ -8,10 +8,10 @@ namespace pawl {
 namespace {
 
 constexpr uint64_t kFilesMax =
-    1u << 20;  // "unlimited" is no use: tables in the kernel grow with it
+    1u << 20;  // not "unlimited", since kernel tables grow with the limit
 constexpr uint64_t kReserveMin = 64;
 constexpr uint64_t kReserveMax = 1024;
-constexpr uint64_t kRefusing = 64;  // connections over the cap that are told so
+constexpr uint64_t kRefusing = 64;  // connections over the cap that get a 503
 constexpr uint64_t kConnectionsMin = 8;
 
 }  // namespace

@@ -1,8 +1,8 @@
-// How many files the process may have open, and how they are shared out.
+// The limit of open files, and its division between connections and the server.
 //
-// A connection is a file. So that clients cannot take the ones that the server needs for itself
-// (the database, what actions read, write and run, outgoing HTTP), connections are capped below the
-// limit, with a reserve.
+// A connection is an open file. So that clients cannot use up the files that the server itself
+// needs (for the database, actions and outgoing HTTP), connections are capped below the limit, with
+// a reserve.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct FileLimit {
   uint64_t now = 0;
 };
 
-// Raises the soft limit to the hard one. What it starts (commands) should get `before` back: some
-// programs close every descriptor that they might have.
+// Raises the soft limit to the hard one. Commands should get `before`: some programs close every
+// possible descriptor.
 FileLimit raise_file_limit();
 
 // Connections that fit below `files`, `wanted` at most.

@@ -1,5 +1,5 @@
-// Commands that work here, without a server. Those on a data directory (keys, backup, restore,
-// verify) take its lock, so none of them ever works beside a server that runs on it.
+// Commands that work locally, without a server. Those on a data directory (keys, backup, restore,
+// verify) take its lock, so none of them runs beside a server that uses it.
 #pragma once
 
 #include <vector>

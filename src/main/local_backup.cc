@@ -27,7 +27,7 @@ int fail(const Error& error, const std::string& hint = "") {
   return cli::kRefused;
 }
 
-// Opening would make a directory that is not there; reading commands must not.
+// Opening a store would create a missing directory, which a reading command must not.
 Result<std::unique_ptr<Store>> open_existing(const std::string& directory) {
   if (!fs::exists(fs::path(directory) / "pawl.db"))
     return Error{ErrorCode::NotFound, directory + " holds no data (no pawl.db in it)"};
@@ -39,7 +39,7 @@ std::string data_of(const Invocation& given) {
   return given.text("--data", set != nullptr && *set != '\0' ? set : "./pawl-data");
 }
 
-// Beside a server that holds the directory: one more reader of its database, which hinders nobody.
+// While a server uses the directory: one more reader of its database, which delays nothing.
 Status copy_database(const std::string& directory, const std::string& to,
                      FunctionRef<void(uint64_t, uint64_t)> progress) {
   auto store = open_existing(directory);
@@ -89,7 +89,7 @@ class File {
   int fd_;
 };
 
-// Whole and synced under its name, or not there.
+// The file appears complete and synced, or not at all.
 Status copy_synced(const std::string& from, const std::string& directory) {
   std::string partial = directory + "/pawl.db.partial";
   File source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
@@ -119,7 +119,7 @@ Status copy_synced(const std::string& from, const std::string& directory) {
   return ok_status();
 }
 
-// A file that is no database of ours must not even be copied.
+// A file that is not a database of ours is not even copied.
 Status check_is_database(const std::string& path) {
   std::error_code failed;
   if (!fs::is_regular_file(path, failed))
@@ -138,7 +138,7 @@ int restore(const Invocation& given) {
   std::string directory = given.text("--data");
   std::error_code failed;
   if (directory.empty()) {
-    cli::complain("restore needs --data DIR, a directory that is empty or not there");
+    cli::complain("restore needs --data DIR, an empty or missing directory");
     return cli::kUsage;
   }
   if (fs::exists(directory) && (!fs::is_directory(directory) || !fs::is_empty(directory, failed)))
@@ -206,12 +206,12 @@ int verify_data(const Invocation& given) {
                   std::to_string(report->index_entries) + " index entries\n");
   if (report->entities_old > 0)
     cli::print_text(std::to_string(report->entities_old) +
-                    " entities are older than the journal and were not judged\n");
+                    " entities are older than the journal and were not compared\n");
   for (const VerifyDifference& one : report->first_differences)
     cli::print_text("  " + cli::printable(one.text()) + "\n");
   if (!report->good()) {
     cli::complain(std::to_string(report->differences) +
-                  " differences: the data is not what its history says");
+                  " differences: the stored data does not match its history");
     return cli::kRefused;
   }
   cli::print_text("digest " + report->digest + "\n" +
@@ -227,14 +227,14 @@ std::vector<cli::Command> backup_commands() {
            {{"FILE", "a new file"}},
            {{"--data", "DIR", "the data directory (PAWL_DATA, ./pawl-data)"},
             {"--json", "", "print the outcome as JSON"}},
-           "One consistent state, also while a server works on the directory: it goes on "
+           "One consistent state, also while a server uses the directory: it continues "
            "undisturbed.\n\n"
            "Example:\n  pawl backup /mnt/usb/monday.db --data /var/lib/pawl",
            backup},
           {"restore",
            "make a data directory from a backup",
            {{"FILE", "the backup"}},
-           {{"--data", "DIR", "where to; empty or not there"}},
+           {{"--data", "DIR", "target directory; empty or missing"}},
            "Example:\n  pawl restore monday.db --data ./restored && pawl serve --data ./restored",
            restore},
           {"verify",
@@ -242,7 +242,7 @@ std::vector<cli::Command> backup_commands() {
            {},
            {{"--data", "DIR", "the data directory (PAWL_DATA, ./pawl-data)"},
             {"--json", "", "print the report as JSON"}},
-           "Exit 0 if every record is whole and the state is exactly what the history makes it, "
+           "Exit 0 if every record is whole and the stored state equals the replayed history, "
            "else 1.",
            verify_data}};
 }

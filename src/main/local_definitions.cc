@@ -1,5 +1,4 @@
-// pawl validate, graph and eval: what can be said about definitions and expressions without running
-// anything.
+// pawl validate, graph and eval: check definitions and expressions without running them.
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -88,7 +87,7 @@ bool is_file(const std::string& name) {
   return name == "-" || ::stat(name.c_str(), &info) == 0;
 }
 
-// Names that no run has: whoever wrote one meant a file.
+// Names that cannot be run ids, so a file was meant.
 bool looks_like_file(const std::string& name) {
   return name.find('/') != std::string::npos || name.find('.') != std::string::npos;
 }
@@ -231,7 +230,7 @@ std::vector<cli::Command> definition_commands() {
            graph},
           {"eval",
            "try an expression",
-           {{"EXPR", "as it stands in a definition"}},
+           {{"EXPR", "as written in a definition"}},
            {{"--lang", "LANGUAGE", "cel, jq, expr or template (cel, or template if it has ${{ }})",
              "cel jq expr template"},
             {"--data", "FILE", "JSON itself or a file: the variables, for jq the input"},

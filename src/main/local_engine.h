@@ -1,11 +1,11 @@
 // LocalEngine: a whole engine inside this process, without a server and without a disk: memory
-// store, effects, actions. What it ran is gone with it.
+// store, effects, actions. Nothing of it is stored.
 //
 // By default actions have the user's own rights and the user's directory, since the definition is
-// the user's own file. Confined, they have what a server's default policy gives, and a directory of
-// their own that is removed at the end.
+// the user's own file. Confined, they have a server's default policy, and a temporary directory
+// that is removed at the end.
 //
-// Thread: decide() and the end from the one that made it; listeners are called on the engine's.
+// Thread: decide() and the destructor on the creating thread; listeners are called on the engine's.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ class LocalEngine {
   LocalEngine(const LocalEngine&) = delete;
   LocalEngine& operator=(const LocalEngine&) = delete;
 
-  // Waits until what was decided is committed; the outcome is the decision's own.
+  // Waits until the decision is committed; returns its outcome.
   Status decide(const std::function<Status(Frame&)>& decide);
   void listen(RecordListener listener) { runtime_->engine().listen(std::move(listener)); }
   std::optional<Error> failed() const { return runtime_->engine().failed(); }
@@ -40,7 +40,7 @@ class LocalEngine {
   Status keep_secrets(const std::vector<std::pair<std::string, std::string>>& secrets);
   Status make_directory();
 
-  std::string directory_;  // of its own, removed at the end; "" = none was needed
+  std::string directory_;  // temporary, removed at the end; "" = none
   std::unique_ptr<Runtime> runtime_;
 };
 

@@ -87,7 +87,7 @@ TEST(LocalEngine, SecretsComeFromTheirVariables) {
   EXPECT_TRUE(secrets_of(nullptr).empty());
 }
 
-// An action that is under way when the engine goes answers to something that is still there.
+// Regression: an action that runs while the engine is destroyed answers to a live object.
 TEST(LocalEngine, EndsWhileAnActionIsUnderWay) {
   plan::ReadResult read = plan::read_definition(
       "steps: [{id: a, action: shell.exec, params: {command: sleep, args: [\"600\"]}}]");

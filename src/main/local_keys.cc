@@ -1,5 +1,5 @@
-// pawl keys …: over HTTP, or with --data in a directory that no server holds: the first key of a
-// server that is to listen beyond loopback has to come from somewhere.
+// pawl keys …: over HTTP, or with --data in a directory that no server uses, which is how the first
+// key of a server beyond loopback is created.
 #include <future>
 
 #include "api/keys.h"
@@ -17,7 +17,7 @@ namespace {
 
 using cli::Invocation;
 
-// A decision on an engine of its own, waited for.
+// A decision on a local engine, with waiting for its outcome.
 class LocalTask : public Task {
  public:
   using Decide = std::function<Status(Frame&)>;
@@ -138,7 +138,7 @@ int revoke(const Invocation& given) {
 }  // namespace
 
 std::vector<cli::Command> key_commands() {
-  cli::Option data{"--data", "DIR", "in this data directory, while no server runs on it"};
+  cli::Option data{"--data", "DIR", "use this data directory, while no server uses it"};
   return {
       {"keys create",
        "make an API key",
@@ -153,7 +153,7 @@ std::vector<cli::Command> key_commands() {
        create},
       {"keys list", "list API keys", {}, cli::remote_options({data}), "", list},
       {"keys revoke",
-       "a key works no longer",
+       "revoke an API key",
        {{"ID", "the key's id, not its text"}},
        cli::remote_options({data}),
        "",

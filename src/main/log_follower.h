@@ -1,14 +1,14 @@
-// LogFollower: brings what `workflow.log` steps say to the server's log.
+// LogFollower: writes the messages of `workflow.log` steps to the server's log.
 //
-// The step is decided in the engine, which logs nothing: it writes an event. This follows the
-// journal and writes a line for each such event once it is durable, on a thread of its own, since a
-// log that nobody reads must not hold up commits. Lines that would have to wait behind
-// kWaitingMax records are counted and lost; the events stay.
+// The step is decided in the engine, which logs nothing: it writes an event. LogFollower follows
+// the journal and writes a line for each such event once it is durable, on its own thread, since a
+// blocked log must not delay commits. Beyond kWaitingMax waiting records lines are counted and
+// dropped; the events stay.
 //
 // An event never holds a secret, so neither does a line. Control characters are escaped (base/log),
 // and long texts are cut.
 //
-// Threads: made and stopped by one.
+// Threads: created and stopped by one.
 #pragma once
 
 #include <condition_variable>
@@ -32,7 +32,7 @@ class LogFollower {
   LogFollower& operator=(const LogFollower&) = delete;
   ~LogFollower() { stop(); }
 
-  void stop();  // what waits is written first
+  void stop();  // writes waiting lines first
 
  private:
   using Record = std::pair<uint64_t, std::shared_ptr<const std::string>>;

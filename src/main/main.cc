@@ -11,7 +11,7 @@ namespace {
 using cli::Command;
 using cli::Invocation;
 
-// Where CLI11 puts what it read.
+// Receives the values that CLI11 parses.
 struct Reading {
   std::map<std::string, std::vector<std::string>> values;
   std::map<std::string, bool> flags;
@@ -29,7 +29,7 @@ void describe(CLI::App& app, const Command& command, Reading& reading) {
     app.add_option(option.name, reading.values[option.name], option.help)
         ->type_name(option.value)
         ->expected(1)
-        ->allow_extra_args(false)  // else CLI11 takes "[1,2]" apart, and that may be JSON
+        ->allow_extra_args(false)  // otherwise CLI11 splits "[1,2]", which may be JSON
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
   if (command.passes_on) {
@@ -67,7 +67,7 @@ Invocation invocation_of(const CLI::App& app, const Command& command, const Read
   return given;
 }
 
-// A command line can be read by everyone on the machine.
+// Every user of the machine can read a command line.
 void hide_keys(int argc, char** argv) {
   for (std::string flag : {"--api-key", "--key"})
     for (int i = 1; i < argc; ++i) {
@@ -83,7 +83,7 @@ int run(int argc, char** argv) {
   CLI::App app{
       "Pawl: jobs that survive crashes. One binary: server, command line, worker, simulator."};
   app.footer(
-      "'pawl COMMAND --help' tells more. Exit codes: 0 done, 1 refused or failed, 2 wrong command "
+      "'pawl COMMAND --help' shows more. Exit codes: 0 done, 1 refused or failed, 2 wrong command "
       "line, 3 no server there.");
   app.require_subcommand(1);
   app.set_version_flag("--version", version_line());
@@ -118,10 +118,9 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace pawl
 
-// Memory that a burst needed goes back to the system within ten seconds, also on a server that is
-// idle then. Not at once: who moves texts of megabytes would wait for fresh pages at every copy,
-// and on some machines for milliseconds. A server that has become large does not wait so long
-// (memory_return.h).
+// Freed memory is returned to the system within ten seconds, also on an idle server. Not at once:
+// copies of megabytes would wait for fresh pages each time, on some machines for milliseconds. A
+// large server returns it earlier (memory_return.h).
 extern "C" {
 const char* malloc_conf =
     "background_thread:true,dirty_decay_ms:10000,muzzy_decay_ms:0,oversize_threshold:33554432";

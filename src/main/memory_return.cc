@@ -7,7 +7,7 @@
 
 #include "api/process_usage.h"
 
-// Of jemalloc, if the program is linked with it.
+// From jemalloc, if the program is linked with it.
 extern "C" int mallctl(const char* name, void* old, size_t* old_bytes, void* fresh,
                        size_t fresh_bytes) __attribute__((weak));
 

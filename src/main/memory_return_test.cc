@@ -21,7 +21,7 @@ size_t resident_pages() {
   return resident;
 }
 
-// The allocator alone would keep these pages for as long as nothing else is asked of it.
+// The allocator alone would keep these pages until it is used again.
 TEST(MemoryReturn, FreedMemoryOfALargeProcessGoesBack) {
   if (mallctl == nullptr) GTEST_SKIP() << "built without jemalloc";
   constexpr size_t kBlocks = 128, kBlockBytes = size_t{1} << 20;

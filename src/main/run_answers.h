@@ -1,4 +1,4 @@
-// Questions that a run asks, and answers from the command line or from whoever sits there.
+// Questions of a run, and answers from the command line or the terminal.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace pawl {
 struct Question {
   std::string step;
   std::string prompt;
-  Value data;  // object: what the definition gives along
+  Value data;  // object: the data_inject of the definition
   std::vector<plan::Option> options;
   std::optional<std::string> fallback;
 };
@@ -23,23 +23,23 @@ struct Question {
 // From a decision's context as the kernel keeps it.
 Question read_question(const std::string& step, const std::string& context);
 
-// What is asked, what is known, and the numbered options; ends where the answer is typed.
+// The question, its data and the numbered options; ends with the prompt.
 std::string question_text(const Question& question, bool colours);
 
-// The option that was meant by a number, a name or the only beginning that fits; with no options,
-// the text. InvalidContent says what there is.
+// The option given by a number, a name or a unique prefix; without options, the text.
+// InvalidContent lists the options.
 Result<std::string> choice_of(const Question& question, std::string_view typed);
 
 // "pay, reject", or "any text".
 std::string choices_text(const Question& question);
 
 // --decide STEP=CHOICE. A step is named by its whole id or by its last part; several answers to one
-// step are used in their order, the last one for all that follow.
+// step are used in order, and the last one repeats.
 class Answers {
  public:
   static Result<Answers> parse(const std::vector<std::string>& pairs);
   std::optional<std::string> take(const std::string& step);
-  // A step among the answers that no script has; "" if there is none.
+  // A step among the answers that is in no script; "" if there is none.
   std::string stranger(const std::vector<const plan::Script*>& scripts) const;
 
  private:

@@ -1,4 +1,4 @@
-// pawl run FILE: a definition, run here to its end.
+// pawl run FILE: runs a definition locally to its end.
 #include <unistd.h>
 
 #include "base/json_writer.h"
@@ -31,7 +31,7 @@ struct NamedSignal {
   std::string payload;
 };
 
-// What the command line says, checked.
+// The checked command line.
 struct RunOrder {
   std::string file;
   plan::ReadResult read;
@@ -63,7 +63,7 @@ Result<std::vector<NamedSignal>> parse_signals(const std::vector<std::string>& t
   return signals;
 }
 
-// The definition in a file; nothing after telling everything that is wrong with it.
+// Reads the definition in a file; prints all its faults.
 Result<plan::ReadResult> read_one(const std::string& file, bool lenient) {
   PAWL_TRY(std::string text, read_definition_file(file));
   plan::ReadResult read = read_definition_text(text, lenient);
@@ -147,7 +147,8 @@ Status start_run(LocalEngine& engine, const RunOrder& order, const RunId& run) {
     Status sent = engine.decide([&](Frame& frame) {
       return signal_script(frame, run, {signal.type, "", signal.payload, "", ""});
     });
-    if (!sent.ok() && sent.error().code != ErrorCode::Conflict) return sent;  // it is over already
+    if (!sent.ok() && sent.error().code != ErrorCode::Conflict) return sent;  // the run has already
+                                                                              // ended
   }
   return ok_status();
 }
@@ -238,7 +239,7 @@ std::vector<cli::Command> run_file_commands() {
        {{"--input", "NAME=VALUE", "an input; the value is JSON if it can be, else text"},
         {"--inputs", "FILE", "inputs from a JSON or YAML file"},
         {"--decide", "STEP=CHOICE", "the answer to a decision; may be repeated"},
-        {"--signal", "NAME=JSON", "a signal that a wait will find; may be repeated"},
+        {"--signal", "NAME=JSON", "a signal for a wait step; may be repeated"},
         {"--with", "FILE", "another definition that this one calls by name; may be repeated"},
         {"--timeout", "DURATION", "cancel the run after this time"},
         {"--confined", "", "with a server's default rights: no shell, no private addresses"},

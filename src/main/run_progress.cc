@@ -105,7 +105,7 @@ std::string RunProgress::path_of(const RunId& run, const std::string& step) cons
 
 // --- the tree
 
-// Made if it is not there, below the longest step its path begins with.
+// Creates a missing node, below the longest step that is a prefix of its path.
 RunProgress::Node& RunProgress::node_at(const std::string& path) {
   auto at = nodes_.find(path);
   if (at != nodes_.end()) return at->second;
@@ -147,7 +147,7 @@ void RunProgress::forget(const std::string& path) {
   for (const std::string& child : children) forget(child);
 }
 
-// --- what happened
+// --- events
 
 Result<std::vector<std::string>> RunProgress::take(uint64_t number, std::string_view record) {
   PAWL_TRY(std::vector<journal::EventBytes> events, journal::read_record(number, record));
@@ -222,7 +222,7 @@ void RunProgress::suspended(const StepSuspended& event, std::vector<std::string>
       "waits", path, event.decision.empty() ? "for signal " + event.signal : "for a decision"));
 }
 
-// What it waits for is told by the step inside.
+// The inner step shows what it waits for.
 void RunProgress::child_moved(const ChildMoved& event) {
   node_at(path_of(event.run, event.step)).state =
       event.suspended ? StepState::Suspended : StepState::Running;
@@ -265,7 +265,7 @@ void RunProgress::ended_step(const StepEnded& event, int64_t at_ms,
                           time + (time.empty() || more.empty() ? "" : ", ") + more));
 }
 
-// What a definition says itself is worth more than any of ours.
+// Messages of the definition itself are always printed.
 void RunProgress::noted(const StepNoted& event, std::vector<std::string>& lines) {
   if (event.type != "workflow_log" && event.type != "workflow_notification") return;
   auto data = Value::parse(event.data);
@@ -344,15 +344,15 @@ std::vector<std::string> RunProgress::rows_with(const Detail& detail,
   return rows;
 }
 
-// Everything if there is room for it, else what is not over, as deep as there is room for; of what
-// is still too long, the rows where the work is.
+// Draws everything if there is room, else the unfinished steps, as deep as there is room; if still
+// too long, the rows around the active steps.
 std::vector<std::string> RunProgress::draw(const Picture& picture) const {
   std::vector<std::string> rows = rows_with({kDepthMax, false}, picture);
   for (size_t depth = kDepthMax + 1; rows.size() > picture.rows_max && depth-- > 0;)
     rows = rows_with({depth, true}, picture);
   if (rows.size() <= picture.rows_max || picture.rows_max < 2) return rows;
   size_t hidden = rows.size() - picture.rows_max + 1;
-  size_t first = 0;  // the first that is not over
+  size_t first = 0;  // the first unfinished one
   for (const std::string& path : roots_) {
     if (!is_over(nodes_.at(path).state)) break;
     ++first;

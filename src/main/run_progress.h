@@ -1,8 +1,8 @@
-// RunProgress: what the journal tells about a run, kept as the tree of its steps, for someone who
-// watches. A picture (draw) for terminals, a line per change (take) for everything else.
+// RunProgress: the tree of a run's steps, built from the journal, for a person who watches. A
+// picture (draw) for terminals, a line per change (take) for other output.
 //
-// The steps of child runs stand below the step that started them. Bounded: of a step with very many
-// sub-steps the ones that are over are folded into a count. Thread: one at a time.
+// The steps of child runs are below the step that started them. Bounded: the ended sub-steps of a
+// step with very many are only counted. Thread: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@
 
 namespace pawl {
 
-// A step that somebody must answer.
+// A step that waits for an answer.
 struct OpenQuestion {
   RunId run;
   std::string step;      // as the run names it
   std::string shown;     // as the tree names it
   std::string decision;  // its id, or
-  std::string signal;    // the name of what it waits for
+  std::string signal;    // the name of the signal
   int64_t due_ms = 0;    // 0 = it waits for ever
 };
 
-// A job that was asked for: outside workers would take it.
+// A requested job, for which there are no workers here.
 struct AskedJob {
   RunId run;
   uint32_t effect = 0;
@@ -37,7 +37,7 @@ struct Picture {
   int64_t now_ms = 0;
   size_t rows_max = 40;
   size_t columns = 100;
-  unsigned tick = 0;  // turns the spinners
+  unsigned tick = 0;  // advances the spinners
   bool colours = false;
 };
 
@@ -45,13 +45,14 @@ class RunProgress {
  public:
   RunProgress(const RunId& run, const plan::Script& script);
 
-  // What a record of the journal says, as lines without line ends. Corrupt as read_record() says.
+  // Processes a record of the journal; returns lines without line ends. Corrupt as in
+  // read_record().
   Result<std::vector<std::string>> take(uint64_t number, std::string_view record);
   std::vector<std::string> draw(const Picture& picture) const;
 
   bool ended() const;
   ScriptStatus status() const { return status_; }
-  // Nothing is under way: only answers from outside can move it.
+  // Nothing is active: only external answers can advance it.
   bool stuck() const;
   const std::map<std::string, OpenQuestion>& questions() const { return questions_; }
   std::vector<AskedJob> take_jobs() { return std::exchange(jobs_, {}); }
@@ -88,7 +89,7 @@ class RunProgress {
   void fold(Node& parent);
   struct Detail {
     size_t depth_max;
-    bool live_only;  // what is over is counted, unless it failed
+    bool live_only;  // ended steps are counted, unless they failed
   };
   void draw_node(const std::string& path, size_t depth, const Detail& detail,
                  const Picture& picture, std::vector<std::string>& rows) const;
@@ -98,7 +99,7 @@ class RunProgress {
 
   RunId run_;
   ScriptStatus status_ = ScriptStatus::Pending;
-  std::map<RunId, std::string> prefixes_;  // of the steps of every run known here
+  std::map<RunId, std::string> prefixes_;  // path prefixes of every known run
   std::map<RunId, bool> suspended_runs_;
   std::vector<std::string> roots_;
   std::map<std::string, Node> nodes_;

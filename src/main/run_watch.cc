@@ -183,7 +183,7 @@ void RunWatch::take_news() {
   }
 }
 
-// Nobody would ever fetch them; as a failure, the definition's own rules apply to it.
+// No worker would ever fetch them; as a failure, the definition's error handling applies.
 void RunWatch::refuse_jobs() {
   for (const AskedJob& job : progress_.take_jobs()) {
     Status done = engine_.decide([&](Frame& frame) {
@@ -205,7 +205,7 @@ bool RunWatch::answer_questions() {
     say("\n  (no longer asked)");
     asked_ = {};
   }
-  // A copy: an answer changes the list when its news arrives, and may be refused.
+  // A copy: an answer changes the list when its event arrives, and may be refused.
   std::map<std::string, OpenQuestion> open = progress_.questions();
   for (const auto& [path, question] : open) {
     if (question.decision.empty() || answered_.count(question.decision) != 0) continue;
@@ -215,7 +215,7 @@ bool RunWatch::answer_questions() {
   return !hopeless();
 }
 
-// False: the answer given beforehand is none.
+// False: the given answer is invalid.
 bool RunWatch::answer(const OpenQuestion& open) {
   std::optional<std::string> choice = settings_.answers.take(open.shown);
   if (!choice && !settings_.may_ask) return true;
@@ -269,7 +269,7 @@ void RunWatch::read_typed() {
   char bytes[4096];
   ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
   if (got < 0 && errno == EINTR) return;
-  if (got <= 0) {  // nobody is there any more
+  if (got <= 0) {  // stdin was closed
     settings_.may_ask = false;
     asked_ = {};
     std::fputs("\n", stderr);
@@ -284,7 +284,7 @@ void RunWatch::read_typed() {
   if (typed_.size() > kTypedBytesMax) typed_.clear();
 }
 
-// True once nothing is asked any more.
+// True once no question is open.
 bool RunWatch::take_line(const std::string& line) {
   auto question = question_of(asked_);
   if (!question.ok()) return true;
@@ -299,7 +299,7 @@ bool RunWatch::take_line(const std::string& line) {
   return false;
 }
 
-// What was heard may be older than what has been decided since.
+// The events received may be older than the engine's current state.
 bool RunWatch::still_suspended() {
   bool all = true;
   Status asked = engine_.decide([&](Frame& frame) {
@@ -312,8 +312,8 @@ bool RunWatch::still_suspended() {
   return asked.ok() && all;
 }
 
-// Only somebody outside could move it, and nobody is there. A deadline that is near is waited for:
-// the definition says what happens then.
+// Only a person could advance it, and no person is there. A near deadline is waited for: the
+// definition says what happens then.
 bool RunWatch::hopeless() {
   if (!progress_.stuck() || !still_suspended()) return false;
   int64_t soon = clock_.now_ms() + kDeadlineWorthWaitingMs;

@@ -1,9 +1,8 @@
-// RunWatch: follows one run on a LocalEngine to its end: shows how far it is, answers what it asks,
-// and gives up when nobody can.
+// RunWatch: follows one run on a LocalEngine to its end: shows its progress, answers its questions,
+// and gives up when there is no answer.
 //
-// Everything that is shown goes to stderr, so that stdout holds the result alone. Ctrl-C cancels
-// the run and waits for that; a second one leaves at once. One at a time in a process: it holds the
-// signals.
+// All output goes to stderr, so that stdout holds only the result. Ctrl-C cancels the run and waits
+// for its end; a second one exits at once. One at a time in a process, because it handles signals.
 #pragma once
 
 #include <memory>
@@ -24,7 +23,7 @@ enum class Show : uint8_t { Nothing, Lines, Picture };
 struct WatchSettings {
   Answers answers;
   Show show = Show::Lines;
-  bool may_ask = false;    // somebody sits at stdin
+  bool may_ask = false;    // stdin is a terminal
   int64_t timeout_ms = 0;  // 0 = as long as it takes
 };
 
@@ -43,7 +42,7 @@ struct Watched {
 
 class RunWatch {
  public:
-  // Before the run starts: it listens from here on. `script` must outlive it.
+  // Create it before the run starts, since it listens from here on. `script` must outlive it.
   RunWatch(LocalEngine& engine, const RunId& run, const plan::Script& script,
            WatchSettings settings);
   ~RunWatch();
@@ -55,7 +54,7 @@ class RunWatch {
  private:
   struct Inbox;  // shared with the engine's thread
 
-  bool turn();  // false: it is over, outcome_ says how
+  bool turn();  // false: it has ended, see outcome_
   void wait_for_news();
   void take_news();
   void take_signals(const std::string& bytes);
@@ -86,8 +85,8 @@ class RunWatch {
   unsigned tick_ = 0;
   size_t rows_drawn_ = 0;
   int64_t shown_ms_ = 0;
-  std::set<std::string> answered_;  // decisions whose end may not have been heard of yet
-  OpenQuestion asked_;              // while its decision is not empty: an answer is being typed
+  std::set<std::string> answered_;  // decisions whose end event may not have arrived yet
+  OpenQuestion asked_;              // if its decision is not empty: an answer is being typed
   std::string typed_;
 };
 

@@ -18,7 +18,7 @@
 namespace pawl {
 namespace {
 
-// Secrets are kept beside the store, under a key of their own; without a directory there are none.
+// The vault's key is beside the store; without a directory there are no secrets.
 Result<RuntimeSetup> setup_of(const ServeOptions& options) {
   const bool memory = options.store == "memory";
   if (!memory && options.store != "sqlite")
@@ -31,7 +31,7 @@ Result<RuntimeSetup> setup_of(const ServeOptions& options) {
     setup.vault_key = options.data_dir + "/vault.key";
     if (const char* passphrase = std::getenv("PAWL_VAULT_KEY")) setup.vault_passphrase = passphrase;
   }
-  setup.owner_only = true;  // what runs leave there is nobody else's
+  setup.owner_only = true;  // files of runs are private
   setup.work_root = WorkRoot::in(setup.data_dir);
   setup.policy = options.actions;
   setup.policy.fs.sealed = {std::filesystem::absolute(options.data_dir).string()};
@@ -42,7 +42,7 @@ Result<RuntimeSetup> setup_of(const ServeOptions& options) {
 }
 
 // A command that a step runs is the same user, and can read this process's environment in /proc:
-// what is secret there is wiped once it has been read.
+// secrets in it are wiped once they have been read.
 void wipe_environment() {
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
     std::string_view pair = *at;
@@ -113,7 +113,7 @@ http::ServerConfig http_config(const ServeOptions& options, api::App& app) {
   return config;
 }
 
-// Clients must not take the descriptors that the server needs for itself.
+// Clients must not use up the descriptors that the server itself needs.
 void share_out_files(ServeOptions& options) {
   const FileLimit files = raise_file_limit();
   const size_t wanted = options.http.connections_max;

@@ -78,19 +78,20 @@ Result<uint32_t> factor_milli(const std::string& text) {
   return static_cast<uint32_t>(value * 1000.0 + 0.5);
 }
 
-// 0 is no bound; below `least` no program could begin.
+// 0 means no bound; below `least` no program could start.
 Result<uint64_t> bytes_or_none(const std::string& text, uint64_t least, uint64_t most) {
   if (text == "0") return 0;
   return bytes(text, least, most);
 }
 
-// Whole ones, rounded up; 0 is no bound.
+// Whole seconds, rounded up; 0 means no bound.
 Result<uint64_t> whole_seconds(const std::string& text) {
   PAWL_TRY(int64_t ms, seconds(text));
   return static_cast<uint64_t>((ms + 999) / 1000);
 }
 
-// "https://App.example:8443" as browsers write it in Origin. "*" is none: it would be everybody.
+// "https://App.example:8443" as browsers write it in Origin. "*" is refused: it would allow every
+// origin.
 Result<std::string> origin_of(const std::string& text) {
   size_t at = text.find("://");
   std::string origin;
@@ -110,7 +111,7 @@ Result<std::string> origin_of(const std::string& text) {
   return origin;
 }
 
-// The rows differ in where the value goes; these give them one shape.
+// Macros for rows that only differ in the target of the value.
 #define PAWL_INTO(parse, place, type)                      \
   [](ServeOptions& o, const std::string& text) -> Status { \
     PAWL_TRY(auto parsed, parse);                          \
@@ -146,7 +147,7 @@ std::vector<Setting> basics() {
        true},
       {"no_auth", "", "listen beyond loopback without any key",
        PAWL_INTO(boolean(text), no_auth, bool)},
-      {"host_name", "NAME", "a name of this server, which it answers to without a key; repeatable",
+      {"host_name", "NAME", "a host name of this server, for calls without a key; repeatable",
        [](ServeOptions& o, const std::string& text) -> Status {
          if (text.empty() || text.find_first_of(":/@ ") != text.npos)
            return takes("a host name without a port", text);
@@ -154,14 +155,14 @@ std::vector<Setting> basics() {
          return ok_status();
        },
        true},
-      {"cors_origin", "ORIGIN", "pages from there may call this server; repeatable",
+      {"cors_origin", "ORIGIN", "an origin whose pages may call this server; repeatable",
        [](ServeOptions& o, const std::string& text) -> Status {
          PAWL_TRY(std::string origin, origin_of(text));
          o.app.cors_origins.push_back(std::move(origin));
          return ok_status();
        },
        true},
-      {"ojs_content_type", "TYPE", "of replies under /ojs/v1 (application/openjobspec+json)",
+      {"ojs_content_type", "TYPE", "type of replies under /ojs/v1 (application/openjobspec+json)",
        [](ServeOptions& o, const std::string& text) -> Status {
          if (text != "application/json" && text != "application/openjobspec+json")
            return takes("application/openjobspec+json or application/json", text);
@@ -169,9 +170,9 @@ std::vector<Setting> basics() {
          return ok_status();
        },
        false, "application/openjobspec+json application/json"},
-      {"ready.stuck_after", "DURATION", "/ready is 503 once the engine hangs for so long (5s)",
+      {"ready.stuck_after", "DURATION", "/ready is 503 once the engine hangs for this long (5s)",
        PAWL_INTO(duration(text, 2'000, 3'600'000), app.stuck_after_ms, int64_t)},
-      {"log_format", "FORMAT", "of the lines on stderr (text)",
+      {"log_format", "FORMAT", "format of the lines on stderr (text)",
        [](ServeOptions& o, const std::string& text) -> Status {
          if (text != "text" && text != "json") return takes("text or json", text);
          o.log_json = text == "json";
@@ -182,23 +183,23 @@ std::vector<Setting> basics() {
        PAWL_INTO(boolean(text), access_log, bool)},
       {"io_threads", "N", "threads that read and write sockets (1)",
        PAWL_INTO(number(text, 1, 64), http.io_threads, int)},
-      {"drain_time", "DURATION", "how long a stop waits for requests under way (10s)",
+      {"drain_time", "DURATION", "how long a shutdown waits for open requests (10s)",
        PAWL_INTO(duration(text, 0, 3'600'000), drain_ms, int)},
       {"tls.cert", "FILE", "PEM certificate chain; with tls.key: https",
        PAWL_TEXT_INTO(http.tls_certificate_file)},
       {"tls.key", "FILE", "its key", PAWL_TEXT_INTO(http.tls_key_file)},
-      {"visibility_timeout", "DURATION", "lease of a job whose fetch names none (30m)",
+      {"visibility_timeout", "DURATION", "default lease of a fetched job (30m)",
        PAWL_INTO(duration(text, 1000, 7LL * 86'400'000), app.visibility_default_ms, int64_t)},
   };
 }
 
 std::vector<Setting> bounds() {
   return {
-      {"retention.finished_age", "DURATION", "finished jobs leave after this; 0 = never (7d)",
+      {"retention.finished_age", "DURATION", "finished jobs are deleted after this; 0 = never (7d)",
        PAWL_INTO(duration(text), engine.core.retention.finished_ms, int64_t)},
       {"retention.finished_count", "N", "finished jobs kept at most; 0 = no bound (20000000)",
        PAWL_INTO(number(text, 0, UINT64_MAX), engine.core.retention.finished_max, uint64_t)},
-      {"retention.journal_age", "DURATION", "history leaves after this; 0 = never (7d)",
+      {"retention.journal_age", "DURATION", "history is deleted after this; 0 = never (7d)",
        PAWL_INTO(duration(text), engine.core.retention.journal_ms, int64_t)},
       {"retention.journal_count", "N", "journal records kept at most; 0 = no bound (20000000)",
        PAWL_INTO(number(text, 0, UINT64_MAX), engine.core.retention.journal_records_max, uint64_t)},
@@ -215,9 +216,9 @@ std::vector<Setting> bounds() {
        PAWL_INTO(number(text, 1, 1'000'000), app.batch_jobs_max, size_t)},
       {"limits.connections", "N", "open connections (10000)",
        PAWL_INTO(number(text, 1, 1'000'000), http.connections_max, size_t)},
-      {"limits.unsent_bytes", "SIZE", "answers that wait for slow clients, in all (256MiB)",
+      {"limits.unsent_bytes", "SIZE", "unsent answers of all clients (256MiB)",
        PAWL_INTO(bytes(text, 1u << 20, 1ull << 40), http.out_bytes_total_max, size_t)},
-      {"limits.request_bytes", "SIZE", "requests that arrive or are in work, in all (256MiB)",
+      {"limits.request_bytes", "SIZE", "requests arriving or being handled, in all (256MiB)",
        PAWL_INTO(bytes(text, 1u << 20, 1ull << 40), http.in_bytes_total_max, size_t)},
       {"limits.parked_fetches", "N", "fetches that may wait for a job at a time (20000)",
        PAWL_INTO(number(text, 0, 1'000'000), engine.core.parked_max, size_t)},
@@ -226,7 +227,7 @@ std::vector<Setting> bounds() {
   };
 }
 
-// What steps of definitions may touch. Everything dangerous is off until it is named.
+// Permissions of steps of definitions. Everything dangerous is off by default.
 std::vector<Setting> permissions() {
 #define PAWL_ADD_TO(place)                                 \
   [](ServeOptions& o, const std::string& text) -> Status { \
@@ -252,7 +253,7 @@ std::vector<Setting> permissions() {
       {"actions.shell.allow", "COMMAND", "the only commands it may run; repeatable",
        PAWL_ADD_TO(actions.shell.allow), true},
       {"actions.shell.environment", "NAME",
-       "a variable that commands inherit, and that steps may set for listed ones; repeatable",
+       "a variable that commands inherit and steps may set; repeatable",
        PAWL_ADD_TO(actions.shell.environment), true},
       {"actions.shell.cwd", "DIR", "where commands run (in the directory of their run)",
        [](ServeOptions& o, const std::string& text) -> Status {
@@ -263,15 +264,15 @@ std::vector<Setting> permissions() {
       {"actions.shell.memory", "SIZE", "address space of a command's process; 0 = no bound (0)",
        PAWL_INTO(bytes_or_none(text, 16u << 20, 1ull << 50), actions.shell.limits.memory_bytes,
                  uint64_t)},
-      {"actions.shell.cpu", "DURATION", "processor time of one; 0 = no bound (1h)",
+      {"actions.shell.cpu", "DURATION", "processor time of a process; 0 = no bound (1h)",
        PAWL_INTO(whole_seconds(text), actions.shell.limits.cpu_s, uint64_t)},
-      {"actions.shell.file_size", "SIZE", "largest file that one writes; 0 = no bound (16GiB)",
+      {"actions.shell.file_size", "SIZE", "largest file of a process; 0 = no bound (16GiB)",
        PAWL_INTO(bytes_or_none(text, 1, 1ull << 50), actions.shell.limits.file_bytes, uint64_t)},
-      {"actions.shell.open_files", "N", "files that one holds open; 0 = the server's bound (1024)",
+      {"actions.shell.open_files", "N", "open files of a process; 0 = the server's bound (1024)",
        PAWL_INTO(number(text, 0, 1'000'000), actions.shell.limits.open_files, uint64_t)},
       {"actions.shell.processes", "N",
-       "processes and threads of the server's user, all counted, from where on a command gets no "
-       "more; 0 = no bound (0)",
+       "a command may start processes until the server's user has this many, threads included; "
+       "0 = no bound (0)",
        PAWL_INTO(number(text, 0, 10'000'000), actions.shell.limits.processes, uint64_t)},
       {"actions.threads", "N", "threads that file and shell actions share (8)",
        PAWL_INTO(number(text, 1, 256), action_threads, uint32_t)},
@@ -279,11 +280,11 @@ std::vector<Setting> permissions() {
 #undef PAWL_ADD_TO
 }
 
-// How runs of definitions are run, where they do not say it themselves.
+// Defaults for runs of definitions.
 std::vector<Setting> workflows() {
 #define PAWL_SCRIPTS(field) engine.core.state.scripts.field
   return {
-      {"workflow.max_concurrent", "N", "runs of definitions at work at once; 0 = no bound (0)",
+      {"workflow.max_concurrent", "N", "active runs of definitions; 0 = no bound (0)",
        PAWL_INTO(number(text, 0, 1'000'000'000), PAWL_SCRIPTS(max_concurrent), uint64_t)},
       {"workflow.on_limit", "HOW", "a run beyond that waits or is refused (queue)",
        [](ServeOptions& o, const std::string& text) -> Status {
@@ -292,15 +293,15 @@ std::vector<Setting> workflows() {
          return ok_status();
        },
        false, "queue reject"},
-      {"execution.parallel_steps", "BOOL", "a run may have several steps at work (true)",
+      {"execution.parallel_steps", "BOOL", "a run may have several steps active at once (true)",
        PAWL_INTO(boolean(text), PAWL_SCRIPTS(parallel_steps), bool), false, "true false"},
       {"execution.step_timeout", "DURATION",
-       "of an action's or job's attempt that names none; 0 = none (0)",
+       "default timeout of an attempt of an action or job; 0 = none (0)",
        PAWL_INTO(seconds(text), PAWL_SCRIPTS(step_timeout_ms), int64_t)},
       {"retry.default_max_attempts", "N",
        "attempts of `retry` without a policy, the first included",
        PAWL_INTO(number(text, 1, 1001), PAWL_SCRIPTS(retry_attempts), uint32_t)},
-      {"retry.default_backoff", "FACTOR", "what its delay is multiplied with each time (2.0)",
+      {"retry.default_backoff", "FACTOR", "factor of its delay after each attempt (2.0)",
        PAWL_INTO(factor_milli(text), PAWL_SCRIPTS(retry_multiplier_milli), uint32_t)},
       {"retry.default_initial_delay", "DURATION", "its first delay (1s)",
        PAWL_INTO(seconds(text), PAWL_SCRIPTS(retry_delay_ms), int64_t)},

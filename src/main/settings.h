@@ -1,4 +1,4 @@
-// Settings: everything `pawl serve` can be told, one row each. A setting has one name:
+// Settings: all settings of `pawl serve`, one row each. A setting has one name:
 // `retention.finished_age` is a key of pawl.yaml (nested or dotted), PAWL_RETENTION_FINISHED_AGE in
 // the environment and --retention-finished-age as a flag.
 #pragma once
@@ -16,7 +16,7 @@ struct Setting {
   std::string name;   // "retention.finished_age"
   std::string value;  // "DURATION"; "" = a flag, true or false elsewhere
   std::string help;
-  // InvalidRequest, saying what it takes, if the text is not that.
+  // InvalidRequest, with the expected form, if the text is invalid.
   Status (*apply)(ServeOptions& options, const std::string& text);
   bool repeated = false;     // may be given several times; a list in pawl.yaml
   std::string choices = {};  // "text json"

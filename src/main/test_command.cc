@@ -1,4 +1,4 @@
-// pawl test: definitions, rehearsed under virtual time with mocked actions.
+// pawl test: runs definitions under virtual time with mocked actions.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -30,7 +30,7 @@ int test_usage(const std::string& message) {
   return cli::kUsage;
 }
 
-// Actions that a case allows for real, one at a time. Its threads are made when one is first used.
+// Runs the `real` actions of a case, one at a time. Its threads are created on first use.
 class RealActions {
  public:
   actions::ActionOutcome run(const actions::ActionRequest& request) {
@@ -98,7 +98,7 @@ Result<TestOrder> read_test_order(const Invocation& given) {
   PAWL_TRY(order.suite.first_seed, number(given, "--seed", 1, UINT64_MAX / 2));
   order.suite.strict = given.has("--strict");
   if (order.suite.strict && !faults)
-    return Error{ErrorCode::InvalidRequest, "--strict judges what --faults finds: give both"};
+    return Error{ErrorCode::InvalidRequest, "--strict needs --faults: give both"};
   return order;
 }
 
@@ -204,15 +204,15 @@ std::vector<cli::Command> test_commands() {
            {{"--filter", "TEXT", "only cases with this in their name"},
             {"--faults", "", "also run each case through crashes, and late and repeated answers"},
             {"--seeds", "N", "how many such runs (100)"},
-            {"--seed", "S", "the first of them (1): repeats a story"},
-            {"--strict", "", "a step that is not idempotent and was done twice fails its case"},
+            {"--seed", "S", "the first of them (1): repeats a run"},
+            {"--strict", "", "fail a case if a step that is not idempotent ran twice"},
             {"--verbose", "", "the timeline of every case"},
             {"--junit", "FILE", "write a JUnit report"},
             {"--init", "DEFINITION", "write a first test file for a definition"},
             {"--json", "", "print the whole result"}},
-           "The engine itself runs the definition; its clock jumps from one thing that happens to "
+           "The engine itself runs the definition; its clock jumps from one event to "
            "the next, so a month of\n"
-           "waiting takes milliseconds. Nothing leaves the process unless a case says so. "
+           "waiting takes milliseconds. Nothing leaves the process unless a case allows it. "
            "docs/guide/testing.md has the language.\n"
            "Exit codes: 0 all passed, 1 a case failed, 2 an invalid file or command line.\n"
            "\nExamples:\n  pawl test examples/approval_test.yaml\n"

@@ -1,4 +1,4 @@
-// What `pawl test` tells people: a line per case, and below it why it failed.
+// The output of `pawl test`: a line per case, and below it the reasons of a failure.
 #pragma once
 
 #include <string>

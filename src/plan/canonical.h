@@ -1,5 +1,5 @@
-// A Script as a definition again: canonical names, every default and order said out loud. Reading
-// it gives the same Script, lines aside.
+// Prints a Script as a definition: canonical names, every default and order explicit. Reading it
+// gives the same Script, except for line numbers.
 #pragma once
 
 #include "base/value.h"

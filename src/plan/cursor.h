@@ -1,7 +1,6 @@
-// Cursor: a place in a definition that is being read. Knows its path and its line.
+// Cursor: a place in a definition during reading, with its path and line.
 //
-// Points into the source and to the cursor it came from: lives on the stack of the reader, never
-// longer than either.
+// Points into the source and to its parent cursor, and must not outlive either.
 #pragma once
 
 #include <optional>
@@ -27,7 +26,7 @@ class Cursor {
   std::optional<Cursor> field(std::string_view name) const;
   Cursor element(size_t index) const;
   Cursor member(size_t index) const;
-  // Where a member would stand that is not there; the name must outlive the cursor.
+  // The place of a missing member; the name must outlive the cursor.
   Cursor absent(std::string_view name) const;
   // The elements of an array; anything else is a list of itself.
   std::vector<Cursor> entries() const;

@@ -66,7 +66,7 @@ class DefinitionReader {
     read_text(at, "name", script_.name);
     read_text(at, "description", script_.description);
     if (const auto version = at.field("version")) {
-      // 1.0 is a number where nobody put it in quotes.
+      // An unquoted 1.0 is a number.
       script_.version =
           version->value().is_number() ? version->value().json() : findings_.text(*version);
     }
@@ -184,7 +184,7 @@ class DefinitionReader {
   uint32_t read_hook(StepReader& reader, const std::optional<Cursor>& at, std::string_view name) {
     if (!at || at->value() == Value(Value::Array())) return kNoList;
     const uint32_t list = reader.read_list(*at, StepReader::Role::Hook, kNoStep, name);
-    // Hooks stand beside the steps: one id must not mean two of them.
+    // Hooks share their ids with the steps: an id must be unique among both.
     for (const uint32_t place : script_.lists[list].steps) {
       const std::string& id = script_.steps[place].id;
       for (const uint32_t other : {script_.root, script_.on_complete}) {

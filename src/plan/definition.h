@@ -1,5 +1,5 @@
-// Definition: workflow definitions as people write them, JSON or YAML, in the dialects that are
-// understood, and what is wrong with them.
+// Definition: workflow definitions as people write them, JSON or YAML, in the known dialects, and
+// their faults.
 //
 // Reading never stops at the first fault: every one is reported, with its path
 // (steps[2].retry.max), its line where the source has lines, a code, and a hint where one helps.
@@ -18,7 +18,7 @@
 namespace pawl::plan {
 
 struct Fault {
-  std::string path;  // "" for the whole
+  std::string path;  // "" for the whole definition
   std::string code;  // required, unknown_field, type, value, duplicate, cycle, unknown_step, …
   std::string message;
   std::string hint;   // may be empty
@@ -28,16 +28,16 @@ struct Fault {
 struct DefinitionLimits {
   size_t bytes_max = 4u << 20;  // YAML: a quarter of it at most
   uint32_t steps_max = 10'000;
-  uint32_t depth_max = 16;  // lists within lists
-  // What compiling all its expressions, patterns and schemas may cost together (expr/budget.h).
+  uint32_t depth_max = 16;  // of nested lists
+  // The budget for compiling all its expressions, patterns and schemas (expr/budget.h).
   uint64_t compile_steps_max = 4'000'000;
 };
 
 class Cursor;
 class Findings;
 
-// Says what is wrong with what a step gives its action; no cursor if it gives nothing. Handed in,
-// since what actions take is not known here.
+// Checks the parameters that a step gives its action; no cursor if it gives none. Passed in, since
+// this module does not know the parameters of actions.
 using ParamsJudge = void (*)(std::string_view action, const Cursor& step, const Cursor* params,
                              Findings& findings);
 
@@ -46,7 +46,7 @@ struct ReadOptions {
   // Known action names; null: not checked. An unknown one is an error with the nearest known name.
   const std::vector<std::string>* actions = nullptr;
   ParamsJudge params = nullptr;  // null: not checked
-  // So many of the first steps were accepted before, with whatever their actions are given.
+  // The number of leading steps that were accepted before; their parameters are not checked again.
   uint32_t steps_accepted = 0;
   DefinitionLimits limits;
 };
@@ -69,9 +69,9 @@ inline ReadResult read_definition(const std::string& text, const ReadOptions& op
 inline ReadResult read_definition(const char* text, const ReadOptions& options = {}) {
   return read_definition(std::string_view(text), options);
 }
-// The same of a value that was already read; faults have no lines.
+// The same for a parsed value; faults have no lines.
 ReadResult read_definition(const Value& definition, const ReadOptions& options = {});
-// What `canonical` held, compiled again: for text that was accepted before. Corrupt if it was not.
+// Compiles a `canonical` text that was accepted before. Corrupt if it is not one.
 Result<std::shared_ptr<const Script>> compile_canonical(std::string_view canonical);
 
 // The JSON Schema (2020-12) of the language, for editors and for GET /v1/definitions/schema.

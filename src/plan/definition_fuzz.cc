@@ -1,5 +1,5 @@
-// Any text: reading never crashes, and what is accepted compiles again from its canonical text to
-// the same script, and can be drawn.
+// Any text: reading never crashes, and an accepted text compiles from its canonical form to the
+// same script, and can be drawn.
 #include <cstdint>
 #include <string_view>
 

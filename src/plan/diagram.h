@@ -17,9 +17,9 @@ std::string_view diagram_content_type(DiagramFormat format);
 // Full dotted step id → status (completed, failed, running, suspended, pending, skipped, retrying).
 using StepStatuses = std::map<std::string, std::string, std::less<>>;
 
-// How many arrows a picture may have: more make it neither readable nor small.
+// The largest number of arrows: a picture with more is neither readable nor small.
 constexpr size_t kDiagramArrowsMax = 50'000;
-// InvalidContent if it would have more. In ASCII nothing is drawn between steps.
+// InvalidContent if it would have more. ASCII diagrams have no arrows.
 Status check_drawable(const Script& script, DiagramFormat format);
 
 std::string draw_diagram(const Script& script, DiagramFormat format,

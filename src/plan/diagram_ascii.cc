@@ -1,4 +1,4 @@
-// The diagram for terminals: a tree, each step after what it waits for.
+// The diagram for terminals: a tree, each step after its dependencies.
 #include "plan/diagram_model.h"
 
 namespace pawl::plan {

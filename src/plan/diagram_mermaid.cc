@@ -38,7 +38,7 @@ Shape shape_of(const Step& step) {
   return {"[", "]"};
 }
 
-// Inside of quotes only these can end the text or begin something else.
+// Inside quotes only these characters have a special meaning.
 std::string escaped_for_mermaid(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kIterations = "iter_*";
 
-// From the quietest to the loudest: of many iterations the loudest status is shown.
+// From least to most important: of many iterations the most important status is shown.
 constexpr std::array<std::string_view, 8> kStatuses = {
     "skipped", "completed", "pending", "scheduled", "suspended", "running", "retrying", "failed"};
 
@@ -133,7 +133,7 @@ size_t character_count(std::string_view text) {
 std::string shortened(std::string_view text, size_t max, bool ascii) {
   std::string out;
   size_t characters = 0;
-  size_t kept = 0;  // bytes, up to where the dots would begin
+  size_t kept = 0;  // bytes before the dots
   const size_t dots = ascii ? 3 : 1;
   for (size_t at = 0; at < text.size();) {
     const size_t length = std::max<size_t>(1, utf8::sequence_length(text.substr(at)));

@@ -1,5 +1,5 @@
-// What all diagrams have in common: the sections of a step, one line that says what it does, and
-// the status of a place, gathered over the iterations of the loops around it.
+// Shared by all diagrams: the sections of a step, a one-line description, and the status of a
+// place, combined over the iterations of the enclosing loops.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ std::vector<Section> sections_of(const Step& step);
 // What the step does, in a few words: http.get, wait 5s, for each inputs.items, …
 std::string detail_of(const Step& step);
 
-// Positions of a list so that every step comes after what it depends on, and otherwise as written.
+// Positions of a list so that every step comes after its dependencies, and otherwise as written.
 std::vector<uint32_t> running_order(const Script& script, uint32_t list);
 
 // At most `max` characters on one line; what is cut ends in "…" (or "..." in ASCII).
@@ -35,16 +35,16 @@ size_t character_count(std::string_view text);
 
 struct Mark {
   std::string_view status;  // "" if there are no statuses at all
-  std::string note;         // "3 of 5": iterations that are done, and all that began
+  std::string note;         // "3 of 5": iterations that ended, of all that began
 };
 
 std::string_view tag_of(std::string_view status);  // OK FAIL RUN WAIT PEND SKIP RETRY
 
-// Where a step stands: its full id, with iter_* for each loop around it.
+// The place of a step: its full id, with iter_* for each enclosing loop.
 struct Place {
   std::string path;
   bool in_loop = false;
-  bool over = false;  // the step around it has ended
+  bool over = false;  // the enclosing step has ended
 
   Place step(const Step& step) const;
   Place section(const Section& section, const Mark& around) const;
@@ -59,7 +59,7 @@ class Marks {
   struct Tally {
     uint32_t total = 0;
     uint32_t done = 0;
-    size_t loudest = 0;  // the status that matters most among them
+    size_t loudest = 0;  // the most important status among them
   };
 
   const StepStatuses* statuses_;

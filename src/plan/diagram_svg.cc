@@ -1,5 +1,4 @@
-// The diagram for browsers: boxes within boxes, drawn here. No scripts, no styles from outside, and
-// all text escaped.
+// The diagram for browsers: nested boxes. No scripts, no external styles, and all text escaped.
 #include <algorithm>
 #include <array>
 
@@ -85,7 +84,7 @@ struct StepBox {
   std::vector<SectionBox> sections;
 };
 
-// A list, laid out: layout.boxes[i] is where steps[i] stands.
+// A list, laid out: layout.boxes[i] is the box of steps[i].
 struct ListBox {
   std::vector<StepBox> steps;
   Layout layout;

@@ -1,5 +1,5 @@
-// The definitions under tests/definitions: what people write must be read without a complaint, come
-// back the same from its canonical text, and be drawn.
+// The definitions under tests/definitions must be read without faults, be the same after a round
+// trip through the canonical text, and be drawn.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -50,7 +50,7 @@ TEST(Examples, CanonicalTextCompilesToTheSameScript) {
     const auto again = compile_canonical(result.canonical);
     ASSERT_TRUE(again.ok()) << path << ": " << again.error().message;
     EXPECT_EQ(story(**again), story(*result.script)) << path;
-    // What is canonical is a definition too, and its own canonical form.
+    // A canonical text is a definition too, and its own canonical form.
     const ReadResult twice = read_definition(result.canonical);
     EXPECT_EQ(twice.canonical, result.canonical) << path << " " << first_fault(twice);
   }

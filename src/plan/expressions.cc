@@ -42,7 +42,8 @@ void append_segment(std::string& out, std::string_view segment) {
   }
 }
 
-// CEL for a dotted path whose segments are words, with or without '-'; "" if it is none.
+// The CEL form of a dotted path whose segments are words, with or without '-'; "" if the text is
+// not such a path.
 std::string path_as_cel(std::string_view text) {
   std::string out;
   size_t segments = 0;
@@ -72,9 +73,9 @@ std::string as_cel(std::string_view text) {
   return path.empty() ? std::string(inner) : path;
 }
 
-// One ${{ … }}, alone in its text or not. Whatever is more than a path is compiled, since a run
-// compiles it too: it counts for what the definition costs. What begins like a path may be one that
-// CEL cannot read, and what stands among other text is told of by the run.
+// One ${{ … }}, alone in its text or not. Anything but a path is compiled, since a run compiles it
+// too: it counts towards the cost of the definition. A text that begins like a path may be one that
+// CEL cannot read, and faults among other text are reported by the run.
 void check_inner(Findings& findings, const Cursor& at, std::string_view inner, bool alone) {
   const size_t first = inner.find_first_not_of(" \t\r\n");
   const size_t last = inner.find_last_not_of(" \t\r\n");

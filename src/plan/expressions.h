@@ -1,5 +1,5 @@
-// What a definition says in expressions and templates: brought into the form that runs, and checked
-// as far as that is possible before there is a run.
+// The expressions and templates of a definition: converted into the form that runs, and checked as
+// far as possible before a run.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 namespace pawl::plan {
 
 // A guard or another expression, as CEL: without the ${{ }} around it, and with a dotted path of
-// the old form (steps.fetch-data.ok, loop.item) written as CEL has it. Faults point at the
-// character. Unchecked text was accepted before.
+// the old form (steps.fetch-data.ok, loop.item) rewritten as CEL. Faults point at the character.
+// Text that was accepted before is not checked.
 std::string read_expression(Findings& findings, const Cursor& at, bool checked);
 
-// What a loop goes over: a list, or text that gives one.
+// The `over` of a loop: a list, or an expression that gives one.
 Value read_over(Findings& findings, const Cursor& at, bool checked);
 
-// Text of a workflow's output that names what a run knows is an expression, and becomes a template;
-// everything else is itself.
+// A text in `outputs` that begins with a name known to runs is an expression and becomes a
+// template; any other value stays as it is.
 Value read_output(Findings& findings, const Cursor& at);
 
 // A JSON Schema that compiles.
 void check_schema(Findings& findings, const Cursor& at);
 
-// Every ${{ of every text in the tree is closed, and says something.
+// Checks that every ${{ in the tree is closed and not empty.
 void check_templates(Findings& findings, const Cursor& tree);
 
 }  // namespace pawl::plan

@@ -1,5 +1,5 @@
-// The names of the language, each object's in one list: what the reader accepts, what a misspelt
-// name is compared with, and what the published schema is tested against.
+// The field names of the language, one list per object: the reader accepts them, misspelt names are
+// compared with them, and the published schema is tested against them.
 #pragma once
 
 #include <array>

@@ -1,7 +1,8 @@
-// Findings: what is wrong with a definition, gathered while it is read, and the typed reading of
-// single fields, which is where most of it is found.
+// Findings: collects the faults of a definition while it is read, and reads single typed fields,
+// where most faults occur.
 //
-// Every reader reports and gives a usable value back, so that reading goes on and finds the rest.
+// Every reader reports faults and returns a usable value, so that reading continues and finds the
+// rest.
 #pragma once
 
 #include <initializer_list>
@@ -26,7 +27,7 @@ struct Named {
 
 class Findings {
  public:
-  // Beyond these a list of faults helps nobody.
+  // A longer list of faults would not help.
   static constexpr size_t kFaultsMax = 200;
 
   explicit Findings(bool lenient, uint64_t compile_steps_max = expr::kCompileStepsMax)
@@ -34,19 +35,20 @@ class Findings {
 
   void error(const Cursor& at, std::string_view code, std::string message, std::string hint = {});
   void warning(const Cursor& at, std::string_view code, std::string message, std::string hint = {});
-  // What a lenient reader lets pass.
+  // A fault that is only a warning in lenient mode.
   void complaint(const Cursor& at, std::string_view code, std::string message,
                  std::string hint = {});
   void warn(std::vector<Fault> warnings);
 
   References& references() { return references_; }
-  // What everything that is compiled while reading is paid from.
+  // The budget for everything that is compiled while reading.
   expr::Budget& compiling() { return compiling_; }
-  // True, with a fault at the first place, once compiling has cost what it may: the rest is left.
+  // True, with a fault at the first place, once the compile budget is spent: the rest is not
+  // compiled.
   bool too_costly(const Cursor& at);
 
   bool failed() const { return !errors_.empty(); }
-  // Nothing more will be listed: looking for hints is not worth the time.
+  // No more faults will be listed, so looking for hints is not worth the time.
   bool full() const { return errors_.size() > kFaultsMax; }
   std::vector<Fault> take_errors() { return std::move(errors_); }
   std::vector<Fault> take_warnings() { return std::move(warnings_); }

@@ -54,7 +54,7 @@ class Rows {
         if (--missing[to] == 0) ready.push_back(to);
       }
     }
-    // What only a weak edge reaches stands under where that edge begins.
+    // A box that only a weak edge reaches is placed below the start of that edge.
     for (const LayoutEdge& edge : layout_.edges) {
       const bool loose = edge.weak && below[edge.to].empty();
       if (loose) levels_[edge.to] = std::max(levels_[edge.to], levels_[edge.from] + 1);
@@ -98,7 +98,7 @@ class Rows {
     items_[below].above.push_back(above);
   }
 
-  // Each row by the mean place of its neighbours in the row before.
+  // Sorts each row by the mean position of its neighbours in the previous row.
   void sort_rows(bool downwards) {
     for (size_t i = 0; i < rows_.size(); ++i) {
       std::vector<uint32_t>& row = rows_[downwards ? i : rows_.size() - 1 - i];

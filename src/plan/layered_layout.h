@@ -22,7 +22,7 @@ struct LayoutBox {
 struct LayoutEdge {
   uint32_t from = 0;
   uint32_t to = 0;
-  bool weak = false;         // has no say in the rows; may run in a circle with others
+  bool weak = false;         // does not influence the rows; may be part of a cycle
   std::vector<Point> bends;  // found: where it passes the rows between
 };
 
@@ -33,7 +33,7 @@ struct Layout {
   int64_t height = 0;
 };
 
-// Edges that are not weak must not form a circle.
+// Edges that are not weak must not form a cycle.
 void lay_out(Layout& layout);
 
 }  // namespace pawl::plan

@@ -50,7 +50,7 @@ class Order {
     }
   }
 
-  // Why a name is not a sibling's, and what might have been meant.
+  // Why a name is not a sibling, and a suggestion.
   std::string hint_for(const std::string& name) {
     if (findings_.full()) return {};
     const std::string near = meant(name, ids_);
@@ -118,7 +118,7 @@ class Order {
     }
   }
 
-  // A fallback that only fallbacks call, round in a circle, is called by nobody.
+  // Fallbacks that only call each other in a cycle never run.
   void check_fallback_chains() {
     std::vector<char> called(places_.size(), 0);
     for (uint32_t i = 0; i < places_.size(); ++i) {

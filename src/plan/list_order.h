@@ -1,5 +1,5 @@
-// The order of a list: which step waits for which, which one only stands by as a fallback, and
-// whether all of it can come to an end.
+// The order of a list: the dependencies of each step, which steps are only fallbacks, and whether
+// the list can end.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace pawl::plan {
 
-// What a step said about its neighbours, by name.
+// The neighbours that a step names.
 struct Draft {
   std::string depends_field;  // the spelling that was used
   std::vector<std::string> depends_on;

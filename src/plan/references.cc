@@ -20,7 +20,7 @@ std::string_view word_at(std::string_view text, bool dashes) {
   return text.substr(0, size);
 }
 
-// steps['a.true.b'] names what steps inside of steps are called; one known part is enough.
+// steps['a.true.b'] is the full id of a nested step; one known part is enough.
 bool is_known(const std::set<std::string_view>& ids, std::string_view name) {
   if (ids.contains(name) || ids.contains(name.substr(0, name.find('-')))) return true;
   while (true) {

@@ -1,6 +1,6 @@
 // References: the steps that expressions and templates name, noted while a definition is read and
-// judged once all steps are known. A wrong name shows only when a run gets there, so it is worth a
-// warning before.
+// checked once all steps are known. A wrong name would fail only when a run gets there, so it gets
+// a warning.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ class References {
     std::string path;
     uint32_t line;
     std::string name;
-    std::string with_dashes;  // the name, read on over '-'; "" if none follows
+    std::string with_dashes;  // the name including parts after '-'; "" if none follows
   };
 
   std::vector<Reference> noted_;

@@ -1,5 +1,5 @@
 // Script: a definition, compiled. Steps in lists, names resolved to places, durations to
-// milliseconds, defaults filled in: what the kernel runs and the diagrams draw.
+// milliseconds, defaults filled in. The kernel runs it, diagrams draw it.
 //
 // Immutable once compiled, shared between all runs of one version. Expressions stay text: they are
 // compiled once each by the cache of the expression engine. A step's place (its index in
@@ -30,7 +30,7 @@ enum class StepType : uint8_t {
   Subworkflow,
 };
 
-// What the ends of the steps it depends on must be.
+// How its dependencies must have ended.
 enum class Trigger : uint8_t { NoneFailed, AllSuccess, AllDone, OneSuccess };
 
 enum class Backoff : uint8_t { None, Constant, Linear, Exponential };
@@ -45,24 +45,24 @@ struct RetryPolicy {
   int64_t delay_ms = 0;
   int64_t max_delay_ms = 0;          // 0 = no bound of its own
   uint32_t multiplier_milli = 2000;  // of Exponential, in thousandths
-  bool by_default = false;  // `retry` was asked for without saying how: a server may say it
+  bool by_default = false;  // `retry` without a policy: the server's settings apply
 
   bool operator==(const RetryPolicy&) const = default;
 };
 
 // What happens when the attempts are used up.
 enum class OnError : uint8_t {
-  Propagate,  // the list it stands in fails, and with it the step around it
+  Propagate,  // its list fails, and with it the enclosing step
   Ignore,     // completed without output; the error is kept as ignored_error
-  Fail,       // the run fails at once, whatever stands around
-  Fallback,   // another step of the list takes over and gives the output
+  Fail,       // the run fails at once, whatever the enclosing steps say
+  Fallback,   // another step of the list runs instead and gives the output
   Skip,       // skipped; dependents run
-  Rollback,   // the run fails, and what was done is compensated
+  Rollback,   // the run fails, and completed steps are compensated
 };
 
 enum class LoopMode : uint8_t { ForEach, While, Until };
 enum class ParallelMode : uint8_t { All, Race };
-// What the end of a time means. Continue: the step completes with {timed_out: true}.
+// What happens at a timeout. Continue: the step completes with {timed_out: true}.
 enum class OnTimeout : uint8_t { Fail, Suspend, Cancel, Continue };
 
 constexpr uint32_t kNoList = UINT32_MAX;
@@ -90,14 +90,14 @@ struct Step {
   std::vector<uint32_t>
       depends_on;  // positions in its list; order inside sub-lists is made explicit here
   std::vector<uint32_t> dependents;  // positions that name this one
-  bool dormant = false;              // a fallback: starts only when called upon
+  bool dormant = false;              // a fallback: starts only when it is needed
   Trigger trigger = Trigger::NoneFailed;
   std::string condition;   // CEL; empty = always
   int64_t timeout_ms = 0;  // of one attempt
   RetryPolicy retry;
   OnError on_error = OnError::Propagate;
   uint32_t fallback = kNoStep;    // position in its list
-  uint32_t compensate = kNoList;  // what undoes it
+  uint32_t compensate = kNoList;  // the list that undoes it
 
   std::string action;  // Action: its name, and who does it
   ActionKind action_kind = ActionKind::Outside;
@@ -138,7 +138,7 @@ struct Step {
 
 struct List {
   std::vector<uint32_t> steps;  // places, in written order
-  uint32_t owner = kNoStep;     // the step around it; kNoStep for the root and the hooks
+  uint32_t owner = kNoStep;     // the enclosing step; kNoStep for the root and the hooks
   std::vector<uint32_t> by_id;  // positions, in the order of their ids
 };
 

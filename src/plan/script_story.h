@@ -1,5 +1,5 @@
-// For tests: every field of a Script as text, lines of the source aside. Two scripts are the same
-// if their stories are.
+// For tests: every field of a Script as text, except line numbers. Two scripts are equal if their
+// texts are.
 #pragma once
 
 #include <sstream>

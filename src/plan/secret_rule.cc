@@ -84,7 +84,7 @@ class SecretCheck {
 }  // namespace
 
 SecretRule secret_rule(std::string_view action, const expr::SecretPlace& place) {
-  // A name is compared with the others of its object, and comparing is reading.
+  // A name is compared with the others of its object, which would reveal it.
   if (place.in_key) return refused("a secret cannot be part of a name");
   if (!is_builtin_family(action)) return {Verdict::Allowed};
   if (action == "http.request" || action == "http.get" || action == "http.post")

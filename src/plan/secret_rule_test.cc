@@ -7,7 +7,7 @@
 namespace pawl::plan {
 namespace {
 
-// Where a secret could be read back, it is refused with its place, also by a lenient reader.
+// A secret at a place where it could be read back is refused with that place, also in lenient mode.
 TEST(SecretRule, SecretsStandOnlyWhereTheyLeave) {
   auto told = [](const std::string& text) {
     ReadOptions options;

@@ -1,8 +1,8 @@
-// Source: the text of a definition as a tree of values, and the line that each of them stands on.
+// Source: the text of a definition as a tree of values, with the line of each value.
 //
 // JSON and YAML give the same tree. Text that is neither ends in faults, never in an exception.
 // Size, depth and number of values are bounded before anything is built from them; a YAML alias
-// counts as often as it is used, so a few lines cannot unfold into gigabytes. Pure; any thread.
+// counts as often as it is used, so a few lines cannot expand to gigabytes. Pure; any thread.
 #pragma once
 
 #include <string_view>
@@ -23,10 +23,10 @@ struct Lines {
 struct Source {
   Value value;
   Lines lines;
-  std::vector<Fault> faults;  // if any, the value is not worth reading
+  std::vector<Fault> faults;  // if any, the value is meaningless
 };
 
-// Values within values: a list within a list costs four, and parameters nest on their own.
+// Depth of nested values: a nested list of steps takes four levels, and parameters nest further.
 inline constexpr uint32_t kValueDepthMax = 160;
 inline constexpr uint32_t kValuesMax = 1'000'000;
 // The YAML scanner looks ahead without bound inside of brackets: hostile text costs it hundreds of

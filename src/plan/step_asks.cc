@@ -1,5 +1,4 @@
-// StepReader, the types of steps that wait for somebody else: time, signals, people, workers, other
-// workflows.
+// StepReader: the types of steps that wait for time, signals, people, workers or other workflows.
 #include <algorithm>
 
 #include "base/quote.h"
@@ -153,7 +152,7 @@ void StepReader::read_job(const Cursor& at, const Config& config, Step& step) {
   step.params = Value(Value::Array());
   if (const auto args = pick(config, {"args"})) {
     step.params = templated(*args);
-    // Open Job Spec arguments are a list: what is none is the only one.
+    // Open Job Spec arguments are a list: any other value becomes its only element.
     if (!args->is_array() && !is_template(*args)) step.params = Value::Array{args->value()};
   }
   if (const auto options = pick(config, {"options"});

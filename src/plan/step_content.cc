@@ -1,4 +1,4 @@
-// StepReader, the half that knows the types of steps.
+// StepReader: the part that reads the types of steps.
 #include <algorithm>
 #include <span>
 
@@ -18,7 +18,7 @@ struct TypeRow {
   std::string_view name;
   StepType type;
   Fields fields;       // of its config
-  std::string_view a;  // how a message calls it
+  std::string_view a;  // its name in messages
 };
 
 const TypeRow kTypes[] = {
@@ -83,7 +83,7 @@ void StepReader::read_content(const Cursor& at, uint32_t place, Step& step) {
   read_config(at, config, place, step);
 }
 
-// What cannot belong to this type of step.
+// Reports fields that do not belong to this type of step.
 void StepReader::check_config(const Cursor& at, const Config& config, const Step& step) {
   const TypeRow& row = row_of(step.type_name);
   for (const std::string_view name : {"action", "capability", "capability_id"}) {
@@ -100,7 +100,7 @@ void StepReader::check_config(const Cursor& at, const Config& config, const Step
   if (config.config && findings_.expect_object(*config.config)) {
     findings_.only(*config.config, row.fields, row.a);
   }
-  // An agent's and a subworkflow's parameters may be what is handed over, not the type's fields.
+  // The parameters of an agent or a subworkflow may be its input, not the fields of the type.
   const bool free =
       (step.type_name == "agent" && !has(Config{{}, config.parameters}, "task_type")) ||
       step.type == StepType::Subworkflow;
@@ -299,7 +299,7 @@ void StepReader::read_test(const Cursor& at, const Config& config, Step& step) {
   if (const auto given = pick(config, {"condition", "expression"})) {
     step.expression = expression(*given);
   } else {
-    // A decision whose only condition is its own: there is nothing else it could decide.
+    // A decision with nothing but a guard: the guard is its test.
     step.expression = std::move(step.condition);
     step.condition.clear();
   }

@@ -126,7 +126,7 @@ void StepReader::read_step(const Cursor& at, Role role, uint32_t place, std::str
     read_names(at, made, step);
     read_type(at, step);
     read_policy(at, role, step, draft);
-    script_.steps[place] = step;  // the lists inside may want to name it
+    script_.steps[place] = step;  // the inner lists may refer to it
     read_content(at, place, step);
     read_compensate(at, place, step);
   }

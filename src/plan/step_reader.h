@@ -1,8 +1,8 @@
-// StepReader: lists of steps, from what was written to their places in the Script.
+// StepReader: reads lists of steps into the Script.
 //
-// A list is read whole, then its order is settled (list_order.h); the lists inside its steps come
-// with the step that holds them. Faults go to the Findings; what is broken still takes its place,
-// so that the rest can be judged.
+// A list is read completely, then its order is resolved (list_order.h); inner lists are read with
+// the step that holds them. Faults go to the Findings; a faulty step still takes its place, so that
+// the rest can be checked.
 #pragma once
 
 #include <optional>
@@ -19,20 +19,19 @@ namespace pawl::plan {
 
 class StepReader {
  public:
-  // What a list is, and with it the rules for the steps in it.
+  // The role of a list, which determines the rules for its steps.
   enum class Role : uint8_t { Root, Inner, Hook, Compensation };
 
-  // `checked`: expressions, templates and action names are judged too.
+  // `checked`: expressions, templates and action names are checked too.
   StepReader(Script& script, Findings& findings, const ReadOptions& options, bool checked)
       : script_(script), findings_(findings), options_(options), checked_(checked) {}
 
-  // The list that `at` holds: an array of steps, or one step. `made`: the id of steps that need
-  // none, "" where an id is required.
+  // Reads the list at `at`: an array of steps, or one step. `made`: the generated id of steps
+  // without one; "" where an id is required.
   uint32_t read_list(const Cursor& at, Role role, uint32_t owner, std::string_view made = {});
 
  private:
-  // Where the fields of a step's type stand: under config, or under parameters in the second
-  // dialect.
+  // Where the fields of a step's type are: under config, or under parameters in the second dialect.
   struct Config {
     std::optional<Cursor> config;
     std::optional<Cursor> parameters;
@@ -76,8 +75,8 @@ class StepReader {
   bool has(const Config& config, std::string_view name) const;
   void required(const Cursor& at, std::string_view what, std::string_view field);
   std::string expression(const Cursor& at) { return read_expression(findings_, at, checked_); }
-  // The value itself, its templates looked at.
-  // `action`: whose parameters they are, since some may hold secrets; "" = none.
+  // The value itself; its templates are checked. `action`: the action whose parameters they are,
+  // since some may hold secrets; "" = none.
   Value templated(const Cursor& at, std::string_view action = {});
   // Names and descriptions, none of which may hold a secret; "" without a field.
   std::string text_of(const std::optional<Cursor>& at);
@@ -87,9 +86,9 @@ class StepReader {
   const ReadOptions& options_;
   const bool checked_;
   uint32_t depth_ = 0;
-  bool undoing_ = false;   // inside of a compensation
+  bool undoing_ = false;   // inside a compensation
   bool full_ = false;      // the bound on steps was met and reported
-  bool accepted_ = false;  // inside of a step that was accepted before
+  bool accepted_ = false;  // inside a step that was accepted before
 };
 
 }  // namespace pawl::plan

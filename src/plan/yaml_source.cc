@@ -40,7 +40,7 @@ std::optional<bool> as_bool(std::string_view text) {
   return std::nullopt;
 }
 
-// Numbers of the YAML 1.2 core schema. What it calls infinite or no number stays text.
+// Numbers of the YAML 1.2 core schema. Infinities and NaN stays text.
 std::optional<Value> as_number(std::string_view text) {
   std::string_view digits = text;
   if (digits.starts_with('+')) digits.remove_prefix(1);
@@ -216,7 +216,7 @@ class Builder : public YAML::EventHandler {
     }
   }
 
-  // What stands in the map itself wins, then what was named first.
+  // The map's own keys take precedence, then the first merged ones.
   void merge() {
     Frame& frame = frames_.back();
     Value::Object& members = frame.built.value.as_object();

@@ -1,4 +1,4 @@
-// Events: what people and other systems do to the run, and when.
+// Events: actions of people and other systems on the run, and their times.
 #include "rehearse/case_reader.h"
 
 namespace pawl::rehearse {
@@ -35,7 +35,7 @@ Event CaseReader::read_event(const Cursor& at) {
   if (auto fixed = at.field("at")) {
     event.at_ms = findings_.duration_ms(*fixed);
   } else if (event.kind == Event::Kind::Decide) {
-    event.after = event.step;  // answered as soon as it is asked
+    event.after = event.step;  // answered as soon as the question is asked
   } else if (event.kind != Event::Kind::Signal) {
     findings_.error(at, "required", "an event needs 'at' or 'after'");
   }
@@ -44,7 +44,7 @@ Event CaseReader::read_event(const Cursor& at) {
 
 void CaseReader::read_deed(const Cursor& at, Event& event) {
   int deeds = 0;
-  // As a field, but a null (`resume:` with nothing behind it) counts as given.
+  // As a field, but a null (`resume:` without a value) counts as given.
   auto deed = [&](std::string_view name) -> std::optional<Cursor> {
     for (size_t i = 0; i < at.value().as_object().size(); ++i)
       if (at.value().as_object().at(i).key == name) return ++deeds, at.member(i);

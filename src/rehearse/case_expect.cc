@@ -1,4 +1,4 @@
-// Expectations: how the run is to end, and what it is to have done.
+// Expectations: the outcome, steps and calls of the run.
 #include "actions/action.h"
 #include "base/quote.h"
 #include "rehearse/case_reader.h"

@@ -1,4 +1,4 @@
-// Mocks: who answers for the world, and what.
+// Mocks: answers to external calls.
 #include <algorithm>
 
 #include "actions/action.h"
@@ -12,7 +12,7 @@ using plan::Cursor;
 
 constexpr std::string_view kAnswer[] = {"result", "error", "hangs", "takes", "when", "unsafe"};
 constexpr std::string_view kError[] = {"code", "message", "retryable", "details"};
-// What the language does not try again (docs/reference/definitions.md, error codes).
+// Codes that the language does not retry (docs/reference/definitions.md, error codes).
 constexpr std::string_view kFinal[] = {"VALIDATION_ERROR",  "INTERPOLATION_ERROR", "NON_RETRYABLE",
                                        "ASSERTION_FAILED",  "NOT_FOUND",           "CONFLICT",
                                        "PERMISSION_DENIED", "PATH_DENIED",         "CIRCUIT_OPEN"};

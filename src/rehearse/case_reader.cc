@@ -46,7 +46,7 @@ Case CaseReader::read(const Cursor& at, const Cursor* defaults) {
   return made;
 }
 
-// What a case and the defaults have in common; the case's own comes later and wins.
+// Members of both a case and the defaults; the case is read later and takes precedence.
 void CaseReader::read_given(const Cursor& at, Case& into) {
   if (auto inputs = at.field("inputs"); inputs && findings_.expect_object(*inputs))
     for (const Value::Member& member : inputs->value().as_object())
@@ -81,7 +81,7 @@ void CaseReader::read_secrets(const Cursor& at, Case& into) {
   }
 }
 
-// Its text, or {value, hosts, actions} as a server is given it.
+// Its text, or {value, hosts, actions} as in PUT /v1/secrets.
 CaseSecret CaseReader::read_secret(const std::string& name, const Cursor& at) {
   CaseSecret secret{name, "", {}};
   if (!at.is_object()) {

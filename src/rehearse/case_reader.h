@@ -1,5 +1,5 @@
-// CaseReader: the parts of one case, from a place in the test file. Reports what is wrong and goes
-// on. Lives while the file is read.
+// CaseReader: reads the parts of one case from the test file. Reports faults and continues. Lives
+// while the file is read.
 #pragma once
 
 #include "plan/findings.h"
@@ -11,7 +11,7 @@ class CaseReader {
  public:
   CaseReader(plan::Findings& findings, const TestFile& file) : findings_(findings), file_(file) {}
 
-  // `defaults`: what stands under the key of that name, or nothing.
+  // `defaults`: the value of the key of that name, or null.
   Case read(const plan::Cursor& at, const plan::Cursor* defaults);
 
  private:

@@ -1,5 +1,5 @@
-// Dice: the only chance in a rehearsal. The same seed throws the same, so a story can be told
-// again. Thread: one at a time.
+// Dice: the only randomness in a rehearsal. The same seed gives the same numbers, so a run can be
+// repeated. Thread: one at a time.
 #pragma once
 
 #include "base/clock.h"
@@ -21,7 +21,7 @@ class VirtualClock : public Clock {
  public:
   explicit VirtualClock(int64_t start_ms) : now_ms_(start_ms) {}
   int64_t now_ms() override { return now_ms_; }
-  // Never back.
+  // Never backwards.
   void move_to(int64_t ms) { now_ms_ = ms > now_ms_ ? ms : now_ms_; }
 
  private:

@@ -1,4 +1,4 @@
-// Rehearsals in which the engine dies.
+// Rehearsals in which the engine crashes.
 #include <set>
 
 #include "rehearse/rehearse_test_world.h"
@@ -69,7 +69,7 @@ TEST(Faults, TheSameSeedTellsTheSameStory) {
   EXPECT_GT(stories.size(), 15u);
 }
 
-// Every call is made twice in some seed once there are as many seeds as calls: not left to luck.
+// With as many seeds as calls, every call is made twice in some seed: not by luck.
 TEST(Faults, AnUnsafeMockIsFound) {
   std::string text = R"(
 workflow: {steps: [{id: pay, action: http.post, params: {url: "http://pay"}}]}
@@ -101,8 +101,8 @@ cases: [{mocks: {a: {result: {}SAID}}, expect: {status: completed}}]
   EXPECT_FALSE(found("http.post", "{url: 'http://x'}"));
 }
 
-// A service that answers otherwise when it is asked again: the expectation breaks in some seed, and
-// the seed says which story it was.
+// A service that answers differently when called again: the expectation breaks in some seed, which
+// is reported.
 TEST(Faults, AServiceThatIsNotIdempotentBreaksTheExpectation) {
   CaseResult result = first_case(R"(
 workflow:

@@ -81,7 +81,7 @@ void waits_of_run(const State& state, const Run& run, const std::string& prefix,
       if (is_over(record.state) || record.state == StepState::Pending ||
           speaks_through_its_lists(step, record))
         continue;
-      // A run in its place says it itself.
+      // An inner run reports its own waits.
       if (record.effect != 0 && state.find_run(RunId(child_id(run, record.effect))) != nullptr)
         continue;
       add_wait(into, wait_of(step, record, prefix + join_path(path, step.id), start_ms));

@@ -1,5 +1,4 @@
-// What is to be seen of a rehearsed run in the state of the engine: how it ended, its steps, what
-// it waits for. Reads only.
+// Reads the result of a rehearsed run from the engine's state: its end, its steps, its waits.
 #pragma once
 
 #include "kernel/state.h"

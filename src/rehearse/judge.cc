@@ -142,7 +142,8 @@ void judge_cel(const Case& given, const Rehearsed& run, std::vector<Difference>&
   }
 }
 
-// Calls are compared with the secrets they were given; reports are kept and shown to others.
+// Calls are compared with secrets in plain text; they are masked here, since reports are stored and
+// shown to others.
 void blot_secrets(const Case& given, std::vector<Difference>& differences) {
   if (differences.empty() || given.secrets.empty()) return;
   std::vector<expr::Secret> secrets;

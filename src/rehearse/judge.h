@@ -1,4 +1,4 @@
-// Judge: a rehearsed run against what its case expects. Pure.
+// Judge: compares a rehearsed run with its case's expectations. Pure.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace pawl::rehearse {
 
-// Under faults a crash takes time, so only a lower bound of the time is judged; calls are counted
-// by what was asked for, however often it was done. A run that was given up is not judged.
+// Under faults a crash takes time, so only the lower bound of the time is checked; a call that is
+// repeated after a crash counts once. A run that was given up is not checked.
 std::vector<Difference> judge(const Case& given, const Rehearsed& run, bool under_faults);
 
 }  // namespace pawl::rehearse

@@ -1,7 +1,7 @@
-// Matchers: what was wanted against what there is, and where they differ.
+// Matchers: compare expected and actual values, and list the differences.
 //
 // A value matches its equal. An object with one member whose name begins with $ is a matcher:
-//   {$any: true}        anything that is there
+// {$any: true}        any value
 //   {$cel: "value > 3"} an expression over value
 //   {$contains: x}      text that holds x; a list with an element that matches x; an object with
 //                       these members and perhaps more
@@ -27,7 +27,7 @@ struct Difference {
 
 enum class Members : uint8_t { All, AtLeast };  // of objects: no others, or others too
 
-// `got` null: there is nothing. At most kDifferencesMax are told.
+// `got` null: no value. At most kDifferencesMax are reported.
 inline constexpr size_t kDifferencesMax = 20;
 void compare(const std::string& path, const Value& wanted, const Value* got, Members members,
              std::vector<Difference>& into);

@@ -8,7 +8,7 @@
 namespace pawl::rehearse {
 namespace {
 
-// What `when` and templates may name.
+// The names for `when` and templates.
 class CallNames {
  public:
   CallNames(const MockCall& call, size_t number)
@@ -68,7 +68,7 @@ bool MockBook::mentions(const MockCall& call) const {
 
 MockAnswer MockBook::from(const Mock& mock, const MockCall& call) {
   MockAnswer made;
-  // Conditions go before what answers everything.
+  // Answers with a condition come before unconditional ones.
   std::vector<std::string> order;
   for (bool conditional : {true, false})
     for (const Answer& answer : mock.answers)

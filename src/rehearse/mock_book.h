@@ -1,9 +1,9 @@
 // MockBook: which answer a call gets.
 //
-// A mock of the step goes before one of the action; among several the first that has something to
-// say. Within a mock, answers with the same `when` are one sequence: its first call gets the first
-// of them, the last one repeats. A call that is made again after a crash gets the same place in the
-// sequence, since the world counts calls by what they ask for, not by how often.
+// A mock of the step takes precedence over one of the action; among several, the first with a
+// matching answer counts. Within a mock, answers with the same `when` are one sequence: its first
+// call gets the first of them, the last one repeats. A call that is repeated after a crash keeps
+// its place in the sequence.
 //
 // Thread: one at a time.
 #pragma once
@@ -19,12 +19,12 @@ namespace pawl::rehearse {
 
 struct MockCall {
   std::string step;               // full path
-  std::string action;             // as written; "job" or "composition" of such steps
-  std::string job_type;           // of a job: its type names it too
-  std::pair<RunId, uint32_t> id;  // the same when it is made again
+  std::string action;             // as written; "job" or "composition" for such steps
+  std::string job_type;           // of a job: may also name the mock
+  std::pair<RunId, uint32_t> id;  // the same when it is repeated
   uint32_t attempt = 1;
   uint32_t execution = 1;  // how often it was made
-  std::string idempotency_key;  // the one a server would send
+  std::string idempotency_key;  // as a server would send it
   Value params;
 };
 
@@ -40,7 +40,7 @@ class MockBook {
   explicit MockBook(const std::vector<Mock>& mocks) : mocks_(mocks) {}
 
   MockAnswer answer(const MockCall& call);
-  // Whether some mock is about it, though none of its answers fitted.
+  // Whether some mock is for this call, although none of its answers matched.
   bool mentions(const MockCall& call) const;
 
  private:

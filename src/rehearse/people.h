@@ -1,5 +1,5 @@
-// People: those who decide, signal, cancel, pause and resume in a rehearsal, each when the case
-// says so. Thread: one at a time.
+// People: executes the events of a case (decide, signal, cancel, pause, resume) at their times.
+// Thread: one at a time.
 #pragma once
 
 #include <functional>
@@ -16,17 +16,17 @@ class People {
  public:
   explicit People(const Case& given);
 
-  // A step has begun or begins to wait: what counts from then gets its time. One decision answers
-  // one question, so in a loop the first event is for the first iteration that asks.
+  // A step has begun or begins to wait: sets the time of events relative to it. One decision
+  // answers one question, so in a loop the first event is for the first iteration that asks.
   void notice(const Beginning& beginning);
 
-  int64_t next_ms() const;  // Unix; 0 = nobody will do anything
-  // Events whose time has come, in order, by their number.
+  int64_t next_ms() const;  // Unix; 0 = no further event
+  // The due events, in order, by their number.
   std::vector<size_t> take_due(int64_t now_ms);
-  // What it does to the run. The error is why the run refused it.
+  // Applies the event to the run. The error says why the run refused it.
   Status act(Frame& frame, const RunId& run, size_t event) const;
 
-  // What was never done, in words.
+  // Descriptions of events that never happened.
   std::vector<std::string> undone() const;
   std::string describe(size_t event) const;
 
@@ -43,7 +43,7 @@ class People {
 
   const Case& case_;
   std::vector<Plan> plans_;
-  std::vector<Beginning> held_;  // every wait for somebody so far
+  std::vector<Beginning> held_;  // every wait for a person so far
 };
 
 }  // namespace pawl::rehearse

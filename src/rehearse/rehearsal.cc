@@ -19,10 +19,10 @@ namespace {
 
 constexpr uint32_t kCrashesMax = 25;
 constexpr int64_t kDownMsMax = 500;
-constexpr uint64_t kCrashPercent = 4;  // at each of the two places of a commit
+constexpr uint64_t kCrashPercent = 4;  // before and after each commit
 
-// Something that comes in from outside. Whoever sent it sends it again until it is durable; an
-// answer is not sent again, since the engine asks again itself.
+// An input from outside. The sender repeats it until it is durable; an answer is not repeated,
+// since the engine itself requests it again.
 class Input : public Task {
  public:
   using Deed = std::function<Status(Frame&)>;
@@ -265,7 +265,7 @@ bool Driver::is_over() const {
   return stopped_ || (run != nullptr && is_terminal(run->state));
 }
 
-// To the next thing that will happen. False if nothing will, or not before the case looks.
+// Advances to the next event. False if there is none, or not before the case's `until`.
 bool Driver::advance() {
   int64_t next = 0;
   for (int64_t at : {stage_.next_ms(), people_.next_ms(), core_->state().next_due_ms()})

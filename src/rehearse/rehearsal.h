@@ -1,13 +1,13 @@
 // Rehearsal: one case, run by the engine's own core on a store in memory and a virtual clock.
 //
-// The clock stands still while there is something to do and then jumps to the next thing that will
-// happen: an answer, an event, a timer. So a month costs what its steps cost. There is no thread,
-// no network and no wall clock in it (but for actions the case allows for real).
+// The clock stands still while there is work and then jumps to the next event: an answer, an action
+// of a person, a timer. So a month costs as much as its steps. There is no thread, no network and
+// no wall clock (except for actions that the case allows as `real`).
 //
-// With faults the engine also dies: before a commit, after it, and right after a call was made.
-// Then everything in memory is gone, the core is opened again from the store, and what was not
-// answered is asked again. Answers come late or twice. The same seed gives the same story. Bounded:
-// it ends after kCommitsMax commits and a hundred years.
+// With faults the engine also crashes: before a commit, after it, and right after a call was made.
+// Then the memory is lost, the core is opened again from the store, and unanswered effects are
+// requested again. Answers come late or twice. The same seed gives the same trace. Bounded: it ends
+// after kCommitsMax commits or a hundred years.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +44,10 @@ struct Rehearsed {
   std::vector<StepSeen> steps;
   std::vector<Call> calls;
   std::vector<Moment> timeline;
-  std::vector<std::string> waits;     // what holds it, if it is not over
-  std::vector<std::string> problems;  // why the rehearsal itself went wrong
-  bool given_up = false;              // by these: how it stands then means nothing
-  std::vector<std::string> faults;    // what was done to it
+  std::vector<std::string> waits;     // what it waits for, if it has not ended
+  std::vector<std::string> problems;  // errors of the rehearsal itself
+  bool given_up = false;              // because of these: its state means nothing then
+  std::vector<std::string> faults;    // the injected faults
   uint32_t crashes = 0;
 };
 

@@ -48,7 +48,7 @@ TEST(Rehearsal, WhatIsWrongIsToldWithPathWantedAndGot) {
             R"(outputs.paid: wanted "c2", got "c1"; elapsed: wanted at most 30d, got 30d1m5s)");
 }
 
-// Nothing that touches the world is done unless a mock or `real` says so.
+// No external call is made unless a mock or `real` allows it.
 TEST(Rehearsal, AnActionWithoutAMockIsNamedWithAMockToPaste) {
   EXPECT_EQ(verdict(R"(
 workflow: {steps: [{id: fetch, action: http.get, params: {url: "http://127.0.0.1:1/"}}]}
@@ -97,7 +97,7 @@ cases:
             "passed");
 }
 
-// As on a server: five failures in a row open the breaker of that place.
+// As on a server: five failures in a row open the breaker of that target.
 TEST(Rehearsal, CircuitBreakersOpen) {
   EXPECT_EQ(verdict(R"(
 workflow: {steps: [{id: ask, action: http.get, params: {url: "http://x/"}, retry: {max: 9, delay: 1s}}]}
@@ -242,7 +242,7 @@ cases:
             "passed");
 }
 
-// What a case's report says in any form.
+// All forms of a case's report.
 std::string reported(const CaseResult& result) {
   const std::vector<FileResult> files = {{"f", {}, {result}}};
   std::string all = json_report(files) + junit_report(files);
@@ -302,7 +302,7 @@ cases:
             "passed");
 }
 
-// A rehearsal ends with its run; a stage is also there for what comes after a retry.
+// A rehearsal ends with its run; Stage also supports a retried run.
 TEST(Rehearsal, TheKeyOfARetriedRunCarriesItsRound) {
   TestFile file = valid(R"(
 workflow: {steps: [{id: pay, action: http.post, params: {url: "http://x"}}]}

@@ -1,4 +1,4 @@
-// What tests of the rehearsal share: a test file as text, and what became of its cases. Test code.
+// Support for tests of rehearsals: a test file as text, and the results of its cases. Test code.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ inline std::string faults_of(const std::string& text) {
   return out;
 }
 
-// "passed", or everything that is wrong, one after another.
+// "passed", or all complaints.
 inline std::string verdict(const CaseResult& result) {
   if (result.passed) return "passed";
   std::string out;

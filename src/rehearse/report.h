@@ -15,7 +15,7 @@ struct FileResult {
   std::vector<CaseResult> cases;
 };
 
-// Everything that is wrong with a case, for people: a line each, indented by nothing.
+// All complaints about a case, one line each, without indentation.
 std::vector<std::string> complaints(const CaseResult& result);
 // "+3s  charge  attempt 1  1s  completed {…}", in columns.
 std::vector<std::string> timeline_lines(const Rehearsed& run);

@@ -1,4 +1,4 @@
-// A mock to begin with, for whoever has none yet.
+// A sample mock for a step without one.
 #include "rehearse/stage.h"
 
 namespace pawl::rehearse {
@@ -16,7 +16,7 @@ std::string sample_of(const std::string& name, const Value& schema) {
   return "null";
 }
 
-// The few members that definitions look at.
+// The few members that definitions usually read.
 bool is_telling(std::string_view action, const std::string& name) {
   if (action.substr(0, 5) == "http.") return name == "status_code" || name == "body";
   if (action == "shell.exec") return name == "stdout" || name == "exit_code";

@@ -30,8 +30,8 @@ Value sample_of(const Value& schema) {
   return "x";
 }
 
-// What a run of it should be given: its defaults, what its schema asks for, and every inputs.NAME
-// that it mentions.
+// Sample inputs: the defaults, the members required by the schema, and every inputs.NAME in the
+// definition.
 Value::Object sample_inputs(const plan::Script& script) {
   Value::Object inputs;
   if (script.inputs.is_object()) inputs = script.inputs.as_object();
@@ -54,7 +54,7 @@ Value::Object sample_inputs(const plan::Script& script) {
   return inputs;
 }
 
-// As YAML: JSON is YAML too, and quotes what needs it.
+// As YAML: JSON is valid YAML, with the necessary quotes.
 std::string text(const std::string& value) { return Value(value).json(); }
 
 std::string event_of(const plan::Step& step) {

@@ -1,5 +1,5 @@
-// Skeleton: a first test file for a definition: a mock for every step that touches the world, an
-// answer to every question, and that it completes. Pure.
+// Skeleton: a first test file for a definition: a mock for every external call, an answer to every
+// question, and the expectation that it completes. Pure.
 #pragma once
 
 #include <string>

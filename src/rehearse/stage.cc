@@ -71,7 +71,7 @@ std::unique_ptr<PreparedEffects> Stage::prepare(const State& state, std::deque<E
     notes.pop_front();
     auto ready = prepare_effect(state, note, secrets, now_ms, meter);
     if (!ready) continue;
-    // What it stands for the engine does itself: there is no place that could fail.
+    // The engine does such a step itself: there is no service that could fail.
     if (is_stand_in(ready->request.action)) ready->breaker.clear();
     list.push_back(std::move(*ready));
   }
@@ -107,7 +107,7 @@ Call& Stage::call_of(const ReadyEffect& effect, const std::string& job_type) {
     call.attempt = request.attempt;
     call.at_ms = clock_.now_ms() - case_.starts_at_ms;
     call.timeout_ms = request.timeout_ms;
-    // What a stand-in stands for the engine does itself, in one commit.
+    // On a server the engine does such a step itself, in one commit.
     if (!is_stand_in(request.action)) call.twice = twice_of(call.action, call.params, {});
     calls_.push_back(std::move(call));
   }
@@ -165,7 +165,7 @@ void Stage::begin(ReadyEffect& effect, const std::string& job_type) {
   note_problem(effect, missing_mock(call, mocks_.mentions(asked)));
 }
 
-// It is printed, and may quote the parameters.
+// Masks secrets: the problem is printed, and may quote the parameters.
 void Stage::note_problem(const ReadyEffect& effect, const std::string& problem) {
   if (problem_.empty()) problem_ = actions::Blotter(effect.request.secrets).message(problem);
 }
@@ -187,8 +187,8 @@ void Stage::answer_from_mock(const ReadyEffect& effect, Call& call, const Answer
   answer(effect, done, delay_of(effect, call, given));
 }
 
-// Late, but not so late that it would be another answer; and what is asked again after a crash does
-// not lose the time that the crash took.
+// Late, but not so late that the step times out; and a call that is repeated after a crash does not
+// lose the time of the crash.
 int64_t Stage::delay_of(const ReadyEffect& effect, const Call& call, const Answer& given) {
   int64_t delay = given.takes_ms;
   if (faults_ != nullptr && faults_->percent(15))
@@ -208,7 +208,7 @@ bool Stage::answer_for_real(ReadyEffect& effect, const Call& call) {
   return true;
 }
 
-// A random id would make every story another.
+// A random id would make every run different.
 actions::ActionOutcome Stage::do_pure(const actions::ActionRequest& request) {
   if (request.name != "crypto.uuid") return actions::find_pure_action(request.name)(request);
   uint64_t high = ids_.next();

@@ -1,5 +1,5 @@
-// Stage: the world of a rehearsal. It takes what the run asks of the outside and answers from
-// mocks, on the virtual clock; pure actions are done for real.
+// Stage: receives the effects of a rehearsed run and answers from mocks, on the virtual clock; pure
+// actions really run.
 //
 // It prepares effects as a server does (effects/prepare_effect.h), checks parameters, blots secrets
 // out of answers, and is asked again for what was not answered when the engine died. For a job,
@@ -28,7 +28,7 @@
 
 namespace pawl::rehearse {
 
-// One thing that was asked of the outside. Asked again after a crash, it is the same call.
+// One external call. If it is repeated after a crash, it is the same Call.
 struct Call {
   std::string step;    // full path
   std::string action;  // as written
@@ -36,8 +36,8 @@ struct Call {
   Value params;
   uint32_t attempt = 1;
   int64_t at_ms = 0;        // since the start, the first time
-  uint32_t executions = 0;  // how often it was done
-  int64_t timeout_ms = 0;   // that the first had; 0 = none
+  uint32_t executions = 0;  // how often it was made
+  int64_t timeout_ms = 0;   // of the first execution; 0 = none
   Twice twice = Twice::Harmless;
 };
 
@@ -66,11 +66,11 @@ class Stage : public EffectSink {
 
   int64_t next_ms() const { return replies_.empty() ? 0 : replies_.begin()->first; }  // 0 = none
   std::vector<Reply> take_due();
-  // The engine has died: answers on their way find nobody.
+  // The engine has crashed: pending answers are lost.
   void forget_replies();
 
   const std::vector<Call>& calls() const { return calls_; }
-  // What keeps the rehearsal from going on: no mock for something that touches the world.
+  // Why the rehearsal cannot continue: an external call without a mock.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -103,7 +103,7 @@ class Stage : public EffectSink {
   std::string problem_;
 };
 
-// `fetch: {result: {status_code: 200, body: null}}`, with what the action is documented to give.
+// `fetch: {result: {status_code: 200, body: null}}`, with the documented output of the action.
 std::string sample_mock(std::string_view key, std::string_view action);
 
 }  // namespace pawl::rehearse

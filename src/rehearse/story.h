@@ -1,7 +1,7 @@
-// Story: what happened to a rehearsed run, read from the records that became durable. What a crash
-// took back was never told.
+// Story: the timeline of a rehearsed run, read from the durable records. Events lost in a crash are
+// not included.
 //
-// Steps of runs within the run go by the path of the step around them and their own:
+// Steps of inner runs are named by the path of the enclosing step and their own:
 // ship.pack. Times are milliseconds since the start. Thread: one at a time.
 #pragma once
 
@@ -22,11 +22,11 @@ struct Moment {
   std::string type;
   uint32_t attempt = 0;
   int64_t start_ms = 0;
-  int64_t end_ms = -1;  // -1: not over
+  int64_t end_ms = -1;  // -1: not ended
   std::string result;   // completed {…}, failed CODE: message, skipped: reason
 };
 
-// A step has begun, or begins to wait for somebody.
+// A step has begun, or begins to wait for a person.
 struct Beginning {
   RunId run;
   std::string path;  // full
@@ -48,7 +48,7 @@ class Story {
 
   void read(uint64_t number, const std::string& record);
 
-  // "" for the run itself, "ship." for one that fills the place of its step ship.
+  // "" for the run itself, "ship." for the inner run of its step ship.
   std::string prefix_of(const RunId& run) const;
   const std::map<RunId, std::string>& runs() const { return prefixes_; }
   const std::vector<Moment>& moments() const { return moments_; }

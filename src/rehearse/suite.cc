@@ -83,7 +83,7 @@ CaseResult run_case(const TestFile& file, const Case& given, const SuiteOptions&
   result.run = rehearse(file, given, std::nullopt, options.real);
   result.differences = judge(given, result.run, false);
   result.passed = !failed(result.run, result.differences);
-  // What fails in fair weather says nothing about crashes.
+  // A case that fails without faults says nothing about crashes.
   if (result.passed && options.seeds > 0) run_seeds(file, given, options, result);
   if (result.failed_seeds_total > 0 || (options.strict && result.unsafe)) result.passed = false;
   return result;

@@ -1,4 +1,4 @@
-// Suite: a case, run once as written and then, if asked, through crashes; and the verdict.
+// Suite: runs a case once as written and then, on request, with crashes; and gives the verdict.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace pawl::rehearse {
 struct SuiteOptions {
   uint64_t seeds = 0;  // rehearsals with faults; 0 = none
   uint64_t first_seed = 1;
-  bool strict = false;  // a step that is unsafe to do twice, and was, fails the case
+  bool strict = false;  // an unsafe step that ran twice fails the case
   RealAction real = {};
 };
 
-// How calls of a step fared when the engine died around them.
+// Statistics of a step's repeated calls after crashes.
 struct StepTwice {
-  std::string step;  // with * for the number of an iteration
+  std::string step;  // with * for iteration numbers
   std::string action;
   Twice twice = Twice::Harmless;
-  bool key = false;      // the other side is given an idempotency key
+  bool key = false;      // the service gets an idempotency key
   uint64_t calls = 0;    // over all seeds
   uint64_t doubled = 0;  // of these, made more than once
 };
@@ -44,9 +44,9 @@ struct CaseResult {
   uint64_t crashes = 0;
   std::vector<SeedFailure> failed_seeds;  // the first kSeedFailuresMax
   uint64_t failed_seeds_total = 0;
-  std::vector<StepTwice> twice;  // of every step that touches the world
-  bool unsafe = false;           // one of them was done twice and must not be
-  int64_t real_us = 0;           // what it took; set by whoever has a clock
+  std::vector<StepTwice> twice;  // of every step with external calls
+  bool unsafe = false;           // an unsafe one was made twice
+  int64_t real_us = 0;           // duration; set by the caller, which has a clock
 };
 
 inline constexpr size_t kSeedFailuresMax = 3;

@@ -14,7 +14,7 @@ using plan::Cursor;
 
 constexpr std::string_view kTop[] = {"definition", "workflow", "definitions", "defaults", "cases"};
 
-// Reads one definition, and tells its faults as if they stood where it is asked for.
+// Reads one definition, and reports its faults at the place that refers to it.
 std::shared_ptr<const plan::Script> take(plan::Findings& findings, const Cursor& at,
                                          plan::ReadResult read) {
   for (const plan::Fault& fault : read.errors)
@@ -94,7 +94,7 @@ TestFileRead read_test_file(std::string_view text, const Loader& load) {
     read_definitions(findings, top, load, read.file);
     if (read.file.script != nullptr) read_cases(findings, top, read.file);
   }
-  // Defaults are read for every case: a fault in them is told once.
+  // Defaults are read for every case: a fault in them is reported once.
   for (plan::Fault& fault : findings.take_errors())
     if (std::none_of(read.errors.begin(), read.errors.end(), [&](const plan::Fault& other) {
           return other.path == fault.path && other.message == fault.message;

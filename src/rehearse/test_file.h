@@ -1,10 +1,10 @@
-// TestFile: what `pawl test` is given: a definition, what the world answers in its place, what
-// people do and when, and how the run is expected to end.
+// TestFile: the input of `pawl test`: a definition, mocks for external calls, actions of people and
+// their times, and the expected outcome.
 //
 // Reading reports every fault at once with path and line, as the reader of definitions does, and
-// refuses what it does not know. Keys are looked up in the definitions: a mock for a step that
-// there is not would silently never answer. Pure but for the loader that fetches definitions.
-// docs/guide/testing.md is the language.
+// refuses unknown keys. Mock keys are looked up in the definitions: a mock for a missing step would
+// silently never answer. Pure except for the loader of definitions. docs/guide/testing.md is the
+// language.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Answer {
   Value details;
   bool retryable = false;
   int64_t takes_ms = 0;
-  std::optional<bool> unsafe;  // whether doing it twice does harm; nothing: what the action is
+  std::optional<bool> unsafe;  // whether doing it twice does harm; nothing: decided by the action
 };
 
 struct Mock {
@@ -42,14 +42,14 @@ struct Mock {
   std::vector<Answer> answers;
 };
 
-// What somebody does to the run, on the virtual clock.
+// An action of a person on the run, on the virtual clock.
 struct Event {
   enum class Kind : uint8_t { Decide, Signal, Cancel, Pause, Resume };
   Kind kind = Kind::Signal;
   std::string place;  // events[2], for messages
-  std::string after;  // counted from when this step begins to wait; "" = from the start
+  std::string after;  // relative to the time when this step begins to wait; "" = to the start
   int64_t at_ms = 0;
-  std::string step;    // Decide; Signal: "" = whoever waits for it
+  std::string step;    // Decide; Signal: "" = any step that waits for it
   std::string choice;  // Decide
   std::string data;    // Decide: JSON
   std::string by;      // Decide, Signal
@@ -90,9 +90,9 @@ struct Case {
   std::vector<CaseSecret> secrets;
   std::vector<Mock> mocks;  // the case's own, then those of defaults
   std::vector<Event> events;
-  std::vector<std::string> real;  // actions that may touch the world
+  std::vector<std::string> real;  // actions that really run
   int64_t starts_at_ms = 0;       // Unix
-  int64_t until_ms = 0;           // look at it then, over or not; 0 = at its end
+  int64_t until_ms = 0;           // check it then, ended or not; 0 = at its end
   Expect expect;
 };
 
@@ -108,7 +108,7 @@ struct TestFileRead {
   bool valid() const { return errors.empty(); }
 };
 
-// The text of a definition, by the path that stands in the test file.
+// The text of a definition, by its path in the test file.
 using Loader = std::function<Result<std::string>(const std::string& path)>;
 
 inline constexpr size_t kCasesMax = 1'000;
@@ -117,7 +117,7 @@ inline constexpr int64_t kUsualStartMs = 1'767'225'600'000;  // 2026-01-01T00:00
 TestFileRead read_test_file(std::string_view text, const Loader& load);
 
 // Whether a key of mocks, steps or calls means this step: its full path, the same with * for any
-// part, or its own id wherever it stands.
+// part, or its own id in any list.
 bool names_step(std::string_view key, std::string_view path);
 
 }  // namespace pawl::rehearse

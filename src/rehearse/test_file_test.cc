@@ -137,7 +137,7 @@ TEST(Span, IsExactAndReadsAsADuration) {
   EXPECT_EQ(span_text(2'592'000'001), "30d0.001s");
 }
 
-// What is written for a definition is a valid test, and passes.
+// The generated test file is valid, and passes.
 TEST(Skeleton, IsATestThatPasses) {
   plan::ReadResult read = plan::read_definition(R"(
 name: first

@@ -8,7 +8,7 @@
 namespace pawl::rehearse {
 namespace {
 
-// No key reaches these, and the second time is not as the first.
+// These get no key, and repeating them has a different effect.
 constexpr std::string_view kUnsafe[] = {"shell.exec", "fs.append", "fs.move", "fs.delete"};
 constexpr std::string_view kSafeMethods[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS"};
 

@@ -1,5 +1,5 @@
-// What it means that a call is made twice: after a crash the engine asks again for whatever was not
-// answered, so every action runs at least once, and some may run more often. Pure.
+// The effect of a repeated call: after a crash the engine repeats unanswered calls, so every action
+// runs at least once, and some run more often. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace pawl::rehearse {
 
 enum class Twice : uint8_t {
   Harmless,  // the second time changes nothing
-  Keyed,     // the other side is given the same idempotency key, and can tell
+  Keyed,     // the service gets the same idempotency key, and can detect it
   Unsafe,    // it is done twice
 };
 
-// `said_unsafe`: what the mock says about it.
+// `said_unsafe`: the mock's own `unsafe`.
 Twice twice_of(std::string_view action, const Value& params, std::optional<bool> said_unsafe);
 bool carries_key(std::string_view action);
 

@@ -38,7 +38,7 @@ Status Runtime::open_store() {
     return ok_status();
   }
   std::error_code failed;
-  // A directory that exists is as its owner wants it.
+  // Keep the permissions of an existing directory.
   if (fs::create_directories(setup_.data_dir, failed) && setup_.owner_only)
     fs::permissions(setup_.data_dir, fs::perms::owner_all, failed);
   if (failed)
@@ -62,7 +62,7 @@ Status Runtime::open() {
 Status Runtime::open_parts() {
   PAWL_TRY_DO(open_store());
   records_found_ = store_->journal_last();
-  // Behind the store: two servers must not write one book.
+  // After the store is locked: two servers must not write one book.
   if (!setup_.crash_book.empty() && !crash_book_) crash_book_ = CrashBook::open(setup_.crash_book);
   if (!setup_.vault_key.empty()) {
     const auto& passphrase = setup_.vault_passphrase;
@@ -81,8 +81,7 @@ Status Runtime::open_parts() {
   return ok_status();
 }
 
-// Actions that are still under way answer while they are ended, so what they answer to must outlive
-// them.
+// Running actions answer while they are ended, so the objects they answer to must outlive them.
 void Runtime::close() {
   if (effects_) effects_->stop();
   if (engine_) engine_->stop();

@@ -1,9 +1,9 @@
-// Runtime: the parts of an engine, put together in one place for the server, `pawl run` and the
-// embedded library: store, crash book, vault, actions, effects, the engine's loop with retention.
+// Runtime: wires the parts of an engine for the server, `pawl run` and the embedded library: store,
+// crash book, vault, actions, effects, the engine's loop with retention.
 //
-// open() makes the parts in the order in which they need each other; close() ends them in the
-// opposite one. The runner is made when it is first asked for, so that actions can be added before
-// open() lets runs go on. close() must not be called by an action.
+// open() creates the parts in dependency order; close() ends them in reverse order. The runner is
+// created on first use, so that actions can be added before open() resumes runs. close() must not
+// be called by an action.
 //
 // Threads: open() and close() once each, by one that excludes the other calls; the rest by any.
 #pragma once
@@ -25,8 +25,8 @@ namespace pawl {
 
 struct RuntimeSetup {
   std::string data_dir = {};    // "" = a store in memory
-  bool owner_only = false;      // a data_dir that is made here is closed to other users
-  std::string crash_book = {};  // file; "" = nobody is quarantined
+  bool owner_only = false;      // a data_dir created here is closed to other users
+  std::string crash_book = {};  // file; "" = no quarantine
   std::string vault_key = {};   // file; "" = there are no secrets
   std::optional<std::string> vault_passphrase = {};
   WorkRoot work_root = {};
@@ -44,11 +44,11 @@ class Runtime {
 
   // May be tried again after a failure.
   Status open();
-  // Nothing that actions answer counts any more.
+  // From now on answers of actions are dropped.
   void stop_effects() { effects_->stop(); }
   void close();
 
-  // Waits until what was decided is durable; the outcome is the decision's own.
+  // Waits until the decision is durable; returns its outcome.
   using Decide = std::function<Status(Frame&)>;
   Status decide(const Decide& decide);
   // The same for a decision that may wait for something.
@@ -70,7 +70,7 @@ class Runtime {
   SystemClock clock_;
   SystemRandom random_;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<CrashBook> crash_book_;  // made before any thread that is watched, gone after all
+  std::unique_ptr<CrashBook> crash_book_;  // outlives all watched threads
   std::unique_ptr<actions::Vault> vault_;
   std::unique_ptr<actions::ActionRunner> runner_;
   std::unique_ptr<EffectDispatcher> effects_;

@@ -54,7 +54,7 @@ TEST_F(RuntimeTest, WhatWasDecidedIsThereInTheNextOne) {
   EXPECT_GT(runtime.records_found(), 0u);
 }
 
-// What kept it from opening may be gone the next time; actions that were added stay.
+// The cause of a failed open may be gone the next time; added actions stay.
 TEST_F(RuntimeTest, OpeningMayBeTriedAgain) {
   std::filesystem::create_directories(place_);
   std::ofstream(place_ + "/data") << "in the way";

@@ -1,6 +1,6 @@
 // Acknowledged: what clients were told, and what therefore must be true after every crash (I1).
-// Only replies that left count; the journal is asked for one thing alone, whether a job has been
-// forgotten since.
+// Only released replies count; the journal is used only to see whether a job has been deleted
+// since.
 #pragma once
 
 #include <map>
@@ -30,8 +30,8 @@ class Acknowledged {
   // A lease was handed to a worker; the same one must never be handed out again (I6).
   void handed_out(uint64_t lease_sequence, const JobId& job);
 
-  // Whether a state holds all that was said. What retention has forgotten may be gone; only a
-  // durable event says that it has.
+  // Checks that a state contains everything that was acknowledged. Only entities deleted by a
+  // durable event may be missing.
   void check(const State& state, const JournalModel& model) const;
 
  private:
@@ -42,7 +42,7 @@ class Acknowledged {
   };
   struct RunFact {
     uint64_t born = 0;
-    uint32_t generation = 0;  // it has come at least so far
+    uint32_t generation = 0;  // it has reached at least this one
     bool cancelled = false;   // in that generation
   };
   struct ScriptFact {

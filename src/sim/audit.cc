@@ -164,7 +164,7 @@ void audit_indexes(const State& state, const JournalModel& model, Verdict& verdi
     int64_t since_ms = family_of(run).yielded_since(run);
     if (first_ms == 0 || since_ms < first_ms) first_ms = since_ms;
   }
-  // Runs that were at work at a crash stand in no line before they are recalled.
+  // Runs that were active at a crash are in no index before they are recalled.
   verdict.expect(state.has_to_recall() || first_ms == model.first_due_ms(), "index",
                  "the next timer is not the one that is due first");
   for (const auto& [name, known] : model.queues()) {

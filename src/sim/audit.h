@@ -1,5 +1,5 @@
 // Audit: the engine's state, compared entity by entity with the model of the journal, and its
-// digest with that of a fold from genesis. Only meaningful when all that was decided is durable.
+// digest with that of a fold from genesis. Only meaningful when all decisions are durable.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ namespace pawl::sim {
 void audit_entities(const State& state, const JournalModel& model, Verdict& verdict);
 // Runs of definitions, step by step.
 void audit_scripts(const State& state, const JournalModel& model, Verdict& verdict);
-// Walks every waiting job: pulls all index windows into memory, so a core that should go on
-// spilling is thrown away afterwards.
+// Walks every waiting job: this loads all index windows into memory, so the core must be discarded
+// afterwards.
 void audit_order(const State& state, const JournalModel& model, Verdict& verdict);
 
 // A state folded from the first record over an empty store (I2).

@@ -1,5 +1,5 @@
-// A case file: one story that once broke a promise, kept so that it never does again. Lines of
-// "name value"; what comes after '#' is for people.
+// A case file: one run that once broke an invariant, kept as a regression test. Lines of "name
+// value"; '#' begins a comment.
 //
 //   # I4 callback: a callback was called twice
 //   seed 812
@@ -17,7 +17,7 @@
 namespace pawl::sim {
 
 std::string write_case(const SimOptions& options, const SimReport& report);
-// InvalidRequest, naming the line, for what it does not know.
+// InvalidRequest, naming the line, for an unknown name or value.
 Result<SimOptions> read_case(std::string_view text);
 Result<SimOptions> read_case_file(const std::string& path);
 

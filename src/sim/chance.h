@@ -35,7 +35,8 @@ class SimRandom : public Random {
   uint64_t state_;
 };
 
-// Goes where the world sends it, also back. Frozen: the planted bug of a clock that nobody reads.
+// Set by the world, also backwards. Frozen: the planted bug of an engine that does not read the
+// clock.
 class SimClock : public Clock {
  public:
   explicit SimClock(int64_t start_ms) : now_ms_(start_ms), frozen_ms_(start_ms) {}

@@ -48,7 +48,7 @@ void Crowd::send(const std::string& story, const std::function<std::shared_ptr<S
   }
 }
 
-// In any order: what was sent first may arrive last, and after a crash of who should answer.
+// In any order: the first request may arrive last, and after a crash of the engine.
 void Crowd::deliver_late() {
   if (on_the_way_.empty()) return;
   std::swap(on_the_way_[random_.below(on_the_way_.size())], on_the_way_.back());

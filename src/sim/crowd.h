@@ -1,5 +1,5 @@
-// Crowd: the simulated clients and workers. They know only what replies told them, forget, repeat
-// themselves, stall and die.
+// Crowd: the simulated clients and workers. They know only what replies told them, and forget,
+// repeat requests, stall and die.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ class Crowd {
 
   void client_acts();
   void worker_acts();
-  // The end: nothing new is asked for, all that waits is set free and worked off.
+  // The end: no new requests; all waiting work is released and done.
   void open_all_gates();
   void work_off();
 
@@ -34,7 +34,7 @@ class Crowd {
   struct Worker {
     std::string name;
     std::vector<Held> held;
-    std::vector<Held> stalled;  // it will come back to these, late
+    std::vector<Held> stalled;  // it will ack these late
   };
 
   NewJob draw_job();
@@ -66,7 +66,7 @@ class Crowd {
   void lie(const Worker& worker);
   void call(std::string story, std::function<void(Frame&)> kernel_call);
 
-  // Sends what `make` makes; the network may lose the request, send it twice or lose the reply.
+  // Sends the task from `make`; the network may lose the request, send it twice or lose the reply.
   void send(const std::string& story, const std::function<std::shared_ptr<SimTask>()>& make);
   void deliver_late();
   std::shared_ptr<JobTask> job_task(JobOp op, LeaseClaim claim);

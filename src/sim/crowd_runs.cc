@@ -1,5 +1,4 @@
-// Clients that compose: they create runs of every kind, nested and guarded, and cancel and retry
-// them.
+// Clients that create runs of every kind, nested and guarded, and cancel and retry them.
 #include "sim/crowd.h"
 #include "sim/run_task.h"
 
@@ -24,7 +23,7 @@ uint32_t jobs_below(const PlanNode& run) {
 
 }  // namespace
 
-// Like any other job, but it should mostly get somewhere.
+// Like any other job, but it mostly succeeds.
 NewJob Crowd::draw_member() {
   NewJob job = draw_job();
   if (!random_.percent(20)) job.id = JobId();
@@ -82,7 +81,7 @@ PlanNode Crowd::draw_plan(int depth) {
   return plan;
 }
 
-// A few of its jobs, so that clients meddle with them.
+// Remembers a few of its jobs, so that clients also act on them.
 void Crowd::learn_run(const RunId& id) {
   if (runs_.size() < kRunsKnownMax) {
     runs_.push_back(id);
@@ -117,7 +116,7 @@ void Crowd::create_run() {
   if (random_.percent(30)) {
     uint64_t a = random_.next();
     id = RunId(Uuid::v7(world_.now_ms(), a, random_.next(), 0));
-    // Most ids that were used before are still taken; some have been forgotten.
+    // Most earlier ids are still taken; some have been deleted.
     if (!runs_.empty() && random_.percent(30)) id = random_.pick(runs_);
   }
   send("create run " + plan.name, [&] {

@@ -1,4 +1,4 @@
-// Workers: they fetch, finish, renew; and they die, stall past their lease, and repeat themselves.
+// Workers: they fetch, finish and renew; and they die, stall past their lease, and repeat requests.
 #include "kernel/settings/cron_jobs.h"
 #include "kernel/settings/settings.h"
 #include "sim/crowd.h"
@@ -34,7 +34,7 @@ void Crowd::finish_one(Worker& worker, Held& held, bool late) {
   JobOp op = how < 60 ? JobOp::Ack : how < 85 ? JobOp::Nack : JobOp::Return;
   LeaseClaim claim;
   claim.job = held.lease.job;
-  // A caller may leave out the attempt, or both; but not when it knows itself to be late.
+  // A caller may omit the attempt, or both; but not when it knows that it is late.
   if (late || random_.percent(80)) claim.worker = worker.name;
   if (late || random_.percent(60)) claim.attempt = held.lease.attempt;
   JobError error;
@@ -79,7 +79,7 @@ void Crowd::heartbeat(Worker& worker) {
   });
 }
 
-// About a job that it may not hold: under another's name, with an attempt that never was.
+// A false request for a job: under another worker's name, or with an attempt that never existed.
 void Crowd::lie(const Worker& worker) {
   constexpr JobOp kLies[] = {JobOp::Ack, JobOp::Nack, JobOp::Return, JobOp::Heartbeat};
   LeaseClaim claim;
@@ -123,7 +123,7 @@ void Crowd::worker_acts() {
 void Crowd::open_all_gates() {
   calm_ = true;
   while (!on_the_way_.empty()) deliver_late();
-  world_.settle();  // what has just arrived is to be seen below
+  world_.settle();  // so that new arrivals are visible below
   for (const auto& [name, cron] : std::map(world_.model().crons())) {
     std::string cron_name = name;
     call("delete cron " + name, [=](Frame& frame) { (void)delete_cron(frame, cron_name).ok(); });

@@ -1,6 +1,6 @@
-// DiskFaults: what the simulated disk does wrong next. A fault is armed for the n-th operation that
-// it can happen to; a stopped disk refuses everything until the next life, which is how a crash
-// falls between any two operations.
+// DiskFaults: the next fault of the simulated disk. A fault is armed for the n-th applicable
+// operation; a stopped disk refuses everything until the next restart, which simulates a crash
+// between any two operations.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ enum class DiskTrouble : uint8_t {
   None,
   WriteFails,
   ShortWrite,  // a part is written, then it fails
-  Full,        // from here on, until there is room again
+  Full,        // until there is room again
   SyncFails,
   SyncSlow,
-  SyncLies,  // says ok and keeps nothing
+  SyncLies,  // reports success and writes nothing
   ReadFails,
-  Stop,  // counts everything but reads; for good
+  Stop,  // counts everything but reads; permanent
 };
 
 class DiskFaults {
  public:
-  // `at` >= 1. Replaces what was armed before.
+  // `at` >= 1. Replaces the previously armed fault.
   void arm(DiskTrouble trouble, uint64_t at);
   void disarm() { armed_ = DiskTrouble::None; }
-  // Counts one operation, and says what goes wrong with it.
+  // Counts one operation, and returns its fault.
   DiskTrouble next(DiskAction action);
 
   void stop() { stopped_ = true; }
@@ -36,7 +36,7 @@ class DiskFaults {
   void new_life();
 
   uint64_t operations() const { return operations_; }  // but reads
-  bool fired() const { return fired_; }                // in this life
+  bool fired() const { return fired_; }                // since the last restart
 
  private:
   bool happens_to(DiskAction action) const;

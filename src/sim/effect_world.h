@@ -1,6 +1,6 @@
-// EffectWorld: the outside of the simulated engine. Everything that runs of definitions ask of it
-// arrives here, once it is durable (I3), and is kept for performers who answer it late, twice, or
-// not at all before the next restart, when exactly what is open must be asked again.
+// EffectWorld: receives the effects of the simulated engine. Each effect arrives here once its
+// batch is durable (I3), and is kept for performers who answer late, twice, or not at all before
+// the next restart, when exactly the open effects must be requested again.
 #pragma once
 
 #include <map>
@@ -33,12 +33,13 @@ class EffectWorld : public EffectSink {
 
   std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
                                            int64_t now_ms, Meter& meter) override;
-  // When a batch is sealed: from which record on what was prepared with it may leave.
+  // Called when a batch is sealed: its effects may leave once this record is durable.
   static void may_leave_after(PreparedEffects* effects, uint64_t record);
 
-  // The engine is another one now. Who was at work still is, and may answer the new one.
+  // The engine was restarted. Performers keep working, and may answer the new engine.
   void restarted();
-  // All that is open has been asked for in this life. When everything is durable and released.
+  // Every open effect was requested since the restart. Call when everything is durable and
+  // released.
   void check_all_asked() const;
 
   std::vector<Work>& open() { return open_; }
@@ -53,8 +54,8 @@ class EffectWorld : public EffectSink {
   Desk& desk_;
   const Plants& plants_;
   std::vector<Work> open_;
-  std::vector<Work> stale_;  // asked for in an earlier life, or taken back
-  std::set<Key> asked_;      // in this life
+  std::vector<Work> stale_;  // requested before a restart, or cancelled
+  std::set<Key> asked_;      // since the restart
   bool first_ = true;
 };
 

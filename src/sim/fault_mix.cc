@@ -35,7 +35,7 @@ FaultMix FaultMix::draw(SimRandom& random) {
 
 void FaultMix::draw_disk(SimRandom& random) {
   if (random.percent(15)) disk_lies = 10;
-  const uint64_t rot = random.below(100);  // its own worlds: what is wrong is to have one reason
+  const uint64_t rot = random.below(100);  // in separate worlds, so that damage has one cause
   if (disk_lies == 0 && rot < 20) disk_rots = 1 + rot % 5;
   for (auto fault : kDiskFaults) vary(this->*fault, random);
 }

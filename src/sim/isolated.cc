@@ -16,7 +16,7 @@ namespace {
 constexpr rlim_t kMemoryMax = rlim_t{2} << 30;
 constexpr rlim_t kCpuSecondsMax = 60;
 
-// What crosses the pipe.
+// The data sent over the pipe.
 struct Outcome {
   bool ok = false;
   std::string checker;
@@ -53,7 +53,7 @@ std::string read_all(int pipe) {
   }
 }
 
-// Only the verdict counts here; what the program says while it dies is not for the terminal.
+// Only the verdict counts here; the output of a dying process is suppressed.
 [[noreturn]] void run_child(int pipe, const SimOptions& options) {
   int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);

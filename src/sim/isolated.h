@@ -1,5 +1,5 @@
-// One simulation in a process of its own, so that a bug that aborts the program is a result like
-// any other.
+// One simulation in a separate process, so that a bug that aborts the program is an ordinary
+// result.
 #pragma once
 
 #include "sim/simulation.h"
@@ -10,8 +10,7 @@ namespace pawl::sim {
 // "abort".
 SimReport run_isolated(const SimOptions& options);
 
-// Bounds this process's memory, so that a world which never stops growing ends by itself and not
-// the machine.
+// Bounds this process's memory, so that a growing world ends only this process, not the machine.
 void bound_memory();
 
 }  // namespace pawl::sim

@@ -1,4 +1,4 @@
-// Planted bugs in what is journaled about jobs: the engine did the right thing, and wrote another.
+// Planted bugs in journaled job events: the engine acted correctly, but wrote something else.
 #pragma once
 
 #include <string>

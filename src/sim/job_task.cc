@@ -1,4 +1,4 @@
-// Requests about one job: what they do, and when they should succeed.
+// Requests about one job: their effect, and when they should succeed.
 #include "kernel/jobs/job_notes.h"
 #include "sim/tasks.h"
 
@@ -52,8 +52,8 @@ std::optional<Parking> JobTask::run(Frame& frame, bool) {
   return std::nullopt;
 }
 
-// Whether it was cancelled, with this point, while the lease that is claimed held it: then the
-// worker is told so, and nothing else happens.
+// Whether this point cancelled it during the claimed lease: then the worker is told so, and nothing
+// else happens.
 bool JobTask::was_cancelled_under(const ModelJob& job, const ModelPoint& end) const {
   if (end.state != JobState::Cancelled) return false;
   const ModelPoint* before = &end;
@@ -63,7 +63,7 @@ bool JobTask::was_cancelled_under(const ModelJob& job, const ModelPoint& end) co
          (claim.attempt == 0 || claim.attempt == before->attempt);
 }
 
-// By the specification, given the world as it was before this request.
+// By the specification, given the state before this request.
 bool JobTask::should_succeed() const {
   const ModelJob* job = desk_.model.existing(claim.job);
   if (job == nullptr) return false;
@@ -117,7 +117,7 @@ void JobTask::judge_reply() {
   if (!desk_.verdict.failed()) judge_effect(*job);
 }
 
-// What was seen must be a state that the job really was in, and not one from before the last batch.
+// The reply must show a state that the job really had, and not one from before the last batch.
 void JobTask::judge_read() const {
   const ModelJob* job = desk_.model.find(claim.job);
   const ModelPoint* point = job->point_at(version_);
@@ -170,7 +170,8 @@ void JobTask::judge_effect(const ModelJob& job) const {
     case JobOp::Progress:
       break;
   }
-  // Without marks too: who named a worker and an attempt must have been that lease's holder.
+  // Without marks too: a request with a worker and an attempt must come from the holder of that
+  // lease.
   if (!by_lease || claim.attempt == 0) return;
   const ModelPoint* held = point;
   while (held != &job.history.front() && held->state != JobState::Active) --held;

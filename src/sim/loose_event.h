@@ -1,4 +1,4 @@
-// An event taken out of its record, to be read, changed or put back by planted bugs.
+// An event extracted from its record, for planted bugs to read, change or put back.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ bool read(const LooseEvent& from, Event& event) {
 
 using LooseFrame = std::vector<LooseEvent>;
 
-// Hands every event of this type to `change`, and keeps what it made of it if it says so.
+// Passes every event of this type to `change`, and stores the result if it returns true.
 template <class Event, class Change>
 void change_each(LooseFrame& frame, Change&& change) {
   for (LooseEvent& each : frame) {
@@ -37,8 +37,8 @@ void change_each(LooseFrame& frame, Change&& change) {
   }
 }
 
-// In the place of an event that a bug swallows, so that those behind it keep their numbers: the
-// deletion of a document that is not there changes nothing.
+// Replaces an event that a bug drops, so that later events keep their numbers: deleting a missing
+// document changes nothing.
 inline LooseEvent nothing_happened() {
   return loose(DocDeleted{DocKind::Pool, std::string(kSwallowed)});
 }

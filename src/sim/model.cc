@@ -24,7 +24,7 @@ bool listed(JobState from, JobState to) {
     case S::Discarded:
       return to == S::Available;
     case S::Cancelled:
-      return to == S::Available;  // by a retry of its run only, which the revival checks
+      return to == S::Available;  // only by a retry of its run, which the revival checks
     case S::Completed:
       return false;
   }
@@ -198,7 +198,7 @@ void JournalModel::move(ModelJob& job, JobState to, const At& at) {
   if (!job.birth.parent.run.is_nil()) runs_.job_moved(job.birth.parent);
 }
 
-// Who acts for a lease must still have it: time that has run out is dealt with before any input.
+// A request under a lease must still hold it: expired leases are processed before any input.
 void JournalModel::check_lease_holds(const ModelJob& job, const At& at) {
   if (job.state != JobState::Active)
     broken("I6 lease", at, job.birth.job, "a lease acted on a job that is not active");

@@ -1,10 +1,10 @@
-// JournalModel: what the durable journal says, told again by other code.
+// JournalModel: an independent interpretation of the durable journal.
 //
 // It reads every committed record and keeps its own jobs, queues, limits and crons, written from
-// the specification of the job lifecycle and not from the kernel. Each event must be legal where it
-// stands: a listed transition (I5), by the lease that holds the job (I6), not before its time, not
-// past a limit, in the order of priority and age. What a reply or the engine's memory says is then
-// compared with it (replies.cc, audit.cc).
+// the specification of the job lifecycle and not from the kernel. Each event must be legal at its
+// place: a listed transition (I5), by the lease that holds the job (I6), not before its time, not
+// past a limit, in the order of priority and age. Replies and the engine's memory are compared with
+// it (tasks.cc, audit.cc).
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 
 namespace pawl::sim {
 
-// What a job was after one event.
+// The state of a job after one event.
 struct ModelPoint {
   uint64_t sequence = 0;
   JobState state = JobState::None;
@@ -32,7 +32,7 @@ struct ModelPoint {
   std::string worker;
 };
 
-// The order in which a queue's jobs are handed out.
+// The order in which a queue's jobs are leased.
 using ModelPlace = std::tuple<int32_t, uint64_t, JobId>;
 
 struct ModelJob {
@@ -41,8 +41,8 @@ struct ModelJob {
   RetryPolicy policy;
   JobState state = JobState::None;
   uint32_t attempt = 0;
-  uint64_t born = 0;         // sequence of its creation: an id may be used again once forgotten
-  uint64_t born_before = 0;  // likewise, of the last life of this id before this one
+  uint64_t born = 0;         // sequence of its creation: an id may be used again after deletion
+  uint64_t born_before = 0;  // likewise, of the previous job with this id
   uint64_t order = 0;
   int64_t created_ms = 0;
   int64_t scheduled_ms = 0;
@@ -53,7 +53,7 @@ struct ModelJob {
   std::string result;
   bool dead_letter = false;
   bool forgotten = false;
-  bool restarted = false;  // a retry of its run brought it back
+  bool restarted = false;  // a retry of its run revived it
   uint64_t checkpoint = 0;
   std::string progress;
   std::vector<ModelPoint> history;
@@ -65,7 +65,7 @@ struct ModelJob {
   uint64_t version() const { return history.back().sequence; }
 };
 
-struct ModelWindow {  // a rate: so many per period, counted from the first of each period
+struct ModelWindow {  // a rate: a number per period, counted from the first of each period
   int64_t start_ms = 0;
   uint32_t used = 0;
   bool allows(uint32_t rate, int64_t period_ms, int64_t now_ms) const {
@@ -103,11 +103,11 @@ class JournalModel {
   JournalModel(const JournalModel&) = delete;
   JournalModel& operator=(const JournalModel&) = delete;
 
-  // `after` is called when the event with that sequence has happened, for what claims to have seen
-  // the world as of then.
+  // `after` is called after each event with its sequence, for tasks that saw the state at that
+  // point.
   void read_record(uint64_t number, std::string_view bytes, FunctionRef<void(uint64_t)> after);
 
-  // Forgotten ones too; null if there never was one.
+  // Deleted ones too; null if it never existed.
   const ModelJob* find(const JobId& id) const;
   const ModelJob* existing(const JobId& id) const;
   const std::map<JobId, ModelJob>& jobs() const { return jobs_; }
@@ -186,8 +186,8 @@ class JournalModel {
   std::map<std::string, ModelQueue> queues_;
   std::map<std::string, ModelLimit> limits_;
   std::map<std::string, ModelCron> crons_;
-  std::set<std::string> new_keys_;      // of the frame that is being read
-  std::set<std::string> revived_keys_;  // a job that came back may share its key with a newer one
+  std::set<std::string> new_keys_;      // of the current frame
+  std::set<std::string> revived_keys_;  // a revived job may share its key with a newer one
   std::set<std::string> deleted_crons_;
   std::map<std::string, int64_t> documents_;  // key → expires_ms
   int64_t now_ms_ = 0;
@@ -195,10 +195,11 @@ class JournalModel {
   uint64_t events_ = 0;
 };
 
-// Keys that begin so are pushed with the standard states only: at most one unfinished job has one.
+// Keys with this prefix are pushed with the standard states only: at most one unfinished job has
+// each.
 constexpr char kStrictUniqueMark = 'S';
 
-// The document whose deletion stands where a planted bug has swallowed an event: it says nothing.
+// The document whose deletion replaces an event that a planted bug dropped.
 constexpr std::string_view kSwallowed = "never there";
 
 }  // namespace pawl::sim

@@ -1,4 +1,4 @@
-// What each event means, and where it may stand.
+// The meaning of each event, and where it is legal.
 #include <algorithm>
 
 #include "sim/model.h"
@@ -161,7 +161,7 @@ void JournalModel::happened(const JobFailed& event, const At& at) {
   note(*job, at);
 }
 
-// By hand: only what waits can be given another place.
+// By a client: only a waiting job can be moved.
 void JournalModel::changed(ModelJob& job, const JobRequeued& event, const At& at) {
   auto waits = [](JobState state) {
     return state == JobState::Available || state == JobState::Scheduled ||

@@ -1,5 +1,5 @@
-// The test of the tester, for people: every planted bug, how many seeds it took, which checker
-// found it, and how short its story becomes.
+// A report on the planted bugs: how many seeds each took, which checker found it, and the length of
+// its shrunk trace.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The planted bugs of plants.def, one flag each. Whatever part of the simulator holds a bug asks
-// its flag; the engine itself knows nothing of them.
+// The planted bugs of plants.def, one flag each. The part of the simulator that implements a bug
+// checks its flag; the engine itself knows nothing about them.
 #pragma once
 
 #include <span>
@@ -16,9 +16,9 @@ struct Plants {
 struct PlantInfo {
   std::string_view name;
   std::string_view what;
-  std::string_view checkers;  // those that may find it first
+  std::string_view checkers;  // checkers that may find it first
   bool Plants::*flag;
-  std::string_view store = {};  // the one it lives in; empty: any
+  std::string_view store = {};  // the store it needs; empty: any
 };
 std::span<const PlantInfo> all_plants();
 

@@ -1,5 +1,5 @@
-// RandomDefinition: small definitions of every kind of step, drawn from the seed, as people write
-// them: text that the reader of the language has to accept.
+// RandomDefinition: draws small definitions with every kind of step from the seed, as text that the
+// reader of the language must accept.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class RandomDefinition {
       : random_(random), queues_(std::move(queues)), children_(std::move(children)) {}
 
   std::string text();
-  // The same definition with a step more at its top, in canonical names.
+  // The same definition with one more step at the top level, in canonical names.
   static std::string extended(SimRandom& random, const std::string& canonical);
 
  private:

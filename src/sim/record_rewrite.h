@@ -1,5 +1,5 @@
-// Planted bugs that change what is journaled: a record is taken apart, some of its events are
-// dropped, doubled or added, and it is sealed again.
+// Planted bugs in the journal: a record is decoded, some of its events are dropped, doubled or
+// added, and it is encoded again.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace pawl::sim {
 std::string rewrite_record(uint64_t number, std::string_view record,
                            FunctionRef<void(std::vector<LooseEvent>&)> change);
 
-// The last event of the record turned into nothing.
+// Drops the last event of the record.
 std::string without_last_event(uint64_t number, std::string_view record);
 // A callback's guard is gone: it is called, and its job pushed, a second time.
 std::string with_callbacks_twice(uint64_t number, std::string_view record);

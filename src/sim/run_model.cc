@@ -1,4 +1,4 @@
-// What each run event means, and where it may stand.
+// The meaning of each run event, and where it is legal.
 #include "sim/run_model.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ bool RunModel::is_restarted(const JobParent& parent, const JobId& job) const {
          is_in_place(*run, parent.node, job) && run->children[parent.node] == ChildState::Started;
 }
 
-// Its id may have been given to another job since, once it was forgotten.
+// Its id may belong to another job since it was deleted.
 bool RunModel::is_alive(const ModelRun& run, const Uuid& child) const {
   if (child.is_nil()) return false;
   if (const ModelRun* nested = existing(RunId(child))) return !nested->over();
@@ -66,8 +66,8 @@ bool RunModel::is_alive(const ModelRun& run, const Uuid& child) const {
 
 // --- beginnings
 
-// What must have come before a child: in a chain the steps before it, in a dag what it depends on,
-// in a map those that leave it room.
+// What a child requires: in a chain the earlier steps, in a dag its dependencies, in a map a free
+// place under `concurrency`.
 bool RunModel::may_start(const ModelRun& run, uint32_t index) const {
   auto plan = run.plans.find(index);
   switch (run.birth.kind) {
@@ -78,7 +78,7 @@ bool RunModel::may_start(const ModelRun& run, uint32_t index) const {
              std::all_of(plan->second.depends_on.begin(), plan->second.depends_on.end(),
                          [&](uint32_t before) { return is_good(run.children[before]); });
     case RunKind::Map: {
-      // What a retry starts again has its place already.
+      // Children that a retry restarts already count.
       uint32_t others =
           run.count(ChildState::Started) - (run.children[index] == ChildState::Started ? 1 : 0);
       return run.birth.concurrency == 0 || others < run.birth.concurrency;
@@ -86,7 +86,7 @@ bool RunModel::may_start(const ModelRun& run, uint32_t index) const {
     case RunKind::Group:
     case RunKind::Batch:
       return true;
-    case RunKind::Script:  // moved by its own code
+    case RunKind::Script:  // see script_model.h
     case RunKind::None:
       return false;
   }
@@ -102,8 +102,8 @@ void RunModel::take_place(const JobParent& parent, const Uuid& child, const At& 
   if (parent.node >= run->children.size())
     return broken("I5 run", parent.run, "a child in a place that it does not have");
   ChildState& state = run->children[parent.node];
-  // By a retry, perhaps after it had yielded, if what was there has been deleted; it may come back
-  // under the same id.
+  // By a retry, perhaps after a yield, if the previous child was deleted; the new one may have the
+  // same id.
   const Uuid& before = run->filled_by[parent.node];
   bool retried =
       retried_.count(parent.run) != 0 || (run->generation > 0 && took_turn_.count(parent.run) != 0);
@@ -195,7 +195,7 @@ void RunModel::check_outcome(const ModelRun& run, const RunChildDone& event) {
   }
   if (expected == ChildState::Waiting)
     return broken("I4 fan-in", event.run, "a child was counted that has not ended");
-  // Who gives up while the others go on has failed them.
+  // A child that is cancelled while the run continues counts as failed.
   if (expected == ChildState::Cancelled && !run.over()) expected = ChildState::Failed;
   if (event.outcome != expected)
     broken("count", event.run, "a child was counted as something else");
@@ -216,7 +216,7 @@ void RunModel::check_never_started(const ModelRun& run, const RunChildDone& even
       if (event.reason.empty()) broken("I7 reason", event.run, "a child failed without a reason");
       return;
     case ChildState::Cancelled: {
-      // Asked for by a retry, it had to wait for a turn, and the run ended before.
+      // A retry requested it, it waited for a turn, and the run ended before.
       if (run.over() && run.generation > 0 && run.children[event.index] == ChildState::Started)
         return;
       bool stuck =
@@ -256,7 +256,7 @@ void RunModel::callback_done(ModelRun& run, const RunChildDone& event) {
   if (event.outcome != ChildState::Completed) run.failed |= bit(role);
 }
 
-// Of a map that was retried: what failed before is done again when another has made room.
+// In a retried map: a failed child starts again when another one has ended.
 void RunModel::take_up_again(ModelRun& run, uint32_t index) {
   verdict_.reach(Probe::MapSecondTurn);
   bool waits = run.children[index] == ChildState::Waiting && !run.filled_by[index].is_nil();

@@ -1,9 +1,9 @@
-// RunModel: what the durable journal says about runs, told again by other code.
+// RunModel: an independent interpretation of run events in the durable journal.
 //
-// It takes nothing from the kernel but the plan that a run was created with. Every run event must
-// be legal where it stands (I5), and whenever a frame is over every run it touched must be at rest:
-// what had to follow from the ends of its children has followed, once (I4). So a run that is still
-// running always has something at work that will move it on (I7).
+// It uses nothing of the kernel but the plan that a run was created with. Every run event must be
+// legal at its place (I5), and at the end of each frame every run it touched must be at rest: all
+// consequences of the ends of its children have happened, once (I4). So a running run always has an
+// active child or callback that will advance it (I7).
 #pragma once
 
 #include <array>
@@ -35,24 +35,24 @@ constexpr int64_t sooner(int64_t a, int64_t b) {
 
 struct ModelRun {
   RunCreated birth;
-  std::map<uint32_t, PlanNode> plans;  // those of its children that the journal tells
+  std::map<uint32_t, PlanNode> plans;  // of its children, as far as the journal has them
   std::array<bool, kCallbackRoles> has_callback{};
   RunState state = RunState::Running;
   uint64_t born = 0;
   uint64_t version = 0;
   uint32_t generation = 0;
-  uint64_t lives = 0;       // the engine's, when it was created
-  uint64_t fired_life = 0;  // and when its callbacks were fired
+  uint64_t lives = 0;       // restarts of the engine when it was created
+  uint64_t fired_life = 0;  // and when its callbacks fired
   bool started = false;
   bool forgotten = false;
   int64_t yielded_ms = 0;
   int64_t deadline_ms = 0;
   std::vector<ChildState> children;
-  std::vector<Uuid> filled_by;  // the job or nested run that took each place last
+  std::vector<Uuid> filled_by;  // the last job or nested run at each place
   uint32_t fired = 0;           // bits per CallbackRole, of this generation
   uint32_t done = 0;
   uint32_t failed = 0;
-  uint32_t spared = 0;  // called back well before a retry that had nothing else to do
+  uint32_t spared = 0;  // callbacks that completed before a retry with nothing else to do
   std::array<JobId, kCallbackRoles> callback_jobs;
 
   bool over() const { return state != RunState::Running; }
@@ -68,9 +68,9 @@ class RunModel : public ModelRuns<ModelRun> {
 
   int64_t first_due_ms() const;  // 0: none
 
-  // Whether this job of this place may be tried again after a failure.
+  // Whether this job at this place may be retried after a failure.
   bool may_try_again(const JobParent& parent, const JobId& job) const;
-  // Whether a retry asks in this frame for what fills this place.
+  // Whether a retry in this frame restarts the child at this place.
   bool is_restarted(const JobParent& parent, const JobId& job) const;
 
   void job_created(const JobCreated& event, const At& at);
@@ -84,7 +84,7 @@ class RunModel : public ModelRuns<ModelRun> {
   void happened(const RunRetried& event, const At& at);
   void happened(const RunYielded& event, const At& at);
   void happened(const RunForgotten& event, const At& at);
-  // Runs of definitions are no part of this model.
+  // Ignores runs of definitions.
   template <class Event>
   void happened(const Event&, const At&) {}
   void frame_over(uint64_t sequence);
@@ -92,7 +92,7 @@ class RunModel : public ModelRuns<ModelRun> {
  private:
   void take_place(const JobParent& parent, const Uuid& child, const At& at);
   bool may_start(const ModelRun& run, uint32_t index) const;
-  // False for what a forgotten run of the same id left behind.
+  // False for children of a deleted run with the same id.
   bool is_in_place(const ModelRun& run, uint32_t index, const Uuid& child) const;
   void take_up_again(ModelRun& run, uint32_t index);
   void check_counts(const ModelRun& run, const RunStep& event);
@@ -110,10 +110,10 @@ class RunModel : public ModelRuns<ModelRun> {
 
   JournalModel& jobs_;
 
-  // Of the frame that is being read.
+  // Of the current frame.
   std::set<RunId> leased_;
   std::set<RunId> retried_;
-  std::set<std::pair<RunId, uint32_t>> taken_up_;  // places whose second turn has come
+  std::set<std::pair<RunId, uint32_t>> taken_up_;  // places that were restarted
   std::set<RunId> took_turn_;                      // had yielded before
   std::set<JobId> called_;                         // callbacks fired, their jobs not yet created
 };

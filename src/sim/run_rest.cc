@@ -1,5 +1,5 @@
-// When a frame is over, every run that it touched is at rest: nothing that had to follow is still
-// to come, for the next frame would not know of it.
+// At the end of a frame every run that it touched is at rest: no consequence is missing, since the
+// next frame would not know of it.
 #include <algorithm>
 
 #include "kernel/run.h"
@@ -29,13 +29,13 @@ void RunModel::frame_over(uint64_t sequence) {
 }
 
 void RunModel::check_at_rest(const ModelRun& run) {
-  if (run.yielded_ms != 0 && !run.over()) return;  // a frame that is due at once goes on
+  if (run.yielded_ms != 0 && !run.over()) return;  // a later frame, due at once, continues
   const RunId& id = run.birth.run;
   for (size_t i = 0; i < run.children.size(); ++i) {
     if (run.children[i] != ChildState::Started) continue;
     if (!is_alive(run, run.filled_by[i]))
       return broken("I4 fan-in", id, "a child has ended and was not counted");
-    // After the end of a run only what was at work goes on.
+    // After the end of a run only running jobs continue.
     const ModelJob* job = jobs_.existing(JobId(run.filled_by[i]));
     if (run.over() && (job == nullptr || job->state != JobState::Active))
       return broken("I5 run", id, "has ended, and a child still waits to be done");
@@ -63,7 +63,7 @@ void RunModel::check_callbacks(const ModelRun& run) {
     broken("I4 callback", id, "the callbacks called are not those its outcome asks for");
 }
 
-// Something is at work that will move it on, and nothing waits that could be at work.
+// Some child is active that will advance it, and no child waits that could run.
 void RunModel::check_running(const ModelRun& run) {
   const RunId& id = run.birth.run;
   uint32_t at_work = run.count(ChildState::Started);

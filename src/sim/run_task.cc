@@ -36,7 +36,7 @@ std::optional<Parking> RunTask::run(Frame& frame, bool) {
   return std::nullopt;
 }
 
-// By the specification, given the world as it was before this request.
+// By the specification, given the state before this request.
 void RunTask::judge_at_mark() {
   const ModelRun* run = desk_.model.runs().existing(id);
   bool running = run != nullptr && !run->over();
@@ -66,7 +66,7 @@ void RunTask::judge_reply() {
     return desk_.verdict.fail(
         "I1 acknowledged",
         std::string(op_name(op)) + " of run " + short_name(JobId(id)) + " is not in the journal");
-  if (run->forgotten || run->born > version_) return;  // another one has its id now
+  if (run->forgotten || run->born > version_) return;  // another run has its id now
   desk_.acknowledged.run_exists(*run);
   if (op == RunOp::Cancel) desk_.acknowledged.run_cancelled(*run, generation_);
   if (op == RunOp::Retry) desk_.acknowledged.run_retried(*run, generation_);

@@ -1,4 +1,4 @@
-// The engine's runs of definitions, compared step by step with what the journal says.
+// Compares the engine's runs of definitions step by step with the model.
 #include <algorithm>
 
 #include "sim/audit.h"

@@ -1,5 +1,5 @@
-// Why a step may end: an answer to its very attempt, the end of its child, a time that has come,
-// the list inside it.
+// The causes that may end a step: an answer to its own attempt, the end of its child, a timer, its
+// inner list.
 #include <algorithm>
 
 #include "sim/model.h"
@@ -66,7 +66,7 @@ const ModelScript* ScriptModel::child_script(const StepAt& at) const {
 
 // --- completed
 
-// The output that a step with lists inside has by the ends of those.
+// The output of a step with inner lists, from their ends.
 std::string ScriptModel::composite_output(const StepAt& at) {
   const plan::Script& plan = *at.run->plan;
   Value::Object out;

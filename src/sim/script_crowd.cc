@@ -16,7 +16,7 @@ constexpr int kDefinitions = 4;
 constexpr size_t kInlineTextsMax = 3;
 const std::vector<std::string> kSignals = {"go", "ready"};
 
-// A loop that has more to do than one frame may hold.
+// A loop with more work than fits into one frame.
 std::string long_definition() {
   Value::Array items(4'200, Value(int64_t{1}));
   Value log = Value::Object{
@@ -114,7 +114,7 @@ void ScriptCrowd::start() {
   StartScript command;
   command.definition = definition_name(random_.below(kDefinitions));
   if (random_.percent(25)) {  // without registering it
-    // Some come again: only runs of the same text are in each other's way.
+    // Some texts repeat: only runs of the same text share a limit.
     if (inline_texts_.empty() || random_.percent(60)) {
       if (inline_texts_.size() >= kInlineTextsMax) inline_texts_.erase(inline_texts_.begin());
       inline_texts_.push_back(RandomDefinition(random_, ways_.queues, {"def0"}).text());
@@ -268,7 +268,7 @@ void ScriptCrowd::performer_acts() {
   bool late = !stale.empty() && (open.empty() || random_.percent(20));
   std::vector<Work>& from = late ? stale : open;
   if (from.empty()) return client_acts();
-  // The engine may die of the answer, and then the lists are others.
+  // The engine may crash at the answer, and then the lists change.
   Work work = random_.pick(from);
   answer(work, false);
   auto same = [&](const Work& each) { return each.run == work.run && each.effect == work.effect; };
@@ -277,7 +277,7 @@ void ScriptCrowd::performer_acts() {
   left->answered = true;
   const ScriptModel& scripts = world_.model().scripts();
   bool over = !scripts.is_open(work.run, work.effect) || scripts.has_child(work.run, work.effect);
-  // Whoever has answered may do so again; whoever was not heard must.
+  // An answered performer may answer again; an unheard one must.
   if ((over || late) && random_.percent(70)) from.erase(left);
 }
 

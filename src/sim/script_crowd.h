@@ -1,5 +1,5 @@
-// ScriptCrowd: those who put definitions, run them, meddle with the runs and decide for them; and
-// the performers, who do what runs ask of the outside and report late, twice or never.
+// ScriptCrowd: clients that put definitions, run them, change runs and decide; and performers, who
+// execute effects and answer late, twice or never.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ class ScriptCrowd {
 
   void client_acts();
   void performer_acts();
-  // The end: whatever a run waits for, it gets.
+  // The end: gives every run what it waits for.
   void work_off();
 
  private:
@@ -39,7 +39,7 @@ class ScriptCrowd {
   void answer(Work& work, bool calm);
   StepOutcome draw_outcome(const Work& work, bool calm);
   void give_what_is_missing(const RunId& id, const ModelScript& run);
-  // A run that is there; most often one that is (or is not) over.
+  // An existing run; mostly one that has (or has not) ended.
   RunId draw_run(bool over);
   std::shared_ptr<ScriptTask> task(ScriptOp op, const RunId& run);
   void send(ScriptOp op, const RunId& run, const std::function<void(ScriptTask&)>& fill);
@@ -49,7 +49,7 @@ class ScriptCrowd {
   Verdict& verdict_;
   Ways ways_;
   uint64_t serial_ = 0;
-  std::vector<std::string> inline_texts_;  // that were run without being registered
+  std::vector<std::string> inline_texts_;  // of runs without a registered definition
 };
 
 }  // namespace pawl::sim

@@ -1,4 +1,4 @@
-// What happens to a run of a definition as a whole, and where it may happen.
+// Events of a run of a definition as a whole, and where they are legal.
 #include "sim/script_model.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool same_json(std::string_view a, std::string_view b) {
 
 int64_t ModelScript::due_ms() const {
   if (forgotten || over() || paused || status == ScriptStatus::Pending) return 0;
-  if (yielded_ms != 0) return yielded_ms;  // then it sees what is due
+  if (yielded_ms != 0) return yielded_ms;  // then it checks what is due
   int64_t first = timeout_at_ms;
   for (const auto& [path, scope] : scopes)
     for (const ModelStep& step : scope.steps) first = sooner(first, step.due_ms);
@@ -196,7 +196,7 @@ void ScriptModel::check_end(ModelScript& run, const ScriptMoved& event) {
   if (!fault.empty()) broken("oracle", id, fault);
 }
 
-// What a run without outputs of its own gives: those of the steps that nothing depends on.
+// The default outputs of a run: those of the steps without dependents.
 std::string ScriptModel::outputs_of(const ModelScript& run) {
   Value::Object object;
   auto root = run.scopes.find("");
@@ -229,7 +229,7 @@ std::vector<std::string> ScriptModel::to_undo(const ModelScript& run) {
   return steps;
 }
 
-// One step is undone after the other, each once, the last one first.
+// Steps are undone one after the other, each once, the last one first.
 void ScriptModel::check_compensation(ModelScript& run, const ScriptPhased& event) {
   const RunId& id = run.birth.run;
   if (run.phase != ScriptPhase::Rollback && !run.taken_up) {
@@ -238,7 +238,7 @@ void ScriptModel::check_compensation(ModelScript& run, const ScriptPhased& event
     if (!event.compensate.empty()) broken("I4 rollback", id, "undoes before it knows what");
     return;
   }
-  if (run.phase != ScriptPhase::Rollback) {  // taken up again after it had failed
+  if (run.phase != ScriptPhase::Rollback) {  // resumed after it had failed
     std::vector<std::string> rest = run.compensate.empty() ? run.left_over : run.compensate;
     bool skips = std::any_of(received_.begin(), received_.end(),
                              [](const SignalReceived& signal) { return signal.type == "skip"; });

@@ -1,10 +1,10 @@
-// ScriptModel: what the durable journal says about runs of definitions, told again by other code.
+// ScriptModel: an independent interpretation of the journal's events of runs of definitions.
 //
-// It takes nothing from the kernel but the compiled definition, and from the performers what they
-// answered. Every event must be legal where it stands (I5): a step begins after what it depends on,
-// ends by an answer to the very attempt that waits (I3), by a time that has come, or with the list
-// inside it (I4). Whenever a frame is over, every run it touched is at rest: nothing that could
-// begin waits, and everything that waits has something that will end its wait (I7).
+// It uses only the compiled definition from the kernel, and the answers of the performers. Every
+// event must be legal at its place (I5): a step begins after its dependencies, and ends by an
+// answer to the waiting attempt (I3), by a timer, or with its inner list (I4). At the end of each
+// frame every run it touched is at rest: no step waits that could begin, and every wait will be
+// ended by something (I7).
 #pragma once
 
 #include <map>
@@ -49,8 +49,9 @@ struct ModelStep {
   uint32_t count = 0;
   uint32_t next = 0;           // the first iteration or branch not entered
   uint64_t done_sequence = 0;  // of its end
-  uint64_t life = 0;           // the engine's, when its attempt began
-  int ready = 0;               // 1: it may begin, whatever fails meanwhile; 2: its condition holds
+  uint64_t life = 0;           // restarts of the engine when its attempt began
+  int ready = 0;               // 1: it may begin, whatever fails meanwhile; 2: its condition is
+                               // true
 
   bool over() const {
     return state == StepState::Completed || state == StepState::Failed ||
@@ -80,7 +81,7 @@ struct ModelScript {
   ScriptCreated birth;
   std::shared_ptr<const plan::Script> plan;
   std::string text;
-  std::optional<uint64_t> seed;  // of a determinate one: what its performers answer
+  std::optional<uint64_t> seed;  // of a determinate run: determines the performers' answers
   uint64_t born = 0;
   uint64_t version = 0;
   ScriptStatus status = ScriptStatus::Pending;
@@ -94,24 +95,24 @@ struct ModelScript {
   int64_t paused_ms = 0;
   int64_t timeout_at_ms = 0;
   int64_t yielded_ms = 0;
-  uint32_t first_effect = 0;  // 0: it has asked for nothing yet
+  uint32_t first_effect = 0;  // 0: no effect requested yet
   uint32_t next_effect = 1;
-  // Of runs that had this id before it and were forgotten: numbers that must not come again.
+  // Effect numbers of deleted runs with this id, which must not be used again.
   std::vector<std::pair<uint32_t, uint32_t>> numbers_before = {};
   uint32_t retries = 0;
-  // Its end does not follow from the answers alone: somebody stopped, skipped or repeated
+  // Its end does not follow from the answers alone: a client stopped, skipped or repeated
   // something.
   bool disturbed = false;
   std::map<std::string, ModelScope> scopes;
-  std::map<uint32_t, std::string> effects;             // asked and not answered: by which step
-  std::map<std::string, std::vector<uint32_t>> asked;  // by a step, ever
+  std::map<uint32_t, std::string> effects;             // open effects and their steps
+  std::map<std::string, std::vector<uint32_t>> asked;  // all effects of a step
   std::vector<SignalReceived> signals;                 // kept
   std::set<std::string> got;                           // payloads of all its signals
   std::vector<std::string> compensate;
   std::vector<std::string> compensated;
-  std::vector<std::string> left_over;  // of a rollback that was given up
+  std::vector<std::string> left_over;  // of an abandoned rollback
   bool rollback_listed = false;
-  bool taken_up = false;  // by a retry, and has not said yet what it goes on with
+  bool taken_up = false;  // by a retry whose steps are not yet known
 
   bool over() const {
     return status == ScriptStatus::Completed || status == ScriptStatus::Failed ||
@@ -120,7 +121,7 @@ struct ModelScript {
   bool at_work() const { return status == ScriptStatus::Active && !forgotten; }
   int64_t due_ms() const;  // 0: no timer will move it
   const ModelStep* find(std::string_view step) const;
-  // Counted by the same limit: of one name, or without a name of one text.
+  // Counted by the same limit: the same name, or without a name the same text.
   bool like(const ModelScript& other) const {
     return birth.definition == other.birth.definition &&
            (!birth.definition.empty() || birth.source == other.birth.source);
@@ -149,20 +150,20 @@ class ScriptModel : public ModelRuns<ModelScript> {
   const std::map<std::string, StoredDecision>& decisions() const { return decisions_; }
   const std::map<std::string, std::string>& newest() const { return newest_; }
   int64_t first_due_ms() const;
-  size_t at_work() const;  // of those that stand for themselves
+  size_t at_work() const;  // of top-level runs
   bool is_first_in_line(const ModelScript& run) const;
-  size_t at_work_like(const ModelScript& of) const;  // of those that its limit counts
+  size_t at_work_like(const ModelScript& of) const;  // of runs under the same limit
   void one_step_at_a_time() { parallel_steps_ = false; }
 
-  // A performer has given this answer; it may arrive any time, or never.
+  // A performer has given this answer; it may arrive at any time, or never.
   void answered(const RunId& run, uint32_t effect, const StepOutcome& outcome) {
     answers_[{run, effect}].push_back(outcome);
   }
-  // A definition whose runs end as a plain interpreter says, if nobody disturbs them.
-  // Two seeds may draw the same text; the first one answers for the runs that begin with it.
+  // A definition whose undisturbed runs end as a plain interpreter predicts. Two seeds may draw the
+  // same text; the first one determines the answers.
   void determinate(const std::string& canonical, uint64_t seed) { seeds_.emplace(canonical, seed); }
 
-  // Nothing that could begin is still waiting for its turn among others. When all is durable.
+  // No run waits for admission that could begin. Call when everything is durable.
   void check_gates(uint64_t server_max);
 
   void document(const DocPut& event, const At& at);
@@ -194,7 +195,7 @@ class ScriptModel : public ModelRuns<ModelScript> {
 
  private:
   enum class Ready : uint8_t { Wait, Run, Skip };
-  // Why a step fails, and whether it may be tried again. Either: that cannot be told from here.
+  // Why a step fails, and whether it may be retried. Either: unknown here.
   enum class Cause : uint8_t { None, Again, Final, Either };
   struct CutOff {
     RunId run;
@@ -264,18 +265,18 @@ class ScriptModel : public ModelRuns<ModelScript> {
   // Of the frame that is being read.
   std::set<RunId> retried_;
   std::vector<CutOff> cut_off_;
-  std::vector<SignalReceived> received_;   // those that do something at once
-  std::vector<SignalReceived> delivered_;  // on their way to a wait
+  std::vector<SignalReceived> received_;   // those with an immediate effect
+  std::vector<SignalReceived> delivered_;  // to be delivered to a wait
 };
 
-// The record that stands for a step: its fallback's, if that took over.
+// The effective record of a step: its fallback's, if that ran.
 const ModelStep& effective_step(const plan::Script& plan, const ModelScope& scope,
                                 uint32_t position);
-// What the last step of a list gave.
+// The output of the last step of a list.
 std::string last_output(const plan::Script& plan, const ModelScope& scope);
 bool same_json(std::string_view a, std::string_view b);
 
-// The few expressions that the crowd's definitions use, evaluated on their own.
+// An independent evaluation of the few expressions in the crowd's definitions.
 struct Guess {
   enum Kind : uint8_t { Unknown, Error, True, False, Number } kind = Unknown;
   int64_t number = 0;

@@ -18,18 +18,17 @@ bool is_safe(const Tree& steps, std::string_view id) {
   return false;
 }
 
-// Times and decisions are not the interpreter's to know.
+// The interpreter cannot know times and decisions.
 bool is_told(const std::string& output) {
   return output.find('?') == std::string::npos && output.find("waited") == std::string::npos;
 }
 
-// What runs beside a step that fails the run may have been over by then, or not.
+// Steps beside a step that fails the run may or may not have ended by then.
 bool raced_with_the_end(const std::string& state, const std::string& expected) {
   return state == "skipped(run_failed)" || expected == "skipped(run_failed)";
 }
 
-// In a list that has failed, whether a step is given up for that or for the end of the whole run
-// depends on which is looked at first.
+// In a failed list, the reason of a skipped step (list or run) depends on the order of checks.
 bool was_cut_off(const std::string& state) {
   return state == "skipped(upstream_failed)" || state == "skipped(run_failed)";
 }

@@ -1,5 +1,5 @@
-// The last word on a run of a definition that nobody disturbed: it ended as a plain interpreter of
-// the definition says (kernel/scripts/model.h), given how each action was answered.
+// Checks an undisturbed run of a definition: it must end as a plain interpreter of the definition
+// predicts (kernel/scripts/model.h), given the answers to its actions.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace pawl::sim {
 
-// A definition whose ends are determined by a seed, as text.
+// A definition whose outcome is determined by a seed, as text.
 std::string determinate_definition(uint64_t seed);
-// How the performer of such a step answers when it is asked for the n-th time.
+// The performer's n-th answer for such a step.
 StepOutcome determinate_answer(uint64_t seed, const std::string& step, size_t nth);
-// What is wrong about the run's end; "" if nothing is.
+// The error in the run's end; "" if there is none.
 std::string fault_by_oracle(uint64_t seed, const ModelScript& run, ScriptStatus status,
                             const StepError& error);
 

@@ -9,7 +9,7 @@
 namespace pawl::sim {
 namespace {
 
-// Once more, somewhat different.
+// A changed copy of the event.
 template <class Event, class Change>
 void repeat_each(LooseFrame& frame, Change&& change) {
   for (size_t i = 0; i < frame.size(); ++i) {

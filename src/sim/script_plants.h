@@ -1,4 +1,4 @@
-// Planted bugs in what is journaled about runs of definitions.
+// Planted bugs in journaled events of runs of definitions.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// When a frame is over, every run of a definition that it touched is at rest: what could begin has
-// begun, and what waits waits for something that will come.
+// At the end of a frame every run of a definition that it touched is at rest: every ready step has
+// begun, and every wait will be ended by something.
 #include <algorithm>
 #include <tuple>
 
@@ -8,7 +8,7 @@
 
 namespace pawl::sim {
 
-// A step of the list has failed and left its place to this one.
+// A failed step of the list has this one as its fallback.
 bool ScriptModel::called_upon(const ModelScript& run, const ModelScope& scope, uint32_t position) {
   for (uint32_t i = 0; i < scope.steps.size(); ++i)
     if (scope.steps[i].state == StepState::Failed && scope.steps[i].handled &&
@@ -101,7 +101,7 @@ void ScriptModel::frame_over(const At& at) {
   delivered_.clear();
 }
 
-// A step was stopped in the middle: what it was stopped for must have happened.
+// A running step was stopped: the reason must have occurred.
 void ScriptModel::check_cut_off(const CutOff& cut) {
   const ModelScript* run = existing(cut.run);
   if (run == nullptr) return;
@@ -110,7 +110,7 @@ void ScriptModel::check_cut_off(const CutOff& cut) {
       broken("I5 step", cut.run, cut.step + " was stopped, and the run goes on");
     return;
   }
-  // Some step around it has ended, or is to begin anew.
+  // Some enclosing step has ended, or restarts.
   std::string path = cut.step;
   for (auto scope = run->scopes.find(std::string(split_step(path).first));
        scope != run->scopes.end() && !scope->second.owner.empty();
@@ -123,13 +123,12 @@ void ScriptModel::check_cut_off(const CutOff& cut) {
     if (!owner->choice.empty() && cut.step.rfind(path + ".branch_" + owner->choice + ".", 0) != 0)
       return;
   }
-  if (run->find(cut.step) == nullptr) return;  // its list has begun anew since
+  if (run->find(cut.step) == nullptr) return;  // its list has restarted since
   broken(cut.reason == "race_lost" ? "I4 race" : "I5 step", cut.run,
          cut.step + " was stopped without a cause: " + cut.reason);
 }
 
-// A run that is part of another one: its end has reached the step that waits for it, and so has
-// that only people can move it.
+// A child run: its end, and its suspension, have reached the step that waits for it.
 void ScriptModel::check_parent(const ModelScript& run) {
   const JobParent& parent = run.birth.parent;
   if (parent.run.is_nil() || !is_open(parent.run, parent.node)) return;
@@ -148,7 +147,7 @@ void ScriptModel::check_at_rest(ModelScript& run) {
   const RunId& id = run.birth.run;
   bool open = false;
   for (const auto& [path, scope] : run.scopes) open = open || !scope.closed;
-  if (!open && run.yielded_ms != 0) return;  // its outputs are being put together
+  if (!open && run.yielded_ms != 0) return;  // its outputs are being assembled
   if (!open) return broken("I7 rest", id, "is at work, and no list of it is open");
   bool busy = false;
   for (const auto& [path, scope] : run.scopes)
@@ -217,9 +216,9 @@ void ScriptModel::check_waiting(const ModelScript& run, const ModelScope& scope,
     broken("I7 rest", id, path + " is at work, and nothing will end it");
 }
 
-// Suspended: only a person, a signal or the end of a pause can move it.
+// Suspended: only a person, a signal or the end of a pause can advance it.
 void ScriptModel::check_status(const ModelScript& run) {
-  if (run.yielded_ms != 0) return;  // a frame that is due at once goes on, and says how it stands
+  if (run.yielded_ms != 0) return;  // a later frame, due at once, continues and sets the status
   size_t busy = 0, held = 0, sent = 0;
   for (const auto& [path, scope] : run.scopes)
     for (const ModelStep& step : scope.steps) {
@@ -235,7 +234,8 @@ void ScriptModel::check_status(const ModelScript& run) {
                      : "is at work, and says that it waits for people");
 }
 
-// Versions of a definition may differ in their limit: who has room still waits behind who has none.
+// Versions of a definition may have different limits: a run with room still waits behind one
+// without.
 bool ScriptModel::is_first_in_line(const ModelScript& run) const {
   auto place = [](const ModelScript& of) {
     bool nested = !of.birth.parent.run.is_nil();
@@ -257,7 +257,8 @@ void ScriptModel::check_gates(uint64_t server_max) {
     if (server_full && run.birth.parent.run.is_nil()) continue;
     uint64_t limit = run.plan->max_concurrent;
     uint64_t taken = at_work_like(run);
-    if (server_full) continue;  // others may hold places of its definition while they wait there
+    if (server_full) continue;  // others may hold places of its definition while they wait for the
+                                // server's limit
     if ((limit == 0 || taken < limit) && is_first_in_line(run))
       return broken("I7 rest", id, "waits for its turn, though there is room");
   }

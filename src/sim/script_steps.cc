@@ -1,4 +1,4 @@
-// What happens to lists and steps of a run, and where it may happen.
+// Events of lists and steps of a run, and where they are legal.
 #include <algorithm>
 
 #include "sim/model.h"
@@ -41,7 +41,7 @@ bool is_cut_off(const std::string& reason) {
 
 int64_t earlier(int64_t a, int64_t b) { return a == 0 || b == 0 ? a + b : std::min(a, b); }
 
-// How long a step waits before its next attempt, as the reference says.
+// The delay before a step's next attempt, as in the reference.
 int64_t backoff_of(const plan::RetryPolicy& policy, uint32_t failed_attempt) {
   constexpr int64_t kMonthMs = int64_t{30} * 24 * 3600 * 1000;
   int64_t cap_ms = policy.max_delay_ms == 0 ? kMonthMs : policy.max_delay_ms;
@@ -97,7 +97,7 @@ void ScriptModel::check_iteration(const StepAt& owner, const ScopeOpened& event)
   if (event.index > 0) {
     auto before =
         owner.run->scopes.find(join_path(owner.path, plan::iteration_name(event.index - 1)));
-    // One that has failed and is still open (a step that runs in any case is at work) is not over.
+    // A failed list that is still open (an all_done step is running) has not ended.
     if (before == owner.run->scopes.end() || (before->second.closed && before->second.failed))
       broken("I4 loop", id, owner.path + " goes on after an iteration that failed");
     if (at_once == 1 && before != owner.run->scopes.end() && !before->second.closed)
@@ -216,7 +216,7 @@ void ScriptModel::check_start(const StepAt& at, const StepStarted& event) {
     broken("I4 retry", id, at.path + " skips or repeats an attempt");
   if (at.step->state == StepState::Pending) {
     bool called = at.plan->dormant && called_upon(*at.run, *at.scope, at.plan->position);
-    // Those that were ready together begin together, though one of them fails at once.
+    // Steps that became ready together begin together, even if one of them fails at once.
     bool failed = at.scope->failed && at.scope->failed_in != frame_;
     bool ready = at.step->ready != 0;
     if (!ready &&

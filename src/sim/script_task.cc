@@ -44,7 +44,7 @@ std::optional<Parking> ScriptTask::run(Frame& frame, bool) {
   return std::nullopt;
 }
 
-// By the specification, given the world as it was before this request; nothing if that depends.
+// By the specification, given the state before this request; nothing if it is undetermined.
 std::optional<bool> ScriptTask::should_succeed() const {
   const ScriptModel& model = desk_.model.scripts();
   const ModelScript* run = model.existing(id);
@@ -54,7 +54,7 @@ std::optional<bool> ScriptTask::should_succeed() const {
       if (model.existing(start.id) != nullptr || desk_.model.runs().existing(start.id) != nullptr)
         return false;
       if (start.source.empty() && model.newest().count(start.definition) == 0) return false;
-      return std::nullopt;  // its definition may refuse what is too many
+      return std::nullopt;  // its definition's limit may refuse it
     case ScriptOp::Cancel:
     case ScriptOp::Pause:
     case ScriptOp::Resume:
@@ -112,7 +112,7 @@ void ScriptTask::judge_reply() {
 
 // --- performers
 
-// Planted: the answer to an attempt that is over counts for the one that follows it.
+// Planted: the answer to an ended attempt counts for the next one.
 uint32_t ReceiptTask::planted_effect(const Frame& frame) const {
   const Run* run = frame.state().find_run(work_.run);
   if (!plants_.stale_receipt_taken || run == nullptr || !run->script) return work_.effect;

@@ -1,4 +1,4 @@
-// Requests about runs of definitions, and the answers of those who perform for them.
+// Requests about runs of definitions, and the answers of performers.
 #pragma once
 
 #include "sim/effect_world.h"

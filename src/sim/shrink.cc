@@ -24,7 +24,7 @@ class Shrinker {
     for (size_t chunk = std::max<size_t>(steps.size() / 2, 1); !spent(); chunk = chunk / 2) {
       bool removed = remove_chunks(steps, chunk);
       if (chunk == 1 && !removed) break;
-      if (chunk == 1) chunk = 2;  // what was needed a moment ago may not be any more
+      if (chunk == 1) chunk = 2;  // a step that was needed before may be removable now
     }
     return best_;
   }
@@ -39,7 +39,7 @@ class Shrinker {
     return steps;
   }
 
-  // Another promise broken is another story.
+  // Another broken invariant is a different failure.
   bool holds_with(const std::vector<uint32_t>& steps) {
     ++best_.tries;
     SimOptions options = best_.options;

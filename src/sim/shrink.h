@@ -1,5 +1,4 @@
-// Shrinking: a story of hundreds of steps that breaks a promise, told again without the steps that
-// have nothing to do with it.
+// Shrinking: removes unrelated steps from a trace of hundreds of steps that breaks an invariant.
 #pragma once
 
 #include "sim/simulation.h"
@@ -12,8 +11,8 @@ struct Shrunk {
   uint32_t tries = 0;
 };
 
-// `options` must break a promise; what comes out breaks the same one, and no step of it can be left
-// out alone, unless `tries_max` simulations did not suffice to get so far.
+// `options` must break an invariant; the result breaks the same one, and no single step of it can
+// be removed, unless `tries_max` simulations did not suffice.
 Shrunk shrink(const SimOptions& options, uint32_t tries_max = 3'000);
 
 }  // namespace pawl::sim

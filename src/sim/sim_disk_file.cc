@@ -47,7 +47,7 @@ void SimDiskFile::lie() {
   for (Change& change : pending_) change.lied = true;
 }
 
-// What an earlier sync has lied about only a power cut can take back.
+// Only a power cut can lose writes that an earlier sync falsely reported.
 void SimDiskFile::fail_sync(SimRandom& random) {
   const uint64_t how = random.below(3);
   for (const Change& change : pending_)
@@ -56,7 +56,7 @@ void SimDiskFile::fail_sync(SimRandom& random) {
   if (how == 1) live_ = durable_;
 }
 
-// After a sync that failed the two may differ, in length too: only the bits that rot do so in both.
+// After a failed sync the two may differ, in length too: only the flipped bits change in both.
 void SimDiskFile::rot(std::string_view rotten) {
   PAWL_CHECK(pending_.empty() && rotten.size() <= live_.size());
   for (size_t i = 0; i < rotten.size(); ++i) {
@@ -91,7 +91,7 @@ void SimDiskFile::crash_prefix(SimRandom& random, CrashLosses& losses) {
   std::string_view left = pending_[kept].bytes;
   while (!left.empty() && random.percent(60)) {
     const std::string_view sector = first_sector(at, left);
-    if (sector.size() == left.size()) break;  // it would be whole
+    if (sector.size() == left.size()) break;  // it would be complete
     apply(durable_, at, sector);
     at += sector.size();
     left.remove_prefix(sector.size());

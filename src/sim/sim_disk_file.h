@@ -1,8 +1,8 @@
-// SimDiskFile: the bytes of one simulated file: what the process sees, what the disk has for sure,
+// SimDiskFile: the bytes of one simulated file: the contents for the process, the durable contents,
 // and the writes between the two, of which a crash keeps an arbitrary part.
 //
-// What a disk promises, and no more: a sector (512 bytes) is written whole or not at all, bytes
-// that nobody wrote never appear (a hole reads as zeros), what was synced stays.
+// The guarantees of a disk: a sector (512 bytes) is written completely or not at all, unwritten
+// bytes never appear (a hole reads as zeros), synced data stays.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace pawl::sim {
 
 enum class Survival : uint8_t {
-  Killed,  // the process only: the system goes on, and so does what it has not yet written
+  Killed,  // only the process: the system survives and keeps unsynced writes
   None,    // of the unsynced writes
   All,
   Prefix,  // the last one torn
@@ -23,24 +23,24 @@ enum class Survival : uint8_t {
 };
 
 struct CrashLosses {
-  bool lost = false;       // something unsynced is gone
-  bool torn = false;       // a write is there in part
-  bool reordered = false;  // a write is there, an earlier one is not
-  bool lied = false;       // something is gone that a sync had promised
+  bool lost = false;       // some unsynced data is lost
+  bool torn = false;       // a write survived in part
+  bool reordered = false;  // a write survived, an earlier one did not
+  bool lied = false;       // falsely synced data is lost
 };
 
 class SimDiskFile {
  public:
   void write(uint64_t at, std::string_view bytes);
   void truncate(uint64_t bytes);
-  // All that was written is durable.
+  // Makes all writes durable.
   void sync();
-  // The sync said so, and did nothing.
+  // A sync that reports success and does nothing.
   void lie();
-  // The sync failed: what was unsynced is durable, or never will be though the process still sees
-  // it, or is gone at once. A later sync is no cure.
+  // A failed sync: unsynced data becomes durable, or never will be although the process still sees
+  // it, or is lost at once. A later sync does not help.
   void fail_sync(SimRandom& random);
-  // The file begins with these bytes from now on, on the disk too. Not while something is unsynced.
+  // Replaces the beginning of the file, on the disk too. Not while there is unsynced data.
   void rot(std::string_view rotten);
   CrashLosses crash(Survival survival, SimRandom& random);
 

@@ -1,5 +1,5 @@
-// The simulated disk keeps its own promises; and SQLite on it survives a crash at every single
-// operation of a short life, whatever the crash leaves of what was not synced.
+// The simulated disk keeps its guarantees; and SQLite on it survives a crash at every single
+// operation of a short run, for every outcome of unsynced writes.
 #include <gtest/gtest.h>
 
 #include "engine/core.h"
@@ -69,7 +69,7 @@ TEST(SimDiskFile, AFailedSyncIsNotCuredByTheNextOne) {
   EXPECT_TRUE(lost);
 }
 
-// Disk and page cache differ after a failed sync: a bit that rots must not make them alike.
+// Disk and page cache differ after a failed sync: a flipped bit must not make them equal.
 TEST(SimDiskFile, RotIsNoCureOfAFailedSync) {
   bool lost = false;
   for (uint64_t seed = 1; seed <= 50; ++seed) {
@@ -90,7 +90,7 @@ TEST(SimDiskFile, RotIsNoCureOfAFailedSync) {
   EXPECT_TRUE(lost);
 }
 
-// --- a short life of the engine, as the batches that it commits
+// --- a short run of the engine, as the batches that it commits
 
 class Act : public Task {
  public:
@@ -189,7 +189,7 @@ std::string dump(Store& store) {
 
 struct Life {
   std::vector<Batch> batches = short_life();
-  std::vector<std::string> dumps;  // after so many batches
+  std::vector<std::string> dumps;  // by number of batches
 
   Life() {
     auto store = open_memory(std::make_shared<MemoryDisk>());
@@ -216,7 +216,7 @@ struct TestDisk {
   Result<std::unique_ptr<Store>> open() { return open_sqlite("sim", options); }
 };
 
-// Commits batches from the `done`-th on until one fails; how many were acknowledged.
+// Commits batches from the `done`-th on until one fails; returns how many were acknowledged.
 size_t live(Store& store, const Life& life, size_t done) {
   while (done < life.batches.size() && store.commit(life.batches[done]).ok()) ++done;
   return done;
@@ -235,8 +235,8 @@ void check_replay(Store& store, const Life& life) {
   EXPECT_EQ((*core)->state().digest(), fold.digest());
 }
 
-// I1: what is there after the crash are the first batches, whole, and all that were acknowledged.
-// I2: and their state is the fold of their records. Then the life goes on to its end.
+// I1: after the crash a prefix of the batches is there, with all acknowledged ones. I2: the state
+// is the fold of their records. Then the run continues to its end.
 void check_after_crash(TestDisk& disk, const Life& life, size_t acknowledged) {
   auto store = disk.open();
   ASSERT_TRUE(store.ok()) << store.error().message;
@@ -282,7 +282,7 @@ TEST(SimDisk, ACrashAtEveryOperationLeavesAPrefixWithAllThatWasAcknowledged) {
   EXPECT_GT(in_checkpoint, 100u);
 }
 
-// A crash, and another at every operation of coming back from it.
+// A crash, and another one at every operation of the recovery.
 TEST(SimDisk, ACrashAtEveryOperationOfARecoveryLosesNothing) {
   const Life life;
   for (Survival survival : {Survival::Killed, Survival::None, Survival::Prefix, Survival::Subset}) {
@@ -296,7 +296,7 @@ TEST(SimDisk, ACrashAtEveryOperationOfARecoveryLosesNothing) {
       store->reset();
       disk.files.power_cut(Survival::Killed);
       disk.files.faults().arm(DiskTrouble::Stop, at);
-      (void)disk.open().ok();  // opened and closed again, in good order if it gets so far
+      (void)disk.open().ok();  // opened and closed again, if it gets that far
       stopped = disk.files.faults().stopped();
       disk.files.power_cut(survival);
       check_after_crash(disk, life, acknowledged);

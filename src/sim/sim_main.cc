@@ -93,7 +93,7 @@ std::span<const SimFlag> sim_flags() {
   static const SimFlag kFlags[] = {
       {"--seed", "N", "the first world (1)",
        [](Command& c, Text text) { return number(text, c.first.seed); }},
-      {"--count", "N", "how many, counted on from the seed (1)",
+      {"--count", "N", "how many seeds, counted from the first (1)",
        [](Command& c, Text text) { return number(text, c.count); }},
       {"--steps", "N", "length of each (300)",
        [](Command& c, Text text) {
@@ -102,36 +102,36 @@ std::span<const SimFlag> sim_flags() {
          c.first.steps = steps;
          return fits;
        }},
-      {"--store", "NAME", "what is below the engine: memory or sqlite (the seed draws it)",
+      {"--store", "NAME", "store of the engine: memory or sqlite (drawn from the seed)",
        [](Command& c, Text text) {
          c.first.store = text;
          return true;
        }},
-      {"--trace", "", "tell everything that happens",
+      {"--trace", "", "print everything that happens",
        [](Command& c, Text) { return c.first.trace = true; }},
-      {"--only", "LIST", "these steps alone, as 3,17,29",
+      {"--only", "LIST", "only these steps, as 3,17,29",
        [](Command& c, Text text) { return step_list(text, c.first); }},
-      {"--case", "FILE", "the story of a case file",
+      {"--case", "FILE", "run a case file",
        [](Command& c, Text text) {
          c.case_file = text;
          return true;
        }},
       {"--probes", "", "also print how often each rare path was entered",
        [](Command& c, Text) { return c.probes = true; }},
-      {"--plant", "BUG", "break the engine on purpose, to see that it is found",
+      {"--plant", "BUG", "plant a bug in the engine, to see that it is found",
        [](Command& c, Text text) {
          c.first.plant = text;
          return true;
        }},
-      {"--plants", "", "look for every bug that can be planted, and tell which checker finds it",
+      {"--plants", "", "plant each known bug in turn, and print which checker finds it",
        [](Command& c, Text) { return c.plants = true; }},
-      {"--swarm", "", "worlds until the time is up, on all cores",
+      {"--swarm", "", "run seeds until the time is up, on all cores",
        [](Command& c, Text) { return c.swarm = true; }},
       {"--minutes", "N", "how long a swarm lasts (10)",
        [](Command& c, Text text) { return number(text, c.minutes); }},
-      {"--processes", "N", "how many worlds at once",
+      {"--processes", "N", "how many seeds at once",
        [](Command& c, Text text) { return number(text, c.processes); }},
-      {"--save", "DIR", "keep what breaks a promise there, as case files",
+      {"--save", "DIR", "write failing seeds there, as case files",
        [](Command& c, Text text) {
          c.save_to = text;
          return true;

@@ -1,4 +1,4 @@
-// The simulator as a command, in `pawl sim` and in a small program of its own.
+// The simulator as a command, in `pawl sim` and in a small separate program.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ struct SimFlag {
   bool (*set)(SimCommand& command, const std::string& value);
 };
 std::span<const SimFlag> sim_flags();
-// InvalidRequest for a flag it does not know or a value that does not fit.
+// InvalidRequest for an unknown flag or an invalid value.
 Status set_flag(SimCommand& command, std::string_view name, const std::string& value);
 
-// Exit code: 0 if every promise held, 1 if one broke, 2 if the command makes no sense. Prints to
+// Exit code: 0 if every invariant held, 1 if one was broken, 2 if the command is invalid. Prints to
 // stdout.
 int sim_command(const SimCommand& command);
 

@@ -1,7 +1,6 @@
-// SimStore: the disk as the simulator sees it. It passes everything on to a store on a MemoryDisk,
-// or to SQLite on a SimVfs, keeps a copy of every durable record (also of trimmed ones, for folding
-// from genesis), fails when the world says so, and holds the planted bugs that live below the
-// engine.
+// SimStore: the simulator's store. It forwards to a store on a MemoryDisk, or to SQLite on a
+// SimVfs, keeps a copy of every durable record (also of trimmed ones, for folding from genesis),
+// fails when the world requests it, and implements the planted bugs below the engine.
 #pragma once
 
 #include <map>
@@ -16,11 +15,11 @@
 
 namespace pawl::sim {
 
-// What outlives a crash.
+// The state that survives a crash.
 struct SimDisk {
   std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>();
-  std::map<uint64_t, std::string> archive;  // every record that was ever durable, by promise
-  std::unique_ptr<SimVfs> files;            // null: the store is the one in memory
+  std::map<uint64_t, std::string> archive;  // every record that was ever acknowledged as durable
+  std::unique_ptr<SimVfs> files;            // null: the memory store is used
   SqliteOptions sqlite;
   CommitFault next_fault = CommitFault::Ok;  // of the next commit
   uint64_t reads_until_fault = 0;            // 0: reads do not fail
@@ -46,11 +45,11 @@ class SimStore : public Store {
   StoreStats stats() const override { return store_->stats(); }
   Status reopen() override { return store_->reopen(); }
 
-  // The highest record that the store has promised.
+  // The highest acknowledged record.
   uint64_t durable_head() const {
     return disk_.archive.empty() ? 0 : disk_.archive.rbegin()->first;
   }
-  // A batch whose commit failed turned out to be there, and from now on stays.
+  // A batch whose commit failed turned out to be durable.
   void promise(const Batch& batch) { disk_.archive.emplace(batch.number, batch.journal); }
   // Reads count as rare paths only while the engine works, not while it recovers or is checked.
   void watch_reads(bool watch) { watching_ = watch; }
@@ -66,7 +65,7 @@ class SimStore : public Store {
   Plants plants_;
   Verdict& verdict_;
   bool watching_ = false;
-  std::optional<Batch> held_;  // planted: said to be durable, and not
+  std::optional<Batch> held_;  // planted: reported as durable but not written
 };
 
 }  // namespace pawl::sim

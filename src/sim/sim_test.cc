@@ -1,5 +1,5 @@
-// The simulator is itself tested: seeds hold, stories repeat, planted bugs are found, rare paths
-// are entered.
+// Tests of the simulator: seeds pass, traces repeat, planted bugs are found, rare paths are
+// entered.
 #include <gtest/gtest.h>
 
 #include "sim/isolated.h"
@@ -18,7 +18,7 @@ std::string story(uint64_t seed, const SimReport& report) {
                          report.what + "\n" + report.last_lines;
 }
 
-// Every promise holds, in many small worlds; and no rare path is only believed to be covered.
+// Every invariant holds in many small worlds, and every rare path is entered.
 TEST(Simulation, SeedsHoldAndEveryRarePathIsEntered) {
   ProbeCounts probes{};
   uint64_t crashes = 0;

@@ -20,19 +20,19 @@ uint32_t big_endian(const std::string& bytes, size_t at, size_t count) {
   return number;
 }
 
-// Where the commits of a log end behind which there are three more.
+// The end of the commits of a log that at least three later commits follow.
 size_t end_of_old_commits(const std::string& log) {
   if (log.size() < kLogHeaderBytes) return 0;
   const size_t stride = kFrameHeaderBytes + big_endian(log, 8, 4);
   std::vector<size_t> ends;
   for (size_t at = kLogHeaderBytes; at + stride <= log.size(); at += stride) {
-    if (log.compare(at + 8, 8, log, 16, 8) != 0) break;  // the salts: it is from before
+    if (log.compare(at + 8, 8, log, 16, 8) != 0) break;  // the salts differ: from an earlier round
     if (big_endian(log, at + 4, 4) != 0) ends.push_back(at + stride);
   }
   return ends.size() < 4 ? 0 : ends[ends.size() - 4];
 }
 
-// Planted: the sum of the page at `at` is as if it were whole.
+// Planted: gives the damaged page at `at` a valid sum.
 void seal_again(std::string& database, size_t at) {
   const uint32_t page_bytes = big_endian(database, 16, 2);
   if (!is_page_size(page_bytes)) return;
@@ -57,7 +57,7 @@ struct VfsCalls {
       if (owner.next(DiskAction::Create) != DiskTrouble::None) return SQLITE_CANTOPEN;
       handle->inode = path == nullptr ? std::make_shared<SimInode>() : owner.create(path);
     }
-    // As SQLite's own: also if it is there already, since its maker may have died before the sync.
+    // As in SQLite's VFS: also if the file exists, since its creator may have died before the sync.
     handle->sync_directory = (flags & SQLITE_OPEN_CREATE) != 0 &&
                              (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL)) != 0;
     if ((flags & SQLITE_OPEN_DELETEONCLOSE) != 0 && path != nullptr) handle->delete_on_close = path;
@@ -75,7 +75,7 @@ struct VfsCalls {
     return SQLITE_OK;
   }
 
-  // As on a real disk, an empty file does not count as there.
+  // As on a real disk, an empty file counts as missing.
   static int access(sqlite3_vfs* vfs, const char* path, int flags, int* result) {
     auto inode = owner_of(vfs).find(path);
     *result = inode && (flags != SQLITE_ACCESS_EXISTS || inode->file.size() > 0) ? 1 : 0;
@@ -95,7 +95,7 @@ struct VfsCalls {
 
   static int sleep(sqlite3_vfs*, int microseconds) { return microseconds; }
 
-  // SQLite asks for the time only to seed what is seeded already.
+  // SQLite uses the time only to seed its random numbers, which are seeded already.
   static int current_time(sqlite3_vfs*, double* out) {
     *out = 2461041.5;
     return SQLITE_OK;
@@ -121,7 +121,7 @@ SimVfs::SimVfs(uint64_t seed, Verdict& verdict, const Plants& plants, PassTime p
       plants_(plants),
       pass_time_(std::move(pass_time)) {
   register_vfs<VfsCalls>(vfs_, name_, this, sizeof(SimHandle), kPathMax);
-  // The salts of the log come from SQLite's own dice, one for the whole process.
+  // The salts of the log come from SQLite's random numbers, one generator per process.
   PAWL_CHECK(sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, static_cast<int>(seed | 1),
                                   static_cast<sqlite3*>(nullptr)) == SQLITE_OK);
 }

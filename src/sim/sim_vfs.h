@@ -1,9 +1,10 @@
 // SimVfs: a file system in memory, as SQLite sees one: files, a directory, locks and shared memory.
-// It lives through the crashes of what runs on it, and does wrong what DiskFaults says.
+// It survives simulated crashes, and fails as DiskFaults says.
 //
-// A crash is: stop() (or an armed one), destroy whatever has files open, power_cut(). What unsynced
-// writes survive is drawn; a new file may vanish and a deleted one come back until the directory is
-// synced (with the first sync of a new log or rollback journal, or by the deletion itself).
+// A crash is: stop() (or an armed fault), destroy all users of open files, power_cut(). Surviving
+// unsynced writes are drawn at random; a new file may vanish and a deleted one reappear until the
+// directory is synced (with the first sync of a new log or rollback journal, or by the deletion
+// itself).
 //
 // Thread: one. Several may exist, one after the other or in turns.
 #pragma once
@@ -25,7 +26,7 @@ namespace pawl::sim {
 
 struct SimHandle;
 
-// What a name in the directory stands for.
+// The file behind a name in the directory.
 struct SimInode {
   SimDiskFile file;
   std::vector<SimHandle*> handles;
@@ -45,9 +46,9 @@ class SimVfs {
   DiskFaults& faults() { return faults_; }
   void begin_step(uint64_t seed) { random_.restart(seed); }
 
-  // Flips one bit of the database or of its log, where a store can tell: not in the log's header,
-  // nor in its last commits, which a crash could have torn as well. Says where, or "" if there is
-  // no such place.
+  // Flips one bit of the database or of its log at a place where a store must detect it: not in the
+  // log's header, nor in its last commits, which a crash could have torn as well. Returns the
+  // place, or "" if there is none.
   std::string rot(const std::string& database);
 
   // All files must be closed. The disk works again afterwards.

@@ -1,4 +1,4 @@
-// What SQLite does with an open file of a SimVfs.
+// The methods of an open file of a SimVfs.
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +8,7 @@
 namespace pawl::sim {
 namespace {
 
-constexpr int kReportedSectorBytes = 4096;  // that SQLite is told
+constexpr int kReportedSectorBytes = 4096;  // reported to SQLite
 
 SimHandle& handle_of(sqlite3_file* file) { return *reinterpret_cast<SimHandle*>(file); }
 
@@ -125,7 +125,7 @@ struct SimCalls : UnmappedFile {
   static int sector_size(sqlite3_file*) { return kReportedSectorBytes; }
   static int characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
-  // --- shared memory: the log's index, which no crash outlives
+  // --- shared memory: the log's index, lost in a crash
 
   static int shm_map(sqlite3_file* file, int region, int bytes, int extend, void volatile** at) {
     SimHandle& handle = handle_of(file);

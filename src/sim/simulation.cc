@@ -21,7 +21,7 @@ void move_clock(World& world, SimRandom& random) {
   if (random.percent(70)) world.tick();
 }
 
-// What the engine does with its open batch, one step of it.
+// One step of the engine with its open batch.
 void engine_step(World& world, SimRandom& random) {
   if (!world.in_flight()) {
     bool idle = random.percent(20);

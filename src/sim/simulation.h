@@ -1,5 +1,5 @@
-// The simulator's front: a seed in, a report out. The same seed gives the same story, to the last
-// byte, in every build.
+// The simulator's interface: a seed in, a report out. The same seed gives the same trace, to the
+// last byte, in every build.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace pawl::sim {
 struct SimOptions {
   uint64_t seed = 1;
   size_t steps = 300;
-  bool trace = false;      // print the story as it happens
+  bool trace = false;      // print the trace
   std::string plant = {};  // a bug to plant, a name of plants.def; empty: none
-  std::string store = {};  // what is below the engine; empty: the seed draws it
-  // Of these steps only, whose draws are what they were among the others: for shrinking a story.
+  std::string store = {};  // the store; empty: drawn from the seed
+  // Only these steps, with unchanged random draws: for shrinking a trace.
   std::optional<std::vector<uint32_t>> only = {};
 };
 
 struct SimReport {
   bool ok = true;
-  std::string checker;     // which promise broke
+  std::string checker;     // the checker that failed
   std::string what;        // how
-  std::string last_lines;  // the end of the story
+  std::string last_lines;  // the end of the trace
   uint64_t trace_hash = 0;
   uint32_t steps_done = 0;  // up to the one that broke it
   uint64_t jobs = 0;

@@ -30,12 +30,12 @@ constexpr useconds_t kLookEveryUs = 100'000;
 constexpr auto kTellEvery = std::chrono::seconds(30);
 constexpr auto kSeedMax = std::chrono::minutes(3);  // a world takes milliseconds
 
-// A process's own part of the memory that all share. It outlives the process, so that the seed
-// which killed it is known.
+// A process's part of the shared memory. It outlives the process, so that the seed which killed it
+// is known.
 struct Lane {
   SwarmTotals totals;
   volatile uint64_t seed = kNoSeed;
-  volatile bool broke = false;  // the seed above broke a promise
+  volatile bool broke = false;  // the seed above broke an invariant
 };
 
 class SharedLanes {
@@ -92,7 +92,7 @@ class Swarm {
     ++alive_;
   }
 
-  // Every n-th seed, from where the process before it ended.
+  // Runs every n-th seed, from where the previous process ended.
   [[noreturn]] void work(size_t number) {
     bound_memory();
     Lane& lane = lanes_[number];
@@ -117,7 +117,7 @@ class Swarm {
       --alive_;
       Lane& lane = lanes_[i];
       if (lane.seed == kNoSeed) continue;
-      if (!lane.broke) {  // the process died of it
+      if (!lane.broke) {  // the seed killed the process
         ++lane.totals.seeds;
         ++lane.totals.failures;
       }

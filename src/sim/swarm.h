@@ -1,5 +1,5 @@
-// Swarm: many worlds at once, a process for each core, until the time is up. A story that breaks a
-// promise is shrunk and kept as a case file.
+// Swarm: runs many seeds at once, a process for each core, until the time is up. A failing seed is
+// shrunk and kept as a case file.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct SwarmTotals {
   uint64_t definitions = 0;  // runs of them
   uint64_t events = 0;
   uint64_t crashes = 0;
-  uint64_t hashes = 0;  // the sum of all traces' hashes, whatever their order
+  uint64_t hashes = 0;  // the sum of all traces' hashes, independent of their order
   ProbeCounts probes{};
 
   void add(const SimReport& report);
@@ -31,7 +31,7 @@ struct SwarmPlan {
   std::string save_to;  // a directory for case files; empty: they are only printed
 };
 
-// Prints progress and stories to stdout. Stops early after a few failures.
+// Prints progress and failures to stdout. Stops early after a few failures.
 SwarmTotals run_swarm(const SwarmPlan& plan);
 
 }  // namespace pawl::sim

@@ -1,4 +1,4 @@
-// What makes a failing seed useful: it is found among many, shrunk, kept, and told again.
+// A failing seed is found among many, shrunk, kept, and repeated.
 #include "sim/swarm.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(Shrink, LeavesAShortStoryOfTheSameKind) {
   EXPECT_LE(shrunk.options.only->size(), 5u);
   SimReport again = run_isolated(shrunk.options);
   EXPECT_EQ(again.checker, whole.checker);
-  // Nothing is left that could be left out.
+  // No single step can be removed.
   for (size_t i = 0; i < shrunk.options.only->size(); ++i) {
     SimOptions fewer = shrunk.options;
     fewer.only->erase(fewer.only->begin() + static_cast<ptrdiff_t>(i));
@@ -82,7 +82,7 @@ TEST(Swarm, KeepsWhatBreaks) {
   std::filesystem::remove_all(directory);
 }
 
-// Stories that once broke a promise.
+// Seeds that once broke an invariant.
 TEST(Seeds, KeptStoriesHold) {
   size_t stories = 0;
   for (const auto& entry : std::filesystem::directory_iterator("tests/seeds")) {

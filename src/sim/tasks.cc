@@ -51,7 +51,7 @@ std::optional<Parking> PushTask::run(Frame& frame, bool) {
   return std::nullopt;
 }
 
-// What the specification says about admission; asked of the model at the task's place.
+// Admission by the specification, evaluated on the model at the task's mark.
 bool PushTask::should_be_refused() const {
   std::set<JobId> ids;
   std::map<std::string, uint64_t> added;
@@ -111,7 +111,7 @@ void PushTask::judge_reply() {
     }
     bool same = job->birth.queue == jobs[i].queue && job->birth.spec == jobs[i].spec &&
                 job->birth.priority == jobs[i].priority;
-    // Since then its id may have been used again, also within the record that holds this push.
+    // Its id may have been used again since, also within the record of this push.
     bool used_again =
         journal::record_of(job->born) > needs_record ||
         (job->born_before != 0 && journal::record_of(job->born_before) >= needs_record);

@@ -1,8 +1,8 @@
-// Simulated requests: each decides by calling the kernel, as the API does, keeps what it will say,
-// and is judged when its reply is released.
+// Simulated requests: each decides by calling the kernel, as the API does, keeps its reply, and is
+// checked when the reply is released.
 //
-// A task may leave a mark in the journal (a document put in the same frame), which tells the exact
-// place of its decision: the model is asked there what the answer should have been.
+// A task may leave a mark in the journal (a document put in the same frame), which marks the exact
+// place of its decision: there the model determines the expected answer.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace pawl::sim {
 
-// What all tasks of one world share.
+// Data shared by all tasks of one world.
 struct Desk {
   Verdict& verdict;
   JournalModel& model;
@@ -36,7 +36,7 @@ class SimTask : public Task {
 
   // The journal has been read up to this task's mark.
   virtual void judge_at_mark() {}
-  // The reply is out: it must be explained by what is durable, and stays true.
+  // The reply was released: it must agree with the durable journal, and stay true.
   virtual void judge_reply() {}
 
   bool wants_mark = false;
@@ -100,7 +100,7 @@ class JobTask : public SimTask {
       : SimTask(desk), op(job_op), claim(lease_claim), sent(std::move(lease_claim)) {}
 
   const JobOp op;
-  const LeaseClaim claim;  // what the caller holds
+  const LeaseClaim claim;  // the caller's lease
   LeaseClaim sent;         // what arrives; differs only where a bug is planted
   JobError error;
   int64_t lease_ms = 0;
@@ -150,7 +150,7 @@ class FetchTask : public SimTask {
   int64_t wait_ms = 0;
 
   std::vector<Lease> leases;
-  // What earlier steps of their chains had given when these jobs were handed out.
+  // The results of earlier steps of their chains when these jobs were leased.
   struct SeenResult {
     JobId step;
     std::string text;

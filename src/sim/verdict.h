@@ -1,5 +1,5 @@
-// What a simulation reports while it runs: its story, the first broken promise, and which rare
-// paths it entered.
+// The report of a running simulation: its trace, the first broken invariant, and the rare paths it
+// entered.
 #pragma once
 
 #include <array>
@@ -24,16 +24,16 @@ class Verdict {
  public:
   explicit Verdict(bool print) : print_(print) {}
 
-  // One line per step. The hash covers every line, so equal hashes mean equal stories.
+  // One line per step. The hash covers every line, so equal hashes mean equal traces.
   void tell(std::string line);
-  // Only the first failure counts: what follows it is its consequence.
+  // Only the first failure counts: later ones are consequences.
   void fail(std::string_view checker, std::string what);
   void expect(bool holds, std::string_view checker, std::string_view what) {
     if (!holds) fail(checker, std::string(what));
   }
   void reach(Probe probe) { ++probes_[static_cast<size_t>(probe)]; }
 
-  // Nothing more can be learned from this world, though no promise broke.
+  // Ends the simulation although no invariant broke.
   void end(std::string_view why);
 
   bool failed() const { return ended_ || broken(); }  // or ended: do nothing more

@@ -1,4 +1,4 @@
-// Names for what stories tell of.
+// Names for entities in traces.
 #pragma once
 
 #include <string>

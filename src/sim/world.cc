@@ -34,13 +34,12 @@ CoreConfig World::draw_config(SimRandom& random) {
   retention.sweep_every_ms = random.between(50, 60'000);
   config.state.resident_runs_max = random.below(random.percent(50) ? 4 : 60);
   config.state.scripts.parallel_steps = !random.percent(15);
-  // So little that runs yield everywhere; the last one as on a server.
+  // So small that runs yield everywhere; the last one as on a server.
   uint64_t allowances[] = {20, 60, 400, config.state.scripts.frame_allowance};
   config.state.scripts.frame_allowance = allowances[random.below(4)];
   config.state.scripts.max_concurrent = random.percent(20) ? 1 + random.below(3) : 0;
-  // Texts in rows of their own, written ahead, read when asked for: large ones only, or all of
-  // them.
-  SimRandom aside = random;  // so that older seeds draw what they drew
+  // Texts in separate rows, written ahead, read on demand: large ones only, or all of them.
+  SimRandom aside = random;  // so that the draws of older seeds stay unchanged
   if (aside.percent(50)) {
     config.state.part_bytes_min = 1 + aside.below(40);
     config.state.resident_text_bytes_max = 4 * config.state.part_bytes_min;
@@ -94,7 +93,7 @@ void World::submit(const std::shared_ptr<SimTask>& task) {
   check_reads();
 }
 
-// Planted: the next step of a run goes to a worker before the end of the last one is durable.
+// Planted: the next step of a run goes to a worker before the end of the previous one is durable.
 void World::answer_too_early(FetchTask& fetch) {
   bool next_step = std::any_of(fetch.leases.begin(), fetch.leases.end(), [&](const Lease& lease) {
     const Job* job = core_->state().find_job(lease.job);
@@ -206,7 +205,7 @@ void World::release() {
       task->durable(wakes);
 }
 
-// One of what is left to do after a commit: telling the core, or answering. Either may come first.
+// One of the actions after a commit: notifying the core, or answering. Either may come first.
 void World::finish_commit() {
   PAWL_CHECK(in_flight_ && in_flight_->durable);
   bool release_next = in_flight_->core_knows || (!in_flight_->released && random_.percent(50));
@@ -321,7 +320,7 @@ void World::reopen() {
     if (opened) break;
     verdict_.reach(Probe::CrashInRecovery);
   }
-  // A fault that was on its way may strike now; with room again, and one more start, it is over.
+  // An armed fault may occur now; with room again, and one more restart, it has passed.
   for (int i = 0; i < 3 && !verdict_.failed(); ++i) {
     if (try_open()) return check_recovered();
     if (!on_disk()) break;
@@ -360,7 +359,7 @@ void World::settle() {
 
 void World::come_to_rest() {
   for (int i = 0; i < kTicksMax && !verdict_.failed(); ++i) {
-    // Slow syncs move the clock: a schedule may start more in that time than is worked off.
+    // Slow syncs advance the clock: a schedule may start more jobs in that time than are done.
     if (i == kSlowTicksMax) mix_.disk_slow = 0;
     if (in_flight_) {
       if (!in_flight_->durable) commit();
@@ -369,13 +368,13 @@ void World::come_to_rest() {
     const uint64_t life = life_;
     tick();
     if (verdict_.failed()) return;
-    if (life != life_) continue;  // what was due then is so again
+    if (life != life_) continue;  // due work is due again after the restart
     if (!core_->wants_commit()) return;
     seal(false);
   }
 }
 
-// The core has just brought its memory back to its bounds: what is left is not flushed yet (I8).
+// The core has just evicted down to its bounds: the rest is not flushed yet (I8).
 void World::check_bounds() {
   StateCounts counts = core_->state().counts();
   verdict_.expect(counts.jobs_resident <= config_.state.resident_jobs_max + counts.dirty,

@@ -1,7 +1,7 @@
-// World: one engine on one simulated disk, from birth through crashes to the end.
+// World: one engine on one simulated disk, from its start through crashes to the end.
 //
-// It drives pawl::Core as the real engine does: decide, seal, commit, tell the core, release; but
-// each of these is a step of its own, so that anything may come between them.
+// It drives pawl::Core as the real engine does: decide, seal, commit, notify the core, release; but
+// each of these is a separate step, so that anything may happen in between.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ class World {
   World(SimRandom& random, Verdict& verdict, const Plants& plants, const FaultMix& mix,
         bool sqlite);
 
-  // What the engine draws by chance depends on the seed and the step alone, so that a story with
-  // some of its steps left out stays much the same.
+  // The engine's random numbers depend only on the seed and the step, so that removing some steps
+  // changes a trace little.
   void begin_step(uint64_t step_seed) {
     core_random_.restart(step_seed);
     if (disk_.files) disk_.files->begin_step(mix64(step_seed));
@@ -41,11 +41,11 @@ class World {
   void seal(bool idle);
   void commit();
   void finish_commit();
-  void fail_commit();  // the store says no, and the engine gives up in good order
+  void fail_commit();  // the store refuses, and the engine shuts down in order
   void crash();
-  // Everything decided becomes durable and is answered.
+  // Commits and answers everything decided.
   void settle();
-  // Compares all there is with the journal. `thorough` also walks the indexes, and restarts.
+  // Compares the whole state with the journal. `thorough` also walks the indexes, and restarts.
   void audit(bool thorough);
   // From now on nothing fails any more.
   void calm_down();
@@ -57,7 +57,7 @@ class World {
   bool in_flight() const { return in_flight_.has_value(); }
   bool is_durable() const { return in_flight_ && in_flight_->durable; }
   bool wants_commit() const { return core_->wants_commit(); }
-  // A frame may do so little that a long run would not end in a lifetime.
+  // The allowance of a frame may be so small that a long run would not end.
   bool yields_early() const {
     return config_.state.scripts.frame_allowance < ScriptDefaults().frame_allowance;
   }
@@ -127,9 +127,9 @@ class World {
   std::unique_ptr<Core> core_;
   std::optional<InFlight> in_flight_;
   std::vector<std::weak_ptr<FetchTask>> fetches_;  // not yet answered
-  SealedBatch doubt_;    // its commit failed: only the next life knows whether it is there
-  bool lied_ = false;    // the disk has lost what it had said was safe
-  bool rotten_ = false;  // or changed it
+  SealedBatch doubt_;    // its commit failed: only a restart shows whether it is durable
+  bool lied_ = false;    // the disk has lost synced data
+  bool rotten_ = false;  // the disk has changed data
   uint64_t crashes_ = 0;
   uint64_t life_ = 0;
 };

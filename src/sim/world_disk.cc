@@ -1,6 +1,6 @@
 // The world whose store is SQLite on a simulated disk: its commits fail because writes and syncs
-// do, its crashes fall between any two operations of the disk, and what a commit that did not
-// return ok has left is only known when the store is open again.
+// do, its crashes fall between any two operations of the disk, and the outcome of a failed commit
+// is only known when the store is open again.
 #include "sim/world.h"
 
 namespace pawl::sim {
@@ -70,7 +70,7 @@ void World::fail_commit_on_disk() {
   commit_and_see();
 }
 
-// Any error of a commit is right once the disk did wrong; none is before.
+// A commit may fail only after a disk fault.
 void World::commit_and_see() {
   DiskFaults& faults = disk_.files->faults();
   Status status = store_->commit(in_flight_->sealed.batch);
@@ -105,12 +105,12 @@ void World::doubt(const SealedBatch& sealed) {
   doubt_.outgoing.answers = sealed.outgoing.answers;
 }
 
-// A read failed while something was decided: as the engine does, what is in flight is brought to
-// its end, and what was decided since is refused.
+// A read failed during a decision: as in the engine, the commit in flight is finished, and later
+// decisions are refused.
 void World::give_up_reading() {
   const Error error = *core_->unreadable();
   verdict_.tell(told() + "reading fails: " + error.message);
-  if (damage_found(error)) {  // what was decided since, on a hole, is still brought to its end
+  if (damage_found(error)) {  // decisions based on the missing row are still finished
     SealedBatch open = core_->seal(false);
     return Core::refuse(open, error);
   }
@@ -141,7 +141,7 @@ void World::arm_read_trouble() {
 
 // --- back again
 
-// The store in place, as the engine asks it, or as a new process.
+// Reopens the store in place, as the engine does, or as a new process.
 void World::come_back() {
   DiskFaults& faults = disk_.files->faults();
   const bool in_place = random_.percent(50);
@@ -160,7 +160,7 @@ void World::come_back() {
   }
   if (random_.percent(50)) {
     core_.reset();
-    store_.reset();  // in good order, as far as it can
+    store_.reset();  // closes it in order, as far as possible
     if (faults.full()) give_room();
     faults.new_life();
     return reopen();
@@ -230,8 +230,8 @@ void World::let_rot() {
   rotten_ = true;
 }
 
-// The store may say that it is damaged only when it is; with that the world ends, as it does for an
-// engine that stays down. Until then everything that is read must be right.
+// The store may report damage only when there is some; then the world ends, as an engine would stay
+// down. Until then every read must be correct.
 bool World::damage_found(const Error& error) {
   if (error.code != ErrorCode::Corrupt || !(rotten_ || lied_)) return false;
   if (rotten_) verdict_.reach(Probe::RotFound);
@@ -239,15 +239,14 @@ bool World::damage_found(const Error& error) {
   return true;
 }
 
-// Checkers take what they cannot read for what is not there: false if there is such a thing, and
-// with that the end.
+// Checkers treat unreadable rows as missing: false if there are any, which ends the world.
 bool World::all_is_readable() {
   if (!rotten_ || verdict_.failed()) return !verdict_.failed();
   const auto nothing = [](std::string_view, std::string_view) { return true; };
   Status read = ok_status();
   for (int space = 0; space < 256 && read.ok(); ++space)
     read = store_->scan(static_cast<uint8_t>(space), "", "", false, SIZE_MAX, nothing);
-  // A walk within a walk has a connection of its own, which reads the layout of the database anew.
+  // A nested walk uses a second connection, which reads the layout of the database again.
   Status within = ok_status();
   if (read.ok())
     read = store_->scan(1, "", "", false, 1, [&](std::string_view, std::string_view) {
@@ -293,8 +292,8 @@ void World::check_journal() {
     verdict_.fail("I1 durable", "the journal cannot be read: " + read.error().message);
 }
 
-// The disk had said that more was safe. What is left must still be what was there
-// at some time; with that the world ends, since what clients know is ahead of it.
+// The disk lost synced data. The rest must still be an earlier state; then the world ends, since
+// clients know more than the store.
 void World::judge_prefix(uint64_t last) {
   GenesisFold prefix;
   for (const auto& [number, record] : disk_.archive)

@@ -21,7 +21,7 @@ Error damaged(const std::string& path) {
 
 }  // namespace
 
-Result<std::optional<DatabaseForm>> look_at_form(sqlite3_vfs* vfs, const std::string& path) {
+Result<std::optional<DatabaseForm>> read_form(sqlite3_vfs* vfs, const std::string& path) {
   const auto failed = [&](int code) {
     return sqlite_error(code, "reading the header of " + path, sqlite3_errstr(code));
   };
@@ -34,7 +34,8 @@ Result<std::optional<DatabaseForm>> look_at_form(sqlite3_vfs* vfs, const std::st
   code = file.code();
   if (code == SQLITE_OK) code = file.read(head.data(), head.size(), 0);
   if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) return failed(code);
-  // SQLite itself judges what is no database; its first page may also wait in a rollback journal.
+  // SQLite itself rejects files that are no database; the first page may also be in a rollback
+  // journal.
   if (std::string_view(head.data(), kMagic.size()) != kMagic) return std::optional<DatabaseForm>{};
 
   const auto byte = [&](size_t at) { return uint32_t{static_cast<uint8_t>(head[at])}; };

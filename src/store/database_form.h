@@ -1,4 +1,4 @@
-// What the first page of a database says about all of them, before any connection opens it.
+// The page format of a database, read from its first page before any connection opens it.
 #pragma once
 
 #include <sqlite3.h>
@@ -16,9 +16,9 @@ struct DatabaseForm {
   bool sums = false;  // each page ends with a checksum (page_sum.h)
 };
 
-// Nothing: there is no database yet, or none that was ever whole. Corrupt: its header is damaged,
-// or no Pawl wrote it. Only while this process has no connection to it: closing the file drops the
-// locks that the process holds on it.
-Result<std::optional<DatabaseForm>> look_at_form(sqlite3_vfs* vfs, const std::string& path);
+// Nothing: there is no database yet, or none that was ever complete. Corrupt: its header is
+// damaged, or no Pawl wrote it. Only while this process has no connection to it: closing the file
+// drops the locks that the process holds on it.
+Result<std::optional<DatabaseForm>> read_form(sqlite3_vfs* vfs, const std::string& path);
 
 }  // namespace pawl

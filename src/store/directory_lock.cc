@@ -48,8 +48,8 @@ std::string holder(int fd) {
   return pid.empty() ? "unknown" : pid;
 }
 
-// A process that was killed may leave the lock to a child of its own that has not yet become
-// another program; that passes within moments. One that lives keeps it.
+// A killed process may leave the lock to a forked child that has not yet executed its program; the
+// child then releases it within moments. A live process keeps it.
 bool lock_or_outlive(int fd) {
   for (int tries = 0;; ++tries) {
     if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;

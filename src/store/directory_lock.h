@@ -1,5 +1,5 @@
-// DirectoryLock: one process (and one store in it) per data directory. The kernel drops the lock
-// when the holder dies, however it dies, so there is never a stale one to remove by hand.
+// DirectoryLock: one process (and one store in it) per data directory. The operating system drops
+// the lock when the holder dies, so there is never a stale lock to remove by hand.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace pawl {
 class DirectoryLock {
  public:
   // Creates the directory (not its parents) if needed. Unavailable, naming the holder's pid, while
-  // another holds it; StoreFailed if the directory can not be used.
+  // another holds it; StoreFailed if the directory cannot be used.
   static Result<DirectoryLock> acquire(const std::string& directory);
 
   ~DirectoryLock();

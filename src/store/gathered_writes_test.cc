@@ -8,7 +8,7 @@
 namespace pawl {
 namespace {
 
-// A file in memory that counts what is written to it.
+// A file in memory that counts writes.
 struct MemoryFile {
   sqlite3_file head{&kMethods};  // must come first
   std::string bytes;

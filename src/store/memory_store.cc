@@ -86,7 +86,7 @@ class MemoryStore : public Store {
     return Error{ErrorCode::Unsupported, "a memory store has no file to back up"};
   }
 
-  // Asks the disk as a commit would: a disk that fails on still does.
+  // Tries the disk as a commit would: a disk that still fails makes reopen() fail.
   Status reopen() override {
     std::unique_lock lock(disk_->mutex_);
     const uint64_t commit_no = ++disk_->commit_no_;

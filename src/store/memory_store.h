@@ -1,5 +1,5 @@
-// The store without a disk: for tests and the simulator. What a real disk would keep lives in a
-// MemoryDisk that outlives the Store, so that a crash is: destroy the Store, open another one on
+// The store without a disk: for tests and the simulator. The durable data is in a MemoryDisk that
+// outlives the Store, so a crash is simulated by destroying the Store and opening another one on
 // the same disk.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace pawl {
 enum class CommitFault : uint8_t {
   Ok,
   FailBefore,  // nothing applied, the commit fails
-  FailAfter,   // applied durably, but the commit fails: the caller can not know
+  FailAfter,   // applied durably, but the commit fails: the caller cannot know
 };
 
 // Owned by the test. Set `fault` before the store is opened or between commits of the committing
-// thread; it is asked once per commit that would write, and per reopen(), with that commit's number
-// (1, 2, … over the disk's life).
+// thread; it is called once per commit that would write, and per reopen(), with that commit's
+// number (1, 2, … over the disk's life).
 class MemoryDisk {
  public:
   std::function<CommitFault(uint64_t commit_no)> fault;

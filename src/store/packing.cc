@@ -16,7 +16,7 @@ static_assert(kStoreValueBytesMax < LZ4_MAX_INPUT_SIZE);
 
 size_t worthwhile(size_t bytes) { return bytes - bytes / 5; }
 
-// Packed into as many bytes at most; 0 if they do not fit.
+// Compresses into at most out_bytes; 0 if they do not fit.
 size_t pack_into(std::string_view bytes, char* out, size_t out_bytes) {
   const int size = LZ4_compress_default(bytes.data(), out, static_cast<int>(bytes.size()),
                                         static_cast<int>(out_bytes));

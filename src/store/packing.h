@@ -1,6 +1,6 @@
-// Packing: how the store keeps bytes that are many. What shrinks by a fifth or more is compressed
-// (LZ4): a commit of megabytes holds up every commit behind it, and its time is that of the bytes
-// it writes. What does not shrink costs three samples.
+// Packing: how the store keeps large values. Bytes that shrink by a fifth or more are compressed
+// (LZ4): a commit of megabytes delays every commit behind it, and its time depends on the bytes it
+// writes. Incompressible bytes cost three samples.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct PackingRoom {
   std::unique_ptr<char[]> bytes;
 };
 
-// Bytes as they are stored. `unpacked` is how many they were, 0 if they are kept as they are.
+// Bytes as they are stored. `unpacked` is their original size, 0 if they are not compressed.
 struct Packed {
-  std::string_view bytes;  // live as long as the room and what was given
+  std::string_view bytes;  // valid as long as the room and the input
   uint64_t unpacked = 0;
 };
 
 Packed pack(std::string_view bytes, PackingRoom& room);
-// Corrupt if that is not what was packed.
+// Corrupt if the bytes are not a valid packing.
 Result<std::string_view> unpack(const Packed& packed, PackingRoom& room);
 
 }  // namespace pawl

@@ -42,7 +42,7 @@ void seal_page(char* page, uint32_t bytes, uint64_t number) {
   for (uint32_t i = 0; i < 4; ++i) end[kTagBytes + i] = static_cast<char>(sum >> (8 * i));
 }
 
-PageState look_at_page(const char* page, uint32_t bytes, uint64_t number) {
+PageState check_page(const char* page, uint32_t bytes, uint64_t number) {
   const char* end = page + bytes - kPageSumBytes;
   constexpr char kNothing[kPageSumBytes] = {};
   if (std::memcmp(end, kNothing, kPageSumBytes) == 0) return PageState::Unsealed;

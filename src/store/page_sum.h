@@ -1,12 +1,12 @@
-// The checksums that tell a page as it was written from one that the disk has changed since.
+// The checksums that detect pages changed by the disk.
 //
-// A page of the database ends with 8 bytes that SQLite leaves to us: a tag, and the CRC-32C of all
-// before them and of the page's number, so that a page in another one's place is found too. A page
-// of the log has SQLite's own sum in the header of its frame, chained to the frame before; SQLite
-// checks it when it recovers the log and never again. On every read we hold the page against the
-// CRC of what was written, kept in memory, and where there is none against that sum.
+// A page of the database ends with 8 bytes that SQLite reserves for us: a tag, and the CRC-32C of
+// all bytes before them and of the page's number, so that a page at the wrong place is detected
+// too. A page of the log has SQLite's own sum in the header of its frame, chained to the frame
+// before; SQLite checks it when it recovers the log and never again. On every read we compare the
+// page with the CRC of the written page, kept in memory, or, if there is none, with that sum.
 //
-// What no sum can tell: a page that is an older version of itself, because a write was lost.
+// Not detected: a page that is an older version of itself, because a write was lost.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ enum class PageState : uint8_t {
 
 // Writes the sum into the last bytes of a page, which hold nothing else.
 void seal_page(char* page, uint32_t bytes, uint64_t number);
-PageState look_at_page(const char* page, uint32_t bytes, uint64_t number);
+PageState check_page(const char* page, uint32_t bytes, uint64_t number);
 // Whether the page ends with the tag of a sum, right or not.
 bool has_page_tag(std::string_view page);
 

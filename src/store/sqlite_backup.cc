@@ -33,7 +33,7 @@ Status copy(Connection& source, Connection& target,
     if (code == SQLITE_OK || code == SQLITE_DONE) progress(total - left, total);
   }
   sqlite3_backup_finish(backup);
-  // Only a page of the source can be one that the disk has changed.
+  // Only a page of the source can be damaged.
   if (code == SQLITE_IOERR_DATA) return source.error(code, "copying the database");
   if (code != SQLITE_DONE) return target.error(code, "copying the database");
   return ok_status();
@@ -53,7 +53,7 @@ Status copy_to(Connection& source, const DatabaseForm& form, const std::string& 
 }
 
 Status publish(const std::string& from, const std::string& to) {
-  // Unlike rename, link does not replace a file that came into being meanwhile.
+  // Unlike rename, link does not replace a file that was created meanwhile.
   if (::link(from.c_str(), to.c_str()) != 0) {
     if (errno == EEXIST) return Error{ErrorCode::Conflict, to + " exists already"};
     return failed("publishing", to);
@@ -76,8 +76,8 @@ Status backup_sqlite(Connection& source, const DatabaseForm& form, const std::st
     return Error{ErrorCode::Conflict, path + " exists already"};
   }
   const std::string partial = path + ".partial";
-  ::unlink(partial.c_str());  // of an attempt that was killed
-  // Made before SQLite would, whose mode lets others read: a copy is as private as the original.
+  ::unlink(partial.c_str());  // from a killed attempt
+  // Created here, since SQLite would make it readable by other users.
   const int fd = ::open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return failed("creating", partial);
   ::close(fd);
@@ -90,7 +90,7 @@ Status backup_sqlite(Connection& source, const DatabaseForm& form, const std::st
 Status backup_held_database(const std::string& database, const std::string& path,
                             FunctionRef<void(uint64_t done, uint64_t total)> progress) {
   SqliteVfs vfs(nullptr);
-  PAWL_TRY(const auto form, look_at_form(vfs.base(), database));
+  PAWL_TRY(const auto form, read_form(vfs.base(), database));
   if (!form) return Error{ErrorCode::Corrupt, database + " is no database"};
   vfs.set_form(*form);
   PAWL_TRY(Connection source, Connection::open(database, SQLITE_OPEN_READONLY, vfs.name()));

@@ -9,14 +9,14 @@
 
 namespace pawl {
 
-// `source` is a read-only connection of its own: one read transaction holds its state for the whole
-// copy, so that commits meanwhile neither disturb nor restart it. The file appears under `path`
-// only when it is whole and synced. Conflict if `path` exists. Reports progress in pages. The copy
-// has the form of the source; Corrupt if a page of it is damaged.
+// `source` is a separate read-only connection: one read transaction holds its state for the whole
+// copy, so that concurrent commits neither disturb nor restart it. The file appears under `path`
+// only when it is complete and synced. Conflict if `path` exists. Reports progress in pages. The
+// copy has the form of the source; Corrupt if a page of it is damaged.
 Status backup_sqlite(Connection& source, const DatabaseForm& form, const std::string& path,
                      FunctionRef<void(uint64_t done, uint64_t total)> progress);
 
-// Of a database that another process works on.
+// Copies a database that another process uses.
 Status backup_held_database(const std::string& database, const std::string& path,
                             FunctionRef<void(uint64_t done, uint64_t total)> progress);
 

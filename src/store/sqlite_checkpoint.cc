@@ -8,13 +8,13 @@
 namespace pawl {
 namespace {
 
-// While the gate is closed only readers can be in the way, for microseconds each: look often, give
-// up soon.
+// While the gate is closed only readers can block, for microseconds each: retry often, give up
+// soon.
 constexpr int kBusyPauseUs = 50;
 constexpr int kBusyTriesMax = 100;
 
-// A congested log is pinned once the gate was closed this often in vain; from then on commits
-// go on, and the gate is closed for another look only now and then.
+// A congested log counts as pinned once the gate was closed this often in vain; from then on
+// commits continue, and the gate is closed for another try only now and then.
 constexpr std::chrono::milliseconds kPinnedPause{5};
 constexpr int kPinnedTriesMax = 4;
 constexpr int kPinnedRoundsPerTry = 16;
@@ -29,7 +29,8 @@ int wait_for_readers(void*, int tries) {
 
 Checkpointer::Checkpointer(Connection connection, uint64_t frame_bytes, CheckpointLimits limits)
     : connection_(std::move(connection)), frame_bytes_(frame_bytes), limits_(limits) {
-  PAWL_CHECK(limits.start_bytes <= limits.max_bytes);  // or a commit would wait for a thread asleep
+  PAWL_CHECK(limits.start_bytes <= limits.max_bytes);  // or a commit would wait for a sleeping
+                                                       // thread
   if (!limits.in_commit) thread_ = std::thread([this] { run(); });
 }
 
@@ -96,7 +97,7 @@ void Checkpointer::run() {
     lock.unlock();
     const bool moved = passive_rounds();
     lock.lock();
-    // What is left may belong to the commit under way, not to a reader: only a try can tell.
+    // The rest may belong to the current commit, not to a reader: only a try can tell.
     const bool congested = wal_bytes_ >= limits_.congested_bytes();
     const bool look = !pinned_ || rounds % kPinnedRoundsPerTry == 0;
     End end = End::Held;
@@ -138,7 +139,8 @@ Checkpointer::End Checkpointer::finish() {
     const uint64_t before = wal_bytes_;
     gate_closed_ = true;
     changed_.wait(lock, [&] { return !committing_; });
-    // Not if it was so before: then a reader is in the way, and only a try can tell for how long.
+    // Not if the log was this long before: then a reader blocks, and only a try can tell for how
+    // long.
     if (wal_bytes_ > before + limits_.finish_bytes && wal_bytes_ < limits_.max_bytes) {
       gate_closed_ = false;
       changed_.notify_all();

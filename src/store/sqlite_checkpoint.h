@@ -2,21 +2,22 @@
 // commits never wait long for it. A thread with its own connection, woken when the log passes
 // `start_bytes`:
 //
-//   1. passive rounds, beside running commits, until what is left is at most `finish_bytes`;
+// 1. passive rounds, while commits continue, until at most `finish_bytes` are left;
 //   2. the gate closes for new commits, the rest is moved, the log restarts from its beginning, and
 //      the gate opens. This is the only time a commit waits: a few pages and two or three syncs.
 //      If the commit that was under way has added more than a few, the gate opens at once, and it
 //      is step 1 again.
 //
-// Should commits outrun step 1, they wait at `max_bytes` until the log has restarted: it never
-// grows beyond that by more than one batch. From half of it on the store is congested(), so that
-// who writes megabytes can wait, and who writes little never has to. Only a reader that stays in
-// its transaction for long (a backup) can pin the log; then commits go on and it grows until the
-// reader is done, looked after every few milliseconds.
+// If commits outrun step 1, they wait at `max_bytes` until the log has restarted: it never grows
+// beyond that by more than one batch. From half of it on the store is congested(), so that writers
+// of megabytes can wait and small writers never have to. Only a reader with a long transaction (a
+// backup) can pin the log; then commits continue and it grows until the reader ends, which is
+// checked every few milliseconds.
 //
 // A failed write or sync of the database file ends it, as for a commit: begin_commit() reports it
-// from then on. The log still holds every batch that no successful sync has moved; whoever reopens
-// the store moves all of these again, since the kernel may have dropped the pages of a failed sync.
+// from then on. The log still holds every batch that no successful sync has moved; reopening the
+// store moves all of these again, since the operating system may have dropped the pages of a failed
+// sync.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +36,8 @@ struct CheckpointLimits {
   uint64_t finish_bytes = uint64_t{1} << 20;
   uint64_t max_bytes = uint64_t{64} << 20;
   uint64_t congested_bytes() const { return std::max(start_bytes, max_bytes / 2); }
-  // No thread: the commit that passes start_bytes does all of it before it returns. For a simulated
-  // disk, where everything must happen in one order.
+  // No thread: the commit that passes start_bytes runs the checkpoint before it returns. For a
+  // simulated disk, which needs a deterministic order.
   bool in_commit = false;
 };
 

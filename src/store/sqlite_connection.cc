@@ -76,7 +76,7 @@ Error Connection::error(int code, std::string_view doing) const {
 }
 
 void Connection::close() {
-  // Statements are finalized before their connection (member order), so this can not be busy.
+  // Statements are finalized before their connection (member order), so this cannot be busy.
   if (db_ != nullptr) PAWL_CHECK(sqlite3_close(db_) == SQLITE_OK);
   db_ = nullptr;
 }

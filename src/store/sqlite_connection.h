@@ -31,8 +31,8 @@ class Statement {
     return *this;
   }
 
-  // Bound bytes are not copied: they must live until reset(). What cannot be bound (more than
-  // SQLite takes in one value) is told by the next step().
+  // Bound bytes are not copied: they must live until reset(). A value too large to bind is reported
+  // by the next step().
   void bind(int index, std::string_view bytes);
   void bind(int index, uint64_t number);
   void bind_null(int index) { sqlite3_bind_null(statement_, index); }

@@ -1,4 +1,4 @@
-// What a store makes of a log that nobody closed, and of bits that flip on the disk.
+// Opening a store after a crash, and with flipped bits on the disk.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -13,7 +13,7 @@ std::string damage_outcome(const Status& status) {
   return status.ok() ? "ok" : std::string(wire_code(status.error().code));
 }
 
-// Its files as a killed process would leave them: nothing was closed.
+// Copies its files as a killed process would leave them.
 void leave_unclosed(const std::string& from, const std::string& to) {
   auto store = open_sqlite(from);
   ASSERT_TRUE(store.ok());
@@ -27,8 +27,8 @@ void leave_unclosed(const std::string& from, const std::string& to) {
     std::filesystem::copy_file(from + name, to + name);
 }
 
-// A commit that was written and not synced is seen by the next process. A power cut must not take
-// it away again after that one has shown it.
+// A commit that was written and not synced is seen by the next process. A power cut must not lose
+// it after that process has shown it.
 TEST(SqliteStore, WhatAKilledProcessLeftIsDurableBeforeItIsShown) {
   const TempDirectory directory;
   leave_unclosed(directory / "first", directory / "second");
@@ -38,7 +38,8 @@ TEST(SqliteStore, WhatAKilledProcessLeftIsDurableBeforeItIsShown) {
   SqliteOptions options;
   options.fault = [&](DiskOp op, DiskFile file) {
     if (file != DiskFile::Wal) return SQLITE_OK;
-    written |= op == DiskOp::Write;  // again: a sync alone may find pages that are clean by error
+    written |= op == DiskOp::Write;  // written again: a sync alone may wrongly treat the pages as
+                                     // clean
     synced |= op == DiskOp::Sync;
     return op == DiskOp::Sync && sync_fails ? SQLITE_IOERR_FSYNC : SQLITE_OK;
   };

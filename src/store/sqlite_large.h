@@ -1,14 +1,14 @@
-// Values that are too large for the tree of all rows.
+// Storage of values that are too large for the tree of all rows.
 //
 // SQLite compares whole records when it looks for a key in a table without rowid: a lookup beside
 // rows of many megabytes would read them all. So the value column of such a row holds a number, and
-// the bytes stand under it in a table that is searched by number alone:
+// the bytes are stored under it in a table that is searched by number alone:
 //
 //   large(number INTEGER PRIMARY KEY, bytes BLOB, unpacked INTEGER)     packing.h
 //   large_spaces(space INTEGER PRIMARY KEY)                             the spaces that ever held
 //   one
 //
-// Only writes to those spaces look whether there is something to replace.
+// Only writes to those spaces check for a value to replace.
 #pragma once
 
 #include <bitset>
@@ -20,14 +20,14 @@ namespace pawl {
 
 inline constexpr size_t kLargeValueBytes = 16u << 10;
 
-// What the writer needs. Inside a transaction of the caller's.
+// Writes large values inside the caller's transaction.
 class LargeWriter {
  public:
   LargeWriter() = default;
   static Result<LargeWriter> open(Connection& db, uint64_t packed_bytes_min);
 
-  // Removes the bytes of the value that is about to be replaced or removed, if it has any here.
-  // SQLITE_OK or an error code, as all of these.
+  // Removes the stored bytes of a value that is about to be replaced or removed. Returns SQLITE_OK
+  // or an error code, like all functions here.
   int forget(uint64_t space, std::string_view key);
   int keep(uint64_t space, std::string_view bytes, uint64_t& number);
 
@@ -38,11 +38,11 @@ class LargeWriter {
   std::bitset<256> spaces_;
 };
 
-// Bytes and, behind them, how many they were unpacked, or null. Both must live until the statement
+// Binds the bytes and, after them, their unpacked size or null. Both must live until the statement
 // is reset.
 void bind_packed(Statement& statement, int index, std::string_view bytes, uint64_t packed_bytes_min,
                  PackingRoom& room);
-// The bytes in `column`, packed if the column behind it says so.
+// The bytes in `column`, packed if the next column says so.
 Packed packed_in(const Statement& row, int column);
 
 // The value in `column` of `row`, wherever its bytes are. `large` reads them (kReadLarge); it must

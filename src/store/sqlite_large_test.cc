@@ -1,5 +1,5 @@
-// Large values stand aside from the tree of all rows, come and go with their row, and are given to
-// databases that had none.
+// Large values are stored outside the tree of all rows, live as long as their row, and are added to
+// older databases.
 #include "store/sqlite_large.h"
 
 #include <gtest/gtest.h>

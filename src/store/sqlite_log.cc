@@ -15,7 +15,8 @@
 namespace pawl {
 namespace {
 
-// SQLite writes no more than 128 KiB at once. Not the size of a page, which would be looked at.
+// SQLite writes no more than 128 KiB at once. Not the size of a page, since page writes are
+// checked.
 constexpr sqlite3_int64 kChunkBytes = 60 << 10;
 
 int rewrite(RawFile& log, sqlite3_int64 bytes) {
@@ -49,25 +50,25 @@ uint32_t page_bytes_of(const char* head) {
   return bytes;
 }
 
-// Looks at the frames of a log one after the other. What is damaged was durable if a whole commit
-// behind it has a whole frame that continues it; what torn commits have left of themselves behind
-// the end of the log does not continue one another.
+// Checks the frames of a log one after the other. A damaged frame was durable if a complete commit
+// after it is followed by a valid frame that continues it; remains of torn commits after the end of
+// the log do not continue each other.
 class DamageSearch {
  public:
   explicit DamageSearch(const char* head)
       : head_(head), order_(*log_order(head)), before_(read_log_sum(head + 24)) {}
 
-  // Of the next one: whether it continues the one before, or the header.
+  // Whether the next frame continues the previous one, or the header.
   bool is_whole(const std::vector<char>& frame) {
     const char* bytes = frame.data();
-    const bool ours = std::memcmp(bytes + 8, head_ + 16, 8) == 0;  // not left from before
+    const bool ours = std::memcmp(bytes + 8, head_ + 16, 8) == 0;  // not from an earlier round
     const std::string_view page(bytes + kFrameHeaderBytes, frame.size() - kFrameHeaderBytes);
     const LogSum before = std::exchange(before_, read_log_sum(bytes + 16));
     return ours && frame_is_whole(before, bytes, page, order_);
   }
 
   // The number of a damaged frame, once it is sure; else 0.
-  uint64_t look(uint64_t number, const std::vector<char>& frame) {
+  uint64_t check_frame(uint64_t number, const std::vector<char>& frame) {
     const bool whole = is_whole(frame);
     if (!whole && first_bad_ == 0) first_bad_ = number;
     if (whole && ends_commit_) return first_bad_;
@@ -80,13 +81,13 @@ class DamageSearch {
   LogOrder order_;
   LogSum before_;
   uint64_t first_bad_ = 0;
-  bool ends_commit_ = false;  // the frame before, behind the bad one
+  bool ends_commit_ = false;  // the previous frame, after the damaged one
 };
 
-// A header that is not whole belongs to a log that was never begun, or is not used again; unless
-// with one other bit it would be whole, and the first frame continue it. Not a bit of the number of
-// the log's rounds: it is the first to change with a new one, and that header may be cut short.
-int look_at_bad_header(RawFile& log, sqlite3_int64 bytes, char* head, std::string& damaged) {
+// An invalid header belongs to a log that was never begun or is no longer used, unless flipping one
+// bit makes it valid and the first frame continues it. Bits of the checkpoint sequence number do
+// not count: it changes first in a new round, and that header may be torn.
+int check_bad_header(RawFile& log, sqlite3_int64 bytes, char* head, std::string& damaged) {
   constexpr uint32_t kRoundAt = 12, kRoundEnd = 16;
   for (uint32_t bit = 0; bit < kLogHeaderBytes * 8; ++bit) {
     if (bit / 8 >= kRoundAt && bit / 8 < kRoundEnd) continue;
@@ -106,8 +107,8 @@ int look_at_bad_header(RawFile& log, sqlite3_int64 bytes, char* head, std::strin
   return SQLITE_OK;
 }
 
-// SQLite begins its log anew below such a header, but with what it reads there of the last round's
-// salts: old frames would pass for the new log's.
+// SQLite restarts its log with such a header, but reuses the old salts that it reads there: old
+// frames would be taken for frames of the new log.
 int discard(RawFile& log) {
   sqlite3_file* file = log.file();
   const int code = file->pMethods->xTruncate(file, 0);
@@ -119,7 +120,7 @@ int judge_log(RawFile& log, sqlite3_int64 bytes, std::string& damaged) {
   if (bytes < kLogHeaderBytes) return SQLITE_OK;
   if (const int code = log.read(head, kLogHeaderBytes, 0); code != SQLITE_OK) return code;
   if (!header_is_whole(head)) {
-    const int code = look_at_bad_header(log, bytes, head, damaged);
+    const int code = check_bad_header(log, bytes, head, damaged);
     return code == SQLITE_OK && damaged.empty() ? discard(log) : code;
   }
   if (!is_page_size(page_bytes_of(head))) return SQLITE_OK;
@@ -130,7 +131,7 @@ int judge_log(RawFile& log, sqlite3_int64 bytes, std::string& damaged) {
   for (uint64_t n = 1; at + stride <= bytes && damaged.empty(); ++n, at += stride) {
     const int code = log.read(frame.data(), static_cast<int>(stride), at);
     if (code != SQLITE_OK) return code;
-    if (const uint64_t bad = search.look(n, frame); bad != 0)
+    if (const uint64_t bad = search.check_frame(n, frame); bad != 0)
       damaged = "frame " + std::to_string(bad);
   }
   return SQLITE_OK;
@@ -147,7 +148,7 @@ Status settle_log(const char* vfs_name, const std::string& path) {
   int code = vfs->xAccess(vfs, path.c_str(), SQLITE_ACCESS_EXISTS, &there);
   if (code != SQLITE_OK) return failed(code);
   if (there == 0) return ok_status();
-  // With the flag that creates, as SQLite itself opens it: its first sync then is the directory's.
+  // With the create flag, as SQLite itself opens it: its first sync then includes the directory.
   RawFile log(vfs, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_WAL);
   sqlite3_int64 bytes = 0;
   code = log.code();

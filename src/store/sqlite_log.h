@@ -10,16 +10,16 @@ namespace pawl {
 // Makes every byte of the log at `path` durable; nothing happens if there is none. Before the first
 // connection is opened, by the holder of the directory.
 //
-// What a killed process wrote may be in the kernel's memory only, and once a sync of it has failed
-// no later one brings it to the disk: the kernel takes those pages for clean. So the same bytes are
-// written again, in place, and synced. Otherwise a store would show a commit, or even move half of
-// it into the database, that a power cut then takes out of the log.
+// The writes of a killed process may be only in the operating system's memory, and after a failed
+// sync no later sync writes them: the system treats those pages as clean. So the same bytes are
+// written again, in place, and synced. Otherwise a store could show a commit, or even move half of
+// it into the database, that a power cut then removes from the log.
 //
-// Corrupt if a frame is damaged that was durable for sure. SQLite would take it for the end of the
-// log, and drop what was acknowledged after it: that is right only for the commit during which the
-// power went. Durable for sure is what two later commits stand behind, since each one begins after
-// the sync of the one before. A log whose header was cut short holds nothing that SQLite would read,
-// and is emptied.
+// Corrupt if a frame is damaged that was certainly durable. SQLite would treat it as the end of the
+// log, and drop later acknowledged commits: that is right only for a commit interrupted by a power
+// cut. A frame was certainly durable if two later commits follow it, since each one begins after
+// the sync of the previous one. A log with a torn header holds nothing that SQLite would read, and
+// is emptied.
 Status settle_log(const char* vfs, const std::string& path);
 
 }  // namespace pawl

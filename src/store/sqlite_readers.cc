@@ -26,7 +26,7 @@ void ReaderPool::give_back(std::unique_ptr<Reader> reader) {
 
 Result<Connection> ReaderPool::connect() const {
   PAWL_TRY(Connection connection, Connection::open(path_, SQLITE_OPEN_READONLY, vfs_));
-  // Readers only ever meet a lock for an instant, when the log restarts.
+  // Readers find a lock only for an instant, when the log restarts.
   sqlite3_busy_timeout(connection.handle(), 1000);
   return connection;
 }

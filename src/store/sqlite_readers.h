@@ -1,9 +1,9 @@
 // ReaderPool: read-only connections with their prepared queries, lent to one reader at a time. They
-// are never the writer's, so a read neither waits for a commit nor sees a half of one.
+// are separate from the writer's, so a read neither waits for a commit nor sees part of one.
 //
 // Up to `kept` idle connections are kept. A reader that finds none gets a new one, so a read never
-// waits for a read (a visit that reads again can not deadlock); the number is bounded by the
-// reading threads. Thread: any.
+// waits for a read (a visit that reads again cannot deadlock); the number is bounded by the reading
+// threads. Thread: any.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A disk that fails and comes back, under one store that is never closed.
+// A disk that fails and recovers, under one store that is never closed.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -60,7 +60,7 @@ struct Fault {
 
 class SqliteReopen : public testing::TestWithParam<Fault> {};
 
-// Whatever fails, and however often: what was acknowledged is there, and the numbering goes on.
+// After any number of failures, acknowledged batches are there and the numbering continues.
 TEST_P(SqliteReopen, NothingAcknowledgedIsLostOverManyFailures) {
   const TempDirectory directory;
   FaultyDisk disk;
@@ -129,7 +129,7 @@ TEST(SqliteReopenLog, ADiskWithoutRoomIsNotTriedAgain) {
   EXPECT_EQ(refused.error().message.substr(0, 18), "the disk is full: ");
 }
 
-// Readers come and go while the writer is replaced: none fails, none sees less than was there.
+// Reads while the writer is replaced: none fails, none misses a committed batch.
 TEST(SqliteReopenLog, ReadsGoOnMeanwhile) {
   const TempDirectory directory;
   FaultyDisk disk;

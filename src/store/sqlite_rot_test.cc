@@ -1,4 +1,4 @@
-// Whatever the disk makes of the store's files, what is read is what was written, or Corrupt.
+// If the disk changes the store's files, a read returns what was written, or Corrupt.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -37,7 +37,7 @@ SqliteOptions small_pages(bool sums) {
   return options;
 }
 
-// Values that stay in their page, and some that fill several of their own.
+// Values that fit into their page, and some with overflow pages.
 Batch rot_batch(uint64_t n) {
   Batch batch{.number = n, .journal = "record " + std::to_string(n)};
   const std::string text = std::to_string(n * 7919) + ";";
@@ -77,7 +77,7 @@ std::string make_database(const std::string& directory, bool sums) {
   return *text;
 }
 
-// Everything that is there, or the code of the error that it ended with.
+// The complete contents, or the error code of the read.
 std::string read_all(const std::string& directory) {
   auto store = open_sqlite(directory);
   if (!store.ok()) return std::string(wire_code(store.error().code));
@@ -87,7 +87,7 @@ std::string read_all(const std::string& directory) {
 
 class Rot : public ::testing::Test {
  protected:
-  // A data directory of which nothing was ever closed but these files.
+  // A data directory with exactly these files.
   std::string with_files(const std::string& database, const std::string& log = "") {
     std::filesystem::remove_all(directory_ / "rotten");
     std::filesystem::create_directory(directory_ / "rotten");
@@ -156,7 +156,7 @@ TEST_F(Rot, WipedSectorsAndALostEndAreFound) {
 
 TEST_F(Rot, NamesThePageWhileTheStoreIsOpen) {
   SqliteOptions options = small_pages(true);
-  options.readers_kept = 0;  // each reads anew
+  options.readers_kept = 0;  // each read opens a new connection
   { ASSERT_NE(make_database(directory_ / "data", true), ""); }
   auto store = open_sqlite(directory_ / "data", options);
   ASSERT_TRUE(store.ok());
@@ -199,11 +199,11 @@ Unclosed leave_unclosed(const std::string& directory) {
   return left;
 }
 
-// A log ends where its sums do, and so it loses its last commits as if the power had gone then.
+// A log ends at its first bad sum, so it loses its last commits as after a power cut.
 TEST_F(Rot, OneBitInALogThatACrashLeft) {
   const Unclosed left = leave_unclosed(directory_ / "data");
   ASSERT_EQ(read_all(with_files(left.database, left.log)), left.dumps.back());
-  // The number of the log's rounds is the one part of its header that is not guarded.
+  // The checkpoint sequence number is the one unprotected part of the log's header.
   for (uint64_t bit = 0; bit < kLogHeaderBytes * 8; bit += bit == 12 * 8 - 1 ? 4 * 8 + 1 : 1) {
     std::string rotten = left.log;
     flip(rotten, bit);
@@ -227,7 +227,7 @@ TEST_F(Rot, OneBitInALogThatACrashLeft) {
   EXPECT_GT(found, kFlips * 85 / 100);
 }
 
-// SQLite looks at its sums only when it recovers a log; whoever reads later is to be told too.
+// SQLite checks its sums only when it recovers a log; later reads must detect damage too.
 TEST_F(Rot, OneBitInTheLogOfAnOpenStore) {
   SqliteOptions options = small_pages(true);
   options.readers_kept = 0;
@@ -278,7 +278,7 @@ TEST_F(Rot, BackupsOfBothKindsAreWhole) {
     EXPECT_EQ(copy[20], sums ? 8 : 0);
     EXPECT_EQ(read_all(with_files(copy)), *dump(**store));
     for (uint64_t page = 1; sums && page <= copy.size() / kPageBytes; ++page)
-      ASSERT_EQ(look_at_page(copy.data() + (page - 1) * kPageBytes, kPageBytes, page),
+      ASSERT_EQ(check_page(copy.data() + (page - 1) * kPageBytes, kPageBytes, page),
                 PageState::Whole)
           << page;
   }

@@ -44,7 +44,7 @@ class SqliteStore : public Store {
         readers_(path_, vfs_.name(), options_.readers_kept) {}
 
   ~SqliteStore() override {
-    // After a failure the disk stays as it is: the log holds every acknowledged batch.
+    // After a failure the files stay unchanged: the log holds every acknowledged batch.
     if (failed_ || (checkpointer_ && checkpointer_->failed())) {
       sqlite3_db_config(writer_.connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     }
@@ -100,7 +100,7 @@ class SqliteStore : public Store {
       wal_bytes_;  // after this commit, if it wrote; set by the writer's wal hook
   bool failed_ = false;
   std::string failure_;
-  mutable std::mutex checkpointer_mutex_;  // held to replace it, and by others to look at it
+  mutable std::mutex checkpointer_mutex_;  // held to replace it, and by other threads to use it
   std::unique_ptr<Checkpointer> checkpointer_;
   ReaderPool readers_;
   std::atomic<uint64_t> first_{0};
@@ -119,7 +119,7 @@ Status SqliteStore::open() {
   return open_checkpointer();
 }
 
-// SQLite would create it readable for all; the log takes over the database's mode. Only before
+// SQLite would create it readable by all users; the log inherits the database's mode. Only before
 // there is a connection: closing a descriptor drops the locks that the process holds on the file.
 Status SqliteStore::create_file() {
   const bool real = options_.base_vfs.empty();
@@ -134,7 +134,7 @@ Status SqliteStore::create_file() {
 
 Status SqliteStore::settle_form() {
   PAWL_CHECK(is_page_size(options_.page_bytes));
-  PAWL_TRY(const auto found, look_at_form(vfs_.base(), path_));
+  PAWL_TRY(const auto found, read_form(vfs_.base(), path_));
   vfs_.set_form(found ? *found
                       : DatabaseForm{.page_bytes = static_cast<uint32_t>(options_.page_bytes),
                                      .sums = options_.page_sums});
@@ -146,7 +146,7 @@ Result<Writer> SqliteStore::open_writer() {
   PAWL_TRY(writer.connection,
            Connection::open(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs_.name()));
   Connection& db = writer.connection;
-  sqlite3_busy_timeout(db.handle(), 1000);  // a visitor with the sqlite3 shell may hold a lock
+  sqlite3_busy_timeout(db.handle(), 1000);  // a person with the sqlite3 shell may hold a lock
   PAWL_TRY_DO(prepare_schema(db, vfs_.form()));
   // Debian builds SQLite with secure_delete: freed pages would be overwritten with zeros, and
   // logged.
@@ -215,8 +215,8 @@ Status SqliteStore::fail(Error error) {
   return error;
 }
 
-// The new writer is there before the old one goes, so the log's index stays: frames of the failed
-// batch, which may be in the file, are not in it and are never looked at again.
+// The new writer is opened before the old one is closed, so the log's index stays: frames of the
+// failed batch may be in the file, but not in the index, and are never read again.
 Status SqliteStore::reopen() {
   failed_ = true;
   PAWL_TRY_DO(check_room());
@@ -237,9 +237,9 @@ Status SqliteStore::reopen() {
   return ok_status();
 }
 
-// Or the next commits would fail again at once.
+// Without room the next commits would fail again at once.
 Status SqliteStore::check_room() const {
-  if (!options_.base_vfs.empty()) return ok_status();  // such a disk says so itself
+  if (!options_.base_vfs.empty()) return ok_status();  // such a disk reports a lack of room itself
   struct statvfs disk {};
   if (::statvfs(path_.c_str(), &disk) != 0) {
     return Error{ErrorCode::StoreFailed, fmt::format("looking at the disk of {}: {}", path_,
@@ -252,9 +252,9 @@ Status SqliteStore::check_room() const {
                            free_bytes >> 10, options_.reserve_bytes >> 10)};
 }
 
-// What a failed sync may have lost is written again: every frame that no successful sync moved into
-// the database is moved now. The log then starts anew, under another salt once it was written to,
-// so that frames of the failed batch cannot be taken for its continuation after a power cut.
+// Writes again what a failed sync may have lost: every frame that no successful sync moved into the
+// database is moved now. The log then restarts with a new salt at its next write, so that frames of
+// the failed batch cannot be taken for its continuation after a power cut.
 Status SqliteStore::prove_disk() {
   sqlite3* db = writer_.connection.handle();
   const int code =
@@ -270,7 +270,7 @@ Status SqliteStore::write(const Batch& batch) {
   Status rows = write_rows(batch);
   if (!rows.ok()) {
     writer_.rollback
-        .run();  // may have rolled back by itself; the store is closed to writes either way
+        .run();  // SQLite may have rolled back by itself; the store refuses writes either way
     return rows;
   }
   const uint64_t last = batch.number != 0 ? batch.number : last_.load();
@@ -316,7 +316,7 @@ Status SqliteStore::write_rows(const Batch& batch) {
   return check(writer_.append.run(), "appending to the journal");
 }
 
-// Returns the first number that is left.
+// Returns the first remaining number.
 Result<uint64_t> SqliteStore::trim(const Batch& batch, uint64_t last) {
   const uint64_t first = first_ != 0 ? first_.load() : last;
   int code = SQLITE_OK;
@@ -352,7 +352,7 @@ Result<std::optional<std::string>> SqliteStore::get(uint8_t space, std::string_v
   return std::optional<std::string>{};
 }
 
-// The rows of [from, to) in the order of the query; read() says whether to go on.
+// The rows of [from, to) in the order of the query; read() says whether to continue.
 template <class Read>
 Status each_row(Connection& connection, Statement& query, uint8_t space, std::string_view from,
                 std::string_view to, size_t limit, Read&& read) {

@@ -3,11 +3,11 @@
 // behind it.
 //
 //   kv(space INTEGER, key BLOB, value BLOB)     primary key (space, key), without rowid; large
-//                                               values stand elsewhere (sqlite_large.h)
+//                                               values are elsewhere (sqlite_large.h)
 //   journal(number INTEGER PRIMARY KEY, record BLOB)
 //   meta(name TEXT PRIMARY KEY, value)          'schema': version of this layout
 //
-// What the disk has changed is Corrupt, from whichever call reads it, and never handed out.
+// Data that the disk has changed makes the reading call fail with Corrupt and is never returned.
 //
 // One writer connection (the committing thread), a pool of read-only ones (sqlite_readers.h), and
 // one of the checkpoint thread (sqlite_checkpoint.h).
@@ -28,15 +28,16 @@ struct SqliteOptions {
   CheckpointLimits checkpoint;
   uint64_t page_bytes = 8192;                 // of a new database; an existing one keeps its own
   uint64_t cache_bytes = uint64_t{64} << 20;  // of the writer
-  // Of a new database: every page carries a checksum (page_sum.h). An older one goes on without.
+  // Of a new database: every page carries a checksum (page_sum.h). An older database keeps its
+  // format.
   bool page_sums = true;
   size_t readers_kept = 8;
   uint64_t packed_bytes_min = kPackedBytesMin;  // records and large values from here on
-  // A VFS that the caller has registered, in place of the disk. Nothing outside of it is touched:
+  // A VFS that the caller has registered, instead of the disk. Nothing else is touched:
   // no directory is made, and no lock file taken.
   std::string base_vfs = {};
   uint64_t reserve_bytes = uint64_t{8}
-                           << 20;  // that must be free before a full disk is tried again
+                           << 20;  // must be free before a full disk is tried again
   DiskFault fault;                 // tests only
   // Tests only: called inside commit(), once other connections can see the batch.
   std::function<void()> on_visible = {};
@@ -44,8 +45,8 @@ struct SqliteOptions {
 
 // Creates `directory` and the database if needed. Unavailable (naming the pid) while another store
 // holds the directory; Unsupported if a newer Pawl wrote it; Corrupt if it is damaged or not ours;
-// StoreFailed if the disk refuses. Takes milliseconds whatever the size, plus making the log
-// left by a crash durable: what an open store shows stays.
+// StoreFailed if the disk refuses. Takes milliseconds for any size, plus the time to make the log
+// left by a crash durable, so that a power cut cannot remove what an open store has shown.
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& directory,
                                            SqliteOptions options = {});
 

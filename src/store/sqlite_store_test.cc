@@ -1,5 +1,5 @@
-// What only a store with files can show: crashes, locks, failing disks, backups, and the length of
-// the log.
+// Tests that need a store with files: crashes, locks, failing disks, backups, and the length of the
+// log.
 #include "store/sqlite_store.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ std::string sqlite_outcome(const Status& status) {
   return status.ok() ? "ok" : std::string(wire_code(status.error().code));
 }
 
-// Batch n: record "n", a row of its own, and a row "last" that says n. So any state tells which
+// Batch n: record "n", its own row, and a row "last" with the value n. So any state shows which
 // prefix it is.
 Batch sqlite_batch(uint64_t n) {
   const std::string digits = std::to_string(n);
@@ -50,7 +50,7 @@ Batch sqlite_batch(uint64_t n) {
   return batch;
 }
 
-// The n of the last batch in `store`, having checked that exactly 1..n are there, whole.
+// The n of the last batch in `store`, after checking that exactly 1..n are there, complete.
 uint64_t prefix_length(Store& store) {
   const uint64_t last = store.journal_last();
   uint64_t records = 0;
@@ -89,7 +89,7 @@ class Child {
     ::close(read_fd_);
   }
 
-  // False at the end: the child is gone and everything it said was read.
+  // False at the end: the child has exited and all its output was read.
   bool read(uint64_t& number) const {
     return ::read(read_fd_, &number, sizeof number) == static_cast<ssize_t>(sizeof number);
   }
@@ -169,7 +169,8 @@ TEST(SqliteStore, AJournalRecordCostsOneSync) {
   EXPECT_GE(after.sync_ns_p99, after.sync_ns_p50);
 }
 
-// A client got a cursor of such a record, and was told later that it lies ahead of the journal.
+// Regression: a client got a cursor of such a record, which was later refused as ahead of the
+// journal.
 TEST(SqliteStore, ARecordIsNotReadBeforeTheJournalReachesIt) {
   const TempDirectory directory;
   Store* opened = nullptr;
@@ -361,7 +362,7 @@ TEST(SqliteStore, ALongReadHoldsBackTheLogButNotTheCommits) {
   EXPECT_EQ(prefix_length(*store), n);
 }
 
-// Who waits for the congestion to end would never learn of the failure.
+// A caller waiting for the congestion to end would never learn of the failure.
 TEST(SqliteStore, AStoreThatHasFailedIsNotCongested) {
   const TempDirectory directory;
   std::atomic<bool> broken = false;

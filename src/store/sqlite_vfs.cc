@@ -33,7 +33,7 @@ int fault_of(sqlite3_file* file, DiskOp op) {
   return shim(file)->owner->ask_fault(op, shim(file)->kind);
 }
 
-// Everything that looks at the file begins with this.
+// Every operation that reads the file calls this first.
 int flush(sqlite3_file* file) {
   GatheredWrites* gathered = shim(file)->gathered;
   return gathered == nullptr ? SQLITE_OK : gathered->flush(real(file));
@@ -46,7 +46,7 @@ std::string file_name(sqlite3_file* file) {
 
 // --- pages of the database
 
-// The number of the page that is read or written, or 0: less or more than a page.
+// The number of the page that is read or written, or 0 if it is not exactly one page.
 uint64_t page_at(sqlite3_file* file, int bytes, sqlite3_int64 at) {
   const DatabaseForm& form = shim(file)->owner->form();
   if (!form.sums || shim(file)->kind != DiskFile::Database) return 0;
@@ -54,16 +54,16 @@ uint64_t page_at(sqlite3_file* file, int bytes, sqlite3_int64 at) {
   return static_cast<uint64_t>(at / bytes) + 1;
 }
 
-int look_at_page_read(sqlite3_file* file, uint64_t number, int code, char* page, uint32_t bytes) {
+int check_page_read(sqlite3_file* file, uint64_t number, int code, char* page, uint32_t bytes) {
   const auto damaged = [&](const char* how) {
     return shim(file)->owner->note_damage("page " + std::to_string(number) + " of " +
                                           file_name(file) + how);
   };
   if (code == SQLITE_IOERR_SHORT_READ) return damaged(" is cut off");
   if (code != SQLITE_OK) return code;
-  switch (look_at_page(page, bytes, number)) {
+  switch (check_page(page, bytes, number)) {
     case PageState::Whole:
-      // Whoever else writes this page, from the log, does not pass on a sum of what it was.
+      // If another program writes this page from the log, it must not carry an outdated sum.
       std::memset(page + bytes - kPageSumBytes, 0, kPageSumBytes);
       return SQLITE_OK;
     case PageState::Damaged:
@@ -103,9 +103,9 @@ uint32_t frame_sum(const void* page, int bytes) {
   return crc32c({static_cast<const char*>(page), static_cast<size_t>(bytes)});
 }
 
-// Whoever wrote the log before us, or writes to it beside us, has left SQLite's own sums: slower to
-// look at, and not there yet for what the commit under way has written.
-int look_at_stored_sum(sqlite3_file* file, uint64_t frame, const void* page, int bytes) {
+// Another process that wrote the log left only SQLite's own sums: they are slower to check, and
+// missing for the frames of the current commit.
+int check_stored_sum(sqlite3_file* file, uint64_t frame, const void* page, int bytes) {
   const auto damaged = [&] {
     return shim(file)->owner->note_damage("frame " + std::to_string(frame + 1) + " of the log " +
                                           file_name(file) + " is damaged");
@@ -130,9 +130,9 @@ int look_at_stored_sum(sqlite3_file* file, uint64_t frame, const void* page, int
 
 // ---
 
-// What is mapped could not be looked at.
+// Not mapped: pages in mapped memory could not be checked.
 struct ShimCalls : UnmappedFile {
-  // What a commit has written is synced before it is one: nothing that waits here belongs to any.
+  // A commit counts only after its sync, so bytes that still wait here belong to no commit.
   static int close(sqlite3_file* file) {
     delete std::exchange(shim(file)->gathered, nullptr);
     return real(file)->pMethods->xClose(real(file));
@@ -142,12 +142,12 @@ struct ShimCalls : UnmappedFile {
     if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
     const int code = real(file)->pMethods->xRead(real(file), into, bytes, at);
     if (const uint64_t page = page_at(file, bytes, at); page != 0)
-      return look_at_page_read(file, page, code, static_cast<char*>(into),
-                               static_cast<uint32_t>(bytes));
+      return check_page_read(file, page, code, static_cast<char*>(into),
+                             static_cast<uint32_t>(bytes));
     const uint64_t frame = frame_at(file, bytes, at);
     if (frame == kNoFrame || code != SQLITE_OK) return code;
     if (shim(file)->owner->frame_reads_as_written(frame, frame_sum(into, bytes))) return SQLITE_OK;
-    return look_at_stored_sum(file, frame, into, bytes);
+    return check_stored_sum(file, frame, into, bytes);
   }
 
   static int write(sqlite3_file* file, const void* from, int bytes, sqlite3_int64 at) {

@@ -1,12 +1,12 @@
 // SqliteVfs: a thin layer over SQLite's own unix VFS (or another, a simulated disk) that counts and
-// times every sync, can make a chosen write, truncate or sync fail, and believes no page that the
-// disk has changed. One per store, so that counters and faults are the store's own.
+// times every sync, can make a chosen write, truncate or sync fail, and detects pages that the disk
+// has changed. One per store, so that counters and faults are per store.
 //
-// Every page of the database is sealed as it is written and looked at as it is read, every page of
-// the log looked at as it is read (page_sum.h); one that is not as it was written is an
-// SQLITE_IOERR_DATA, and damage() says which. Nothing is ever mapped into memory.
+// Every page of the database gets its checksum when written, and pages of the database and the log
+// are checked when read (page_sum.h); a mismatch is SQLITE_IOERR_DATA, and damage() names the page.
+// Nothing is ever mapped into memory.
 //
-// Every connection opened through name() must be closed before the object goes.
+// Every connection opened through name() must be closed before the object is destroyed.
 // Thread: any; `fault` is called from whichever thread does the I/O.
 #pragma once
 
@@ -31,7 +31,7 @@ enum class DiskFile : uint8_t { Database, Wal, Other };
 // (SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC). The operation is then not done at all.
 using DiskFault = std::function<int(DiskOp op, DiskFile file)>;
 
-// sqlite3_file_control: copies damage() into the std::string that it is given.
+// sqlite3_file_control: copies damage() into the given std::string.
 inline constexpr int kTellDamage = 0x5061776c;
 
 struct SyncStats {
@@ -51,13 +51,13 @@ class SqliteVfs {
   SqliteVfs(const SqliteVfs&) = delete;
   SqliteVfs& operator=(const SqliteVfs&) = delete;
 
-  // Of the one database that is opened here. Before its first connection; without it nothing is
-  // sealed or looked at.
+  // The form of the one database that is opened here. Call before its first connection; without it
+  // no checksum is written or checked.
   void set_form(const DatabaseForm& form) { form_ = form; }
   const DatabaseForm& form() const { return form_; }
 
   const char* name() const { return name_.c_str(); }
-  // The first that was found, or "".
+  // The first damage that was found, or "".
   std::string damage() const;
   SyncStats sync_stats() const;
 
@@ -65,7 +65,7 @@ class SqliteVfs {
   int ask_fault(DiskOp op, DiskFile file) const { return fault_ ? fault_(op, file) : SQLITE_OK; }
   void note_sync(uint64_t ns);
   int note_damage(std::string what);  // SQLITE_IOERR_DATA
-  // What was written into a frame of the log, and whether it still reads so.
+  // The sums of written frames of the log, and the check of a frame that is read.
   void note_frame(uint64_t frame, uint32_t sum);
   bool frame_reads_as_written(uint64_t frame, uint32_t sum) const;
   sqlite3_vfs* base() const { return base_; }

@@ -1,13 +1,13 @@
 // Store: where a batch becomes durable. An ordered key-value space (256 spaces of byte-string keys,
-// in memcmp order) beside a journal of numbered records. Bytes only: no logic lives below this
+// in memcmp order) beside a journal of numbered records. Bytes only: there is no logic below this
 // interface.
 //
 // commit() is atomic and ordered. After a crash a prefix of the committed batches is there, and
 // every batch that returned ok lies in that prefix (I1). A failed write or sync is final: what
 // reached the disk is unknown, so the store refuses every later commit with StoreFailed until it is
 // reopened (reopen(), or a new store); a retry could write twice. The failed batch itself may or
-// may not be there after reopening. Reads go on after a failure. A batch that breaks the contract
-// (journal number, sizes) is refused before anything is written and fails nothing else.
+// may not be there after reopening. Reads continue after a failure. A batch that breaks the
+// contract (journal number, sizes) is refused before anything is written and fails nothing else.
 //
 // Threads: commit() by one thread at a time; everything else by any thread, also during a commit. A
 // read sees every batch whose commit() returned before it began, and never a part of a batch.
@@ -42,9 +42,9 @@ struct Write {
   uint8_t space = 0;
   std::string key = {};
   std::optional<std::string> value = {};  // nullopt deletes; deleting what is not there is no error
-  std::shared_ptr<const std::string> text = {};  // if there is one, the value: not copied for it
+  std::shared_ptr<const std::string> text = {};  // the value without a copy, if set
 
-  // What is to be there then.
+  // The value after the write.
   const std::string* bytes() const { return text ? text.get() : value ? &*value : nullptr; }
 };
 
@@ -53,7 +53,7 @@ struct Batch {
   std::string journal = {};  // the record's bytes, opaque, already checksummed by the caller
   std::vector<Write> writes = {};  // applied in order, in the same transaction
   // Also delete the oldest journal records below this number, at most kStoreTrimRecordsMax and
-  // kStoreTrimBytesMax per commit: the caller repeats it until journal_first() has arrived. The
+  // kStoreTrimBytesMax per commit: the caller repeats it until journal_first() is reached. The
   // newest record always stays, since the numbering continues from it.
   uint64_t trim_journal_before = 0;
 };
@@ -91,8 +91,8 @@ class Store {
                            FunctionRef<bool(std::string_view key)> visit);
 
   // Visits up to `limit` records ascending, starting at the first whose number is at least `from`.
-  // Never one beyond journal_last(), also not while it is being committed: whoever has seen a
-  // record finds it within journal_first() to journal_last() from then on, until it is trimmed.
+  // Never a record beyond journal_last(), even during its commit: a record that was read once lies
+  // within journal_first() to journal_last() from then on, until it is trimmed.
   virtual Status read_journal(
       uint64_t from, size_t limit,
       FunctionRef<bool(uint64_t number, std::string_view record)> visit) = 0;
@@ -101,7 +101,7 @@ class Store {
   virtual uint64_t journal_first() const = 0;
   virtual uint64_t journal_last() const = 0;
 
-  // Copies one consistent state into a new file while commits go on; log space is not reused
+  // Copies one consistent state into a new file while commits continue; log space is not reused
   // meanwhile. Conflict if `path` exists; a failed backup leaves no file and does not fail the
   // store. Unsupported by a store without files.
   virtual Status backup(const std::string& path,
@@ -109,25 +109,25 @@ class Store {
 
   virtual StoreStats stats() const = 0;
 
-  // More was committed than has found its last place: further megabytes would make a commit wait.
-  // Any thread. Never for long: not while a reader stays, nor once the store has failed, which only
-  // a commit finds out.
+  // Checkpoints lag behind commits: further megabytes would make a commit wait. Any thread. Never
+  // true for long: not while a reader pins the log, nor once the store has failed, which only a
+  // commit detects.
   virtual bool congested() const { return false; }
 
   // After a failed commit: makes the store take commits again, in place. Ok means that everything
   // that is there now is durable, that the disk was written and synced to prove it, and that there
-  // is room for more than a few batches; the failed batch is there whole or not at all, for good,
-  // and journal_last() tells which. StoreFailed: the disk still refuses, ask again later. Corrupt
-  // is final. By the committing thread; reads go on meanwhile.
+  // is room for more than a few batches; the failed batch is there completely or not at all,
+  // permanently, and journal_last() tells which. StoreFailed: the disk still refuses, try again
+  // later. Corrupt is final. By the committing thread; reads continue meanwhile.
   virtual Status reopen();
 };
 
 // The part of the contract that needs no disk: refuses a batch whose number is not `last` + 1 or
-// which passes a bound. Every implementation asks before it writes.
+// which exceeds a bound. Every implementation calls it before it writes.
 Status check_batch(const Batch& batch, uint64_t last);
 
-// The number before which a commit may delete records: walks from `first`, the oldest, asking each
-// record's size, within the bounds above; never past `last`. Every implementation trims to here.
+// The number before which a commit may delete records: adds up record sizes from `first`, the
+// oldest, within the bounds above; never past `last`. Every implementation trims to here.
 uint64_t trim_end(uint64_t first, uint64_t last, uint64_t wanted,
                   FunctionRef<size_t(uint64_t number)> record_bytes);
 

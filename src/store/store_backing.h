@@ -1,5 +1,5 @@
-// What the conformance suite needs of an implementation beside the Store itself: somewhere that
-// survives closing, and a way to make the disk fail. Test code.
+// Test support for the conformance suite: storage that survives closing the Store, and a way to
+// make the disk fail.
 #pragma once
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// What a commit costs: the figures of docs/adr/0001-storage.md.
+// The cost of a commit: the figures of docs/adr/0001-storage.md.
 //
 //   store_bench DIRECTORY [rows=0] [page=8192] [seconds=2] [sums=1]
 //

@@ -1,4 +1,4 @@
-// One suite for every store: what stands in store.h and is not checked here is not promised.
+// One suite for every store: a rule of store.h that is not checked here is not promised.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -353,7 +353,7 @@ TEST_P(StoreConformance, ASecondStoreOnTheSameDiskIsRefused) {
 }
 
 // Batch n sets every key of a group to n: a reader that sees two values saw half a batch, one that
-// sees less than what was acknowledged before it began saw the past.
+// misses a batch that was acknowledged before it began saw an old state.
 TEST_P(StoreConformance, ReadersSeeWholeBatchesAndEveryReturnedCommit) {
   constexpr uint64_t kBatchesWritten = 400;
   constexpr int kKeys = 20;
@@ -405,7 +405,7 @@ TEST_P(StoreConformance, ReadersSeeWholeBatchesAndEveryReturnedCommit) {
   EXPECT_FALSE(ahead);
 }
 
-// The store against the simplest thing that could be right, through random batches and restarts.
+// Compares the store with a std::map over random batches and restarts.
 TEST_P(StoreConformance, AgreesWithAMapOverRandomBatchesAndRestarts) {
   std::mt19937 random(20240229);
   const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };

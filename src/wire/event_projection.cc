@@ -18,12 +18,12 @@ constexpr std::string_view kWorkflowPrefix = "workflow.";
 constexpr size_t kResultBytesMax = 16 * 1024;  // larger ones are read from the job
 constexpr size_t kRestartedShownMax = 1000;
 
-// Clients know a workflow by the id that they gave it.
+// Clients see a workflow under the id that they chose.
 std::string shown_id(const Uuid& id, const std::string& client_id) {
   return client_id.empty() ? id.text() : client_id;
 }
 
-// One journal event being told: gives each OJS event its place, and the data its common part.
+// Projects one journal event: gives each OJS event its position, and its data the common members.
 class Told {
  public:
   Told(const journal::EventBytes& from, std::vector<OjsEvent>& out) : from_(from), out_(out) {}
@@ -83,7 +83,7 @@ void tell(const JobCreated& event, Told& told) {
   }
 }
 
-// A retry was announced when the job failed; only what waits for the first time is news.
+// A retry was reported when the job failed; only a first activation is reported here.
 void tell(const JobPromoted& event, Told& told) {
   if (event.from == JobState::Retryable) return;
   told.job("job.enqueued", event).field("from", state_name(event.from)).end_object();
@@ -180,7 +180,7 @@ OjsEvent& cron_event(std::string_view type, const std::string& scoped, Told& tol
   return made;
 }
 
-// Runs and jobs that a schedule of the other surface starts speak for themselves.
+// Schedules of /v1 have no cron events: the runs and jobs they start have their own.
 bool is_schedule(const std::string& scoped) {
   return queue_of_scoped(scoped).substr(0, 1) == std::string_view(&kScheduleMark, 1);
 }
@@ -207,8 +207,7 @@ void tell(const CronSkipped& event, Told& told) {
 
 bool has_steps(RunKind kind) { return kind == RunKind::Chain || kind == RunKind::Dag; }
 
-// How far the workflow has come with this event, and the end of the data. Journals of before this
-// was told have no total.
+// Adds the progress of the workflow and ends the data. Older journals have no total.
 void end_with_counts(json::Writer& w, const RunStep& step) {
   if (step.total != 0) {
     w.field_int("total", step.total).field_int("completed", step.completed);
@@ -236,7 +235,7 @@ void tell(const RunStarted& event, Told& told) {
   end_with_counts(w, event);
 }
 
-// Empty for what another event tells: a cancelled job, or the end of the whole workflow.
+// Empty if another event reports it: a cancelled job, or the end of the whole workflow.
 std::string_view child_event_type(const RunChildDone& event) {
   switch (event.outcome) {
     case ChildState::Completed:
@@ -260,7 +259,7 @@ bool is_kind_name(std::string_view type) {
   return false;
 }
 
-// The end of a callback is its job's news; that it was fired has been told.
+// The end of a callback is reported by its job; its start was reported before.
 void tell(const RunChildDone& event, Told& told) {
   std::string_view type = is_callback(event.index) ? "" : child_event_type(event);
   if (type.empty()) return;
@@ -311,7 +310,7 @@ template <class Event>
 void tell_job_event(const journal::EventBytes& from, std::vector<OjsEvent>& out) {
   if constexpr (requires(const Event& event, Told& told) { tell(event, told); }) {
     Event event;
-    if (!codec::decode(from.bytes, event)) return;  // not told; recovery refuses such a record
+    if (!codec::decode(from.bytes, event)) return;  // skipped; recovery refuses such a record
     Told told(from, out);
     tell(event, told);
   }

@@ -1,4 +1,4 @@
-// Journal events as Open Job Spec events: what GET /events lists, streams and webhooks carry.
+// Journal events as Open Job Spec events, for GET /events, streams and webhooks.
 //
 // A pure function of one journaled event: the same journal always gives the same events with the
 // same ids, so a list, a stream and a delivery agree, and a reader may resume anywhere. One journal
@@ -44,13 +44,13 @@ struct OjsEvent {
   std::string subject;         // the job's or workflow's id, the queue's or the cron's name
   std::string data;            // JSON object text
   std::string step = {};       // of a definition's run: the step's full id
-  std::string run = {};        // of a run's event: its UUID, whatever id the subject shows
-  bool of_definition = false;  // in the words of the definition language, not of OJS
+  std::string run = {};        // of a run's event: its UUID, even if the subject is another id
+  bool of_definition = false;  // an event of the definition language, not of OJS
 
   std::string id() const;  // "evt_" and a UUIDv7 made of time and position
 };
 
-// Appends the OJS events of one journal event, in order; none for what is internal.
+// Appends the OJS events of one journal event, in order; none for internal events.
 void project(const journal::EventBytes& event, std::vector<OjsEvent>& out);
 
 // {specversion, id, type, source, time, subject, data}
@@ -64,11 +64,11 @@ struct EventFilter {
   std::vector<std::string> types;  // "job.completed", "job.*" or "*"
   std::vector<std::string> queues;
   std::vector<std::string> job_types;
-  std::string tenant;         // only what belongs to it; empty = everyone's
+  std::string tenant;         // only events of this tenant; empty = all
   std::string workflow = {};  // only events of the workflow with this UUID
-  std::string run = {};       // only events about the run with this UUID, of whatever kind it is
+  std::string run = {};       // only events about the run with this UUID, of any kind
   std::string job = {};       // only events about the job with this UUID
-  bool definitions = true;    // also what happens to runs of definitions
+  bool definitions = true;    // also events of runs of definitions
 
   bool wants(const OjsEvent& event) const;
 };

@@ -35,7 +35,7 @@ std::vector<OjsEvent> projected(const Event& event) {
   return out;
 }
 
-// "type subject data | …", without what every job event says.
+// "type subject data | …", without the common members of job events.
 template <class Event>
 std::string story(const Event& event) {
   std::string text;
@@ -192,7 +192,7 @@ Step run_step(Step event, RunKind kind = RunKind::Chain) {
   return event;
 }
 
-// As story(), without what every workflow event says.
+// As story(), without the common members of workflow events.
 template <class Event>
 std::string run_story(const Event& event) {
   std::string text = story(event);
@@ -235,7 +235,7 @@ TEST(EventProjection, AWorkflowBegins) {
             R"(workflow.started run {…,"workflow_type":"chain","workflow_name":"order"})");
 }
 
-// Whatever id they show, the events of one workflow are found by it.
+// The events of one workflow are found by the id that they show.
 TEST(EventProjection, TheIdThatAClientChoseStandsForTheWorkflow) {
   RunChildDone event = child(RunKind::Chain, ChildState::Completed, "group", kJob);
   event.client_id = "order-7";
@@ -315,8 +315,7 @@ TEST(EventProjection, CallbacksAndEndsOfWorkflows) {
             R"("restarted":2,"restarted_steps":[1,3]})");
 }
 
-// Journals of before the counts were told have none; every other event says them, and the client's
-// id.
+// Older journals have no counts; every other event has them, and the client's id.
 TEST(EventProjection, EveryWorkflowEventSaysHowFarItHasCome) {
   auto far = [](auto event, RunKind kind) {
     event = run_step(event, kind);

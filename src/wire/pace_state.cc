@@ -19,7 +19,7 @@ Value error_of(const StepError& error) {
   return text_or_null(error.message.empty() ? error.code : error.message);
 }
 
-// What was skipped because it failed did not succeed; what never had to run did.
+// A step skipped because of a failure did not succeed; a step that did not have to run did.
 Value step_result(const std::string& id, const StepRecord& record, ReplyRoom& room) {
   bool skipped = record.state == StepState::Skipped;
   bool failed = record.state == StepState::Failed || (skipped && !record.error.empty());

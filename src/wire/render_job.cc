@@ -6,7 +6,7 @@
 namespace pawl {
 namespace {
 
-// What the client wrote is echoed as it was; what the server computed is written its own way.
+// A time given by the client is echoed unchanged; a computed time has the server's format.
 void given_time(json::Writer& w, std::string_view name, std::string_view text, int64_t at_ms) {
   if (!text.empty()) {
     w.field(name, text);
@@ -112,7 +112,7 @@ std::string job_body(const State& state, const Job& job, JobState previous, bool
   render_job_members(w, job);
   bool has_errors = job.extras && !job.extras->errors.empty();
   if (always_errors && !has_errors) w.field_raw("errors", "[]");
-  // Last, so that it counts should the envelope have a member of that name.
+  // Last, so that it wins over a member of that name in the envelope.
   size_t size = body.size();
   body.append(",\"job\":").append(body, 0, size).append("}}");
   return body;

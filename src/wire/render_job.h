@@ -9,12 +9,11 @@ namespace pawl {
 // The whole envelope as one JSON object. Pure: equal jobs in equal states render equal.
 void render_job(json::Writer& w, const State& state, const Job& job);
 
-// Members only, without those that tell of its workflow, for replies that put more beside them.
+// Members only, without those about its workflow, for replies with further members.
 void render_job_members(json::Writer& w, const Job& job);
 
-// {the members, "job": {the same}}: some clients read one, some the other. previous: the state that
-// the call found it in, JobState::None if it changed none. always_errors: `errors` is there if it
-// is empty, too.
+// {the members, "job": {the same}}: some clients read one, some the other. previous: the state
+// before the call, JobState::None if unchanged. always_errors: includes an empty `errors`, too.
 std::string job_body(const State& state, const Job& job, JobState previous = JobState::None,
                      bool always_errors = false);
 

@@ -1,4 +1,5 @@
-// Nested workflows before they start, as Open Job Spec clients see them: all that is in them waits.
+// Nested workflows before they start, as Open Job Spec clients see them: all their jobs are
+// waiting.
 #pragma once
 
 #include <optional>
@@ -19,18 +20,18 @@ struct PlannedPlace {
   std::optional<uint64_t> salt;
 };
 
-// The run that this plan will be, in the run `around`.
+// The future run of this plan, inside the run `around`.
 PlannedPlace place_of(const PlanNode& plan, const PlannedPlace& around, uint32_t index);
 
-// as_steps: what has jobs instead of steps lists them as steps, too.
+// as_steps: jobs of groups and batches are also listed as steps.
 void render_planned_members(json::Writer& w, const PlanNode& plan, const PlannedPlace& place,
                             bool as_steps = false);
 // {"workflow": {…}, and the same members beside it}
 std::string planned_workflow_body(const State& state, const PlannedRun& planned);
 
-// What clients call a step: the id that they gave it, else its name or place.
+// The id of a step for clients: the one they gave it, else its name or index.
 std::string step_id_text(const PlanNode& step, uint32_t index);
-// The type of its job, or the kind of workflow that it is.
+// The type of its job, or its kind of workflow.
 std::string step_type_text(const PlanNode& step);
 
 }  // namespace pawl

@@ -11,7 +11,7 @@ namespace pawl {
 namespace {
 
 constexpr size_t kStatusesMax = 10'000;  // of a diagram
-constexpr size_t kInnerWaitsMax = 100;   // told of one step; explain counts the rest
+constexpr size_t kInnerWaitsMax = 100;   // listed per step; explain counts the rest
 
 // The JSON text, or null and a marker where there is no room for it.
 template <class JsonText>  // std::string or Text, which is read only if it is shown
@@ -30,7 +30,7 @@ void render_step_error(json::Writer& w, const StepError& error, ReplyRoom& room)
   w.end_object();
 }
 
-// A step that was never called upon is not pending for ever.
+// A fallback that was not needed is skipped once the run has ended.
 std::string_view status_of(const Run& run, const StepRecord& record) {
   if (record.state == StepState::Pending && is_terminal(run.state)) return "skipped";
   return step_state_name(record.state);
@@ -47,13 +47,13 @@ void render_what_for(json::Writer& w, const StepRecord& record) {
   w.field_time_if_set("until", record.due_ms);
 }
 
-// The run that fills the place of a step that waits for it.
+// The inner run that a step waits for.
 const Run* run_in_place(const State& state, const Run& run, const StepRecord& record) {
   return record.effect == 0 ? nullptr : state.find_run(RunId(child_id(run, record.effect)));
 }
 
-// What a suspended run within a run waits for, however deep it is: each entry names the run to
-// which an answer has to go, and the step there.
+// What a suspended inner run waits for, at any depth: each entry names the run to which an answer
+// must be sent, and the step there.
 void render_inner_waits(json::Writer& w, const State& state, const Run& run, size_t& left) {
   if (run.script->paused && left > 0) {
     --left;
@@ -130,7 +130,7 @@ void render_step(json::Writer& w, const State& state, const Run& run, const pawl
   w.end_object();
 }
 
-// Those that do something, innermost last.
+// The active steps, innermost last.
 void render_current(json::Writer& w, const State& state, const Run& run, const plan::Script& plan) {
   std::string first;
   w.key("current_steps").begin_array();
@@ -149,7 +149,8 @@ void render_current(json::Writer& w, const State& state, const Run& run, const p
   first.empty() ? w.null() : w.string(first);
 }
 
-// What a question tells may be large, and is read with it: past the room none is read any more.
+// The data of a question may be large, and is read with it: past the room no more questions are
+// read.
 void render_decision(json::Writer& w, const State& state, const std::string& id, ReplyRoom& room) {
   if (room.full()) {
     w.key("context").null().field_bool("context_omitted", true);
@@ -283,7 +284,7 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
   bool more = false;
   const bool steps = chosen("steps");
   const Undone undone = undone_in(run);
-  // Beside large values there may be many steps, each with a message of its own.
+  // Besides large values there may be many steps with error messages.
   auto text_bytes = [&, begun = body.size() - room.taken()] {
     return body.size() - room.taken() - begun;
   };

@@ -14,13 +14,14 @@ namespace pawl {
 struct StepsPage {
   size_t from = 0;
   size_t count = 1000;
-  std::string fields = {};  // what ?fields= chooses: the rest is not rendered if it may be large
+  std::string fields = {};  // the choice of ?fields=: other members are not rendered if they may be
+                            // large
   size_t bytes_max = kReplyBytesMax;  // values together; SIZE_MAX: all, for callers in the process
 };
 
 std::string script_run_body(const State& state, const Run& run, const StepsPage& page);
-// {"step": {…}} and {"name": …, "value": …}: what a large run leaves out, by itself. NotFound if
-// there is none of that name.
+// {"step": {…}} and {"name": …, "value": …}: single values that replies about large runs omit.
+// NotFound if there is none of that name.
 Result<std::string> script_step_body(const State& state, const Run& run, std::string_view step);
 Result<std::string> script_variable_body(const Run& run, std::string_view name);
 // One entry of a list: the run without its steps. Leaves the object open.
@@ -32,7 +33,7 @@ struct PlacedStatus {
   uint32_t position = 0;
   std::string_view status;
 };
-// Of its steps, for a diagram; not of all if it has very many.
+// The statuses of its steps, for a diagram; not all if it has very many.
 std::vector<PlacedStatus> placed_statuses(const State& state, const Run& run);
 
 }  // namespace pawl

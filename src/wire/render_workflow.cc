@@ -8,16 +8,15 @@
 namespace pawl {
 namespace {
 
-constexpr size_t kChildBytesUsual = 1024;  // that a child counts for beside its result
+constexpr size_t kChildBytesUsual = 1024;  // counted for a child besides its result
 constexpr size_t kResultBytesSmall = 1024;
 
-// What of the children one reply shows: a part that ends where the room does, and in a second copy
-// of it no results but small ones.
+// The children in one reply: as many as there is room for; the second copy has small results only.
 struct Shown {
   ReplyRoom& room;
   bool results = true;
   size_t large_results = 0;  // found
-  bool as_steps = false;     // jobs have the ids that steps have
+  bool as_steps = false;     // jobs are listed with step ids
 };
 
 void render_result(json::Writer& w, const Job& job, Shown& shown) {
@@ -30,11 +29,11 @@ void render_result(json::Writer& w, const Job& job, Shown& shown) {
   }
 }
 
-// Tells where the part that is shown ends.
+// Returns the end of the rendered part.
 uint32_t render_members(json::Writer& w, const State& state, const Run& run,
                         const WorkflowPage& page, Shown& shown);
 
-// The step's state in the words of the workflow specification.
+// The step's state in the terms of the workflow specification.
 std::string_view child_state_name(const Run& run, ChildState child, const Job* job) {
   switch (child) {
     case ChildState::Waiting:
@@ -53,7 +52,7 @@ std::string_view child_state_name(const Run& run, ChildState child, const Job* j
   return "";
 }
 
-// The ids of a run's steps, read off its plan the first time that one is asked for.
+// The ids of a run's steps, read from its plan on first use.
 class StepIds {
  public:
   StepIds(const State& state, const Run& run) : state_(state), run_(run) {}
@@ -67,7 +66,7 @@ class StepIds {
                                                             : std::to_string(index);
     return id;
   }
-  // Jobs of a group or batch stand side by side: only some clients call them steps.
+  // Only some clients call the jobs of a group or batch steps.
   void write(json::Writer& w, uint32_t index, bool as_step) {
     bool chain_like = run_.kind == RunKind::Chain || run_.kind == RunKind::Dag;
     w.field("id", of(index));
@@ -105,7 +104,7 @@ PlannedPlace place_in(const Run& around, uint32_t index) {
   return place;
 }
 
-// The result of a nested workflow, of those of its jobs, which are read again for it.
+// The result of a nested workflow, built from the results of its jobs, which are read again.
 void render_nested_result(json::Writer& w, const State& state, const Run& run, Shown& shown) {
   const size_t most = shown.results ? state.script_defaults().output_bytes_max : kResultBytesSmall;
   std::string result;
@@ -136,7 +135,7 @@ void render_nested(json::Writer& w, const State& state, const Run& outer, const 
   w.end_object();
 }
 
-// False: there is no room for it, and nothing is written.
+// False: there is no room, and nothing is written.
 bool render_child(json::Writer& w, const State& state, const Run& run, uint32_t index, StepIds& ids,
                   Shown& shown) {
   if (shown.room.full()) return false;
@@ -241,7 +240,7 @@ void render_callbacks(json::Writer& w, const State& state, const Run& run) {
   w.end_object();
 }
 
-// How many steps the cancellation found done, and how many it kept from being done.
+// How many steps were completed before the cancellation, and how many it cancelled.
 void render_cancelled_counts(json::Writer& w, const State& state, const Run& run) {
   int64_t cancelled = 0;
   int64_t completed = 0;

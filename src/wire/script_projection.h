@@ -1,5 +1,4 @@
-// What happens to runs of definitions, as users see it: the events of the language, each with its
-// data. Pure; any thread.
+// The public events of runs of definitions, with their data. Pure; any thread.
 #pragma once
 
 #include <string_view>
@@ -9,7 +8,7 @@
 
 namespace pawl {
 
-// Appends the events of one journal event; none for what is internal or belongs to other things.
+// Appends the events of one journal event; none for internal events and other entities.
 void project_script(const journal::EventBytes& event, std::vector<OjsEvent>& out);
 
 const std::vector<std::string_view>& script_event_names();

@@ -10,7 +10,7 @@ struct Totals {
   uint64_t failed = 0;
 };
 
-// Walks the tree below once: counts its jobs and collects what failed.
+// Walks the tree below once: counts its jobs and collects failures.
 void collect(const State& state, const Run& run, Totals& totals,
              std::vector<std::pair<const Job*, uint32_t>>& failed) {
   for (uint32_t i = 0; i < run.total; ++i) {

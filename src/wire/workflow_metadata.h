@@ -1,4 +1,4 @@
-// "metadata" of a workflow: times, counts over the whole tree below it, and what failed there.
+// "metadata" of a workflow: times, counts and failures over the whole tree below it.
 #pragma once
 
 #include "base/json_writer.h"

@@ -1,7 +1,7 @@
-"""A small reader of CEL, written apart from the engine: what it says is held against what the engine did.
+"""A small CEL evaluator, independent of the engine: its results are compared with the engine's.
 
 Only what definitions use: literals, members, indexing, operators, the macros, size, contains,
-startsWith, endsWith, matches. Anything else raises Unreadable, and the caller asks nothing.
+startsWith, endsWith, matches. Anything else raises Unreadable, and the caller skips the check.
 """
 import re
 

@@ -1,5 +1,5 @@
-"""What every test of runs of definitions needs: a server that lets actions reach the stand-in, and words
-for starting, watching and steering a run."""
+"""Base of tests of runs of definitions: a server that lets actions reach the stand-in, and helpers for starting,
+watching and controlling a run."""
 import unittest
 
 from harness import Server, until

@@ -1,8 +1,8 @@
-"""Holds a finished run against its definition: the right branch, every guard, every iteration.
+"""Checks a finished run against its definition: the right branch, every guard, every iteration.
 
 It reads the canonical definition and the run as the API shows it, evaluates each expression itself
-(cel_reader) over the outputs that were recorded, and lists what does not fit. Nothing is taken from
-the engine's own idea of what should have happened.
+(cel_reader) over the outputs that were recorded, and lists the differences. It uses nothing of the engine's own
+evaluation.
 """
 import json
 import re

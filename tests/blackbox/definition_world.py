@@ -1,8 +1,8 @@
-"""The world a definition expects, made up from what it reads: inputs, services, scripts, commands.
+"""The environment of a definition, derived from its text: inputs, services, scripts, commands.
 
-Nothing here knows any definition by name. Every expression, template and schema is searched for what
-it refers to; values are chosen so that runs can succeed, and wherever the text lets a value decide
-something (a comparison, a branch, an option, a flag) there is a knob with the values worth trying.
+Nothing here knows any definition by name. Every expression, template and schema is searched for names; values are
+chosen so that runs can succeed, and wherever a value decides something (a comparison, a branch, an option, a flag)
+there is a knob with the values to try.
 """
 import hashlib
 import json

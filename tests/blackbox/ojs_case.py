@@ -1,4 +1,4 @@
-"""What tests of the Open Job Spec's further endpoints are made of: a server, its calls, and subscribers to its events."""
+"""Base of tests of further Open Job Spec endpoints: a server, its calls, and subscribers to its events."""
 import json
 import socket
 import threading

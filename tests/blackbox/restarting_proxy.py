@@ -1,6 +1,6 @@
 """A proxy that kills the server with -9 and starts it again before it forwards each request.
 
-Any client that passes against it shows that nothing it was told lived in memory only:
+A client that passes against it shows that no reply depended on data in memory only:
 
     python3 tests/blackbox/restarting_proxy.py --port 8081 --every 1 -- <command of the client>
 

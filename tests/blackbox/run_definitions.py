@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""run_definitions.py [DIR …]: runs every definition found there on a real server, every way it can go.
+"""run_definitions.py [DIR …]: runs every definition found there on a real server, along every path.
 
-Each definition gets the world it asks for (definition_world), is run once per value worth trying, and
-every finished run is held against its text (definition_oracle). Then it is run again while the server
+Each definition gets its environment (definition_world), is run once per value to try, and every finished run is checked
+against its text (definition_oracle). Then it is run again while the server
 is killed in the middle: the outcome must be the same, what was seen completed must stay so, and no
 action may run again once its end was visible.
 

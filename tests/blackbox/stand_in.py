@@ -1,8 +1,7 @@
 """A loopback HTTP server that stands in for the services a definition calls.
 
-Every request is recorded before it is answered, with its Idempotency-Key, so a test can tell what
-reached the outside, in which order and how often. What it answers is a function of the request; a
-Gate holds replies back until the test lets them go.
+Every request is recorded before it is answered, with its Idempotency-Key, so a test can check which calls were made, in
+which order and how often. The answer is a function of the request; a Gate holds replies until the test releases them.
 """
 import collections
 import http.server

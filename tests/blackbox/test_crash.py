@@ -1,8 +1,8 @@
 """kill -9 under load, again and again, on one data directory.
 
-The clients write down what they asked and what was acknowledged. After every restart the server must
-agree with that book: nothing acknowledged is lost (I1), nothing happens that nobody asked for, a batch
-is there whole or not at all (D2), and no job is handed to a second worker while a lease lives (I6).
+The clients record their requests and what was acknowledged. After every restart the server must agree with these
+records: nothing acknowledged is lost (I1), nothing happens without a request, a batch is there completely or not at all
+(D2), and no job is given to a second worker during a lease (I6).
 
 PAWL_CRASH_CYCLES and PAWL_CRASH_SEED change how long and which run; the seed is printed on failure.
 """

@@ -1,4 +1,4 @@
-"""What happens when steps of a definition fail, are stopped, or are done again."""
+"""Steps of a definition that fail, are stopped, or run again."""
 import itertools
 
 from definition_case import DefinitionCase, ask, await_signal, boom, log, pause

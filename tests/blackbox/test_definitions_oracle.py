@@ -1,4 +1,4 @@
-"""The judge is judged: runs that went wrong in one place each, and it must say so."""
+"""Tests of the oracle: runs with one error each, which it must report."""
 import copy
 import unittest
 

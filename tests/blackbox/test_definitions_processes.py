@@ -1,5 +1,5 @@
-"""Commands of shell.exec and the directories of runs, when the server is killed: nothing that it started goes
-on without it, and nothing that it left stays for ever."""
+"""Commands of shell.exec and the directories of runs, when the server is killed: no command survives it, and no
+directory stays for ever."""
 import os
 import signal
 import unittest

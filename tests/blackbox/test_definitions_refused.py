@@ -1,5 +1,5 @@
-"""What is refused says where: definitions whose actions are given the wrong things, inputs, schedules, unknown
-fields. And what a run tells when something ends its suspension, or its time is up."""
+"""Refusals name the place: definitions with wrong action parameters, inputs, schedules, unknown fields. And the events
+of a run when its suspension ends or it times out."""
 import json
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The tour that a newcomer runs first must say what it promises, exit 0, and leave nothing behind."""
+"""The tour for newcomers must print what it promises, exit 0, and leave no files or processes."""
 import os
 import re
 import subprocess

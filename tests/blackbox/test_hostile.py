@@ -1,7 +1,7 @@
-"""Requests from clients that do not mean well.
+"""Requests from hostile clients.
 
-Each must get a clear refusal or a closed connection. The server must stay up, stay small, and keep
-serving everybody else; of the 5xx only 503 (busy) is an answer, the rest would be our bug.
+Each must get a clear refusal or a closed connection. The server must stay up, stay small, and keep serving all others;
+of the 5xx only 503 (busy) is allowed, any other is our bug.
 """
 import json
 import os

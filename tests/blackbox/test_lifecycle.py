@@ -1,4 +1,4 @@
-"""What one job promises over HTTP: push, fetch, ack, nack, cancel, and the shape of every refusal."""
+"""The lifecycle of one job over HTTP: push, fetch, ack, nack, cancel, and the shape of every refusal."""
 import threading
 import unittest
 

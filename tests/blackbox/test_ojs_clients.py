@@ -1,6 +1,6 @@
-"""The clients of the Open Job Spec project, each in the words it really sends and reads.
+"""The clients of the Open Job Spec project, each with the requests it really sends and the replies it reads.
 
-No client is needed to run this: what stands here is their wire form. Python and Go send a workflow as
+No client is needed to run this: the tests use their wire format. Python and Go send a workflow as
 steps with depends_on, batches too; JavaScript writes retry policies in camelCase in some places and dies
 of a refused ack; Go and Rust read queue statistics and schemas as the HTTP binding has them.
 """

@@ -1,5 +1,5 @@
-"""What the clients of the Open Job Spec call beyond its core: results, bulk operations, changes of jobs, queues, crons and
-workflows. Bodies and headers are those that the clients send. What operators call is in test_ojs_operators.py."""
+"""Calls of Open Job Spec clients beyond its core: results, bulk operations, changes of jobs, queues, crons and
+workflows. Bodies and headers are those that the clients send. Operators' calls are in test_ojs_operators.py."""
 import threading
 import unittest
 

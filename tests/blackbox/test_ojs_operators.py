@@ -1,4 +1,4 @@
-"""What operators see and do: figures, maintenance, workers, tenants, jobs brought back, and the lists of the command line and of
+"""Operators' calls: figures, maintenance, workers, tenants, revived jobs, and the lists of the command line and of
 the admin UI. Bodies and headers are those that these clients send."""
 import json
 import threading

@@ -1,5 +1,5 @@
-"""Events of one job, queue or workflow, as the clients of the Open Job Spec subscribe to them: streams that end with the
-job, that go on where they broke, and lists for those who ask for no stream."""
+"""Events of one job, queue or workflow, as the clients of the Open Job Spec subscribe to them: streams that end with
+the job and resume where they broke, and lists for clients that want no stream."""
 import unittest
 
 from harness import new_id, until

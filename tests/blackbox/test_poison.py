@@ -1,5 +1,5 @@
-"""Data that a check of the server once could not bear: each is an outcome of its own run, job or
-request, and the process that served it is the one that serves the next."""
+"""Data that once failed a check of the server: each fails only its own run, job or request, and the same process serves
+the next one."""
 import json
 import threading
 import unittest

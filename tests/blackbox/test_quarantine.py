@@ -1,5 +1,5 @@
-"""A run that ends the process whenever it is taken up: the third start quarantines it and serves
-everybody else. The deaths are planted (PAWL_PLANT_ABORT, for tests only); the processes are real."""
+"""A run that ends the process whenever it is resumed: the third start quarantines it and serves all others. The deaths
+are planted (PAWL_PLANT_ABORT, for tests only); the processes are real."""
 import os
 import signal
 import subprocess

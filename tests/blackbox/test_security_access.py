@@ -1,4 +1,4 @@
-"""Who is let in: by default nobody but this machine, and never a web page."""
+"""Access: by default only from this machine, and never from a web page."""
 import json
 import os
 import subprocess

@@ -1,7 +1,7 @@
-"""Definitions and signals that want more than their share.
+"""Definitions and signals that exceed their share.
 
-A canary client pushes all the while: every push of it must be taken, the process must live, and the
-run that asked for too much must say so in its own outcome.
+A canary client pushes all the time: every push must be accepted, the process must survive, and the run that exceeded a
+bound must report it in its own outcome.
 """
 import threading
 import time

@@ -1,7 +1,7 @@
 """Clients that send much to compile: definitions full of regular expressions, long expressions, schemas.
 
-They are refused by what compiling costs, counted, with the place; meanwhile everybody else is served,
-and one who has a single definition to check does not wait behind one who has many.
+They are refused by the counted cost of compiling, with the place; meanwhile all others are served, and a client with a
+single definition does not wait behind one with many.
 """
 import json
 import select

@@ -1,4 +1,4 @@
-"""What the server does before it knows who asks, and when there is too much of something: bodies, connections, files."""
+"""The server before authentication, and at its bounds of bodies, connections and files."""
 import gzip
 import json
 import os

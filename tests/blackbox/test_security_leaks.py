@@ -1,7 +1,7 @@
 """Secrets go in and do not come out.
 
-A server gets secrets, keys and webhooks, and runs definitions that do everything wrong that one can
-do with a secret: echo it, fail with it, encode it, put it into commands and addresses, crash with it.
+A server gets secrets, keys and webhooks, and runs definitions that misuse a secret in every way: echo it, fail with it,
+encode it, put it into commands and addresses, crash with it.
 Then every reply, every command's output, the log, every file of the data directory and a backup are
 searched for the secrets and for their usual spellings. One word that must be found everywhere shows
 that the search looks where things are.

@@ -1,7 +1,7 @@
 """Every limit of the server, and every request that two parsers could read in two ways, as tables.
 
-A request that is refused must have done nothing, and nothing of what was hidden inside it may be
-taken for a request of its own: each hidden request would push a job into the queue "smuggled".
+A refused request must have no effect, and nothing hidden inside it may be taken for a separate request: each hidden
+request would push a job into the queue "smuggled".
 """
 import gzip
 import json

@@ -1,7 +1,7 @@
 """What a definition can reach: addresses, files, commands, the server's own environment.
 
-Everything goes the way an attacker's definition would go: over the HTTP API into a server with its
-defaults, or with one permission. A stand-in on loopback is the thing that must not be reached.
+Everything is sent as an attacker would send it: over the HTTP API to a server with its defaults, or with one
+permission. A stand-in on loopback must not be reached.
 """
 import json
 import os

@@ -1,4 +1,4 @@
-"""HTTPS as clients meet it: `pawl serve --tls-cert --tls-key`, a certificate made for the test."""
+"""HTTPS as clients see it: `pawl serve --tls-cert --tls-key`, a certificate made for the test."""
 import json
 import os
 import socket

@@ -1,5 +1,5 @@
-"""Workflows over HTTP: what they answer, how data flows through nested ones, and that every callback is
-delivered once whatever happens to the server.
+"""Workflows over HTTP: replies, data flow through nested ones, and delivery of every callback exactly once, also across
+crashes.
 
 The last is small by default. In full:
     PAWL_WORKFLOW_BATCHES=200 PAWL_WORKFLOW_JOBS=1000 PAWL_WORKFLOW_WORKERS=32 PAWL_WORKFLOW_KILLS=10 \\

@@ -1,4 +1,4 @@
-"""What the generators of a hostile campaign have in common: their list, and the means of each."""
+"""Shared by the generators of a hostile campaign: their list, and their helpers."""
 import base64
 import collections
 import http.client

@@ -1,5 +1,5 @@
-"""The innocent client that a hostile campaign watches: a process of its own, so that nothing but the server and
-the machine can make it wait.
+"""The well-behaved client that a hostile campaign watches: a separate process, so that only the server and the machine
+can delay it.
 
     python3 canary.py PORT KEY FILE
 

@@ -1,5 +1,5 @@
-"""kill9 and powercut: the server dies at random moments of a mixed load, and everything it said yes to
-is there afterwards."""
+"""kill9 and powercut: the server dies at random moments of a mixed load, and everything it acknowledged is there
+afterwards."""
 import random
 
 from load import Load

@@ -1,4 +1,4 @@
-"""connections and memory: more clients than anybody reads, and less memory than was asked for."""
+"""connections and memory: very many clients, and too little memory."""
 import resource
 import select
 import socket

@@ -1,5 +1,4 @@
-"""enospc and eio: the disk runs full or fails under load; the server refuses, says why, and goes on by
-itself."""
+"""enospc and eio: the disk runs full or fails under load; the server refuses, says why, and recovers by itself."""
 import os
 import subprocess
 import tempfile

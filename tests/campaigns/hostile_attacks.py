@@ -1,9 +1,9 @@
-"""What a hostile campaign throws at a server, by generator. A process of its own:
+"""The attacks of a hostile campaign, by generator. A separate process:
 
     python3 hostile_attacks.py PORT WRITE_KEY READ_KEY SEED SECONDS NAME...
 
 Each generator runs in a thread with its own random numbers, made from SEED and its name, until the time is up. It
-never minds what it is answered; the last line on stdout counts the answers.
+ignores the answers; the last line on stdout counts them.
 """
 import collections
 import os

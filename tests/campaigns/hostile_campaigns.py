@@ -1,7 +1,7 @@
 """hostile: generated definitions, inputs, expressions and clients against a server that serves a canary.
 
 Each round runs some generators of hostile_attacks.py for a few seconds, waits until the canary is served again, and
-ends the server (kill -9 or SIGTERM) and starts it on what the attack left behind. It fails if a call of the canary
+ends the server (kill -9 or SIGTERM) and starts it on the data that the attack left. It fails if a call of the canary
 
   - takes more than 250 ms longer than such calls took before any attack, less what the machine itself made
     everybody wait at that moment: what noise_probe.py waited (a call stands behind one sync at most before its own,

@@ -1,8 +1,8 @@
-"""A mixed load from several client threads, and the book of what the server acknowledged.
+"""A mixed load from several client threads, and a record of what the server acknowledged.
 
 Single jobs and lists of them, chains and batches with callbacks, runs of definitions whose steps count
-their executions at a stand-in, decisions and signals. A thread that loses its connection goes on with
-the next server process; what it had asked for then counts as unknown, never as acknowledged.
+their executions at a stand-in, decisions and signals. A thread that loses its connection continues with the next server
+process; its open request then counts as unknown, never as acknowledged.
 """
 import collections
 import os

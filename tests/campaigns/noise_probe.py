@@ -1,9 +1,9 @@
-"""How much the machine itself makes everybody wait, told by a process that has nothing to do with the server.
+"""Measures the delays of the machine itself, in a process that is independent of the server.
 
     python3 noise_probe.py FILE SCRATCH
 
 Every 10 ms: a byte to another process and back, and 4 KiB written to SCRATCH and synced. A line for each in FILE:
-`begin_s delay_ms`, the delay being what echo, sync and an oversleep took together.
+`begin_s delay_ms`, the delay being the total time of echo, sync and oversleeping.
 """
 import os
 import select

@@ -1,5 +1,5 @@
-"""sigstop, two_servers and upgrade: processes that stand still, that are one too many, and that come after
-an older one."""
+"""sigstop, two_servers and upgrade: stopped processes, a second server on the same data, and a newer server on older
+data."""
 import collections
 import glob
 import os

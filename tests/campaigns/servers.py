@@ -1,4 +1,4 @@
-"""The server under test, on an ordinary disk or on disk_layer.c, and how long it takes to come up."""
+"""The server under test, on an ordinary disk or on disk_layer.c, and its start time."""
 import mmap
 import os
 import struct

@@ -1,5 +1,5 @@
-"""worker_process.py PORT NAME: takes one job at a time from the queue `stopped`, says so, and acknowledges it
-when a stop signal would have had time to come between."""
+"""worker_process.py PORT NAME: takes one job at a time from the queue `stopped`, prints it, and acknowledges it after a
+time in which a stop signal can arrive."""
 import os
 import sys
 

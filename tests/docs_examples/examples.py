@@ -1,6 +1,6 @@
-"""What the documents show: definitions in ```yaml and ```json blocks and files, and shell transcripts.
+"""The examples in the documents: definitions in ```yaml and ```json blocks and files, and shell transcripts.
 
-A definition begins with comments that say what becomes of it; a reader sees them, a test believes nothing else:
+A definition begins with comments that state its outcome, for readers and for the tests:
 
     # inputs: {"name": "Ada"}            given to the run
     # output: {"greeting": "Hello Ada"}  what the run gives back, as a whole

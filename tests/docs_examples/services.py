@@ -1,4 +1,4 @@
-"""The services that the examples call, on loopback: what they answer is written down here."""
+"""The services that the examples call, on loopback, with their answers."""
 import http.server
 import json
 import threading

@@ -1,7 +1,7 @@
-"""What the documents say comes out also when the server is killed again and again while it happens.
+"""The documented outputs also hold when the server is killed repeatedly during the runs.
 
-Every example that runs is started on one server, which dies by kill -9 at moments that nobody chose; a client asks, answers and
-signals until each run is where its document says it comes to.
+Every example that runs is started on one server, which is killed with -9 at random moments; a client starts, answers
+and signals until each run has its documented outcome.
 """
 import random
 import unittest

@@ -1,6 +1,6 @@
-"""Every definition in the documents is read by a real server, and run where the document says what comes out of it.
+"""Every definition in the documents is validated by a real server, and run if the document states its output.
 
-The guide's shell commands are run as they stand, in order, and must print what stands below them.
+The guide's shell commands are run unchanged, in order, and must print the text below them.
 """
 import json
 import os

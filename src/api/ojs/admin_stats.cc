@@ -36,7 +36,7 @@ struct AdminTotals {
   }
 };
 
-// Tenants by name, "" among them if a queue belongs to nobody.
+// Tenants by name, including "" if a queue has no tenant.
 std::map<std::string, AdminTotals> by_tenant(const State& state) {
   std::map<std::string, AdminTotals> tenants;
   state.each_queue([&](const Queue& queue) {
@@ -96,7 +96,7 @@ void write_worker_counts(json::Writer& w, const std::vector<WorkerInfo>& workers
 }
 
 // The command line client reads how many queues and workers there are as objects, the specification
-// and the admin UI as numbers; the first one alone asks for the media type by name.
+// and the admin UI as numbers; only the command line client asks for the media type by name.
 void write_counts(json::Writer& w, App& app, const AdminTotals& totals, bool as_objects,
                   int64_t now_ms) {
   std::vector<WorkerInfo> workers = app.workers().list(now_ms);
@@ -151,7 +151,7 @@ struct HistoryQuery {
   int64_t until_ms = 0;
 };
 
-// A time, or how long ago.
+// A time, or an age.
 Result<int64_t> parse_point(const Call& call, std::string_view name, int64_t now_ms,
                             int64_t fallback_ms) {
   std::string text = call.query(name);
@@ -208,7 +208,7 @@ void history(App& app, Call&& call) {
   });
 }
 
-// Workers that have asked for a queue of this tenant.
+// Workers that have fetched from a queue of this tenant.
 int64_t workers_of(App& app, const std::string& tenant, int64_t now_ms) {
   int64_t count = 0;
   for (const WorkerInfo& worker : app.workers().list(now_ms))
@@ -274,8 +274,8 @@ void answer_tenant(App& app, Call&& call, bool must_exist) {
 void tenant_stats(App& app, Call&& call) { answer_tenant(app, std::move(call), false); }
 void get_tenant(App& app, Call&& call) { answer_tenant(app, std::move(call), true); }
 
-// Jobs are handed out queue by queue in the order a worker names them, in each by priority, then
-// age: what there is to say about fairness is how long the first of each queue has waited.
+// Jobs are leased queue by queue in the order a worker names them, in each by priority, then age:
+// the only measure of fairness is how long the first job of each queue has waited.
 void scheduling_stats(App& app, Call&& call) {
   std::string tenant = call.tenant;
   app.decide(std::move(call), [&app, tenant](Frame& frame) -> Result<http::Response> {

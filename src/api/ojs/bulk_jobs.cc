@@ -118,7 +118,7 @@ class Sweeper {
     };
     from_ = bulk_.dead_only ? frame.state().each_dead(from_, kBulkScanPerSlice, visit)
                             : frame.state().each_job(from_, false, kBulkScanPerSlice, visit);
-    // Jobs made after the request came are none of its business, and would keep it going.
+    // Skip jobs created after the request, which could keep the sweep running for ever.
     return !from_.is_nil() && from_.unix_ms() <= started_ms_;
   }
 
@@ -151,8 +151,8 @@ class Sweeper {
   std::vector<Item> items_;  // the first ones
 };
 
-// What is passed over here makes the call mean more jobs: a filter's member beside the filter, or a
-// bound that another server knows.
+// Ignoring an unknown member would make the call match more jobs: a filter member beside the
+// filter, or a bound of another server.
 void refuse_unknown(Fields& fields) {
   fields.object().each_member([&](json::View key, json::View) {
     for (std::string_view known :
@@ -178,8 +178,8 @@ Status read_ids(Fields& fields, Bulk& bulk) {
   return ok_status();
 }
 
-// Clients of the data plane ask for it by ids or by a filter and do not confirm; "atomic" is more
-// than work in slices can promise.
+// Clients of the data plane give ids or a filter and do not confirm; "atomic" is impossible for
+// work in slices.
 Status check_data_plane(const json::Doc& doc) {
   Fields fields(doc.root());
   std::string atomicity = fields.text("atomicity", "partial");
@@ -218,7 +218,7 @@ constexpr uint32_t bit(JobState state) { return 1u << static_cast<int>(state); }
 constexpr uint32_t kWaiting = bit(JobState::Available) | bit(JobState::Scheduled) |
                               bit(JobState::Retryable) | bit(JobState::Pending);
 
-// What a queue holds: the waiting jobs unless the body names other states.
+// Purges a queue: the waiting jobs unless the body names other states.
 void purge_queue(App& app, Call&& call, bool must_confirm) {
   auto scoped = queue_of_path(call);
   if (!scoped.ok()) return call.fail(scoped.error());
@@ -270,7 +270,7 @@ Result<Bulk> parse_bulk(const json::Doc& doc, BulkAct act, std::string_view tena
 }
 
 void run_bulk(App& app, Call&& call, Bulk bulk) {
-  // Without a state, the act speaks for itself: it is about what it can be done to.
+  // Without a state, the operation selects the states it applies to.
   if (bulk.ids.empty() && bulk.filter.states == 0) {
     constexpr uint32_t kFinished =
         bit(JobState::Completed) | bit(JobState::Cancelled) | bit(JobState::Discarded);

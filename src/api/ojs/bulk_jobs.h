@@ -1,4 +1,5 @@
-// Bulk operations: one act on every job that a filter or a list of ids names, in bounded slices.
+// Bulk operations: one operation on every job that a filter or a list of ids selects, in bounded
+// slices.
 #pragma once
 
 #include "api/app.h"
@@ -9,9 +10,9 @@ namespace pawl::api {
 
 enum class BulkAct : uint8_t {
   Retry,   // discarded → available
-  Cancel,  // what has not finished
-  Delete,  // what has finished is forgotten
-  Purge,   // waiting jobs are cancelled, finished ones forgotten, running ones left alone
+  Cancel,  // unfinished jobs
+  Delete,  // finished jobs are deleted
+  Purge,   // waiting jobs are cancelled, finished ones deleted, running ones kept
 };
 
 struct Bulk {
@@ -22,8 +23,7 @@ struct Bulk {
 };
 
 // Reads {filter?, ids? | job_ids?, confirm}. InvalidRequest without "confirm": true where the
-// caller must confirm, and if neither a filter nor ids are given: everything must be asked for with
-// "filter": {}.
+// caller must confirm, and if neither a filter nor ids are given: "filter": {} selects all jobs.
 Result<Bulk> parse_bulk(const json::Doc& doc, BulkAct act, std::string_view tenant,
                         bool must_confirm = true);
 

@@ -1,6 +1,5 @@
-// POST /jobs/bulk: many jobs, each with its own outcome. "partial" (the default) pushes what can be
-// pushed; "atomic" pushes all or nothing, as /jobs/batch does, but tells which jobs stand in the
-// way.
+// POST /jobs/bulk: many jobs, each with its own outcome. "partial" (the default) pushes every valid
+// job; "atomic" pushes all or nothing, as /jobs/batch does, but reports the refused jobs.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/routes.h"
@@ -60,7 +59,7 @@ Result<BulkPush> parse_bulk_push(const json::Doc& doc, const EnvelopeRules& rule
   return bulk;
 }
 
-// Each for itself: what one of them is refused for concerns no other.
+// Each separately: a refused job does not affect the others.
 void push_partial(Frame& frame, BulkPush& bulk) {
   for (Item& item : bulk.items) {
     if (item.error) continue;
@@ -129,7 +128,7 @@ http::Response report(const State& state, const BulkPush& bulk) {
   return response;
 }
 
-// A key that is passed over would let a retry push everything twice.
+// Ignoring a key would let a retry push everything twice.
 Status check_idempotency(const Call& call, const json::Doc& doc) {
   auto key = doc.root().find("idempotency_key");
   if (!key || key->is_null() || key->equals(call.request.header("idempotency-key")))

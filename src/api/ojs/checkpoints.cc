@@ -1,11 +1,11 @@
-// Checkpoints: what a job would need to go on after a crash. Three spellings are about; they read
-// and write the same thing:
+// Checkpoints: data that a job needs to continue after a crash. Three spellings read and write the
+// same data:
 //   PUT/POST, GET, DELETE /jobs/{id}/checkpoint       {state}
 //   POST, GET, DELETE     /checkpoints/{id}           {state, step_index, metadata}
 //   GET                   /checkpoints/{id}/resume    {has_checkpoint, checkpoint?}
 //
-// The kernel keeps one text per job and every reader writes it behind "state":. What came beside
-// the state is kept as further members in that text, so it comes back beside the state everywhere.
+// The kernel keeps one text per job, which is rendered after "state":. Members beside the state are
+// kept as further members in that text, so they are returned beside the state everywhere.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/routes.h"
@@ -131,7 +131,7 @@ void add_checkpoint_routes(Router& router) {
   router.add({"GET", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, get_checkpoint});
   router.add({"DELETE", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, remove_checkpoint});
   router.add({"GET", "/ojs/v1/checkpoints/{id}/resume", Scope::Worker, kOjs, resume_from_checkpoint});
-  // Two clients put the prefix before a path that has it already.
+  // Two clients add the prefix to a path that already has it.
   router.add({"PUT", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
   router.add({"POST", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
   router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, get_checkpoint});

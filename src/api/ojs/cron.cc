@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kCronsMax = 10'000;
 constexpr size_t kCronsListedUsual = 100;
 
-// Schedules of the other surface are none of this one's.
+// Schedules of /v1 are not visible here.
 const Cron* find_entry(const State& state, const std::string& scoped) {
   const Cron* cron = state.find_cron(scoped);
   return cron != nullptr && cron->spec.source == CronSource::Cron ? cron : nullptr;
@@ -86,7 +86,7 @@ void list_as(App& app, Call&& call, std::vector<std::string_view> names) {
 void list_crons(App& app, Call&& call) { list_as(app, std::move(call), {"crons", "cron_jobs"}); }
 void list_crons_for_admin(App& app, Call&& call) { list_as(app, std::move(call), {"items"}); }
 
-// The members of a cron's job, wherever the caller puts them.
+// The members of a cron's job, at any place in the request.
 bool is_of_job(std::string_view name) {
   for (std::string_view known : {"type", "args", "meta", "options"})
     if (name == known) return true;
@@ -115,8 +115,8 @@ class Members {
   std::vector<std::pair<std::string, std::string>> members_;
 };
 
-// A patch in one form, whatever its spelling: {"job_template": {…, "options": {…}}, …}. What stands
-// beside the template goes over what stands in it; an option, into the options.
+// Normalizes a patch: {"job_template": {…, "options": {…}}, …}. Members beside the template
+// override those in it; options are moved into `options`.
 class NormalPatch {
  public:
   Result<std::string> of(json::View patch_cron) {
@@ -144,7 +144,7 @@ class NormalPatch {
   }
 
  private:
-  // What stands in `options` counts over what stands beside it, as in a push.
+  // `options` takes precedence over members beside it, as in a push.
   void take_job(json::View object, bool known_only = false) {
     object.each_member([&](json::View key, json::View value) {
       std::string name = key.string();
@@ -232,7 +232,7 @@ void patch_cron(App& app, Call&& call) {
              });
 }
 
-// Calls about one entry that exists. act changes it; the answer shows it as it is then.
+// Changes one existing entry by `act`; the answer shows the changed entry.
 void change_cron(App& app, Call&& call, Status (*act)(Frame&, const Cron&)) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
   app.decide(std::move(call), [scoped, act](Frame& frame) -> Result<http::Response> {

@@ -90,7 +90,7 @@ TEST(Cron, NamesBelongToTheirTenant) {
   EXPECT_EQ(status(world, "DELETE", "/ojs/v1/cron/nightly", "", acme), "404");
 }
 
-// Whatever the spelling, and however many places of the job a patch names: all of it counts.
+// A patch applies completely, in any spelling and at any place of the job.
 TEST(Cron, APatchChangesAllThatItNames) {
   ApiWorld world;
   std::string path = "/ojs/v1/cron/nightly";
@@ -155,7 +155,7 @@ TEST(Checkpoints, OfAFinishedJobCanBeReadButNotSaved) {
   EXPECT_TRUE(has(world.body("GET", path), R"("state":1)"));
 }
 
-// What the client's replay log came with must come back, also on the job that is fetched again.
+// Members beside the state must be returned, also with the job that is fetched again.
 TEST(Checkpoints, KeepWhatStandsBesideTheState) {
   ApiWorld world;
   std::string id = push(world);

@@ -1,4 +1,4 @@
-// The dead letter list: jobs that used up their attempts and are kept for someone to look at.
+// The dead letter list: jobs that used up their attempts and are kept for inspection.
 #include "api/app.h"
 #include "api/ojs/bulk_jobs.h"
 #include "api/ojs/job_page.h"
@@ -38,7 +38,7 @@ void list_dead_letters_for_admin(App& app, Call&& call) {
   answer_job_list(app, std::move(call), "items", kDeadLettersListedUsual, write_dead);
 }
 
-// Only a discarded job can be dead; any other is not to be found here.
+// Only a discarded job can be in the dead letter list; any other is not found here.
 Result<JobId> dead_job(const State& state, std::string_view id_text, std::string_view tenant) {
   PAWL_TRY(const Job* job, visible_job(state, id_text, tenant));
   if (job->state != JobState::Discarded)
@@ -151,7 +151,7 @@ void dead_letter_stats(App& app, Call&& call) {
   });
 }
 
-// "filter" is optional here: the dead letter list is a bounded thing to ask about.
+// "filter" is optional here, since the dead letter list is bounded.
 void bulk(App& app, Call&& call, BulkAct act) {
   auto doc = parse_body(call, true);
   if (!doc.ok()) return call.fail(doc.error());

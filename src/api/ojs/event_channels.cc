@@ -1,10 +1,11 @@
 // Events of one channel, as the clients of the Open Job Spec subscribe to them:
 //   GET /events/stream?channel=job:ID | queue:NAME | workflow:ID | all    server-sent events
-//   GET /jobs/{id}/events, /queues/{q}/events    the same, or a list for who does not ask for them
-//   GET /jobs/{id}/progress/stream               what a progress bar needs, until the job ends
+//   GET /jobs/{id}/events, /queues/{q}/events    the same, or a list if the client does not accept
+// a stream
+//   GET /jobs/{id}/progress/stream               progress until the job ends
 //
-// A job's stream ends with the job. One that is over already is answered with its end at once; and
-// with 204, which tells clients not to come again, if Last-Event-ID shows that they have seen it.
+// A job's stream ends with the job. For an ended job the end is sent at once; if Last-Event-ID
+// shows that the client has seen it, the answer is 204, which tells clients not to reconnect.
 #include "api/app.h"
 #include "api/ojs/events_query.h"
 #include "api/ojs/render_queue.h"
@@ -19,11 +20,11 @@ namespace {
 
 struct Lifecycle {
   std::string_view event;
-  std::string_view from;  // "" = it does not say, or says it itself
+  std::string_view from;  // "" = unknown, or part of the event
   std::string_view to;
 };
 
-// What an event means for the state of its job.
+// The state changes of a job by event type.
 constexpr Lifecycle kLifecycle[] = {
     {"job.scheduled", "", "scheduled"},      {"job.enqueued", "", "available"},
     {"job.started", "available", "active"},  {"job.completed", "active", "completed"},
@@ -38,7 +39,7 @@ bool is_envelope_member(std::string_view name) {
   return false;
 }
 
-// The event as everywhere, and what its data says beside it: some clients look there.
+// The usual event, with the members of its data beside it, where some clients expect them.
 void render_flat(std::string& out, const OjsEvent& event) {
   std::string text;
   json::Writer w(text);
@@ -74,7 +75,7 @@ std::string_view end_event(const Job& job) {
   return job.expired ? "job.expired" : "job.discarded";
 }
 
-// A share from 0 to 1 with what the worker said beside it; then how the job ended.
+// A share from 0 to 1 with the worker's message and data; finally the end of the job.
 void render_progress(std::string& out, const OjsEvent& event) {
   std::string text;
   json::Writer w(text);
@@ -95,7 +96,7 @@ void render_progress(std::string& out, const OjsEvent& event) {
   render_sse(out, event, done ? "completed" : cancelled ? "cancelled" : "failed", text);
 }
 
-// What a stream of a job's events begins with: read once, when the subscriber comes.
+// The job's state at the start of a stream, read once.
 class FindJob : public WaitingTask {
  public:
   FindJob(std::string id, std::string tenant) : id_(std::move(id)), tenant_(std::move(tenant)) {}
@@ -137,7 +138,7 @@ class FindJob : public WaitingTask {
   std::string tenant_;
 };
 
-// Whether an event of the finished job stands behind what the client has seen.
+// Whether there is an event of the finished job that the client has not seen.
 bool has_news(App& app, const FindJob& job, const EventsQuery& query) {
   EventPosition from = std::max(*query.after, position_before(app.store(), job.last.time_ms));
   auto page = read_events(app.store(), from, query.filter, {.events_max = 1});
@@ -211,8 +212,8 @@ class FindQueue : public WaitingTask {
   std::string scoped_;
 };
 
-// A queue comes to be with its first job, and who subscribes may well be there before; a list of
-// what happened in a queue that never was is a mistake.
+// A queue is created by its first job, and a client may subscribe before; but a list of events of a
+// queue that never existed is an error.
 void queue_events(App& app, Call&& call) {
   auto scoped = queue_of_path(call);
   if (!scoped.ok()) return call.fail(scoped.error());

@@ -1,5 +1,5 @@
-// GET /ojs/v1/events and /v1/events: what happened, as a list with a cursor or as a stream; and
-// /ojs/v1/workflows/{id}/events, /v1/runs/{id}/events: the same of one workflow or run.
+// GET /ojs/v1/events and /v1/events: events as a list with a cursor or as a stream; and
+// /ojs/v1/workflows/{id}/events, /v1/runs/{id}/events: the same for one workflow or run.
 #include <charconv>
 
 #include "api/app.h"
@@ -78,7 +78,7 @@ Result<EventsQuery> parse_events_query(const Call& call, const Store& store) {
 
 namespace {
 
-// The same events as the admin UI lists them: newest first, with a time under its name for it.
+// The same events for the admin UI: newest first, with the time under the name it expects.
 void render_items(json::Writer& w, const EventsQuery& query, const EventPage& page) {
   w.key("items").begin_array();
   for (auto event = page.events.rbegin(); event != page.events.rend(); ++event) {
@@ -196,7 +196,7 @@ class FindWorkflow : public WaitingTask {
   std::string tenant_;
 };
 
-// The id may stand in the query, where nobody else would name it.
+// The id may be in the query, so the error must name it.
 Error no_such_workflow(const std::string& named, bool any_kind) {
   Error error{ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"};
   if (!any_kind)
@@ -206,8 +206,8 @@ Error no_such_workflow(const std::string& named, bool any_kind) {
 
 }  // namespace
 
-// Events of a workflow that is not there would be an empty list for ever; so it is looked for
-// first, from a reader thread since that waits for the engine.
+// Events of an unknown workflow would be an empty list; so the workflow is looked up first, on a
+// reader thread since that waits for the engine.
 void answer_workflow_events(App& app, Call&& call, const std::string& named, bool streams) {
   auto query = parse_events_query(call, app.store());
   if (!query.ok()) return call.fail(query.error());

@@ -1,4 +1,4 @@
-// How events are asked for, whatever of: all of them, a workflow's, a job's, a queue's.
+// Queries for events: all, or those of a workflow, a job or a queue.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct EventsQuery {
   std::optional<EventPosition> after;  // Last-Event-ID, or ?after=, or ?cursor=
   size_t limit = 100;
   bool latest = false;
-  std::optional<Page> page;  // asked for by number: the newest events stand in the first
+  std::optional<Page> page;  // a page by number: the first has the newest events
 };
 
 // Reads types, queues, job_types, workflow_id, after, limit and latest. InvalidRequest names what
@@ -25,12 +25,12 @@ Result<EventsQuery> parse_events_query(const Call& call, const Store& store);
 // Whether the caller wants server-sent events and not a list.
 bool wants_stream(const Call& call);
 
-// Answers {events, cursor, has_more}, of a numbered page also {items, pagination}: on a reader
-// thread, and by going to one.
+// Answers {events, cursor, has_more}, for a numbered page also {items, pagination}. The first runs
+// on a reader thread, the second moves to one.
 void answer_events_page(App& app, Call& call, const EventsQuery& query);
 void list_events(App& app, Call&& call, EventsQuery query);
 
-// Of the workflow or run of this name, which must be there.
+// For the workflow or run of this name, which must exist.
 void answer_workflow_events(App& app, Call&& call, const std::string& named, bool streams);
 
 // From query.after on, or from now on.

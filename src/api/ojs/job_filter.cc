@@ -15,7 +15,7 @@ constexpr size_t kTextBytesMax = 255;
 constexpr std::string_view kFilterMembers[] = {
     "tenant", "queue", "type",           "error_type",      "state",      "states",  "since",
     "until",  "meta",  "enqueued_after", "enqueued_before", "older_than", "priority"};
-// Two names for one thing: which of the two counts would be a guess.
+// Two names for one member: giving both is ambiguous.
 constexpr std::pair<std::string_view, std::string_view> kSynonyms[] = {
     {"state", "states"}, {"since", "enqueued_after"}, {"until", "enqueued_before"}};
 
@@ -125,7 +125,7 @@ Result<JobFilter> parse_filter(FunctionRef<std::string(std::string_view name)> t
   return filter;
 }
 
-// Says of every member whether it can be one of a filter.
+// Checks whether every member is a filter member.
 void check_members(Fields& fields, std::string_view tenant, std::string_view beside) {
   fields.object().each_member([&](json::View key, json::View value) {
     std::string name = key.string();
@@ -154,7 +154,7 @@ Value::Object parse_meta(Fields& fields) {
   return {};
 }
 
-// Paths as where the filter stands in its body.
+// Prefixes the paths with the filter's place in its body.
 Error moved(Error error, const std::string& path) {
   for (Complaint& complaint : error.complaints)
     if (complaint.path.starts_with("$.")) complaint.path = path + complaint.path.substr(1);

@@ -1,5 +1,5 @@
-// JobFilter: which jobs a list or a bulk operation is about. Read from a query string or from a
-// `filter` object alike.
+// JobFilter: selects the jobs of a list or a bulk operation. Read from a query string or from a
+// `filter` object.
 #pragma once
 
 #include <optional>
@@ -29,11 +29,11 @@ struct JobFilter {
   bool has_state(JobState state) const {
     return states == 0 || (states >> static_cast<int>(state) & 1) != 0;
   }
-  // An age becomes a time. Call before matches().
+  // Converts an age to a time. Call before matches().
   void settle(int64_t now_ms) {
     if (finished_for_ms != 0) finished_before_ms = now_ms - finished_for_ms;
   }
-  // Only queue, tenant and states are asked for, so counters tell how many jobs match.
+  // Only queue, tenant and states are given, so counters give the number of matches.
   bool counts_suffice() const;
 };
 
@@ -42,8 +42,8 @@ struct JobFilter {
 Result<JobFilter> filter_of_query(const Call& call);
 
 // The same members, priority and meta, from an object at `path`. Any other member, and any without
-// a value, is refused: what a filter passes over makes it match more jobs than were meant. `beside`
-// names a member of the object that is not the filter's.
+// a value, is refused: ignoring it would match more jobs than intended. `beside` names a member of
+// the object that does not belong to the filter.
 Result<JobFilter> filter_of_object(json::View object, std::string_view tenant,
                                    const std::string& path = "$.filter",
                                    std::string_view beside = "");

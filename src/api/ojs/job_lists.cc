@@ -1,4 +1,4 @@
-// Lists of jobs, newest first, and what operators do to a single job.
+// Lists of jobs, newest first, and operators' calls on a single job.
 #include "api/app.h"
 #include "api/ojs/job_page.h"
 #include "api/routes.h"
@@ -14,7 +14,7 @@ PageEnd write_jobs(json::Writer& w, const State& state, const JobQuery& query) {
                                         [&](const Job& job) { return page.offer(job); }));
   if (!end.total && query.filter.counts_suffice()) {
     end.total = count_by_queues(state, query.filter);
-    end.total_is_estimate = query.filter.states != 0;  // finished jobs may have been forgotten
+    end.total_is_estimate = query.filter.states != 0;  // finished jobs may have been deleted
   }
   return end;
 }
@@ -26,7 +26,7 @@ void list_jobs_for_admin(App& app, Call&& call) {
   answer_job_list(app, std::move(call), "items", kPageLimitUsual, write_jobs);
 }
 
-// A caller that is of a tenant itself sees no other's.
+// A caller with a tenant sees only its own jobs.
 void list_of_tenant(App& app, Call&& call) {
   if (!call.tenant.empty() && call.tenant != call.params[0])
     return call.fail(

@@ -86,7 +86,7 @@ TEST(BulkJobs, ActOnWhatTheFilterNamesAndReportTheRest) {
   EXPECT_EQ(list_status(world, "GET", "/ojs/v1/jobs/" + a), "404");
 }
 
-// A filter that passes over what it does not know would act on jobs that nobody meant.
+// A filter that ignores unknown members would act on unintended jobs.
 TEST(BulkJobs, RefuseWhatTheyCannotFilterBy) {
   ApiWorld world;
   push(world, "a.b", "q");
@@ -144,7 +144,7 @@ TEST(BulkJobs, FilterByPriorityAndMeta) {
                   R"("deleted":1)"));
 }
 
-// More jobs than one slice looks at: the sweep goes on until it has seen them all.
+// More jobs than one slice reads: the sweep continues until it has seen all.
 TEST(BulkJobs, PurgeGoesThroughAllSlices) {
   ApiWorld world;
   std::string jobs;

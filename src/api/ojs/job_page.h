@@ -1,5 +1,5 @@
-// JobPage: how every list of jobs is asked for and answered: a filter, a page, and a cursor that is
-// the id of the next job.
+// JobPage: the request and answer of every list of jobs: a filter, a page, and a cursor that is the
+// id of the next job.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace pawl::api {
 
-// One call looks at so many stored jobs at most; a page may then come back short, with a cursor.
+// One call reads at most this many stored jobs; a page may then be short, with a cursor.
 constexpr size_t kJobsScannedMax = 20'000;
 
 struct JobQuery {
@@ -24,7 +24,7 @@ class JobPage {
   JobPage(json::Writer& w, const State& state, const JobQuery& query)
       : w_(w), state_(state), query_(query), fill_(w.out(), query.page.limit) {}
 
-  // Writes the job if it matches and stands in the page. False: the page is full.
+  // Writes the job if it matches and is on the page. False: the page is full.
   bool offer(const Job& job);
   // go_on: where the walk stopped by itself, or nil. The total is known if everything was seen.
   PageEnd end(const JobId& go_on) const;

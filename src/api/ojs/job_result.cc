@@ -1,5 +1,5 @@
-// GET /jobs/{id}/result: what became of a job, at once or when it has ended; POST /jobs/results:
-// the same of many. GET /jobs/{id}/retries: the attempts that failed, and when the next one is due.
+// GET /jobs/{id}/result: the outcome of a job, at once or when it has ended; POST /jobs/results:
+// the same for many. GET /jobs/{id}/retries: the failed attempts, and the time of the next one.
 #include <charconv>
 
 #include "api/app.h"
@@ -45,7 +45,7 @@ std::string outcome(const Job& job) {
   return body;
 }
 
-// The job is as it was: whoever waits asks again.
+// The job has not ended: the client may call again.
 http::Response still_at_work(const Job& job, const std::string& request_id) {
   std::string body;
   json::Writer w(body);
@@ -101,7 +101,7 @@ void get_result(App& app, Call&& call) {
       });
 }
 
-// A failed attempt: the last one left the job in its state, those before it were tried again.
+// A failed attempt: the last one led to the job's current state, earlier ones were retried.
 void write_attempt(json::Writer& w, const Job& job, const JobError& error, bool is_last) {
   bool over = is_last && job.state == JobState::Discarded;
   w.begin_object().field_int("attempt", error.attempt);
@@ -130,7 +130,7 @@ void retries(App& app, Call&& call) {
   });
 }
 
-// Past the room the jobs are not even read: arguments and result stand in one row.
+// Past the room the jobs are not even read: arguments and result are in one row.
 void write_outcomes(json::Writer& w, const State& state, const std::vector<std::string>& ids,
                     std::string_view tenant) {
   ReplyRoom room;

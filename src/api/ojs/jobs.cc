@@ -1,4 +1,4 @@
-// POST /ojs/v1/jobs and what can be done to one job.
+// POST /ojs/v1/jobs and calls on one job.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/routes.h"
@@ -16,8 +16,8 @@ void add_depth_headers(http::Response& response, const Queue& queue) {
   response.headers.emplace_back("X-OJS-Queue-Bound", std::to_string(queue.settings.depth_max));
 }
 
-// A refusal by a full queue says how full. The queue: the first of the request's that is bounded
-// and has no room for all.
+// A refusal by a full queue includes its depth. The queue is the first bounded one in the request
+// without room.
 Result<http::Response> refused(const Frame& frame, const std::vector<NewJob>& jobs,
                                const Error& error, const std::string& request_id) {
   if (error.code != ErrorCode::QueueFull) return error;

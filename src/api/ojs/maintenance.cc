@@ -1,6 +1,6 @@
-// Maintenance mode: workers get no jobs, whatever queue they ask; jobs are still taken in, and
-// those at work may finish. It is stored, so it outlasts a restart. And the rest of /admin/system:
-// health and the configuration that may be shown.
+// Maintenance mode: workers get no jobs from any queue; jobs are still accepted, and running ones
+// may finish. It is stored, so it survives a restart. Also the rest of /admin/system: health and
+// the public configuration.
 #include "api/maintenance.h"
 
 #include "api/app.h"
@@ -16,11 +16,11 @@ constexpr size_t kMaintenanceReasonBytesMax = 1024;
 constexpr int64_t kDurationMost = 366LL * 24 * 3600 * 1000;
 const std::string kKey = "maintenance";
 
-// What is stored while it is on.
+// The stored document.
 struct Maintenance {
   std::string reason;
   int64_t since_ms = 0;
-  int64_t until_ms = 0;  // as the operator guessed; nothing happens then
+  int64_t until_ms = 0;  // the operator's estimate; nothing happens at that time
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {

@@ -36,7 +36,7 @@ Result<std::string> parse_job_template(const std::string& text, const std::strin
                                        std::string_view cron_name, std::string_view tenant) {
   PAWL_TRY(json::Doc doc, json::parse(text));
   if (doc.root().is_object()) PAWL_TRY_DO(refuse_fixed_members(doc.root(), path));
-  // A job by the clock often has nothing to say, and clients leave it out then.
+  // Jobs of crons often have no args, and clients omit them.
   auto args = doc.root().find("args");
   if (doc.root().is_object() && (!args || args->is_null())) {
     std::string whole = text.substr(0, text.rfind('}'));
@@ -74,7 +74,7 @@ bool is_own_member(std::string_view name) {
   return false;
 }
 
-// The job's envelope out of an entry that has its members beside its own.
+// The job's envelope from an entry that has the job's members beside its own.
 std::string envelope_of(json::View entry) {
   std::string text;
   json::Writer w(text);

@@ -1,5 +1,5 @@
-// PATCH /jobs/{id}: what may still be changed about a job that waits: priority, scheduled_at, meta
-// and tags. Everything else was promised when it was pushed.
+// PATCH /jobs/{id}: changes priority, scheduled_at, meta and tags of a waiting job. All other
+// members are fixed.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/merge_patch.h"
@@ -16,7 +16,7 @@ namespace {
 struct Wish {
   std::optional<int32_t> priority;
   std::optional<int64_t> scheduled_ms;
-  std::string scheduled_text;  // to be echoed as it was given
+  std::string scheduled_text;  // echoed unchanged
   std::string meta;            // a merge patch
   std::string tags;
 
@@ -106,7 +106,7 @@ Result<Wish> parse_wish(const json::Doc& doc, int64_t now_ms) {
   return wish;
 }
 
-// What the client sent with the push, with what it has changed since: both are shown.
+// The options of the push, updated by the changes.
 Result<std::string> options_after(std::string_view options, const Wish& wish) {
   if (options.empty()) return std::string();
   std::string patch_job;

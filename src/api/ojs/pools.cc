@@ -1,6 +1,5 @@
-// Pools: named sets of queues with weights, as schedulers outside of this server want to share
-// them. They are kept and served; what a worker is handed follows the order in which it names its
-// queues.
+// Pools: named sets of queues with weights, for external schedulers. They are stored and returned;
+// they do not change which jobs a worker gets, which follows the order of queues in its fetch.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/keyed_list.h"

@@ -1,4 +1,4 @@
-// Progress: how far a job says it is.
+// Progress that workers report for a job.
 #include <algorithm>
 
 #include "api/app.h"
@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMessageBytesMax = 4096;
 constexpr size_t kDataBytesMax = 64 * 1024;
 
-// A share from 0 to 1, or `percentage` from 0 to 100; what lies outside counts as the nearest end.
+// A share from 0 to 1, or `percentage` from 0 to 100; values outside are clamped.
 Result<std::string> parse_share(Fields& fields) {
   for (auto [name, whole] :
        {std::pair{"progress", 1.0}, std::pair{"percentage", 100.0}, std::pair{"percent", 100.0}}) {

@@ -1,8 +1,8 @@
-// Queues made and removed by hand, and how their waiting jobs are spread over the priorities.
+// Creating and removing queues by hand, and counts of their waiting jobs by priority.
 //
-// A queue comes to be with its first job, so making one only gives it settings before that.
-// Removing one takes it off the lists and drops its settings; its finished jobs are kept as long as
-// others are, and the next push brings it back.
+// A queue is created by its first job, so creating one only sets its settings before that. Removing
+// one hides it from lists and drops its settings; its finished jobs are kept as usual, and the next
+// push restores it.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/ojs/queue_config.h"
@@ -38,7 +38,7 @@ std::string queue_body(const State& state, const std::string& scoped) {
   return body;
 }
 
-// The calls of this file answer 400 to a value that cannot be.
+// The calls of this file answer 400 to an invalid value.
 Error as_bad_request(Error error) {
   if (error.code == ErrorCode::InvalidContent) error.code = ErrorCode::InvalidRequest;
   return error;
@@ -95,7 +95,8 @@ void change_queue(App& app, Call&& call) {
   });
 }
 
-// What to do about jobs that are not finished: the queue is not removed while it has any.
+// The strategy for unfinished jobs: only `reject` is known, so the queue is not removed while it
+// has any.
 Status check_strategy(const Call& call) {
   PAWL_TRY(json::Doc doc, parse_body(call, true));
   Fields fields(doc.root());
@@ -132,13 +133,13 @@ void remove_queue(App& app, Call&& call) {
   });
 }
 
-// Counts in slices: a queue may hold very many jobs, and others want the engine too.
+// Counts in slices: a queue may hold very many jobs, and other requests need the engine too.
 struct PriorityCount {
   std::string scoped;
   JobId from;
   int64_t started_ms = 0;
   bool found = false;
-  std::map<int32_t, uint64_t> counts;  // of what waits, now or later
+  std::map<int32_t, uint64_t> counts;  // of jobs that wait, now or later
 
   Result<bool> slice(const Frame& frame) {
     if (from.is_nil() && find_shown(frame.state(), scoped) == nullptr) return no_such_queue(scoped);

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kDepthMost = 1'000'000'000;
 constexpr int64_t kRateMost = 1'000'000;
 
-// Settings that this server has no use for are refused: an operator must not rely on them.
+// Unsupported settings are refused: an operator must not rely on them.
 constexpr std::string_view kUnsupported[] = {
     "concurrency",     "retention",         "max_size_bytes",    "visibility_timeout",
     "default_timeout", "default_retry",     "dead_letter_queue", "dead_letter_max_size",

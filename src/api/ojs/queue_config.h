@@ -1,4 +1,4 @@
-// What an operator sets on a queue: read from a request here, for all calls that take settings.
+// Reads queue settings from requests, for all calls that take them.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace pawl::api {
 
-// What a request wants changed; what it does not name stays.
+// The settings that a request changes.
 struct QueueWish {
   std::optional<uint64_t> depth_max;
   std::optional<uint32_t> warn_permille;
@@ -26,8 +26,8 @@ struct QueueWish {
   }
 };
 
-// Reads the settings that stand in `object`, and in its member "config" where `path` is "$".
-// Unsupported for a setting that this server would not honour, InvalidContent for a bad value.
+// Reads the settings in `object`, and in its member "config" where `path` is "$". Unsupported for a
+// setting that this server does not have, InvalidContent for a bad value.
 Status parse_queue_wish(json::View object, const std::string& path, QueueWish& wish);
 
 }  // namespace pawl::api

@@ -1,4 +1,4 @@
-// What clients ask of queues: which there are, how full they are, pause and resume.
+// Client calls on queues: list, statistics, pause and resume.
 #include <algorithm>
 
 #include "api/app.h"
@@ -49,8 +49,8 @@ std::string queue_body(const State& state, const std::string& scoped, bool stats
 
 constexpr int64_t kHourMs = 3'600'000;
 
-// What became of a queue's jobs in the last hour, read off the newest kJobsScannedMax jobs of the
-// server: nothing is counted for it while jobs move.
+// Statistics of a queue's jobs in the last hour, computed from the newest kJobsScannedMax jobs of
+// the server: nothing is counted while jobs run.
 struct QueueHour {
   int64_t completed = 0;
   int64_t failed = 0;
@@ -82,8 +82,8 @@ QueueHour last_hour(const State& state, const std::string& scoped, int64_t now_m
   return hour;
 }
 
-// What clients that name the version of the binding expect: {"queue": name, "status", "stats": {…},
-// "computed_at"}. The same numbers stand at the top, where one of them reads them.
+// The reply for clients that name the version of the binding: {"queue": name, "status", "stats":
+// {…}, "computed_at"}. The same numbers are at the top level, where one client reads them.
 std::string binding_stats(const State& state, const std::string& scoped, int64_t now_ms) {
   const Queue* queue = state.find_queue(scoped);
   QueueHour hour = last_hour(state, scoped, now_ms);
@@ -115,7 +115,7 @@ void read_queue(App& app, Call&& call, bool stats) {
 
 void get_queue(App& app, Call&& call) { read_queue(app, std::move(call), false); }
 
-// The suites ask without naming a version and want an object; see binding_stats.
+// The conformance suites name no version and expect an object; see binding_stats.
 void get_stats(App& app, Call&& call) {
   if (call.request.header("ojs-version").empty()) return read_queue(app, std::move(call), true);
   auto scoped = queue_of_path(call);

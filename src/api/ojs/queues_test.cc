@@ -76,7 +76,7 @@ TEST(QueueConfig, AFullQueueRefusesAndSaysHowFullItIs) {
   EXPECT_EQ(http::status_of(refused), "429");
   EXPECT_TRUE(queue_has(refused, "QUEUE_FULL") && queue_has(refused, "Retry-After: ")) << refused;
   EXPECT_TRUE(queue_has(refused, "X-OJS-Queue-Depth: 1") && queue_has(refused, "X-OJS-Queue-Bound: 1"));
-  // A refusal is not what the key stands for: the same call succeeds once there is room.
+  // A refusal is not stored under the key: the same call succeeds once there is room.
   world.body("PUT", "/ojs/v1/admin/queues/q/config", R"({"backpressure":null})");
   EXPECT_EQ(queue_status(world, "POST", "/ojs/v1/jobs", job, "Idempotency-Key: k\r\n"), "201");
 }

@@ -1,4 +1,4 @@
-// Concurrency keys: what jobs that share one are allowed, and how much of it is taken.
+// Concurrency keys: the limits of jobs that share a key, and their current use.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/keyed_list.h"
@@ -80,7 +80,7 @@ Result<LimitSettings> parse_settings(const json::Doc& doc) {
   return settings;
 }
 
-// Stands until a push of a job with this key names other limits.
+// Valid until a push of a job with this key sets other limits.
 void put_rate_limit(App& app, Call&& call) {
   if (call.params[0].empty() || call.params[0].size() > kQueueBytesMax)
     return call.fail({ErrorCode::InvalidRequest, "a rate limit key has 1 to 255 bytes"});

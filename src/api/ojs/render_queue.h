@@ -1,4 +1,4 @@
-// A queue as clients see it: its name, how many jobs are in which state, and what was set.
+// A queue as clients see it: its name, its counts by state, and its settings.
 #pragma once
 
 #include <string_view>
@@ -12,13 +12,13 @@ namespace pawl::api {
 // Counts by state as members: "available": 3, … Counts of finished states are since the beginning.
 void write_state_counts(json::Writer& w, const std::array<uint64_t, kJobStateCount>& counts);
 
-// Members of the queue's object. A queue that nobody has used yet (null) reads as zeros.
+// Members of the queue's object. An unused queue (null) has zero counts.
 void render_queue_members(json::Writer& w, std::string_view scoped, const Queue* queue);
 
 // "max_size": …, "backpressure": …, "rate_limit": …: only what was set.
 void render_queue_settings(json::Writer& w, const QueueSettings& settings);
 
-// The queue that the path names, in the caller's tenant; InvalidRequest if it can be no name.
+// The queue that the path names, in the caller's tenant; InvalidRequest if the name is invalid.
 Result<std::string> queue_of_path(const Call& call);
 
 }  // namespace pawl::api

@@ -1,8 +1,8 @@
-// The schema registry: what the args of a job type should look like, version by version. Schemas
-// are kept and served; a version, once registered, never changes.
+// The schema registry: versioned schemas of the args of a job type. Schemas are stored and
+// returned; a registered version never changes.
 //
 // A version is a whole number or major.minor.patch. The document's key is the type and the version
-// in fixed width, so one type's versions stand together in their order.
+// in fixed width, so one type's versions are adjacent and in order.
 #include <charconv>
 
 #include "api/app.h"
@@ -17,14 +17,14 @@ namespace {
 
 constexpr size_t kSchemaBytesMax = 256 * 1024;
 constexpr size_t kSchemaVersionsMax = 1'000;   // of one type
-constexpr size_t kSchemasMax = 100'000;  // looked at by a list
+constexpr size_t kSchemasMax = 100'000;  // read by a list
 
 struct StoredSchema {
   std::string type;
   std::string version;  // as given
   std::string schema;   // JSON text
   int64_t created_ms = 0;
-  std::string uri = {};          // what a client calls it, if it says so
+  std::string uri = {};          // given by the client, if any
   bool version_is_text = false;  // given as a string: shown as one
 
   template <class Self, class Visitor>
@@ -124,9 +124,9 @@ Result<StoredSchema> parse_schema(const json::Doc& doc, std::string type, std::s
   return StoredSchema{std::move(type), std::move(version), std::string(schema->raw()), 0};
 }
 
-// --- schemas by uri: in the binding a schema is known by its uri alone, in whatever form that is,
-// and its type and version are what the client says they are. They are kept apart from the types'
-// versions: this mark cannot stand in the key of one of those.
+// --- schemas by uri: in the binding a schema is identified by its uri alone, in any form, and the
+// client chooses its type and version. They are stored separately from the types' versions: this
+// mark cannot occur in the key of one of those.
 
 constexpr size_t kUriBytesMax = 1024;
 constexpr size_t kSchemaTextMax = 255;  // its type and its version
@@ -265,7 +265,7 @@ void post(App& app, Call&& call) {
   add_schema(app, std::move(call), "", "");
 }
 
-// The key of a version, or an error that reads as "not there".
+// The key of a version, or NotFound.
 Result<std::string> key_of(const std::string& tenant, const std::string& type,
                            const std::string& version) {
   auto key = version_key(version);

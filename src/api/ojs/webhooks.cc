@@ -1,5 +1,5 @@
-// /ojs/v1/webhooks/subscriptions: who is told of which events. A secret goes in and never comes
-// out, except one that the server made itself, once.
+// /ojs/v1/webhooks/subscriptions: subscriptions to events. A secret is never returned, except once
+// if the server generated it.
 #include <algorithm>
 
 #include "actions/header_rule.h"
@@ -29,7 +29,7 @@ bool is_known_pattern(const std::string& pattern) {
   return false;
 }
 
-// What a delivery says of itself.
+// Headers that a delivery sets itself.
 bool is_own_header(std::string_view name) {
   const std::string plain = actions::plain_header_name(name);
   return plain == "content-type" || plain == "user-agent" || plain.starts_with("x-ojs-");
@@ -71,7 +71,7 @@ std::string read_secret(Fields& fields) {
   return secret;
 }
 
-// Takes over the members that are there; `whole` demands those that must be.
+// Reads the given members; `whole` requires the mandatory ones.
 Status read_webhook(Fields& fields, Webhook& webhook, bool whole) {
   if (whole || fields.has("url")) {
     webhook.url = fields.required_text("url");
@@ -209,9 +209,9 @@ bool same_origin(const std::string& one, const std::string& other) {
   return a.ok() && b.ok() && a->same_origin(*b);
 }
 
-// What was meant for one receiver is not for another: who may change a subscription, but has never
-// seen its secret and the values of its headers, must not have them sent to himself. What the same
-// call gives anew stays. The names of what went, for the reply.
+// A person who may change a subscription, but has never seen its secret and header values, must not
+// have them sent to another server: they are dropped unless the same call gives new ones. Returns
+// the dropped names, for the reply.
 std::vector<std::string> drop_for_new_origin(Webhook& webhook, Fields& fields) {
   std::vector<std::string> dropped;
   if (!webhook.headers.empty() && !fields.has("headers")) dropped.push_back("headers");
@@ -222,7 +222,7 @@ std::vector<std::string> drop_for_new_origin(Webhook& webhook, Fields& fields) {
   return dropped;
 }
 
-// The body is read again where the subscription as it stands is known.
+// The body is parsed again in the decision, where the current subscription is known.
 void change_webhook(App& app, Call&& call, bool replaces) {
   auto doc = parse_body(call);
   if (!doc.ok()) return call.fail(doc.error());
@@ -236,7 +236,7 @@ void change_webhook(App& app, Call&& call, bool replaces) {
                PAWL_TRY_DO(open_webhook(webhook, app.vault()));
                PAWL_TRY(json::Doc again, json::parse(body));
                Fields fields(again.root());
-               // The admin UI puts the members that change, and those alone.
+               // The admin UI sends only the changed members with PUT.
                bool whole = replaces && fields.has("url") && fields.has("events");
                if (whole) {
                  webhook.queues.clear();

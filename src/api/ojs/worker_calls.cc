@@ -1,5 +1,5 @@
-// What workers call: fetch, ack, nack, heartbeat. An ack may carry "and fetch the next", and may be
-// many acks at once.
+// The calls of workers: fetch, ack, nack, heartbeat. An ack may also fetch the next jobs, and one
+// call may carry many acks.
 #include "api/app.h"
 #include "api/body.h"
 #include "api/ojs/worker_self.h"
@@ -15,7 +15,8 @@ namespace pawl::api {
 namespace {
 
 constexpr size_t kQueuesPerFetchMax = 1000;
-constexpr int64_t kMaintenanceLookMs = 1000;  // how often a waiting fetch looks whether it is over
+constexpr int64_t kMaintenanceLookMs = 1000;  // how often a waiting fetch checks whether
+                                              // maintenance has ended
 constexpr int64_t kVisibilityMost = 7LL * 24 * 3600 * 1000;
 
 struct FetchRequest {
@@ -61,7 +62,7 @@ void render_leased(json::Writer& w, const State& state, const Job& job) {
   w.end_object();
 }
 
-// A fetch, or the "and fetch the next" of an ack: it may wait for a job.
+// A fetch, alone or with an ack: it may wait for a job.
 class Fetching {
  public:
   Fetching(App& app, FetchRequest request) : app_(app), request_(std::move(request)) {}
@@ -166,7 +167,7 @@ Result<const Job*> acknowledge(App& app, Frame& frame, const Ack& ack, std::stri
   return job;
 }
 
-// A job that was cancelled under the worker's hands is no failure of the worker: it is told.
+// A job that was cancelled during its lease is not an error of the worker: the reply says so.
 void render_acked(json::Writer& w, const Job& job) {
   w.field_bool("acknowledged", true).key("id").uuid(job.id).key("job_id").uuid(job.id);
   w.field("state", state_name(job.state));
@@ -185,10 +186,10 @@ Result<http::Response> ack_one(App& app, Frame& frame, const Ack& ack, std::stri
   return json_response(Surface::Ojs, 200, std::move(body));
 }
 
-// Acks many, each for itself.
+// Acks many jobs, each separately.
 void ack_many(App& app, Frame& frame, const std::vector<Ack>& acks, std::string_view tenant,
               json::Writer& w) {
-  uint64_t done = 0;  // told: completed, or cancelled under the worker's hands
+  uint64_t done = 0;  // completed, or cancelled during the lease
   uint64_t completed = 0;
   w.key("results").begin_array();
   for (const Ack& ack : acks) {
@@ -213,7 +214,8 @@ void ack_many(App& app, Frame& frame, const std::vector<Ack>& acks, std::string_
   app.workers().finished(acks.empty() ? "" : acks[0].claim.worker, done, frame.now_ms());
 }
 
-// Acks one or many, and then fetches if asked to. Acked is only once, however long the fetch waits.
+// Acks one or many jobs, and then fetches if requested. The acks happen once, however long the
+// fetch waits.
 struct AckAndFetch {
   App& app;
   std::string tenant;
@@ -231,7 +233,7 @@ struct AckAndFetch {
         ack_many(app, frame, acks, tenant, w);
       } else {
         PAWL_TRY(const Job* job, acknowledge(app, frame, acks[0], tenant));
-        render_acked(w, *job);  // the worker has the job: only its outcome is news
+        render_acked(w, *job);  // the worker has the job: only its outcome is returned
       }
       acked = std::move(body);
       acks.clear();

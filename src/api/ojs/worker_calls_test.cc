@@ -1,5 +1,5 @@
-// A worker whose reply was lost calls again with the same Idempotency-Key: what it did counts once,
-// and jobs that it was given are in the second reply as well.
+// A worker whose reply was lost calls again with the same Idempotency-Key: the call counts once,
+// and leased jobs are in the second reply as well.
 #include <gtest/gtest.h>
 
 #include "api/api_test_world.h"
@@ -22,7 +22,7 @@ std::string job_state(ApiWorld& world, const std::string& job) {
   return text_of(world.body("GET", "/ojs/v1/jobs/" + job), "state");
 }
 
-// Calls twice: the same answer, marked as repeated. With another body: refused.
+// Repeats a call: the same answer, marked as repeated. With another body: refused.
 std::string repeated(ApiWorld& world, const std::string& path, const std::string& body) {
   std::string first = world.call("POST", path, body, kKey);
   EXPECT_EQ(http::status_of(first), "200") << first;
@@ -61,7 +61,7 @@ TEST(WorkerCalls, FetchesRepeatTheJobsTheyGave) {
             "completed active available");
 }
 
-// While the fetch waits a repeated call tells what is known: the ack. Afterwards it names the job.
+// While the fetch waits, a repeated call reports only the ack. Afterwards it names the job.
 TEST(WorkerCalls, AFetchThatWaitedRepeatsTheJobItGot) {
   ApiWorld world;
   std::string one = push(world);
@@ -83,7 +83,7 @@ TEST(WorkerCalls, AFetchThatWaitedRepeatsTheJobItGot) {
   EXPECT_EQ(world.body("POST", "/ojs/v1/workers/ack", ack, kKey), given);
 }
 
-// What changed nothing is not kept: the same call may succeed later.
+// A refused call is not kept: the same call may succeed later.
 TEST(WorkerCalls, ARefusedAckIsNotKept) {
   ApiWorld world;
   std::string one = push(world);

@@ -1,4 +1,4 @@
-// What a worker tells of itself in a heartbeat, for operators to see.
+// Data about a worker in its heartbeat, for operators.
 #pragma once
 
 #include "api/workers.h"
@@ -6,8 +6,7 @@
 
 namespace pawl::api {
 
-// Passes over what has the wrong form or is too long: a heartbeat is never refused for it, since
-// that would cost the worker its leases.
+// Ignores malformed or too long values: refusing the heartbeat would cost the worker its leases.
 WorkerSelf worker_self(json::View heartbeat, std::string_view tenant);
 
 }  // namespace pawl::api

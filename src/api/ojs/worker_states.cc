@@ -1,6 +1,6 @@
-// Workers as operators see and steer them, and what a worker says about itself.
+// Workers as operators see and control them, and reports of workers about themselves.
 //
-// The registry stands in memory and needs no decision, so these calls are answered at once; a beat
+// The registry is in memory and needs no decision, so these calls are answered at once; a heartbeat
 // that names jobs renews their leases, and is answered when that is durable.
 #include "api/app.h"
 #include "api/body.h"
@@ -79,7 +79,7 @@ void answer_worker(App& app, Call&& call) {
   call.answer(json_response(Surface::Ojs, 200, std::move(body)));
 }
 
-// The worker hears of it in the answer to its next heartbeat, and gets no jobs meanwhile.
+// The worker gets the directive in the answer to its next heartbeat, and no jobs meanwhile.
 void tell(App& app, Call&& call, std::string_view directive) {
   if (!app.workers().tell(call.params[0], directive)) return call.fail(no_such_worker());
   answer_worker(app, std::move(call));
@@ -107,8 +107,8 @@ void directive(App& app, Call&& call) {
   call.answer(json_response(Surface::Ojs, 200, std::move(body)));
 }
 
-// A worker that has gone: what it held waits again at once. One that lives keeps its jobs, since
-// two would work on them; if it holds none, there is nothing to lose.
+// Deregisters a worker that has gone: its jobs become available at once. A live worker keeps its
+// jobs, since otherwise two workers would do them.
 struct Deregistration {
   std::string worker;
   bool gone = false;
@@ -169,7 +169,7 @@ void worker_health(App& app, Call&& call) {
   call.answer(json_response(Surface::Ojs, 200, std::move(body)));
 }
 
-// What a worker may say of itself. Words for "at work" all mean running.
+// The states that a worker may report. All words for "working" mean running.
 Result<std::string> parse_state(const std::string& said) {
   for (std::string_view word : {"running", "active", "idle", "starting"})
     if (said == word) return std::string("running");

@@ -14,7 +14,7 @@ std::string state_of(ApiWorld& world, const std::string& job) {
   return text_of(world.body("GET", "/ojs/v1/jobs/" + job), "state");
 }
 
-// Whoever deregisters a worker that has gone need not wait for the leases to run out.
+// After deregistering a worker that has gone, its jobs need not wait for their leases to expire.
 TEST(Deregistration, WhatAWorkerHeldThatHasGoneWaitsAgain) {
   ApiWorld world;
   std::string job = push(world);

@@ -1,7 +1,7 @@
-// GET /workflows/{id}/progress: how far a workflow is, by what its steps have done and reported.
+// GET /workflows/{id}/progress: the progress of a workflow, from its steps and their reports.
 //
-// The whole is the mean of its steps: one that has ended counts fully, one at work by what its
-// worker reported, a nested workflow by its own mean.
+// The mean of its steps: an ended step counts fully, a running one by its worker's report, a nested
+// workflow by its own mean.
 #include "api/app.h"
 #include "api/paging.h"
 #include "api/routes.h"
@@ -27,7 +27,7 @@ struct StepView {
   const Run* nested = nullptr;
 };
 
-StepView look(const State& state, const Run& run, uint32_t index) {
+StepView step_view(const State& state, const Run& run, uint32_t index) {
   StepView view{run.child(index)};
   if (view.child == ChildState::Waiting) return view;
   Uuid id = child_of(state, run, index);
@@ -36,7 +36,7 @@ StepView look(const State& state, const Run& run, uint32_t index) {
   return view;
 }
 
-// Walks what is below once; the plan bounds its depth and number.
+// Walks the tree below once; the plan bounds its depth and size.
 class Progress {
  public:
   explicit Progress(const State& state) : state_(state) {}
@@ -46,7 +46,7 @@ class Progress {
     note(run.finished_ms);
     if (is_terminal(run.state) && run.state == RunState::Completed) return 1;
     double sum = 0;
-    for (uint32_t i = 0; i < run.total; ++i) sum += of(look(state_, run, i));
+    for (uint32_t i = 0; i < run.total; ++i) sum += of(step_view(state_, run, i));
     return run.total == 0 ? 1 : sum / run.total;
   }
 
@@ -89,7 +89,7 @@ std::string_view state_of(const Run& run, const StepView& view) {
 }
 
 void write_step(json::Writer& w, const State& state, const Run& run, uint32_t index) {
-  StepView view = look(state, run, index);
+  StepView view = step_view(state, run, index);
   w.begin_object().field("id", step_id_text(state, run, index)).field_int("index", index);
   if (view.job != nullptr) w.key("job_id").uuid(view.job->id);
   if (view.job != nullptr) w.field("type", type_of_spec(view.job->spec));
@@ -133,7 +133,7 @@ std::string body_of(const State& state, const Run& run, const Page& page) {
   return body;
 }
 
-// A nested one that has not started: none of its steps has done anything.
+// A nested workflow that has not started: all its steps are at zero.
 std::string planned_body(const PlannedRun& planned, const Page& page) {
   const PlanNode& plan = planned.plan;
   bool is_map = plan.run_kind == RunKind::Map;  // its jobs are known when it starts

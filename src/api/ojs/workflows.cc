@@ -46,7 +46,7 @@ Result<const Run*> visible_run(const State& state, const std::string& text,
   return run;
 }
 
-// A nested one that has not started yet.
+// A nested workflow that has not started yet.
 std::optional<PlannedRun> visible_planned(const State& state, const std::string& text,
                                           const std::string& tenant) {
   auto planned = find_planned(state, workflow_id(text));

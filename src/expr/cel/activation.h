@@ -1,5 +1,5 @@
-// Activation: where an expression finds its variables. Lazy: only the names an expression uses are
-// asked for.
+// Activation: gives an expression its variables. Lazy: only names that the expression uses are
+// looked up.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ namespace pawl::expr {
 class Activation {
  public:
   virtual ~Activation() = default;
-  // Absent if there is no such variable; an error value if it exists and can not be had.
+  // Absent if there is no such variable; an error value if it exists but cannot be read.
   virtual Val find(std::string_view name) const = 0;
-  // Whether some variables have dotted names; only then are `a.b` and `a.b.c` asked for before `a`.
+  // Whether some variables have dotted names; only then are `a.b` and `a.b.c` looked up before `a`.
   virtual bool dotted() const { return false; }
   // For the message about an unknown name.
   virtual std::vector<std::string> names() const { return {}; }
 };
 
-// A few variables by name. Borrows what json() is given.
+// A few variables by name. Borrows the argument of json().
 class Variables : public Activation {
  public:
   Variables& set(std::string name, Val value) {

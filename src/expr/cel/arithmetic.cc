@@ -17,7 +17,7 @@ Val refuse(std::string_view name, const Val& a, const Val& b) {
   return no_overload(name, both);
 }
 
-// Brings two numbers of different types together; false if they do not belong together.
+// Converts two numbers of different types to a common type; false if there is none.
 bool unify(const CallContext& context, const Val& a, const Val& b, Val& left, Val& right) {
   if (!context.mixed_arithmetic || !a.is_number() || !b.is_number() || a.kind() == b.kind())
     return false;

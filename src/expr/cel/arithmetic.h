@@ -5,8 +5,8 @@
 
 namespace pawl::expr {
 
-// With context.mixed_arithmetic, numbers of different types meet in double (or in int, if both are
-// integers).
+// With context.mixed_arithmetic, numbers of different types are converted to double (or to int, if
+// both are integers).
 Val add(CallContext& context, const Val& a, const Val& b);
 Val subtract(CallContext& context, const Val& a, const Val& b);
 Val multiply(CallContext& context, const Val& a, const Val& b);

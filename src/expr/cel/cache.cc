@@ -5,7 +5,7 @@
 namespace pawl::expr {
 namespace {
 
-constexpr size_t kNewShare = 4;  // one part in so many is for what was asked for once
+constexpr size_t kNewShare = 4;  // one part in this many is for programs requested once
 
 }  // namespace
 

@@ -1,7 +1,7 @@
-// ProgramCache: compiled expressions by their text, the least recently used ones forgotten first.
+// ProgramCache: compiled expressions by their text; evicts the least recently used first.
 //
-// When room is needed, what was asked for once only may hold a quarter of it and goes first beyond
-// that: a flood of texts that nobody asks for twice does not drive out the ones that are in use.
+// Programs that were requested only once may hold a quarter of the room and are evicted first
+// beyond that: a flood of texts that are used once does not evict the ones in use.
 //
 // Bounded by entries and by bytes. Failures are not kept: they are rare, and their text is the
 // caller's. Thread: any. Two threads that miss the same text at once compile it twice; one result
@@ -45,7 +45,7 @@ class ProgramCache {
  private:
   struct Entry {
     std::shared_ptr<const Program> program;
-    bool kept = false;  // asked for again
+    bool kept = false;  // requested again
   };
   using Order = std::list<Entry>;  // most recently used first
   struct Segment {

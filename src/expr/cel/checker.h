@@ -1,5 +1,5 @@
 // Checker: types of an expression without running it. Gradual: dyn fits everywhere, so a definition
-// whose inputs are untyped JSON is refused only for what cannot work whatever the inputs are.
+// with untyped JSON inputs is refused only for errors that occur with any input.
 //
 // It is optional: evaluation checks types again. Use it when a definition is stored, to tell its
 // author early.

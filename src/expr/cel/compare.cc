@@ -25,8 +25,7 @@ Order int_to_uint(int64_t a, uint64_t b) {
   return a < 0 ? Order::Less : order_of(static_cast<uint64_t>(a), b);
 }
 
-// As the CEL implementations agree to: the integer is rounded to double first, after the range is
-// settled.
+// As other CEL implementations do: after the range check, the integer is rounded to double.
 Order int_to_double(int64_t a, double b) {
   if (std::isnan(b)) return Order::Unordered;
   if (b > kTwo63) return Order::Less;

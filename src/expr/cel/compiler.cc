@@ -149,8 +149,7 @@ class Compiler {
     return wrong(node.offset, ErrorCode::Internal, "unknown syntax");
   }
 
-  // A failure that belongs to the moment of evaluation, or of compilation if bindings must be known
-  // by then.
+  // A failure at evaluation time, or at compile time if bindings must be known by then.
   Result<uint32_t> fail(const AstNode& node, const std::string& message) {
     if (!options_.late_binding) return wrong(node.offset, ErrorCode::InvalidContent, message);
     return add({.op = Op::Fail, .a = constant(Val::string(message)), .offset = node.offset});
@@ -206,7 +205,7 @@ class Compiler {
       prefixes.push_back(prefixes.back() + "." + field);
     }
     lookup.bytes = prefixes.back().size();
-    // One candidate for each beginning of the name: long names of many parts are paid as such.
+    // One candidate for each prefix of the name: long names with many parts cost more.
     if (!compiling_.spend_steps(price::scanning(prefixes.size() * lookup.bytes)))
       return too_costly(root.offset);
     for (size_t parts = prefixes.size(); parts > 0; --parts) {

@@ -15,7 +15,7 @@ namespace pawl::expr {
 // NaN, infinities, integers above int64, two keys with one text. TooLarge when the budget is spent.
 Result<Value> to_json(const Val& value, Budget& budget);
 
-// The text of a map's key; of what can be none, its type's name.
+// The text of a map key; for other values, the name of the type.
 std::string key_text(const Val& key);
 
 // A string as it is, numbers without exponent, null as "null", lists and maps as compact JSON.

@@ -115,7 +115,7 @@ Evaluator::Evaluator(const Code& code, const Activation& activation, Budget& bud
   if (code.slots > inline_.size()) overflow_.resize(code.slots - inline_.size());
 }
 
-// Reading a text costs by its length, whatever is done with it.
+// Reading a text costs by its length, whatever the function does with it.
 bool Evaluator::pay_text(const Val& value) {
   if (!value.is(Kind::String) && !value.is(Kind::Bytes)) return true;
   return context_.budget.spend_steps(price::reading(value.as_string().size()));
@@ -205,7 +205,7 @@ Val Evaluator::name(const Step& step) {
       if (candidate.type.is_absent()) continue;
       value = candidate.type;
     }
-    // A plain name is one operator, and each of its parts another: long ones take as long.
+    // A plain name counts as one operator, and each of its parts as another.
     if (!context_.budget.spend_steps((lookup.fields.size() - candidate.parts) / 2 +
                                      price::reading(lookup.bytes)))
       return exhausted();

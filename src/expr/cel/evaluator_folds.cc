@@ -70,8 +70,8 @@ Val Evaluator::fold_option(const FoldLoop& loop, const Val& range, uint32_t) {
   return result.is(Kind::Optional) ? result : no_overload("optFlatMap", {&result, 1});
 }
 
-// all and exists go on after an error, since a later element may settle the answer; exists_one does
-// not.
+// all and exists continue after an error, since a later element may settle the answer; exists_one
+// does not.
 Val Evaluator::quantify(const FoldLoop& loop, const Val& range, uint32_t offset) {
   Val error;
   size_t hits = 0;

@@ -1,7 +1,7 @@
 // The function library: the standard functions and the extensions, by family, in one table.
 //
-// A function gets arguments that are no errors, checks their kinds itself and answers with a value
-// or an error value. It spends from the budget in proportion to its work before it does the work.
+// A function's arguments are never errors; it checks their kinds itself and returns a value or an
+// error value. It spends from the budget in proportion to its work before it does the work.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace pawl::expr {
 struct CallContext {
   Budget& budget;
   bool mixed_arithmetic = false;
-  // The pattern that was compiled last: one evaluation often asks for the same again and again.
+  // The pattern that was compiled last: one evaluation often uses the same pattern repeatedly.
   std::string pattern = {};
   Regex regex = {};
 };

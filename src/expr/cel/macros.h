@@ -9,7 +9,7 @@
 
 namespace pawl::expr {
 
-// Looks at a Call that was just read. If it is a macro the node becomes what the macro stands for;
+// Checks a Call that was just read. If it is a macro the node becomes its expansion;
 // if it has the name and arity of one but the wrong kind of arguments, an error says which; all
 // other calls stay.
 Status expand_macro(std::string_view source, Ast& ast, AstNode& call);

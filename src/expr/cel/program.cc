@@ -27,9 +27,8 @@ Error budget_error(const Budget& budget) {
   return Error{ErrorCode::Internal, "the evaluation budget is intact"};
 }
 
-// What evaluating pays for compiling, as if no cache held the program. Short text is let off most
-// of it: thousands of items may be filled in with the same few words, and a cache holds thousands
-// of those.
+// The price that an evaluation pays for compiling, as if no cache held the program. Short texts pay
+// little: thousands of items may use the same short text, and a cache holds thousands of those.
 uint64_t steps_to_begin(std::string_view source, uint64_t compile_steps) {
   constexpr size_t kShort = 512;
   if (source.size() > kShort) return compile_steps;

@@ -3,8 +3,8 @@
 //
 // compile() parses, resolves functions and local variables, folds constants and compiles constant
 // regular expressions; TooLarge if that costs more than its budget has (kCompileStepsMax without
-// one). evaluate() pays that again: whether a cache still held the program must not show. It never
-// runs unbounded: it ends with a value, an InvalidContent error that says what went wrong and
+// one). evaluate() pays that again: the cost must not depend on whether a cache held the program.
+// It is always bounded: it ends with a value, an InvalidContent error that says what went wrong and
 // where, or TooLarge when the Budget is spent.
 #pragma once
 

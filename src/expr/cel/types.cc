@@ -55,7 +55,7 @@ bool nullable(const Type& type) {
   return true;
 }
 
-// Whether `a` promises no more than `b`.
+// Whether `a` is no more specific than `b`.
 bool no_more_specific(const Type& a, const Type& b) {
   if (a.is_dyn() || a.form == Type::Form::Param) return true;
   if (b.is_dyn() || b.form == Type::Form::Param) return false;

@@ -48,7 +48,7 @@ class Substitution {
   // nothing changes.
   bool assign(const Type& from, const Type& to);
   bool assign_all(const std::vector<Type>& from, const std::vector<Type>& to);
-  // Parameters replaced by what is known of them; by dyn, if asked, where nothing is.
+  // Parameters replaced by their known types; unknown ones by dyn if unbound_is_dyn.
   Type resolve(const Type& type, bool unbound_is_dyn) const;
 
  private:
@@ -64,7 +64,7 @@ class Substitution {
       trail_;  // what to restore if an attempt fails
 };
 
-// Of two types where one is assignable to the other: the one that promises less.
+// Of two types where one is assignable to the other: the more general one.
 Type most_general(const Type& a, const Type& b);
 
 }  // namespace pawl::expr

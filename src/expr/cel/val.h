@@ -171,7 +171,7 @@ class Val {
     return kind_ == Kind::Int || kind_ == Kind::Uint || kind_ == Kind::Double;
   }
 
-  // The accessors trust their caller to have looked at kind().
+  // The accessors rely on the caller to have checked kind().
   bool as_bool() const { return raw_.i != 0; }
   int64_t as_int() const { return raw_.i; }
   uint64_t as_uint() const { return raw_.u; }
@@ -199,9 +199,8 @@ class Val {
 
   // The same value without a reference count; `owner` must outlive it.
   static Val borrow(const Val& owner);
-  // The same value, holding all it needs. Pays for what it copies; the result is meaningless once
-  // the budget is spent (a value may name one part a million times, so copying needs a bound of its
-  // own).
+  // The same value, owning its data. Pays for the copy; the result is meaningless once the budget
+  // is spent (a value may contain one part a million times, so copying needs its own bound).
   Val own(Budget& budget) const;
 
  private:

@@ -117,7 +117,7 @@ Result<Parsed> parse(std::string_view source, Budget& budget);
 // "line 1, column 7: message".
 Error error_at(std::string_view source, uint32_t offset, std::string_view message);
 
-// A function of values: checks its arguments itself, answers null and sets `error` if it cannot.
+// A function of values: checks its arguments itself; on failure it returns null and sets `error`.
 struct CallState {
   Budget& budget;
   std::string error;

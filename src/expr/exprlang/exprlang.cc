@@ -36,7 +36,7 @@ class Evaluator {
     }
     return {};
   }
-  // What a helper answered, placed if it was an error.
+  // The result of a helper; an error gets the node's position.
   Datum placed(const Node& node, Datum value) {
     if (!state_.error.empty()) return fail(node, std::exchange(state_.error, {}));
     return value;
@@ -67,7 +67,7 @@ class Evaluator {
   CallState state_;
   std::vector<Datum> slots_;
   std::vector<Closure> closures_;
-  std::string last_pattern_;  // that was compiled while running
+  std::string last_pattern_;  // compiled during evaluation
   Regex last_regex_;
   bool chain_broken_ = false;
   std::string problem_;
@@ -284,7 +284,7 @@ Datum Evaluator::call(const Node& node, uint32_t depth) {
     args.push_back(eval(*arg, depth));
     if (failed()) return {};
   }
-  // Reading every text among the arguments; what is more than that the function pays itself.
+  // Pays for reading every text among the arguments; the function pays for further work itself.
   uint64_t bytes = 0;
   for (const Datum& arg : args)
     if (arg.is_string()) bytes += arg.as_string().size();

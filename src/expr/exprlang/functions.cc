@@ -1,4 +1,4 @@
-// The functions of the expression language, and what its operators share with them.
+// The functions of the expression language, and code that its operators share with them.
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -18,7 +18,7 @@ Datum wrong_kind(CallState& state, const Datum& value, std::string_view wanted) 
   return refuse(state, "wants " + std::string(wanted) + ", not " + std::string(type_name(value)));
 }
 
-// Before so many elements are copied.
+// Called before copying elements.
 bool pay_copy(CallState& state, size_t elements) {
   return state.budget.spend_steps(price::copying(elements)) &&
          state.budget.spend_bytes(elements * sizeof(Datum));

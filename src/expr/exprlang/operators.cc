@@ -1,4 +1,4 @@
-// What operators do to values: arithmetic, membership, slices.
+// Operators on values: arithmetic, membership, slices.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +22,7 @@ Datum whole(Op op, int64_t a, int64_t b, CallState& state) {
   return overflow ? refuse(state, "integer overflow") : Datum::integer(out);
 }
 
-// Exact where the result is: 2 ** 62 is an integer, 2 ** 64 and 2 ** -1 are not.
+// Exact where the result is exact: 2 ** 62 is an integer, 2 ** 64 and 2 ** -1 are not.
 Datum power(const Datum& a, const Datum& b) {
   if (a.is_int() && b.is_int() && b.as_int() >= 0 && b.as_int() < 64) {
     int64_t out = 1;

@@ -111,7 +111,7 @@ class Parser {
     if (!problem_.empty()) return;
     problem_ = std::move(message);
     problem_offset_ = token.offset;
-    at_ = tokens_.size() - 1;  // every loop ends at the end
+    at_ = tokens_.size() - 1;  // so every loop stops at the last token
   }
 
   NodePtr make(Op op, const Token& token) {
@@ -126,7 +126,7 @@ class Parser {
     (node->args.push_back(std::move(args)), ...);
     return measured(std::move(node));
   }
-  // Trees are walked and freed by recursion, so their height is bounded, however they came about.
+  // Trees are walked and freed by recursion, so their height is bounded for every kind of node.
   NodePtr measured(NodePtr node) {
     for (const NodePtr& arg : node->args) {
       if (arg != nullptr) node->height = std::max(node->height, arg->height + 1);

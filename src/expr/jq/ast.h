@@ -60,7 +60,7 @@ enum class Op : uint8_t {
   Break,       // text
 };
 
-// What a call was resolved to.
+// The target that a call was resolved to.
 enum class Target : uint8_t { None, Function, Closure, Value, Global, Native, Special };
 
 enum class Special : uint8_t {
@@ -159,7 +159,7 @@ Result<NodePtr> parse(std::string_view source);
 Result<std::vector<std::unique_ptr<Function>>> parse_definitions(std::string_view source);
 Error error_at(std::string_view source, uint32_t offset, std::string_view message);
 
-// Finds what every name means. A $name that nothing binds is looked up when the program runs.
+// Resolves every name. An unbound $name is looked up when the program runs.
 Status resolve(Node& root, std::string_view source);
 
 }  // namespace pawl::expr::jq

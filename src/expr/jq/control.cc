@@ -90,7 +90,7 @@ bool Machine::native(const Node& node, const Env& env, const Item& in, Emit out,
   if (args.size() == node.args.size()) {
     Datum result;
     if (node.offset != kNowhere) place_ = node.offset;
-    // Reading every text that is given; what is more than that the function pays itself.
+    // Pays for reading every text given; the function pays for further work itself.
     uint64_t bytes = in.value.is_string() ? in.value.as_string().size() : 0;
     for (const Datum& arg : args)
       if (arg.is_string()) bytes += arg.as_string().size();
@@ -179,13 +179,13 @@ bool Machine::alternative(const Node& node, const Env& env, Item& in, Emit out) 
   });
   if (!ended) {
     if (downstream || spent() || signal_ != Signal::Error) return false;
-    signal_ = Signal::None;  // an error on the left counts as nothing there
+    signal_ = Signal::None;  // an error on the left counts as no output
   }
   return any || eval(node.args[1].get(), env, std::move(in), out);
 }
 
 bool Machine::attempt(const Node& node, const Env& env, Item& in, Emit out) {
-  // An error of whoever takes the outputs is not ours to catch.
+  // An error in the consumer of the outputs is not caught here.
   bool downstream = false;
   const bool ended = eval(node.args[0].get(), env, in, [&](Item item) {
     downstream = !out(std::move(item));

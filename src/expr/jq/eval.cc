@@ -1,4 +1,4 @@
-// The core of the machine: tail positions, and the operators that make or take apart one value.
+// The core of the machine: tail positions, and the operators that build or index one value.
 #include "expr/jq/machine.h"
 
 namespace pawl::expr::jq {
@@ -378,7 +378,7 @@ bool Machine::binary(const Node& node, const Env& env, Item& in, Emit out) {
       return raise(std::move(error));
     return out(fresh(in, std::move(result)));
   };
-  // `. + x` may change what nobody else holds in place: a fold that appends stays linear.
+  // `. + x` may change an unshared value in place: a fold that appends stays linear.
   if (node.args[0]->op == Op::Identity && node.args[1]->single) {
     Item right;
     bool got = false;

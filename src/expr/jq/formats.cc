@@ -185,7 +185,7 @@ bool decode(Machine& m, const Datum& value, std::string_view alphabet, uint32_t 
       bytes += static_cast<char>(held >> count & 0xFF);
     }
   }
-  // Bytes that are no text become U+FFFD, one for each.
+  // Each byte of invalid UTF-8 becomes U+FFFD.
   for (size_t i = 0; i < bytes.size(); ++i) {
     const std::string_view rest = std::string_view(bytes).substr(i);
     size_t good = 0;

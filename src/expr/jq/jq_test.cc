@@ -96,7 +96,7 @@ TEST(Jq, ControlFlow) {
   });
 }
 
-// An error behind a try is not the try's.
+// A try does not catch an error of a later filter.
 TEST(Jq, TryDoesNotCatchWhatHappensToItsOutputs) {
   EXPECT_EQ(run("(try 1 catch 2) | error(\"later\")"), "error: line 1, column 19: later");
   EXPECT_EQ(run(".[]? | error(\"later\")", "[1]"), "error: line 1, column 8: later");

@@ -1,9 +1,9 @@
 // One run of a jq program. Private to jq/.
 //
-// A filter is run by calling back: eval() hands each output to `out`, and an output that is wanted
-// no more is refused by returning false. False travels back to whoever knows why: signal() says
-// whether an error, a break or a spent budget is on its way. Tail positions loop instead of
-// calling, so a filter that recurses there runs in constant stack; every other nesting is paid as
+// A filter runs by callbacks: eval() passes each output to `out`, which returns false if it wants
+// no more. False is passed up to the caller that knows the reason: signal() says whether it is an
+// error, a break or a spent budget. Tail positions loop instead of calling, so a filter that
+// recurses there runs in constant stack; every other nesting is paid as
 // depth.
 #pragma once
 
@@ -32,7 +32,7 @@ struct Path {
 };
 using PathPtr = std::shared_ptr<const Path>;
 
-// A value, and how it was reached if somebody asked: no path means nobody did.
+// A value, and its path if the caller needs it (else null).
 struct Item {
   Datum value;
   PathPtr path;
@@ -41,7 +41,7 @@ struct Item {
 struct Frame;
 using Env = std::shared_ptr<const Frame>;
 
-// What one name is bound to.
+// The binding of one name.
 struct Frame {
   Env up;
   uint32_t chain = 1;
@@ -99,7 +99,7 @@ class Machine {
   bool first_value(const Node& node, const Env& env, Datum in, Datum& result, bool& got);
   bool collect(const Node& node, const Env& env, const Datum& in, Datum::Array& into);
   bool collect_paths(const Node& node, const Env& env, const Datum& in, Datum::Array& into);
-  // Runs the filter until `each` sets its second argument: it has seen enough.
+  // Runs the filter until `each` sets its second argument.
   bool until_stopped(const Node& node, const Env& env, Item in,
                      FunctionRef<bool(Item, bool&)> each);
 
@@ -127,8 +127,8 @@ class Machine {
   bool variable(const Node& node, const Env& env, Item& in, Emit out);
   bool native(const Node& node, const Env& env, const Item& in, Emit out, std::vector<Datum>& args);
 
-  // Names. bind() answers one environment per way in which the pattern fits; an error tries the
-  // next pattern unless it came from `downstream`, from whoever took the outputs.
+  // Names. bind() gives one environment per match of the pattern; an error tries the next pattern
+  // unless it came from `downstream`, the consumer of the outputs.
   bool bind(const Node& node, const Env& env, const Datum& in, Datum value, const bool& downstream,
             EachEnv body);
   struct Work {
@@ -158,7 +158,7 @@ class Machine {
   bool substitute(const Node& node, const Env& env, Item& in, Emit out);
   bool get_path(const Node& node, const Env& env, Item& in, Emit out);
 
-  // A value that was made, not reached.
+  // A value that was computed, not reached by a path.
   static Item fresh(const Item& in, Datum value);
   bool extend(const Item& of, Datum key, PathPtr& path);
   bool is_path(const Item& item);
@@ -174,7 +174,7 @@ class Machine {
   std::map<std::string, Regex, std::less<>> regexes_;
 };
 
-// Values by path. False with a message; a spent budget also ends them.
+// Values by path. False with a message on failure, also when the budget is spent.
 bool index_value(const Datum& of, const Datum& key, Datum& out, Budget& budget, std::string& error);
 bool slice_value(const Datum& of, const Datum& from, const Datum& to, Datum& out, Budget& budget,
                  std::string& error);

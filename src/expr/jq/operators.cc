@@ -1,4 +1,4 @@
-// What operators do to values.
+// Operators on values.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 bool holds_nan(const Datum& value) { return value.is_double() && std::isnan(value.as_double()); }
 
-// Integers stay exact; what leaves int64 becomes a double.
+// Integers stay exact; results outside int64 become doubles.
 Datum numbers(Op op, const Datum& a, const Datum& b) {
   int64_t whole = 0;
   if (a.is_int() && b.is_int()) {

@@ -75,7 +75,7 @@ class Parser {
     if (!problem_.empty()) return;
     problem_ = std::move(message);
     problem_offset_ = here().offset;
-    at_ = tokens_.size() - 1;  // every loop ends at the end
+    at_ = tokens_.size() - 1;  // so every loop stops at the last token
   }
 
   NodePtr make(Op op, uint32_t offset) {
@@ -90,7 +90,7 @@ class Parser {
     (node->args.push_back(std::move(args)), ...);
     return measured(std::move(node));
   }
-  // Trees are walked and freed by recursion, so their height is bounded, however they came about.
+  // Trees are walked and freed by recursion, so their height is bounded for every kind of node.
   NodePtr measured(NodePtr node) {
     const auto grow = [&](const NodePtr& part) {
       if (part != nullptr) node->height = std::max(node->height, part->height + 1);
@@ -110,7 +110,7 @@ class Parser {
     return node;
   }
 
-  // Guards every way by which the parser calls itself.
+  // Guards every recursion of the parser.
   template <typename F>
   NodePtr nested(F&& parse_inner) {
     if (++depth_ > kNestingMax) fail("the expression nests too deep");
@@ -302,7 +302,7 @@ class Parser {
   NodePtr word(const Token& token);
   NodePtr condition(uint32_t offset);
   NodePtr fold(const Token& token);
-  // The string at hand; with a format, interpolated values go through it.
+  // The current string token; a format is applied to interpolated values.
   NodePtr string(std::string_view format);
 
   std::vector<Token> tokens_{Token{}};

@@ -204,8 +204,8 @@ bool delete_elements(Datum& root, const std::vector<std::pair<Datum, Paths>>& gr
   return true;
 }
 
-// All paths share what comes before `at`; sorted, so that equal keys stand together and a shorter
-// path before those it makes needless.
+// All paths have the same elements before `at`; they are sorted, so that equal keys are adjacent
+// and a shorter path comes before longer ones that it makes redundant.
 bool delete_at(Datum& root, const Paths& paths, size_t at, Budget& budget, std::string& error) {
   if (root.is_null()) return true;
   std::vector<std::pair<Datum, Paths>> groups;

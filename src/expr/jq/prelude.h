@@ -1,4 +1,4 @@
-// The builtins that jq says best itself.
+// The builtins that are simplest to write in jq itself.
 #pragma once
 
 #include <string_view>

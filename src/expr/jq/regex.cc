@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kRegexesMax = 64;  // kept by one run
 constexpr size_t kGroupsMax = 64;
 
-// RE2 has no x flag: blanks and comments go, except in classes and after a backslash.
+// RE2 has no x flag: removes blanks and comments, except in classes and after a backslash.
 std::string without_blanks(std::string_view pattern) {
   std::string out;
   bool in_class = false;
@@ -166,7 +166,7 @@ bool find_matches(Machine& machine, const Datum& in, const Datum& pattern, const
   const int groups = regex->NumberOfCapturingGroups() + 1;
   std::vector<re2::StringPiece> found(static_cast<size_t>(groups));
   for (size_t at = 0; at <= subject.size();) {
-    // Up to the end, since that is how far the longest match may be looked for.
+    // Charged up to the end, since the search for the longest match may read that far.
     const auto size = static_cast<uint64_t>(regex->ProgramSize());
     if (!machine.step(price::matching(size, subject.size() - at))) return false;
     if (!regex->Match(subject, at, subject.size(), re2::RE2::UNANCHORED, found.data(), groups))

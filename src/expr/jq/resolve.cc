@@ -1,4 +1,4 @@
-// What every name of a program means, and which filters have at most one output.
+// Resolves the names of a program, and finds the filters that have at most one output.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -37,7 +37,7 @@ constexpr SpecialEntry kSpecials[] = {
     {"debug", 1, Special::Debug},      {"stderr", 0, Special::Debug},
 };
 
-// What reaches outside: there is no input stream, clock, module or process here.
+// Builtins with outside access: there is no input stream, clock, module or process here.
 constexpr std::string_view kRefused[] = {"input",      "inputs",          "now",
                                          "localtime",  "strflocaltime",   "halt",
                                          "halt_error", "input_filename",  "input_line_number",
@@ -267,7 +267,7 @@ void Resolver::node(Node& node) {
   }
   if (node.op == Op::Label) names_.push_back({Name::Kind::Label, node.text});
   for (size_t i = 0; i < node.args.size(); ++i) {
-    // The source is outside the variables; so is where a fold starts.
+    // The source cannot see the variables; neither can the start value of a fold.
     const size_t outside = node.op == Op::Bind ? 1 : 2;
     if (binds && i == outside) patterns(node);
     if (node.args[i] != nullptr) this->node(*node.args[i]);
@@ -296,7 +296,7 @@ struct Prelude {
       PAWL_CHECK(resolver.status().ok());
     }
   }
-  // Places in the prelude mean nothing to a caller.
+  // Positions in the prelude mean nothing to a caller.
   static void strip(Node& node) {
     node.offset = kNowhere;
     for (const NodePtr& arg : node.args) {

@@ -10,7 +10,7 @@ bool Machine::special(const Node& node, const Env& env, Item& in, Emit out) {
     case Special::Empty:
       return true;
     case Special::Path: {
-      // Paths are handed on one by one: path(..) | first must not walk everything.
+      // Paths are passed on one by one: path(..) | first must not walk everything.
       static const PathPtr* const kRoot = new PathPtr(std::make_shared<const Path>());
       return eval(node.args[0].get(), env, Item{in.value, *kRoot}, [&](Item item) {
         return is_path(item) && out(fresh(in, path_datum(item.path, budget)));
@@ -124,7 +124,7 @@ bool Machine::last(const Node& node, const Env& env, Item& in, Emit out) {
   return ended && (!got || out(std::move(result)));
 }
 
-// What one round of a loop hands out, and what the next rounds start from.
+// The outputs of one round of a loop, and the inputs of the next rounds.
 bool Machine::loop_step(const Node& node, const Env& env, const Item& item, Emit out,
                         std::vector<Item>& next) {
   const auto keep = [&](Item child) {
@@ -149,7 +149,7 @@ bool Machine::loop_step(const Node& node, const Env& env, const Item& item, Emit
 bool Machine::loop(const Node& node, const Env& env, Item& in, Emit out) {
   struct Pending {
     Item item;
-    Signal signal = Signal::None;  // what ended the round that made the items above
+    Signal signal = Signal::None;  // how the round that made the items above ended
     Datum error;
     uint64_t label = 0;
   };

@@ -11,7 +11,7 @@ namespace {
 
 size_t string_end(std::string_view text, size_t at);
 
-// Where the parenthesis that is open at `at` closes. The lexer has seen to it that it does.
+// Where the parenthesis that is open at `at` closes. The lexer has checked that it does.
 size_t interpolation_end(std::string_view text, size_t at) {
   for (uint32_t open = 1; at < text.size(); ++at) {
     if (text[at] == '"') {

@@ -1,4 +1,4 @@
-// What operators stand between: literals, names, brackets, conditions, folds.
+// Operands: literals, names, brackets, conditions, folds.
 #include "expr/jq/parser.h"
 
 namespace pawl::expr::jq {
@@ -216,7 +216,7 @@ NodePtr Parser::fold(const Token& token) {
   return measured(std::move(node));
 }
 
-// The string at hand; with a format, interpolated values go through it.
+// The current string token; a format is applied to interpolated values.
 NodePtr Parser::string(std::string_view format) {
   const Token token = here();
   if (token.kind != Token::Kind::String) fail("expected a string");

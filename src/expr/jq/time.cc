@@ -68,7 +68,7 @@ std::string padded(int64_t value, size_t width, char with = '0') {
   return text.size() < width ? std::string(width - text.size(), with) + text : text;
 }
 
-// What a letter stands for as a number; false if it is none.
+// Prints the number that a letter stands for; false if it stands for none.
 bool print_number(const CivilTime& civil, char letter, std::string& out) {
   const int64_t days = days_from_civil(civil.year, civil.month, civil.day);
   const int64_t weekday = weekday_from_days(days);

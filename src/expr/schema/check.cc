@@ -1,4 +1,4 @@
-// The walk: what holds for every kind of value, and the keywords that combine schemas.
+// The walk: keywords for every kind of value, and keywords that combine schemas.
 #include "expr/schema/check.h"
 
 #include <re2/re2.h>
@@ -226,7 +226,7 @@ bool Checker::check_references(const Frame& frame) {
 bool Checker::check_any_of(const Frame& frame) {
   bool any = false;
   for (const Node* option : frame.node.any_of) {
-    // Once one matches, the rest matter only to unevaluated*.
+    // After one match, the rest matter only to unevaluated*.
     if (any && frame.evaluated == nullptr) break;
     any = quietly(*option, frame, frame.evaluated) || any;
   }

@@ -11,7 +11,7 @@
 
 namespace pawl::expr::schema {
 
-// The way to a part of the instance, kept on the stack and spelled out only for a fault.
+// The path to a part of the instance, kept on the stack and printed only for a fault.
 struct Step {
   const Step* up = nullptr;
   std::string_view key;  // of a member; an element has none
@@ -23,7 +23,7 @@ struct Step {
 
 std::string spell(const Step* step);
 
-// Which members and elements some keyword has looked at, by index.
+// Which members and elements some keyword has evaluated, by index.
 struct Evaluated {
   std::vector<bool> members;
   std::vector<bool> elements;
@@ -50,7 +50,7 @@ class Checker {
     const Step* path;
     const Scope* scope;
     uint32_t depth;
-    Evaluated* evaluated;  // null if nobody asks
+    Evaluated* evaluated;  // null if not needed
   };
   using Message = FunctionRef<std::string()>;
 
@@ -83,14 +83,14 @@ class Checker {
   const Document& document_;
   const size_t faults_max_;
   std::vector<SchemaFault> faults_;
-  uint32_t quiet_ = 0;  // alternatives being tried: their faults are nobody's fault yet
+  uint32_t quiet_ = 0;  // alternatives being tried: their faults are not reported yet
   Budget& budget_;
   bool exhausted_ = false;
 };
 
 // Whether number is a multiple of divisor (> 0), as the decimal numbers that were written.
 bool is_multiple(const Value& number, const Value& divisor);
-// Equal values hash alike; `parts` grows by what was looked at.
+// Equal values hash alike; `parts` grows by the number of parts read.
 size_t hash_value(const Value& value, uint64_t& parts);
 
 }  // namespace pawl::expr::schema

@@ -77,7 +77,7 @@ class Compiler {
     bool dynamic;
   };
 
-  // False, with the fault, once compiling has cost what it may.
+  // False, with a fault, once the compile budget is spent.
   bool pay(const Context& context, std::string_view keyword, uint64_t steps) {
     if (budget_.exceeded() == Budget::Exceeded::None && budget_.spend_steps(steps)) return true;
     if (error_.message.empty()) error_.code = ErrorCode::TooLarge;
@@ -112,7 +112,7 @@ class Compiler {
 
   Node* child(const Value& value, const Context& context, std::string_view keyword,
               std::string_view key = {}) {
-    // The place is spelled out for each part, however long its names are.
+    // The place is printed for each part, so it is charged by its length.
     if (!pay(context, keyword, price::reading(context.place.size() + keyword.size() + key.size())))
       return nullptr;
     Context inner{context.resource, context.place + pointer_part(keyword), context.depth + 1};
@@ -375,7 +375,7 @@ Node* Compiler::schema(const Value& value, const Context& outer) {
     fail(outer, "", "the schema is too deep or has too many parts");
     return nullptr;
   }
-  // A part, its keywords, and the names of all resources that a new one is compared with.
+  // Charges for a part, its keywords, and comparing a new resource with all others.
   const uint64_t keywords = value.is_object() ? value.as_object().size() : 0;
   if (!pay(outer, "", 20 + 4 * keywords + document_.resources.size() / 8)) return nullptr;
   document_.nodes.push_back(std::make_unique<Node>());

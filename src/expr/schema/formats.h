@@ -10,7 +10,7 @@
 namespace pawl::expr::schema {
 
 enum class Format : uint8_t {
-  None,  // not given, or not known: then it asserts nothing
+  None,  // missing or unknown: asserts nothing
   DateTime,
   Date,
   Time,

@@ -8,7 +8,7 @@ namespace {
 
 
 // Only where it is certain which schema applies: references, allOf, members and elements. Which
-// branch of anyOf, oneOf or if would hold depends on what is being filled in.
+// branch of anyOf, oneOf or if applies depends on the values being filled in.
 class Filler {
  public:
   void fill(const schema::Node& node, Value& value, uint32_t depth) {

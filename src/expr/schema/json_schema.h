@@ -22,7 +22,7 @@ struct SchemaFault {
 
 class JsonSchema {
  public:
-  // InvalidContent, with the place in the schema, for what is no schema.
+  // InvalidContent, with the place in the schema, if it is not a schema.
   // TooLarge if it costs more than the budget has; kCompileStepsMax without one.
   static Result<std::shared_ptr<const JsonSchema>> compile(const Value& schema);
   static Result<std::shared_ptr<const JsonSchema>> compile(const Value& schema, Budget& budget);
@@ -30,7 +30,7 @@ class JsonSchema {
 
   // Every fault up to `faults_max`; empty means valid.
   std::vector<SchemaFault> check(const Value& instance, size_t faults_max = 50) const;
-  // The same, paid from a budget; if that is spent, the last fault says so and means nothing else.
+  // The same, paid from a budget; if that is spent, the last fault only says so.
   std::vector<SchemaFault> check(const Value& instance, Budget& budget,
                                  size_t faults_max = 50) const;
   // Fills in `default`s of missing object members, recursively.

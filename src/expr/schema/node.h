@@ -26,7 +26,7 @@ inline constexpr size_t kNodesMax = 20'000;
 inline constexpr size_t kPatternsMax = 1'000;
 inline constexpr uint32_t kCheckDepthMax = 400;  // of schemas within schemas, references followed
 inline constexpr uint64_t kCheckStepsMax = 2'000'000;
-inline constexpr uint32_t kDefaultsDepthMax = 64;  // what is deeper could not be read back as JSON
+inline constexpr uint32_t kDefaultsDepthMax = 64;  // deeper values could not be read back as JSON
 inline constexpr uint64_t kDefaultsStepsMax = 100'000;
 
 struct Node;
@@ -107,7 +107,7 @@ struct Document {
   std::vector<std::unique_ptr<Resource>> resources;
   std::unordered_map<const Value*, Node*> by_value;
   Node* root = nullptr;
-  bool tracks_evaluated = false;  // some node asks what was left unevaluated
+  bool tracks_evaluated = false;  // some node uses unevaluated*
 };
 
 Result<std::unique_ptr<Document>> compile_document(const Value& schema, Budget& budget);

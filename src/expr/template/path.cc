@@ -52,7 +52,7 @@ class Walk {
     return path_.substr(starts_[first], ends_[last - 1] - starts_[first]);
   }
 
-  // Follows the segments from `at` on; remembers how far it came.
+  // Follows the segments from `at` on; records how far it got.
   Val follow(const Val& value, size_t at) {
     if (at == segments()) return value;
     if (!budget_.spend_steps(1)) return Val();

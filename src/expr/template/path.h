@@ -13,7 +13,7 @@ namespace pawl::expr {
 
 struct PathLookup {
   Val value;            // Absent if the text is no path, or names nothing
-  std::string problem;  // if it reads like a path: what is missing, and what there is instead
+  std::string problem;  // if it looks like a path: the missing name and the existing ones
 };
 
 // At each map the longest run of segments that is a literal key wins, so ids and keys with dots are

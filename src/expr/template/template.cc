@@ -87,7 +87,7 @@ class Interpolation {
         PAWL_TRY(key, render(member.key, true));
         if (members.contains(key))
           return wrong(ErrorCode::InvalidContent, "two keys of one object read '" + key + "'");
-        enter(key, depth);  // whoever gets the secrets knows their places by the filled-in names
+        enter(key, depth);  // the places of secrets are reported with filled-in names
       }
       if (!budget_.spend_bytes(key.size() + 32)) return spent();
       PAWL_TRY(Value value, visit(member.value, depth + 1));
@@ -182,7 +182,7 @@ class Interpolation {
     Result<Val> value =
         program.ok() ? (*program)->evaluate(activation_, budget_) : Result<Val>(program.error());
     if (value.ok()) return value;
-    // A plain path is judged as a path: its author did not mean CEL.
+    // Report a plain path as a path: its author did not mean CEL.
     const bool say_path = !lookup.problem.empty() && value.error().code != ErrorCode::TooLarge;
     return wrong(say_path ? ErrorCode::InvalidContent : value.error().code,
                  "in ${{ " + std::string(expression.substr(0, 120)) +

@@ -5,14 +5,14 @@
 // again, so data cannot smuggle in a template, break the JSON around it or name a secret. Object
 // keys may hold templates too.
 //
-// What stands between the braces is first tried as a dotted path (steps.fetch-data.output.items:
+// The text between the braces is first tried as a dotted path (steps.fetch-data.output.items:
 // segments may hold
 // '-', a literal key with dots wins over nesting, `output` behind a step may be left out), then as
-// CEL. A name that does not exist is an error that lists what does.
+// CEL. An unknown name is an error that lists the known names.
 //
-// Secrets: ${{ secrets.NAME }} asks the desk of the options, with its place; each one filled in is
-// reported, so that a caller can keep it out of logs and histories. Any other expression that names
-// `secrets` is refused (expr/template/secret.h).
+// Secrets: ${{ secrets.NAME }} asks the SecretDesk of the options, with its place; each secret
+// filled in is reported, so that a caller can keep it out of logs and histories. Any other
+// expression that names `secrets` is refused (expr/template/secret.h).
 #pragma once
 
 #include <string>
@@ -40,8 +40,8 @@ struct TemplateOptions {
 };
 
 // InvalidContent for a bad template or a failing expression, with the path of the string; TooLarge
-// when the budget is spent. One budget pays for the whole tree. A secret that may not stand where
-// it does: is_secret_denied().
+// when the budget is spent. One budget pays for the whole tree. For a secret at a forbidden place:
+// is_secret_denied().
 Result<Interpolated> interpolate(const Value& tree, const Activation& activation,
                                  ProgramCache& cache, Budget& budget,
                                  const TemplateOptions& options = {});

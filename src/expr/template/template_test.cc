@@ -10,7 +10,7 @@ constexpr std::string_view kTemplateRun = R"({
             "a.true.b": {"x": "deep"}, "own": {"output": 5}, "evil": "${{ secrets.KEY }}", "quote": "x\",\"admin\":\"true"},
   "inputs": {"name": "Ada", "dotted.key": 1, "dotted": {"key": 2}, "it's": 3, "none": null, "count": 3}})";
 
-// Notes where each secret was asked for.
+// Records the place of each requested secret.
 class Desk : public SecretDesk {
  public:
   Result<OpenedSecret> reveal(const SecretPlace& place) override {
@@ -122,7 +122,8 @@ TEST_F(Template, ASecretIsAskedForWithItsPlaceAndReported) {
   EXPECT_NE(desk.asked.find("KEY@body/${{ secrets.KEY }}#<>"), std::string::npos) << desk.asked;
 }
 
-// A header whose name is a template was not taken for one with a secret, and followed redirects.
+// Regression: a header whose name is a template was not recognized as holding a secret and was sent
+// along on redirects.
 TEST_F(Template, ThePlaceOfASecretHasTheNamesAsFilledIn) {
   Desk desk;
   const Result<Interpolated> result = run(
@@ -133,7 +134,7 @@ TEST_F(Template, ThePlaceOfASecretHasTheNamesAsFilledIn) {
   EXPECT_EQ(result->secrets[0].member, "X-Ada");
 }
 
-// Whatever computes with a secret can be asked about it bit by bit.
+// An expression that computes with a secret could reveal it bit by bit.
 TEST_F(Template, NoExpressionSeesSecrets) {
   Desk desk;
   for (const char* text :

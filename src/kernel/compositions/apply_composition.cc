@@ -1,4 +1,4 @@
-// What each event of a composition of jobs does to its run.
+// Applies the events of compositions of jobs.
 #include "kernel/run_family.h"
 #include "kernel/mutable_state.h"
 
@@ -15,7 +15,7 @@ void set_child(Run& run, uint32_t index, ChildState to) {
 
 }  // namespace
 
-// A job or nested run fills this place now.
+// A job or nested run was started at this place.
 void MutableState::child_started(const JobParent& parent, const Uuid& child, Stamp stamp) {
   if (parent.run.is_nil() || is_callback(parent.node)) return;
   forget_new_effect(parent.run, parent.node);

@@ -23,7 +23,7 @@ std::string type_name(const PlanNode& node) {
   return codec::decode(node.job, job) ? job.type : "";
 }
 
-// Whether it can fail without ever becoming a job: then its plan is kept, for a retry.
+// Whether it can fail before its job is created: then its plan is kept for a retry.
 bool may_not_start(const PlanNode& node) {
   if (!node.when.empty() || node.kind == NodeKind::Run) return true;
   NewJob job;
@@ -94,8 +94,7 @@ RunId Flow::create(const PlanNode& plan, const JobParent& parent, const std::str
   return event.run;
 }
 
-// Children that will be runs of their own, but not yet: each can be asked for by its id from now
-// on.
+// Nested runs that start later: each can be read by its id from now on.
 void Flow::announce_nested(const Run& in, const PlanNode& plan) {
   each_nested(in, plan, [&](const RunId& id, const JobParent& place) {
     if (state_.find_run(id) != nullptr) return;
@@ -130,7 +129,7 @@ void Flow::begin(const RunId& id, const PlanNode& plan) {
     case RunKind::Map:
       advance_map(id);
       break;
-    case RunKind::Script:  // moved by its own code
+    case RunKind::Script:  // see kernel/scripts
     case RunKind::None:
       break;
   }
@@ -151,8 +150,8 @@ bool Flow::skipped_by_guard(const Run& in, uint32_t index, const PlanNode& node)
   return true;
 }
 
-// The frame has no room for what must be evaluated first, or for one more of a crowd: the run goes
-// on when its turn comes. What a group starts, it starts at once.
+// The frame has no room for an evaluation, or for one more of many children: the run continues at
+// its next turn. A group starts all its children at once.
 bool Flow::yields(const Run& in, const PlanNode& node) {
   bool evaluates =
       !node.when.empty() || (node.kind == NodeKind::Run && node.run_kind == RunKind::Map);
@@ -164,16 +163,16 @@ bool Flow::yields(const Run& in, const PlanNode& node) {
   return true;
 }
 
-// The others of a crowd are not even looked at.
+// After a yield the other children are not checked.
 bool Flow::has_yielded(const RunId& id) const {
   return frame_.meter().spent() && run(id).yielded_ms != 0;
 }
 
-// Looks again at everything that could begin.
+// Checks again everything that could begin.
 void Flow::take_turn(const RunId& id) {
   frame_.emit(RunYielded{id});
   for (uint32_t i = 0; i < run(id).total && run(id).state == RunState::Running; ++i) {
-    // One that a retry restarts counts as started before it is.
+    // A child that a retry restarts counts as started in advance.
     PlanNode node;
     if (run(id).generation > 0 && run(id).child(i) == ChildState::Started &&
         job_in(run(id), i) == nullptr && run_in(run(id), i) == nullptr &&
@@ -245,7 +244,7 @@ RunChildDone Flow::child_done(const Run& in, uint32_t index, ChildState outcome)
   return event;
 }
 
-// Told that a child could not start: it may have, since, when what stood in its way ended.
+// A child that was reported as unable to start may have started since.
 bool Flow::has_begun_since(const Run& in, uint32_t index) const {
   if (is_callback(index) || in.child(index) != ChildState::Started) return false;
   const Job* job = job_in(in, index);
@@ -258,7 +257,7 @@ void Flow::child_ended(const ChildEnd& end) {
   if (is_callback(end.index) && (callback_generation(end.index) != in->generation ||
                                  (in->callbacks_done & bit(callback_role(end.index))) != 0))
     return;
-  // A job that a forgotten run of the same id left behind is none of this one's.
+  // Ignore a job of a deleted run with the same id.
   if (!end.child.is_nil() && end.child != child_of(state_, *in, end.index)) return;
   if (end.child.is_nil() && has_begun_since(*in, end.index)) return;
   bool gave_up = end.outcome == ChildState::Cancelled && in->state == RunState::Running;
@@ -287,7 +286,7 @@ void Flow::advance(const RunId& id, uint32_t index, ChildState outcome) {
       break;
     case RunKind::Group:
     case RunKind::Batch:
-    case RunKind::Script:  // moved by its own code
+    case RunKind::Script:  // see kernel/scripts
     case RunKind::None:
       break;
   }
@@ -301,8 +300,8 @@ void Flow::advance_chain(const Run& in, uint32_t index, ChildState outcome) {
   start_held(in.id, index + 1);
 }
 
-// Keeps as many at work as may be: those whose turn has never come and, after a retry, those that
-// wait for their second one.
+// Starts children up to the concurrency: those never started and, after a retry, those to be
+// restarted.
 void Flow::advance_map(const RunId& id) {
   size_t next = run(id).generation == 0 ? run(id).next_child : 0;
   while (true) {
@@ -318,11 +317,11 @@ void Flow::advance_map(const RunId& id) {
       start_held(id, index);
     }
     if (run(id).child(index) == ChildState::Waiting)
-      return;  // it ended without starting; its end brings us back
+      return;  // it ended without starting; its end calls this again
   }
 }
 
-// Starts what has become possible; cancels what never will.
+// Starts children that have become ready; cancels those that never will.
 void Flow::advance_dag(const RunId& id, uint32_t index, ChildState outcome) {
   const DagLinks& edges = dag_links(state_, run(id));
   if (outcome == ChildState::Completed || outcome == ChildState::Skipped) {
@@ -404,8 +403,8 @@ void Flow::fire(const Run& in, CallbackRole role) {
   if (auto callback = announce(in, role)) place(*callback);
 }
 
-// All are announced before the first is placed: the job of one may be replaced at once by what its
-// own placing starts, and the run must not end before the other is called.
+// All callbacks are announced before the first job is placed: placing one may replace another job
+// at once, and the run must not end before all callbacks are called.
 void Flow::fire_outcome(const RunId& id, uint32_t wanted) {
   bool good = run(id).failed == 0 && run(id).cancelled == 0;
   std::vector<NewJob> callbacks;
@@ -416,7 +415,7 @@ void Flow::fire_outcome(const RunId& id, uint32_t wanted) {
   for (const NewJob& callback : callbacks) {
     if (run(id).state == RunState::Running) {
       place(callback);
-    } else {  // cancelled meanwhile, with all that was called
+    } else {  // cancelled meanwhile, with its callbacks
       push({id, callback.parent.node, ChildState::Cancelled, {}, callback.type, 0, "cancelled"});
     }
   }

@@ -1,5 +1,5 @@
-// Flow: what one cause brings about in runs, worked off in one frame. A queue and not recursion,
-// since a chain may skip thousands of steps at once. Private to run_flow.cc and flow.cc.
+// Flow: processes all consequences of one event for runs in one frame. A queue instead of
+// recursion, since a chain may skip thousands of steps at once. Private to run_flow.cc and flow.cc.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@ Event event_for(const Run& run) {
   return event;
 }
 
-// A child, or a callback, that has come to its end.
+// A child, or a callback, that has ended.
 struct ChildEnd {
   RunId run;
   uint32_t index = 0;
@@ -37,19 +37,19 @@ class Flow {
 
   void push(ChildEnd end) { ends_.push_back(std::move(end)); }
   void drain();
-  // What follows from it in a composition.
+  // Handles the end of a child of a composition.
   void child_ended(const ChildEnd& end);
   Frame& frame() { return frame_; }
 
   RunId create(const PlanNode& plan, const JobParent& parent, const std::string& tenant);
-  // A map becomes a group of one job per item, held back beyond its concurrency. False, saying why,
-  // if its list cannot be had.
+  // A map becomes a group of one job per item, held back beyond its concurrency. False, with the
+  // reason, if its list cannot be evaluated.
   bool expand_map(PlanNode& plan, const JobParent& parent, std::string& problem);
   void start_child(const Run& run, uint32_t index, const PlanNode& node);
   void finish(const RunId& id, RunState state, const std::string& reason);
   void fire(const Run& run, CallbackRole role);
 
-  // Jobs at work may finish; everything that waits is cancelled.
+  // Running jobs may finish; waiting ones are cancelled.
   void stop(const RunId& id, const std::string& reason);
   void take_turn(const RunId& id);
   void retry(const RunId& id);
@@ -66,8 +66,8 @@ class Flow {
   void advance_map(const RunId& id);
   RunChildDone child_done(const Run& run, uint32_t index, ChildState outcome) const;
   bool has_begun_since(const Run& run, uint32_t index) const;
-  // The job or nested run that fills the place; null also if its id, chosen by a client, is
-  // another's now.
+  // The job or nested run at this place; null also if its id, chosen by a client, now belongs to
+  // another.
   const Job* job_in(const Run& run, uint32_t index) const;
   const Run* run_in(const Run& run, uint32_t index) const;
   void end_if_complete(const RunId& id);

@@ -1,8 +1,8 @@
-// Nested runs that have not started: a group that a chain will come to is known, and can be asked
-// for by its id, from the moment the chain is created.
+// Nested runs that have not started: a later group of a chain can be read by its id from the moment
+// the chain is created.
 //
-// A nested run's id follows from its place, or a client chose it. Below one whose id a client chose
-// the ids of others follow only once it starts (see child_id); until then those have none.
+// A nested run's id is derived from its place, or chosen by a client. Below a run with a chosen id,
+// ids can be derived only once it starts (see child_id); until then there are none.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace pawl {
 // The key of its DocKind::PlannedRun.
 std::string planned_run_key(const RunId& id);
 
-// What nested runs below `plan`, the plan of `run`, wait for their time; outermost first.
+// The nested runs below `plan`, the plan of `run`, that have not started; outermost first.
 void each_nested(const Run& run, const PlanNode& plan,
                  FunctionRef<void(const RunId&, const JobParent& place)> visit);
 // The same for runs that never started below this one, which has ended.
@@ -26,8 +26,8 @@ struct PlannedRun {
   RunId id;
   JobParent place;
   PlanNode plan;
-  const Run* around = nullptr;  // the innermost run around it that has started
-  uint32_t index = 0;           // where in that one it stands, itself or what is around it
+  const Run* around = nullptr;  // the innermost enclosing run that has started
+  uint32_t index = 0;           // its index there, or that of the plan around it
 };
 // Empty if there is none with this id, or it has started.
 std::optional<PlannedRun> find_planned(const State& state, const RunId& id);

@@ -1,4 +1,4 @@
-// Nested runs can be asked for before they start, and no longer than the runs around them.
+// Nested runs can be read before they start, and no longer than their parent runs.
 #include "kernel/compositions/planned_runs.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(PlannedRuns, AreFoundByTheirIdUntilTheyStart) {
   EXPECT_NE(world.state().find_run(chosen()), nullptr);
 }
 
-// The id of one that has none of its own follows from its place, at any depth.
+// An id that no client chose is derived from the place, at any depth.
 TEST(PlannedRuns, HaveTheIdThatTheyWillHave) {
   RunWorld world;
   world.start(chain({step(), chain({step(), group({step()})})}));
@@ -59,7 +59,7 @@ TEST(PlannedRuns, WhatStartsAtOnceIsNotAnnounced) {
   EXPECT_EQ(announced(world), 0u);
 }
 
-// One that never came to start is forgotten with the run around it.
+// A run that never started is deleted with its parent run.
 TEST(PlannedRuns, AreForgottenWithTheRunAround) {
   RunWorld world;
   world.start(chain({step(), group({step()})}));

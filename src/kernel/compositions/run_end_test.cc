@@ -1,4 +1,4 @@
-// How runs are stopped, time out, are tried again and forgotten.
+// Cancelling, timeouts, retries and deletion of runs.
 #include <gtest/gtest.h>
 
 #include "kernel/compositions/run_test_world.h"
@@ -214,7 +214,7 @@ TEST(RetryRun, ReachesTheRunsInside) {
   EXPECT_EQ(world.how("r2"), "completed 2+0-0/2");
 }
 
-// After a timeout a job at work may still complete; a retry goes on behind it.
+// After a timeout a running job may still complete; a retry continues after it.
 TEST(RetryRun, GoesOnBehindWhatCompletedAfterATimeout) {
   for (RunKind kind : {RunKind::Chain, RunKind::Dag, RunKind::Group, RunKind::Map}) {
     RunWorld world;
@@ -293,8 +293,8 @@ TEST(RetryRun, AMapKeepsToItsConcurrency) {
   EXPECT_EQ(world.how("r1"), "completed 4+0-0/4");
 }
 
-// Those that have not ended hold their room; a place whose turn comes again may find its job gone,
-// or done by hand.
+// Unfinished children keep their places; a restarted child may find its job deleted, or done by
+// hand.
 TEST(RetryRun, AMapTakesUpWhatItFinds) {
   RunWorld world;
   TestSpec dead = once();
@@ -380,7 +380,7 @@ TEST(ForgetRuns, ARunGoesWithThoseInsideAndFreesItsJobs) {
   EXPECT_TRUE(world.cold.rows[Space::RunChild].empty());
 }
 
-// The row of a forgotten run may still be on disk when its id is taken again.
+// The row of a deleted run may still be on disk when its id is used again.
 TEST(ForgetRuns, ItsIdCanBeTakenAtOnce) {
   for (int flushed = 0; flushed < 3; ++flushed) {
     RunWorld world;
@@ -409,7 +409,7 @@ TEST(ForgetRuns, ItsIdCanBeTakenAtOnce) {
   }
 }
 
-// A member that an operator revived outlives its run; a second run of that id does not know it.
+// A job that an operator revived outlives its run; a second run with that id ignores it.
 TEST(ForgetRuns, WhatARunLeftBehindIsNoneOfTheNextOneOfItsId) {
   for (bool good : {true, false}) {
     RunWorld world;

@@ -23,7 +23,7 @@ ChildEnd end_of(const Job& job) {
   return end;
 }
 
-// False for what a forgotten run of the same id left behind.
+// False for a job of a deleted run with the same id.
 bool fills_its_place(const State& state, const Run& run, const Job& job) {
   return child_of(state, run, job.parent.node) == job.id;
 }
@@ -50,7 +50,7 @@ void Flow::stop(const RunId& id, const std::string& reason) {
   for (uint32_t i = 0; i < total; ++i) {
     if (run(id).child(i) != ChildState::Started) continue;
     if (job_in(run(id), i) == nullptr && run_in(run(id), i) == nullptr) {
-      // A retry asked for it, but it had to wait for a turn that the run does not take any more.
+      // A retry requested it, but it waited for a turn that the run no longer takes.
       push({id, i, ChildState::Cancelled, {}, "", 0, reason});
     } else {
       stop_child(child_of(state_, run(id), i), reason);
@@ -63,12 +63,12 @@ void Flow::stop(const RunId& id, const std::string& reason) {
   }
 }
 
-// --- trying again
+// --- retry
 
 void Flow::restart_child(const RunId& id, uint32_t index) {
   if (const Run* nested = run_in(run(id), index)) return retry(RunId(nested->id));
   if (const Job* job = job_in(run(id), index)) {
-    // Revived by hand, it may have done its work since.
+    // Revived by hand, it may have completed since.
     if (job->state == JobState::Completed) return push(end_of(*job));
     if (is_terminal(job->state)) revive(frame_, *job);
     return;
@@ -78,7 +78,7 @@ void Flow::restart_child(const RunId& id, uint32_t index) {
   push({id, index, ChildState::Failed, {}, "", 0, "its job was deleted"});
 }
 
-// Of a map no more than it has room for; advance_map takes up the others.
+// In a map at most `concurrency` children; advance_map restarts the others.
 void Flow::retry(const RunId& id) {
   const Run& in = run(id);
   uint32_t wanted_callbacks = ~(in.callbacks_done & ~in.callbacks_failed);
@@ -98,7 +98,7 @@ void Flow::retry(const RunId& id) {
   go_on(id, wanted_callbacks);
 }
 
-// A run that timed out may have seen its jobs complete since: what comes after them is due now.
+// Jobs of a run that timed out may have completed since: their successors are due now.
 void Flow::go_on(const RunId& id, uint32_t wanted_callbacks) {
   const Run& in = run(id);
   bool at_work = in.children.find(static_cast<char>(ChildState::Started)) != std::string::npos;
@@ -130,7 +130,7 @@ void Flow::go_on(const RunId& id, uint32_t wanted_callbacks) {
   end_if_complete(id);
 }
 
-// Of those that begin together, who could not since the run had yielded.
+// Starts children that could not begin because the run had yielded.
 void Flow::start_waiting(const RunId& id) {
   for (uint32_t i = 0; i < run(id).total && run(id).state == RunState::Running; ++i) {
     PlanNode node;
@@ -145,8 +145,8 @@ namespace {
 
 constexpr size_t kCreatedBytesMax = 128u << 20;  // in the journal
 
-// Each run within a run is written with the one around it and again when it is created itself. What
-// maps unfold is not in it: they yield (Flow::yields).
+// Each nested run is written with its parent and again when it is created itself. Children of maps
+// are not included: maps yield (Flow::yields).
 size_t written_by(const PlanNode& plan) {
   size_t bytes = plan.meta.size();
   for (const std::string& child : plan.children) {

@@ -1,7 +1,6 @@
-// How runs move. Every end of a job or of a nested run goes through ended(), and what
-// follows from it (the next step, a fan-in, callbacks, the end of the run and of the runs around
-// it) happens in the same frame: so it happens exactly once, or, if the frame is lost, not at all
-// (I4).
+// How runs advance. Every end of a job or of a nested run goes through job_ended(), and its
+// consequences (the next step, a fan-in, callbacks, the end of the run and of its parent runs)
+// happen in the same frame: so they happen exactly once, or, if the frame is lost, not at all (I4).
 #pragma once
 
 #include <deque>
@@ -20,7 +19,7 @@ Status create_child_run(Frame& frame, const PlanNode& plan, const JobParent& par
 
 // After every event that ends a job.
 void job_ended(Frame& frame, const JobId& job);
-// After every lease: the first one starts the job's run and those around it.
+// After every lease: the first one starts the job's run and its parent runs.
 void job_began(Frame& frame, const JobId& job);
 
 // Whether a failed attempt of this job may be tried again: not once its run has ended.

@@ -1,4 +1,4 @@
-// How runs move, told as stories. r1/0 is the first child of run r1.
+// How runs advance. r1/0 is the first child of run r1.
 #include "kernel/compositions/run_flow.h"
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ TEST(Group, ACancelledOrExpiredMemberCountsAsFailed) {
             "JobCompleted(j3) | RunChildDone(r1/2 done) | RunFinished(r1 failed: 2 of 3 failed)");
 }
 
-// A member that an operator revives from the dead letters runs, but its workflow is over.
+// A job that an operator revives from the dead letters runs, but its workflow has ended.
 TEST(Group, ADeadLetterRetryDoesNotReopenIt) {
   RunWorld world;
   world.start(group({step(), step()}));
@@ -217,7 +217,7 @@ TEST(Batch, FiftyThousandJobsCostTwoEventsEachToEnd) {
             "JobCompleted(j50001) | RunChildDone(r1/on_complete done) | RunFinished(r1 completed)");
 }
 
-// --- one in another
+// --- nesting
 
 TEST(Nested, AGroupIsAStepOfAChain) {
   RunWorld world;
@@ -395,8 +395,8 @@ TEST(Map, AnItemThatCannotStartMakesRoomForTheNext) {
   EXPECT_EQ(world.how("r1"), "failed 0+3-0/3");
 }
 
-// Each item replaces the one before it. What the map makes of that end comes after the replacement
-// is there, or it would fill the same place twice.
+// Each item replaces the previous one. The map handles that end after the replacement exists, or it
+// would start the same child twice.
 TEST(Map, AnItemThatReplacesAnotherMakesRoomOnce) {
   RunWorld world;
   PlanNode plan = map_over("[1,2,3]", 2);

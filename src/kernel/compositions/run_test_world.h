@@ -92,7 +92,7 @@ class RunWorld : public World {
       return std::string();
     });
   }
-  // The job that is next in line is done, or fails; tells what came of that.
+  // Completes or fails the next job; returns the resulting events.
   std::string pass(const std::string& result = "") {
     std::string job = take();
     return job.empty() ? "nobody waits" : ack(job, "", 0, result);
@@ -108,7 +108,7 @@ class RunWorld : public World {
     if (at == std::string::npos) return "";
     return story.substr(at + 10, story.find(' ', at) - at - 10);
   }
-  // Passes until nobody waits; how often.
+  // Completes jobs until none waits; returns how many.
   size_t pass_all(size_t most = 1000) {
     size_t passed = 0;
     while (passed < most && pass() != "nobody waits") ++passed;
@@ -128,14 +128,14 @@ class RunWorld : public World {
            std::to_string(found->failed) + "-" + std::to_string(found->cancelled) + "/" +
            std::to_string(found->total);
   }
-  // What a worker that leases this job gets to see of the jobs before it.
+  // The parent_results of this job.
   std::string parents(const std::string& job_name) const {
     return rendered(job_name).find("parent_results")->json();
   }
   std::string parents_by_name(const std::string& job_name) const {
     return rendered(job_name).find("workflow")->find("parent_results")->json();
   }
-  // Everything to disk and out of memory, then up again.
+  // Flushes everything, clears the memory, and restarts.
   void restart_from_rows() {
     collect(SIZE_MAX);
     commit_rows();

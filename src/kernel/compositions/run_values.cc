@@ -17,7 +17,7 @@ constexpr uint64_t kStepsPerItem = 100;     // of a map's items, beside a budget
 constexpr size_t kMapBytesMax = 64u << 20;  // of their arguments together
 
 expr::ProgramCache& programs() {
-  static expr::ProgramCache cache;  // of compiled texts: what it holds changes no result
+  static expr::ProgramCache cache;  // of compiled texts: its contents change no result
   return cache;
 }
 
@@ -52,16 +52,16 @@ std::string step_name(const State& state, const Run& run, uint32_t index) {
   return node.step_id.empty() ? std::to_string(index) : node.step_id;
 }
 
-// The results as CEL sees them: `results` by place, `steps` by name.
+// The results as CEL variables: `results` by index, `steps` by name.
 struct ResultsScope {
   Value results = Value::Array{};
   Value steps = Value::Object{};
   Value item;
   expr::Variables variables;
 
-  // An expression that names neither is spared the reading: a chain may hold thousands of guards.
-  // Results that JSON can say and an expression cannot hold (1e999, or nested deeper than 64 levels
-  // together with the groups around them) are an error of whoever asks for them.
+  // For an expression that names neither, nothing is read: a chain may have thousands of guards.
+  // JSON results that are not valid values (1e999, or nested deeper than 64 levels including the
+  // enclosing groups) fail the expression that reads them.
   Status load(const State& state, std::string_view source, const JobParent& parent, Meter& meter) {
     size_t most = state.script_defaults().output_bytes_max;
     size_t bytes = 0;
@@ -108,8 +108,7 @@ Result<Value> map_items(const State& state, const PlanNode& plan, const JobParen
   return items;
 }
 
-// Puts the item where the template asks for it (${{ item }}, ${{ index }}); as the last argument if
-// it asks nowhere.
+// Fills in ${{ item }} and ${{ index }}; without them the item is the last argument.
 Result<std::string> args_for_item(std::string_view args, const Value& item, size_t index,
                                   expr::Budget& budget) {
   PAWL_TRY(Value tree, Value::parse(args));
@@ -234,7 +233,8 @@ ParentResults parent_results(const State& state, const JobParent& parent) {
       results.children = dag_links(state, *run).depends_on[at.node];
       return results;
     }
-    at = run->parent;  // the first of its run, or one of many: what came before the run counts
+    at = run->parent;  // the first of its run, or one of several: it gets the results before the
+                       // run
   }
   results.run = nullptr;
   return results;
@@ -299,7 +299,7 @@ Result<std::vector<std::string>> unfold_map(const State& state, const PlanNode& 
   PAWL_CHECK(codec::decode(job.spec, spec));
   std::string args = spec.args;
   std::vector<std::string> children;
-  // One budget for all of them: with each its own, a list of many would have no bound.
+  // One budget for all items: with one each, a long list would have no bound.
   expr::BudgetLimits limits;
   limits.steps_max += kStepsPerItem * items.as_array().size();
   limits.bytes_max = kMapBytesMax;

@@ -1,5 +1,4 @@
-// What runs are computed from: the results of their children, guards over them, and the lists that
-// maps unfold.
+// Values of runs: the results of their children, guards over them, and the lists of maps.
 #pragma once
 
 #include <string>
@@ -11,7 +10,7 @@
 
 namespace pawl {
 
-// The job or nested run in this place: the id a client gave it, or the derived one.
+// The id of the job or nested run at this place: chosen by a client, or derived.
 Uuid child_of(const State& state, const Run& run, uint32_t index);
 
 // A child's result as JSON text: a job's result or null; for a failed one {"error":{…}}; a nested
@@ -23,16 +22,16 @@ bool append_child_result(std::string& out, const State& state, const Run& run, u
 bool append_run_result(std::string& out, const State& state, const Run& run,
                        size_t bytes_max = SIZE_MAX);
 
-// The results a job of a run may build on, by the place they have in their run.
+// The results given to a job of a run, by their index in their run.
 struct ParentResults {
   const Run* run = nullptr;        // whose children they are; null: there are none
   std::vector<uint32_t> children;  // in order
 };
 ParentResults parent_results(const State& state, const JobParent& parent);
 
-// The id by which clients know the run, also where it is gone.
+// The run's id for clients, also if it was deleted.
 std::string shown_run_id(const State& state, const RunId& id);
-// Why a run within another is not taken up again by itself: nothing waits for its end any more.
+// The error for retrying a nested run by itself: no step waits for its end any more.
 Error part_of_another(const State& state, std::string_view what, const Run& run);
 
 // {"parent_results": […], "workflow_id": …, "workflow": {…}} as members of a leased job's envelope.

@@ -1,5 +1,5 @@
-// What each job event does to the job, to its queue's counts and to its concurrency key. Nothing
-// here decides.
+// Applies each job event to the job, to its queue's counts and to its concurrency key. No decisions
+// here.
 #include "kernel/mutable_state.h"
 
 namespace pawl {
@@ -13,7 +13,7 @@ void end_lease(Job& job) {
   job.deadline_ms = 0;
 }
 
-// A job that waits already keeps its turn among those of its priority.
+// A waiting job keeps its order among those of its priority.
 void take_change(Job& job, const JobRequeued& event, Stamp stamp) {
   if (event.to != event.from) {
     job.order = stamp.sequence;
@@ -46,7 +46,7 @@ void MutableState::changed(Resident& entity, Stamp stamp) {
   memory_->dirty.push_newest(entity);
 }
 
-// Whatever happens to what a cron waits for may be its end.
+// Any change of a job or run that a cron waits for may be its end.
 void MutableState::note_awaited(const Resident& entity) {
   Uuid id;
   if (entity.kind == EntityKind::Job) id = static_cast<const Job&>(entity).id;
@@ -130,8 +130,8 @@ void MutableState::wake(Queue& queue) {
 void MutableState::apply(const JobCreated& event, Stamp stamp) {
   if (Queue* queue = count_move(event, event.state, stamp)) queue->settings.deleted = false;
   child_started(event.parent, event.job, stamp);
-  // Only a fold can meet a row that is newer than its event; what is decided now is new, and is not
-  // looked for on disk.
+  // Only a fold can find a row that is newer than its event; a live event is new, so the disk is
+  // not searched.
   if (Job* known = folding_ ? resident_job(event.job) : memory_->jobs.find(event.job)) {
     if (!known->forgotten || known->version >= stamp.sequence) return;  // its row is newer
     memory_->buried.emplace(known, memory_->jobs.take(known->id));

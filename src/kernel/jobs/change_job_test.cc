@@ -66,7 +66,7 @@ TEST(ChangeJob, OnlyWhatWaitsCanBeChanged) {
   EXPECT_EQ(world.job("j2").priority, 9);
 }
 
-// The old place must not be found again, whether it stood in memory or on disk.
+// The old place must not be found again, whether it was in memory or on disk.
 TEST(ChangeJob, SurvivesARestartAtEveryMoment) {
   for (int moment = 0; moment < 4; ++moment) {
     SCOPED_TRACE(moment);

@@ -8,9 +8,9 @@
 namespace pawl {
 namespace {
 
-// Jobs held back by their concurrency key that one fetch looks past before it gives up on a queue.
+// Jobs held back by their concurrency key that one fetch skips before it gives up on a queue.
 constexpr size_t kHeldBackMax = 4096;
-// A reply holds their arguments: what one fetch is given ends with the job that passes this.
+// Bound of the arguments in one reply: a fetch ends with the job that exceeds it.
 constexpr size_t kFetchBytesMax = 16u << 20;
 
 bool is_full(const Fetched& fetched, const FetchJobs& command) {
@@ -28,7 +28,7 @@ uint32_t rate_left(const Queue& queue, int64_t now_ms) {
   return queue.settings.rate_per_second - std::min(queue.rate_used, queue.settings.rate_per_second);
 }
 
-// Whether the job's concurrency key has room; a rate that is used up says when it will.
+// Whether the job's concurrency key has room; for an exhausted rate, notes when it will.
 bool limit_allows(Frame& frame, const Job& job, Fetched& fetched) {
   if (job.limit.empty()) return true;
   const Limit* limit = frame.state().find_limit(job.limit);

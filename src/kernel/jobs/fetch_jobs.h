@@ -1,5 +1,5 @@
 // FetchJobs: leases waiting jobs to a worker: queues from left to right, in each by priority, then
-// age. Jobs of a paused queue, over a rate or at a concurrency limit stay where they are.
+// age. Jobs of a paused queue, over a rate or at a concurrency limit stay in the queue.
 #pragma once
 
 #include <string>
@@ -19,13 +19,13 @@ struct FetchJobs {
 
 struct Fetched {
   std::vector<JobId> jobs;
-  size_t bytes = 0;         // they have together
+  size_t bytes = 0;         // of all together
   int64_t retry_at_ms = 0;  // a rate limit held jobs back until then; 0 = none did
 };
 
 Fetched fetch_jobs(Frame& frame, const FetchJobs& command);
 
-// How long a lease on this job lasts: what was asked for now, else the job's own, else the default.
+// The duration of a lease on this job: the requested one, else the job's own, else the default.
 int64_t lease_ms(const Job& job, int64_t asked_ms, int64_t default_ms);
 
 }  // namespace pawl

@@ -109,7 +109,7 @@ TEST(FetchJobs, AConcurrencyKeyIsSharedByQueuesAndOthersPassBy) {
   EXPECT_EQ(world.state().find_limit("k")->active, 1u);
 }
 
-// Every way out of a lease gives its place back.
+// Every end of a lease frees its place.
 TEST(FetchJobs, AConcurrencyKeyIsFreedByEveryEnd) {
   World world;
   NewJob job = new_job({.limit = "k", .limit_settings = {.concurrency = 1}});
@@ -145,7 +145,7 @@ TEST(FetchJobs, AKeysRateHoldsBackForItsPeriod) {
   EXPECT_EQ(world.fetch(), "JobLeased(j2 w1 #1)");
 }
 
-// Fetches that found a key used up are worth waking when it has room again, in every queue.
+// Parked fetches of all queues held back by a key are woken when the key has room again.
 TEST(FetchJobs, AFreedKeyWakesTheQueuesItHeldBack) {
   World world;
   LimitSettings one{.concurrency = 1};

@@ -205,8 +205,8 @@ Status delete_dead(Frame& frame, const JobId& id) {
   return ok_status();
 }
 
-// A worker that went silent: the job waits again, unless it has had all its attempts; a job that
-// kills every worker must not go round for ever.
+// An expired lease: the job becomes available again, unless its attempts are used up; a job that
+// kills every worker must not repeat for ever.
 void expire_lease(Frame& frame, const Job& job) {
   if (job.attempt >= job.max_attempts || !may_try_again(frame.state(), job)) {
     fail(frame, job,

@@ -67,7 +67,7 @@ TEST(AckJob, ATerminalStateIsFinal) {
   }
 }
 
-// The worker could not know: it is told, and not refused. Nothing of what it brings is kept.
+// The worker could not know: it is told, and not refused. Its result is dropped.
 TEST(AckJob, OfAJobCancelledUnderTheWorkersHandsIsTakenWithoutAnEffect) {
   Leased world;
   EXPECT_EQ(world.cancel("j1"), "JobCancelled(j1 asked)");
@@ -80,7 +80,7 @@ TEST(AckJob, OfAJobCancelledUnderTheWorkersHandsIsTakenWithoutAnEffect) {
   EXPECT_EQ(world.extend("j1", "w1"), "not renewed");
   EXPECT_EQ(world.cancel("j1"),
             "rejected conflict: job j1 is already in terminal state 'cancelled'");
-  // Who did not hold it is refused, as is a lease of before.
+  // A worker that did not hold it is refused, as is an earlier lease.
   std::string refusal = "rejected conflict: job j1 is cancelled, not active";
   EXPECT_EQ(world.ack("j1", "w2"), refusal);
   EXPECT_EQ(world.ack("j1", "w1", 2), refusal);
@@ -92,7 +92,7 @@ TEST(AckJob, OfAJobThatWasCancelledWhileItWaitedIsRefused) {
   world.cancel("j1");
   EXPECT_EQ(world.ack("j1"), "rejected conflict: job j1 is cancelled, not active");
   Leased stale;
-  stale.advance(kTestLeaseMs);  // the lease has run out: nobody holds it
+  stale.advance(kTestLeaseMs);  // the lease has expired: no worker holds it
   stale.cancel("j1");
   EXPECT_EQ(stale.ack("j1", "w1", 1), "rejected conflict: job j1 is cancelled, not active");
 }

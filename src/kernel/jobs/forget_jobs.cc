@@ -7,7 +7,7 @@
 namespace pawl {
 namespace {
 
-// That it, and what it never came to, would be asked for before they start.
+// Deletes the planned-run documents of this run and of nested runs that never started.
 void forget_planned(Frame& frame, const RunId& id) {
   auto forget = [&](const RunId& planned) {
     std::string key = planned_run_key(planned);

@@ -46,7 +46,7 @@ TEST(ForgetJobs, OldFinishedOnesOnly) {
       << "history still counts";
 }
 
-// A little at a time: each step says where the next goes on, in memory and on disk alike.
+// A little at a time: each step returns where the next one continues, in memory and on disk alike.
 TEST(ForgetJobs, GoesOnWhereItStopped) {
   for (bool flushed : {false, true}) {
     ForgetWorld world;

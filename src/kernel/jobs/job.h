@@ -1,4 +1,4 @@
-// Job: one unit of work and where it stands. What never changes of it is its JobSpec.
+// Job: one unit of work and its state. The immutable part is its JobSpec.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace pawl {
 
 struct Queue;
 
-// What most jobs do not have.
+// Rarely used fields.
 struct JobExtras {
   std::vector<JobError> errors;  // the latest kErrorsKept
   std::string checkpoint;        // JSON text
@@ -49,8 +49,8 @@ struct JobExtras {
 };
 constexpr size_t kErrorsKept = 25;
 
-// The index rows that an entity has: derived from it alone, so that the old ones can be found when
-// it changes.
+// The index rows of an entity: derived from it alone, so that the old ones can be found when it
+// changes.
 struct JobPlaces {
   bool ready = false;
   int32_t priority = 0;
@@ -92,7 +92,7 @@ struct Job : Resident {
   JobParent parent;
   std::unique_ptr<JobExtras> extras;
 
-  // What it holds in memory beyond its own size, nearly.
+  // Approximate memory beyond its own size.
   uint32_t weight_bytes() const { return static_cast<uint32_t>(spec.size() + result.size()); }
   JobSpecView spec_view() const;
   RetryPolicy retry_policy() const;
@@ -100,7 +100,7 @@ struct Job : Resident {
   JobExtras& need_extras() { return extras ? *extras : *(extras = std::make_unique<JobExtras>()); }
 };
 
-// The row of a job. The queue's name stands in it; decoding leaves the pointer to the caller.
+// The row of a job. It contains the queue's name; the caller sets the pointer after decoding.
 std::string encode_job(const Job& job);
 bool decode_job(std::string_view bytes, Job& job, std::string& queue_name);
 

@@ -1,4 +1,4 @@
-// What a running job leaves beside its state: a checkpoint to resume from, and its progress.
+// Data of a running job besides its state: a checkpoint to resume from, and its progress.
 #pragma once
 
 #include <string>

@@ -131,9 +131,9 @@ void create(Frame& frame, const NewJob& job, const JobId& id, int64_t scheduled_
   frame.emit(event);
 }
 
-// A job that was admitted. Unique policies other than reject are carried out here. Runs of jobs
-// that it replaced are told by the caller, once all jobs are there: what a run does about it may
-// want the same place, the same key or the same id as one of them.
+// Pushes an admitted job. Unique policies other than reject are applied here. The caller notifies
+// the runs of replaced jobs once all jobs exist: a run's reaction may need the same place, key or
+// id as one of them.
 Pushed push(Frame& frame, const NewJob& job, std::vector<JobId>& replaced) {
   int64_t scheduled_ms = job.scheduled_ms;
   if (!job.unique.key.empty() && job.unique.on_conflict != OnConflict::Reject) {

@@ -9,13 +9,13 @@ namespace pawl {
 
 struct Pushed {
   JobId id;
-  bool created = true;  // false: a unique job was there already and the push was to be ignored
+  bool created = true;  // false: a unique job existed and the push was ignored
 };
 
 Result<std::vector<Pushed>> push_jobs(Frame& frame, const std::vector<NewJob>& jobs);
 
-// One job that a run or cron brings about: depth bounds do not apply to it, since it must not be
-// lost; its unique policy does. Duplicate if that refuses it.
+// Pushes one job of a run or cron: depth bounds do not apply to it, since it must not be lost; its
+// unique policy does. Duplicate if that refuses it.
 Result<JobId> place_job(Frame& frame, const NewJob& job);
 
 }  // namespace pawl

@@ -44,7 +44,7 @@ TEST(PushJobs, AClientIdIsTakenOnce) {
             "rejected duplicate: a job with the id j1 exists already");
 }
 
-// A list is taken whole or not at all, and the refusal says which one is to blame.
+// A list is taken completely or not at all, and the refusal names the job.
 TEST(PushJobs, AllOrNothing) {
   World world;
   world.push(new_job({.id = client_id(1)}));
@@ -165,8 +165,8 @@ TEST(UniqueJobs, ReplaceCancelsTheOldOneEvenWhileItRuns) {
   EXPECT_EQ(world.state_of("j2"), "cancelled");
 }
 
-// A finished job that counts as a conflict can not be cancelled any more; the new one is simply
-// made.
+// A finished job that counts as a conflict cannot be cancelled any more; the new one is simply
+// created.
 TEST(UniqueJobs, ReplaceLeavesAFinishedJobAlone) {
   World world;
   world.push(unique_job(OnConflict::Replace, bit(JobState::Completed)));
@@ -229,7 +229,7 @@ TEST(UniqueJobs, ConflictsInsideOneRequest) {
             "JobCreated(j3 available)");
 }
 
-// What is unique stays so when the first job has long left memory.
+// Uniqueness holds also when the first job has left memory.
 TEST(UniqueJobs, TheKeyIsFoundOnDiskToo) {
   StateConfig config;
   config.resident_jobs_max = 0;

@@ -1,4 +1,4 @@
-// Queue: where jobs of one name wait, how many are in which state, and what an operator has set.
+// Queue: the waiting jobs of one name, counts by state, and an operator's settings.
 // Limit: a concurrency key that jobs of any queue may share.
 #pragma once
 
@@ -26,7 +26,7 @@ struct ReadyKey {
   auto operator<=>(const ReadyKey&) const = default;
 };
 
-constexpr int64_t kRateWindowMs = 1000;  // what a queue's rate counts over
+constexpr int64_t kRateWindowMs = 1000;  // period of a queue's rate
 
 struct Queue : Resident {
   Queue(std::string queue_name, size_t window_max)
@@ -42,9 +42,10 @@ struct Queue : Resident {
   int64_t created_ms = 0;
   int64_t rate_window_ms = 0;  // start of the running second
   uint32_t rate_used = 0;
-  bool wake = false;       // in memory only: a job became available since the engine last looked
+  bool wake = false;       // in memory only: a job became available since the last
+                           // take_ready_queues()
   bool oversized = false;  // in memory only: waits for its window to be shrunk
-  // Reading its front may fill its window from disk: that changes no answer.
+  // Reading its front may fill its window from disk, which changes no answer.
   const std::unique_ptr<SpillIndex<ReadyKey>> ready;
 
   uint64_t count(JobState state) const { return counts[static_cast<size_t>(state)]; }

@@ -1,4 +1,4 @@
-// A step that is an action: done by the run itself, computed in the frame, or done by the outside.
+// An action step: done by the run itself, computed in the frame, or executed as an effect.
 #include <optional>
 #include <utility>
 
@@ -11,8 +11,8 @@
 namespace pawl::scripts {
 namespace {
 
-// An action that needs nothing outside is done here, unless it is dear. One that is given secrets
-// is not: only who prepares effects may open them.
+// A pure action is computed here, unless it is expensive or has secrets: only the preparation of
+// effects may open secrets.
 std::optional<StepOutcome> computed(RunContext& run, const At& at, uint32_t effect) {
   const Computations* computations = run.state.script_defaults().computations;
   if (computations == nullptr || run.frame.meter().spent()) return std::nullopt;
@@ -35,8 +35,7 @@ class ActionKind final : public OutsideKind {
     run.frame.emit(event);
     if (auto outcome = computed(run, at, event.effect)) answered(run, at, std::move(*outcome));
   }
-  // Of the kinds that the outside does only this one is bounded here: a job's result has its own
-  // bound (limits.result_bytes).
+  // Only action outputs are bounded here: a job's result has its own bound (limits.result_bytes).
   void answered(RunContext& run, const At& at, StepOutcome outcome) const override {
     if (outcome.ok && outcome.output.size() > run.output_max())
       return fail_too_large(run, at, "its output");

@@ -22,7 +22,7 @@ void write_gate(Frame& frame, const std::string& gate, const RunGate& now) {
   (void)delete_doc(frame, DocKind::RunGate, gate);
 }
 
-// A run within a run goes before all that stand for themselves: they may be waiting for its parent.
+// A child run goes before all top-level runs: they may be waiting for its parent.
 std::string turn_key(const std::string& gate, const Run& run) {
   std::string key = gate;
   int64_t priority = run.parent.run.is_nil() ? run.script->priority : INT32_MAX;
@@ -39,15 +39,15 @@ bool has_ancestor_of(const State& state, const RunId& parent, const std::string&
   return false;
 }
 
-// At the gate of its definition, for this run; 0 = no bound.
+// The limit at the gate of its definition for this run; 0 = no bound.
 uint64_t limit_for(const State& state, const plan::Script& plan, const std::string& own,
                    const RunId& parent) {
   if (plan.max_concurrent == 0 || has_ancestor_of(state, parent, own)) return 0;
   return plan.max_concurrent;
 }
 
-// Places of a definition that a run cannot have. What is promised to runs that wait for the server
-// is not kept from one within a run: its parent may hold the very place that they wait for.
+// Occupied places of a definition. Places reserved for runs that wait for the server are still free
+// for a child run: its parent may hold the place that they wait for.
 uint64_t taken(const State& state, const std::string& gate, bool nested) {
   return runs_at_work(state, gate) + (nested ? 0 : read_gate(state, gate).claimed);
 }
@@ -57,7 +57,7 @@ Error limit_reached(uint64_t limit) {
           "Maximum concurrent workflow limit (" + std::to_string(limit) + ") reached"};
 }
 
-// The server has no place for one more, or others wait for it.
+// The server has no free place, or other runs wait for one.
 bool server_is_full(const State& state) {
   uint64_t limit = state.script_defaults().max_concurrent;
   if (limit == 0) return false;
@@ -107,7 +107,8 @@ bool find_turn(const State& state, const Run& run, std::string& gate, RunTurn& t
 
 std::string server_gate() { return "s"; }
 
-// The length stands first, so that no gate's name begins another's; digests are of one length.
+// The length comes first, so that no gate's name is a prefix of another's; digests have a fixed
+// length.
 std::string definition_gate(std::string_view definition, std::string_view text_digest) {
   if (!text_digest.empty()) return "t" + std::string(text_digest);
   std::string gate = "d";
@@ -135,7 +136,7 @@ Result<std::string> gate_before(const State& state, const plan::Script& plan,
     return own;
   }
   if (limit != 0 && !nested && read_gate(state, own).waiting > 0)
-    return own;  // they were here first
+    return own;  // they came first
   if (nested || !server_is_full(state)) return std::string();
   const ScriptDefaults& server = state.script_defaults();
   if (plan.reject_at_limit || server.reject_at_limit) return limit_reached(server.max_concurrent);
@@ -171,7 +172,7 @@ void admit_next(Frame& frame, const std::string& gate) {
     leave(frame, *run, gate, turn.claims);
     std::string own = gate_of(*run->script);
     if (turn.claims && runs_at_work(state, own) >= plan->max_concurrent)
-      return enter(frame, *run, own, false);  // a run within a run has its place
+      return enter(frame, *run, own, false);  // a child run already has its place
     return begin_script(frame, turn.run, false);
   }
   uint64_t limit = limit_for(state, *plan, gate, run->parent.run);

@@ -15,7 +15,7 @@ constexpr std::string_view kTwoAtATime = R"({"name": "d", "max_concurrent": 2,
 constexpr std::string_view kFree = R"({"name": "e",
   "steps": [{"id": "a", "type": "action", "action": "http.get", "params": {}}]})";
 
-// Runs with short names, and how all of them stand.
+// Runs with short names, and the status of all of them.
 class GateWorld : public ScriptWorld {
  public:
   explicit GateWorld(bool restless, const StateConfig& config = {})
@@ -36,7 +36,7 @@ class GateWorld : public ScriptWorld {
     runs_[name] = run_id();
     return how;
   }
-  // As it was when nothing told texts without a name apart.
+  // As in older versions, where unnamed texts were not distinguished.
   std::string begin_before(const std::string& name, const std::string& canonical, bool waits) {
     ScriptCreated created;
     act([&](Frame& f) {
@@ -53,7 +53,7 @@ class GateWorld : public ScriptWorld {
     return how();
   }
   void pick(const std::string& name) { look_at(runs_.at(name)); }
-  // "x=active y=pending", after the timers have had their say.
+  // "x=active y=pending", after the timers have fired.
   std::string all() {
     wait(0);
     std::string line;
@@ -67,7 +67,7 @@ class GateWorld : public ScriptWorld {
     done("a");
     return all();
   }
-  // What is counted is what there is, at every gate.
+  // The counts at every gate match the runs.
   void check_counts() {
     std::map<std::string, uint64_t> active;
     uint64_t pending = 0;
@@ -217,9 +217,9 @@ TEST_P(Admission, AChildHasNoPlaceOfItsOwnOnTheServerAndNeverWaitsForItsParent) 
   world.check_counts();
 }
 
-// A chain of runs that end at once is worked off in a loop.
-// One that waits for the server holds a place of its definition; the run that has the server needs
-// that very place for a run within it. It must not wait for the one that waits for it.
+// A chain of runs that end at once is processed in a loop.
+// A run that waits for the server holds a place of its definition; the active run needs that place
+// for its child. The child must not wait for the run that waits for its parent.
 TEST_P(Admission, AChildDoesNotWaitForWhoWaitsForItsParent) {
   StateConfig config;
   config.scripts.max_concurrent = 1;
@@ -275,8 +275,8 @@ TEST_P(Admission, RunsThatEndAtOnceFollowEachOther) {
   EXPECT_EQ(completed, 51u);
 }
 
-// Random lives under both limits, with crashes: the counts are right after everything that happens,
-// no limit is passed by what was let in, and in the end everything has had its turn.
+// Random lives under both limits, with crashes: the counts are right after every operation, no
+// admission exceeds a limit, and in the end every run has been admitted.
 TEST_P(Admission, CountsHoldInRandomLives) {
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     GateWorld world(GetParam(), with_server_limit(3));
@@ -314,7 +314,7 @@ TEST_P(Admission, CountsHoldInRandomLives) {
   }
 }
 
-// A definition that has no name is known by its text: its limit is for runs of that text.
+// An unnamed definition is identified by its text: its limit applies to runs of that text.
 TEST_P(Admission, ATextWithoutANameHasALimitOfItsOwn) {
   auto text = [](const char* step) {
     return R"({"max_concurrent": 1, "steps": [{"id": "a", "action": ")" + std::string(step) +
@@ -327,7 +327,7 @@ TEST_P(Admission, ATextWithoutANameHasALimitOfItsOwn) {
   EXPECT_EQ(world.begin_inline("x2", text("x")), "pending");
   EXPECT_EQ(standing_of(world.state(), world.run(), 10).active, 1u);
   EXPECT_EQ(world.finish("y1"), "free=active x1=active x2=pending y1=completed");
-  // What is added to a run does not make it one of another definition.
+  // Extending a run does not change its definition.
   world.pick("x1");
   world.extend(
       R"({"max_concurrent": 1, "steps": [{"id": "a", "action": "x"}, {"id": "b", "action": "x"}]})");
@@ -337,7 +337,7 @@ TEST_P(Admission, ATextWithoutANameHasALimitOfItsOwn) {
   EXPECT_EQ(world.begin_inline("x3", text("x")), "active");
 }
 
-// Runs from before texts were told apart wait where they waited, and are let in there.
+// Runs of older versions keep waiting at their gate, and are admitted there.
 TEST_P(Admission, RunsOfAnOlderJournalKeepTheirGate) {
   GateWorld world(GetParam());
   constexpr std::string_view kText =
@@ -353,7 +353,7 @@ TEST_P(Admission, RunsOfAnOlderJournalKeepTheirGate) {
   EXPECT_EQ(runs_at_work(world.state(), definition_gate("")), 0u);
 }
 
-// A limit that is lifted while the server is down lets in everything that waited.
+// A limit that is lifted while the server is down admits all waiting runs.
 TEST(AdmissionAtStart, WhatWaitedBeginsAfterARestart) {
   GateWorld world(false, with_server_limit(1));
   world.define("e", kFree, "v1");

@@ -1,4 +1,4 @@
-// How many runs of definitions are at work: follows every ScriptMoved.
+// Counts active runs of definitions: follows every ScriptMoved.
 #include "kernel/scripts/admission.h"
 
 namespace pawl {
@@ -12,7 +12,7 @@ void MutableState::count_run(const ScriptMoved& event, Stamp stamp) {
 }
 
 // A count of zero has no row. Its events may then be folded again from any place before it became
-// zero: taking away from nothing is nothing, and every such path ends at zero where this one did.
+// zero: subtracting from zero gives zero, and every such fold ends at zero at the same event.
 void MutableState::count_at_gate(const std::string& gate, bool one_more, Stamp stamp) {
   Doc* doc = resident_doc(DocKind::RunCount, gate);
   if (doc == nullptr) {
@@ -34,7 +34,7 @@ void MutableState::count_at_gate(const std::string& gate, bool one_more, Stamp s
   if (!one_more && find_doc(DocKind::RunGate, gate) != nullptr) memory_->gate_looks.insert(gate);
 }
 
-// A gate at which runs wait is worth a look when it was put, whatever changed.
+// A gate with waiting runs is checked after every change of its document.
 void MutableState::gate_changed(const Doc& gate) {
   if (gate.deleted) {
     memory_->gate_looks.erase(gate.key);

@@ -1,4 +1,4 @@
-// Runs of definitions in the state: what each event does to them.
+// Applies the events of runs of definitions.
 #include <algorithm>
 #include <set>
 
@@ -11,7 +11,7 @@ namespace {
 
 enum class Mover : uint8_t { Nobody, Outside, Person };
 
-// Who moves this step on.
+// What will advance this step.
 Mover mover_of(const StepRecord& record) {
   if (record.state == StepState::Suspended) return Mover::Person;
   bool outside = record.effect != 0 || record.state == StepState::Retrying ||
@@ -24,7 +24,7 @@ void count(ScriptRun& script, Mover mover, uint32_t by) {
   if (mover == Mover::Person) script.held += by;
 }
 
-// Keeps count of what the run holds while one thing of it changes.
+// Updates the run's held bytes while one part of it changes.
 template <class Holder>
 class Held {
  public:
@@ -48,7 +48,7 @@ void forget_made(ScriptRun& script, std::string_view step) {
   });
 }
 
-// What is done again, and what stood in a list that is gone, counts as undone no more.
+// Steps that are reset, and steps of dropped lists, no longer count as undone.
 void forget_undone(ScriptRun& script, const StepsReset& event) {
   if (script.compensated.empty()) return;
   const std::set<std::string_view> lists(event.dropped.begin(), event.dropped.end());
@@ -171,7 +171,7 @@ void MutableState::apply(ScriptMoved event, Stamp stamp) {
   ScriptRun& script = *run->script;
   uint64_t held_before = script.output.size() + held_by(script.error);
   script.status = event.to;
-  // While it rolls back or runs its hooks, why it does so is not forgotten for being held up.
+  // During rollback and hooks a suspension must not overwrite the reason of the end.
   if (script.phase == ScriptPhase::Steps || run_state_of(event.to) != RunState::Running)
     script.reason = event.reason;
   if (event.to == ScriptStatus::Active && run->started_ms == 0) {
@@ -225,15 +225,15 @@ void MutableState::apply(const ScriptPhased& event, Stamp stamp) {
     script.error = event.error;
   }
   if (event.phase == ScriptPhase::Rollback) {
-    // Earlier versions told by this what had been undone, instead of by StepUndone.
+    // Earlier versions recorded undone steps by this, instead of StepUndone.
     const std::set<std::string_view> left(event.compensate.begin(), event.compensate.end());
     for (const std::string& step : script.compensate)
       if (left.count(step) == 0) script.compensated.push_back(step);
     script.compensate.assign(event.compensate.begin(), event.compensate.end());
   } else if (event.phase == ScriptPhase::Steps) {
-    script.compensate.clear();  // whatever was left to undo stands again
+    script.compensate.clear();  // steps still to undo count as completed again
   }
-  // What comes now has its own times: a run that has timed out still cleans up.
+  // Hooks and compensation have their own timeouts: a run that has timed out still cleans up.
   if (script.timeout_at_ms != 0 && event.phase != ScriptPhase::Steps) {
     script.dues.erase({script.timeout_at_ms, kTimeoutDue});
     script.timeout_at_ms = 0;
@@ -439,7 +439,7 @@ void MutableState::apply(const StepsReset& event, Stamp stamp) {
     resident_scope(*run, path);
     Scope& scope = script.scopes[path];
     script.held_bytes -= held_by(scope);
-    // Its row goes with the next flush; until then it is known by what that has to remove.
+    // Its row is removed with the next flush; until then only the data for the removal is kept.
     Scope left;
     left.path = path;
     left.in_flight = scope.in_flight;

@@ -1,4 +1,4 @@
-// What one run may cost others: evaluations of a frame, sizes of what is put together, bytes held.
+// Bounds of one run: evaluations per frame, sizes of assembled values, bytes held.
 #include <gtest/gtest.h>
 
 #include "kernel/scripts/json_fits.h"
@@ -17,7 +17,7 @@ StateConfig with_allowance(uint64_t units) {
 
 class Bounds : public testing::TestWithParam<bool> {
  protected:
-  // Begins it and gives it turns, a millisecond each, until it waits for nobody's turn.
+  // Starts it and gives it turns, a millisecond each, until it no longer yields.
   static std::string live(ScriptWorld& world, const std::string& text,
                           const std::string& inputs = "") {
     world.begin(text, inputs);
@@ -33,7 +33,7 @@ class Bounds : public testing::TestWithParam<bool> {
         [&](const journal::EventBytes& event) { found += event.type == type ? 1 : 0; });
     return found;
   }
-  // The same story with plenty and with little in each frame ends the same.
+  // A run ends the same with a large and with a small allowance per frame.
   static void expect_same(const std::string& text, uint64_t allowance, size_t yields_min,
                           const std::string& inputs = "") {
     ScriptWorld rich;
@@ -70,7 +70,7 @@ TEST_P(Bounds, EachFrameDoesSomethingHoweverLittleItMay) {
               20, 4);
 }
 
-// One that fails at once must not keep others from beginning that were as ready as itself.
+// A step that fails at once must not prevent others that were ready at the same time.
 TEST_P(Bounds, StepsThatWereReadyTogetherBeginThoughFramesLieBetween) {
   std::string text = "steps:\n- {id: a, condition: nobody.knows, action: workflow.log}\n";
   for (int i = 0; i < 10; ++i)
@@ -115,7 +115,7 @@ TEST_P(Bounds, TheResultsOfALongLoopAreReadBitByBit) {
       300, 3);
 }
 
-// Answers of the outside are no turns of a run that has yielded: what follows from them waits.
+// Receipts do not give a turn to a run that has yielded: their consequences wait.
 TEST_P(Bounds, AnswersToARunThatHasYieldedWaitForItsTurn) {
   ScriptWorld world(GetParam(), with_allowance(2'000));
   std::string text =
@@ -135,7 +135,7 @@ TEST_P(Bounds, AnswersToARunThatHasYieldedWaitForItsTurn) {
   EXPECT_EQ(world.step("next"), "running");
 }
 
-// Having every step among the names costs what it costs, and so does searching a text for them.
+// Providing every step as a name is charged, and so is searching a text for them.
 TEST_P(Bounds, TheNamesThatAnExpressionSeesArePaidFor) {
   std::string text = "steps:\n";
   for (int i = 0; i < 300; ++i) text += "- {id: s" + std::to_string(i) + ", action: x}\n";
@@ -162,7 +162,7 @@ TEST_P(Bounds, TheNamesThatAnExpressionSeesArePaidFor) {
   EXPECT_GE(yields(long_text), 4u);
 }
 
-// A timer that comes while others have used the frame up is not lost.
+// A timer that fires when the frame is used up is not lost.
 TEST_P(Bounds, WhatIsDueWaitsForTheRunsTurn) {
   ScriptWorld world(GetParam(), with_allowance(100));
   world.begin("steps: [{id: w, type: wait, config: {duration: 1s}}]");
@@ -289,7 +289,7 @@ TEST(Parts, ALargeTextIsWrittenOnceAndGoesWithWhatHeldIt) {
   world.done("a", big);
   flush();
   EXPECT_EQ(world.how(), "completed");
-  EXPECT_EQ(parts.size(), 8u);  // and what the wait gave, the step, and the run
+  EXPECT_EQ(parts.size(), 8u);  // and the wait's output, the step, and the run
   world.crash();
   EXPECT_EQ(world.output(), R"({"a":)" + big + "}");
   world.frame([&](Frame& f) {
@@ -302,7 +302,7 @@ TEST(Parts, ALargeTextIsWrittenOnceAndGoesWithWhatHeldIt) {
   EXPECT_EQ(world.cold.rows[Space::Run].size(), 0u);
 }
 
-// Millions of small values cost the engine more than their bytes tell.
+// Millions of small values cost the engine more than their size suggests.
 TEST(Values, TextsOfTooManyAreRefusedWhereTheyComeIn) {
   std::string many = "[1";
   for (size_t i = 1; i < kValuesMax + 10; ++i) many += ",1";
@@ -325,8 +325,8 @@ TEST(Values, TextsOfTooManyAreRefusedWhereTheyComeIn) {
   });
 }
 
-// What one run holds may be more than a batch should: it goes to disk in pieces, and a crash
-// between two of them loses nothing.
+// The data of one run may be too large for a batch: it is written in pieces, and a crash between
+// two of them loses nothing.
 TEST(Parts, LargeTextsAreWrittenInPiecesBeforeTheirRun) {
   ScriptWorld world;
   std::string big = "\"" + std::string(100'000, 'x') + "\"";
@@ -359,8 +359,7 @@ TEST(Parts, LargeTextsAreWrittenInPiecesBeforeTheirRun) {
   for (const KeptSignal& signal : world.script().signals) EXPECT_EQ(signal.payload.str(), big);
 }
 
-// What a run holds costs time only where it is used: a signal to one with many large texts reads
-// none of them.
+// Large texts cost time only where they are used: a signal to a run with many of them reads none.
 TEST(Parts, LargeTextsAreReadWhenTheyAreAskedFor) {
   ScriptWorld world;
   std::string big = "\"" + std::string(100'000, 'x') + "\"";
@@ -385,8 +384,8 @@ TEST(Parts, LargeTextsAreReadWhenTheyAreAskedFor) {
   EXPECT_EQ(world.script().signals[4].payload.str(), big);
 }
 
-// A run that is always on the move is never as its row is, and so never leaves memory itself: 180
-// such runs held two gigabytes.
+// Regression: a run that always changes never equals its row, and so never leaves memory: 180 such
+// runs held two gigabytes.
 TEST(Parts, LargeTextsWithDurableRowsLeaveMemoryThoughTheirRunHasChanged) {
   StateConfig config;
   config.resident_text_bytes_max = 250'000;
@@ -398,7 +397,7 @@ TEST(Parts, LargeTextsWithDurableRowsLeaveMemoryThoughTheirRunHasChanged) {
       line += signal.payload.on_disk() ? '-' : 'x';
     return line;
   };
-  // The row of the run is behind it at once.
+  // The run is newer than its row at once.
   auto write_rows_and_add_one = [&] {
     world.collect(SIZE_MAX);
     world.signal("early", "", big);
@@ -412,7 +411,7 @@ TEST(Parts, LargeTextsWithDurableRowsLeaveMemoryThoughTheirRunHasChanged) {
   EXPECT_EQ(in_memory(), "xxx") << "below the bound";
   write_rows_and_add_one();
   EXPECT_EQ(in_memory(), "---x") << "the last one has no row yet";
-  // What is read back leaves again, too.
+  // Texts that were read back leave memory again, too.
   world.cold.gets.clear();
   for (int round = 0; round < 2; ++round) {
     for (const KeptSignal& signal : world.script().signals) EXPECT_EQ(signal.payload.str(), big);
@@ -447,7 +446,7 @@ TEST(Parts, TextsPastWhatAnExpressionMayReadStayOnDisk) {
   EXPECT_EQ(world.cold.gets[Space::Part], 2u);
 }
 
-// References once did not tell the size of their text.
+// The first layout had references without the size of the text.
 TEST(Parts, AReferenceOfTheFirstLayoutIsReadAtOnce) {
   MapCold cold;
   RunId run(Uuid{1, 2});

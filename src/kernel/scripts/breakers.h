@@ -1,8 +1,8 @@
-// Circuit breakers: an action that keeps failing at one place is not tried there for a while.
+// Circuit breakers: an action that keeps failing at one target is not tried there for a while.
 //
 // Five failures in a row open it for thirty seconds; then one attempt is let through, and its
-// outcome closes or opens it again. What is known survives a restart. Only failures that the place
-// is to blame for count: not bad parameters, not refusals of ours, not cancellations.
+// outcome closes or opens it again. Breakers survive a restart. Only failures of the target count:
+// not bad parameters, our own refusals or cancellations.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ struct Breaker {
 
 Breaker find_breaker(const State& state, std::string_view key);
 bool counts_for_breaker(const StepOutcome& outcome);
-// An attempt has ended: counts it, and says in the run's history when the breaker moves.
+// Counts an ended attempt, and records a change of the breaker in the run's history.
 void note_breaker(Frame& frame, const Run& run, uint32_t effect, const StepOutcome& outcome);
 
 }  // namespace pawl

@@ -27,7 +27,7 @@ void do_check(RunContext& run, const Check& check) {
   notify_parent(run, at, check.kind);
 }
 
-// One step at a time: when none is at work, any list may hold the next one.
+// One step at a time: when none is active, any list may have the next one.
 bool schedule_waiting_lists(RunContext& run) {
   if (run.state.script_defaults().parallel_steps || !may_start_another(run)) return false;
   if (is_terminal(run.entity().state) ||

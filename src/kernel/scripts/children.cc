@@ -8,7 +8,7 @@
 namespace pawl::scripts {
 namespace {
 
-// Nothing to say of one that was suspended before such things were noted.
+// No event for a child suspended by an older version, which did not record it.
 void note_child(RunContext& run, const At& at, bool suspended) {
   if ((run.record(at).state == StepState::Suspended) == suspended) return;
   auto event = run.event_for<ChildMoved>(at);
@@ -44,8 +44,8 @@ StartScript child_command(const RunContext& run, uint32_t effect) {
   return command;
 }
 
-// A child that is over at once is answered for here: reported from within, the stack would grow as
-// deep as a loop is long.
+// A child that ends at once is handled here: if it reported its own end, the stack would grow with
+// the length of a loop.
 void start_child(RunContext& run, const At& at, StartScript command) {
   command.end_is_seen = true;
   auto begun = start_script(run.frame, command);

@@ -1,4 +1,4 @@
-// Runs within runs: a definition's run that fills the place of a step of another one.
+// Child runs: the run of a definition started by a step of another run.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace pawl::scripts {
 
-// A command with all that a run takes over from the one around it.
+// A command with everything that a run inherits from its parent.
 StartScript child_command(const RunContext& run, uint32_t effect);
-// Ends the step if the child cannot start, or is over at once.
+// Ends the step if the child cannot start, or ends at once.
 void start_child(RunContext& run, const At& at, StartScript command);
 
-// A name that a parameter gives: a text as it is, anything else as JSON; "" if it is not there.
+// A parameter as a name: text unchanged, other values as JSON; "" if missing.
 std::string text_of(const Value* value);
 
-// What the end of a run means for the step whose place it fills.
+// The outcome of a child run for its step.
 StepOutcome outcome_of_script(const ScriptRun& script);
 
 }  // namespace pawl::scripts

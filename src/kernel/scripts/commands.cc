@@ -28,7 +28,8 @@ Error no_such_run(const RunId& id) {
 }
 
 Result<std::shared_ptr<const expr::JsonSchema>> compiled_schema(const std::string& text) {
-  // Of pure results. Each engine has its thread, and a process may hold several engines.
+  // A cache of pure results. Each engine has its own thread, and a process may hold several
+  // engines.
   thread_local std::map<std::string, std::shared_ptr<const expr::JsonSchema>> cache;
   thread_local size_t cached_bytes = 0;
   auto at = cache.find(text);
@@ -67,14 +68,14 @@ Result<std::string> full_inputs(const plan::Script& plan, const std::string& sch
   for (const expr::SchemaFault& fault : faults) {
     std::string path = "inputs" + (fault.path.empty() ? "" : "." + fault.path);
     error.message += "; " + path + ": " + fault.message;
-    // A schema that is just `false`: nothing may stand there.
+    // A schema that is just `false`: no value is valid.
     error.complaints.push_back(
         {path, fault.message, fault.keyword == "false" ? "unknown_field" : fault.keyword});
   }
   return error;
 }
 
-// The run, if it is one of a definition and not over.
+// Refuses unless it is an unfinished run of a definition.
 Status check_live(const State& state, const RunId& id, std::string_view verb) {
   const Run* run = find_script(state, id);
   if (run == nullptr) return no_such_run(id);
@@ -179,7 +180,7 @@ void begin_script(Frame& frame, const RunId& id, bool end_is_seen) {
   scripts::drain(run);
 }
 
-// --- answers of the outside
+// --- receipts
 
 void effect_done(Frame& frame, const RunId& id, uint32_t effect, StepOutcome outcome) {
   if (frame.is_making_child())
@@ -195,8 +196,8 @@ void effect_done(Frame& frame, const RunId& id, uint32_t effect, StepOutcome out
   At at;
   if (path == nullptr || !run.find(*path, at) || run.record(at).effect != effect) return;
   scripts::kind_of(*at.step).answered(run, at, std::move(outcome));
-  // Thousands of answers may come before a run that has yielded has its turn again: each is noted,
-  // and what follows from them waits for that turn, or the answers would be turns of their own.
+  // Thousands of receipts may arrive before a run that has yielded gets its next turn: each is
+  // recorded, and their consequences wait for that turn.
   run.cut_short = run.script().yielded_ms != 0;
   scripts::drain(run);
 }

@@ -1,4 +1,4 @@
-// What can be asked of runs of definitions, and what the outside reports back.
+// Commands and receipts for runs of definitions.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace pawl {
 const Run* find_script(const State& state, const RunId& id);
 
 struct StartScript {
-  RunId id;  // nil: made here
+  RunId id;  // nil: generated
   std::string client_id;
   std::string definition;
   std::string version;  // "" = the newest
@@ -26,11 +26,11 @@ struct StartScript {
   std::string tenant;
   std::string meta;
   int32_t priority = 0;
-  bool end_is_seen = false;  // the caller looks whether it is over at once
+  bool end_is_seen = false;  // the caller checks whether it ended at once
 };
 // NotFound: the definition; InvalidContent: the inputs do not fit its schema; Duplicate: the id.
 Result<RunId> start_script(Frame& frame, const StartScript& command);
-// A run that was created, and need not wait for others, enters its steps.
+// Enters the steps of a created and admitted run.
 void begin_script(Frame& frame, const RunId& run, bool end_is_seen);
 
 struct StepOutcome {
@@ -38,11 +38,11 @@ struct StepOutcome {
   std::string output;  // JSON
   StepError error;
   bool retryable = false;
-  std::string breaker;  // what the attempt counts for; "" = nothing
-  bool judged = false;  // the output is known to hold few enough values: counted where it was made
+  std::string breaker;  // breaker that the attempt counts for; "" = none
+  bool judged = false;  // the number of values in the output was already checked
 };
-// The answer to an effect: of an action, or the end of a job or run that fills the step's place.
-// One that nobody waits for any more changes nothing (I3).
+// The receipt of an effect: from an action, or the end of a step's job or child run. A receipt that
+// no step waits for changes nothing (I3).
 void effect_done(Frame& frame, const RunId& run, uint32_t effect, StepOutcome outcome);
 
 // The newest version that is not removed, or the one named. Null if there is none.
@@ -70,18 +70,18 @@ struct DecisionAnswer {
 };
 Status resolve_decision(Frame& frame, const std::string& decision, const DecisionAnswer& answer);
 
-// From what failed, or from a step and everything behind it.
+// From the failed steps, or from a step and all its dependents.
 Result<RetryPlan> retry_script(Frame& frame, const RunId& run, const RetryRequest& request);
 // Adds steps to the root list of a live run. `canonical`: its whole new text.
 Status extend_script(Frame& frame, const RunId& run, const std::string& canonical,
                      const std::string& data);
 
-// The run that fills this place of another one is suspended, or at work again.
+// The child run of this step was suspended, or is active again.
 void child_moved(Frame& frame, const JobParent& place, bool suspended);
-// A timer of the run has come.
+// A timer of the run is due.
 void script_due(Frame& frame, const RunId& run);
 
-// --- what the outside is to do
+// --- effects
 
 // Gone: nobody waits for it, or its child is there.
 enum class EffectKind : uint8_t { Gone, Action, Job, Composition };
@@ -91,7 +91,7 @@ struct EffectRequest {
   uint32_t effect = 0;
   std::string step;
   uint32_t attempt = 0;
-  uint32_t round = 0;  // above 0: the step is done again, its attempts count from 1 once more
+  uint32_t round = 0;  // above 0: the step runs again, with attempts counted from 1
   std::string action;
   Value params;
   Value scope;  // for actions that evaluate expressions themselves

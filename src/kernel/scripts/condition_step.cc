@@ -1,4 +1,4 @@
-// A step that evaluates an expression and enters the branch which its value names.
+// A step that evaluates an expression and enters the branch that its value names.
 #include "expr/number.h"
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/lists_step.h"

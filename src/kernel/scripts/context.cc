@@ -83,7 +83,7 @@ bool RunContext::full() const {
   return frame.meter().spent() || frame.emitted() > kEventsPerFrameMax;
 }
 
-// What cleans up after a run that has reached its bound may hold a little more.
+// Hooks and compensation may exceed the bound a little, to clean up.
 bool RunContext::has_room_for(uint64_t bytes) const {
   uint64_t most = state.script_defaults().run_bytes_max;
   if (script().phase != ScriptPhase::Steps) most += most / 4;
@@ -96,7 +96,7 @@ std::string RunContext::room_told(uint64_t bytes) const {
          std::to_string(state.script_defaults().run_bytes_max);
 }
 
-// An error tells what happened; what is too large for that is left out, and it says so.
+// Cuts an error's message and details that are too large, with a note.
 StepError RunContext::bounded(StepError error) const {
   constexpr size_t kMessageMax = 64u << 10;
   constexpr size_t kDetailsMax = 1u << 20;

@@ -1,15 +1,14 @@
-// RunContext: one run of a definition while one frame works on it; what all step kinds and the
-// functions around them share. It reads the run, emits what happened, and keeps the queue of
-// checks.
+// RunContext: one run of a definition while one frame works on it; shared by all step kinds and
+// functions of this folder. It reads the run, emits events, and keeps the queue of checks.
 //
-// What an input brings about is worked off as a queue of places to check (checks.h), never by
-// recursion, since one end may start thousands of steps. Every check reads the state and does what
-// is due there, so checking twice does no harm: a frame may stop anywhere (cut_short,
-// ScriptYielded), and a later one checks everything that is open.
+// The consequences of an input are processed as a queue of checks (checks.h), never by recursion,
+// since one end may start thousands of steps. Every check reads the state and does what is due, so
+// checking twice does no harm: a frame may stop anywhere (cut_short, ScriptYielded), and a later
+// one checks all open lists.
 //
 // The folder by idea: step_kind.h says what a step of each kind does, lists.h enters and leaves
 // lists, step_end.h ends steps, run_end.h and rollback.h end the run, suspension.h says whether it
-// is suspended. Commands stand in commands.h; all else is private to this folder and quarantine.cc.
+// is suspended. Commands are in commands.h; all else is private to this folder and quarantine.cc.
 #pragma once
 
 #include <deque>
@@ -28,7 +27,7 @@ namespace pawl::scripts {
 
 constexpr size_t kVariablesMax = 1'000;  // of one run
 
-// A step of an open list: where it stands and what it is.
+// A step of an open list: its list, position and plan.
 struct At {
   std::string path;
   std::string scope;
@@ -65,7 +64,7 @@ struct RunContext {
   bool find(std::string_view path, At& at) const;
   At at(std::string_view scope_path, uint32_t position) const;
   const StepRecord& record(const At& at) const { return scope(at.scope)->records[at.position]; }
-  // What an expression of this step sees.
+  // The variables for an expression of this step.
   ScriptScope scope_for(const At& at, std::string_view text) const;
 
   template <class Event>
@@ -83,14 +82,14 @@ struct RunContext {
   }
 
   // --- bounds
-  // The frame has done as much as one may: a function with more to do sets cut_short and stops.
+  // The frame has used up its allowance: a function with more work sets cut_short and stops.
   bool full() const;
   size_t output_max() const { return state.script_defaults().output_bytes_max; }
-  // Whether the run may hold so much more.
+  // Whether the run may hold this many more bytes.
   bool has_room_for(uint64_t bytes) const;
   std::string room_told(uint64_t bytes) const;
   StepError bounded(StepError error) const;
-  // The parts of a step's texts that this frame and those before it have made.
+  // The parts of a step's texts made so far, in this and earlier frames.
   const std::vector<std::string>& made_of(std::string_view step) const;
   void keep_made(const std::string& step, std::vector<std::string> values);
 
@@ -100,13 +99,13 @@ struct RunContext {
   const RunId id;
   std::deque<Check> checks;
   uint64_t lists_checked_after = UINT64_MAX;  // events of the frame at the last check of all lists
-  bool end_is_seen = false;                   // by whoever began it: no need to report it
+  bool end_is_seen = false;                   // by the caller: no need to report it
   std::string released_by;                    // decision, signal, timer: what ends a suspension
   std::string paused_by = "paused";           // or the timeout
-  bool cut_short = false;                     // something was left for a later frame
+  bool cut_short = false;                     // work was left for a later frame
 };
 
-// What comes from outside is no larger than an output may be, in bytes and in values. TooLarge.
+// Checks that external data is not larger than an output may be, in bytes and in values. TooLarge.
 Status judge_text(std::string_view what, std::string_view json, size_t bytes_max);
 
 StepError step_error(std::string code, std::string message, std::string step = "");

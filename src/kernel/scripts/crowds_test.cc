@@ -1,5 +1,5 @@
-// Runs that have thousands of lists open, steps to undo, or dependencies: what that costs, and that
-// nothing else changes by it.
+// Runs with thousands of open lists, steps to undo, or dependencies: their cost, and that results
+// do not change.
 #include <gtest/gtest.h>
 
 #include "kernel/scripts/scope.h"
@@ -77,7 +77,7 @@ TEST_P(Crowds, ALoopOpensNoMoreIterationsThanARunMayHaveAtOnce) {
   EXPECT_NE(world.output().find("[0,1,2,3,4,5,6]"), std::string::npos) << world.output();
 }
 
-// Each has at least one iteration at work, whatever others hold.
+// Each loop has at least one active iteration, whatever others hold.
 TEST_P(Crowds, LoopsWithinLoopsDoNotWaitForEachOthersPlaces) {
   ScriptWorld world(GetParam(), with_open_lists(2));
   world.begin(
@@ -103,7 +103,7 @@ TEST_P(Crowds, StoppingAStepStopsAllThatIsOpenInsideIt) {
   EXPECT_EQ(world.done("mm"), "completed");
 }
 
-// Their rows are written a few thousand at a time, not all at once when the run comes to its turn.
+// Their rows are written a few thousand at a time, not all at once with the run.
 TEST(Crowds, ARunWithManyNewListsIsWrittenBeforeWhatHasWaitedLonger) {
   StateConfig config;
   config.new_scopes_max = 4;
@@ -130,7 +130,7 @@ TEST(Crowds, ARunWithManyNewListsIsWrittenBeforeWhatHasWaitedLonger) {
   EXPECT_FALSE(world.state().has_crowded_runs());
 }
 
-// What a rollback writes grows with what it undoes, not with its square.
+// The bytes written by a rollback grow linearly with the steps it undoes.
 TEST(Rollback, CostsEachStepTheSame) {
   auto written = [](int steps) {
     std::string text = "on_failure: rollback\nsteps:\n";
@@ -186,7 +186,7 @@ TEST_P(Crowds, AFanInIsStartedOrSkippedByItsTriggerAsSoonAsThatIsKnown) {
 
 // --- ids with dots in a text
 
-// How often an expression with this text asks the disk for a list, and what it comes to.
+// How often an expression with this text reads a list from disk, and its result.
 std::pair<size_t, std::string> looked_up(ScriptWorld& world, const std::string& text) {
   world.collect(SIZE_MAX);
   world.commit_rows();

@@ -15,8 +15,8 @@
 namespace pawl::scripts {
 namespace {
 
-// The prompt, then each value that is told, as JSON. False if it is not all there: the step has
-// failed, or a later frame goes on.
+// The prompt, then each injected value, as JSON. False if incomplete: the step has failed, or a
+// later frame continues.
 bool question_texts(RunContext& run, const At& at, std::vector<std::string>& texts) {
   const plan::Step& step = *at.step;
   texts = run.made_of(at.path);
@@ -125,7 +125,7 @@ class DecisionKind final : public StepKind {
     run.frame.emit(started(run, at, attempt));
     ask(run, at);
   }
-  // The question was not yet put together.
+  // The question was not yet complete.
   void resume(RunContext& run, const At& at) const override { ask(run, at); }
   bool may_resume() const override { return true; }
   void time_over(RunContext& run, const At& at) const override {

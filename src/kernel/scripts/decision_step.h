@@ -1,4 +1,4 @@
-// Questions that steps put to people and agents, and their answers.
+// Questions of steps to people and agents, and their answers.
 #pragma once
 
 #include <string>

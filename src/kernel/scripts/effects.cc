@@ -7,7 +7,7 @@
 namespace pawl {
 namespace {
 
-// Gives an action's parameters the secrets that may stand in them.
+// Fills allowed secrets into an action's parameters.
 class ActionDesk : public expr::SecretDesk {
  public:
   ActionDesk(const SecretSource& source, std::string_view action)

@@ -1,4 +1,4 @@
-// Runs of definitions when things go wrong: attempts, times, what a failure means, hooks, rollback.
+// Failures in runs of definitions: attempts, timeouts, error handling, hooks, rollback.
 #include <gtest/gtest.h>
 
 #include "kernel/scripts/test_world.h"
@@ -144,7 +144,7 @@ TEST_P(ScriptErrors, OnTimeoutSuspendWithdrawsJobsAndStopsChildren) {
   EXPECT_EQ(world.steps(), "j=running s=running q=completed");
 }
 
-// --- what a failure means
+// --- error handling
 
 TEST_P(ScriptErrors, IgnoredFailuresCompleteWithoutOutput) {
   world.begin(
@@ -283,7 +283,7 @@ TEST_P(ScriptErrors, RollbackUndoesInReverseOrder) {
             R"(["note"])");
   EXPECT_EQ(world.script().compensated.size(), 3u);
 
-  // What was undone is done again by a retry, the rest is kept; and a second rollback undoes it.
+  // A retry runs undone steps again and keeps the rest; a second rollback undoes them.
   EXPECT_EQ(world.preview(), "again hotel l.iter_0.leg l.iter_1.leg pay; kept note");
   EXPECT_EQ(world.retry(), "active");
   EXPECT_EQ(world.asked(), "hotel l.iter_0.leg l.iter_1.leg");

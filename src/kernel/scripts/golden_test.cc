@@ -1,4 +1,4 @@
-// tests/golden/v4-scripts, v5-nested, v6-turns: what runs of definitions leave in a journal. See
+// tests/golden/v4-scripts, v5-nested, v6-turns: journals of runs of definitions. See
 // golden_test.cc.
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 namespace pawl {
 namespace {
 
-// Counts down; false once it is below nothing.
+// Counts down; false once it is below zero.
 bool take_json(const Value& value, size_t& left) {
   auto take = [&](size_t bytes) {
     bool fits = bytes <= left;
@@ -37,7 +37,7 @@ bool take_json(const Value& value, size_t& left) {
 
 bool json_fits(const Value& value, size_t bytes) { return take_json(value, bytes); }
 
-// Members and elements are counted by what stands in front of them.
+// Members and elements are counted by their separators.
 size_t json_values(std::string_view json, size_t enough) {
   size_t values = json.empty() ? 0 : 1;
   for (size_t i = 0; i < json.size() && values <= enough; ++i) {

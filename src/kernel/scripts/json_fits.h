@@ -1,4 +1,4 @@
-// How long the JSON of a value is; counted, not built.
+// The length of a value's JSON, counted without building it.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace pawl {
 
-// Whether it is no longer than that. Looks no further than it must.
+// Whether it is no longer than that. Stops as soon as the answer is known.
 bool json_fits(const Value& value, size_t bytes);
 size_t json_bytes(const Value& value);
 
-// How many values there are in valid JSON, or more than `enough`: what they cost to read and copy
-// is not told by their bytes alone.
+// The number of values in valid JSON, or more than `enough`: their cost does not depend on bytes
+// alone.
 size_t json_values(std::string_view json, size_t enough = SIZE_MAX);
 constexpr size_t kValuesMax = 500'000;  // of one input, output or payload of a run
 

@@ -18,13 +18,13 @@ namespace {
 constexpr uint64_t kStepsPerUnit = 16;  // of a list, looked at in passing
 
 enum class Ready : uint8_t { Wait, Run, Skip };
-// What has become of the step whose end makes others be checked. Anything: much may have changed
-// since they were last checked.
+// The outcome of the step whose end causes the check. Anything: unknown, several steps may have
+// changed.
 enum class News : uint8_t { Anything, Success, Failure, Skip };
 
-// Whether this step, which had to wait when it was last looked at, must still do so. One dependency
-// that is not over is enough to know, unless the news decides by itself. Those that are over are
-// not looked at again, or a fan-in would cost the square of its width.
+// Whether this step, which waited at its last check, must still wait. One unfinished dependency is
+// enough, unless the outcome alone decides. Finished ones are not checked again, or a fan-in would
+// take quadratic time.
 bool must_wait(const RunContext& run, const Scope& in, uint32_t position, News news) {
   const plan::Step& step = run.plan().at(in.list, position);
   switch (step.trigger) {
@@ -51,7 +51,7 @@ bool must_wait(const RunContext& run, const Scope& in, uint32_t position, News n
   return false;
 }
 
-// Of each step of the list whether a step that failed has it take over.
+// For each step of the list: whether it is the fallback of a failed step.
 std::vector<bool> called_upon(const RunContext& run, const Scope& in) {
   std::vector<bool> called(in.records.size());
   for (uint32_t i = 0; i < in.records.size(); ++i) {
@@ -64,8 +64,8 @@ std::vector<bool> called_upon(const RunContext& run, const Scope& in) {
   return called;
 }
 
-// Called upon or not: that is known once every step that could do so is over, or is itself a
-// fallback that nobody will call. Every step is looked at once, and has one fallback.
+// Whether a fallback may still be needed: known once every step with this fallback has ended, or is
+// itself a fallback that is not needed. Every step is checked once, and has one fallback.
 std::vector<bool> may_be_called(const RunContext& run, const Scope& in) {
   std::vector<bool> may = called_upon(run, in);
   auto asleep = [&](uint32_t i) {
@@ -84,7 +84,7 @@ std::vector<bool> may_be_called(const RunContext& run, const Scope& in) {
   return may;
 }
 
-// `callable`: may_be_called(), filled in when it is asked for.
+// `callable`: may_be_called(), computed on demand.
 Ready readiness(const RunContext& run, const Scope& in, const plan::Step& step,
                 std::optional<std::vector<bool>>& callable) {
   bool all_over = true;
@@ -123,7 +123,7 @@ Ready readiness(const RunContext& run, const Scope& in, const plan::Step& step,
       if (any_failed) return Ready::Skip;
       break;
   }
-  if (in.failed) return Ready::Skip;  // nothing new begins in a list that has failed
+  if (in.failed) return Ready::Skip;  // no new step begins in a failed list
   return all_over ? Ready::Run : Ready::Wait;
 }
 
@@ -146,7 +146,7 @@ void start_step(RunContext& run, const At& at) {
   kind_of(*at.step).activate(run, at, run.record(at).attempt + 1);
 }
 
-// The rest of these begins in a later frame, and then as if it were now.
+// The rest of these steps begin in a later frame, as if they began now.
 void keep_ready(RunContext& run, const std::string& path,
                 const std::vector<std::pair<uint32_t, Ready>>& ready, size_t from) {
   const Scope* in = run.scope(path);
@@ -162,8 +162,8 @@ void keep_ready(RunContext& run, const std::string& path,
   if (!event.positions.empty()) run.frame.emit(event);
 }
 
-// Which of these may begin is asked of all before the first does: one that fails at once must not
-// keep others from beginning that were as ready as itself.
+// Readiness is checked for all before the first begins: a step that fails at once must not prevent
+// others that were ready at the same time.
 void try_start(RunContext& run, const std::string& path, const std::vector<uint32_t>& positions,
                News news) {
   std::vector<std::pair<uint32_t, Ready>> ready;
@@ -181,7 +181,7 @@ void try_start(RunContext& run, const std::string& path, const std::vector<uint3
                                                      : readiness(run, in, step, callable);
     if (now != Ready::Wait) ready.emplace_back(position, now);
   }
-  std::vector<uint32_t> left;  // marked as ready, and there is no place for them
+  std::vector<uint32_t> left;  // marked as ready, but there is no place for them
   for (size_t i = 0; i < ready.size(); ++i) {
     auto [position, now] = ready[i];
     const Scope* in = run.scope(path);
@@ -210,7 +210,7 @@ void close_if_done(RunContext& run, const std::string& path) {
   for (uint32_t i = 0; i < in.records.size(); ++i) {
     StepState state = in.records[i].state;
     if (is_over(state)) continue;
-    if (state != StepState::Pending || called[i]) return;  // a fallback at work
+    if (state != StepState::Pending || called[i]) return;  // a running fallback
   }
   std::string owner = in.owner;
   run.frame.emit(closed_event(run, in));
@@ -234,7 +234,7 @@ void start_ready(RunContext& run, const std::string& path, News news) {
   close_if_done(run, path);
 }
 
-// The output of the last step that has one to give; null if there is none.
+// The output of the last step that has one; null if there is none.
 const Text* last_text(const RunContext& run, const Scope& in) {
   for (size_t i = in.records.size(); i-- > 0;) {
     auto position = static_cast<uint32_t>(i);

@@ -1,5 +1,4 @@
-// ListsKind: a step that holds lists of steps. After a pause it goes on as if one of them had
-// closed.
+// ListsKind: a step with inner lists. After a pause it continues as if one of them had closed.
 #pragma once
 
 #include "kernel/scripts/step_end.h"
@@ -19,7 +18,7 @@ class ListsKind : public StepKind {
 
  protected:
   ~ListsKind() = default;
-  // Opens the lists that come first, or ends the step if there are none.
+  // Opens the first lists, or ends the step if there are none.
   virtual void enter(RunContext& run, const At& at) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// A step that enters its body once per item of a list, or while or until a condition holds.
+// A step that runs its body once per item of a list, or while or until a condition is true.
 #include <algorithm>
 #include <optional>
 
@@ -56,7 +56,7 @@ Result<Value> loop_items(const RunContext& run, const At& at) {
   return items;
 }
 
-// Whether a while or until loop enters another iteration; for_each asks its list.
+// Whether a while or until loop enters another iteration; for_each uses its list.
 bool wants_iteration(RunContext& run, const At& at, bool& failed) {
   const plan::Step& step = *at.step;
   uint32_t next = run.record(at).next;
@@ -99,7 +99,7 @@ bool open_iteration(RunContext& run, const At& at) {
   return true;
 }
 
-// Read for once and not kept: a loop may have had a hundred thousand of them.
+// Read without keeping it in memory: a loop may have a hundred thousand iterations.
 std::string iteration_output(const RunContext& run, const At& at, uint32_t index) {
   std::string path = join_path(at.path, plan::iteration_name(index));
   std::string output = "null";
@@ -110,7 +110,7 @@ std::string iteration_output(const RunContext& run, const At& at, uint32_t index
   return output;
 }
 
-// All of them in one walk, if nothing stands within them. Null if they are too large together.
+// All of them in one scan, if they have no inner lists. Null if they are too large together.
 std::optional<std::vector<std::string>> few_outputs(const RunContext& run, const At& at,
                                                     uint32_t count) {
   constexpr uint32_t kFew = 2'000;
@@ -174,7 +174,7 @@ void enter_iterations(RunContext& run, const At& at) {
   bool failed = false;
   bool each = at.step->loop_mode == plan::LoopMode::ForEach;
   uint32_t at_once = !each ? 1 : at.step->concurrency == 0 ? UINT32_MAX : at.step->concurrency;
-  // One is always let in, or loops within loops could wait for each other.
+  // One iteration is always admitted, or nested loops could wait for each other.
   auto has_place = [&] {
     uint32_t open = run.record(at).open;
     return open < at_once &&
@@ -215,7 +215,8 @@ void begin_loop(RunContext& run, const At& at) {
     }
     if (!json_fits(*items, run.output_max())) return fail_too_large(run, at, "its list");
     noted.items = items->json();
-    // What is stored must be readable again: an expression can nest deeper than JSON is read.
+    // The stored items must be readable again: an expression can nest deeper than the JSON parser
+    // allows.
     if (auto again = Value::parse(noted.items); !again.ok())
       return fail_step(run, 
           at, step_error("EXPRESSION_ERROR", "its list cannot be kept: " + again.error().message),

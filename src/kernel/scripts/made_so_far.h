@@ -1,5 +1,5 @@
-// MadeSoFar: the texts that a run puts together over several frames: those that earlier frames have
-// made, which stay where they are, and those of this one.
+// MadeSoFar: the texts that a run assembles over several frames: those of earlier frames, which are
+// not copied, and those of this frame.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,8 @@
-// ScriptModel: what a definition means, said as plainly as possible: recursion over a tree, one
-// thing after another. It shares no code with the kernel, which must come to the same ends. Test
-// code.
+// ScriptModel: a plain interpreter of definitions: recursion over a tree, one step after another.
+// It shares no code with the kernel, which must give the same results. Test code.
 //
-// Random definitions stay where the order of answers decides nothing: lists are chains, a failure
-// can happen where nothing else is at work.
+// Random definitions avoid cases where the order of answers matters: lists are chains, and a step
+// fails only where nothing else is active.
 #pragma once
 
 #include <map>
@@ -21,7 +20,7 @@ struct ModelStep {
   enum OnError { Propagate, Ignore, Skip, FailRun, Fallback };
   std::string id;
   Kind kind = Action;
-  int guard = 0;  // 1: true, 2: false, 3: what the step before it gave
+  int guard = 0;  // 1: true, 2: false, 3: the output of the previous step
   std::string trigger;
   OnError on_error = Propagate;
   int retries = 0;
@@ -185,7 +184,8 @@ class RandomScript {
   int names_ = 0;
 };
 
-// How the n-th asking for a step's action ends: the same for the kernel's test and for the model.
+// The outcome of the n-th attempt of a step's action: the same for the kernel's test and for the
+// model.
 struct ModelOutcome {
   bool ok = true;
   bool retryable = true;
@@ -223,7 +223,7 @@ class ScriptModel {
     std::string last = "null";
   };
 
-  // What takes the place of a step that failed, if something does.
+  // The result of a failed step's fallback, if it has one.
   const End& effective(const std::vector<ModelStep>& steps, const std::string& prefix, size_t i) {
     const End& own = ends_[prefix + steps[i].id];
     return own.state == "failed" && own.handled ? ends_[prefix + steps[i + 1].id] : own;

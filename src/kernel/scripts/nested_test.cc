@@ -1,4 +1,4 @@
-// A run within a run that only people can move: those around it say so too.
+// A child run that waits for people: its parent runs are suspended too.
 #include <gtest/gtest.h>
 
 #include "kernel/scripts/admission.h"
@@ -9,7 +9,7 @@ namespace {
 
 class NestedRuns : public ScriptStory {
  protected:
-  // The run that fills the place of a step of the run that is looked at.
+  // The child run of a step of the current run.
   RunId child_of(const std::string& step) {
     return RunId(child_id(world.run(), world.effect_of(step)));
   }
@@ -58,7 +58,7 @@ TEST_P(NestedRuns, OneStepAtWorkIsEnoughToBeActive) {
   EXPECT_EQ(how(outer), "failed CANCELLED at c");
 }
 
-// The run around it has its failure already: taken up again by itself, nothing would wait for it.
+// The parent run has already taken its failure: if it was retried alone, no step would wait for it.
 TEST_P(NestedRuns, OneThatHasFailedIsNotTakenUpAgainBySignals) {
   world.define("works", "steps: [{id: a, action: x}]", "v1");
   world.begin(
@@ -84,13 +84,13 @@ TEST_P(NestedRuns, APauseInsideHoldsTheOutsideAndAPauseOutsideDoesNotHideTheInsi
   EXPECT_EQ(world.pause(), "suspended waiting");  // nothing of it moves: it stays what it is
   world.look_at(inner);
   EXPECT_EQ(world.resume(), "active");
-  EXPECT_EQ(how(outer), "active");  // paused, and what it sent out is at work
+  EXPECT_EQ(how(outer), "active");  // paused, and its effects are running
   world.look_at(inner);
   EXPECT_EQ(world.done("a"), "completed");
   EXPECT_EQ(how(outer), "completed");  // nothing new had to begin
 }
 
-// The step's own time goes on while the run inside waits; what ends the step ends the run inside.
+// The step's timeout runs while the child run waits; the end of the step ends the child run.
 TEST_P(NestedRuns, ATimeoutEndsWhatWaitsInside) {
   world.define("asks", kAsks, "v1");
   EXPECT_EQ(
@@ -119,7 +119,7 @@ TEST_P(NestedRuns, ARunThatWaitsForPeopleGivesItsPlaceAway) {
   EXPECT_EQ(world.start(command), "suspended waiting");
 }
 
-// One step at a time: a run inside that waits for people still has its turn.
+// One step at a time: a child run that waits for people still counts as the active step.
 TEST(NestedRunsInTurn, NobodyGoesBeforeARunThatWaits) {
   StateConfig config;
   config.scripts.parallel_steps = false;

@@ -1,6 +1,6 @@
-// What of a run is open, in the order in which it was opened: lists of steps, and what the outside
-// was asked for. A run may have ten thousand of each, and every end takes one out, so both are
-// found by name in logarithmic time. In a row they stand as lists.
+// The open lists and effects of a run, in the order in which they were opened. A run may have ten
+// thousand of each, and every end removes one, so both are found by name in logarithmic time. In a
+// row they are stored as lists.
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,7 @@ class OpenLists {
   ValueIterator<ByOrder> end() const { return ValueIterator<ByOrder>(by_order_.end()); }
   std::vector<std::string> copy() const { return {begin(), end()}; }
 
-  // Those whose names begin so, in the order in which they were opened.
+  // Those with this prefix, in the order in which they were opened.
   std::vector<std::string> with_prefix(std::string_view prefix) const {
     std::map<uint64_t, std::string_view> found;
     for (auto at = orders_.lower_bound(prefix);
@@ -83,7 +83,7 @@ class OpenLists {
   std::map<std::string, uint64_t, std::less<>> orders_;
 };
 
-// A request that was sent to the outside and has not come back: which step waits for it.
+// An unanswered effect and the step that waits for it.
 struct OpenEffect {
   uint32_t effect = 0;
   std::string step;
@@ -95,7 +95,7 @@ struct OpenEffect {
   }
 };
 
-// Effects are numbered in the order in which they were asked for.
+// Effects are numbered in the order of their requests.
 class OpenEffects {
   using ByNumber = std::map<uint32_t, OpenEffect>;
 

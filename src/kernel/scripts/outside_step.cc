@@ -9,8 +9,8 @@
 namespace pawl::scripts {
 namespace {
 
-// An id may be used again once its run is forgotten. Numbers then begin elsewhere, so that what the
-// first run asked for, and the jobs it made, are never taken for what the second one asks.
+// An id may be used again once its run is deleted. Numbers then begin elsewhere, so that effects
+// and jobs of the first run are never taken for those of the second.
 uint32_t next_effect(const RunContext& run) {
   constexpr uint64_t kFirstMask = 0x3fffffff;
   if (run.script().next_effect != 1) return run.script().next_effect;
@@ -69,7 +69,7 @@ void OutsideKind::answered(RunContext& run, const At& at, StepOutcome outcome) c
 void OutsideKind::cancel(RunContext& run, const At& at, const std::string& reason) const {
   uint32_t effect = run.record(at).effect;
   emit_skipped(run, at, reason);
-  stop_effect(run, effect);  // last: a child's end must find nobody waiting for it
+  stop_effect(run, effect);  // last: no step must wait for a child when it ends
 }
 
 void stop_effect(RunContext& run, uint32_t effect) {

@@ -1,5 +1,5 @@
-// OutsideKind: a step that the outside does. Its attempt asks for an effect, numbered within the
-// run; the effect's answer ends it.
+// OutsideKind: a step executed as an effect. Its attempt requests an effect, numbered within the
+// run; the receipt ends it.
 #pragma once
 
 #include "kernel/scripts/step_kind.h"
@@ -16,8 +16,8 @@ class OutsideKind : public StepKind {
   ~OutsideKind() = default;
 };
 
-// The event that begins an attempt, with the number of its effect. `timeout_ms`: of an attempt
-// whose step names none; 0 = none.
+// The event that begins an attempt, with the number of its effect. `timeout_ms`: the default of a
+// step without a timeout; 0 = none.
 StepStarted started_outside(const RunContext& run, const At& at, uint32_t attempt,
                             int64_t timeout_ms);
 
@@ -29,7 +29,7 @@ EnvelopeRules child_rules(const RunContext& run);
 
 // What was asked for is needed no more: an action is cancelled, a job or a nested run withdrawn.
 void stop_effect(RunContext& run, uint32_t effect);
-// The same for all that the run has asked for; the steps begin again after the pause.
+// The same for all open effects of the run; the steps begin again after the pause.
 void stop_open_effects(RunContext& run);
 
 }  // namespace pawl::scripts

@@ -1,4 +1,4 @@
-// What the two kinds with branches side by side share: all of them count, or the first (a race).
+// Shared by the two kinds with parallel branches: all of them count, or the first (a race).
 #pragma once
 
 #include "kernel/scripts/lists_step.h"

@@ -5,10 +5,10 @@
 namespace pawl {
 namespace {
 
-// About what it takes in memory. Measured with 10,000 small steps: 11.6 MB, of which their text is
+// Approximate memory. Measured with 10,000 small steps: 11.6 MB, of which their text is
 // 1.1; this gives 13.
 size_t bytes_of(const plan::Script& plan, const std::string& canonical) {
-  constexpr size_t kHeapPerStep = 128;  // who depends on whom, parameters
+  constexpr size_t kHeapPerStep = 128;  // dependencies, parameters
   constexpr size_t kTextCopies = 2;     // here, and in pieces in the steps
   return plan.steps.size() * (sizeof(plan::Step) + kHeapPerStep) +
          plan.lists.size() * sizeof(plan::List) + kTextCopies * canonical.size();
@@ -30,7 +30,7 @@ std::shared_ptr<const plan::Script> PlanCache::get(const std::string& canonical)
   return entries_.front().plan;
 }
 
-// To half of its bounds, since whoever calls has had to look at every run for it.
+// Down to half of the bound, since the caller has to visit every run for it.
 void PlanCache::trim() {
   while (bytes_ > bytes_max_ / 2 || entries_.size() > kEntriesMax / 2) {
     const Entry& last = entries_.back();

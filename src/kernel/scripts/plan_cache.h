@@ -1,8 +1,8 @@
-// PlanCache: definitions that runs follow, compiled once and kept while there is room.
+// PlanCache: compiled definitions of runs, kept while there is room.
 //
-// Every compiled definition that is in memory is in here, also while runs hold on to it: so its size
-// is what all of them take. Compiled, a definition is about ten times as large as its text. What was
-// asked for longest ago is forgotten first. What happens to be in here changes no answer.
+// Every compiled definition in memory is in the cache, also while runs hold it: so its size is the
+// total of all. A compiled definition is about ten times as large as its text. The least recently
+// used is evicted first. The contents change no answer.
 //
 // Thread: the engine thread of the partition, only.
 #pragma once
@@ -26,7 +26,7 @@ class PlanCache {
   std::shared_ptr<const plan::Script> get(const std::string& canonical);
 
   bool too_large() const { return bytes_ > bytes_max_ || entries_.size() > kEntriesMax; }
-  // Makes room. Call when nobody holds on to what get() gave.
+  // Makes room. Call when no result of get() is in use.
   void trim();
   size_t bytes() const { return bytes_; }
 

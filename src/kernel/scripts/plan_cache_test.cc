@@ -37,7 +37,7 @@ TEST(PlanCache, SaysThatATextCannotBeCompiled) {
   EXPECT_EQ(cache.bytes(), 0u);
 }
 
-// Runs of 256 definitions with 10,000 steps each held three gigabytes.
+// Regression: runs of 256 definitions with 10,000 steps each held three gigabytes.
 TEST(PlansOfRuns, AreNotKeptInMemoryForEachRunThatWaits) {
   StateConfig config;
   PlanCache once(SIZE_MAX);
@@ -56,7 +56,7 @@ TEST(PlansOfRuns, AreNotKeptInMemoryForEachRunThatWaits) {
   }
   auto alive = std::count_if(plans.begin(), plans.end(), [](auto& plan) { return !plan.expired(); });
   EXPECT_LE(alive, 2);
-  // Each goes on as if its plan had been there all the time.
+  // Each continues as if its plan had stayed in memory.
   for (const RunId& run : runs) {
     world.look_at(run);
     world.signal("go", "", "1");

@@ -1,5 +1,5 @@
-// Random definitions with random outcomes. Whatever is in memory, a run of a definition is the same
-// (I2), asks for exactly what is unanswered (I3), and ends as a plain interpreter says.
+// Random definitions with random outcomes. Independent of memory contents, a run of a definition is
+// the same (I2), requests exactly its open effects (I3), and ends as a plain interpreter predicts.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -28,7 +28,7 @@ class Driver {
 
   uint64_t pick(uint64_t bound) { return mix64(seed_ ^ mix64(++picks_ << 20)) % bound; }
 
-  // Answers something, or lets time pass. False if the run is over.
+  // Answers an effect, or advances the time. False if the run has ended.
   bool move() {
     if (is_terminal(world_.run().state)) return false;
     const OpenEffects& effects = world_.script().effects;
@@ -45,7 +45,7 @@ class Driver {
 
  private:
   void answer(const OpenEffect& open) {
-    // A second ask for the same attempt, as after a crash, is the same ask.
+    // A repeated request for the same attempt, as after a crash, counts once.
     if (counted_.emplace(open.effect).second) ++asked_[open.step];
     bool safe = safe_.count(std::string(split_step(open.step).second)) != 0;
     ModelOutcome outcome = model_outcome(seed_, open.step, asked_[open.step], safe);
@@ -121,11 +121,11 @@ TEST(ScriptProperty, ARunEndsAsAPlainInterpreterSays) {
     ASSERT_EQ(steps, model.ends().size()) << "seed " << seed << "\n" << text;
     ASSERT_FALSE(testing::Test::HasFailure()) << world.steps();
   }
-  EXPECT_GT(failures, 50u);  // the dice fall on both sides
+  EXPECT_GT(failures, 50u);  // both outcomes occur
 }
 
-// People interfere at any moment; nothing is lost, nothing asked twice, and it can be brought to an
-// end.
+// People interfere at any time; nothing is lost, nothing is requested twice, and the run can be
+// ended.
 TEST(ScriptProperty, WhateverPeopleDoTheJournalSaysWhatThereIs) {
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     std::vector<ModelStep> root = RandomScript(mix64(seed << 20)).root();

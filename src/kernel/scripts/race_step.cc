@@ -36,7 +36,7 @@ class RaceKind final : public BranchesKind {
     if (now.failed_scopes.empty()) return complete_with_all(run, at);
     fail_step(run, at, run.scope(now.failed_scopes.front())->error, true);
   }
-  // Branches that a retry entered again would have to run against one that has lost already.
+  // Branches re-entered by a retry would compete with one that has already lost.
   bool is_redone_whole() const override { return true; }
 };
 

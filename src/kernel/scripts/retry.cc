@@ -1,7 +1,7 @@
-// Retrying a run: what is done again, what is kept.
+// Retrying a run: which steps run again, and which are kept.
 //
-// Nothing that completed runs again unless it is asked for (from_step, and everything behind it) or
-// was undone by a rollback. Lists that had failed are opened again and go on where they stood.
+// No completed step runs again unless it is requested (from_step and its dependents) or was undone
+// by a rollback. Failed lists are reopened and continue where they were.
 #include "kernel/scripts/retry.h"
 
 #include <algorithm>
@@ -19,14 +19,14 @@ namespace {
 
 struct Reset {
   StepsReset event;
-  std::set<std::string> again;    // steps that begin anew
-  std::set<std::string> resumed;  // steps around them
+  std::set<std::string> again;    // steps that restart
+  std::set<std::string> resumed;  // their enclosing steps
   std::set<std::string> reopened;
   std::set<std::string> dropped;
   std::set<std::string> undone;  // by a rollback
 };
 
-// Skipped because something else failed, not because nobody wanted it.
+// Skipped because of another failure, not by its condition.
 bool was_cut_off(const StepRecord& record) {
   return record.state == StepState::Skipped &&
          (record.reason == "upstream_failed" || record.reason == "run_failed" ||
@@ -52,7 +52,7 @@ bool any_below(const std::set<std::string>& paths, std::string_view top) {
   return at != paths.end() && is_below(*at, top);
 }
 
-// What the rollback that failed was about.
+// The original error behind a failed rollback.
 StepError cause_of(const StepError& error) {
   auto details = Value::parse(error.details.empty() ? "null" : error.details);
   const Value* cause = details.ok() ? details->find("cause") : nullptr;
@@ -64,7 +64,7 @@ StepError cause_of(const StepError& error) {
   return step_error(text("code"), text("message"), text("step_id"));
 }
 
-// What failed or was cut off in this list, and in the lists inside it.
+// Resets failed and interrupted steps in this list, and in its inner lists.
 void reset_incomplete(const RunContext& run, const std::string& path, Reset& reset) {
   const Scope in = *run.scope(path);
   for (uint32_t i = 0; i < in.records.size(); ++i) {
@@ -98,15 +98,15 @@ void reset_incomplete(const RunContext& run, const std::string& path, Reset& res
   }
 }
 
-// As a whole or not at all: it is run for again, or it was undone.
+// It restarts as a whole: a race, or a step that was undone.
 bool begins_anew(const RunContext& run, const At& at) {
   const std::vector<std::string>& undone = run.script().compensated;
   return kind_of(*at.step).is_redone_whole() ||
          std::find(undone.begin(), undone.end(), at.path) != undone.end();
 }
 
-// A step that was to be done anew as a whole, for it failed by itself, is not if one inside it is
-// named: what was done in there before stays.
+// A step that failed by itself would restart as a whole, but not if one of its inner steps is
+// named: its earlier inner steps are kept.
 void keep_owners(const RunContext& run, const At& from, Reset& reset) {
   At owner = from;
   while (run.find(run.scope(owner.scope)->owner, owner)) {
@@ -116,7 +116,7 @@ void keep_owners(const RunContext& run, const At& from, Reset& reset) {
   }
 }
 
-// This step, everything behind it, and the same for every step around it.
+// Resets this step, its dependents, and the same for every enclosing step.
 void reset_from(const RunContext& run, const At& from, Reset& reset) {
   const Scope in = *run.scope(from.scope);
   std::vector<bool> behind(in.records.size(), false);
@@ -150,7 +150,7 @@ void reset_from(const RunContext& run, const At& from, Reset& reset) {
   if (!run.find(in.owner, owner)) return;
   if (begins_anew(run, owner)) return reset_from(run, owner, reset);
   reset.resumed.insert(owner.path);
-  if (in.iteration)  // later iterations begin anew
+  if (in.iteration)  // later iterations restart
     run.state.each_scope(run.entity(), owner.path + ".iter_", [&](const Scope& each) {
       if (each.owner != owner.path || each.index <= in.index) return true;
       run.state.each_scope(run.entity(), each.path, [&](const Scope& below) {
@@ -164,7 +164,7 @@ void reset_from(const RunContext& run, const At& from, Reset& reset) {
   reset.again.erase(owner.path);
 }
 
-// What stands inside a list that vanishes need not be said.
+// Steps inside a dropped list need not be listed.
 void prune(Reset& reset) {
   auto inside = [&](const std::string& step) {
     return reset.dropped.count(std::string(split_step(step).first)) != 0;
@@ -175,7 +175,7 @@ void prune(Reset& reset) {
                 [&](const std::string& path) { return reset.dropped.count(path) != 0; });
 }
 
-// Not one of a hook or of a compensation.
+// Not part of a hook or a compensation.
 bool is_of_the_steps(const RunContext& run, const At& at) {
   const Scope* in = run.scope(at.scope);
   At owner;
@@ -186,11 +186,10 @@ bool is_of_the_steps(const RunContext& run, const At& at) {
   return in != nullptr && in->path.empty();
 }
 
-// The hooks, and what is left of a rollback that was cut off: both are entered anew when their time
-// comes again.
+// The lists of hooks and of an interrupted rollback: both are entered again later.
 std::vector<std::string> lists_of_the_end(const RunContext& run) {
   std::vector<std::string> lists;
-  std::string inside;  // the last one, with the separator behind it
+  std::string inside;  // the last one, with a trailing separator
   run.state.each_scope(run.entity(), "", [&](const Scope& each) {
     bool hook = each.owner.empty() && !each.path.empty();
     bool undoing = !each.owner.empty() && each.path == join_path(each.owner, plan::kCompensateName);
@@ -202,7 +201,7 @@ std::vector<std::string> lists_of_the_end(const RunContext& run) {
   return lists;
 }
 
-// The run is at work again, whatever it ended as.
+// Makes the run active again, however it ended.
 void reopen_run(RunContext& run) {
   ScriptPaused paused;
   paused.run = run.id;
@@ -212,7 +211,7 @@ void reopen_run(RunContext& run) {
   run.frame.emit(event);
 }
 
-// Emits what the retry resets, reopens the run, and has every open list checked.
+// Emits the reset steps, reopens the run, and schedules checks of all open lists.
 void resume_children(RunContext& run, const Reset& reset, const std::string& inputs) {
   StepsReset event = reset.event;
   event.inputs = inputs;
@@ -228,7 +227,7 @@ void resume_children(RunContext& run, const Reset& reset, const std::string& inp
     At at;
     if (!run.find(path, at)) continue;
     uint32_t next = kind_of(*at.step).next_list(run, at, reset.dropped);
-    // It has as long as it had at first: what it does again may take as long as before.
+    // It gets its full timeout again, since the repeated work may take as long.
     int64_t due_ms = at.step->timeout_ms == 0 ? 0 : run.frame.now_ms() + at.step->timeout_ms;
     event.steps.push_back({path, at.position, at.step->dormant, true, next, due_ms});
   }
@@ -255,7 +254,7 @@ void retry_rollback(RunContext& run, bool leave_out) {
   ScriptPhased phased;
   phased.run = run.id;
   phased.outcome = ScriptStatus::Failed;
-  if (leave_out) run.frame.emit(phased);  // a step that is left out does not count as undone
+  if (leave_out) run.frame.emit(phased);  // a skipped compensation does not count as undone
   phased.phase = ScriptPhase::Rollback;
   phased.error = cause;
   phased.compensate = rest;

@@ -1,4 +1,4 @@
-// Retries of runs that are over: see retry.cc for what they keep.
+// Retries of ended runs: see retry.cc for the steps they keep.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace pawl::scripts {
 
 Result<RetryPlan> retry(RunContext& run, const std::string& from_step, const std::string& inputs,
                         bool preview);
-// A failed run goes on as if this step, which failed, had been skipped. `event`: the signal that
-// asks for it, emitted unless it is refused.
+// A failed run continues as if this failed step had been skipped. `event`: the signal, emitted
+// unless it is refused.
 Status skip_and_retry(RunContext& run, const At& at, const SignalReceived& event);
 
 }  // namespace pawl::scripts

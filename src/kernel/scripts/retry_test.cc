@@ -1,4 +1,4 @@
-// Retrying runs of definitions: what is done again, what is kept.
+// Retrying runs of definitions: which steps run again, and which are kept.
 #include <gtest/gtest.h>
 
 #include "kernel/scripts/test_world.h"
@@ -30,7 +30,7 @@ TEST_P(ScriptRetry, GoesOnFromWhatFailed) {
   EXPECT_EQ(world.preview("b"), "again b c; kept a");
   EXPECT_EQ(world.retry("b"), "active");
   EXPECT_EQ(world.asked(), "b");
-  EXPECT_EQ(world.retry().substr(0, 8), "rejected");  // it is at work
+  EXPECT_EQ(world.retry().substr(0, 8), "rejected");  // it is active
 }
 
 TEST_P(ScriptRetry, ALoopGoesOnWithTheIterationThatFailed) {
@@ -56,7 +56,7 @@ TEST_P(ScriptRetry, ALoopGoesOnWithTheIterationThatFailed) {
   world.done("l.iter_0.b", "20");
   EXPECT_EQ(world.asked(), "l.iter_1.a");
   EXPECT_EQ(world.fail("l.iter_1.a"), "failed EXECUTION_ERROR at l.iter_1.a");
-  // From before what failed: the failed iteration vanishes.
+  // From before the failed step: the failed iteration is dropped.
   EXPECT_EQ(world.retry("l.iter_0.a"), "active");
   EXPECT_EQ(world.asked(), "l.iter_0.a");
   for (const char* step :
@@ -80,7 +80,7 @@ TEST_P(ScriptRetry, BranchesThatWereDoneStayDone) {
   EXPECT_EQ(world.output("p"), R"({"mode":"all","branches":[1,3]})");
 }
 
-// What was cut off in the middle goes on there: completed sub-steps are not done twice.
+// An interrupted step continues where it was: completed sub-steps do not run again.
 TEST_P(ScriptRetry, ACancelledRunGoesOnInTheMiddle) {
   world.begin(
       "steps:\n"
@@ -156,8 +156,7 @@ TEST_P(ScriptRetry, AFailedHookIsNoStepToSkip) {
   EXPECT_EQ(world.signal("skip", "a"), "completed");
 }
 
-// What goes on after a retry has as long as it had at first: the clock of a step with lists in it
-// begins anew, in whatever way the step was ended.
+// After a retry a step with inner lists gets its full timeout again, however it ended.
 TEST_P(ScriptRetry, AStepWithListsIsTimedAgain) {
   for (const char* around :
        {"{id: s, type: sequence, timeout: 10s, config: {steps: [{id: a, action: x}]}}",
@@ -172,7 +171,7 @@ TEST_P(ScriptRetry, AStepWithListsIsTimedAgain) {
     EXPECT_EQ(world.retry(), "active") << around;
     EXPECT_EQ(world.wait(9'999), "active") << around;
     EXPECT_EQ(world.wait(1), "failed TIMEOUT_ERROR at s") << around;
-    EXPECT_EQ(world.retry(), "active") << around;  // what it cut off itself goes on as well
+    EXPECT_EQ(world.retry(), "active") << around;  // the steps that it interrupted continue as well
     EXPECT_EQ(world.wait(9'999), "active") << around;
     EXPECT_EQ(world.wait(1), "failed TIMEOUT_ERROR at s") << around;
     EXPECT_EQ(world.retry(), "active") << around;
@@ -180,7 +179,7 @@ TEST_P(ScriptRetry, AStepWithListsIsTimedAgain) {
   }
 }
 
-// Each of the steps around what failed has its own time, and its attempts are counted on.
+// Each enclosing step of the failed one has its own timeout, and its attempts continue to count.
 TEST_P(ScriptRetry, StepsAroundEachOtherAreTimedAgain) {
   world.begin(
       "steps: [{id: s, type: sequence, timeout: 30s, config: {steps: [{id: l, type: loop, timeout: "
@@ -194,7 +193,7 @@ TEST_P(ScriptRetry, StepsAroundEachOtherAreTimedAgain) {
   EXPECT_EQ(world.wait(10'000), "failed TIMEOUT_ERROR at s.seq.l");
 }
 
-// Named from within a loop that ran out of time: the iterations before stay, those after go.
+// From a step inside a loop that timed out: earlier iterations stay, later ones are dropped.
 TEST_P(ScriptRetry, FromAStepInALoopThatFailedByItself) {
   world.begin(
       "steps:\n- {id: l, type: loop, timeout: 15s, config: {mode: until, condition: iter.index == "
@@ -208,7 +207,7 @@ TEST_P(ScriptRetry, FromAStepInALoopThatFailedByItself) {
   EXPECT_EQ(world.steps(), "l=running l.iter_0.a=completed l.iter_1.a=running");
 }
 
-// All iterations that there were are done when the time is up: nothing in there is incomplete.
+// All entered iterations are done when the time is up: no inner step is incomplete.
 TEST_P(ScriptRetry, FromAStepInALoopThatFailedBetweenIterations) {
   world.begin(
       "steps:\n- {id: l, type: loop, timeout: 15s, config: {mode: until, condition: iter.index == "
@@ -222,7 +221,7 @@ TEST_P(ScriptRetry, FromAStepInALoopThatFailedBetweenIterations) {
   EXPECT_EQ(world.steps(), "l=running l.iter_0.a=completed l.iter_1.a=running");
 }
 
-// It ended while it was paused, so the pause ends with the retry: what is due then is due.
+// The run ended while paused, so the retry ends the pause: timers apply again.
 TEST_P(ScriptRetry, OfARunThatEndedInAPauseIsTimedAgain) {
   world.begin(
       "steps: [{id: s, type: sequence, timeout: 10s, config: {steps: [{id: a, action: x}]}}]");
@@ -233,7 +232,7 @@ TEST_P(ScriptRetry, OfARunThatEndedInAPauseIsTimedAgain) {
   EXPECT_EQ(world.wait(1), "failed TIMEOUT_ERROR at s");
 }
 
-// Expressions must not see what the sequence gave before a step in it was done again.
+// Expressions must not see the old output of a sequence whose step runs again.
 TEST_P(ScriptRetry, FromWithinAStepLeavesItNoOutputUntilItIsDoneAnew) {
   world.begin(R"(steps:
 - {id: s, type: sequence, config: {steps: [{id: a, action: x}]}}
@@ -261,7 +260,7 @@ TEST(ScriptRetryFold, EndsWhereAListCannotBeRead) {
   MutableState state(world.cold, StateConfig{});
   ASSERT_TRUE(state.load().ok());
   ASSERT_NE(state.find_run(world.run_id()), nullptr);
-  world.cold.broken = true;  // its lists are still out there
+  world.cold.broken = true;  // its lists are only on disk
   EXPECT_EQ(world.fold(state, before + 1).error().code, ErrorCode::StoreFailed);
 }
 

@@ -1,5 +1,4 @@
-// An id may be used again once its run is forgotten; what the first run left behind is none of the
-// second one's.
+// An id may be used again once its run is deleted; the second run ignores remains of the first.
 #include <gtest/gtest.h>
 
 #include "kernel/jobs/forget_jobs.h"

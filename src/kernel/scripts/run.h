@@ -1,9 +1,9 @@
-// ScriptRun: how far the run of a definition has come.
+// ScriptRun: the progress of a run of a definition.
 //
 // The unit in memory and on disk is the scope: one list of steps that was entered (the root, a
 // branch, an iteration), with a record per step. A closed scope leaves memory once its row is
-// durable, so a loop of a hundred thousand iterations costs memory for those at work only; its
-// records are read back when an expression or a reader asks for them.
+// durable, so a loop of a hundred thousand iterations needs memory only for the active ones; closed
+// records are read back when an expression or a reader needs them.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct StepRecord {
   std::string id;  // local; empty until something happens to it
   StepState state = StepState::Pending;
   uint32_t attempt = 0;
-  uint32_t effect = 0;  // asked of the outside and not answered yet
+  uint32_t effect = 0;  // open effect
   Text output;          // JSON
   StepError error;      // of its failure, of the last failed attempt, or ignored
   bool handled = false;
@@ -44,10 +44,10 @@ struct StepRecord {
   Text items;
   uint32_t count = 0;
   uint32_t next = 0;  // the first iteration or branch not entered
-  uint32_t open = 0;  // scopes of it that are at work
+  uint32_t open = 0;  // its open scopes
   std::vector<std::string> failed_scopes;
-  uint32_t round = 0;  // of the run's, in which its first attempt began
-  uint8_t ready = 0;   // it waits for a frame only: 1 it may begin, 2 and its condition holds
+  uint32_t round = 0;  // the run's round in which its first attempt began
+  uint8_t ready = 0;   // waits only for a frame: 1 it may begin, 2 its condition is true, too
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -76,7 +76,7 @@ struct StepRecord {
     visit(23, "ready", self.ready);
   }
 
-  // In memory only: the output, parsed when an expression first asked for it.
+  // In memory only: the output, parsed on first use by an expression.
   mutable std::shared_ptr<const Value> parsed;
   mutable std::shared_ptr<const Value> parsed_items;
 };
@@ -89,7 +89,7 @@ std::string_view script_status_name(ScriptStatus status);
 
 struct Scope {
   std::string path;   // "" is the root
-  std::string owner;  // the step around it; "" of the root and the hooks
+  std::string owner;  // the enclosing step; "" for the root and the hooks
   uint32_t owner_position = 0;
   uint32_t list = 0;
   bool iteration = false;
@@ -98,7 +98,7 @@ struct Scope {
   bool closed = false;
   bool failed = false;
   StepError error;
-  uint32_t unfinished = 0;  // steps that are not over, dormant ones not counted
+  uint32_t unfinished = 0;  // unfinished steps, without fallbacks
   std::vector<StepRecord> records;
 
   template <class Self, class Visitor>
@@ -128,8 +128,8 @@ struct Scope {
   uint32_t in_flight = 0;       // flushes written but not yet durable
   bool gone = false;            // undone by a retry; stays until its row is removed
   std::vector<uint64_t> parts;  // rows that hold its large texts
-  // By step: how many of its dependencies, from the first, are known to be over. They stay so until
-  // a step is done again.
+  // Per step: how many of its dependencies, from the first, are known to have ended. Valid until a
+  // step is reset.
   mutable std::vector<uint32_t> dependencies_over;
 };
 
@@ -159,7 +159,7 @@ struct Variable {
   }
 };
 
-// What is made of many evaluations, as far as it is made.
+// The finished parts of a value that takes many evaluations.
 struct MadeParts {
   std::string step;  // "" = the run's outputs
   std::vector<std::string> values;
@@ -175,7 +175,7 @@ struct ScriptRun {
   std::string definition;
   std::string version;
   std::string source;       // canonical text if it is not a registered one
-  std::string text_digest;  // of the text it began with, if that is what its runs are counted by
+  std::string text_digest;  // of its original text, if its runs are counted by text
   Text inputs;
   std::string agent_id;
   int32_t priority = 0;
@@ -188,12 +188,12 @@ struct ScriptRun {
   bool paused = false;
   int64_t paused_ms = 0;
   int64_t timeout_at_ms = 0;      // 0 = none
-  int64_t yielded_ms = 0;         // there is more to do, since then
-  uint64_t created_sequence = 0;  // where its history begins
+  int64_t yielded_ms = 0;         // it waits for its next turn since then
+  uint64_t created_sequence = 0;  // position of its first event
   uint32_t next_effect = 1;
   uint32_t rounds = 0;  // how often steps were reset to be done again
-  uint32_t busy = 0;    // steps that the outside or a clock will move
-  uint32_t held = 0;    // steps that a person or a signal must move
+  uint32_t busy = 0;    // steps that an effect or a timer will advance
+  uint32_t held = 0;    // steps that wait for a person or a signal
   OpenLists live;       // paths of open scopes
   OpenEffects effects;
   std::vector<KeptSignal> signals;
@@ -235,7 +235,7 @@ struct ScriptRun {
     visit(30, "made", self.made);
   }
 
-  // In its row, and no part of what it is: both follow from its history.
+  // In its row, but not part of the logical state: both are derived from its history.
   uint64_t held_bytes = 0;  // of all it holds, in memory or not (held_by())
   uint64_t next_part = 1;
 
@@ -260,16 +260,16 @@ uint64_t held_by(const Variable& variable);
 // Without its lists.
 uint64_t held_by(const ScriptRun& script);
 
-// Names among the run's timers that are no steps.
+// Names among the run's timers that are not steps.
 inline constexpr const char* kTimeoutDue = "";
 inline constexpr const char* kTimeoutReason = "timeout";
 
-// Something for the outside to do, or to stop doing, once the frame that asked for it is durable.
+// An effect to start or cancel once its frame is durable.
 struct EffectNote {
   RunId run;
   uint32_t effect = 0;
   bool cancel = false;
-  bool heavy = false;  // its parameters turned out to be large, and must wait for others to be done
+  bool heavy = false;  // its parameters turned out to be large, and must wait for others to end
 };
 
 // "a.true.b" → "a.true", "b"; "a" → "", "a".

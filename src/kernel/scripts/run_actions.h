@@ -5,7 +5,7 @@
 
 namespace pawl::scripts {
 
-// Starts an attempt and ends it, unless a run was started that is not over yet.
+// Starts an attempt and ends it, unless it started a child run that has not ended.
 void do_run_action(RunContext& run, const At& at, uint32_t attempt);
 
 }  // namespace pawl::scripts

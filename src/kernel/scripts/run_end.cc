@@ -79,8 +79,8 @@ Result<std::string> last_outputs(const RunContext& run) {
   return text;
 }
 
-// What the run gives back: its outputs, or what its last steps gave. If it sets cut_short, that is
-// not all there yet.
+// The output of the run: its `outputs`, or the outputs of its last steps. Incomplete if it sets
+// cut_short.
 Result<std::string> run_outputs(RunContext& run) {
   if (run.scope("") == nullptr) return std::string("null");
   return run.plan().outputs.empty() ? last_outputs(run) : declared_outputs(run);
@@ -117,7 +117,7 @@ void end_steps(RunContext& run, ScriptStatus outcome, const StepError& error,
 void finish_run(RunContext& run) {
   Result<std::string> output = std::string();
   if (run.script().outcome == ScriptStatus::Completed) output = run_outputs(run);
-  if (run.cut_short) return;  // a later frame goes on
+  if (run.cut_short) return;  // a later frame continues
   if (run.script().status == ScriptStatus::Pending) leave_gate(run.frame, run.id);
   ScriptMoved event = moved_event(run, run.script().outcome);
   event.error = run.script().error;

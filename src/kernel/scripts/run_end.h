@@ -1,5 +1,5 @@
-// How a run comes to its end: its steps are over, what was done is undone if that was asked for
-// (rollback.h), then the hook of its outcome runs, then it is finished.
+// How a run ends: its steps have ended, completed steps are undone if requested (rollback.h), then
+// the hook of its outcome runs, then it is finished.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace pawl::scripts {
 // Stops every open list, then ends the steps.
 void abort_run(RunContext& run, ScriptStatus outcome, const StepError& error,
                const std::string& reason, bool rollback);
-// No step is at work any more. How the run ends is decided here: hooks and compensation can only
-// fail themselves.
+// No step is active any more. The outcome of the run is decided here: hooks and compensation cannot
+// change it.
 void end_steps(RunContext& run, ScriptStatus outcome, const StepError& error,
                const std::string& reason, bool rollback);
-// The hooks are over too. Puts the outputs together, perhaps over several frames, and reports the
+// The hooks have ended too. Assembles the outputs, perhaps over several frames, and reports the
 // end.
 void finish_run(RunContext& run);
-// Answers the step of another run whose place this one fills.
+// Reports the end to the step of the parent run.
 void report_end(RunContext& run);
 
 }  // namespace pawl::scripts

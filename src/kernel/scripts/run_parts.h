@@ -1,5 +1,5 @@
-// Large texts of a definition's run on disk: each has a row of its own, which is written once. In
-// the row of the run or of the list a reference stands in the place of the text (text.h).
+// Large texts of a definition's run on disk: each has its own row, written once. The row of the run
+// or of the list holds a reference instead of the text (text.h).
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@ std::string scope_row_key(const RunId& run, std::string_view path);
 std::string part_row_key(const RunId& run, uint64_t part);
 RunId run_of_part(std::string_view row_key);
 
-// While it lives, references to texts of `large_bytes` and more are encoded in their place. What
-// has no row yet gets one in `out`; rows of `parts` that hold nothing any more are removed there.
+// While it lives, texts of `large_bytes` and more are encoded as references. Texts without a row
+// get one in `out`; unused rows of `parts` are removed there.
 class TextsAside {
  public:
   TextsAside(Run& run, size_t large_bytes, std::vector<uint64_t>& parts, std::vector<Row>& out)
@@ -37,17 +37,16 @@ class TextsAside {
   std::vector<Text*> aside_;
 };
 
-// Lets texts that stand in rows of their own be read when they are asked for.
+// Connects texts to their rows, so that they are read on demand.
 void connect_texts(Cold& cold, TextsInMemory& in_memory, const RunId& run, ScriptRun& script);
 void connect_texts(Cold& cold, TextsInMemory& in_memory, const RunId& run, Scope& scope);
 
-// Takes out of memory what texts of `large_bytes` and more have in rows, all of which are durable.
+// Drops texts of `large_bytes` and more from memory; all their rows must be durable.
 void release_texts(Cold& cold, TextsInMemory& in_memory, Run& run, size_t large_bytes);
 
 // Bytes of texts of `large_bytes` and more that have no row yet.
 size_t bytes_without_row(Run& run, size_t large_bytes);
-// Writes such rows ahead of the rows of those that hold the texts, one at least, until `bytes_max`
-// is reached.
+// Writes such rows before the rows of their owners, at least one, until `bytes_max` is reached.
 void write_texts_ahead(Run& run, size_t large_bytes, std::vector<Row>& out, size_t bytes_max);
 
 }  // namespace pawl

@@ -11,7 +11,7 @@
 namespace pawl {
 namespace {
 
-constexpr size_t kKeptParsedMax = 1u << 20;  // a larger output is parsed each time it is asked for
+constexpr size_t kKeptParsedMax = 1u << 20;  // a larger output is parsed at each use
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -26,10 +26,10 @@ Value error_value(const StepError& error) {
   return object;
 }
 
-// One that a retry of a step within it takes up again has none until it is completed anew.
+// A step that resumes because an inner step is retried has no output until it completes again.
 bool has_output(const StepRecord& record) { return record.state == StepState::Completed; }
 
-// As much of a text with dots as can be the id of a step: lists do not nest deeper.
+// The longest prefix of a dotted text that can be a step id: lists do not nest deeper.
 std::string_view longest_dotted_id(std::string_view text) {
   constexpr size_t kPartsMax = 8 * plan::DefinitionLimits().depth_max;  // two a list, and some room
   size_t end = 0;
@@ -60,7 +60,7 @@ Value stored_value(std::string_view json) {
 }
 
 expr::ProgramCache& script_programs() {
-  static expr::ProgramCache cache;  // of compiled texts: what it holds changes no result
+  static expr::ProgramCache cache;  // of compiled texts: its contents change no result
   return cache;
 }
 
@@ -121,13 +121,13 @@ Status ScriptScope::charge(const expr::Budget& budget) const {
                                         " bytes of what the run holds"};
 }
 
-// Past the bound nothing more is read: the evaluation fails whatever it comes to.
+// Past the bound nothing more is read: the evaluation fails in any case.
 bool ScriptScope::may_read(size_t bytes) const {
   read_bytes_ += bytes;
   return read_bytes_ <= kScopeBytesMax;
 }
 
-// Texts of many small values cost more than their bytes tell. Short ones are not counted through.
+// Texts of many small values cost more than their size. Short ones are not counted exactly.
 size_t ScriptScope::reading_cost(std::string_view json) {
   constexpr size_t kCountedFrom = 64u << 10;
   constexpr size_t kBytesPerValue = 32;
@@ -142,7 +142,7 @@ Value ScriptScope::read(std::string_view json) const {
   return stored_value(json);
 }
 
-// Its size is known before it is read from disk, and its cost is not less.
+// Its size is known before it is read from disk, and its cost is at least that.
 bool ScriptScope::is_too_much(const Text& text) const {
   return read_bytes_ + text.size() > kScopeBytesMax && !may_read(text.size());
 }
@@ -174,8 +174,8 @@ Value ScriptScope::result_of(const StepRecord& record) const {
   return object;
 }
 
-// As a word of its own: a step of one letter is not meant by every text. A text may be JSON in
-// which a line's end stands as \n before the word.
+// As a whole word, so that a one-letter id does not match every text. In JSON text a line end
+// before the word is written as \n.
 bool ScriptScope::mentions(std::string_view id) const {
   if (everything_) return true;
   for (size_t at = text_.find(id); at != text_.npos; at = text_.find(id, at + 1)) {
@@ -187,13 +187,13 @@ bool ScriptScope::mentions(std::string_view id) const {
   return false;
 }
 
-// Looking whether a step is meant, and having it among the names.
+// Cost of checking whether a step is meant, and of adding it to the names.
 constexpr uint64_t kUnitsPerStepSeen = 2;
 constexpr uint64_t kUnitsPerStepPut = 20;
-// So much is searched for the ids of a list. A longer text means all of its steps.
+// Bound of the search for ids of a list. A longer text counts as naming all of its steps.
 constexpr size_t kSearchedBytesMax = 4u << 20;
 
-// Every step that can be meant by its own id: the innermost list first, then those around it.
+// Every step that can be named by its short id: the innermost list first, then the enclosing ones.
 void ScriptScope::add_visible(Value::Object& into, bool as_results) const {
   const plan::Script* plan = state_.plan_of(run_);
   std::string path = scope_;
@@ -225,7 +225,7 @@ void ScriptScope::add_visible(Value::Object& into, bool as_results) const {
   }
 }
 
-// What lists hold begins with the id of the step around them, or with the name of a hook.
+// Ids in inner lists begin with the id of the enclosing step, or with the name of a hook.
 bool ScriptScope::begins_dotted_id(std::string_view token) const {
   const plan::Script* plan = state_.plan_of(run_);
   if (plan == nullptr) return false;

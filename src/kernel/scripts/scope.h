@@ -1,12 +1,12 @@
-// ScriptScope: what an expression in a definition sees: steps, inputs, workflow, context, the loop
-// around it, the error or the compensated step where there is one.
+// ScriptScope: the variables of an expression in a definition: steps, inputs, workflow, context,
+// the enclosing loop, the error or the compensated step.
 //
 // Names of steps resolve from the innermost list outwards; every step can also be named by its full
 // dotted id. Only steps that the expression's text can mean are looked up (a run may have a hundred
-// thousand), so the message about an unknown name lists those, not all there are.
+// thousand), so the message about an unknown name lists only those.
 //
-// Reading costs: what is parsed and copied for an expression is charged to the meter, and an
-// expression that would read more than kScopeBytesMax fails.
+// Reading costs: parsed and copied bytes are charged to the meter, and an expression that would
+// read more than kScopeBytesMax fails.
 #pragma once
 
 #include <optional>
@@ -23,11 +23,11 @@
 namespace pawl {
 
 constexpr uint64_t kScopeBytesMax = 32u << 20;
-constexpr size_t kDottedIdsMax = 2'000;  // that one expression, or the texts of a step, may name
+constexpr size_t kDottedIdsMax = 2'000;  // bound for one expression, or the texts of a step
 
 class ScriptScope : public expr::Activation {
  public:
-  // `scope`: the list in which the expression stands. `text`: the expression, or all of them.
+  // `scope`: the list of the expression. `text`: the expression, or all of them.
   ScriptScope(const State& state, const Run& run, std::string_view scope, std::string_view text,
               int64_t now_ms);
   // The body of a loop that just ended its iteration, for its condition.
@@ -36,7 +36,7 @@ class ScriptScope : public expr::Activation {
   ScriptScope& with_compensating(std::string_view step, const Text& output);
   ScriptScope& with_iteration(uint32_t index);
   ScriptScope& metered(Meter& meter);
-  // An evaluation in this scope is over. The error, if it read more than it may.
+  // Call after an evaluation. Returns the error if it read too much.
   Status charge(const expr::Budget& budget) const;
 
   expr::Val find(std::string_view name) const override;
@@ -79,7 +79,7 @@ class ScriptScope : public expr::Activation {
   mutable std::shared_ptr<const Value> inputs_;
 };
 
-// The output of a step as expressions see it: of its fallback, if that took over.
+// The output of a step for expressions: that of its fallback, if that ran.
 const StepRecord& effective_record(const Scope& scope, const plan::Script& plan,
                                    const StepRecord& record, uint32_t position);
 

@@ -49,7 +49,7 @@ Status release_script(Frame& frame, const RunId& id) {
     begin_script(frame, id, false);
     return ok_status();
   }
-  // One that was left as it was has lists that nobody has stopped.
+  // A run that was quarantined without stopping its steps has open lists.
   std::vector<std::string> open;
   run.state.each_scope(run.entity(), "", [&](const Scope& each) {
     if (!each.closed) open.push_back(each.path);
@@ -62,10 +62,10 @@ Status release_script(Frame& frame, const RunId& id) {
 
 // --- memory and rows
 
-// What a run in memory needs of its scopes: the open ones, and when they are due.
+// Loads the open scopes of a run, and their timers.
 void load_script(const State& state, Run& run) {
   ScriptRun& script = *run.script;
-  if (script.held_bytes == 0) {  // from before this was counted: inputs alone are two bytes or more
+  if (script.held_bytes == 0) {  // from an older version: inputs alone are at least two bytes
     script.held_bytes = held_by(script);
     state.each_scope(
         run, "", [&](const Scope& scope) { return script.held_bytes += held_by(scope), true; });
@@ -167,7 +167,7 @@ class ScriptFamily final : public RunFamily {
   bool is_paused(const Run& run) const override { return run.script->paused; }
   int64_t yielded_since(const Run& run) const override { return run.script->yielded_ms; }
   bool is_busy(const Run& run) const override {
-    // From before there was a line, such a run has a timer instead.
+    // In older versions such a run has a timer instead.
     bool in_line = run.script->yielded_ms != 0 && run.deadline_ms == 0 && !is_terminal(run.state);
     return in_line || !run.script->effects.empty();
   }
@@ -183,7 +183,7 @@ class ScriptFamily final : public RunFamily {
   uint64_t held_bytes(const Run& run) const override {
     return run.script->held_bytes + run.script->source.size();
   }
-  // A hundred thousand runs that nothing will move soon are to cost disk, not memory.
+  // A hundred thousand idle runs should need disk, not memory.
   bool stays_in_memory(const Run& run) const override { return is_busy(run); }
   void encode_part(const Run& run, bool as_row, RunPart& part) const override {
     if (as_row) {

@@ -12,14 +12,14 @@ namespace pawl {
 class SecretSource {
  public:
   virtual ~SecretSource() = default;
-  // `rule`: what the definition language says of the place; Refused never comes here. The source
-  // holds it against the secret's own binding. Forbidden: not for this action or place. NotFound:
+  // `rule`: the rule of the definition language for the place, never Refused. The source compares
+  // it with the secret's binding. Forbidden: not for this action or place. NotFound:
   // there is no such secret, or it cannot be opened.
   virtual Result<expr::OpenedSecret> reveal(std::string_view name, std::string_view action,
                                             const plan::SecretRule& rule) const = 0;
 };
 
-// Where none may be used.
+// For places without secrets.
 class NoSecrets : public SecretSource {
  public:
   Result<expr::OpenedSecret> reveal(std::string_view, std::string_view,

@@ -1,4 +1,4 @@
-// Signals to runs of definitions: decisions, data, cancel, retry, skip, and names of one's own.
+// Signals to runs of definitions: decisions, data, cancel, retry, skip, and custom names.
 #include "kernel/compositions/run_values.h"
 #include "kernel/scripts/checks.h"
 #include "kernel/scripts/decision_step.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kSignalsKeptMax = 1'000;
 constexpr uint64_t kSignalBytesKeptMax = 64u << 20;
 
-// A step that the sender named by its own id may stand in a list.
+// A step named by its short id may be in an inner list.
 std::string full_path(const RunContext& run, const std::string& step) {
   At at;
   if (step.empty() || run.find(step, at)) return step;
@@ -28,7 +28,7 @@ std::string full_path(const RunContext& run, const std::string& step) {
   return found.empty() ? step : found;
 }
 
-// To the first wait that fits; kept for a later one if there is none.
+// Delivers to the first matching wait; kept for a later one if there is none.
 void deliver_signal(RunContext& run, const ScriptSignal& signal, SignalReceived& event) {
   std::string step = full_path(run, signal.step);
   for (const std::string& path : run.script().live.copy()) {

@@ -27,7 +27,7 @@ BackoffStrategy strategy_of(plan::Backoff backoff) {
   return BackoffStrategy::Constant;
 }
 
-// `retry` without a policy is tried again as the server says.
+// `retry` without a policy uses the server's settings.
 plan::RetryPolicy as_set(plan::RetryPolicy policy, const ScriptDefaults& defaults) {
   if (!policy.by_default) return policy;
   if (defaults.retry_attempts != 0) policy.max = defaults.retry_attempts - 1;
@@ -55,11 +55,11 @@ std::string_view strategy_name(plan::OnError strategy) {
   return "";
 }
 
-// What the step's own answer to its failure means where it stands.
+// The effective on_error of a step at its place.
 plan::OnError failure_policy(const RunContext& run, const At& at) {
   plan::OnError strategy = at.step->on_error;
   bool ends_run = strategy == plan::OnError::Fail || strategy == plan::OnError::Rollback;
-  // How the run ends is decided before hooks and compensation: they can only fail themselves.
+  // The outcome is decided before hooks and compensation: they cannot change it.
   if (ends_run && run.script().phase != ScriptPhase::Steps) return plan::OnError::Propagate;
   if (strategy != plan::OnError::Fallback) return strategy;
   const Scope& in = *run.scope(at.scope);
@@ -69,7 +69,7 @@ plan::OnError failure_policy(const RunContext& run, const At& at) {
   return nobody ? plan::OnError::Propagate : strategy;
 }
 
-// The attempts are used up: what the failure means for the list and the run.
+// The attempts are used up: applies on_error to the list and the run.
 void apply_failure_policy(RunContext& run, const At& at, const StepError& error) {
   plan::OnError strategy = failure_policy(run, at);
   if (strategy != plan::OnError::Propagate) {
@@ -119,7 +119,7 @@ std::vector<std::string> open_lists_of(const RunContext& run, const At& at) {
   return paths;
 }
 
-// Forgets every list below the path, and those that the event names already.
+// Drops every list below the path, in addition to those in the event.
 void drop_lists_below(RunContext& run, const std::string& path, StepsReset event) {
   event.run = run.id;
   run.state.each_scope(run.entity(), path + ".", [&](const Scope& inner) {

@@ -1,6 +1,6 @@
 // StepKind: what a step of one kind does. How lists are entered, how steps wait for each other,
-// end, fail and are undone is the same for all kinds (lists.h, step_end.h, rollback.h). What
-// differs stands behind this interface, one file per kind:
+// end, fail and are undone is the same for all kinds (lists.h, step_end.h, rollback.h). The
+// differences are behind this interface, one file per kind:
 //
 //   action_step.cc       the outside does it: an OutsideKind (outside_step.h) numbers an effect,
 //   job_step.cc          and the effect's answer ends the step. An action is asked for once the
@@ -15,8 +15,8 @@
 //   decision_step.cc     a person or an agent ends it
 //   test_step.cc         over at once
 //
-// Kinds are stateless, one object each for the whole process. All that one knows of a step stands
-// in its plan::Step and its StepRecord; all that it does is emit events, through the RunContext.
+// Kinds are stateless, one object each for the whole process. All data of a step is in its
+// plan::Step and its StepRecord; a kind only emits events, through the RunContext.
 #pragma once
 
 #include <cstdint>
@@ -30,19 +30,19 @@ namespace pawl::scripts {
 class StepKind {
  public:
   // --- what happens to a step
-  // An attempt begins: emits StepStarted and what follows from it at once.
+  // An attempt begins: emits StepStarted and its immediate consequences.
   virtual void activate(RunContext& run, const At& at, uint32_t attempt) const = 0;
   // A list of the running step has closed.
   virtual void child_ended(RunContext&, const At&) const {}
-  // The run goes on after a pause, a retry or a frame that was full, and the step is running. Only
-  // if may_resume(); there may be nothing to do.
+  // The run continues after a pause, a retry or a full frame, and the step is running. Only if
+  // may_resume(); there may be nothing to do.
   virtual void resume(RunContext&, const At&) const {}
   virtual bool may_resume() const { return false; }
-  // The time that the step set itself is over (DueKind::Wait, DueKind::Deadline).
+  // The step's own timer is due (DueKind::Wait, DueKind::Deadline).
   virtual void time_over(RunContext&, const At&) const {}
-  // The outside has answered the step's effect.
+  // The receipt of the step's effect has arrived.
   virtual void answered(RunContext&, const At&, StepOutcome) const {}
-  // The step is given up: ends it as skipped and leaves nothing that waits or works for it.
+  // Ends the step as skipped, and stops its effect, timers and child run.
   virtual void cancel(RunContext& run, const At& at, const std::string& reason) const;
 
   // --- what the outside is asked for (effects.cc), by kinds that ask
@@ -53,12 +53,12 @@ class StepKind {
   virtual Status make_child(RunContext&, const EffectRequest&) const { return ok_status(); }
 
   // --- what is true of its steps
-  // A rollback names those that have no compensation.
+  // A rollback lists such steps if they have no compensation.
   virtual bool changes_outside() const { return false; }
-  // A retry does the step again as a whole, whatever its lists have completed.
+  // A retry restarts the step as a whole, even if some of its lists completed.
   virtual bool is_redone_whole() const { return false; }
-  // Of a step that a retry resumes: the first list that is not entered. `dropped`: lists that
-  // vanish.
+  // For a step that a retry resumes: the first list that was not entered. `dropped`: lists to be
+  // dropped.
   virtual uint32_t next_list(const RunContext&, const At&, const std::set<std::string>&) const {
     return 0;
   }
@@ -69,7 +69,7 @@ class StepKind {
 
 const StepKind& kind_of(const plan::Step& step);
 
-// The event that begins an attempt which asks nothing of the outside.
+// The event that begins an attempt without an effect.
 StepStarted started(const RunContext& run, const At& at, uint32_t attempt);
 
 // Each is defined in its kind's file.

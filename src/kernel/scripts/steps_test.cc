@@ -1,4 +1,4 @@
-// Runs of definitions, told step by step: lists, conditions, loops, parallels.
+// Runs of definitions step by step: lists, conditions, loops, parallels.
 #include <gtest/gtest.h>
 
 #include "kernel/scripts/test_world.h"

@@ -1,5 +1,4 @@
-// The lists of steps of definitions' runs: how they are found in memory and on disk, and what they
-// have asked of the outside.
+// The scopes of definitions' runs: lookup in memory and on disk, and their effects.
 #include <algorithm>
 
 #include "kernel/run_family.h"
@@ -91,7 +90,8 @@ const plan::Script* State::compiled_plan(const std::string& canonical) const {
   return memory_->plans.get(canonical).get();
 }
 
-// Runs hold on to their plans so that each step need not look for it; one that lost it asks again.
+// Runs keep a pointer to their plan so that steps need not look it up; a released plan is looked up
+// again.
 void MutableState::release_plans() {
   if (!memory_->plans.too_large() && memory_->plan_holders.size() <= kPlanHoldersMax) return;
   for (const RunId& id : std::exchange(memory_->plan_holders, {}))

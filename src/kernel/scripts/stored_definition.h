@@ -19,7 +19,7 @@ struct StoredDefinition {
   std::string output_schema;  // JSON
   std::string triggers;       // JSON
   int64_t created_ms = 0;
-  bool removed = false;  // by force, while runs of it were live: they still need the text
+  bool removed = false;  // removed while it had live runs, which still need the text
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -36,7 +36,7 @@ struct StoredDefinition {
   }
 };
 
-// What lists show of a version: all but its text.
+// The data of a version for lists: all but its text.
 struct DefinitionHead {
   std::string name;
   std::string version;
@@ -51,7 +51,7 @@ inline DefinitionHead head_of(const StoredDefinition& stored) {
           stored.description, stored.created_ms, stored.removed};
 }
 
-// name, unit separator, version: the versions of one definition stand together.
+// name, unit separator, version: the versions of one definition are adjacent.
 inline std::string definition_key(std::string_view name, std::string_view version) {
   return std::string(name).append(1, '\x1f').append(version);
 }

@@ -5,7 +5,7 @@
 namespace pawl::scripts {
 namespace {
 
-// Something was sent out that will come back without anybody's doing.
+// An open effect will be answered without a person.
 bool outside_will_move(const RunContext& run) {
   return std::any_of(run.script().effects.begin(), run.script().effects.end(),
                      [&](const OpenEffect& open) {
@@ -38,7 +38,7 @@ ScriptMoved moved_event(const RunContext& run, ScriptStatus to) {
 
 void settle_status(RunContext& run) {
   if (is_terminal(run.entity().state) || run.script().status == ScriptStatus::Pending) return;
-  // Clocks stand still while it is paused: then only what was sent out can still move it.
+  // Timers do not run while it is paused: only open effects can still advance it.
   const ScriptRun& script = run.script();
   bool moves =
       script.yielded_ms != 0 || (script.paused ? outside_will_move(run) : script.busy > 0);

@@ -1,4 +1,4 @@
-// A step that is a condition alone: it gives {result: bool}.
+// A step with only a condition: its output is {result: bool}.
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"
 

@@ -1,6 +1,6 @@
-// ScriptWorld: a World with runs of definitions in it. What they ask of the outside is kept here,
-// by step, until the test answers. A restless world forgets its memory after everything that
-// happens, so each story is also a story of crashes. Test code.
+// ScriptWorld: a World with runs of definitions. Their effects are kept here, by step, until the
+// test answers. A restless world restarts after every operation, so each test also covers crashes.
+// Test code.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,14 +44,14 @@ class ScriptWorld : public World {
       return ok_status();
     });
   }
-  // Starts an inline definition and makes it the run that everything else is about; how it stands.
+  // Starts an inline definition as the current run; returns its status.
   std::string begin(std::string_view text, const std::string& inputs = "") {
     StartScript command;
     command.source = canonical(text);
     command.inputs = inputs;
     return start(command);
   }
-  // One as it was accepted long ago, whatever is wrong with it today.
+  // A definition accepted by an older version, even if it is invalid today.
   std::string begin_stored(const std::string& canonical_text) {
     StartScript command;
     command.source = canonical_text;
@@ -64,11 +64,11 @@ class ScriptWorld : public World {
       return ok_status();
     });
   }
-  // To look at another one, for instance a child.
+  // Makes another run current, for instance a child.
   void look_at(const RunId& run) { run_ = run; }
   const RunId& run_id() const { return run_; }
 
-  // --- answers of the outside; how the run stands then
+  // --- receipts; each returns the run's status
   std::string done(const std::string& step, const std::string& output = "null") {
     StepOutcome outcome;
     outcome.ok = true;
@@ -188,7 +188,7 @@ class ScriptWorld : public World {
     const StepRecord* record = state().find_step(run(), path);
     return record == nullptr ? "none" : record->output.str();
   }
-  // Steps whose actions are asked for and not answered, in the order of asking.
+  // Steps with open effects, in the order of requests.
   std::string asked() const {
     std::string line;
     for (const OpenEffect& open : script().effects) line += (line.empty() ? "" : " ") + open.step;
@@ -197,7 +197,7 @@ class ScriptWorld : public World {
   Result<EffectRequest> request(const std::string& step) const {
     return effect_request(state(), {run_, effect_of(step), false}, TestSecrets(), now_ms);
   }
-  // What an action is given: its parameters, or why there are none.
+  // The parameters of an action, or the error.
   std::string params(const std::string& step) const {
     auto made = request(step);
     if (!made.ok()) return made.error().message;
@@ -214,7 +214,7 @@ class ScriptWorld : public World {
     });
     return found;
   }
-  // Every move of the run: "active suspended(waiting) active(decision) completed".
+  // Every status change of the run: "active suspended(waiting) active(decision) completed".
   std::string moves() const {
     std::string line;
     each_event([&](const journal::EventBytes& event) {
@@ -238,7 +238,7 @@ class ScriptWorld : public World {
     });
     return count;
   }
-  // Cancellations of effects that the outside was told since the last call, by number.
+  // Cancelled effects since the last call, by number.
   std::vector<uint32_t> take_cancelled() { return std::exchange(cancelled_, {}); }
   uint32_t effect_of(const std::string& step) const {
     for (const OpenEffect& open : script().effects)
@@ -278,7 +278,7 @@ class ScriptWorld : public World {
       return true;
     });
   }
-  // Forgets everything in memory; what was asked and not answered is asked again.
+  // Loses the memory; open effects are requested again.
   void crash() {
     restart();
     mutable_state().plan_recall();
@@ -353,7 +353,7 @@ class ScriptWorld : public World {
   std::vector<uint32_t> cancelled_;
 };
 
-// Every story is told twice: in memory, and with a crash after everything that happens.
+// Every test runs twice: in memory, and with a crash after every operation.
 class ScriptStory : public testing::TestWithParam<bool> {
  protected:
   ScriptWorld world{GetParam()};

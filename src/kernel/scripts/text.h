@@ -1,9 +1,9 @@
 // Text: a text of a definition's run that may be large.
 //
-// On disk a large text has a row of its own, written once (run_parts.h): what a run already holds
-// must not be written again with everything that is added to it. A text that is read back stays on
-// disk until str() asks for it, so that what a run holds costs time only where it is used. size()
-// and empty() never read. Once its row is durable, a text may leave memory again.
+// On disk a large text has a row of its own, written once (run_parts.h): existing texts must not be
+// written again with every addition. A text of a run that is read back stays on disk until str() is
+// called, so that it costs time only where it is used. size() and empty() never read. Once its row
+// is durable, a text may leave memory again.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@
 
 namespace pawl {
 
-// Which runs have texts in memory that have rows, too, and about how many bytes of them.
+// Tracks runs with texts in memory that also have rows, and their approximate bytes.
 class TextsInMemory {
  public:
   void note(const RunId& run, size_t bytes);
   size_t bytes() const { return bytes_; }
-  std::vector<RunId> take();  // some of them twice; nothing is noted afterwards
+  std::vector<RunId> take();  // with duplicates; clears the record
 
  private:
   std::vector<RunId> runs_;
@@ -60,17 +60,17 @@ class Text {
 
   // --- for run_parts.h
 
-  // The text, which a batch on its way to the disk holds too.
+  // The text, shared with a batch that writes it.
   std::shared_ptr<const std::string> share() const;
   // The number of the row that holds it; 0 = none yet. Its upper half is the size of the text, so
   // that the size is known without reading; the first layout had zero there.
   uint64_t part() const { return part_; }
   void set_part(uint32_t serial);
-  // While it stands aside, a reference to its row is encoded in its place.
+  // While set, a reference to its row is encoded instead of the text.
   void stand_aside(bool aside) { aside_ = aside; }
   bool on_disk() const { return bytes_on_disk_ != 0; }
   void connect(std::shared_ptr<const TextRows> rows);
-  // Its row, if it has one, is durable: it is read from there when it is asked for next.
+  // Its row, if it has one, is durable: the next use reads it from there.
   void leave_memory(std::shared_ptr<const TextRows> rows);
 
   // --- for base/codec.h

@@ -1,4 +1,4 @@
-// What is due: timeouts of a run and its steps, next attempts, and the ends of waits.
+// Handles due timers: timeouts of a run and its steps, next attempts, and ends of waits.
 #include "kernel/scripts/checks.h"
 #include "kernel/scripts/outside_step.h"
 #include "kernel/scripts/run_end.h"
@@ -8,7 +8,7 @@
 namespace pawl::scripts {
 namespace {
 
-// As pausing at once does, so that nothing of the run is at work past its deadline.
+// Like `pause` with mode now, so that nothing of the run is active past its deadline.
 void pause_for_timeout(RunContext& run) {
   ScriptPaused event;
   event.run = run.id;
@@ -70,7 +70,7 @@ void fire_dues(RunContext& run) {
   bool yielded = run.script().yielded_ms != 0;
   if (yielded) run.frame.emit(ScriptYielded{run.id});
   if (run.full())
-    return run.frame.emit(ScriptYielded{run.id});  // what is due waits for the run's turn
+    return run.frame.emit(ScriptYielded{run.id});  // due timers wait for the run's turn
   if (yielded) schedule_all_checks(run);
   while (!is_terminal(run.entity().state) && !run.script().paused && !run.script().dues.empty()) {
     auto [due_ms, name] = *run.script().dues.begin();

@@ -40,7 +40,7 @@ void signal_missed(RunContext& run, const At& at) {
   if (step.on_timeout == plan::OnTimeout::Suspend) {
     auto event = run.event_for<StepSuspended>(at);
     event.signal = run.record(at).signal;
-    return run.frame.emit(event);  // it waits on, without a clock
+    return run.frame.emit(event);  // it keeps waiting, without a timer
   }
   note_release(run, "timer");
   fail_step(run, at, std::move(error), true);

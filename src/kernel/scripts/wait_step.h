@@ -1,4 +1,4 @@
-// Steps that wait: what ends their waiting from outside, and how long they wait at most.
+// Steps that wait: signals that end their wait, and its longest duration.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace pawl::scripts {
 
-// The signal that a suspended wait waits for has come.
+// The signal of a suspended wait has arrived.
 void signal_arrived(RunContext& run, const At& at, const std::string& type,
                     const std::string& payload);
-// How long a signal or an answer is waited for; 0 = without a bound.
+// The longest wait for a signal or an answer; 0 = no bound.
 int64_t wait_bound_ms(const plan::Step& step);
 
 }  // namespace pawl::scripts

@@ -82,7 +82,7 @@ TEST_P(ScriptWaits, SignalsSkipRetryAndCancel) {
   EXPECT_EQ(world.steps(), "a=completed b=skipped(skipped_by_signal) c=skipped(cancelled)");
 }
 
-// --- the end of a suspension is told, however little follows it
+// --- the end of a suspension is recorded, however short it is
 
 TEST_P(ScriptWaits, ASignalThatEndsTheRunResumesItFirst) {
   world.begin("steps: [{id: w, type: wait, config: {signal: go}}]");
@@ -235,7 +235,7 @@ TEST_P(ScriptWaits, PauseLetsWorkEndAndStartsNothing) {
   EXPECT_EQ(world.resume(), "active");
   EXPECT_EQ(world.asked(), "b");
   world.wait(0);
-  EXPECT_EQ(world.step("w"), "completed");  // its time came during the pause
+  EXPECT_EQ(world.step("w"), "completed");  // it was due during the pause
   EXPECT_EQ(world.wait(9'999), "active");   // a minute of pause does not count
   EXPECT_EQ(world.wait(1), "failed TIMEOUT_ERROR");
 }
@@ -297,7 +297,7 @@ TEST_P(ScriptWaits, ASubworkflowGivesItsOutputOrItsError) {
             "failed NOT_FOUND at s");
 }
 
-// The ends of children that are over at once must not pile up on the stack.
+// Ends of children that end at once must not accumulate on the stack.
 TEST_P(ScriptWaits, AThousandChildrenThatAreOverAtOnce) {
   if (GetParam()) GTEST_SKIP() << "the same in memory";
   world.define("child", "steps: [{id: c, action: workflow.log, params: {message: m}}]", "v1");

@@ -1,5 +1,5 @@
-// Queues' and limits' settings, documents and crons: what is put and replaced whole. And fold(),
-// which finds the right apply() for a journaled event.
+// Applies settings of queues and limits, documents and crons, which are replaced as a whole. And
+// fold(), which finds the right apply() for a journaled event.
 #include "kernel/mutable_state.h"
 
 namespace pawl {
@@ -54,7 +54,7 @@ void MutableState::schedule_cron(Cron& cron, int64_t next_ms, int64_t planned_ms
     memory_->cron_timers.emplace(next_ms, cron.spec.name);
 }
 
-// What the cron's last firing started.
+// Waits for the run or job of the cron's last firing.
 void MutableState::await_last(Cron& cron, int64_t waiting_ms) {
   Uuid last = cron.last_run.is_nil() ? Uuid(cron.last_job) : Uuid(cron.last_run);
   memory_->awaited.erase({last, cron.spec.name});

@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* kStillAtWork = "the previous run has not finished";
 
-// Zone rules are read from the system, as the program itself is; what they give is journaled, so a
-// replay never asks them again.
+// Zone rules are read from the system; the resulting times are journaled, so a replay does not need
+// them.
 int64_t next_by_expression(const CronSpec& cron, int64_t after_ms) {
   auto schedule = CronSchedule::parse(cron.expression);
   auto zone = TimeZone::find(cron.timezone);
@@ -22,15 +22,15 @@ int64_t next_by_expression(const CronSpec& cron, int64_t after_ms) {
   return schedule->next_after(after_ms, **zone).value_or(0);
 }
 
-// When it comes first, from now on; 0 = never.
+// Its first firing from now on; 0 = never.
 int64_t first_planned_ms(const CronSpec& cron, int64_t now_ms) {
   if (cron.at_ms != 0) return cron.at_ms > now_ms ? cron.at_ms : 0;
   if (cron.every_ms != 0) return now_ms + cron.every_ms;
   return next_by_expression(cron, now_ms);
 }
 
-// A firing missed by more than a moment moves the schedule on from now; otherwise the rhythm is
-// kept. An interval keeps its rhythm in any case.
+// After a firing missed by more than a moment the schedule continues from now; otherwise the rhythm
+// is kept. An interval always keeps its rhythm.
 int64_t planned_after(const Cron& cron, int64_t now_ms) {
   int64_t planned_ms = cron.planned_ms == 0 ? cron.next_ms : cron.planned_ms;
   if (cron.spec.at_ms != 0) return 0;
@@ -49,7 +49,7 @@ int64_t with_jitter(const CronSpec& cron, int64_t planned_ms) {
   return planned_ms + static_cast<int64_t>(chance % static_cast<uint64_t>(cron.jitter_ms + 1));
 }
 
-// When the cron comes next, as the events say it.
+// The cron's next firing, as in its events.
 struct Next {
   int64_t next_ms = 0;
   int64_t planned_ms = 0;

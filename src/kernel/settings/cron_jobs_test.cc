@@ -213,7 +213,8 @@ TEST(CronJitter, IsBoundedAndAlwaysTheSame) {
   EXPECT_EQ(stories[0], stories[1]);
 }
 
-// One firing at most waits, it starts when the last one ends, and a crash in between loses nothing.
+// At most one firing waits, it starts when the previous one ends, and a crash in between loses
+// nothing.
 TEST(CronQueue, OneFiringWaitsForTheEndOfTheLast) {
   for (bool flushed : {false, true}) {
     World world;

@@ -1,4 +1,5 @@
-// Doc: a small thing that is put, read and deleted whole. Cron: a schedule and when it fires next.
+// Doc: a small record that is put, read and deleted as a whole. Cron: a schedule and its next
+// firing.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct Doc : Resident {
   }
 };
 
-// kind byte, then the key: one kind's documents stand together, in the order of their keys.
+// kind byte, then the key: one kind's documents are adjacent, in key order.
 std::string doc_key(DocKind kind, std::string_view key);
 
 struct Cron : Resident {

@@ -1,4 +1,4 @@
-// Documents of the state: how they are found in memory and on disk, and which of them stay.
+// Documents of the state: lookup in memory and on disk, and eviction.
 #include "kernel/keys.h"
 #include "kernel/mutable_state.h"
 
@@ -41,7 +41,7 @@ Doc* State::resident_doc(DocKind kind, std::string_view key) const {
   return memory_->docs.emplace(std::move(row_key), std::move(doc)).first->second.get();
 }
 
-// A large value is not kept for ever only because somebody looked at it.
+// A large value that was read is not kept in memory for ever.
 void State::note_large(const Doc& doc) const {
   if (doc.value.size() < kLargeDocBytes || is_kept_whole(doc.doc_kind)) return;
   memory_->large_docs.push_back(doc_key(doc.doc_kind, doc.key));
@@ -75,7 +75,8 @@ const Doc* State::first_doc(DocKind kind, std::string_view from, std::string_vie
   std::string key = found ? in_memory->second->key : "";
   cold_.scan_keys(Space::Doc, low, found ? in_memory->first : high, SIZE_MAX,
                   [&](std::string_view row_key) {
-                    if (memory_->docs.count(row_key) != 0) return true;  // memory knows better
+                    if (memory_->docs.count(row_key) != 0) return true;  // the one in memory is
+                                                                         // newer
                     found = true;
                     key = row_key.substr(1);
                     return false;

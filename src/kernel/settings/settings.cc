@@ -12,7 +12,7 @@ Status configure_queue(Frame& frame, const std::string& scoped,
   if (queue != nullptr) event.settings = queue->settings;
   event.paused_before = event.settings.paused;
   QueueSettings before = event.settings;
-  event.settings.deleted = false;  // whoever sets something on it uses it
+  event.settings.deleted = false;  // setting something on a queue restores it
   edit(event.settings);
   if (queue == nullptr || !(event.settings == before)) frame.emit(event);
   return ok_status();

@@ -1,4 +1,4 @@
-// What operators set: queues and documents.
+// Operators' settings: queues and documents.
 #pragma once
 
 #include <string>

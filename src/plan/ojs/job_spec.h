@@ -17,7 +17,7 @@ bool is_terminal(JobState state);
 std::string_view state_name(JobState state);
 JobState parse_job_state(std::string_view name);  // None if there is no such state
 
-// What becomes of a job that has used up its attempts. Who says nothing wants to see it again.
+// What happens to a job that has used up its attempts; the usual policy is DeadLetter.
 enum class OnExhaustion : uint8_t { Discard = 0, DeadLetter = 1 };
 
 struct RetryPolicy {

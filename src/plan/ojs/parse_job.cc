@@ -15,7 +15,7 @@ constexpr int64_t kLongestMs = 366LL * 24 * 3600 * 1000;
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-// Members that the server sets itself, or that have a place of their own in the reply.
+// Members that the server sets itself, or renders separately.
 bool is_known_member(std::string_view name) {
   static constexpr std::string_view kNames[] = {"type",
                                                 "args",
@@ -119,7 +119,7 @@ class EnvelopeParser {
     return present(value) ? value : std::nullopt;
   }
 
-  // The options as they hold: those of the envelope, then the defaults that it does not name.
+  // The effective options: those of the envelope, then the defaults.
   std::string options_text() const {
     bool own = present(options_);
     if (rules_.defaults.empty()) return own ? std::string(options_->raw()) : "";

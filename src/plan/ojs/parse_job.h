@@ -18,10 +18,10 @@ struct EnvelopeRules {
   int64_t now_ms = 0;
   std::string_view tenant;
   std::string_view cron_name = {};  // put into the job's meta, if any
-  // Objects of options that hold where the envelope says nothing, the first that has one counts.
+  // Default options, used where the envelope has none; the first object with a value counts.
   std::vector<json::View> defaults = {};
-  bool id_is_name = false;  // `id` is what a workflow calls the step, not the job's
-  // What becomes of a job whose envelope does not say what happens when its attempts are used up.
+  bool id_is_name = false;  // `id` is the step's name in a workflow, not the job's id
+  // The default of on_exhaustion.
   OnExhaustion unsaid = OnExhaustion::DeadLetter;
 };
 
@@ -33,15 +33,15 @@ constexpr size_t kQueueBytesMax = 255;
 constexpr size_t kArgsBytesMax = 16u << 20;
 constexpr size_t kMetaBytesMax = 64 * 1024;
 
-// path: where the envelope stands in the request ("$", "$.jobs[3]"), for complaints.
+// path: the place of the envelope in the request ("$", "$.jobs[3]"), for complaints.
 Result<NewJob> parse_job(json::View envelope, const EnvelopeRules& rules,
                          std::string_view path = "$");
 
 // InvalidContent (422) names the member that is wrong.
 Result<RetryPolicy> parse_retry(json::View retry, OnExhaustion unsaid = OnExhaustion::DeadLetter);
-// The policy in the words of the specification: as it was given if that is what it was given in.
+// The policy in the specification's spelling; unchanged if it was given in that spelling.
 std::string retry_text(json::View retry, const RetryPolicy& policy);
-// The whole policy. always_strategy: the usual one is named, too.
+// The complete policy. always_strategy: the default strategy is included, too.
 std::string policy_text(const RetryPolicy& policy, bool always_strategy);
 
 bool is_job_type(std::string_view type);

@@ -113,7 +113,7 @@ TEST(ParseRetry, ReadsEverySpelling) {
   }
 }
 
-// What is said in the words of the specification is echoed as it is, the rest is put into them.
+// The specification's spelling is echoed unchanged, other spellings are converted.
 TEST(ParseRetry, IsShownInTheWordsOfTheSpecification) {
   auto shown = [](const std::string& retry) {
     return spec_of(*parse(with_options(R"({"retry":)" + retry + "}"))).retry_text;
@@ -127,7 +127,7 @@ TEST(ParseRetry, IsShownInTheWordsOfTheSpecification) {
   EXPECT_EQ(spec_of(*parse(with_options("{}"))).retry_text, "");
 }
 
-// Who says nothing gets it back; only `discard` is discarded.
+// The default is the dead letter list; only `discard` discards.
 TEST(ParseRetry, WhatIsExhaustedIsDeadUnlessItSaidDiscard) {
   auto fate = [](const std::string& retry) {
     auto doc = json::parse(retry);
@@ -193,7 +193,7 @@ TEST(UniqueKey, DependsOnWhatItNamesAndOnNothingElse) {
   EXPECT_EQ(key_of("[1]", R"({"meta_keys":["m"]})"), key_of("[2]", R"({"meta_keys":["m"]})"));
 }
 
-// `key` means what its entries are: parts of the envelope, or else members of the arguments.
+// `key` means parts of the envelope if its entries name such parts, else members of the arguments.
 TEST(UniqueKey, KeyIsEitherOfThem) {
   std::string args = R"([{"a":1,"type":2}])";
   EXPECT_EQ(key_of(args, R"({"key":["type","args"]})"),

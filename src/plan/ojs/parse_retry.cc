@@ -1,4 +1,4 @@
-// Retry policies. Five spellings are about: ISO durations (initial_interval), milliseconds
+// Retry policies. There are five spellings: ISO durations (initial_interval), milliseconds
 // (initial_interval_ms), camelCase (initialInterval), and two older ones (initial_delay_ms with
 // strategy, base_delay_ms with backoff).
 #include <algorithm>

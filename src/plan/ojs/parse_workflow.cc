@@ -11,8 +11,7 @@
 namespace pawl {
 namespace {
 
-// What compiling all its expressions may cost: a workflow that a step makes is parsed by the
-// engine.
+// The budget for compiling all its expressions: the engine thread parses workflows of steps.
 constexpr uint64_t kCompileStepsMax = 1'000'000;
 constexpr size_t kWorkflowNameBytesMax = 255;
 constexpr size_t kClientIdBytesMax = 255;
@@ -109,7 +108,7 @@ class WorkflowParser {
     return plan;
   }
 
-  // Options of a workflow hold for all its jobs that do not say otherwise.
+  // Options of a workflow are the defaults of all its jobs.
   bool read_defaults(json::View body, const std::string& path) {
     auto options = body.find("options");
     if (!present(options)) return false;
@@ -159,8 +158,7 @@ class WorkflowParser {
     }
   }
 
-  // linked: its id is what the client calls the step, and nothing else. Elsewhere a job's id may be
-  // given, as in any envelope.
+  // linked: the id only names the step. Elsewhere it may be the job's id, as in any envelope.
   PlanNode child(json::View element, const std::string& path, size_t depth, bool linked) {
     PlanNode node;
     if (kind_of(element) != RunKind::None) {
@@ -222,7 +220,7 @@ class WorkflowParser {
     return codec::encoded(*parsed);
   }
 
-  // What belongs to the step and not to its job must not travel in the job's envelope.
+  // Members of the step must not be part of the job's envelope.
   static void drop_step_members(NewJob& job) {
     JobSpec spec;
     if (!codec::decode(job.spec, spec) || spec.extra.empty()) return;
@@ -265,7 +263,7 @@ class WorkflowParser {
     find_cycle(nodes, list_path);
   }
 
-  // A step is named by its id, or by its name where that is no other's id.
+  // A step is named by its id, or by its name if that is not another step's id.
   void add_name(std::map<std::string, uint32_t>& by_name, uint32_t index, const std::string& name,
                 const std::string& list_path, const std::string& member) {
     if (name.empty()) return;
@@ -317,9 +315,9 @@ class WorkflowParser {
 
   // --- callbacks that come as steps
 
-  // Some clients send a batch as steps: jobs that wait for nothing, and steps that wait for all of
-  // them, of which the options or the id tell which callback each is. Anything else that looks a
-  // bit like it is a dag, unless the options say what it was meant to be.
+  // Some clients send a batch as steps: jobs without dependencies, and steps that depend on all of
+  // them and are callbacks by their options or id. Any other form is a dag, unless the options name
+  // a callback.
   void take_callback_steps(PlanNode& plan, std::vector<PlanNode>& nodes, json::View list,
                            const std::string& list_path) {
     std::vector<size_t> roles;
@@ -351,7 +349,7 @@ class WorkflowParser {
     if (fits) become_batch(plan, nodes, roles);
   }
 
-  // The callback that a step is, by its options or its id; kCallbackRoles if it is none.
+  // The callback role of a step, by its options or its id; kCallbackRoles if it is not a callback.
   size_t role_of_step(json::View element, const std::string& path, bool& is_said) {
     auto options = element.is_object() ? element.find("options") : std::nullopt;
     auto said =
@@ -411,7 +409,7 @@ class WorkflowParser {
     plan.children.push_back(codec::encoded(node));
   }
 
-  // An id that is no job's is what the client calls the step, as with other steps.
+  // An id that is not a job id names the step, as with other steps.
   std::string callback(PlanNode& plan, size_t role, json::View value, const std::string& path) {
     std::string name = value.is_object() && !has_job_id(value) ? step_id(value, path) : "";
     if (!name.empty()) {

@@ -2,7 +2,7 @@
 // place, and all of them are reported at once (400 invalid_workflow).
 //
 // A batch may also come as steps of which some are its callbacks (options.callback_type, or ids such
-// as on-complete), and `options` beside the steps hold for all of them.
+// as on-complete), and `options` beside the steps apply to all of them.
 //
 // Beyond OJS 1.0: steps with depends_on (a dag), `when`, `map`, `timeout_ms` with `on_timeout`, and
 // the callback `on_cancel`. Pure; any thread.
@@ -15,8 +15,7 @@ namespace pawl {
 
 Result<PlanNode> parse_workflow(json::View body, const EnvelopeRules& rules);
 
-// "wf_<uuid>" and "<uuid>" name the same workflow; any other text names the one that was created
-// under it.
+// "wf_<uuid>" and "<uuid>" name the same workflow; any other text is a client's own id.
 RunId workflow_id(std::string_view text);
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// Names of queues: which are allowed, and how a tenant's are told apart.
+// Names of queues: which are allowed, and how those of tenants are distinguished.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ std::string scoped_queue(std::string_view tenant, std::string_view queue);
 std::string_view queue_of_scoped(std::string_view scoped);
 std::string_view tenant_of_scoped(std::string_view scoped);
 
-// Queues that the server itself works on: not for clients, and silent.
+// Queues of the server itself: closed to clients, and without events.
 bool is_internal_queue(std::string_view scoped);
 
 }  // namespace pawl

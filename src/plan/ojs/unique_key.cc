@@ -34,7 +34,7 @@ void append_chosen(std::string& out, const std::optional<json::View>& value,
   });
 }
 
-// What must be unique: parts of the envelope, and of args and meta chosen members only.
+// The parts that must be unique: parts of the envelope, and chosen members of args and meta.
 struct Chosen {
   std::optional<json::View> keys;
   std::optional<json::View> args_keys;
@@ -64,7 +64,7 @@ Result<std::optional<json::View>> names(json::View unique, std::string_view name
   return value->size() == 0 ? none : value;
 }
 
-// `key` is how most clients spell it: parts of the envelope if all its entries are, else members of
+// Most clients use `key`: parts of the envelope if all its entries name such parts, else members of
 // the arguments.
 Result<Chosen> chosen(json::View unique) {
   Chosen found;

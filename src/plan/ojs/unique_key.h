@@ -1,4 +1,4 @@
-// Unique jobs: which parts of a job make it "the same", as one digest of their canonical JSON.
+// Unique jobs: a digest of the canonical JSON of those parts of a job that make two jobs equal.
 #pragma once
 
 #include <optional>
