@@ -50,7 +50,7 @@ void begin_run(json::Writer& w, const Run& run) {
         .begin_object()
         .key("run_id")
         .uuid(run.parent.run)
-        .field_int("index", run.parent.node)
+        .field_int("index", index_of(run.parent.place))
         .end_object();
   if (run.generation > 0) w.field_int("retries", run.generation);
   if (run.state == RunState::Failed)

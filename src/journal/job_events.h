@@ -68,14 +68,23 @@ struct JobError {
 };
 
 // The position of a job in a run; run is nil for a single job.
+// Which place of its run a job or nested run fills. In a composition: the child of an index, or a
+// callback, which has an index behind those of all children (kernel/run.h: callback_index()). In a
+// run of a definition: the step that asked for the effect of this number.
+enum class Place : uint32_t {};
+constexpr Place place_of_index(uint32_t index) { return Place{index}; }
+constexpr Place place_of_effect(uint32_t effect) { return Place{effect}; }
+constexpr uint32_t index_of(Place place) { return static_cast<uint32_t>(place); }
+constexpr uint32_t effect_of(Place place) { return static_cast<uint32_t>(place); }
+
 struct JobParent {
   RunId run;
-  uint32_t node = 0;
+  Place place{};
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit(1, "run", self.run);
-    visit(2, "node", self.node);
+    visit(2, "node", self.place);
   }
 };
 

@@ -171,7 +171,7 @@ class EventStory {
   std::string details(const RunCreated& e) {
     std::string line =
         names_.of(e.run) + " " + std::string(kind_name(e.kind)) + " of " + std::to_string(e.total);
-    return e.parent.run.is_nil() ? line : line + " as " + place(e.parent.run, e.parent.node);
+    return e.parent.run.is_nil() ? line : line + " as " + place(e.parent.run, index_of(e.parent.place));
   }
   std::string details(const RunStarted& e) { return names_.of(e.run); }
   std::string details(const RunChildDone& e) {

@@ -173,7 +173,7 @@ void RunProgress::take_event(const journal::EventBytes& bytes, std::vector<std::
 void RunProgress::child_began(const ScriptCreated& event) {
   if (!knows(event.parent.run) || knows(event.run)) return;
   for (const auto& [path, node] : nodes_)
-    if (node.run == event.parent.run && node.effect == event.parent.node) {
+    if (node.run == event.parent.run && node.effect == effect_of(event.parent.place)) {
       prefixes_[event.run] = path;
       return;
     }

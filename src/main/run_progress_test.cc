@@ -116,7 +116,7 @@ TEST_F(Progress, OnlyAQuestionIsStuckAndItEndsWithItsStep) {
 TEST_F(Progress, AChildRunStandsBelowTheStepThatStartedItAndOthersAreNoBusiness) {
   ScriptCreated child;
   child.run = id(2);
-  child.parent = {id(1), 7};
+  child.parent = {id(1), place_of_effect(7)};
   take(1, started("fetch", "subworkflow", 7), child, started("inner", "action", 1, id(2)),
        started("stranger", "action", 1, id(3)));
   EXPECT_NE(picture(1).find("\n  ⠋ inner"), std::string::npos) << picture(1);

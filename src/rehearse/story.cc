@@ -70,18 +70,18 @@ void Story::tell(const journal::EventBytes& event) {
   if (event.type == EventType::ScriptCreated) {
     ScriptCreated created;
     read_as(created);
-    auto around = asked_.find({created.parent.run, created.parent.node});
+    auto around = asked_.find({created.parent.run, effect_of(created.parent.place)});
     prefixes_[created.run] = around == asked_.end() ? "" : around->second + ".";
   } else if (event.type == EventType::JobCreated) {
     JobCreated made;
     read_as(made);
     if (prefixes_.count(made.parent.run) != 0)
-      children_.push_back({made.parent.run, made.parent.node});
+      children_.push_back({made.parent.run, effect_of(made.parent.place)});
   } else if (event.type == EventType::RunCreated) {
     RunCreated made;
     read_as(made);
     if (prefixes_.count(made.parent.run) != 0)
-      children_.push_back({made.parent.run, made.parent.node});
+      children_.push_back({made.parent.run, effect_of(made.parent.place)});
   } else if (event.type == EventType::StepStarted) {
     StepStarted begun;
     read_as(begun);

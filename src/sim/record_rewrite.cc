@@ -71,7 +71,7 @@ std::string with_retries_counted(uint64_t number, std::string_view record,
       if (run == nullptr) continue;
       RunChildDone done;
       static_cast<RunStep&>(done) = {run->birth.run, run->birth.kind, run->birth.name, ""};
-      done.index = job->birth.parent.node;
+      done.index = index_of(job->birth.parent.place);
       done.outcome = ChildState::Failed;
       done.child = failed.job;
       counted.push_back(loose(done));

@@ -43,17 +43,17 @@ bool RunModel::is_in_place(const ModelRun& run, uint32_t index, const Uuid& chil
 bool RunModel::may_try_again(const JobParent& parent, const JobId& job) const {
   if (parent.run.is_nil()) return true;
   if (const ModelScript* script = jobs_.scripts().existing(parent.run)) return !script->over();
-  bool callback = is_callback(parent.node);
-  if (callback && callback_role(parent.node) == CallbackRole::OnCancel) return true;
+  bool callback = is_callback(index_of(parent.place));
+  if (callback && callback_role(index_of(parent.place)) == CallbackRole::OnCancel) return true;
   const ModelRun* run = existing(parent.run);
-  return run != nullptr && !run->over() && is_in_place(*run, parent.node, job);
+  return run != nullptr && !run->over() && is_in_place(*run, index_of(parent.place), job);
 }
 
 bool RunModel::is_restarted(const JobParent& parent, const JobId& job) const {
   const ModelRun* run = existing(parent.run);
-  bool asked = retried_.count(parent.run) != 0 || taken_up_.count({parent.run, parent.node}) != 0;
-  return run != nullptr && asked && !is_callback(parent.node) &&
-         is_in_place(*run, parent.node, job) && run->children[parent.node] == ChildState::Started;
+  bool asked = retried_.count(parent.run) != 0 || taken_up_.count({parent.run, index_of(parent.place)}) != 0;
+  return run != nullptr && asked && !is_callback(index_of(parent.place)) &&
+         is_in_place(*run, index_of(parent.place), job) && run->children[index_of(parent.place)] == ChildState::Started;
 }
 
 // Its id may belong to another job since it was deleted.
@@ -98,13 +98,13 @@ void RunModel::take_place(const JobParent& parent, const Uuid& child, const At& 
     return jobs_.scripts().child_created(parent, child, at);
   ModelRun* run = step(parent.run, at);
   if (run == nullptr) return;
-  tell(parent.run, "starts child " + std::to_string(parent.node) + " " + short_name(JobId(child)));
-  if (parent.node >= run->children.size())
+  tell(parent.run, "starts child " + std::to_string(index_of(parent.place)) + " " + short_name(JobId(child)));
+  if (index_of(parent.place) >= run->children.size())
     return broken("I5 run", parent.run, "a child in a place that it does not have");
-  ChildState& state = run->children[parent.node];
+  ChildState& state = run->children[index_of(parent.place)];
   // By a retry, perhaps after a yield, if the previous child was deleted; the new one may have the
   // same id.
-  const Uuid& before = run->filled_by[parent.node];
+  const Uuid& before = run->filled_by[index_of(parent.place)];
   bool retried =
       retried_.count(parent.run) != 0 || (run->generation > 0 && took_turn_.count(parent.run) != 0);
   bool again =
@@ -112,20 +112,20 @@ void RunModel::take_place(const JobParent& parent, const Uuid& child, const At& 
   if (state != ChildState::Waiting && !again)
     return broken("I4 advance", parent.run, "a child was started twice");
   if (run->over()) broken("I5 run", parent.run, "a child was started after the end");
-  if (!may_start(*run, parent.node)) broken("I4 advance", parent.run, "a child started too early");
-  auto plan = run->plans.find(parent.node);
+  if (!may_start(*run, index_of(parent.place))) broken("I4 advance", parent.run, "a child started too early");
+  auto plan = run->plans.find(index_of(parent.place));
   if (plan != run->plans.end() && plan->second.when == "false")
     broken("I4 advance", parent.run, "a child was started against its condition");
-  if (run->birth.kind == RunKind::Map && parent.node >= run->birth.concurrency &&
+  if (run->birth.kind == RunKind::Map && index_of(parent.place) >= run->birth.concurrency &&
       run->birth.concurrency != 0)
     verdict_.reach(Probe::MapRefill);
   state = ChildState::Started;
-  run->filled_by[parent.node] = child;
+  run->filled_by[index_of(parent.place)] = child;
 }
 
 void RunModel::job_created(const JobCreated& event, const At& at) {
   if (event.parent.run.is_nil()) return;
-  if (!is_callback(event.parent.node)) return take_place(event.parent, event.job, at);
+  if (!is_callback(index_of(event.parent.place))) return take_place(event.parent, event.job, at);
   sequence_ = at.sequence;
   if (called_.erase(event.job) == 0)
     broken("I4 callback", event.parent.run, "the job of a callback that was not called");
@@ -133,7 +133,7 @@ void RunModel::job_created(const JobCreated& event, const At& at) {
 
 void RunModel::job_leased(const JobParent& parent, const JobId& job) {
   const ModelRun* run = existing(parent.run);
-  if (run != nullptr && is_in_place(*run, parent.node, job)) leased_.insert(parent.run);
+  if (run != nullptr && is_in_place(*run, index_of(parent.place), job)) leased_.insert(parent.run);
 }
 
 void RunModel::job_moved(const JobParent& parent) {
@@ -186,7 +186,7 @@ void RunModel::check_outcome(const ModelRun& run, const RunChildDone& event) {
                                                       : ChildState::Waiting;
     verdict_.reach(Probe::NestedFanIn);
   } else if (const ModelJob* job = jobs_.existing(JobId(event.child))) {
-    bool its_own = job->birth.parent.run == event.run && job->birth.parent.node == event.index;
+    bool its_own = job->birth.parent.run == event.run && index_of(job->birth.parent.place) == event.index;
     if (!its_own) return broken("I4 fan-in", event.run, "another's job was counted");
     expected = job->state == JobState::Completed   ? ChildState::Completed
                : job->state == JobState::Cancelled ? ChildState::Cancelled
@@ -354,7 +354,7 @@ void RunModel::happened(const RunFinished& event, const At& at) {
     const ModelRun* around = existing(run->birth.parent.run);
     bool with_parent = around != nullptr && around->over();
     const ModelScript* script = jobs_.scripts().existing(run->birth.parent.run);
-    if (script != nullptr) with_parent = script->effects.count(run->birth.parent.node) == 0;
+    if (script != nullptr) with_parent = script->effects.count(index_of(run->birth.parent.place)) == 0;
     bool timed_out = late && run->birth.on_timeout == RunTimeout::Cancel;
     if (event.reason != kAskedFor && !with_parent && !timed_out)
       broken("I5 run", event.run, "cancelled without a cause");

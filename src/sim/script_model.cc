@@ -105,9 +105,9 @@ void ScriptModel::document(const DocPut& event, const At& at) {
 void ScriptModel::child_created(const JobParent& parent, const Uuid& child, const At& at) {
   sequence_ = at.sequence;
   touched_.insert(parent.run);
-  if (!is_open(parent.run, parent.node))
+  if (!is_open(parent.run, effect_of(parent.place)))
     return broken("I4 child", parent.run, "a child was made that nobody asked for");
-  if (!children_.emplace(Key{parent.run, parent.node}, child).second)
+  if (!children_.emplace(Key{parent.run, effect_of(parent.place)}, child).second)
     broken("I4 child", parent.run, "one place was filled twice");
 }
 

@@ -131,11 +131,11 @@ void ScriptModel::check_cut_off(const CutOff& cut) {
 // A child run: its end, and its suspension, have reached the step that waits for it.
 void ScriptModel::check_parent(const ModelScript& run) {
   const JobParent& parent = run.birth.parent;
-  if (parent.run.is_nil() || !is_open(parent.run, parent.node)) return;
+  if (parent.run.is_nil() || !is_open(parent.run, effect_of(parent.place))) return;
   if (run.over())
     return broken("I4 child", run.birth.run, "has ended, and the step around it still waits");
   const ModelScript& around = *existing(parent.run);
-  const ModelStep* step = around.find(around.effects.at(parent.node));
+  const ModelStep* step = around.find(around.effects.at(effect_of(parent.place)));
   bool told = step != nullptr && step->state == StepState::Suspended;
   if (told != (run.status == ScriptStatus::Suspended))
     broken("I7 rest", run.birth.run, "stands otherwise than the step around it says");

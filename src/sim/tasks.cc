@@ -148,8 +148,8 @@ std::optional<Parking> FetchTask::run(Frame& frame, bool last_call) {
 
 void FetchTask::read_results(const State& state, const Job& job) {
   const Run* run = job.parent.run.is_nil() ? nullptr : state.find_run(job.parent.run);
-  if (run == nullptr || run->kind != RunKind::Chain || is_callback(job.parent.node)) return;
-  for (uint32_t i = 0; i < job.parent.node; ++i) {
+  if (run == nullptr || run->kind != RunKind::Chain || is_callback(index_of(job.parent.place))) return;
+  for (uint32_t i = 0; i < index_of(job.parent.place); ++i) {
     JobId step(child_of(state, *run, i));
     if (run->child(i) != ChildState::Completed || state.find_job(step) == nullptr) continue;
     results.push_back({step, ""});

@@ -97,7 +97,7 @@ void World::submit(const std::shared_ptr<SimTask>& task) {
 void World::answer_too_early(FetchTask& fetch) {
   bool next_step = std::any_of(fetch.leases.begin(), fetch.leases.end(), [&](const Lease& lease) {
     const Job* job = core_->state().find_job(lease.job);
-    return job != nullptr && !job->parent.run.is_nil() && job->parent.node > 0;
+    return job != nullptr && !job->parent.run.is_nil() && index_of(job->parent.place) > 0;
   });
   if (!next_step) return;
   fetch.needs_record = core_->journal_head() + 1;

@@ -223,7 +223,7 @@ void tell(const RunCreated& event, Told& told) {
                                                         event.tenant, event.client_id});
   if (!event.parent.run.is_nil())
     w.field("parent_workflow_id", shown_id(event.parent.run, event.parent_client_id))
-        .field_int("step_index", event.parent.node);
+        .field_int("step_index", index_of(event.parent.place));
   w.field_int("total", event.total).field_int("job_count", event.job_count);
   w.field_int(has_steps(event.kind) ? "remaining_steps" : "remaining_jobs", event.total);
   if (event.timeout_ms != 0) w.field_time("times_out_at", told.time_ms() + event.timeout_ms);

@@ -222,7 +222,7 @@ TEST(EventProjection, AWorkflowBegins) {
   created.name = "order";
   created.client_id = "order-7";
   created.timeout_ms = 1000;
-  created.parent = {RunId(kJob), 1};
+  created.parent = {RunId(kJob), place_of_index(1)};
   EXPECT_EQ(run_story(created),
             R"(workflow.created order-7 {"workflow_id":"order-7","workflow_type":"batch",)"
             R"("workflow_name":"order","client_id":"order-7","parent_workflow_id":)" +

@@ -65,8 +65,8 @@ void render_errors(json::Writer& w, const State& state, const Run& run,
           .field("message", error.message)
           .field_int("attempt", error.attempt);
     }
-    if (is_callback(job->parent.node))
-      w.field("callback", role_name(callback_role(job->parent.node)));
+    if (is_callback(index_of(job->parent.place)))
+      w.field("callback", role_name(callback_role(index_of(job->parent.place))));
     w.end_object();
   }
   w.end_array();

@@ -17,15 +17,15 @@ void set_child(Run& run, uint32_t index, ChildState to) {
 
 // A job or nested run was started at this place.
 void MutableState::child_started(const JobParent& parent, const Uuid& child, Stamp stamp) {
-  if (parent.run.is_nil() || is_callback(parent.node)) return;
-  forget_new_effect(parent.run, parent.node);
+  if (parent.run.is_nil() || is_callback(index_of(parent.place))) return;
+  forget_new_effect(parent.run, index_of(parent.place));
   const Run* around = resident_run(parent.run);
   if (around == nullptr || !family_of(*around).counts_children()) return;
   Run* run = run_for(parent.run, stamp);
   if (run == nullptr) return;
-  set_child(*run, parent.node, ChildState::Started);
-  if (child != child_id(*run, parent.node)) run->ids[parent.node] = child;
-  if (parent.node >= run->next_child) run->next_child = parent.node + 1;
+  set_child(*run, index_of(parent.place), ChildState::Started);
+  if (child != child_id(*run, index_of(parent.place))) run->ids[index_of(parent.place)] = child;
+  if (index_of(parent.place) >= run->next_child) run->next_child = index_of(parent.place) + 1;
 }
 
 void MutableState::apply(const RunCreated& event, Stamp stamp) {

@@ -59,7 +59,7 @@ RunId Flow::create(const PlanNode& plan, const JobParent& parent, const std::str
   RunCreated event;
   event.run = !plan.id.is_nil()     ? plan.id
               : parent.run.is_nil() ? RunId(frame_.fresh_id())
-                                    : RunId(child_id(run(parent.run), parent.node));
+                                    : RunId(child_id(run(parent.run), index_of(parent.place)));
   if (!plan.id.is_nil()) event.salt = frame_.draw();
   event.kind = plan.run_kind;
   event.name = plan.name;
@@ -185,7 +185,7 @@ void Flow::take_turn(const RunId& id) {
 void Flow::start_child(const Run& in, uint32_t index, const PlanNode& node) {
   if (yields(in, node)) return;
   if (skipped_by_guard(in, index, node)) return;
-  JobParent parent{in.id, index};
+  JobParent parent{in.id, place_of_index(index)};
   if (node.kind == NodeKind::Run) {
     PlanNode plan = node;
     std::string problem;
@@ -225,12 +225,12 @@ void Flow::start_held(const RunId& id, uint32_t index) {
 
 const Job* Flow::job_in(const Run& in, uint32_t index) const {
   const Job* job = state_.find_job(JobId(child_of(state_, in, index)));
-  return job != nullptr && job->parent.run == in.id && job->parent.node == index ? job : nullptr;
+  return job != nullptr && job->parent.run == in.id && index_of(job->parent.place) == index ? job : nullptr;
 }
 
 const Run* Flow::run_in(const Run& in, uint32_t index) const {
   const Run* nested = state_.find_run(RunId(child_of(state_, in, index)));
-  return nested != nullptr && nested->parent.run == in.id && nested->parent.node == index ? nested
+  return nested != nullptr && nested->parent.run == in.id && index_of(nested->parent.place) == index ? nested
                                                                                           : nullptr;
 }
 
@@ -370,7 +370,7 @@ void Flow::finish(const RunId& id, RunState state, const std::string& reason) {
   ChildState outcome = state == RunState::Completed   ? ChildState::Completed
                        : state == RunState::Cancelled ? ChildState::Cancelled
                                                       : ChildState::Failed;
-  push({in.parent.run, in.parent.node, outcome, in.id, std::string(kind_name(in.kind)),
+  push({in.parent.run, index_of(in.parent.place), outcome, in.id, std::string(kind_name(in.kind)),
         frame_.now_ms() - in.created_ms, "", in.client_id});
 }
 
@@ -383,7 +383,7 @@ std::optional<NewJob> Flow::announce(const Run& in, CallbackRole role) {
   NewJob job;
   PAWL_CHECK(codec::decode(node.job, job));
   uint32_t index = callback_index(role, in.generation);
-  job.parent = {in.id, index};
+  job.parent = {in.id, place_of_index(index)};
   if (job.id.is_nil() || in.generation > 0) job.id = JobId(child_id(in, index));
   auto event = event_for<RunCallbackFired>(in);
   event.role = role;
@@ -393,10 +393,10 @@ std::optional<NewJob> Flow::announce(const Run& in, CallbackRole role) {
 }
 
 void Flow::place(const NewJob& callback) {
-  auto [id, index] = callback.parent;
   auto placed = place_job(frame_, callback);
   if (!placed.ok())
-    push({id, index, ChildState::Failed, {}, callback.type, 0, placed.error().message});
+    push({callback.parent.run, index_of(callback.parent.place), ChildState::Failed, {},
+          callback.type, 0, placed.error().message});
 }
 
 void Flow::fire(const Run& in, CallbackRole role) {
@@ -416,7 +416,7 @@ void Flow::fire_outcome(const RunId& id, uint32_t wanted) {
     if (run(id).state == RunState::Running) {
       place(callback);
     } else {  // cancelled meanwhile, with its callbacks
-      push({id, callback.parent.node, ChildState::Cancelled, {}, callback.type, 0, "cancelled"});
+      push({id, index_of(callback.parent.place), ChildState::Cancelled, {}, callback.type, 0, "cancelled"});
     }
   }
   end_if_called_back(id);

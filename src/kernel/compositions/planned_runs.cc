@@ -11,7 +11,7 @@ void visit_plan(const RunId& run, std::optional<uint64_t> salt, uint32_t index,
   if (node.kind != NodeKind::Run) return;
   if (node.id.is_nil() && !salt) return;
   RunId id = !node.id.is_nil() ? node.id : RunId(child_id(run, *salt, index));
-  visit(id, {run, index});
+  visit(id, {run, place_of_index(index)});
   if (node.run_kind == RunKind::Map) return;  // its children are made when it starts
   std::optional<uint64_t> own_salt;
   if (node.id.is_nil()) own_salt = 0;
@@ -54,16 +54,17 @@ std::optional<PlannedRun> find_planned(const State& state, const RunId& id) {
   PlannedRun found;
   found.id = id;
   PAWL_CHECK(codec::decode(doc->value, found.place));
+  const uint32_t index = index_of(found.place.place);
   if (const Run* around = state.find_run(found.place.run)) {
-    if (found.place.node >= around->total || around->child(found.place.node) == ChildState::Started)
+    if (index >= around->total || around->child(index) == ChildState::Started)
       return std::nullopt;
     found.around = around;
-    found.index = found.place.node;
-    if (!state.held_plan(*around, found.place.node, found.plan)) return std::nullopt;
+    found.index = index;
+    if (!state.held_plan(*around, index, found.plan)) return std::nullopt;
   } else {
     auto outer = find_planned(state, found.place.run);
-    if (!outer || found.place.node >= outer->plan.children.size()) return std::nullopt;
-    PAWL_CHECK(codec::decode(outer->plan.children[found.place.node], found.plan));
+    if (!outer || index >= outer->plan.children.size()) return std::nullopt;
+    PAWL_CHECK(codec::decode(outer->plan.children[index], found.plan));
     found.around = outer->around;
     found.index = outer->index;
   }

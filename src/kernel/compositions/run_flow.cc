@@ -13,7 +13,7 @@ namespace {
 ChildEnd end_of(const Job& job) {
   ChildEnd end;
   end.run = job.parent.run;
-  end.index = job.parent.node;
+  end.index = index_of(job.parent.place);
   end.outcome = job.state == JobState::Completed   ? ChildState::Completed
                 : job.state == JobState::Cancelled ? ChildState::Cancelled
                                                    : ChildState::Failed;
@@ -25,7 +25,7 @@ ChildEnd end_of(const Job& job) {
 
 // False for a job of a deleted run with the same id.
 bool fills_its_place(const State& state, const Run& run, const Job& job) {
-  return child_of(state, run, job.parent.node) == job.id;
+  return child_of(state, run, index_of(job.parent.place)) == job.id;
 }
 
 }  // namespace
@@ -223,7 +223,7 @@ void job_began(Frame& frame, const JobId& id) {
 
 bool may_try_again(const State& state, const Job& job) {
   if (job.parent.run.is_nil()) return true;
-  uint32_t index = job.parent.node;
+  uint32_t index = index_of(job.parent.place);
   if (is_callback(index) && callback_role(index) == CallbackRole::OnCancel) return true;
   const Run* run = state.find_run(job.parent.run);
   return run != nullptr && run->state == RunState::Running && fills_its_place(state, *run, job) &&

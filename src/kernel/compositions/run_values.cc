@@ -219,18 +219,19 @@ ParentResults parent_results(const State& state, const JobParent& parent) {
     const Run* run = state.find_run(at.run);
     if (run == nullptr) return results;
     results.run = run;
-    if (is_callback(at.node)) {
+    const uint32_t index = index_of(at.place);
+    if (is_callback(index)) {
       for (uint32_t i = 0; i < run->total; ++i) results.children.push_back(i);
       return results;
     }
-    if (run->kind == RunKind::Chain && at.node > 0) {
-      for (uint32_t i = at.node > kParentResultsMax ? at.node - kParentResultsMax : 0; i < at.node;
+    if (run->kind == RunKind::Chain && index > 0) {
+      for (uint32_t i = index > kParentResultsMax ? index - kParentResultsMax : 0; i < index;
            ++i)
         results.children.push_back(i);
       return results;
     }
-    if (run->kind == RunKind::Dag && !dag_links(state, *run).depends_on[at.node].empty()) {
-      results.children = dag_links(state, *run).depends_on[at.node];
+    if (run->kind == RunKind::Dag && !dag_links(state, *run).depends_on[index].empty()) {
+      results.children = dag_links(state, *run).depends_on[index];
       return results;
     }
     at = run->parent;  // the first of its run, or one of several: it gets the results before the
@@ -261,10 +262,10 @@ void render_parent_results(json::Writer& w, const State& state, const Job& job) 
   if (!parents.children.empty() && parents.run->kind == RunKind::Chain && parents.children[0] > 0)
     w.field_int("parent_results_offset", parents.children[0]);
   w.key("workflow").begin_object().field("id", workflow);
-  if (is_callback(job.parent.node)) {
-    w.field("callback", role_name(callback_role(job.parent.node)));
+  if (is_callback(index_of(job.parent.place))) {
+    w.field("callback", role_name(callback_role(index_of(job.parent.place))));
   } else {
-    w.field_int("index", job.parent.node);
+    w.field_int("index", index_of(job.parent.place));
   }
   w.key("parent_results").begin_object();
   for (size_t i = 0; i < texts.size(); ++i)
@@ -276,7 +277,7 @@ Result<bool> guard_holds(const State& state, const Run& run, uint32_t index, con
                          Meter& meter) {
   ResultsScope scope;
   abort_if_planted(Plant::Evaluation, node.when);
-  PAWL_TRY_DO(scope.load(state, node.when, {run.id, index}, meter));
+  PAWL_TRY_DO(scope.load(state, node.when, {run.id, place_of_index(index)}, meter));
   PAWL_TRY(auto program, programs().get(expr::unwrap_template(node.when)));
   expr::Budget budget;
   Result<bool> holds = program->test(scope.variables, budget);

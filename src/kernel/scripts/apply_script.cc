@@ -138,7 +138,7 @@ void MutableState::apply(const ScriptCreated& event, Stamp stamp) {
     if (!known->forgotten || known->version >= stamp.sequence) return;  // its row is newer
     memory_->buried_runs.emplace(known, memory_->runs.take(known->id));
   }
-  forget_new_effect(event.parent.run, event.parent.node);
+  forget_new_effect(event.parent.run, effect_of(event.parent.place));
   auto fresh = std::make_unique<Run>();
   fresh->id = event.run;
   fresh->kind = RunKind::Script;

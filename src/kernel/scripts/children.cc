@@ -38,7 +38,7 @@ std::string text_of(const Value* value) {
 StartScript child_command(const RunContext& run, uint32_t effect) {
   StartScript command;
   command.id = RunId(child_id(run.entity(), effect));
-  command.parent = {run.id, effect};
+  command.parent = {run.id, place_of_effect(effect)};
   command.tenant = run.entity().tenant;
   command.agent_id = run.script().agent_id;
   return command;
@@ -76,9 +76,10 @@ void child_moved(Frame& frame, const JobParent& place, bool suspended) {
   const Run* around = find_script(frame.state(), place.run);
   if (around == nullptr || is_terminal(around->state)) return;
   scripts::RunContext run(frame, place.run);
-  const std::string* path = run.script().step_of_effect(place.node);
+  const uint32_t effect = effect_of(place.place);
+  const std::string* path = run.script().step_of_effect(effect);
   scripts::At at;
-  if (path == nullptr || !run.find(*path, at) || run.record(at).effect != place.node) return;
+  if (path == nullptr || !run.find(*path, at) || run.record(at).effect != effect) return;
   scripts::note_child(run, at, suspended);
   scripts::drain(run);
 }

@@ -18,7 +18,8 @@ class CompositionKind final : public OutsideKind {
     PAWL_TRY_DO(body.status());
     run.frame.meter().charge_copied(body.text().size());
     PAWL_TRY(PlanNode plan, parse_workflow(body.root(), child_rules(run)));
-    return create_child_run(run.frame, plan, {run.id, request.effect}, run.entity().tenant);
+    JobParent parent{run.id, place_of_effect(request.effect)};
+    return create_child_run(run.frame, plan, parent, run.entity().tenant);
   }
 };
 

@@ -56,7 +56,7 @@ class JobKind final : public OutsideKind {
     PAWL_TRY_DO(envelope.status());
     run.frame.meter().charge_copied(envelope.text().size());
     PAWL_TRY(NewJob job, parse_job(envelope.root(), child_rules(run)));
-    job.parent = {run.id, request.effect};
+    job.parent = {run.id, place_of_effect(request.effect)};
     job.id = JobId(child_id(run.entity(), request.effect));
     PAWL_TRY_DO(place_job(run.frame, job));
     return ok_status();

@@ -143,7 +143,7 @@ void finish_run(RunContext& run) {
 void report_end(RunContext& run) {
   JobParent parent = run.entity().parent;
   if (!parent.run.is_nil())
-    effect_done(run.frame, parent.run, parent.node, outcome_of_script(run.script()));
+    effect_done(run.frame, parent.run, effect_of(parent.place), outcome_of_script(run.script()));
 }
 
 }  // namespace pawl::scripts
