@@ -48,7 +48,6 @@ TEST(Outage, AnActionAtWorkIsDoneOnce) {
   FailingDisk failing;
   std::atomic<int> begun = 0;
   std::latch let_go(1);
-  TestClock clock;
   auto runner = std::make_unique<actions::ActionRunner>(actions::ActionPolicy{}, 2);
   actions::ActionInfo info;
   info.name = "test.hold";

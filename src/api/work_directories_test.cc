@@ -57,7 +57,6 @@ class WorkDirectoriesTest : public ::testing::Test {
   }
 
   actions::TestDirectory root_;
-  TestClock clock_;
   std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
   std::unique_ptr<actions::ActionRunner> runner_;
   std::unique_ptr<EffectDispatcher> effects_;
