@@ -1,8 +1,13 @@
-# pawl_module(name DEPS modules… LIBS libraries… SRCS files… TESTS files… FUZZ files…)
+# pawl_module(name DEPS modules… LIBS libraries… SRCS files…
+#             TESTS files… TEST_SUPPORT files… TEST_DEPS modules… FUZZ files… FUZZ_SUPPORT files…)
 #
 # One folder of src/ = one static library. Two guards keep the layers apart: a dependency must already
 # have been added (src/CMakeLists.txt lists modules from the ground up), and a module sees only the headers of its
 # declared dependencies, since each has its own include root.
+#
+# What tests are built on (worlds, fixtures, oracles) stands in the module's folder testing/ and is a library of its own,
+# pawl_<name>_testing, from TEST_SUPPORT. The module's test program links it, and that of TEST_DEPS: modules below whose
+# test support it uses too. FUZZ_SUPPORT names the files of TEST_SUPPORT that a fuzzer needs; they stand without GTest.
 #
 # How a cold build stays short (figures in docs/adr/0012-build-time.md):
 # - PAWL_UNITY compiles up to PAWL_UNITY_FILES files of a module as one, so that its headers are parsed and its
@@ -37,6 +42,11 @@ function(pawl_fast_build target holder)
   endif()
 endfunction()
 
+function(pawl_test_code target)
+  target_compile_options(${target} PRIVATE -O0)  # only the tested code is optimized
+  pawl_fast_build(${target} pawl_test_headers)
+endfunction()
+
 set(PAWL_INCLUDE_ROOT ${CMAKE_BINARY_DIR}/include)
 
 function(pawl_include_root name)
@@ -47,7 +57,7 @@ function(pawl_include_root name)
 endfunction()
 
 function(pawl_module name)
-  cmake_parse_arguments(M "" "" "DEPS;LIBS;SRCS;TESTS;FUZZ" ${ARGN})
+  cmake_parse_arguments(M "" "" "DEPS;LIBS;SRCS;TESTS;TEST_SUPPORT;TEST_DEPS;FUZZ;FUZZ_SUPPORT" ${ARGN})
   add_library(pawl_${name} STATIC ${M_SRCS})
   foreach(dep ${M_DEPS})
     if(NOT TARGET pawl_${dep})
@@ -59,22 +69,39 @@ function(pawl_module name)
   pawl_include_root(${name})
   pawl_fast_build(pawl_${name} pawl_standard_headers)
 
-  if(PAWL_TESTS AND M_TESTS)
-    add_executable(${name}_test ${M_TESTS})
-    target_link_libraries(${name}_test PRIVATE pawl_${name} GTest::gtest_main)
-    target_compile_options(${name}_test PRIVATE -O0)  # only the tested code is optimized
-    pawl_fast_build(${name}_test pawl_test_headers)
-    add_test(NAME ${name}_test COMMAND ${name}_test --gtest_brief=1)
-    set_tests_properties(${name}_test PROPERTIES WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  if(PAWL_TESTS)
+    set(support "")
+    foreach(dep ${M_TEST_DEPS})
+      if(NOT TARGET pawl_${dep}_testing)
+        message(FATAL_ERROR "${name} has ${dep} in TEST_DEPS, which has no TEST_SUPPORT or is not listed before it")
+      endif()
+      list(APPEND support pawl_${dep}_testing)
+    endforeach()
+    if(M_TEST_SUPPORT)
+      add_library(pawl_${name}_testing STATIC ${M_TEST_SUPPORT})
+      target_link_libraries(pawl_${name}_testing PUBLIC pawl_${name} ${support} GTest::gtest)
+      pawl_test_code(pawl_${name}_testing)
+      set(support pawl_${name}_testing)
+    endif()
+    if(M_TESTS)
+      add_executable(${name}_test ${M_TESTS})
+      target_link_libraries(${name}_test PRIVATE ${support} pawl_${name} GTest::gtest_main)
+      pawl_test_code(${name}_test)
+      add_test(NAME ${name}_test COMMAND ${name}_test --gtest_brief=1)
+      set_tests_properties(${name}_test PROPERTIES WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    endif()
   endif()
   foreach(file ${M_FUZZ})  # tests/corpus_test.cc replays their inputs
     set_property(GLOBAL APPEND PROPERTY PAWL_FUZZ_FILES ${CMAKE_CURRENT_SOURCE_DIR}/${file})
     set_property(GLOBAL APPEND PROPERTY PAWL_FUZZ_MODULES pawl_${name})
   endforeach()
+  if(M_FUZZ_SUPPORT)
+    set_property(GLOBAL APPEND PROPERTY PAWL_FUZZ_MODULES pawl_${name}_testing)
+  endif()
   if(PAWL_FUZZ)
     foreach(file ${M_FUZZ})
       get_filename_component(fuzzer ${file} NAME_WE)
-      add_executable(${fuzzer} ${file})
+      add_executable(${fuzzer} ${file} ${M_FUZZ_SUPPORT})
       target_compile_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
       target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
       target_link_libraries(${fuzzer} PRIVATE pawl_${name})

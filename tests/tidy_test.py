@@ -94,6 +94,21 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.line_rules("tests/a.sh", "sleep 1"), ["sleep in a test"])
         self.assertEqual(self.line_rules("tests/a.scenario", "start order-1  # its first step sleeps 30s"), [])
 
+    def test_test_support_is_test_code(self):
+        for line in ("double d = 0;", "int port = std::stoi(text);", '#include "kernel/testing/x.h"'):
+            with self.subTest(line):
+                self.assertEqual(self.line_rules("src/kernel/testing/a.cc", line), [])
+                self.assertEqual(self.line_rules("src/kernel/testing/a.h", line), [])
+        self.assertEqual(self.line_rules("src/kernel/testing/a.cc", "usleep(5);"), ["sleep in a test"])
+
+    def test_the_product_has_no_test_support(self):
+        line = '#include "kernel/testing/world.h"'
+        for name in ("src/kernel/a.cc", "src/api/a.h", "src/kernel/testing_ground.cc"):
+            self.assertEqual(self.line_rules(name, line), ["test code in the product"])
+        for name in ("src/api/a_test.cc", "src/api/a_bench.cc", "src/api/a_fuzz.cc", "bench/a.cc", "tests/a.cc"):
+            self.assertEqual(self.line_rules(name, line), [])
+        self.assertEqual(self.line_rules("src/kernel/a.cc", '#include "kernel/testing.h"'), [])
+
     def test_names_that_say_nothing(self):
         self.assertEqual(self.found({"docs/job_manager.md": "", "docs/utils/x.md": "", "docs/commonly.md": ""}),
                          ["docs/job_manager.md:1: name", "docs/utils/x.md:1: name"])

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "actions/blotter.h"
-#include "actions/blotter_reference.h"
+#include "actions/testing/blotter_reference.h"
 #include "base/check.h"
 
 constexpr size_t kTriedBytesMax = 1 << 16;  // of the secret times the text

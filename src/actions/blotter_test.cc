@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-#include "actions/blotter_reference.h"
+#include "actions/testing/blotter_reference.h"
 #include "actions/value_text.h"
 #include "base/hash.h"
 

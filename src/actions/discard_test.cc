@@ -1,11 +1,13 @@
 #include "actions/discard.h"
 
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <iterator>
 #include <set>
 
-#include "actions/action_test_world.h"
+#include "actions/testing/action_world.h"
 
 namespace pawl::actions {
 namespace {

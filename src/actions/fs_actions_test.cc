@@ -1,11 +1,14 @@
 #include "actions/fs_actions.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "actions/action_test_world.h"
+#include <filesystem>
+
 #include "actions/file_tree.h"
+#include "actions/testing/action_world.h"
 
 namespace pawl::actions {
 namespace {

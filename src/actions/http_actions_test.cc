@@ -1,7 +1,11 @@
 #include "actions/http_actions.h"
 
-#include "actions/action_test_world.h"
+#include <gtest/gtest.h>
+
+#include <future>
+
 #include "actions/host_policy.h"
+#include "actions/testing/action_world.h"
 #include "actions/value_text.h"
 
 namespace pawl::actions {

@@ -1,8 +1,13 @@
 // A server with an untrusted certificate: reached only with tls_skip_verify.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-#include "actions/action_test_world.h"
+#include "actions/testing/action_world.h"
 
 namespace pawl::actions {
 namespace {

@@ -1,8 +1,10 @@
 #include "actions/pure_actions.h"
 
+#include <gtest/gtest.h>
+
 #include <set>
 
-#include "actions/action_test_world.h"
+#include "actions/testing/action_world.h"
 #include "base/uuid.h"
 
 namespace pawl::actions {

@@ -1,4 +1,8 @@
-#include "actions/action_test_world.h"
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "actions/testing/action_world.h"
 
 namespace pawl::actions {
 namespace {

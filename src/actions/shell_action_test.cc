@@ -1,10 +1,15 @@
 #include "actions/shell_action.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "actions/action_test_world.h"
+#include <filesystem>
+#include <fstream>
+
+#include "actions/testing/action_world.h"
 
 namespace pawl::actions {
 namespace {

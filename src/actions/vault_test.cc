@@ -1,8 +1,9 @@
 #include "actions/vault.h"
 
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "actions/action_test_world.h"
+#include "actions/testing/action_world.h"
 
 namespace pawl::actions {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
 
 namespace pawl::api {
 namespace {

@@ -1,7 +1,7 @@
 // Who may call what: every route, without a key, with the wrong one, and with the right one.
 #include <gtest/gtest.h>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
 
 namespace pawl::api {
 namespace {

@@ -4,8 +4,9 @@
 #include <atomic>
 #include <thread>
 
-#include "api/api_test_world.h"
 #include "api/host_name.h"
+#include "api/testing/api_world.h"
+#include "base/json.h"
 
 namespace pawl::api {
 namespace {

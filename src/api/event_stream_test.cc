@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
+#include "base/json.h"
 #include "base/value.h"
 
 namespace pawl::api {

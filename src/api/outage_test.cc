@@ -5,7 +5,7 @@
 #include <latch>
 #include <thread>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
 #include "effects/effect_dispatcher.h"
 
 namespace pawl::api {

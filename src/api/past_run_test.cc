@@ -4,8 +4,9 @@
 
 #include <map>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "engine/retrospect.h"
 
 namespace pawl::api {

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "api/api_test_world.h"
 #include "api/paging.h"
+#include "api/testing/api_world.h"
 #include "wire/reply_room.h"
 
 namespace pawl::api {

@@ -1,7 +1,8 @@
 // Runs in the form of /v1, and the waits that explain reports for unfinished ones.
 #include <gtest/gtest.h>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
+#include "base/json.h"
 
 namespace pawl::api {
 namespace {

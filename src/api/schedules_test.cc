@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
 #include "base/time.h"
 
 namespace pawl::api {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/merge_patch.h"
-#include "kernel/kernel_test_world.h"
+#include "kernel/testing/world.h"
 
 namespace pawl::api {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
 
 namespace pawl::api {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
 #include "effects/webhook.h"
 
 namespace pawl::api {

@@ -7,7 +7,7 @@
 #include <deque>
 
 #include "actions/http_client.h"
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
 #include "base/hash.h"
 #include "effects/webhook_service.h"
 

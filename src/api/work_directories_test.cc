@@ -1,7 +1,11 @@
 #include "effects/work_directories.h"
 
-#include "actions/action_test_world.h"
-#include "api/api_test_world.h"
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "actions/testing/action_world.h"
+#include "api/testing/api_world.h"
 #include "effects/effect_dispatcher.h"
 
 namespace pawl::api {

@@ -5,7 +5,7 @@
 
 #include "actions/computations.h"
 #include "kernel/scripts/breakers.h"
-#include "kernel/scripts/test_world.h"
+#include "kernel/testing/script_world.h"
 
 namespace pawl {
 namespace {

@@ -1,7 +1,9 @@
 // The library from outside: registering, running, steering and showing instances.
+#include <gtest/gtest.h>
+
 #include <atomic>
 
-#include "embed/embed_test_world.h"
+#include "embed/testing/embed_fixture.h"
 
 namespace pawl::embed {
 namespace {

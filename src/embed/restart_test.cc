@@ -1,11 +1,14 @@
 // Restarts: instances continue where they were, and files show their state.
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 
 #include "embed/definition_text.h"
-#include "embed/embed_test_world.h"
+#include "embed/testing/embed_fixture.h"
 
 namespace pawl::embed {
 namespace {

@@ -1,8 +1,10 @@
 // Capabilities and agents: calls, failures, and the assignment of tasks.
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <set>
 
-#include "embed/embed_test_world.h"
+#include "embed/testing/embed_fixture.h"
 
 namespace pawl::embed {
 namespace {

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/engine_test_world.h"
+#include "engine/testing/core_world.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl {
 namespace {

@@ -1,7 +1,7 @@
 // The order of service when runs need more than their share.
 #include <gtest/gtest.h>
 
-#include "engine/engine_test_world.h"
+#include "engine/testing/core_world.h"
 #include "kernel/scripts/commands.h"
 #include "plan/definition.h"
 

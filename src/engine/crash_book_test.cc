@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/working_on.h"
-#include "store/store_backing.h"
+#include "store/testing/backing.h"
 
 namespace pawl {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "engine/engine_world.h"
+#include "engine/testing/engine_world.h"
 
 namespace pawl {
 namespace {

@@ -5,7 +5,7 @@
 #include <latch>
 #include <thread>
 
-#include "engine/engine_world.h"
+#include "engine/testing/engine_world.h"
 
 namespace pawl {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "engine/scenario_runner.h"
+#include "engine/testing/scenario_runner.h"
 
 namespace pawl {
 namespace {
@@ -28,19 +28,19 @@ std::string text_of(const std::string& path) {
 TEST(Scenarios, RunOnTheMemoryStore) {
   ASSERT_GE(scripts().size(), 10u) << "run from the source directory";
   for (const std::string& path : scripts())
-    EXPECT_EQ(ScenarioRunner(std::make_unique<MemoryBacking>()).run(text_of(path)), "") << path;
+    EXPECT_EQ(run_scenario(std::make_unique<MemoryBacking>(), text_of(path)), "") << path;
 }
 
 TEST(Scenarios, RunOnTheSqliteStore) {
   ASSERT_GE(scripts().size(), 10u) << "run from the source directory";
   for (const std::string& path : scripts())
-    EXPECT_EQ(ScenarioRunner(std::make_unique<SqliteBacking>()).run(text_of(path)), "") << path;
+    EXPECT_EQ(run_scenario(std::make_unique<SqliteBacking>(), text_of(path)), "") << path;
 }
 
 // A runner that never reports failures would prove nothing.
 TEST(Scenarios, TheRunnerSaysWhatWentWrong) {
   auto told = [](const std::string& text) {
-    return ScenarioRunner(std::make_unique<MemoryBacking>()).run(text);
+    return run_scenario(std::make_unique<MemoryBacking>(), text);
   };
   EXPECT_EQ(told("dance a\n"), "line 1: no such verb: dance");
   EXPECT_EQ(told("push a\nexpect a \"active\n"), "line 2: a quote is not closed");

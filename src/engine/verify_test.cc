@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/engine_test_world.h"
+#include "engine/testing/core_world.h"
+#include "kernel/compositions/run_flow.h"
 #include "kernel/keys.h"
-#include "kernel/compositions/run_test_world.h"
+#include "kernel/settings/cron_jobs.h"
+#include "kernel/settings/settings.h"
+#include "kernel/testing/run_world.h"
 
 namespace pawl {
 namespace {

@@ -3,6 +3,8 @@
 // One I/O thread serves all connections of a test, so an answer to one client shows that earlier
 // input of another was processed.
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <memory>
@@ -10,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "http/server_fixture.h"
+#include "http/testing/server_fixture.h"
 
 namespace pawl::http {
 namespace {

@@ -1,12 +1,14 @@
 // Requests are checked before their body is read, and all requests together have a bound.
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <thread>
 
 #include "http/gzip.h"
 #include "http/in_budget.h"
-#include "http/server_fixture.h"
+#include "http/testing/server_fixture.h"
 
 namespace pawl::http {
 namespace {

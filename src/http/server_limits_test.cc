@@ -1,12 +1,17 @@
 // Every limit of the server, seen by a client that breaks it.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <future>
 #include <random>
 #include <thread>
 
-#include "http/server_fixture.h"
+#include "http/testing/server_fixture.h"
 
 namespace pawl::http {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "http/gzip.h"
-#include "http/server_fixture.h"
+#include "http/testing/server_fixture.h"
 
 namespace pawl::http {
 namespace {

@@ -5,8 +5,8 @@
 #include <future>
 #include <thread>
 
-#include "http/loopback_client.h"
 #include "http/server.h"
+#include "http/testing/loopback_client.h"
 
 namespace pawl::http {
 namespace {

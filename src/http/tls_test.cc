@@ -3,13 +3,14 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <future>
 #include <memory>
 
-#include "http/loopback_client.h"
 #include "http/server.h"
+#include "http/testing/loopback_client.h"
 
 namespace pawl::http {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/kernel_test_world.h"
+#include "kernel/testing/world.h"
 
 namespace pawl {
 namespace {

@@ -8,7 +8,11 @@
 #include <set>
 
 #include "base/hash.h"
-#include "kernel/compositions/run_test_world.h"
+#include "kernel/jobs/forget_jobs.h"
+#include "kernel/jobs/job_notes.h"
+#include "kernel/settings/cron_jobs.h"
+#include "kernel/settings/settings.h"
+#include "kernel/testing/run_world.h"
 
 namespace pawl {
 namespace {

@@ -1,7 +1,10 @@
 // Rows: moving entities between memory and disk never changes the state (I2).
 #include <gtest/gtest.h>
 
-#include "kernel/random_life.h"
+#include "kernel/jobs/forget_jobs.h"
+#include "kernel/run_commands.h"
+#include "kernel/settings/settings.h"
+#include "kernel/testing/random_life.h"
 
 namespace pawl {
 namespace {

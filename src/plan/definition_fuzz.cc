@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "plan/definition.h"
 #include "plan/diagram.h"
-#include "plan/script_story.h"
+#include "plan/testing/script_story.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pawl;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/script_story.h"
+#include "plan/testing/script_story.h"
 
 namespace pawl::plan {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "plan/definition.h"
 #include "plan/diagram.h"
-#include "plan/script_story.h"
+#include "plan/testing/script_story.h"
 
 namespace pawl::plan {
 namespace {

@@ -1,7 +1,9 @@
 // Rehearsals in which the engine crashes.
+#include <gtest/gtest.h>
+
 #include <set>
 
-#include "rehearse/rehearse_test_world.h"
+#include "rehearse/testing/cases.h"
 
 namespace pawl::rehearse {
 namespace {

@@ -1,10 +1,12 @@
 #include "rehearse/rehearsal.h"
 
+#include <gtest/gtest.h>
+
 #include "engine/core.h"
-#include "engine/engine_test_world.h"
+#include "engine/testing/core_world.h"
 #include "rehearse/final_state.h"
-#include "rehearse/rehearse_test_world.h"
 #include "rehearse/stand_in.h"
+#include "rehearse/testing/cases.h"
 #include "store/memory_store.h"
 
 namespace pawl::rehearse {

@@ -1,9 +1,11 @@
 #include "rehearse/test_file.h"
 
+#include <gtest/gtest.h>
+
 #include "rehearse/matcher.h"
-#include "rehearse/rehearse_test_world.h"
 #include "rehearse/skeleton.h"
 #include "rehearse/span.h"
+#include "rehearse/testing/cases.h"
 
 namespace pawl::rehearse {
 namespace {

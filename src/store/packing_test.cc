@@ -7,7 +7,7 @@
 
 #include "store/sqlite_connection.h"
 #include "store/sqlite_store.h"
-#include "store/store_backing.h"
+#include "store/testing/backing.h"
 
 namespace pawl {
 namespace {

@@ -1,10 +1,11 @@
 // Opening a store after a crash, and with flipped bits on the disk.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "store/sqlite_store.h"
-#include "store/store_backing.h"
+#include "store/testing/backing.h"
 
 namespace pawl {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "store/sqlite_store.h"
-#include "store/store_backing.h"
+#include "store/testing/backing.h"
 
 namespace pawl {
 namespace {

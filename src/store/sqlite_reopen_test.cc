@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
-#include "store/store_backing.h"
+#include "store/testing/backing.h"
 
 namespace pawl {
 namespace {

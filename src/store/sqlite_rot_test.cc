@@ -1,13 +1,14 @@
 // If the disk changes the store's files, a read returns what was written, or Corrupt.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <set>
 
 #include "store/page_sum.h"
 #include "store/sqlite_store.h"
-#include "store/store_backing.h"
+#include "store/testing/backing.h"
 
 namespace pawl {
 namespace {

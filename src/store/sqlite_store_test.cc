@@ -11,7 +11,7 @@
 #include <fstream>
 #include <thread>
 
-#include "store/store_backing.h"
+#include "store/testing/backing.h"
 
 namespace pawl {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 #include <thread>
 
-#include "store/store_backing.h"
+#include "store/testing/backing.h"
 
 namespace pawl {
 namespace {

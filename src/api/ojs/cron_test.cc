@@ -1,7 +1,8 @@
 // Cron entries, checkpoints, progress, schemas and pools, over a real server.
 #include <gtest/gtest.h>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
+#include "base/json.h"
 
 namespace pawl::api {
 namespace {

@@ -1,7 +1,7 @@
 // Lists of jobs, bulk operations and the dead letter list, over a real server.
 #include <gtest/gtest.h>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
 
 namespace pawl::api {
 namespace {

@@ -1,7 +1,7 @@
 // Queues, their settings, rate limits, workers and figures, over a real server.
 #include <gtest/gtest.h>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
 
 namespace pawl::api {
 namespace {

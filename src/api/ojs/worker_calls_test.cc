@@ -2,7 +2,7 @@
 // and leased jobs are in the second reply as well.
 #include <gtest/gtest.h>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
 
 namespace pawl::api {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "api/api_test_world.h"
+#include "api/testing/api_world.h"
 
 namespace pawl::api {
 namespace {

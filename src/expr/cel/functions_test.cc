@@ -1,7 +1,7 @@
 // The library by family. Every family has refusals as well as results.
 #include <gtest/gtest.h>
 
-#include "expr/cel/eval_for_test.h"
+#include "expr/testing/cel_eval.h"
 
 namespace pawl::expr {
 namespace {

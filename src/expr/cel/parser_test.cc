@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "expr/cel/eval_for_test.h"
+#include "expr/testing/cel_eval.h"
 
 namespace pawl::expr {
 namespace {

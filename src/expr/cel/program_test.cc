@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "expr/cel/eval_for_test.h"
+#include "expr/cel/show.h"
+#include "expr/testing/cel_eval.h"
 
 namespace pawl::expr {
 namespace {

@@ -1,7 +1,8 @@
 // Cancelling, timeouts, retries and deletion of runs.
 #include <gtest/gtest.h>
 
-#include "kernel/compositions/run_test_world.h"
+#include "kernel/jobs/forget_jobs.h"
+#include "kernel/testing/run_world.h"
 
 namespace pawl {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/compositions/run_test_world.h"
+#include "kernel/testing/run_world.h"
 
 namespace pawl {
 namespace {

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/kernel_test_world.h"
+#include "kernel/settings/settings.h"
+#include "kernel/testing/world.h"
 
 namespace pawl {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/scripts/commands.h"
-#include "kernel/scripts/test_world.h"
+#include "kernel/testing/script_world.h"
 
 namespace pawl {
 namespace {

@@ -1,10 +1,13 @@
 // Bounds of one run: evaluations per frame, sizes of assembled values, bytes held.
 #include <gtest/gtest.h>
 
+#include "kernel/fire_timers.h"
+#include "kernel/jobs/forget_jobs.h"
 #include "kernel/scripts/json_fits.h"
 #include "kernel/scripts/run_parts.h"
 #include "kernel/scripts/scope.h"
-#include "kernel/scripts/test_world.h"
+#include "kernel/testing/run_world.h"
+#include "kernel/testing/script_world.h"
 
 namespace pawl {
 namespace {

@@ -1,7 +1,7 @@
 // Failures in runs of definitions: attempts, timeouts, error handling, hooks, rollback.
 #include <gtest/gtest.h>
 
-#include "kernel/scripts/test_world.h"
+#include "kernel/testing/script_world.h"
 
 namespace pawl {
 namespace {

@@ -6,7 +6,9 @@
 #include <fstream>
 
 #include "base/hash.h"
-#include "kernel/scripts/test_world.h"
+#include "kernel/compositions/run_flow.h"
+#include "kernel/testing/run_world.h"
+#include "kernel/testing/script_world.h"
 
 namespace pawl {
 namespace {

@@ -1,7 +1,7 @@
 // Steps that are jobs or compositions: the frame that starts them makes what fills their place.
 #include <gtest/gtest.h>
 
-#include "kernel/scripts/test_world.h"
+#include "kernel/testing/script_world.h"
 
 namespace pawl {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/scripts/test_world.h"
+#include "kernel/testing/script_world.h"
 
 namespace pawl {
 namespace {

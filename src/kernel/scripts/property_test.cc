@@ -5,7 +5,7 @@
 #include <set>
 
 #include "kernel/scripts/model.h"
-#include "kernel/scripts/test_world.h"
+#include "kernel/testing/script_world.h"
 
 namespace pawl {
 namespace {

@@ -1,7 +1,7 @@
 // Retrying runs of definitions: which steps run again, and which are kept.
 #include <gtest/gtest.h>
 
-#include "kernel/scripts/test_world.h"
+#include "kernel/testing/script_world.h"
 
 namespace pawl {
 namespace {

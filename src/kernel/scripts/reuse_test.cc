@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/jobs/forget_jobs.h"
-#include "kernel/scripts/test_world.h"
+#include "kernel/testing/script_world.h"
 #include "plan/definition.h"
 
 namespace pawl {

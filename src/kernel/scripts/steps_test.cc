@@ -1,7 +1,7 @@
 // Runs of definitions step by step: lists, conditions, loops, parallels.
 #include <gtest/gtest.h>
 
-#include "kernel/scripts/test_world.h"
+#include "kernel/testing/script_world.h"
 
 namespace pawl {
 namespace {

@@ -1,7 +1,8 @@
 // Runs of definitions that wait: for times, signals, people, pauses, other runs.
 #include <gtest/gtest.h>
 
-#include "kernel/scripts/test_world.h"
+#include "kernel/testing/run_world.h"
+#include "kernel/testing/script_world.h"
 
 namespace pawl {
 namespace {

@@ -1,15 +1,11 @@
-// For tests: an expression in, one readable line out.
-#pragma once
+#include "expr/testing/cel_eval.h"
 
-#include <string>
-
-#include "expr/cel/program.h"
 #include "expr/cel/show.h"
 
 namespace pawl::expr {
 
-inline std::string eval(std::string_view source, const Activation& activation,
-                        const CompileOptions& options = {}, const BudgetLimits& limits = {}) {
+std::string eval(std::string_view source, const Activation& activation,
+                 const CompileOptions& options, const BudgetLimits& limits) {
   Result<std::shared_ptr<const Program>> program = Program::compile(source, options);
   if (!program.ok()) return "refused: " + program.error().message;
   Budget budget(limits);
@@ -20,11 +16,10 @@ inline std::string eval(std::string_view source, const Activation& activation,
   return show(*value);
 }
 
-inline std::string eval(std::string_view source) { return eval(source, Variables()); }
+std::string eval(std::string_view source) { return eval(source, Variables()); }
 
-// The value of an expression over one JSON document whose members are the variables.
-inline std::string eval_json(std::string_view source, std::string_view json,
-                             const CompileOptions& options = {}) {
+std::string eval_json(std::string_view source, std::string_view json,
+                      const CompileOptions& options) {
   const Value document = Value::parse(json).value();
   Variables variables;
   for (const Value::Member& member : document.as_object()) variables.json(member.key, member.value);

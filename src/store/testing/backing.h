@@ -2,8 +2,6 @@
 // make the disk fail.
 #pragma once
 
-#include <stdlib.h>
-
 #include <atomic>
 #include <filesystem>
 #include <memory>
@@ -17,11 +15,7 @@ namespace pawl {
 
 class TempDirectory {
  public:
-  explicit TempDirectory(const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
-    std::string name = (in / "pawl-store-XXXXXX").string();
-    PAWL_CHECK(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
+  explicit TempDirectory(const std::filesystem::path& in = std::filesystem::temp_directory_path());
   ~TempDirectory() { std::filesystem::remove_all(path_); }
   TempDirectory(const TempDirectory&) = delete;
   TempDirectory& operator=(const TempDirectory&) = delete;
@@ -37,10 +31,7 @@ class PlainDatabase {
  public:
   explicit PlainDatabase(std::string path) : path_(std::move(path)) {}
   uint64_t ask(const std::string& sql) const { return open().query_number(sql).value(); }
-  void run(const std::string& sql) const {
-    const Status status = open().execute(sql);
-    PAWL_CHECK(status.ok());
-  }
+  void run(const std::string& sql) const;
 
  private:
   Connection open() const { return Connection::open(path_, SQLITE_OPEN_READWRITE, "unix").value(); }
@@ -56,11 +47,7 @@ class Backing {
 
 class MemoryBacking : public Backing {
  public:
-  MemoryBacking() {
-    disk->fault = [this](uint64_t) {
-      return disk_fails ? CommitFault::FailBefore : CommitFault::Ok;
-    };
-  }
+  MemoryBacking();
   Result<std::unique_ptr<Store>> open() override { return open_memory(disk); }
 
   const std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>();
@@ -68,15 +55,7 @@ class MemoryBacking : public Backing {
 
 class SqliteBacking : public Backing {
  public:
-  Result<std::unique_ptr<Store>> open() override {
-    SqliteOptions options;
-    // Small, so that every larger test also runs through many checkpoints.
-    options.checkpoint = {.start_bytes = 256 << 10, .finish_bytes = 64 << 10, .max_bytes = 1 << 20};
-    options.fault = [this](DiskOp, DiskFile) {
-      return disk_fails ? SQLITE_IOERR_WRITE : SQLITE_OK;
-    };
-    return open_sqlite(directory / "data", options);
-  }
+  Result<std::unique_ptr<Store>> open() override;
 
   const TempDirectory directory;
 };

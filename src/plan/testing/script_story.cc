@@ -1,15 +1,10 @@
-// For tests: every field of a Script as text, except line numbers. Two scripts are equal if their
-// texts are.
-#pragma once
+#include "plan/testing/script_story.h"
 
 #include <sstream>
-#include <string>
-
-#include "plan/script.h"
 
 namespace pawl::plan {
 
-inline std::string story(const Step& step) {
+std::string story(const Step& step) {
   std::ostringstream out;
   out << step.id << '|' << step.label << '|' << int(step.type) << '|' << step.type_name << '|'
       << step.list << '|' << step.position << "|on";
@@ -37,7 +32,7 @@ inline std::string story(const Step& step) {
   return out.str();
 }
 
-inline std::string story(const Script& script) {
+std::string story(const Script& script) {
   std::ostringstream out;
   out << script.name << '|' << script.version << '|' << script.description << '|' << script.root
       << '|' << script.on_complete << '|' << script.on_error << '|' << script.inputs.json() << '|'

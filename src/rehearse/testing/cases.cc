@@ -1,22 +1,16 @@
-// Support for tests of rehearsals: a test file as text, and the results of its cases. Test code.
-#pragma once
+#include "rehearse/testing/cases.h"
 
 #include <gtest/gtest.h>
 
-#include <string>
-
-#include "rehearse/report.h"
-#include "rehearse/suite.h"
-
 namespace pawl::rehearse {
 
-inline Loader no_files() {
+Loader no_files() {
   return [](const std::string& path) -> Result<std::string> {
     return Error{ErrorCode::InvalidRequest, "cannot read " + path};
   };
 }
 
-inline TestFile valid(const std::string& text) {
+TestFile valid(const std::string& text) {
   TestFileRead read = read_test_file(text, no_files());
   for (const plan::Fault& fault : read.errors)
     ADD_FAILURE() << fault.line << ": " << fault.path << ": " << fault.message;
@@ -24,8 +18,7 @@ inline TestFile valid(const std::string& text) {
   return std::move(read.file);
 }
 
-// Every fault as "line path code", in order.
-inline std::string faults_of(const std::string& text) {
+std::string faults_of(const std::string& text) {
   std::string out;
   for (const plan::Fault& fault : read_test_file(text, no_files()).errors)
     out += (out.empty() ? "" : "; ") + std::to_string(fault.line) + " " + fault.path + " " +
@@ -33,19 +26,19 @@ inline std::string faults_of(const std::string& text) {
   return out;
 }
 
-// "passed", or all complaints.
-inline std::string verdict(const CaseResult& result) {
+std::string verdict(const CaseResult& result) {
   if (result.passed) return "passed";
   std::string out;
   for (const std::string& line : complaints(result)) out += (out.empty() ? "" : "; ") + line;
   return out.empty() ? "failed" : out;
 }
 
-inline CaseResult first_case(const std::string& text, const SuiteOptions& options = {}) {
+CaseResult first_case(const std::string& text, const SuiteOptions& options) {
   TestFile file = valid(text);
   return run_case(file, file.cases[0], options);
 }
-inline std::string verdict(const std::string& text, const SuiteOptions& options = {}) {
+
+std::string verdict(const std::string& text, const SuiteOptions& options) {
   return verdict(first_case(text, options));
 }
 

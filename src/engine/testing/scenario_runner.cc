@@ -1,22 +1,19 @@
-// Runs one script of tests/scenarios (README.md there has the verbs) against a core over any store.
-// Every restart also proves that rows and tail give the state that memory had, and every script
-// ends with a replay of its whole journal. Test code.
-#pragma once
+#include "engine/testing/scenario_runner.h"
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <sstream>
-#include <string>
 #include <vector>
 
 #include "base/time.h"
-#include "engine/engine_test_world.h"
-#include "engine/script_line.h"
+#include "engine/testing/core_world.h"
+#include "engine/testing/script_line.h"
 #include "engine/verify.h"
-#include "store/store_backing.h"
+#include "kernel/settings/cron_jobs.h"
+#include "kernel/settings/settings.h"
 
 namespace pawl {
+namespace {
 
 class ScenarioRunner {
  public:
@@ -24,7 +21,6 @@ class ScenarioRunner {
     open();
   }
 
-  // Empty when all expectations hold; else the first failure.
   std::string run(const std::string& text) {
     std::istringstream lines(text);
     std::string one;
@@ -342,5 +338,11 @@ class ScenarioRunner {
   std::map<std::string, TestTaskPtr> fetches_;  // by worker, the latest
   bool holding_ = false;                        // decisions are not committed
 };
+
+}  // namespace
+
+std::string run_scenario(std::unique_ptr<Backing> backing, const std::string& text) {
+  return ScenarioRunner(std::move(backing)).run(text);
+}
 
 }  // namespace pawl
