@@ -149,6 +149,17 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.found({"src/base/errors.def": table, "src/base/a.h": "auto e = ErrorCode::Lost;\n// ErrorCode::Found"}),
                          ["src/base/errors.def:2: unused error"])
 
+    def test_words_of_the_glossary(self):
+        def found(words, header):
+            table = "## 3. Words\n\n| word | meaning |\n|---|---|\n" + "".join(f"| {word} | x |\n" for word in words) + "## 4. More\n"
+            return self.found({"docs/architecture.md": table, "src/kernel/a.h": header})
+
+        job = "struct Job {\n};\n"
+        self.assertEqual(found(["job"], job), [])
+        self.assertEqual(found(["job", "push"], job), ["docs/architecture.md:6: dead word"])
+        self.assertEqual(found(["job"], job + "class JobTable {\n};\nstruct Later;\n"), [])
+        self.assertEqual(found(["job"], job + "class Manyfold {\n};\n"), ["src/kernel/a.h:3: unknown word"])
+
     def test_docs_name_what_exists(self):
         code = {"src/engine/engine.h": "class Engine { void submit(); };"}
 

@@ -69,7 +69,7 @@ struct FsPolicy {
   std::vector<std::string> deny;
   // The server's own directories. Whatever the lists say, an action may use only its run's
   // directory in them.
-  std::vector<std::string> sealed;
+  std::vector<std::string> off_limits;
 };
 
 struct HttpPolicy {

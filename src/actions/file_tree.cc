@@ -129,7 +129,7 @@ class Copier {
         ::openat(from, from_name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!source.is_open()) return fs_errno(errno, from_path);
     struct stat info;
-    if (::fstat(source.get(), &info) == 0 && policy_.is_sealed_file(info))
+    if (::fstat(source.get(), &info) == 0 && policy_.is_off_limits_file(info))
       return refused(from_path);
     struct stat there;
     if (::fstatat(to, to_name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(there.st_mode))

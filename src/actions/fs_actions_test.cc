@@ -222,7 +222,7 @@ TEST_F(FsActions, WhatIsSealedStaysSo) {
   fs::create_directory_symlink(root.at("data"), root.at("dir_link"));
   fs::create_hard_link(root.at("data/vault.key"), root.at("hard_link"));
   policy_.fs.writable = {root.path(), "/proc", "/"};
-  policy_.fs.sealed = {root.at("data")};
+  policy_.fs.off_limits = {root.at("data")};
   auto with = [&](const std::string& action, const std::string& path) {
     ActionRequest request;
     request.name = action;
@@ -249,7 +249,7 @@ TEST_F(FsActions, WhatIsSealedStaysSo) {
     EXPECT_EQ(with(action, root.at("data/vault.key")), "PATH_DENIED") << action;
     EXPECT_EQ(with(action, root.at("data/work/other/f")), "PATH_DENIED") << action;
   }
-  EXPECT_EQ(with("fs.delete", root.path()), "PATH_DENIED");  // it contains sealed entries
+  EXPECT_EQ(with("fs.delete", root.path()), "PATH_DENIED");  // it contains off_limits entries
   EXPECT_EQ(with("fs.move", root.path()), "PATH_DENIED");
   EXPECT_EQ(with("fs.read", root.at("g")), "done");
   EXPECT_EQ(with("fs.read", "f"), "done");

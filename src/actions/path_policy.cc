@@ -132,7 +132,7 @@ PathPolicy::PathPolicy(const FsPolicy& policy, std::string_view work_directory)
     : confined_(policy.confined), work_directory_(work_directory) {
   if (!work_directory.empty()) own_ = root_of(work_directory);
   if (!own_.empty()) writable_.push_back(own_);
-  for (const std::string& path : policy.sealed) sealed_.push_back(root_of(path));
+  for (const std::string& path : policy.off_limits) off_limits_.push_back(root_of(path));
   for (const std::string& path : policy.writable) writable_.push_back(root_of(path));
   for (const std::string& path : policy.read_only) read_only_.push_back(root_of(path));
   // Both spellings: one may be reached through a link that the other does not have.
@@ -144,24 +144,24 @@ PathPolicy::PathPolicy(const FsPolicy& policy, std::string_view work_directory)
 
 bool PathPolicy::denied(std::string_view path) const { return inside_any(path, deny_); }
 
-bool PathPolicy::sealed(std::string_view real) const {
-  if (sealed_.empty()) return false;
+bool PathPolicy::off_limits(std::string_view real) const {
+  if (off_limits_.empty()) return false;
   constexpr std::string_view kProc = "/proc/";
   if (real.starts_with(kProc) && real.size() > kProc.size() && real[kProc.size()] >= '0' &&
       real[kProc.size()] <= '9')
     return true;
-  return inside_any(real, sealed_) && (own_.empty() || !is_inside(real, own_));
+  return inside_any(real, off_limits_) && (own_.empty() || !is_inside(real, own_));
 }
 
 // Compares parent directories by inode, so their names do not matter.
-bool PathPolicy::lies_in_sealed(const std::string& real) const {
+bool PathPolicy::holds_off_limits(const std::string& real) const {
   struct stat own {
   }, above{}, info{};
   bool has_own = !own_.empty() && ::stat(own_.c_str(), &own) == 0;
   auto same = [](const struct stat& a, const struct stat& b) {
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
   };
-  for (const std::string& root : sealed_) {
+  for (const std::string& root : off_limits_) {
     if (::stat(root.c_str(), &info) != 0) continue;
     for (std::string at = real;; at = parent_of(at)) {
       bool there = ::stat(at.c_str(), &above) == 0;
@@ -173,9 +173,9 @@ bool PathPolicy::lies_in_sealed(const std::string& real) const {
   return false;
 }
 
-bool PathPolicy::is_sealed_file(const struct stat& info) const {
+bool PathPolicy::is_off_limits_file(const struct stat& info) const {
   if (!S_ISREG(info.st_mode) || info.st_nlink < 2) return false;
-  for (const std::string& root : sealed_) {
+  for (const std::string& root : off_limits_) {
     std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(root.c_str()), ::closedir);
     while (const dirent* entry = listing == nullptr ? nullptr : ::readdir(listing.get())) {
       struct stat its;
@@ -188,7 +188,7 @@ bool PathPolicy::is_sealed_file(const struct stat& info) const {
 }
 
 bool PathPolicy::allows(std::string_view real, Access access) const {
-  if (denied(real) || sealed(real)) return false;
+  if (denied(real) || off_limits(real)) return false;
   // The most specific root decides: a read-only corner of a writable directory, or the reverse.
   size_t writable = 0, read_only = 0;
   for (const std::string& root : writable_)
@@ -214,8 +214,8 @@ Result<JudgedPath> PathPolicy::judge(std::string_view path, Access access, LastL
   judged.shown = normal_path(absolute);
   PAWL_TRY(judged.real, real_path(absolute, last));
   struct stat info;
-  bool linked = ::lstat(judged.real.c_str(), &info) == 0 && is_sealed_file(info);
-  if (denied(judged.shown) || !allows(judged.real, access) || linked || lies_in_sealed(judged.real))
+  bool linked = ::lstat(judged.real.c_str(), &info) == 0 && is_off_limits_file(info);
+  if (denied(judged.shown) || !allows(judged.real, access) || linked || holds_off_limits(judged.real))
     return denied_error(judged.shown, access == Access::Write
                                           ? "may not be written under the server's policy"
                                           : "may not be read under the server's policy");
@@ -227,7 +227,7 @@ Status PathPolicy::may_remove(const JudgedPath& path) const {
   for (const std::string& root : writable_)
     if (confined_ && is_inside(root, path.real))
       return denied_error(path.shown, "is or holds a directory that files are confined to");
-  for (const auto* roots : {&read_only_, &deny_, &sealed_})
+  for (const auto* roots : {&read_only_, &deny_, &off_limits_})
     for (const std::string& root : *roots)
       if (is_inside(root, path.real))
         return denied_error(path.shown, "holds what the server's policy protects");

@@ -2,7 +2,7 @@
 //
 // Confined: only the run's work directory and the policy's lists. Not confined: all files the
 // server may use. In both, paths under `deny` are refused and paths under `read_only` are not
-// written. `sealed` directories (the data directory) are refused first, except for the run's own
+// written. `off_limits` directories (the data directory) are refused first, except for the run's own
 // work directory: by path, by inode (bind mounts), and by hard links to their files; so is
 // /proc/<pid>, which also leads to these files and to memory. A path is checked twice, as written
 // and with its links resolved (for a path that does not exist yet, its existing part); exactly the
@@ -48,17 +48,17 @@ class PathPolicy {
   // roots of confinement.
   Status may_remove(const JudgedPath& path) const;
   // Whether a file is one of the server's own under another name (a hard link).
-  bool is_sealed_file(const struct stat& info) const;
+  bool is_off_limits_file(const struct stat& info) const;
 
  private:
   bool denied(std::string_view path) const;
-  bool sealed(std::string_view real) const;
-  bool lies_in_sealed(const std::string& real) const;
+  bool off_limits(std::string_view real) const;
+  bool holds_off_limits(const std::string& real) const;
 
   bool confined_;
   std::string work_directory_;
   std::string own_;                    // the work directory, as links resolve; "" = none
-  std::vector<std::string> sealed_;    // links resolved
+  std::vector<std::string> off_limits_;    // links resolved
   std::vector<std::string> writable_;  // links resolved; the work directory among them
   std::vector<std::string> read_only_;
   std::vector<std::string> deny_;

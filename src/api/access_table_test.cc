@@ -16,11 +16,11 @@ struct Entry {
 };
 
 // clang-format off
-const std::map<Scope, std::vector<Entry>> kTable = {
-    {Scope::Public, {
+const std::map<Permission, std::vector<Entry>> kTable = {
+    {Permission::Public, {
         {"GET", "/"}, {"GET", "/status/status.css"}, {"GET", "/status/status.js"},
         {"GET", "/health"}, {"GET", "/ready"}, {"GET", "/ojs/manifest"}, {"GET", "/ojs/v1/health"}}},
-    {Scope::Read, {
+    {Permission::Read, {
         {"GET", "/metrics"}, {"GET", "/v1/system"}, {"GET", "/v1/actions"}, {"GET", "/v1/events"},
         {"GET", "/v1/decisions"}, {"GET", "/v1/decisions/{id}"},
         {"GET", "/v1/definitions"}, {"GET", "/v1/definitions/schema"},
@@ -63,7 +63,7 @@ const std::map<Scope, std::vector<Entry>> kTable = {
         {"GET", "/ojs/v1/admin/schemas"}, {"GET", "/ojs/v1/admin/schemas/{type}"},
         {"GET", "/ojs/v1/admin/schemas/{type}/versions"},
         {"GET", "/ojs/v1/admin/schemas/{type}/{version}"}}},
-    {Scope::Write, {
+    {Permission::Write, {
         {"POST", "/v1/definitions"}, {"DELETE", "/v1/definitions/{name}"},
         {"POST", "/v1/runs"}, {"POST", "/v1/runs/{id}/signals"}, {"POST", "/v1/runs/{id}/cancel"},
         {"POST", "/v1/runs/{id}/retry"}, {"POST", "/v1/runs/{id}/extend"},
@@ -78,7 +78,7 @@ const std::map<Scope, std::vector<Entry>> kTable = {
         {"POST", "/ojs/v1/workflows/{id}/cancel"},
         {"POST", "/ojs/v1/cron"}, {"PUT", "/ojs/v1/cron/{name}"}, {"DELETE", "/ojs/v1/cron/{name}"},
         {"POST", "/ojs/v1/cron/{name}/trigger"}}},
-    {Scope::Worker, {
+    {Permission::Worker, {
         {"POST", "/ojs/v1/workers/fetch"}, {"POST", "/ojs/v1/workers/ack"},
         {"POST", "/ojs/v1/workers/nack"}, {"POST", "/ojs/v1/workers/heartbeat"},
         {"POST", "/ojs/v1/workers/beat"}, {"POST", "/ojs/v1/workers/progress"},
@@ -93,7 +93,7 @@ const std::map<Scope, std::vector<Entry>> kTable = {
         {"PUT", "/ojs/v1/ojs/v1/checkpoints/{id}"}, {"POST", "/ojs/v1/ojs/v1/checkpoints/{id}"},
         {"GET", "/ojs/v1/ojs/v1/checkpoints/{id}"}, {"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}"},
         {"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume"}}},
-    {Scope::Operate, {
+    {Permission::Operate, {
         {"POST", "/v1/runs/{id}/pause"}, {"POST", "/v1/runs/{id}/resume"},
         {"POST", "/v1/runs/{id}/release"},
         {"POST", "/v1/schedules/{name}/pause"}, {"POST", "/v1/schedules/{name}/resume"},
@@ -129,7 +129,7 @@ const std::map<Scope, std::vector<Entry>> kTable = {
         {"POST", "/ojs/v1/admin/schemas/{type}"}, {"DELETE", "/ojs/v1/admin/schemas/{type}"},
         {"PUT", "/ojs/v1/admin/schemas/{type}/{version}"},
         {"DELETE", "/ojs/v1/admin/schemas/{type}/{version}"}}},
-    {Scope::Admin, {
+    {Permission::Admin, {
         {"POST", "/v1/keys"}, {"GET", "/v1/keys"}, {"DELETE", "/v1/keys/{id}"},
         {"PUT", "/v1/secrets/{name}"}, {"GET", "/v1/secrets"}, {"DELETE", "/v1/secrets/{name}"},
         {"DELETE", "/ojs/v1/dead-letter"}, {"DELETE", "/ojs/v1/admin/dead-letter"},
@@ -140,24 +140,24 @@ const std::map<Scope, std::vector<Entry>> kTable = {
 };
 // clang-format on
 
-constexpr Scope kScopes[] = {Scope::Read, Scope::Write, Scope::Worker, Scope::Operate,
-                             Scope::Admin};
+constexpr Permission kScopes[] = {Permission::Read, Permission::Write, Permission::Worker, Permission::Operate,
+                             Permission::Admin};
 
 // The single scopes that allow an endpoint with scope `wanted`: listed by hand, not computed.
-std::set<Scope> opened_by(Scope wanted) {
+std::set<Permission> opened_by(Permission wanted) {
   switch (wanted) {
-    case Scope::Public:
-      return {Scope::Read, Scope::Write, Scope::Worker, Scope::Operate, Scope::Admin};
-    case Scope::Read:
-      return {Scope::Read, Scope::Write, Scope::Operate, Scope::Admin};
-    case Scope::Write:
-      return {Scope::Write, Scope::Admin};
-    case Scope::Worker:
-      return {Scope::Worker, Scope::Admin};
-    case Scope::Operate:
-      return {Scope::Operate, Scope::Admin};
-    case Scope::Admin:
-      return {Scope::Admin};
+    case Permission::Public:
+      return {Permission::Read, Permission::Write, Permission::Worker, Permission::Operate, Permission::Admin};
+    case Permission::Read:
+      return {Permission::Read, Permission::Write, Permission::Operate, Permission::Admin};
+    case Permission::Write:
+      return {Permission::Write, Permission::Admin};
+    case Permission::Worker:
+      return {Permission::Worker, Permission::Admin};
+    case Permission::Operate:
+      return {Permission::Operate, Permission::Admin};
+    case Permission::Admin:
+      return {Permission::Admin};
   }
   return {};
 }
@@ -217,7 +217,7 @@ TEST(AccessTable, EveryEndpointRefusesNoKeyAndWrongKeys) {
             "Authorization: Basic " + real + "\r\n", "X-Api-Key: " + real + "\r\n"})
         got.push_back(http::status_of(world.call(entry.method, path, "{}", header)));
       // Public pages give the same answer with any key.
-      std::string all = scope == Scope::Public ? "200" : "401";
+      std::string all = scope == Permission::Public ? "200" : "401";
       EXPECT_EQ(got, std::vector<std::string>(8, all));
       if (std::string_view(entry.method) == "GET") {
         http::LoopbackClient client(world.server->port());
@@ -230,15 +230,15 @@ TEST(AccessTable, EveryEndpointRefusesNoKeyAndWrongKeys) {
 
 TEST(AccessTable, EachSingleScopeOpensWhatItShouldAndNothingElse) {
   ApiWorld world;
-  std::map<Scope, std::string> keys;
-  for (Scope scope : kScopes)
+  std::map<Permission, std::string> keys;
+  for (Permission scope : kScopes)
     keys[scope] = key_with(world, "one", *parse_scopes({std::string(scope_name(scope))}));
   for (const auto& [wanted, entries] : kTable) {
-    std::set<Scope> expected = opened_by(wanted);
+    std::set<Permission> expected = opened_by(wanted);
     for (const Entry& entry : entries) {
       std::string path = path_of(entry.pattern);
       SCOPED_TRACE(std::string(entry.method) + " " + path);
-      for (Scope held : kScopes) {
+      for (Permission held : kScopes) {
         std::string status =
             http::status_of(world.call(entry.method, path, "{}", bearer(keys[held])));
         if (expected.count(held) != 0) {
@@ -255,9 +255,9 @@ TEST(AccessTable, EachSingleScopeOpensWhatItShouldAndNothingElse) {
 TEST(AccessTable, EveryOtherScopeTogetherIsNotEnough) {
   ApiWorld world;
   for (const auto& [wanted, entries] : kTable) {
-    if (wanted == Scope::Public) continue;
+    if (wanted == Permission::Public) continue;
     std::vector<std::string> others;
-    for (Scope scope : kScopes)
+    for (Permission scope : kScopes)
       if (opened_by(wanted).count(scope) == 0) others.emplace_back(scope_name(scope));
     std::string key = key_with(world, "others", *parse_scopes(others));
     for (const Entry& entry : entries)

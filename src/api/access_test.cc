@@ -22,19 +22,19 @@ std::string filled_path(std::string_view pattern) {
 std::string bearer_header(const std::string& key) { return "Authorization: Bearer " + key + "\r\n"; }
 
 // A key with every scope that does not reach the given one.
-uint32_t scopes_without(Scope scope) {
+uint32_t scopes_without(Permission scope) {
   switch (scope) {
-    case Scope::Read:
+    case Permission::Read:
       return *parse_scopes({"worker"});
-    case Scope::Write:
+    case Permission::Write:
       return *parse_scopes({"read", "worker", "operate"});
-    case Scope::Worker:
+    case Permission::Worker:
       return *parse_scopes({"read", "write", "operate"});
-    case Scope::Operate:
+    case Permission::Operate:
       return *parse_scopes({"read", "write", "worker"});
-    case Scope::Admin:
+    case Permission::Admin:
       return *parse_scopes({"read", "write", "worker", "operate"});
-    case Scope::Public:
+    case Permission::Public:
       break;
   }
   return *parse_scopes({"read"});
@@ -43,14 +43,14 @@ uint32_t scopes_without(Scope scope) {
 TEST(Access, EveryRouteButThePublicOnesNeedsAKeyWithItsScope) {
   ApiWorld world;
   world.app->keys().add_fixed("root-key");
-  std::map<Scope, std::string> lacking;
-  for (Scope scope : {Scope::Read, Scope::Write, Scope::Worker, Scope::Operate, Scope::Admin}) {
+  std::map<Permission, std::string> lacking;
+  for (Permission scope : {Permission::Read, Permission::Write, Permission::Worker, Permission::Operate, Permission::Admin}) {
     NewApiKey made = make_api_key("lacking", scopes_without(scope), 0);
     world.app->keys().put(made.key);
     lacking[scope] = made.text;
   }
   for (const Route& route : world.app->router().routes()) {
-    if (route.scope == Scope::Public) continue;
+    if (route.scope == Permission::Public) continue;
     std::string method(route.method);
     std::string path = filled_path(route.pattern);
     SCOPED_TRACE(method + " " + path);

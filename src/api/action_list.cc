@@ -23,7 +23,7 @@ void list_actions(App& app, Call&& call) {
 }  // namespace
 
 void add_action_routes(Router& router) {
-  router.add({"GET", "/v1/actions", Scope::Read, Surface::V1, list_actions});
+  router.add({"GET", "/v1/actions", Permission::Read, Surface::V1, list_actions});
 }
 
 }  // namespace pawl::api

@@ -136,7 +136,7 @@ void App::load() {
 }
 
 Status App::allow(const http::Request& request, const Route& route, bool from_known_origin) const {
-  if (route.scope == Scope::Public) return ok_status();
+  if (route.scope == Permission::Public) return ok_status();
   if (!from_known_origin && foreign_origin(request))
     return Error{ErrorCode::Forbidden, "requests from other origins are not accepted"};
   // HTTP/1.0 may omit it; no browser does.
@@ -181,7 +181,7 @@ http::Verdict App::judge(http::Request& request) {
   } else if (Status allowed = allow(request, *route, origin.known); !allowed.ok()) {
     metrics_.requests_refused.fetch_add(1, std::memory_order_relaxed);
     refuse(allowed.error());
-  } else if (route->scope == Scope::Public || route->method == "GET") {
+  } else if (route->scope == Permission::Public || route->method == "GET") {
     verdict.body_bytes_max = kUnusedBodyBytesMax;
   }
   request.verdict = route;

@@ -102,9 +102,9 @@ void resolve(App& app, Call&& call) {
 }  // namespace
 
 void add_decision_routes(Router& router) {
-  router.add({"GET", "/v1/decisions", Scope::Read, Surface::V1, list_decisions});
-  router.add({"GET", "/v1/decisions/{id}", Scope::Read, Surface::V1, get_decision});
-  router.add({"POST", "/v1/decisions/{id}", Scope::Write, Surface::V1, resolve});
+  router.add({"GET", "/v1/decisions", Permission::Read, Surface::V1, list_decisions});
+  router.add({"GET", "/v1/decisions/{id}", Permission::Read, Surface::V1, get_decision});
+  router.add({"POST", "/v1/decisions/{id}", Permission::Write, Surface::V1, resolve});
 }
 
 }  // namespace pawl::api

@@ -337,21 +337,21 @@ void schema(App&, Call&& call) {
 }  // namespace
 
 void add_definition_routes(Router& router) {
-  router.add({"POST", "/v1/definitions", Scope::Write, Surface::V1, put_definition, {}, Compiles::Always});
+  router.add({"POST", "/v1/definitions", Permission::Write, Surface::V1, put_definition, {}, Compiles::Always});
   router.add({"POST",
               "/v1/definitions/validate",
-              Scope::Read,
+              Permission::Read,
               Surface::V1,
               validate,
               {},
               Compiles::Always});
-  router.add({"GET", "/v1/definitions", Scope::Read, Surface::V1, list_definitions});
-  router.add({"GET", "/v1/definitions/schema", Scope::Read, Surface::V1, schema});
-  router.add({"GET", "/v1/definitions/{name}", Scope::Read, Surface::V1, get_definition});
-  router.add({"DELETE", "/v1/definitions/{name}", Scope::Write, Surface::V1, remove_definition});
+  router.add({"GET", "/v1/definitions", Permission::Read, Surface::V1, list_definitions});
+  router.add({"GET", "/v1/definitions/schema", Permission::Read, Surface::V1, schema});
+  router.add({"GET", "/v1/definitions/{name}", Permission::Read, Surface::V1, get_definition});
+  router.add({"DELETE", "/v1/definitions/{name}", Permission::Write, Surface::V1, remove_definition});
   router.add({"GET",
               "/v1/definitions/{name}/diagram",
-              Scope::Read,
+              Permission::Read,
               Surface::V1,
               draw_definition,
               {},

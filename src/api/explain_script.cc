@@ -77,7 +77,7 @@ void say_running(const plan::Step& step, const StepRecord& record, Wait& wait) {
 }  // namespace
 
 void Explainer::add_script(const Run& run, const std::string& prefix, size_t depth) {
-  const plan::Script* plan = state_.plan_of(run);
+  const plan::Script* plan = state_.script_of(run);
   const ScriptRun& script = *run.script;
   if (plan == nullptr || depth > kNestedShownMax) return;
   if (script.paused || script.status == ScriptStatus::Pending) {

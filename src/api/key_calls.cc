@@ -83,9 +83,9 @@ void revoke(App& app, Call&& call) {
 }  // namespace
 
 void add_key_routes(Router& router) {
-  router.add({"POST", "/v1/keys", Scope::Admin, Surface::V1, create_key});
-  router.add({"GET", "/v1/keys", Scope::Admin, Surface::V1, list_keys});
-  router.add({"DELETE", "/v1/keys/{id}", Scope::Admin, Surface::V1, revoke});
+  router.add({"POST", "/v1/keys", Permission::Admin, Surface::V1, create_key});
+  router.add({"GET", "/v1/keys", Permission::Admin, Surface::V1, list_keys});
+  router.add({"DELETE", "/v1/keys/{id}", Permission::Admin, Surface::V1, revoke});
 }
 
 }  // namespace pawl::api

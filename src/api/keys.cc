@@ -9,23 +9,23 @@ namespace pawl::api {
 namespace {
 
 constexpr std::string_view kPrefix = "pawl_";
-constexpr Scope kScopes[] = {Scope::Read, Scope::Write, Scope::Worker, Scope::Operate,
-                             Scope::Admin};
+constexpr Permission kScopes[] = {Permission::Read, Permission::Write, Permission::Worker, Permission::Operate,
+                             Permission::Admin};
 constexpr uint32_t kAllScopes = 0x3e;
 
 // The document that marks that a key has existed. It is not a valid key: it has no hash, and a
 // key's id is hexadecimal. Older versions treat it as a key that is never accepted.
 constexpr std::string_view kClosedMark = "closed";
 
-uint32_t bit(Scope scope) { return 1u << static_cast<unsigned>(scope); }
+uint32_t bit(Permission scope) { return 1u << static_cast<unsigned>(scope); }
 
 }  // namespace
 
 // admin includes everything; operate and write include reading.
-bool ApiKey::allows(Scope scope) const {
-  if (scope == Scope::Public || (scopes & bit(Scope::Admin)) != 0) return true;
-  if (scope == Scope::Read)
-    return (scopes & (bit(Scope::Read) | bit(Scope::Write) | bit(Scope::Operate))) != 0;
+bool ApiKey::allows(Permission scope) const {
+  if (scope == Permission::Public || (scopes & bit(Permission::Admin)) != 0) return true;
+  if (scope == Permission::Read)
+    return (scopes & (bit(Permission::Read) | bit(Permission::Write) | bit(Permission::Operate))) != 0;
   return (scopes & bit(scope)) != 0;
 }
 
@@ -33,7 +33,7 @@ Result<uint32_t> parse_scopes(const std::vector<std::string>& names) {
   uint32_t scopes = 0;
   for (const std::string& name : names) {
     uint32_t found = 0;
-    for (Scope scope : kScopes)
+    for (Permission scope : kScopes)
       if (scope_name(scope) == name) found = bit(scope);
     if (found == 0)
       return Error{ErrorCode::InvalidContent,
@@ -50,7 +50,7 @@ Result<uint32_t> parse_scopes(const std::vector<std::string>& names) {
 
 std::vector<std::string> scope_names(uint32_t scopes) {
   std::vector<std::string> names;
-  for (Scope scope : kScopes)
+  for (Permission scope : kScopes)
     if ((scopes & bit(scope)) != 0) names.emplace_back(scope_name(scope));
   return names;
 }
@@ -140,9 +140,9 @@ bool KeyRing::needed() const {
   return needed_;
 }
 
-Status KeyRing::check(std::string_view authorization, Scope scope) const {
+Status KeyRing::check(std::string_view authorization, Permission scope) const {
   std::shared_lock lock(mutex_);
-  if (scope == Scope::Public || !needed_) return ok_status();
+  if (scope == Permission::Public || !needed_) return ok_status();
   std::string_view text = key_of(authorization);
   if (text.empty()) return Error{ErrorCode::Unauthenticated, "this server needs an API key"};
   std::string hash = sha256_hex(text);

@@ -26,10 +26,10 @@ struct ApiKey {
   std::string id;
   std::string name;
   std::string hash;     // SHA-256, hex
-  uint32_t scopes = 0;  // bit per Scope
+  uint32_t scopes = 0;  // bit per Permission
   int64_t created_ms = 0;
 
-  bool allows(Scope scope) const;
+  bool allows(Permission scope) const;
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit(1, "id", self.id);
@@ -72,7 +72,7 @@ class KeyRing {
   bool needed() const;
 
   // Unauthenticated for a missing or wrong key, Forbidden for one without the scope.
-  Status check(std::string_view authorization_header, Scope scope) const;
+  Status check(std::string_view authorization_header, Permission scope) const;
   // Changes with every change of the ring: earlier checks must be repeated.
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 

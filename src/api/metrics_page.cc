@@ -214,7 +214,7 @@ void metrics(App& app, Call&& call) {
 }  // namespace
 
 void add_metrics_routes(Router& router) {
-  router.add({"GET", "/metrics", Scope::Read, Surface::Plain, metrics});
+  router.add({"GET", "/metrics", Permission::Read, Surface::Plain, metrics});
 }
 
 }  // namespace pawl::api

@@ -46,19 +46,19 @@ Surface surface_of_path(std::string_view path) {
   return path.substr(0, 4) == "/v1/" ? Surface::V1 : Surface::Plain;
 }
 
-std::string_view scope_name(Scope scope) {
+std::string_view scope_name(Permission scope) {
   switch (scope) {
-    case Scope::Public:
+    case Permission::Public:
       return "public";
-    case Scope::Read:
+    case Permission::Read:
       return "read";
-    case Scope::Write:
+    case Permission::Write:
       return "write";
-    case Scope::Worker:
+    case Permission::Worker:
       return "worker";
-    case Scope::Operate:
+    case Permission::Operate:
       return "operate";
-    case Scope::Admin:
+    case Permission::Admin:
       return "admin";
   }
   return "";

@@ -20,8 +20,8 @@ namespace pawl::api {
 class App;
 
 // The permission of a key. Public needs no key at all.
-enum class Scope : uint8_t { Public, Read, Write, Worker, Operate, Admin };
-std::string_view scope_name(Scope scope);
+enum class Permission : uint8_t { Public, Read, Write, Worker, Operate, Admin };
+std::string_view scope_name(Permission scope);
 
 struct Route;
 
@@ -64,7 +64,7 @@ using CallHandler = void (*)(App&, Call&&);
 struct Route {
   std::string_view method;
   std::string_view pattern;  // "/ojs/v1/jobs/{id}"
-  Scope scope;
+  Permission scope;
   Surface surface;
   CallHandler handler;
   std::string_view fields_of = {};  // the member of its answer that ?fields= chooses from, if any

@@ -37,7 +37,7 @@ void cancel_run_call(App& app, Call&& call) {
              });
 }
 
-http::Response preview_of(const RetryPlan& plan) {
+http::Response preview_of(const RetryPreview& plan) {
   std::string body;
   json::Writer w(body);
   w.begin_object().key("again").begin_array();
@@ -63,7 +63,7 @@ void retry_run_call(App& app, Call&& call) {
   app.decide(std::move(call), [=](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
     RunId id = run->id;
-    PAWL_TRY(RetryPlan plan, retry_run(frame, id, {from, inputs, preview}));
+    PAWL_TRY(RetryPreview plan, retry_run(frame, id, {from, inputs, preview}));
     return preview ? preview_of(plan) : changed(frame.state(), id);
   });
 }
@@ -87,9 +87,9 @@ void release(App& app, Call&& call) {
 }  // namespace
 
 void add_run_change_routes(Router& router) {
-  router.add({"POST", "/v1/runs/{id}/cancel", Scope::Write, Surface::V1, cancel_run_call});
-  router.add({"POST", "/v1/runs/{id}/retry", Scope::Write, Surface::V1, retry_run_call});
-  router.add({"POST", "/v1/runs/{id}/release", Scope::Operate, Surface::V1, release});
+  router.add({"POST", "/v1/runs/{id}/cancel", Permission::Write, Surface::V1, cancel_run_call});
+  router.add({"POST", "/v1/runs/{id}/retry", Permission::Write, Surface::V1, retry_run_call});
+  router.add({"POST", "/v1/runs/{id}/release", Permission::Operate, Surface::V1, release});
 }
 
 }  // namespace pawl::api

@@ -220,10 +220,10 @@ void explain_job(App& app, Call&& call) {
 }  // namespace
 
 void add_run_routes(Router& router) {
-  router.add({"GET", "/v1/runs", Scope::Read, Surface::V1, list_runs, "runs"});
-  router.add({"GET", "/v1/runs/{id}", Scope::Read, Surface::V1, get_run, "run"});
-  router.add({"GET", "/v1/runs/{id}/explain", Scope::Read, Surface::V1, explain_run});
-  router.add({"GET", "/v1/jobs/{id}/explain", Scope::Read, Surface::V1, explain_job});
+  router.add({"GET", "/v1/runs", Permission::Read, Surface::V1, list_runs, "runs"});
+  router.add({"GET", "/v1/runs/{id}", Permission::Read, Surface::V1, get_run, "run"});
+  router.add({"GET", "/v1/runs/{id}/explain", Permission::Read, Surface::V1, explain_run});
+  router.add({"GET", "/v1/jobs/{id}/explain", Permission::Read, Surface::V1, explain_job});
 }
 
 }  // namespace pawl::api

@@ -170,13 +170,13 @@ Status put_triggers(Frame& frame, const std::string& definition, const std::stri
 
 void add_schedule_routes(Router& router) {
   constexpr Surface kV1 = Surface::V1;
-  router.add({"GET", "/v1/schedules", Scope::Read, kV1, list_schedules});
-  router.add({"POST", "/v1/schedules", Scope::Write, kV1, put_schedule});
-  router.add({"GET", "/v1/schedules/{name}", Scope::Read, kV1, get_schedule});
-  router.add({"DELETE", "/v1/schedules/{name}", Scope::Write, kV1, remove_schedule});
-  router.add({"POST", "/v1/schedules/{name}/pause", Scope::Operate, kV1, pause_schedule});
-  router.add({"POST", "/v1/schedules/{name}/resume", Scope::Operate, kV1, resume_schedule});
-  router.add({"POST", "/v1/schedules/{name}/trigger", Scope::Write, kV1, trigger_schedule});
+  router.add({"GET", "/v1/schedules", Permission::Read, kV1, list_schedules});
+  router.add({"POST", "/v1/schedules", Permission::Write, kV1, put_schedule});
+  router.add({"GET", "/v1/schedules/{name}", Permission::Read, kV1, get_schedule});
+  router.add({"DELETE", "/v1/schedules/{name}", Permission::Write, kV1, remove_schedule});
+  router.add({"POST", "/v1/schedules/{name}/pause", Permission::Operate, kV1, pause_schedule});
+  router.add({"POST", "/v1/schedules/{name}/resume", Permission::Operate, kV1, resume_schedule});
+  router.add({"POST", "/v1/schedules/{name}/trigger", Permission::Write, kV1, trigger_schedule});
 }
 
 }  // namespace pawl::api

@@ -295,16 +295,16 @@ void draw_run(App& app, Call&& call) {
 }  // namespace
 
 void add_script_routes(Router& router) {
-  router.add({"POST", "/v1/runs", Scope::Write, Surface::V1, start, {}, Compiles::Sometimes});
-  router.add({"POST", "/v1/runs/{id}/signals", Scope::Write, Surface::V1, signal});
-  router.add({"POST", "/v1/runs/{id}/pause", Scope::Operate, Surface::V1, pause_run_call});
-  router.add({"POST", "/v1/runs/{id}/resume", Scope::Operate, Surface::V1, resume_run_call});
+  router.add({"POST", "/v1/runs", Permission::Write, Surface::V1, start, {}, Compiles::Sometimes});
+  router.add({"POST", "/v1/runs/{id}/signals", Permission::Write, Surface::V1, signal});
+  router.add({"POST", "/v1/runs/{id}/pause", Permission::Operate, Surface::V1, pause_run_call});
+  router.add({"POST", "/v1/runs/{id}/resume", Permission::Operate, Surface::V1, resume_run_call});
   router.add(
-      {"POST", "/v1/runs/{id}/extend", Scope::Write, Surface::V1, extend, {}, Compiles::Always});
-  router.add({"GET", "/v1/runs/{id}/steps/{step}", Scope::Read, Surface::V1, step});
-  router.add({"GET", "/v1/runs/{id}/context/{name}", Scope::Read, Surface::V1, variable});
+      {"POST", "/v1/runs/{id}/extend", Permission::Write, Surface::V1, extend, {}, Compiles::Always});
+  router.add({"GET", "/v1/runs/{id}/steps/{step}", Permission::Read, Surface::V1, step});
+  router.add({"GET", "/v1/runs/{id}/context/{name}", Permission::Read, Surface::V1, variable});
   router.add(
-      {"GET", "/v1/runs/{id}/diagram", Scope::Read, Surface::V1, draw_run, {}, Compiles::Always});
+      {"GET", "/v1/runs/{id}/diagram", Permission::Read, Surface::V1, draw_run, {}, Compiles::Always});
 }
 
 }  // namespace pawl::api

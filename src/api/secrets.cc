@@ -126,9 +126,9 @@ void remove_secret(App& app, Call&& call) {
 }  // namespace
 
 void add_secret_routes(Router& router) {
-  router.add({"PUT", "/v1/secrets/{name}", Scope::Admin, Surface::V1, put_secret});
-  router.add({"GET", "/v1/secrets", Scope::Admin, Surface::V1, list_secrets});
-  router.add({"DELETE", "/v1/secrets/{name}", Scope::Admin, Surface::V1, remove_secret});
+  router.add({"PUT", "/v1/secrets/{name}", Permission::Admin, Surface::V1, put_secret});
+  router.add({"GET", "/v1/secrets", Permission::Admin, Surface::V1, list_secrets});
+  router.add({"DELETE", "/v1/secrets/{name}", Permission::Admin, Surface::V1, remove_secret});
 }
 
 }  // namespace pawl::api

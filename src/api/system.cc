@@ -153,12 +153,12 @@ void system(App& app, Call&& call) {
 }  // namespace
 
 void add_system_routes(Router& router) {
-  router.add({"GET", "/ojs/manifest", Scope::Public, Surface::Ojs, manifest});
-  router.add({"GET", "/ojs/v1/health", Scope::Public, Surface::Ojs, server_health});
-  router.add({"GET", "/ojs/v1/admin/system/health", Scope::Read, Surface::Ojs, server_health});
-  router.add({"GET", "/health", Scope::Public, Surface::Plain, server_health});
-  router.add({"GET", "/v1/system", Scope::Read, Surface::V1, system});
-  router.add({"GET", "/ready", Scope::Public, Surface::Plain, ready});
+  router.add({"GET", "/ojs/manifest", Permission::Public, Surface::Ojs, manifest});
+  router.add({"GET", "/ojs/v1/health", Permission::Public, Surface::Ojs, server_health});
+  router.add({"GET", "/ojs/v1/admin/system/health", Permission::Read, Surface::Ojs, server_health});
+  router.add({"GET", "/health", Permission::Public, Surface::Plain, server_health});
+  router.add({"GET", "/v1/system", Permission::Read, Surface::V1, system});
+  router.add({"GET", "/ready", Permission::Public, Surface::Plain, ready});
 }
 
 }  // namespace pawl::api

@@ -35,7 +35,7 @@ void describe(const State& state, const Job& job, AgentTask& task) {
   task.task_id = task.instance_id + "-" + task.step_id;
   auto [around, id] = split_step(task.step_id);
   const Scope* scope = state.find_scope(*run, around);
-  const plan::Script* plan = state.plan_of(*run);
+  const plan::Script* plan = state.script_of(*run);
   if (scope == nullptr || plan == nullptr) return;
   uint32_t position = plan->find(scope->list, id);
   if (position == plan::kNoStep) return;

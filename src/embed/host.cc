@@ -32,7 +32,7 @@ RuntimeSetup setup_of(const EngineOptions& options) {
     setup.data_dir = options.data_dir;
     setup.vault_key = options.data_dir + "/vault.key";
     if (const char* passphrase = std::getenv("PAWL_VAULT_KEY")) setup.vault_passphrase = passphrase;
-    setup.policy.fs.sealed = {std::filesystem::absolute(options.data_dir).string()};
+    setup.policy.fs.off_limits = {std::filesystem::absolute(options.data_dir).string()};
   }
   setup.work_root = WorkRoot::in(setup.data_dir);
   setup.threads = options.execution.parallel_steps ? options.execution.threads : 1;

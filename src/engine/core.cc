@@ -144,9 +144,9 @@ void Core::fire_due(uint64_t& allowance) {
 // Skips turns in batches that are already large, but only a limited number of times.
 bool Core::turns_must_wait() {
   if (!batch_full()) return false;
-  if (turns_missed_in_ == sealed_) return true;
+  if (turns_missed_in_ == closed_) return true;
   if (turns_missed_ >= kTurnsMissedMax) return false;
-  turns_missed_in_ = sealed_;
+  turns_missed_in_ = closed_;
   ++turns_missed_;
   return true;
 }
@@ -158,7 +158,7 @@ void Core::take_turns() {
   if (state_.next_yielded(now_ms_) == nullptr) return;
   if (turns_must_wait()) return;
   turns_missed_ = 0;
-  turns_missed_in_ = sealed_;  // if the batch is full after this, the turn was not missed
+  turns_missed_in_ = closed_;  // if the batch is full after this, the turn was not missed
   // Resume a run only if enough of the allowance is left.
   for (size_t i = 0; i < kTurnsPerTick && allowance >= whole / 4; ++i) {
     const RunId* next = state_.next_yielded(now_ms_);
@@ -240,7 +240,7 @@ bool Core::decide_read_only(Task& task) {
   return record_.empty() && !unreadable_;
 }
 
-size_t SealedBatch::bytes() const {
+size_t ClosedBatch::bytes() const {
   size_t bytes = batch.journal.size();
   for (const auto& write : batch.writes)
     if (const std::string* value = write.bytes()) bytes += value->size();
@@ -272,9 +272,9 @@ bool Core::tick(Turns turns) {
   return more && !unreadable_;
 }
 
-// A turn that waits for the open batch is not due before that batch is sealed.
+// A turn that waits for the open batch is not due before that batch is closed.
 int64_t Core::next_due_ms(Turns turns) const {
-  const bool waits = batch_full() && turns_missed_in_ == sealed_;
+  const bool waits = batch_full() && turns_missed_in_ == closed_;
   return turns == Turns::Take && !waits ? state_.next_due_ms() : state_.next_timer_ms();
 }
 
@@ -292,14 +292,14 @@ int64_t Core::next_tick_ms(Turns turns) {
 bool Core::recall_is_due(Turns turns) const {
   if (!state_.has_to_recall() || turns == Turns::Leave) return false;
   if (!wants_commit()) return true;
-  if (recalled_in_ == sealed_) return false;
-  return !batch_full() || sealed_ - recalled_in_ > kRecallsMissedMax;
+  if (recalled_in_ == closed_) return false;
+  return !batch_full() || closed_ - recalled_in_ > kRecallsMissedMax;
 }
 
 void Core::recall_runs() {
   state_.recall(config_.recall_bytes_max);
   state_.evict();
-  recalled_in_ = sealed_;
+  recalled_in_ = closed_;
 }
 
 size_t Core::rows_wanted(bool idle) const {
@@ -336,13 +336,13 @@ std::deque<EffectNote>* Core::notes_to_prepare(bool tasks_wait) {
   return &asked_heavy_;
 }
 
-void Core::prepare_effects(SealedBatch& sealed) {
+void Core::prepare_effects(ClosedBatch& closed) {
   take_notes();
-  std::deque<EffectNote>* notes = notes_to_prepare(!sealed.outgoing.answers.empty());
+  std::deque<EffectNote>* notes = notes_to_prepare(!closed.outgoing.answers.empty());
   if (notes == nullptr) return;
   WorkingOn working(WorkKind::Preparation, {});
   Meter meter(config_.state.scripts.frame_allowance);
-  sealed.outgoing.effects = config_.effects->prepare(state_, *notes, now_ms_, meter);
+  closed.outgoing.effects = config_.effects->prepare(state_, *notes, now_ms_, meter);
   auto heavy = asked_.end();
   while (heavy != asked_.begin() && std::prev(heavy)->heavy) --heavy;
   asked_heavy_.insert(asked_heavy_.end(), heavy, asked_.end());
@@ -350,23 +350,23 @@ void Core::prepare_effects(SealedBatch& sealed) {
 }
 
 // Large rows are left to a batch without waiting tasks, a limited number of times.
-bool Core::large_rows_stand_back(const SealedBatch& sealed, bool idle) const {
+bool Core::large_rows_stand_back(const ClosedBatch& closed, bool idle) const {
   if (idle || flush_all_) return false;
   if (store_.congested()) return true;
-  return !sealed.outgoing.answers.empty() && rows_stood_back_ < kRowsStandBackMax;
+  return !closed.outgoing.answers.empty() && rows_stood_back_ < kRowsStandBackMax;
 }
 
-void Core::add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence, bool large) {
+void Core::add_rows(ClosedBatch& closed, size_t rows, uint64_t next_sequence, bool large) {
   std::vector<Row> collected;
   bool all = state_.collect_rows(rows, collected, config_.row_bytes_per_batch_max,
                                  large ? SIZE_MAX : config_.row_bytes_awaited_max);
   rows_stood_back_ = all ? 0 : rows_stood_back_ + 1;
   for (Row& row : collected)
-    sealed.batch.writes.push_back({static_cast<uint8_t>(row.space), std::move(row.key),
+    closed.batch.writes.push_back({static_cast<uint8_t>(row.space), std::move(row.key),
                                    std::move(row.value), std::move(row.text)});
   uint64_t tail = state_.tail_start(next_sequence);
-  sealed.batch.writes.push_back(tail_write({tail, now_ms_}));
-  sealed.has_rows = true;
+  closed.batch.writes.push_back(tail_write({tail, now_ms_}));
+  closed.has_rows = true;
   tail_marker_ = tail;
   while (!tail_.empty() && tail_.front().first < journal::record_of(tail)) {
     tail_bytes_ -= tail_.front().second;
@@ -374,46 +374,46 @@ void Core::add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence, bo
   }
 }
 
-SealedBatch Core::seal(bool idle) {
-  SealedBatch sealed;
-  sealed.outgoing.answers = std::exchange(waiting_, {});
-  try_reading([&] { fill(sealed, idle); });
-  if (!unreadable_) return sealed;
-  SealedBatch refused;
-  refused.outgoing.answers = std::move(sealed.outgoing.answers);
+ClosedBatch Core::close_batch(bool idle) {
+  ClosedBatch closed;
+  closed.outgoing.answers = std::exchange(waiting_, {});
+  try_reading([&] { fill(closed, idle); });
+  if (!unreadable_) return closed;
+  ClosedBatch refused;
+  refused.outgoing.answers = std::move(closed.outgoing.answers);
   return refused;
 }
 
-void Core::fill(SealedBatch& sealed, bool idle) {
-  prepare_effects(sealed);
+void Core::fill(ClosedBatch& closed, bool idle) {
+  prepare_effects(closed);
   uint64_t next_sequence = record_.next_sequence();
   if (!record_.empty()) {
-    sealed.batch.number = record_.number();
-    sealed.batch.journal = record_.finish();
-    tail_.emplace_back(sealed.batch.number, sealed.batch.journal.size());
-    tail_bytes_ += sealed.batch.journal.size();
-    record_.reset(sealed.batch.number + 1);
+    closed.batch.number = record_.number();
+    closed.batch.journal = record_.finish();
+    tail_.emplace_back(closed.batch.number, closed.batch.journal.size());
+    tail_bytes_ += closed.batch.journal.size();
+    record_.reset(closed.batch.number + 1);
   }
   used_ = 0;
-  ++sealed_;
+  ++closed_;
   // Beside a frame of many megabytes there is no room for rows.
-  bool room = sealed.batch.journal.size() <= config_.batch_bytes_max || flush_all_;
+  bool room = closed.batch.journal.size() <= config_.batch_bytes_max || flush_all_;
   size_t rows = room ? rows_wanted(idle) : 0;
   dirty_before_ = state_.dirty_count() - std::min(state_.dirty_count(), rows);
   if (rows > 0 && state_.dirty_count() > 0)
-    add_rows(sealed, rows, next_sequence, !large_rows_stand_back(sealed, idle));
+    add_rows(closed, rows, next_sequence, !large_rows_stand_back(closed, idle));
   flush_all_ = false;
-  sealed.batch.trim_journal_before = retention_.trim_before(journal::record_of(tail_marker_));
+  closed.batch.trim_journal_before = retention_.trim_before(journal::record_of(tail_marker_));
 }
 
-void Core::committed(const SealedBatch& sealed) {
-  if (sealed.has_rows) state_.rows_durable();
+void Core::committed(const ClosedBatch& closed) {
+  if (closed.has_rows) state_.rows_durable();
   state_.evict();
   state_.release_texts();
 }
 
-void Core::release(SealedBatch& sealed, const FollowRecord& follow) {
-  Outgoing out = std::move(sealed.outgoing);
+void Core::release(ClosedBatch& closed, const FollowRecord& follow) {
+  Outgoing out = std::move(closed.outgoing);
   {
     Wakes wakes;
     for (TaskPtr& task : out.answers) task->durable(wakes);
@@ -421,13 +421,13 @@ void Core::release(SealedBatch& sealed, const FollowRecord& follow) {
   }
   if (out.effects) out.effects->release();
   out.effects.reset();
-  if (sealed.batch.number != 0 && follow)
-    follow(sealed.batch.number, std::move(sealed.batch.journal));
+  if (closed.batch.number != 0 && follow)
+    follow(closed.batch.number, std::move(closed.batch.journal));
 }
 
-void Core::refuse(SealedBatch& sealed, const Error& error) {
-  for (TaskPtr& task : sealed.outgoing.answers) task->refuse(error);
-  sealed.outgoing.answers.clear();
+void Core::refuse(ClosedBatch& closed, const Error& error) {
+  for (TaskPtr& task : closed.outgoing.answers) task->refuse(error);
+  closed.outgoing.answers.clear();
 }
 
 }  // namespace pawl

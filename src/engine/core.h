@@ -1,10 +1,10 @@
 // Core: the engine without threads: tasks in, batches out. The real engine and the simulator use
 // the same core.
 //
-// decide() adds to the open batch; seal() closes it; the driver commits it and then calls
+// decide() adds to the open batch; close_batch() closes it; the driver commits it and then calls
 // committed() and release()s the tasks (in either order), or discards the core: after a failed
 // commit the memory is ahead of the disk, so the core must be destroyed and opened again (I1, D5).
-// At most one batch may be sealed and not yet committed. Deciding continues meanwhile.
+// At most one batch may be closed and not yet committed. Deciding continues meanwhile.
 //
 // No input waits long for other runs' evaluations: each frame has an allowance (kernel/meter.h),
 // all timers between two inputs share one, and runs that have yielded get their turns in tick(),
@@ -54,7 +54,7 @@ struct CoreConfig {
 };
 
 // The data of one commit, and everything that leaves after it.
-struct SealedBatch {
+struct ClosedBatch {
   Batch batch;
   Outgoing outgoing;
   bool has_rows = false;
@@ -98,18 +98,18 @@ class Core {
   bool has_asked() const { return !asked_.empty() || takes_heavy(); }
   bool has_dirty() const { return state_.dirty_count() > 0; }
   // Closes the open batch. `idle` also flushes rows that could wait.
-  SealedBatch seal(bool idle);
-  void committed(const SealedBatch& sealed);
+  ClosedBatch close_batch(bool idle);
+  void committed(const ClosedBatch& closed);
   // The batch is durable, or was empty: the only place where its outgoing data leaves.
-  static void release(SealedBatch& sealed, const FollowRecord& follow = {});
-  static void refuse(SealedBatch& sealed, const Error& error);
+  static void release(ClosedBatch& closed, const FollowRecord& follow = {});
+  static void refuse(ClosedBatch& closed, const Error& error);
   // Decides a task that only reads, without firing timers: for a core that cannot be committed.
   // False if a read failed, or if the task emitted an event: then the core must be destroyed.
   bool decide_read_only(Task& task);
   std::vector<TaskPtr> take_parked() { return parked_.take_all(); }
 
   const State& state() const { return state_; }
-  // Why a row could not be read. After that the core decides nothing and seals only the tasks it
+  // Why a row could not be read. After that the core decides nothing and closes only the tasks it
   // holds, which must be refused; it must be destroyed.
   const std::optional<Error>& unreadable() const { return unreadable_; }
   const Recovery& recovery() const { return recovery_; }
@@ -138,13 +138,13 @@ class Core {
   void wake_parked();
   bool recall_is_due(Turns turns) const;
   void recall_runs();
-  void fill(SealedBatch& sealed, bool idle);
+  void fill(ClosedBatch& closed, bool idle);
   bool takes_heavy() const { return !asked_heavy_.empty() && config_.effects->takes_heavy(); }
   void take_notes();
   std::deque<EffectNote>* notes_to_prepare(bool tasks_wait);
-  void prepare_effects(SealedBatch& sealed);
-  bool large_rows_stand_back(const SealedBatch& sealed, bool idle) const;
-  void add_rows(SealedBatch& sealed, size_t rows, uint64_t next_sequence, bool large);
+  void prepare_effects(ClosedBatch& closed);
+  bool large_rows_stand_back(const ClosedBatch& closed, bool idle) const;
+  void add_rows(ClosedBatch& closed, size_t rows, uint64_t next_sequence, bool large);
   size_t rows_wanted(bool idle) const;
 
   Store& store_;
@@ -163,12 +163,12 @@ class Core {
       tail_;  // records not yet covered by rows, with their sizes
   size_t tail_bytes_ = 0;
   uint64_t tail_marker_ = 0;   // as last written
-  size_t dirty_before_ = 0;    // entities without a row when the last batch was sealed
+  size_t dirty_before_ = 0;    // entities without a row when the last batch was closed
   uint64_t used_ = 0;          // units of the frames of the open batch (kernel/meter.h)
   uint32_t turns_missed_ = 0;  // batches in a row without the turns that were due
-  uint64_t turns_missed_in_ = UINT64_MAX;  // the value of sealed_ at the last of them
-  uint64_t sealed_ = 0;                    // batches so far
-  uint64_t recalled_in_ = 0;  // the value of sealed_ when runs were last recalled
+  uint64_t turns_missed_in_ = UINT64_MAX;  // the value of closed_ at the last of them
+  uint64_t closed_ = 0;                    // batches so far
+  uint64_t recalled_in_ = 0;  // the value of closed_ when runs were last recalled
   bool effects_missed_ = false;            // a batch prepared none of the requested effects
   uint32_t heavy_stood_back_ = 0;          // batches in a row that deferred asked_heavy_
   uint32_t rows_stood_back_ = 0;           // …or large rows

@@ -13,11 +13,11 @@ TEST(Core, AnAnswerWaitsForItsCommit) {
   CoreWorld world;
   auto push = world.submit(push_task());
   EXPECT_EQ(push->outcome(), "waits");
-  SealedBatch sealed = world.core->seal(false);
+  ClosedBatch closed = world.core->close_batch(false);
   EXPECT_EQ(push->outcome(), "waits");
-  ASSERT_TRUE(world.store->commit(sealed.batch).ok());
-  world.core->committed(sealed);
-  Core::release(sealed);
+  ASSERT_TRUE(world.store->commit(closed.batch).ok());
+  world.core->committed(closed);
+  Core::release(closed);
   EXPECT_EQ(push->outcome(), "ok pushed");
 }
 
@@ -37,11 +37,11 @@ TEST(Core, ABatchIsOneRecordAndFramesThatDidNothingLeaveNoTrace) {
 TEST(Core, DecidingGoesOnWhileABatchIsBeingCommitted) {
   CoreWorld world;
   auto first = world.submit(push_task(typed("a")));
-  SealedBatch sealed = world.core->seal(true);
+  ClosedBatch closed = world.core->close_batch(true);
   auto second = world.submit(fetch_task({"q"}, 0));
-  ASSERT_TRUE(world.store->commit(sealed.batch).ok());
-  world.core->committed(sealed);
-  Core::release(sealed);
+  ASSERT_TRUE(world.store->commit(closed.batch).ok());
+  world.core->committed(closed);
+  Core::release(closed);
   EXPECT_EQ(first->outcome() + ", " + second->outcome(), "ok pushed, waits");
   world.commit(true);
   EXPECT_EQ(second->outcome(), "ok a");
@@ -64,7 +64,7 @@ TEST(Core, AFullBatchSaysSo) {
 
 // --- failed reads
 
-// The current, waiting and later tasks are refused; nothing of them is sealed.
+// The current, waiting and later tasks are refused; nothing of them is closed.
 TEST(CoreReading, AReadThatFailsEndsTheCoreNotTheProcess) {
   CoreConfig config;
   config.state.resident_jobs_max = 0;
@@ -82,9 +82,9 @@ TEST(CoreReading, AReadThatFailsEndsTheCoreNotTheProcess) {
   auto after = push_task(typed("c"));
   core->decide(after);
   EXPECT_FALSE(core->tick());
-  SealedBatch sealed = core->seal(true);
-  EXPECT_TRUE(sealed.empty());
-  Core::refuse(sealed, *core->unreadable());
+  ClosedBatch closed = core->close_batch(true);
+  EXPECT_TRUE(closed.empty());
+  Core::refuse(closed, *core->unreadable());
   EXPECT_EQ(before->outcome(), "refused store_failed");
   EXPECT_EQ(reader->outcome(), "refused store_failed");
   EXPECT_EQ(after->outcome(), "refused store_failed");
@@ -110,8 +110,8 @@ TEST(CoreReading, ARowThatMakesNoSenseIsDamage) {
   auto fetch = world.submit(fetch_task({"q"}, 0));
   ASSERT_TRUE(world.core->unreadable().has_value());
   EXPECT_EQ(world.core->unreadable()->code, ErrorCode::Corrupt);
-  SealedBatch sealed = world.core->seal(false);
-  Core::refuse(sealed, *world.core->unreadable());
+  ClosedBatch closed = world.core->close_batch(false);
+  Core::refuse(closed, *world.core->unreadable());
   EXPECT_EQ(fetch->outcome(), "refused corrupt");
 }
 

@@ -328,8 +328,8 @@ TEST(Turns, LargeRowsAreLeftToABatchThatNobodyWaitsFor) {
   CoreWorld world(config);
   const std::string definition = "inputs: {x: " + std::string(9'000, 'x') +
                                  "}\nsteps: [{id: w, type: wait, config: {signal: go}}]";
-  auto row_bytes = [](const SealedBatch& sealed) {
-    return sealed.bytes() - sealed.batch.journal.size();
+  auto row_bytes = [](const ClosedBatch& closed) {
+    return closed.bytes() - closed.batch.journal.size();
   };
   world.submit(start_task(definition));
   world.commit();
@@ -360,9 +360,9 @@ TEST(Turns, RowsOfABatchHaveABound) {
                             "}\nsteps: [{id: w, type: wait, config: {signal: go}}]"));
   world.commit();
   while (world.core->has_dirty()) {
-    SealedBatch sealed = world.commit(true);
+    ClosedBatch closed = world.commit(true);
     size_t bytes = 0;
-    for (const Write& write : sealed.batch.writes)
+    for (const Write& write : closed.batch.writes)
       bytes += write.bytes() != nullptr ? write.bytes()->size() : 0;
     EXPECT_LT(bytes, 40'000u);
   }

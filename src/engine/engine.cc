@@ -182,7 +182,7 @@ void EngineLoop::run() {
   }
   finish_commit();
   if (auto error = failed()) {
-    SealedBatch rest = core_->seal(false);
+    ClosedBatch rest = core_->close_batch(false);
     Core::refuse(rest, *error);
   }
 }
@@ -297,30 +297,30 @@ void EngineLoop::decide_inputs() {
 void EngineLoop::commit_if_wanted(bool idle) {
   if (committing_ || failed()) return;
   if (!core_->wants_commit() && !(idle && core_->has_dirty())) return;
-  SealedBatch sealed = core_->seal(idle);
+  ClosedBatch closed = core_->close_batch(idle);
   reads_ns_ = 0;
   if (!heavy_.empty()) ++heavy_stood_back_;
   if (core_->unreadable()) {
     note_failure(*core_->unreadable());
-    return Core::refuse(sealed, *core_->unreadable());
+    return Core::refuse(closed, *core_->unreadable());
   }
-  if (sealed.empty()) {
-    Core::release(sealed);
+  if (closed.empty()) {
+    Core::release(closed);
     return;
   }
-  const bool heavy = sealed.bytes() >= Task::kHeavyBytes;
+  const bool heavy = closed.bytes() >= Task::kHeavyBytes;
   bool alone = next_ == deciding_.size() && heavy_.empty() && reads_.empty() && !heavy &&
-               sealed.outgoing.answers.size() <= kInPlaceTasksMax;
+               closed.outgoing.answers.size() <= kInPlaceTasksMax;
   if (alone) {
     std::lock_guard lock(mutex_);
     alone = inputs_.empty();
   }
   if (alone) {
-    commit_now(sealed);
-    if (!failed()) core_->committed(sealed);
+    commit_now(closed);
+    if (!failed()) core_->committed(closed);
     return;
   }
-  in_flight_ = std::move(sealed);
+  in_flight_ = std::move(closed);
   committing_ = true;
   in_flight_heavy_ = heavy;
   {
@@ -367,17 +367,17 @@ void EngineLoop::note_stats() {
 
 // --- committing, on either thread
 
-void EngineLoop::commit_now(SealedBatch& sealed) {
+void EngineLoop::commit_now(ClosedBatch& closed) {
   commit_began_ms_.store(steady_ms(), std::memory_order_relaxed);
-  Status status = store_.commit(sealed.batch);
+  Status status = store_.commit(closed.batch);
   commit_began_ms_.store(0, std::memory_order_relaxed);
-  size_t tasks = sealed.outgoing.answers.size();
+  size_t tasks = closed.outgoing.answers.size();
   if (!status.ok()) {
     note_failure(status.error());
-    Core::refuse(sealed, status.error());
+    Core::refuse(closed, status.error());
     return;
   }
-  Core::release(sealed, follow_);
+  Core::release(closed, follow_);
   std::lock_guard lock(mutex_);
   ++stats_.batches;
   stats_.tasks += tasks;

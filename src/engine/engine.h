@@ -108,7 +108,7 @@ class EngineLoop {
   bool may_read() const;
   void decide_read(TaskPtr task);
   void commit_if_wanted(bool idle);
-  void commit_now(SealedBatch& sealed);
+  void commit_now(ClosedBatch& closed);
   void finish_commit();
   void note_failure(const Error& error);
   void go_down();
@@ -152,7 +152,7 @@ class EngineLoop {
   size_t next_ = 0;                // engine thread: in deciding_
   bool committing_ = false;        // engine thread
   bool in_flight_heavy_ = false;   // engine thread: the current commit has megabytes
-  SealedBatch in_flight_;
+  ClosedBatch in_flight_;
   uint64_t published_ = 0;  // the newest record passed to listeners; used by the committing thread
 
   // Engine thread. While down, core_ holds what is durable, or is null if that cannot be read.

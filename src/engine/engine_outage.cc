@@ -26,7 +26,7 @@ void EngineLoop::go_down() {
                                                : down_since_ + retry_pause_;
   log::error("the store failed; new work is refused until it is back",
              {{"code", wire_code(error.code)}, {"error", error.message}});
-  SealedBatch open = core_->seal(false);
+  ClosedBatch open = core_->close_batch(false);
   Core::refuse(open, error);
   answer_parked();
   open_to_read();
@@ -113,7 +113,7 @@ Status EngineLoop::reopen() {
 Status EngineLoop::publish_found() {
   return store_.read_journal(published_ + 1, SIZE_MAX,
                              [&](uint64_t number, std::string_view record) {
-                               SealedBatch found;
+                               ClosedBatch found;
                                found.batch.number = number;
                                found.batch.journal = record;
                                Core::release(found, follow_);

@@ -1,7 +1,7 @@
 // Outgoing: everything that may leave the engine because of one batch. The list is complete, and it
 // leaves only in Core::release(), once the batch is durable (I3).
 //
-// Core::seal() fills it. Wake-ups of parked tasks (State::take_ready_queues,
+// Core::close_batch() fills it. Wake-ups of parked tasks (State::take_ready_queues,
 // State::take_moved_runs) do not leave; the answer of the woken task does, with its batch.
 #pragma once
 

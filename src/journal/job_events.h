@@ -27,7 +27,7 @@ enum class JobState : uint8_t {
 constexpr size_t kJobStateCount = 9;
 
 // Fields of every job event: the job, its queue and limit, and its previous state.
-struct JobStep {
+struct JobEventHead {
   JobId job;
   std::string queue;  // scoped name: tenant, unit separator, queue; or the queue alone
   std::string type;
@@ -88,7 +88,7 @@ struct JobParent {
   }
 };
 
-struct JobCreated : JobStep {
+struct JobCreated : JobEventHead {
   JobState state = JobState::None;
   int32_t priority = 0;
   uint32_t max_attempts = 0;
@@ -100,7 +100,7 @@ struct JobCreated : JobStep {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    JobStep::fields(self, visit);
+    JobEventHead::fields(self, visit);
     visit(10, "state", self.state);
     visit(11, "priority", self.priority);
     visit(12, "max_attempts", self.max_attempts);
@@ -113,46 +113,46 @@ struct JobCreated : JobStep {
 };
 
 // scheduled, retryable or pending → available
-struct JobPromoted : JobStep {};
+struct JobPromoted : JobEventHead {};
 
-struct JobLeased : JobStep {
+struct JobLeased : JobEventHead {
   std::string worker;
   int64_t lease_until_ms = 0;
   int64_t deadline_ms = 0;  // execution timeout, 0 = none
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    JobStep::fields(self, visit);
+    JobEventHead::fields(self, visit);
     visit(10, "worker", self.worker);
     visit(11, "lease_until_ms", self.lease_until_ms);
     visit(12, "deadline_ms", self.deadline_ms);
   }
 };
 
-struct LeaseExtended : JobStep {
+struct LeaseExtended : JobEventHead {
   int64_t lease_until_ms = 0;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    JobStep::fields(self, visit);
+    JobEventHead::fields(self, visit);
     visit(10, "lease_until_ms", self.lease_until_ms);
   }
 };
 
-struct JobCompleted : JobStep {
+struct JobCompleted : JobEventHead {
   std::string result;  // JSON text or empty
   int64_t started_ms = 0;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    JobStep::fields(self, visit);
+    JobEventHead::fields(self, visit);
     visit(10, "result", self.result);
     visit(11, "started_ms", self.started_ms);
   }
 };
 
 // active → retryable (retry_at_ms set) or discarded
-struct JobFailed : JobStep {
+struct JobFailed : JobEventHead {
   JobState to = JobState::None;
   JobError error;
   int64_t retry_at_ms = 0;
@@ -161,7 +161,7 @@ struct JobFailed : JobStep {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    JobStep::fields(self, visit);
+    JobEventHead::fields(self, visit);
     visit(10, "to", self.to);
     visit(11, "error", self.error);
     visit(12, "retry_at_ms", self.retry_at_ms);
@@ -174,7 +174,7 @@ enum class RequeueReason : uint8_t { LeaseExpired = 0, Returned = 1, Changed = 2
 
 // active → available, with its old place in the queue. Or, if Changed: a client moved a waiting
 // job.
-struct JobRequeued : JobStep {
+struct JobRequeued : JobEventHead {
   RequeueReason reason = RequeueReason::LeaseExpired;
   // Only if Changed: the complete new settings.
   JobState to = JobState::None;
@@ -184,7 +184,7 @@ struct JobRequeued : JobStep {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    JobStep::fields(self, visit);
+    JobEventHead::fields(self, visit);
     visit(10, "reason", self.reason);
     visit(11, "to", self.to);
     visit(12, "priority", self.priority);
@@ -193,28 +193,28 @@ struct JobRequeued : JobStep {
   }
 };
 
-struct JobCancelled : JobStep {
+struct JobCancelled : JobEventHead {
   std::string reason;
   bool was_held = false;  // a worker held it, so its ack may still arrive
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    JobStep::fields(self, visit);
+    JobEventHead::fields(self, visit);
     visit(10, "reason", self.reason);
     visit(11, "was_held", self.was_held);
   }
 };
 
 // Not delivered before expires_at: → discarded, without completed_at
-struct JobExpired : JobStep {};
+struct JobExpired : JobEventHead {};
 
 // discarded or cancelled → available, by hand or because its run is retried; attempts start again
-struct JobRevived : JobStep {
+struct JobRevived : JobEventHead {
   bool was_dead_letter = false;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    JobStep::fields(self, visit);
+    JobEventHead::fields(self, visit);
     visit(10, "was_dead_letter", self.was_dead_letter);
   }
 };
@@ -233,28 +233,28 @@ struct JobsForgotten {
   }
 };
 
-struct CheckpointSaved : JobStep {
+struct CheckpointSaved : JobEventHead {
   std::string state;  // JSON text
   uint64_t sequence = 0;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    JobStep::fields(self, visit);
+    JobEventHead::fields(self, visit);
     visit(10, "state", self.state);
     visit(11, "sequence", self.sequence);
   }
 };
 
-struct CheckpointDeleted : JobStep {};
+struct CheckpointDeleted : JobEventHead {};
 
-struct ProgressReported : JobStep {
+struct ProgressReported : JobEventHead {
   std::string progress;  // JSON number text, 0..1
   std::string message;
   std::string data;  // JSON text or empty
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    JobStep::fields(self, visit);
+    JobEventHead::fields(self, visit);
     visit(10, "progress", self.progress);
     visit(11, "message", self.message);
     visit(12, "data", self.data);

@@ -109,7 +109,7 @@ TEST(Codec, NegativeNumbersAndDefaultsSurvive) {
   ASSERT_TRUE(codec::decode(codec::encoded(event), read));
   EXPECT_EQ(read.priority, -100);
   EXPECT_EQ(read.expires_ms, -1);
-  EXPECT_EQ(codec::encoded(JobStep{}), "");
+  EXPECT_EQ(codec::encoded(JobEventHead{}), "");
 }
 
 }  // namespace

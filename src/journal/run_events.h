@@ -87,7 +87,7 @@ struct RunCreated {
 
 // Data about the run in every run event, so that events can be shown without reading the run. The
 // counts are of direct children, after the event.
-struct RunStep {
+struct RunEventHead {
   RunId run;
   RunKind kind = RunKind::None;
   std::string name;
@@ -113,10 +113,10 @@ struct RunStep {
 };
 
 // Its first job was leased.
-struct RunStarted : RunStep {};
+struct RunStarted : RunEventHead {};
 
 // A child has ended; or, with the outcome Started, a delayed retry starts it again.
-struct RunChildDone : RunStep {
+struct RunChildDone : RunEventHead {
   uint32_t index = 0;
   ChildState outcome = ChildState::Waiting;
   Uuid child;        // job or nested run; nil if it never started
@@ -127,7 +127,7 @@ struct RunChildDone : RunStep {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    RunStep::fields(self, visit);
+    RunEventHead::fields(self, visit);
     visit(10, "index", self.index);
     visit(11, "outcome", self.outcome);
     visit(12, "child", self.child);
@@ -141,26 +141,26 @@ struct RunChildDone : RunStep {
 enum class CallbackRole : uint8_t { OnComplete = 0, OnSuccess = 1, OnFailure = 2, OnCancel = 3 };
 constexpr size_t kCallbackRoles = 4;
 
-struct RunCallbackFired : RunStep {
+struct RunCallbackFired : RunEventHead {
   CallbackRole role = CallbackRole::OnComplete;
   JobId job;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    RunStep::fields(self, visit);
+    RunEventHead::fields(self, visit);
     visit(10, "role", self.role);
     visit(11, "job", self.job);
   }
 };
 
-struct RunFinished : RunStep {
+struct RunFinished : RunEventHead {
   RunState state = RunState::None;
   std::string reason;
   uint32_t failed_callbacks = 0;  // bit per CallbackRole
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    RunStep::fields(self, visit);
+    RunEventHead::fields(self, visit);
     visit(10, "state", self.state);
     visit(11, "reason", self.reason);
     visit(12, "failed_callbacks", self.failed_callbacks);
@@ -168,13 +168,13 @@ struct RunFinished : RunStep {
 };
 
 // failed → running: the failed children run again.
-struct RunRetried : RunStep {
+struct RunRetried : RunEventHead {
   std::vector<uint32_t>
       restart;  // children that start again at once; other failed ones wait for their turn
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    RunStep::fields(self, visit);
+    RunEventHead::fields(self, visit);
     visit(10, "restart", self.restart);
   }
 };

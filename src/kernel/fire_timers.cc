@@ -21,7 +21,7 @@ void job_due(Frame& frame, const Job& job) {
   }
   if (reached(job.expires_ms, now_ms)) return expire_job(frame, job);
   JobPromoted event;
-  static_cast<JobStep&>(event) = step_of(job);
+  static_cast<JobEventHead&>(event) = event_head(job);
   frame.emit(event);
 }
 

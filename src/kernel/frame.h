@@ -135,6 +135,6 @@ class Frame {
 };
 
 // The common part of an event about this job, as it stands before the event.
-JobStep step_of(const Job& job);
+JobEventHead event_head(const Job& job);
 
 }  // namespace pawl

@@ -121,7 +121,7 @@ class MutableState : public State {
 
  private:
   Status fold_one(const journal::EventBytes& event);
-  Job* job_for(const JobStep& step, Stamp stamp);
+  Job* job_for(const JobEventHead& step, Stamp stamp);
   Run* run_for(const RunId& id, Stamp stamp);
   Run* script_for(const RunId& id, Stamp stamp);
   StepRecord* step_for(const StepEvent& event, Stamp stamp, Run*& run);
@@ -135,7 +135,7 @@ class MutableState : public State {
   void set_deadline(Run& run, int64_t deadline_ms);
   Queue* queue_for(std::string_view scoped, Stamp stamp);
   Limit* limit_for(std::string_view key, Stamp stamp);
-  Queue* count_move(const JobStep& step, JobState to, Stamp stamp);
+  Queue* count_move(const JobEventHead& step, JobState to, Stamp stamp);
   void changed(Resident& entity, Stamp stamp);
   void note_awaited(const Resident& entity);
   void settle(Resident& entity);

@@ -10,7 +10,7 @@ namespace {
 
 void quarantine_job(Frame& frame, const Job& job, const QuarantineReason& reason) {
   JobFailed event;
-  static_cast<JobStep&>(event) = step_of(job);
+  static_cast<JobEventHead&>(event) = event_head(job);
   event.to = JobState::Discarded;
   event.dead_letter = true;
   event.error.code = event.error.type = kQuarantined;

@@ -98,7 +98,7 @@ std::string encode_run(const Run& run);
 std::string encode_run_row(const Run& run);
 bool decode_run(std::string_view bytes, Run& run);
 
-// Counts one more child, in a Run or in the RunStep of an event.
+// Counts one more child, in a Run or in the RunEventHead of an event.
 template <class Counts>
 void count_child(Counts& counts, ChildState outcome) {
   switch (outcome) {

@@ -15,7 +15,7 @@ Status cancel_run(Frame& frame, const RunId& id, const std::string& reason, bool
   return family_of(*run).cancel(frame, *run, reason, rollback);
 }
 
-Result<RetryPlan> retry_run(Frame& frame, const RunId& id, const RetryRequest& request) {
+Result<RetryPreview> retry_run(Frame& frame, const RunId& id, const RetryRequest& request) {
   const Run* run = frame.state().find_run(id);
   if (run == nullptr) return no_such_workflow(id);
   return family_of(*run).retry(frame, *run, request);

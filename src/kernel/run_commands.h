@@ -11,7 +11,7 @@ namespace pawl {
 // rollback: undo completed steps; InvalidRequest for a run without rollback.
 Status cancel_run(Frame& frame, const RunId& run, const std::string& reason, bool rollback = false);
 // failed → running, from the failed parts. Repeating the command changes nothing.
-Result<RetryPlan> retry_run(Frame& frame, const RunId& run, const RetryRequest& request = {});
+Result<RetryPreview> retry_run(Frame& frame, const RunId& run, const RetryRequest& request = {});
 // Its timer, or its turn after a yield, is due.
 void run_due(Frame& frame, const RunId& run);
 

@@ -28,7 +28,7 @@ struct RetryRequest {
   bool preview = false;        // nothing happens; only returns the plan
 };
 // The steps that a retry runs again, and those it keeps.
-struct RetryPlan {
+struct RetryPreview {
   std::vector<std::string> again;
   std::vector<std::string> kept;
 };
@@ -49,7 +49,7 @@ class RunFamily {
   virtual void child_ended(Flow& flow, const ChildEnd& end) const = 0;
   virtual Status cancel(Frame& frame, const Run& run, const std::string& reason,
                         bool rollback) const = 0;
-  virtual Result<RetryPlan> retry(Frame& frame, const Run& run,
+  virtual Result<RetryPreview> retry(Frame& frame, const Run& run,
                                   const RetryRequest& request) const = 0;
   virtual void quarantine(Frame& frame, const Run& run, const QuarantineReason& reason) const = 0;
   // Resumes a quarantined run where it was stopped.

@@ -87,9 +87,9 @@ class State {
   void each_scope(const Run& run, std::string_view prefix,
                   FunctionRef<bool(const Scope&)> visit) const;
   // Its compiled definition; null if the text is gone.
-  const plan::Script* plan_of(const Run& run) const;
+  const plan::Script* script_of(const Run& run) const;
   // Canonical text, compiled and kept for a while; null if it cannot be.
-  const plan::Script* compiled_plan(const std::string& canonical) const;
+  const plan::Script* compiled_script(const std::string& canonical) const;
   const Queue* find_queue(std::string_view scoped) const;
   const Limit* find_limit(std::string_view key) const;
   const Cron* find_cron(std::string_view name) const;

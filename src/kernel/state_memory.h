@@ -16,7 +16,7 @@
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/run.h"
-#include "kernel/scripts/plan_cache.h"
+#include "kernel/scripts/script_cache.h"
 #include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/doc.h"
 #include "kernel/timer_key.h"
@@ -58,7 +58,7 @@ struct StateMemory {
   std::vector<EffectNote> new_effects;
   std::set<RunId> to_recall;
   uint64_t bytes_read = 0;  // approximate, of runs and their lists
-  PlanCache plans;
+  ScriptCache plans;
   std::vector<RunId> plan_holders;  // runs that hold one of these, with duplicates
   std::vector<Queue*> oversized_queues;  // their window must be shrunk
 };

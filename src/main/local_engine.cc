@@ -16,7 +16,7 @@ Result<std::unique_ptr<LocalEngine>> LocalEngine::start(const LocalOptions& opti
   RuntimeSetup setup;
   setup.policy = options.confined ? actions::ActionPolicy{} : actions::ActionPolicy::local();
   if (!options.secrets.empty()) setup.vault_key = local->directory_ + "/vault.key";
-  if (!local->directory_.empty()) setup.policy.fs.sealed = {local->directory_};
+  if (!local->directory_.empty()) setup.policy.fs.off_limits = {local->directory_};
   if (options.confined) setup.work_root.path = local->directory_ + "/work";
   local->runtime_ = std::make_unique<Runtime>(std::move(setup));
   PAWL_TRY_DO(local->runtime_->open());

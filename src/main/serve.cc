@@ -34,8 +34,8 @@ Result<RuntimeSetup> setup_of(const ServeOptions& options) {
   setup.owner_only = true;  // files of runs are private
   setup.work_root = WorkRoot::in(setup.data_dir);
   setup.policy = options.actions;
-  setup.policy.fs.sealed = {std::filesystem::absolute(options.data_dir).string()};
-  if (memory) setup.policy.fs.sealed.push_back(setup.work_root.path);
+  setup.policy.fs.off_limits = {std::filesystem::absolute(options.data_dir).string()};
+  if (memory) setup.policy.fs.off_limits.push_back(setup.work_root.path);
   setup.threads = options.action_threads;
   setup.engine = options.engine;
   return setup;

@@ -1,7 +1,7 @@
 #include "rehearse/final_state.h"
 
 #include "kernel/scripts/admission.h"
-#include "kernel/scripts/scope.h"
+#include "kernel/scripts/expression_names.h"
 #include "rehearse/span.h"
 #include "rehearse/stand_in.h"
 
@@ -65,7 +65,7 @@ void add_wait(Rehearsed& into, std::string text) {
 void waits_of_run(const State& state, const Run& run, const std::string& prefix, int64_t start_ms,
                   Rehearsed& into) {
   const ScriptRun& script = *run.script;
-  const plan::Script* plan = state.plan_of(run);
+  const plan::Script* plan = state.script_of(run);
   std::string who =
       prefix.empty() ? "the run" : "the run of '" + prefix.substr(0, prefix.size() - 1) + "'";
   if (script.paused) add_wait(into, who + " is paused; an event lets it go on: resume: {}");
@@ -102,7 +102,7 @@ void describe_end(const State&, const Run& run, Rehearsed& into) {
 void describe_steps(const State& state, const Story& story, Rehearsed& into) {
   for (const auto& [id, prefix] : story.runs()) {
     const Run* run = state.find_run(id);
-    const plan::Script* plan = run == nullptr ? nullptr : state.plan_of(*run);
+    const plan::Script* plan = run == nullptr ? nullptr : state.script_of(*run);
     if (plan == nullptr) continue;
     state.each_scope(*run, "", [&, &prefix = prefix](const Scope& scope) {
       for (uint32_t i = 0; i < scope.records.size(); ++i) {

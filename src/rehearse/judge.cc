@@ -5,7 +5,7 @@
 #include "actions/blotter.h"
 #include "base/quote.h"
 #include "expr/template/template.h"
-#include "kernel/scripts/scope.h"
+#include "kernel/scripts/expression_names.h"
 #include "rehearse/span.h"
 
 namespace pawl::rehearse {

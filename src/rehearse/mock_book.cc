@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "expr/template/template.h"
-#include "kernel/scripts/scope.h"
+#include "kernel/scripts/expression_names.h"
 
 namespace pawl::rehearse {
 namespace {

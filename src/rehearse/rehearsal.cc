@@ -101,7 +101,7 @@ class Driver {
   void submit(const std::shared_ptr<Input>& input);
   void settle();
   void commit_once();
-  void take_commit(const SealedBatch& sealed);
+  void take_commit(const ClosedBatch& closed);
   bool advance();
   void deliver();
   bool is_over() const;
@@ -207,16 +207,16 @@ void Driver::settle() {
 }
 
 void Driver::commit_once() {
-  SealedBatch sealed = core_->seal(faults_ && fault_dice_.percent(20));
+  ClosedBatch closed = core_->close_batch(faults_ && fault_dice_.percent(20));
   if (may_die() && fault_dice_.percent(kCrashPercent))
-    return die("before its commit: record " + std::to_string(sealed.batch.number) + " is lost");
-  if (!sealed.empty()) PAWL_CHECK(store_->commit(sealed.batch).ok());
-  take_commit(sealed);
+    return die("before its commit: record " + std::to_string(closed.batch.number) + " is lost");
+  if (!closed.empty()) PAWL_CHECK(store_->commit(closed.batch).ok());
+  take_commit(closed);
   if (may_die() && fault_dice_.percent(kCrashPercent))
-    return die("after its commit: record " + std::to_string(sealed.batch.number) +
+    return die("after its commit: record " + std::to_string(closed.batch.number) +
                " is durable, nothing of it was released");
-  core_->committed(sealed);
-  Core::release(sealed);
+  core_->committed(closed);
+  Core::release(closed);
   for (const ChildMade& made : story_.take_children())
     stage_.ask_child(core_->state(), made.run, made.effect);
   for (const auto& [run, effect] : stage_.take_unmade())
@@ -234,10 +234,10 @@ void Driver::commit_once() {
   }
 }
 
-void Driver::take_commit(const SealedBatch& sealed) {
-  if (sealed.batch.number != 0) story_.read(sealed.batch.number, sealed.batch.journal);
+void Driver::take_commit(const ClosedBatch& closed) {
+  if (closed.batch.number != 0) story_.read(closed.batch.number, closed.batch.journal);
   for (const Beginning& beginning : story_.take_beginnings()) people_.notice(beginning);
-  for (const TaskPtr& task : sealed.outgoing.answers) {
+  for (const TaskPtr& task : closed.outgoing.answers) {
     auto input = std::static_pointer_cast<Input>(task);
     std::erase(unsettled_, input);
     input->committed();

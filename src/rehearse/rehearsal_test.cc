@@ -329,10 +329,10 @@ cases:
           return std::nullopt;
         }));
     while (core->wants_commit()) {
-      SealedBatch sealed = core->seal(false);
-      PAWL_CHECK(store->commit(sealed.batch).ok());
-      core->committed(sealed);
-      Core::release(sealed);
+      ClosedBatch closed = core->close_batch(false);
+      PAWL_CHECK(store->commit(closed.batch).ok());
+      core->committed(closed);
+      Core::release(closed);
     }
   };
   RunId run;

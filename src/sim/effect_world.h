@@ -33,7 +33,7 @@ class EffectWorld : public EffectSink {
 
   std::unique_ptr<PreparedEffects> prepare(const State& state, std::deque<EffectNote>& notes,
                                            int64_t now_ms, Meter& meter) override;
-  // Called when a batch is sealed: its effects may leave once this record is durable.
+  // Called when a batch is closed: its effects may leave once this record is durable.
   static void may_leave_after(PreparedEffects* effects, uint64_t record);
 
   // The engine was restarted. Performers keep working, and may answer the new engine.

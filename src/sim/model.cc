@@ -158,7 +158,7 @@ uint32_t JournalModel::attempt_of(const JobId& id) const {
   return job == nullptr ? 0 : job->attempt;
 }
 
-ModelJob* JournalModel::step(const JobStep& step, const At& at, uint32_t attempt_now) {
+ModelJob* JournalModel::step(const JobEventHead& step, const At& at, uint32_t attempt_now) {
   auto found = jobs_.find(step.job);
   if (found == jobs_.end() || found->second.forgotten) {
     broken("I5 transition", at, step.job, "an event about a job that is not there");

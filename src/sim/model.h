@@ -136,7 +136,7 @@ class JournalModel {
   void broken(std::string_view checker, const At& at, const JobId& job, std::string_view what);
   void read_event(const journal::EventBytes& event);
   uint32_t attempt_of(const JobId& id) const;
-  ModelJob* step(const JobStep& step, const At& at, uint32_t attempt_now);
+  ModelJob* step(const JobEventHead& step, const At& at, uint32_t attempt_now);
   void move(ModelJob& job, JobState to, const At& at);
   void note(ModelJob& job, const At& at);
   void check_lease_holds(const ModelJob& job, const At& at);

@@ -70,7 +70,7 @@ std::string with_retries_counted(uint64_t number, std::string_view record,
       const ModelRun* run = job == nullptr ? nullptr : model.runs().existing(job->birth.parent.run);
       if (run == nullptr) continue;
       RunChildDone done;
-      static_cast<RunStep&>(done) = {run->birth.run, run->birth.kind, run->birth.name, ""};
+      static_cast<RunEventHead&>(done) = {run->birth.run, run->birth.kind, run->birth.name, ""};
       done.index = index_of(job->birth.parent.place);
       done.outcome = ChildState::Failed;
       done.child = failed.job;

@@ -267,7 +267,7 @@ void RunModel::take_up_again(ModelRun& run, uint32_t index) {
   taken_up_.insert({run.birth.run, index});
 }
 
-void RunModel::check_counts(const ModelRun& run, const RunStep& event) {
+void RunModel::check_counts(const ModelRun& run, const RunEventHead& event) {
   if (event.total != run.children.size() || event.completed != run.good() ||
       event.failed != run.count(ChildState::Failed) ||
       event.cancelled != run.count(ChildState::Cancelled))

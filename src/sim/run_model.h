@@ -95,7 +95,7 @@ class RunModel : public ModelRuns<ModelRun> {
   // False for children of a deleted run with the same id.
   bool is_in_place(const ModelRun& run, uint32_t index, const Uuid& child) const;
   void take_up_again(ModelRun& run, uint32_t index);
-  void check_counts(const ModelRun& run, const RunStep& event);
+  void check_counts(const ModelRun& run, const RunEventHead& event);
   bool is_alive(const ModelRun& run, const Uuid& child) const;
   void callback_done(ModelRun& run, const RunChildDone& event);
   void check_outcome(const ModelRun& run, const RunChildDone& event);

@@ -161,11 +161,11 @@ std::vector<Batch> short_life() {
     }));
     clock.move(10);
     (*core)->tick();
-    SealedBatch sealed = (*core)->seal(i % 5 == 4);
-    PAWL_CHECK((*store)->commit(sealed.batch).ok());
-    if (!sealed.empty()) batches.push_back(sealed.batch);
-    (*core)->committed(sealed);
-    Core::release(sealed);
+    ClosedBatch closed = (*core)->close_batch(i % 5 == 4);
+    PAWL_CHECK((*store)->commit(closed.batch).ok());
+    if (!closed.empty()) batches.push_back(closed.batch);
+    (*core)->committed(closed);
+    Core::release(closed);
   }
   return batches;
 }

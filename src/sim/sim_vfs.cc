@@ -33,12 +33,12 @@ size_t end_of_old_commits(const std::string& log) {
 }
 
 // Planted: gives the damaged page at `at` a valid sum.
-void seal_again(std::string& database, size_t at) {
+void sum_again(std::string& database, size_t at) {
   const uint32_t page_bytes = big_endian(database, 16, 2);
   if (!is_page_size(page_bytes)) return;
   const size_t page = at / page_bytes;
   if ((page + 1) * page_bytes <= database.size())
-    seal_page(database.data() + page * page_bytes, page_bytes, page + 1);
+    put_page_sum(database.data() + page * page_bytes, page_bytes, page + 1);
 }
 
 SimVfs& owner_of(sqlite3_vfs* vfs) { return *static_cast<SimVfs*>(vfs->pAppData); }
@@ -193,7 +193,7 @@ std::string SimVfs::rot(const std::string& database) {
   const uint64_t first_bit = (hit_log ? kLogHeaderBytes : 0) * 8;
   const uint64_t bit = first_bit + random_.below(bytes.size() * 8 - first_bit);
   bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
-  if (plants_.rot_believed) seal_again(bytes, bit / 8);
+  if (plants_.rot_believed) sum_again(bytes, bit / 8);
   (hit_log ? log : pages)->file.rot(bytes);
   return "bit " + std::to_string(bit) + (hit_log ? " of the log" : " of the database");
 }

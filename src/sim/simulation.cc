@@ -25,7 +25,7 @@ void move_clock(World& world, SimRandom& random) {
 void engine_step(World& world, SimRandom& random) {
   if (!world.in_flight()) {
     bool idle = random.percent(20);
-    if (world.wants_commit() || idle) world.seal(idle);
+    if (world.wants_commit() || idle) world.close_batch(idle);
     return;
   }
   if (world.is_durable()) return world.finish_commit();

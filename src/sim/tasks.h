@@ -46,7 +46,7 @@ class SimTask : public Task {
 
   uint64_t mark() const { return mark_; }
   bool answered() const { return answered_; }
-  // The reply may not leave before this record is durable; set when the batch is sealed.
+  // The reply may not leave before this record is durable; set when the batch is closed.
   uint64_t needs_record = 0;
 
  protected:

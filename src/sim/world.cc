@@ -136,49 +136,49 @@ void World::tick() {
     verdict_.expect(ticks < kTicksMax, "liveness", "a tick always finds more to do");
 }
 
-void World::seal(bool idle) {
+void World::close_batch(bool idle) {
   if (verdict_.failed()) return;
   PAWL_CHECK(!in_flight_);
   InFlight next;
   arm_read_trouble();
-  next.sealed = core_->seal(idle);
-  if (core_->unreadable()) Core::refuse(next.sealed, *core_->unreadable());
+  next.closed = core_->close_batch(idle);
+  if (core_->unreadable()) Core::refuse(next.closed, *core_->unreadable());
   const uint64_t life = life_;
   check_reads();
   if (verdict_.failed() || life != life_) return;
-  spoil(next.sealed.batch);
-  for (const TaskPtr& task : next.sealed.outgoing.answers)
+  spoil(next.closed.batch);
+  for (const TaskPtr& task : next.closed.outgoing.answers)
     static_cast<SimTask&>(*task).needs_record = core_->journal_head();
-  EffectWorld::may_leave_after(next.sealed.outgoing.effects.get(), core_->journal_head());
-  if (plants_.effect_before_commit && next.sealed.outgoing.effects)
-    std::exchange(next.sealed.outgoing.effects, nullptr)->release();
-  const Batch& batch = next.sealed.batch;
-  verdict_.tell(told() + (idle ? "seal idle" : "seal") + ": record " +
+  EffectWorld::may_leave_after(next.closed.outgoing.effects.get(), core_->journal_head());
+  if (plants_.effect_before_commit && next.closed.outgoing.effects)
+    std::exchange(next.closed.outgoing.effects, nullptr)->release();
+  const Batch& batch = next.closed.batch;
+  verdict_.tell(told() + (idle ? "close idle" : "close") + ": record " +
                 std::to_string(batch.number) + ", " + std::to_string(batch.journal.size()) +
                 " bytes, " + std::to_string(batch.writes.size()) + " rows, " +
-                std::to_string(next.sealed.outgoing.answers.size()) + " tasks");
+                std::to_string(next.closed.outgoing.answers.size()) + " tasks");
   if (!batch.writes.empty()) verdict_.reach(Probe::RowsInBatch);
   if (idle) verdict_.reach(Probe::IdleFlush);
-  bool empty = next.sealed.empty();
-  if (empty && !next.sealed.outgoing.answers.empty()) verdict_.reach(Probe::ReadOnlyBatchReleased);
+  bool empty = next.closed.empty();
+  if (empty && !next.closed.outgoing.answers.empty()) verdict_.reach(Probe::ReadOnlyBatchReleased);
   in_flight_ = std::move(next);
   if (empty || plants_.release_before_commit) release();
   if (empty) in_flight_.reset();
 }
 
-void World::read_durable_record(const SealedBatch& sealed) {
+void World::read_durable_record(const ClosedBatch& closed) {
   desk_.durable_head = store_->durable_head();
-  if (sealed.batch.number == 0) return;
+  if (closed.batch.number == 0) return;
   std::map<uint64_t, SimTask*> marks;
-  for (const TaskPtr& task : sealed.outgoing.answers) {
+  for (const TaskPtr& task : closed.outgoing.answers) {
     auto* marked = static_cast<SimTask*>(task.get());
     if (marked->mark() != 0) marks[marked->mark()] = marked;
   }
-  model_.read_record(sealed.batch.number, sealed.batch.journal, [&](uint64_t sequence) {
+  model_.read_record(closed.batch.number, closed.batch.journal, [&](uint64_t sequence) {
     auto at = marks.find(sequence);
     if (at != marks.end() && !verdict_.failed()) at->second->judge_at_mark();
   });
-  if (!verdict_.failed()) genesis_.fold(sealed.batch.number, sealed.batch.journal, verdict_);
+  if (!verdict_.failed()) genesis_.fold(closed.batch.number, closed.batch.journal, verdict_);
 }
 
 void World::commit() {
@@ -187,17 +187,17 @@ void World::commit() {
     arm_quiet_trouble();
     return commit_and_see();
   }
-  Status status = store_->commit(in_flight_->sealed.batch);
+  Status status = store_->commit(in_flight_->closed.batch);
   verdict_.tell(told() + (status.ok() ? "commit" : "commit fails"));
   verdict_.expect(status.ok(), "store", "a commit was refused without a fault");
   in_flight_->durable = true;
-  read_durable_record(in_flight_->sealed);
+  read_durable_record(in_flight_->closed);
 }
 
 void World::release() {
   in_flight_->released = true;
-  std::vector<TaskPtr> tasks = in_flight_->sealed.outgoing.answers;
-  Core::release(in_flight_->sealed);
+  std::vector<TaskPtr> tasks = in_flight_->closed.outgoing.answers;
+  Core::release(in_flight_->closed);
   if (!plants_.fetch_reply_twice) return;
   Wakes wakes;
   for (const TaskPtr& task : tasks)
@@ -213,7 +213,7 @@ void World::finish_commit() {
     if (!in_flight_->core_knows) verdict_.reach(Probe::ReleasedBeforeCommittedCall);
     release();
   } else {
-    core_->committed(in_flight_->sealed);
+    core_->committed(in_flight_->closed);
     in_flight_->core_knows = true;
     check_bounds();
   }
@@ -225,19 +225,19 @@ void World::fail_commit() {
   if (on_disk()) return fail_commit_on_disk();
   bool kept = random_.percent(50);
   disk_.next_fault = kept ? CommitFault::FailAfter : CommitFault::FailBefore;
-  Status status = store_->commit(in_flight_->sealed.batch);
+  Status status = store_->commit(in_flight_->closed.batch);
   verdict_.tell(told() + "commit fails, the batch is " + (kept ? "there" : "lost"));
   if (status.ok()) {  // nothing had to be written
     in_flight_->durable = true;
     disk_.next_fault = CommitFault::Ok;
-    return read_durable_record(in_flight_->sealed);
+    return read_durable_record(in_flight_->closed);
   }
   verdict_.reach(Probe::CommitFailedAndRefused);
-  if (kept) read_durable_record(in_flight_->sealed);
+  if (kept) read_durable_record(in_flight_->closed);
   if (plants_.ignore_failed_commit) {
     release();
   } else {
-    Core::refuse(in_flight_->sealed, status.error());
+    Core::refuse(in_flight_->closed, status.error());
   }
   count_crash(kept);
   in_flight_.reset();
@@ -253,7 +253,7 @@ void World::count_crash(bool kept) {
     verdict_.reach(Probe::CrashIdle);
     return;
   }
-  if (in_flight_->sealed.has_rows)
+  if (in_flight_->closed.has_rows)
     verdict_.reach(kept ? Probe::CrashKeepsRows : Probe::CrashLosesRows);
   if (!kept) verdict_.reach(Probe::CrashBeforeCommit);
   if (kept && !in_flight_->released) verdict_.reach(Probe::CrashBetweenCommitAndRelease);
@@ -265,9 +265,9 @@ void World::crash() {
   if (in_flight_ && !in_flight_->durable && random_.percent(60)) {
     kept = random_.percent(60);
     disk_.next_fault = kept ? CommitFault::FailAfter : CommitFault::FailBefore;
-    (void)store_->commit(in_flight_->sealed.batch).ok();
+    (void)store_->commit(in_flight_->closed.batch).ok();
     disk_.next_fault = CommitFault::Ok;
-    if (kept) read_durable_record(in_flight_->sealed);
+    if (kept) read_durable_record(in_flight_->closed);
   }
   verdict_.tell(told() + "crash" +
                 (in_flight_ ? kept ? ", the batch is there" : ", the batch is lost" : ""));
@@ -370,7 +370,7 @@ void World::come_to_rest() {
     if (verdict_.failed()) return;
     if (life != life_) continue;  // due work is due again after the restart
     if (!core_->wants_commit()) return;
-    seal(false);
+    close_batch(false);
   }
 }
 

@@ -1,6 +1,6 @@
 // World: one engine on one simulated disk, from its start through crashes to the end.
 //
-// It drives pawl::Core as the real engine does: decide, seal, commit, notify the core, release; but
+// It drives pawl::Core as the real engine does: decide, close the batch, commit, notify the core, release; but
 // each of these is a separate step, so that anything may happen in between.
 #pragma once
 
@@ -38,7 +38,7 @@ class World {
   // --- what the world does; each is one step
   void advance(int64_t by_ms);
   void tick();
-  void seal(bool idle);
+  void close_batch(bool idle);
   void commit();
   void finish_commit();
   void fail_commit();  // the store refuses, and the engine shuts down in order
@@ -69,7 +69,7 @@ class World {
 
  private:
   struct InFlight {
-    SealedBatch sealed;
+    ClosedBatch closed;
     bool durable = false;
     bool core_knows = false;
     bool released = false;
@@ -78,7 +78,7 @@ class World {
   void come_to_rest();
   void reopen();
   bool try_open();
-  void read_durable_record(const SealedBatch& sealed);
+  void read_durable_record(const ClosedBatch& closed);
   bool open_core();
   void check_recovered();
   void release();
@@ -97,7 +97,7 @@ class World {
   void give_up_reading();
   void fail_commit_on_disk();
   void commit_and_see();
-  void doubt(const SealedBatch& sealed);
+  void doubt(const ClosedBatch& closed);
   void come_back();
   void give_room();
   void crash_on_disk();
@@ -127,7 +127,7 @@ class World {
   std::unique_ptr<Core> core_;
   std::optional<InFlight> in_flight_;
   std::vector<std::weak_ptr<FetchTask>> fetches_;  // not yet answered
-  SealedBatch doubt_;    // its commit failed: only a restart shows whether it is durable
+  ClosedBatch doubt_;    // its commit failed: only a restart shows whether it is durable
   bool lied_ = false;    // the disk has lost synced data
   bool rotten_ = false;  // the disk has changed data
   uint64_t crashes_ = 0;

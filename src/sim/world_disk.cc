@@ -73,36 +73,36 @@ void World::fail_commit_on_disk() {
 // A commit may fail only after a disk fault.
 void World::commit_and_see() {
   DiskFaults& faults = disk_.files->faults();
-  Status status = store_->commit(in_flight_->sealed.batch);
+  Status status = store_->commit(in_flight_->closed.batch);
   faults.disarm();
   verdict_.tell(told() + (status.ok() ? "commit" : "commit fails: " + status.error().message));
   if (status.ok()) {
     in_flight_->durable = true;
-    return read_durable_record(in_flight_->sealed);
+    return read_durable_record(in_flight_->closed);
   }
   if (damage_found(status.error())) {
-    Core::refuse(in_flight_->sealed, status.error());
+    Core::refuse(in_flight_->closed, status.error());
     return in_flight_.reset();
   }
   if (!faults.fired() && !faults.full())
     return verdict_.fail("store", "a commit was refused without a fault");
   verdict_.reach(Probe::CommitFailedAndRefused);
-  doubt(in_flight_->sealed);
+  doubt(in_flight_->closed);
   if (plants_.ignore_failed_commit) {
     release();
   } else {
-    Core::refuse(in_flight_->sealed, status.error());
+    Core::refuse(in_flight_->closed, status.error());
   }
   count_crash(false);
   in_flight_.reset();
   come_back();
 }
 
-void World::doubt(const SealedBatch& sealed) {
-  if (sealed.batch.number == 0) return;
-  doubt_.batch.number = sealed.batch.number;
-  doubt_.batch.journal = sealed.batch.journal;
-  doubt_.outgoing.answers = sealed.outgoing.answers;
+void World::doubt(const ClosedBatch& closed) {
+  if (closed.batch.number == 0) return;
+  doubt_.batch.number = closed.batch.number;
+  doubt_.batch.journal = closed.batch.journal;
+  doubt_.outgoing.answers = closed.outgoing.answers;
 }
 
 // A read failed during a decision: as in the engine, the commit in flight is finished, and later
@@ -111,7 +111,7 @@ void World::give_up_reading() {
   const Error error = *core_->unreadable();
   verdict_.tell(told() + "reading fails: " + error.message);
   if (damage_found(error)) {  // decisions based on the missing row are still finished
-    SealedBatch open = core_->seal(false);
+    ClosedBatch open = core_->close_batch(false);
     return Core::refuse(open, error);
   }
   if (!disk_.files->faults().fired())
@@ -121,7 +121,7 @@ void World::give_up_reading() {
   if (verdict_.failed() || life != life_) return;
   if (in_flight_ && !in_flight_->released) release();
   in_flight_.reset();
-  SealedBatch open = core_->seal(false);
+  ClosedBatch open = core_->close_batch(false);
   Core::refuse(open, error);
   for (const TaskPtr& task : core_->take_parked()) task->refuse(error);
   ++crashes_;
@@ -178,12 +178,12 @@ void World::crash_on_disk() {
   bool kept = in_flight_ && in_flight_->durable;
   if (in_flight_ && !kept && random_.percent(80)) {
     disk_.files->faults().arm(DiskTrouble::Stop, 1 + random_.below(random_.percent(50) ? 8 : 60));
-    kept = store_->commit(in_flight_->sealed.batch).ok();
+    kept = store_->commit(in_flight_->closed.batch).ok();
     if (kept) {
-      read_durable_record(in_flight_->sealed);
+      read_durable_record(in_flight_->closed);
     } else {
       verdict_.reach(Probe::CrashInCommit);
-      doubt(in_flight_->sealed);
+      doubt(in_flight_->closed);
     }
   }
   count_crash(kept);

@@ -35,7 +35,7 @@ LogSum add(LogSum sum, std::string_view bytes) {
 
 }  // namespace
 
-void seal_page(char* page, uint32_t bytes, uint64_t number) {
+void put_page_sum(char* page, uint32_t bytes, uint64_t number) {
   char* end = page + bytes - kPageSumBytes;
   const uint32_t sum = sum_of(page, bytes, number);
   std::memcpy(end, kTag, kTagBytes);

@@ -31,7 +31,7 @@ enum class PageState : uint8_t {
 };
 
 // Writes the sum into the last bytes of a page, which hold nothing else.
-void seal_page(char* page, uint32_t bytes, uint64_t number);
+void put_page_sum(char* page, uint32_t bytes, uint64_t number);
 PageState check_page(const char* page, uint32_t bytes, uint64_t number);
 // Whether the page ends with the tag of a sum, right or not.
 bool has_page_tag(std::string_view page);

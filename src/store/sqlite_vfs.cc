@@ -79,7 +79,7 @@ int write_sealed(sqlite3_file* file, uint64_t number, const void* from, int byte
   thread_local std::vector<char> copy;
   const char* page = static_cast<const char*>(from);
   copy.assign(page, page + bytes);
-  seal_page(copy.data(), static_cast<uint32_t>(bytes), number);
+  put_page_sum(copy.data(), static_cast<uint32_t>(bytes), number);
   return real(file)->pMethods->xWrite(real(file), copy.data(), bytes, at);
 }
 

@@ -42,7 +42,7 @@ class Told {
   }
 
   // Opens the data object of a job's event; the caller adds members and closes it.
-  json::Writer job(std::string_view type, const JobStep& step, uint32_t attempt) {
+  json::Writer job(std::string_view type, const JobEventHead& step, uint32_t attempt) {
     OjsEvent& event = add(type, step.queue, step.job.text());
     event.job_type = step.type;
     json::Writer w(event.data);
@@ -50,12 +50,12 @@ class Told {
     w.field("queue", queue_of_scoped(step.queue)).field_int("attempt", attempt);
     return w;
   }
-  json::Writer job(std::string_view type, const JobStep& step) {
+  json::Writer job(std::string_view type, const JobEventHead& step) {
     return job(type, step, step.attempt);
   }
 
   // The same for a workflow's event.
-  json::Writer run(std::string_view type, const RunStep& step) {
+  json::Writer run(std::string_view type, const RunEventHead& step) {
     OjsEvent& event = add(type, "", shown_id(step.run, step.client_id));
     event.run = step.run.text();
     event.tenant = step.tenant;
@@ -208,7 +208,7 @@ void tell(const CronSkipped& event, Told& told) {
 bool has_steps(RunKind kind) { return kind == RunKind::Chain || kind == RunKind::Dag; }
 
 // Adds the progress of the workflow and ends the data. Older journals have no total.
-void end_with_counts(json::Writer& w, const RunStep& step) {
+void end_with_counts(json::Writer& w, const RunEventHead& step) {
   if (step.total != 0) {
     w.field_int("total", step.total).field_int("completed", step.completed);
     w.field_int("failed", step.failed);
@@ -219,7 +219,7 @@ void end_with_counts(json::Writer& w, const RunStep& step) {
 }
 
 void tell(const RunCreated& event, Told& told) {
-  json::Writer w = told.run("workflow.created", RunStep{event.run, event.kind, event.name,
+  json::Writer w = told.run("workflow.created", RunEventHead{event.run, event.kind, event.name,
                                                         event.tenant, event.client_id});
   if (!event.parent.run.is_nil())
     w.field("parent_workflow_id", shown_id(event.parent.run, event.parent_client_id))

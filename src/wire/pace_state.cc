@@ -55,7 +55,7 @@ Value context_of(const ScriptRun& script, ReplyRoom& room, bool& omitted) {
 
 template <class Visit>  // visit(const std::string& id, const StepRecord&, bool dormant)
 void each_top_step(const State& state, const Run& run, Visit visit) {
-  const plan::Script* plan = state.plan_of(run);
+  const plan::Script* plan = state.script_of(run);
   const pawl::Scope* root = state.find_scope(run, "");
   if (plan == nullptr || root == nullptr) return;
   for (uint32_t i = 0; i < root->records.size(); ++i) {

@@ -228,7 +228,7 @@ void begin_script_run(json::Writer& w, const State& state, const Run& run) {
   w.field("definition", script.definition).field("version", script.version);
   w.field("status", script_status_name(script.status));
   if (script.paused) w.field_bool("paused", true);
-  Counts counts = count_steps(state, run, state.plan_of(run));
+  Counts counts = count_steps(state, run, state.script_of(run));
   size_t over = counts.completed + counts.failed + counts.skipped;
   bool completed = run.state == RunState::Completed;
   w.key("progress")
@@ -273,7 +273,7 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
   value("inputs", script.inputs, "{}");
   value("output", script.output, "null");
   if (chosen("context")) render_context(w, script, room);
-  const plan::Script* plan = state.plan_of(run);
+  const plan::Script* plan = state.script_of(run);
   if (plan == nullptr) {
     w.field("note", "the text of its definition is gone").end_object().end_object();
     return body;
@@ -307,7 +307,7 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
 }
 
 Result<std::string> script_step_body(const State& state, const Run& run, std::string_view step) {
-  const plan::Script* plan = state.plan_of(run);
+  const plan::Script* plan = state.script_of(run);
   auto [path, id] = split_step(step);
   const pawl::Scope* scope = plan == nullptr ? nullptr : state.find_scope(run, path);
   for (uint32_t i = 0; scope != nullptr && i < scope->records.size(); ++i) {

@@ -307,12 +307,12 @@ void scheduling_stats(App& app, Call&& call) {
 
 void add_admin_stats_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/admin/stats", Scope::Read, kOjs, admin_stats});
-  router.add({"GET", "/ojs/v1/admin/stats/history", Scope::Read, kOjs, history});
-  router.add({"GET", "/ojs/v1/admin/tenants", Scope::Read, kOjs, list_tenants});
-  router.add({"GET", "/ojs/v1/admin/tenants/{t}", Scope::Read, kOjs, get_tenant});
-  router.add({"GET", "/ojs/v1/admin/tenants/{t}/stats", Scope::Read, kOjs, tenant_stats});
-  router.add({"GET", "/ojs/v1/admin/scheduling/stats", Scope::Read, kOjs, scheduling_stats});
+  router.add({"GET", "/ojs/v1/admin/stats", Permission::Read, kOjs, admin_stats});
+  router.add({"GET", "/ojs/v1/admin/stats/history", Permission::Read, kOjs, history});
+  router.add({"GET", "/ojs/v1/admin/tenants", Permission::Read, kOjs, list_tenants});
+  router.add({"GET", "/ojs/v1/admin/tenants/{t}", Permission::Read, kOjs, get_tenant});
+  router.add({"GET", "/ojs/v1/admin/tenants/{t}/stats", Permission::Read, kOjs, tenant_stats});
+  router.add({"GET", "/ojs/v1/admin/scheduling/stats", Permission::Read, kOjs, scheduling_stats});
 }
 
 }  // namespace pawl::api

@@ -286,16 +286,16 @@ void run_bulk(App& app, Call&& call, Bulk bulk) {
 }
 
 void add_bulk_job_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/admin/jobs/bulk/retry", Scope::Operate, Surface::Ojs, bulk_retry});
-  router.add({"POST", "/ojs/v1/admin/jobs/bulk/cancel", Scope::Operate, Surface::Ojs, bulk_cancel});
-  router.add({"POST", "/ojs/v1/admin/jobs/bulk/delete", Scope::Admin, Surface::Ojs, bulk_delete});
-  router.add({"POST", "/ojs/v1/jobs/bulk/retry", Scope::Operate, Surface::Ojs, retry_many});
-  router.add({"POST", "/ojs/v1/jobs/bulk/cancel", Scope::Operate, Surface::Ojs, cancel_many});
-  router.add({"POST", "/ojs/v1/jobs/bulk/delete", Scope::Admin, Surface::Ojs, delete_many});
-  router.add({"POST", "/ojs/v1/queues/{q}/purge", Scope::Admin, Surface::Ojs, purge});
-  router.add({"POST", "/ojs/v1/admin/queues/{q}/purge", Scope::Admin, Surface::Ojs, purge});
+  router.add({"POST", "/ojs/v1/admin/jobs/bulk/retry", Permission::Operate, Surface::Ojs, bulk_retry});
+  router.add({"POST", "/ojs/v1/admin/jobs/bulk/cancel", Permission::Operate, Surface::Ojs, bulk_cancel});
+  router.add({"POST", "/ojs/v1/admin/jobs/bulk/delete", Permission::Admin, Surface::Ojs, bulk_delete});
+  router.add({"POST", "/ojs/v1/jobs/bulk/retry", Permission::Operate, Surface::Ojs, retry_many});
+  router.add({"POST", "/ojs/v1/jobs/bulk/cancel", Permission::Operate, Surface::Ojs, cancel_many});
+  router.add({"POST", "/ojs/v1/jobs/bulk/delete", Permission::Admin, Surface::Ojs, delete_many});
+  router.add({"POST", "/ojs/v1/queues/{q}/purge", Permission::Admin, Surface::Ojs, purge});
+  router.add({"POST", "/ojs/v1/admin/queues/{q}/purge", Permission::Admin, Surface::Ojs, purge});
   router.add(
-      {"DELETE", "/ojs/v1/admin/queues/{q}/jobs", Scope::Admin, Surface::Ojs, purge_confirmed});
+      {"DELETE", "/ojs/v1/admin/queues/{q}/jobs", Permission::Admin, Surface::Ojs, purge_confirmed});
 }
 
 }  // namespace pawl::api

@@ -159,7 +159,7 @@ void push(App& app, Call&& call) {
 }  // namespace
 
 void add_bulk_push_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/jobs/bulk", Scope::Write, Surface::Ojs, push});
+  router.add({"POST", "/ojs/v1/jobs/bulk", Permission::Write, Surface::Ojs, push});
 }
 
 }  // namespace pawl::api

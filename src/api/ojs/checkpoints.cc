@@ -122,21 +122,21 @@ void resume_from_checkpoint(App& app, Call&& call) {
 
 void add_checkpoint_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"PUT", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, save});
-  router.add({"POST", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, save});
-  router.add({"GET", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, get_checkpoint});
-  router.add({"DELETE", "/ojs/v1/jobs/{id}/checkpoint", Scope::Worker, kOjs, remove_checkpoint});
-  router.add({"PUT", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
-  router.add({"POST", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
-  router.add({"GET", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, get_checkpoint});
-  router.add({"DELETE", "/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, remove_checkpoint});
-  router.add({"GET", "/ojs/v1/checkpoints/{id}/resume", Scope::Worker, kOjs, resume_from_checkpoint});
+  router.add({"PUT", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, save});
+  router.add({"POST", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, save});
+  router.add({"GET", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, get_checkpoint});
+  router.add({"DELETE", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, remove_checkpoint});
+  router.add({"PUT", "/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, save});
+  router.add({"POST", "/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, save});
+  router.add({"GET", "/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, get_checkpoint});
+  router.add({"DELETE", "/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, remove_checkpoint});
+  router.add({"GET", "/ojs/v1/checkpoints/{id}/resume", Permission::Worker, kOjs, resume_from_checkpoint});
   // Two clients add the prefix to a path that already has it.
-  router.add({"PUT", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
-  router.add({"POST", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, save});
-  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, get_checkpoint});
-  router.add({"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}", Scope::Worker, kOjs, remove_checkpoint});
-  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume", Scope::Worker, kOjs, resume_from_checkpoint});
+  router.add({"PUT", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, save});
+  router.add({"POST", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, save});
+  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, get_checkpoint});
+  router.add({"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, remove_checkpoint});
+  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume", Permission::Worker, kOjs, resume_from_checkpoint});
 }
 
 }  // namespace pawl::api

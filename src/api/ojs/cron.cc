@@ -295,22 +295,22 @@ void trigger_cron(App& app, Call&& call) {
 
 void add_cron_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/cron", Scope::Read, kOjs, list_crons});
-  router.add({"POST", "/ojs/v1/cron", Scope::Write, kOjs, put_cron});
-  router.add({"GET", "/ojs/v1/cron/{name}", Scope::Read, kOjs, get_cron});
-  router.add({"PUT", "/ojs/v1/cron/{name}", Scope::Write, kOjs, put_cron});
-  router.add({"PATCH", "/ojs/v1/cron/{name}", Scope::Write, kOjs, patch_cron});
-  router.add({"DELETE", "/ojs/v1/cron/{name}", Scope::Write, kOjs, remove_cron});
+  router.add({"GET", "/ojs/v1/cron", Permission::Read, kOjs, list_crons});
+  router.add({"POST", "/ojs/v1/cron", Permission::Write, kOjs, put_cron});
+  router.add({"GET", "/ojs/v1/cron/{name}", Permission::Read, kOjs, get_cron});
+  router.add({"PUT", "/ojs/v1/cron/{name}", Permission::Write, kOjs, put_cron});
+  router.add({"PATCH", "/ojs/v1/cron/{name}", Permission::Write, kOjs, patch_cron});
+  router.add({"DELETE", "/ojs/v1/cron/{name}", Permission::Write, kOjs, remove_cron});
   // The admin UI's name for it.
-  router.add({"GET", "/ojs/v1/crons", Scope::Read, kOjs, list_crons_for_admin});
-  router.add({"GET", "/ojs/v1/crons/{name}", Scope::Read, kOjs, get_cron});
-  router.add({"PATCH", "/ojs/v1/crons/{name}", Scope::Write, kOjs, patch_cron});
-  router.add({"DELETE", "/ojs/v1/crons/{name}", Scope::Write, kOjs, remove_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/trigger", Scope::Write, kOjs, trigger_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/pause", Scope::Operate, kOjs, pause_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/resume", Scope::Operate, kOjs, resume_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/disable", Scope::Operate, kOjs, pause_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/enable", Scope::Operate, kOjs, resume_cron});
+  router.add({"GET", "/ojs/v1/crons", Permission::Read, kOjs, list_crons_for_admin});
+  router.add({"GET", "/ojs/v1/crons/{name}", Permission::Read, kOjs, get_cron});
+  router.add({"PATCH", "/ojs/v1/crons/{name}", Permission::Write, kOjs, patch_cron});
+  router.add({"DELETE", "/ojs/v1/crons/{name}", Permission::Write, kOjs, remove_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/trigger", Permission::Write, kOjs, trigger_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/pause", Permission::Operate, kOjs, pause_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/resume", Permission::Operate, kOjs, resume_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/disable", Permission::Operate, kOjs, pause_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/enable", Permission::Operate, kOjs, resume_cron});
 }
 
 }  // namespace pawl::api

@@ -180,23 +180,23 @@ void bulk_delete_dead_letters(App& app, Call&& call) { bulk(app, std::move(call)
 
 void add_dead_letter_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/dead-letter", Scope::Read, kOjs, list_dead_letters});
-  router.add({"DELETE", "/ojs/v1/dead-letter", Scope::Admin, kOjs, bulk_delete_dead_letters});
-  router.add({"GET", "/ojs/v1/dead-letter/stats", Scope::Read, kOjs, dead_letter_stats});
-  router.add({"POST", "/ojs/v1/dead-letter/retry", Scope::Operate, kOjs, bulk_retry_dead_letters});
-  router.add({"GET", "/ojs/v1/dead-letter/{id}", Scope::Read, kOjs, get_dead_letter});
-  router.add({"POST", "/ojs/v1/dead-letter/{id}/retry", Scope::Operate, kOjs, retry_dead_letter});
-  router.add({"DELETE", "/ojs/v1/dead-letter/{id}", Scope::Operate, kOjs, remove_dead_letter});
+  router.add({"GET", "/ojs/v1/dead-letter", Permission::Read, kOjs, list_dead_letters});
+  router.add({"DELETE", "/ojs/v1/dead-letter", Permission::Admin, kOjs, bulk_delete_dead_letters});
+  router.add({"GET", "/ojs/v1/dead-letter/stats", Permission::Read, kOjs, dead_letter_stats});
+  router.add({"POST", "/ojs/v1/dead-letter/retry", Permission::Operate, kOjs, bulk_retry_dead_letters});
+  router.add({"GET", "/ojs/v1/dead-letter/{id}", Permission::Read, kOjs, get_dead_letter});
+  router.add({"POST", "/ojs/v1/dead-letter/{id}/retry", Permission::Operate, kOjs, retry_dead_letter});
+  router.add({"DELETE", "/ojs/v1/dead-letter/{id}", Permission::Operate, kOjs, remove_dead_letter});
 
-  router.add({"GET", "/ojs/v1/admin/dead-letter", Scope::Read, kOjs, list_dead_letters_for_admin});
-  router.add({"DELETE", "/ojs/v1/admin/dead-letter", Scope::Admin, kOjs, bulk_delete_dead_letters});
-  router.add({"GET", "/ojs/v1/admin/dead-letter/stats", Scope::Read, kOjs, dead_letter_stats});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/retry", Scope::Operate, kOjs, bulk_retry_dead_letters});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Scope::Operate, kOjs, bulk_retry_dead_letters});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Scope::Admin, kOjs, bulk_delete_dead_letters});
-  router.add({"GET", "/ojs/v1/admin/dead-letter/{id}", Scope::Read, kOjs, get_dead_letter});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Scope::Operate, kOjs, retry_dead_letter});
-  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Scope::Operate, kOjs, remove_dead_letter_for_admin});
+  router.add({"GET", "/ojs/v1/admin/dead-letter", Permission::Read, kOjs, list_dead_letters_for_admin});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter", Permission::Admin, kOjs, bulk_delete_dead_letters});
+  router.add({"GET", "/ojs/v1/admin/dead-letter/stats", Permission::Read, kOjs, dead_letter_stats});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/retry", Permission::Operate, kOjs, bulk_retry_dead_letters});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Permission::Operate, kOjs, bulk_retry_dead_letters});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Permission::Admin, kOjs, bulk_delete_dead_letters});
+  router.add({"GET", "/ojs/v1/admin/dead-letter/{id}", Permission::Read, kOjs, get_dead_letter});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Permission::Operate, kOjs, retry_dead_letter});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Permission::Operate, kOjs, remove_dead_letter_for_admin});
 }
 
 }  // namespace pawl::api

@@ -260,10 +260,10 @@ void channel(App& app, Call&& call) {
 
 void add_event_channel_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/events/stream", Scope::Read, kOjs, channel});
-  router.add({"GET", "/ojs/v1/jobs/{id}/events", Scope::Read, kOjs, job_events_by_path});
-  router.add({"GET", "/ojs/v1/queues/{q}/events", Scope::Read, kOjs, queue_events});
-  router.add({"GET", "/ojs/v1/jobs/{id}/progress/stream", Scope::Read, kOjs, progress_stream});
+  router.add({"GET", "/ojs/v1/events/stream", Permission::Read, kOjs, channel});
+  router.add({"GET", "/ojs/v1/jobs/{id}/events", Permission::Read, kOjs, job_events_by_path});
+  router.add({"GET", "/ojs/v1/queues/{q}/events", Permission::Read, kOjs, queue_events});
+  router.add({"GET", "/ojs/v1/jobs/{id}/progress/stream", Permission::Read, kOjs, progress_stream});
 }
 
 }  // namespace pawl::api

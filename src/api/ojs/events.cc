@@ -242,10 +242,10 @@ void workflow_events(App& app, Call&& call) {
 }  // namespace
 
 void add_event_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/events", Scope::Read, Surface::Ojs, events});
-  router.add({"GET", "/v1/events", Scope::Read, Surface::V1, events});
-  router.add({"GET", "/v1/runs/{id}/events", Scope::Read, Surface::V1, workflow_events});
-  router.add({"GET", "/ojs/v1/workflows/{id}/events", Scope::Read, Surface::Ojs, workflow_events});
+  router.add({"GET", "/ojs/v1/events", Permission::Read, Surface::Ojs, events});
+  router.add({"GET", "/v1/events", Permission::Read, Surface::V1, events});
+  router.add({"GET", "/v1/runs/{id}/events", Permission::Read, Surface::V1, workflow_events});
+  router.add({"GET", "/ojs/v1/workflows/{id}/events", Permission::Read, Surface::Ojs, workflow_events});
 }
 
 }  // namespace pawl::api

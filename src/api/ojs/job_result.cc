@@ -177,9 +177,9 @@ void many(App& app, Call&& call) {
 }  // namespace
 
 void add_job_result_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/jobs/{id}/result", Scope::Read, Surface::Ojs, get_result});
-  router.add({"GET", "/ojs/v1/jobs/{id}/retries", Scope::Read, Surface::Ojs, retries});
-  router.add({"POST", "/ojs/v1/jobs/results", Scope::Read, Surface::Ojs, many});
+  router.add({"GET", "/ojs/v1/jobs/{id}/result", Permission::Read, Surface::Ojs, get_result});
+  router.add({"GET", "/ojs/v1/jobs/{id}/retries", Permission::Read, Surface::Ojs, retries});
+  router.add({"POST", "/ojs/v1/jobs/results", Permission::Read, Surface::Ojs, many});
 }
 
 }  // namespace pawl::api

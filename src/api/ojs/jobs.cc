@@ -150,13 +150,13 @@ void retry_job(App& app, Call&& call) { change_job(app, std::move(call), revive_
 }  // namespace
 
 void add_job_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/jobs", Scope::Write, Surface::Ojs, push_one});
-  router.add({"POST", "/ojs/v1/jobs/batch", Scope::Write, Surface::Ojs, push_batch});
-  router.add({"GET", "/ojs/v1/jobs/{id}", Scope::Read, Surface::Ojs, get_job});
-  router.add({"DELETE", "/ojs/v1/jobs/{id}", Scope::Write, Surface::Ojs, cancel_job});
-  router.add({"POST", "/ojs/v1/jobs/{id}/cancel", Scope::Write, Surface::Ojs, cancel_job});
-  router.add({"POST", "/ojs/v1/jobs/{id}/activate", Scope::Write, Surface::Ojs, activate});
-  router.add({"POST", "/ojs/v1/jobs/{id}/retry", Scope::Operate, Surface::Ojs, retry_job});
+  router.add({"POST", "/ojs/v1/jobs", Permission::Write, Surface::Ojs, push_one});
+  router.add({"POST", "/ojs/v1/jobs/batch", Permission::Write, Surface::Ojs, push_batch});
+  router.add({"GET", "/ojs/v1/jobs/{id}", Permission::Read, Surface::Ojs, get_job});
+  router.add({"DELETE", "/ojs/v1/jobs/{id}", Permission::Write, Surface::Ojs, cancel_job});
+  router.add({"POST", "/ojs/v1/jobs/{id}/cancel", Permission::Write, Surface::Ojs, cancel_job});
+  router.add({"POST", "/ojs/v1/jobs/{id}/activate", Permission::Write, Surface::Ojs, activate});
+  router.add({"POST", "/ojs/v1/jobs/{id}/retry", Permission::Operate, Surface::Ojs, retry_job});
 }
 
 }  // namespace pawl::api

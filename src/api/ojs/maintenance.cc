@@ -116,12 +116,12 @@ bool is_in_maintenance(const State& state) { return stored(state).has_value(); }
 
 void add_maintenance_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/admin/system/maintenance", Scope::Read, kOjs, get_maintenance});
-  router.add({"POST", "/ojs/v1/admin/system/maintenance", Scope::Operate, kOjs, set});
-  router.add({"GET", "/ojs/v1/admin/maintenance", Scope::Read, kOjs, get_maintenance});
-  router.add({"POST", "/ojs/v1/admin/maintenance", Scope::Operate, kOjs, set});
-  router.add({"GET", "/ojs/v1/admin/system/config", Scope::Read, kOjs, config});
-  router.add({"GET", "/ojs/v1/admin/config", Scope::Read, kOjs, config});
+  router.add({"GET", "/ojs/v1/admin/system/maintenance", Permission::Read, kOjs, get_maintenance});
+  router.add({"POST", "/ojs/v1/admin/system/maintenance", Permission::Operate, kOjs, set});
+  router.add({"GET", "/ojs/v1/admin/maintenance", Permission::Read, kOjs, get_maintenance});
+  router.add({"POST", "/ojs/v1/admin/maintenance", Permission::Operate, kOjs, set});
+  router.add({"GET", "/ojs/v1/admin/system/config", Permission::Read, kOjs, config});
+  router.add({"GET", "/ojs/v1/admin/config", Permission::Read, kOjs, config});
 }
 
 }  // namespace pawl::api

@@ -181,8 +181,8 @@ void patch_job(App& app, Call&& call) {
 }  // namespace
 
 void add_patch_job_routes(Router& router) {
-  router.add({"PATCH", "/ojs/v1/jobs/{id}", Scope::Write, Surface::Ojs, patch_job});
-  router.add({"PATCH", "/ojs/v1/admin/jobs/{id}", Scope::Operate, Surface::Ojs, patch_job});
+  router.add({"PATCH", "/ojs/v1/jobs/{id}", Permission::Write, Surface::Ojs, patch_job});
+  router.add({"PATCH", "/ojs/v1/admin/jobs/{id}", Permission::Operate, Surface::Ojs, patch_job});
 }
 
 }  // namespace pawl::api

@@ -94,10 +94,10 @@ void list_pools(App& app, Call&& call) {
 }  // namespace
 
 void add_pool_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/admin/pools", Scope::Read, Surface::Ojs, list_pools});
-  router.add({"PUT", "/ojs/v1/admin/pools/{name}", Scope::Operate, Surface::Ojs, put_pool});
-  router.add({"GET", "/ojs/v1/admin/pools/{name}", Scope::Read, Surface::Ojs, get_pool});
-  router.add({"DELETE", "/ojs/v1/admin/pools/{name}", Scope::Operate, Surface::Ojs, remove_pool});
+  router.add({"GET", "/ojs/v1/admin/pools", Permission::Read, Surface::Ojs, list_pools});
+  router.add({"PUT", "/ojs/v1/admin/pools/{name}", Permission::Operate, Surface::Ojs, put_pool});
+  router.add({"GET", "/ojs/v1/admin/pools/{name}", Permission::Read, Surface::Ojs, get_pool});
+  router.add({"DELETE", "/ojs/v1/admin/pools/{name}", Permission::Operate, Surface::Ojs, remove_pool});
 }
 
 }  // namespace pawl::api

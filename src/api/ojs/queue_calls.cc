@@ -186,11 +186,11 @@ void priority_stats(App& app, Call&& call) {
 
 void add_queue_call_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"POST", "/ojs/v1/queues", Scope::Operate, kOjs, create_queue});
-  router.add({"PATCH", "/ojs/v1/queues/{q}", Scope::Operate, kOjs, change_queue});
-  router.add({"PATCH", "/ojs/v1/admin/queues/{q}", Scope::Operate, kOjs, change_queue});
-  router.add({"DELETE", "/ojs/v1/queues/{q}", Scope::Operate, kOjs, remove_queue});
-  router.add({"GET", "/ojs/v1/queues/{q}/priority-stats", Scope::Read, kOjs, priority_stats});
+  router.add({"POST", "/ojs/v1/queues", Permission::Operate, kOjs, create_queue});
+  router.add({"PATCH", "/ojs/v1/queues/{q}", Permission::Operate, kOjs, change_queue});
+  router.add({"PATCH", "/ojs/v1/admin/queues/{q}", Permission::Operate, kOjs, change_queue});
+  router.add({"DELETE", "/ojs/v1/queues/{q}", Permission::Operate, kOjs, remove_queue});
+  router.add({"GET", "/ojs/v1/queues/{q}/priority-stats", Permission::Read, kOjs, priority_stats});
 }
 
 }  // namespace pawl::api

@@ -169,11 +169,11 @@ void get_detail(App& app, Call&& call) {
 }  // namespace
 
 void add_queue_config_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/admin/queues/{q}", Scope::Read, Surface::Ojs, get_detail});
-  router.add({"GET", "/ojs/v1/admin/queues/{q}/config", Scope::Read, Surface::Ojs, get_config});
-  router.add({"PUT", "/ojs/v1/admin/queues/{q}/config", Scope::Operate, Surface::Ojs, put_config});
-  router.add({"GET", "/ojs/v1/queues/{q}/config", Scope::Read, Surface::Ojs, get_config});
-  router.add({"PUT", "/ojs/v1/queues/{q}/config", Scope::Operate, Surface::Ojs, put_config});
+  router.add({"GET", "/ojs/v1/admin/queues/{q}", Permission::Read, Surface::Ojs, get_detail});
+  router.add({"GET", "/ojs/v1/admin/queues/{q}/config", Permission::Read, Surface::Ojs, get_config});
+  router.add({"PUT", "/ojs/v1/admin/queues/{q}/config", Permission::Operate, Surface::Ojs, put_config});
+  router.add({"GET", "/ojs/v1/queues/{q}/config", Permission::Read, Surface::Ojs, get_config});
+  router.add({"PUT", "/ojs/v1/queues/{q}/config", Permission::Operate, Surface::Ojs, put_config});
 }
 
 }  // namespace pawl::api

@@ -147,14 +147,14 @@ void resume_queue(App& app, Call&& call) { set_paused(app, std::move(call), fals
 }  // namespace
 
 void add_queue_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/queues", Scope::Read, Surface::Ojs, list_queues});
-  router.add({"GET", "/ojs/v1/queues/{q}", Scope::Read, Surface::Ojs, get_queue});
-  router.add({"GET", "/ojs/v1/queues/{q}/stats", Scope::Read, Surface::Ojs, get_stats});
-  router.add({"POST", "/ojs/v1/queues/{q}/pause", Scope::Operate, Surface::Ojs, pause_queue});
-  router.add({"POST", "/ojs/v1/queues/{q}/resume", Scope::Operate, Surface::Ojs, resume_queue});
-  router.add({"GET", "/ojs/v1/admin/queues", Scope::Read, Surface::Ojs, list_queues_for_admin});
-  router.add({"POST", "/ojs/v1/admin/queues/{q}/pause", Scope::Operate, Surface::Ojs, pause_queue});
-  router.add({"POST", "/ojs/v1/admin/queues/{q}/resume", Scope::Operate, Surface::Ojs, resume_queue});
+  router.add({"GET", "/ojs/v1/queues", Permission::Read, Surface::Ojs, list_queues});
+  router.add({"GET", "/ojs/v1/queues/{q}", Permission::Read, Surface::Ojs, get_queue});
+  router.add({"GET", "/ojs/v1/queues/{q}/stats", Permission::Read, Surface::Ojs, get_stats});
+  router.add({"POST", "/ojs/v1/queues/{q}/pause", Permission::Operate, Surface::Ojs, pause_queue});
+  router.add({"POST", "/ojs/v1/queues/{q}/resume", Permission::Operate, Surface::Ojs, resume_queue});
+  router.add({"GET", "/ojs/v1/admin/queues", Permission::Read, Surface::Ojs, list_queues_for_admin});
+  router.add({"POST", "/ojs/v1/admin/queues/{q}/pause", Permission::Operate, Surface::Ojs, pause_queue});
+  router.add({"POST", "/ojs/v1/admin/queues/{q}/resume", Permission::Operate, Surface::Ojs, resume_queue});
 }
 
 }  // namespace pawl::api

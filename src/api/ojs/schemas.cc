@@ -390,25 +390,25 @@ void list_schemas(App& app, Call&& call) {
 
 void add_schema_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/admin/schemas", Scope::Read, kOjs, list_schemas});
-  router.add({"POST", "/ojs/v1/admin/schemas", Scope::Operate, kOjs, post});
-  router.add({"GET", "/ojs/v1/admin/schemas/{type}", Scope::Read, kOjs, get_latest});
-  router.add({"PUT", "/ojs/v1/admin/schemas/{type}", Scope::Operate, kOjs, put_type});
-  router.add({"POST", "/ojs/v1/admin/schemas/{type}", Scope::Operate, kOjs, put_type});
-  router.add({"DELETE", "/ojs/v1/admin/schemas/{type}", Scope::Operate, kOjs, delete_type});
-  router.add({"GET", "/ojs/v1/admin/schemas/{type}/versions", Scope::Read, kOjs, list_versions});
-  router.add({"GET", "/ojs/v1/admin/schemas/{type}/{version}", Scope::Read, kOjs, get_version});
-  router.add({"PUT", "/ojs/v1/admin/schemas/{type}/{version}", Scope::Operate, kOjs, put_version});
+  router.add({"GET", "/ojs/v1/admin/schemas", Permission::Read, kOjs, list_schemas});
+  router.add({"POST", "/ojs/v1/admin/schemas", Permission::Operate, kOjs, post});
+  router.add({"GET", "/ojs/v1/admin/schemas/{type}", Permission::Read, kOjs, get_latest});
+  router.add({"PUT", "/ojs/v1/admin/schemas/{type}", Permission::Operate, kOjs, put_type});
+  router.add({"POST", "/ojs/v1/admin/schemas/{type}", Permission::Operate, kOjs, put_type});
+  router.add({"DELETE", "/ojs/v1/admin/schemas/{type}", Permission::Operate, kOjs, delete_type});
+  router.add({"GET", "/ojs/v1/admin/schemas/{type}/versions", Permission::Read, kOjs, list_versions});
+  router.add({"GET", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Read, kOjs, get_version});
+  router.add({"PUT", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate, kOjs, put_version});
   router.add(
-      {"DELETE", "/ojs/v1/admin/schemas/{type}/{version}", Scope::Operate, kOjs, delete_version});
+      {"DELETE", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate, kOjs, delete_version});
 
-  router.add({"GET", "/ojs/v1/schemas", Scope::Read, kOjs, list_schemas});
-  router.add({"POST", "/ojs/v1/schemas", Scope::Operate, kOjs, post});
-  router.add({"GET", "/ojs/v1/schemas/{type}", Scope::Read, kOjs, get_latest});
-  router.add({"DELETE", "/ojs/v1/schemas/{type}", Scope::Operate, kOjs, delete_type});
-  router.add({"GET", "/ojs/v1/schemas/{type}/versions", Scope::Read, kOjs, list_versions});
-  router.add({"GET", "/ojs/v1/schemas/{type}/{version}", Scope::Read, kOjs, get_version});
-  router.add({"DELETE", "/ojs/v1/schemas/{type}/{version}", Scope::Operate, kOjs, delete_version});
+  router.add({"GET", "/ojs/v1/schemas", Permission::Read, kOjs, list_schemas});
+  router.add({"POST", "/ojs/v1/schemas", Permission::Operate, kOjs, post});
+  router.add({"GET", "/ojs/v1/schemas/{type}", Permission::Read, kOjs, get_latest});
+  router.add({"DELETE", "/ojs/v1/schemas/{type}", Permission::Operate, kOjs, delete_type});
+  router.add({"GET", "/ojs/v1/schemas/{type}/versions", Permission::Read, kOjs, list_versions});
+  router.add({"GET", "/ojs/v1/schemas/{type}/{version}", Permission::Read, kOjs, get_version});
+  router.add({"DELETE", "/ojs/v1/schemas/{type}/{version}", Permission::Operate, kOjs, delete_version});
 }
 
 }  // namespace pawl::api

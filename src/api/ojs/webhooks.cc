@@ -320,15 +320,15 @@ void test(App& app, Call&& call) {
 void add_webhook_routes(Router& router) {
   constexpr std::string_view kAll = "/ojs/v1/webhooks/subscriptions";
   constexpr std::string_view kOne = "/ojs/v1/webhooks/subscriptions/{id}";
-  router.add({"POST", kAll, Scope::Operate, Surface::Ojs, create_webhook});
-  router.add({"GET", kAll, Scope::Read, Surface::Ojs, list_webhooks});
-  router.add({"GET", kOne, Scope::Read, Surface::Ojs, get_one});
-  router.add({"PATCH", kOne, Scope::Operate, Surface::Ojs, patch_webhook});
-  router.add({"PUT", kOne, Scope::Operate, Surface::Ojs, replace});
-  router.add({"DELETE", kOne, Scope::Operate, Surface::Ojs, remove_webhook});
+  router.add({"POST", kAll, Permission::Operate, Surface::Ojs, create_webhook});
+  router.add({"GET", kAll, Permission::Read, Surface::Ojs, list_webhooks});
+  router.add({"GET", kOne, Permission::Read, Surface::Ojs, get_one});
+  router.add({"PATCH", kOne, Permission::Operate, Surface::Ojs, patch_webhook});
+  router.add({"PUT", kOne, Permission::Operate, Surface::Ojs, replace});
+  router.add({"DELETE", kOne, Permission::Operate, Surface::Ojs, remove_webhook});
   router.add(
-      {"POST", "/ojs/v1/webhooks/subscriptions/{id}/test", Scope::Operate, Surface::Ojs, test});
-  router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/rotate-secret", Scope::Operate,
+      {"POST", "/ojs/v1/webhooks/subscriptions/{id}/test", Permission::Operate, Surface::Ojs, test});
+  router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/rotate-secret", Permission::Operate,
               Surface::Ojs, rotate_secret});
 }
 

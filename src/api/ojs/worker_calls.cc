@@ -455,13 +455,13 @@ void heartbeat(App& app, Call&& call) {
 }  // namespace
 
 void add_worker_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/workers/fetch", Scope::Worker, Surface::Ojs, fetch});
-  router.add({"POST", "/ojs/v1/workers/ack", Scope::Worker, Surface::Ojs, ack});
-  router.add({"POST", "/ojs/v1/workers/nack", Scope::Worker, Surface::Ojs, nack});
-  router.add({"POST", "/ojs/v1/jobs/{id}/ack", Scope::Worker, Surface::Ojs, ack});
-  router.add({"POST", "/ojs/v1/jobs/{id}/nack", Scope::Worker, Surface::Ojs, nack});
-  router.add({"POST", "/ojs/v1/jobs/{id}/fail", Scope::Worker, Surface::Ojs, nack});
-  router.add({"POST", "/ojs/v1/workers/heartbeat", Scope::Worker, Surface::Ojs, heartbeat});
+  router.add({"POST", "/ojs/v1/workers/fetch", Permission::Worker, Surface::Ojs, fetch});
+  router.add({"POST", "/ojs/v1/workers/ack", Permission::Worker, Surface::Ojs, ack});
+  router.add({"POST", "/ojs/v1/workers/nack", Permission::Worker, Surface::Ojs, nack});
+  router.add({"POST", "/ojs/v1/jobs/{id}/ack", Permission::Worker, Surface::Ojs, ack});
+  router.add({"POST", "/ojs/v1/jobs/{id}/nack", Permission::Worker, Surface::Ojs, nack});
+  router.add({"POST", "/ojs/v1/jobs/{id}/fail", Permission::Worker, Surface::Ojs, nack});
+  router.add({"POST", "/ojs/v1/workers/heartbeat", Permission::Worker, Surface::Ojs, heartbeat});
 }
 
 }  // namespace pawl::api

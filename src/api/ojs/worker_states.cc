@@ -235,15 +235,15 @@ void beat(App& app, Call&& call) {
 
 void add_worker_state_routes(Router& router) {
   constexpr Surface kOjs = Surface::Ojs;
-  router.add({"POST", "/ojs/v1/workers/beat", Scope::Worker, kOjs, beat});
-  router.add({"GET", "/ojs/v1/workers/{id}/health", Scope::Read, kOjs, worker_health});
-  router.add({"GET", "/ojs/v1/admin/workers", Scope::Read, kOjs, list_workers});
-  router.add({"GET", "/ojs/v1/admin/workers/{id}", Scope::Read, kOjs, answer_worker});
-  router.add({"DELETE", "/ojs/v1/admin/workers/{id}", Scope::Operate, kOjs, deregister});
-  router.add({"POST", "/ojs/v1/admin/workers/directive", Scope::Operate, kOjs, directive});
-  router.add({"POST", "/ojs/v1/admin/workers/{id}/quiet", Scope::Operate, kOjs, quiet});
-  router.add({"POST", "/ojs/v1/admin/workers/{id}/terminate", Scope::Operate, kOjs, terminate});
-  router.add({"POST", "/ojs/v1/admin/workers/{id}/resume", Scope::Operate, kOjs, resume_worker});
+  router.add({"POST", "/ojs/v1/workers/beat", Permission::Worker, kOjs, beat});
+  router.add({"GET", "/ojs/v1/workers/{id}/health", Permission::Read, kOjs, worker_health});
+  router.add({"GET", "/ojs/v1/admin/workers", Permission::Read, kOjs, list_workers});
+  router.add({"GET", "/ojs/v1/admin/workers/{id}", Permission::Read, kOjs, answer_worker});
+  router.add({"DELETE", "/ojs/v1/admin/workers/{id}", Permission::Operate, kOjs, deregister});
+  router.add({"POST", "/ojs/v1/admin/workers/directive", Permission::Operate, kOjs, directive});
+  router.add({"POST", "/ojs/v1/admin/workers/{id}/quiet", Permission::Operate, kOjs, quiet});
+  router.add({"POST", "/ojs/v1/admin/workers/{id}/terminate", Permission::Operate, kOjs, terminate});
+  router.add({"POST", "/ojs/v1/admin/workers/{id}/resume", Permission::Operate, kOjs, resume_worker});
 }
 
 }  // namespace pawl::api

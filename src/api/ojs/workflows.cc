@@ -202,12 +202,12 @@ void list_workflows(App& app, Call&& call) {
 
 void add_workflow_routes(Router& router) {
   router.add(
-      {"POST", "/ojs/v1/workflows", Scope::Write, Surface::Ojs, create_workflow, {}, Compiles::Sometimes});
-  router.add({"GET", "/ojs/v1/workflows", Scope::Read, Surface::Ojs, list_workflows});
-  router.add({"GET", "/ojs/v1/workflows/{id}", Scope::Read, Surface::Ojs, get_workflow});
-  router.add({"DELETE", "/ojs/v1/workflows/{id}", Scope::Write, Surface::Ojs, cancel_workflow});
-  router.add({"POST", "/ojs/v1/workflows/{id}/cancel", Scope::Write, Surface::Ojs, cancel_workflow});
-  router.add({"POST", "/ojs/v1/workflows/{id}/retry", Scope::Operate, Surface::Ojs, retry_workflow});
+      {"POST", "/ojs/v1/workflows", Permission::Write, Surface::Ojs, create_workflow, {}, Compiles::Sometimes});
+  router.add({"GET", "/ojs/v1/workflows", Permission::Read, Surface::Ojs, list_workflows});
+  router.add({"GET", "/ojs/v1/workflows/{id}", Permission::Read, Surface::Ojs, get_workflow});
+  router.add({"DELETE", "/ojs/v1/workflows/{id}", Permission::Write, Surface::Ojs, cancel_workflow});
+  router.add({"POST", "/ojs/v1/workflows/{id}/cancel", Permission::Write, Surface::Ojs, cancel_workflow});
+  router.add({"POST", "/ojs/v1/workflows/{id}/retry", Permission::Operate, Surface::Ojs, retry_workflow});
 }
 
 }  // namespace pawl::api

@@ -110,12 +110,12 @@ Status FailingStore::as_told(const Fault& fault) {
   return ok_status();
 }
 
-SealedBatch CoreWorld::commit(bool idle) {
-  SealedBatch sealed = core->seal(idle);
-  PAWL_CHECK(store->commit(sealed.batch).ok());
-  core->committed(sealed);
-  Core::release(sealed);
-  return sealed;
+ClosedBatch CoreWorld::commit(bool idle) {
+  ClosedBatch closed = core->close_batch(idle);
+  PAWL_CHECK(store->commit(closed.batch).ok());
+  core->committed(closed);
+  Core::release(closed);
+  return closed;
 }
 
 void CoreWorld::advance(int64_t ms) {

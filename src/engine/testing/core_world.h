@@ -106,7 +106,7 @@ class CoreWorld {
     core->decide(task);
     return task;
   }
-  SealedBatch commit(bool idle = false);
+  ClosedBatch commit(bool idle = false);
   void advance(int64_t ms);
   // Commits and writes all rows, as after an idle moment.
   void flush();

@@ -76,13 +76,13 @@ class ScenarioRunner {
     return *parsed;
   }
   void commit_batch(bool idle) {
-    SealedBatch sealed = core_->seal(idle);
-    Status status = store_->commit(sealed.batch);
+    ClosedBatch closed = core_->close_batch(idle);
+    Status status = store_->commit(closed.batch);
     if (status.ok()) {
-      core_->committed(sealed);
-      Core::release(sealed);
+      core_->committed(closed);
+      Core::release(closed);
     } else {
-      Core::refuse(sealed, status.error());
+      Core::refuse(closed, status.error());
       failure_ = status.error();
     }
   }

@@ -49,12 +49,12 @@ class CompositionFamily final : public RunFamily {
     return ok_status();
   }
 
-  Result<RetryPlan> retry(Frame& frame, const Run& run,
+  Result<RetryPreview> retry(Frame& frame, const Run& run,
                           const RetryRequest& request) const override {
     if (!request.from_step.empty() || !request.inputs.empty() || request.preview)
       return Error{ErrorCode::InvalidRequest,
                    "from_step, inputs and preview are for runs of definitions"};
-    if (run.state == RunState::Running && run.generation > 0) return RetryPlan{};
+    if (run.state == RunState::Running && run.generation > 0) return RetryPreview{};
     if (!run.parent.run.is_nil()) return part_of_another(frame.state(), "Workflow", run);
     if (run.state != RunState::Failed)
       return Error{ErrorCode::Conflict, "Workflow " + shown_id(run) + " is " +
@@ -63,7 +63,7 @@ class CompositionFamily final : public RunFamily {
     Flow flow(frame);
     flow.retry(RunId(run.id));
     flow.drain();
-    return RetryPlan{};
+    return RetryPreview{};
   }
 
   void quarantine(Frame& frame, const Run& run, const QuarantineReason& reason) const override {

@@ -74,7 +74,7 @@ void MutableState::unplace(Job& job) {
 }
 
 // The job, unless its row already holds this event.
-Job* MutableState::job_for(const JobStep& step, Stamp stamp) {
+Job* MutableState::job_for(const JobEventHead& step, Stamp stamp) {
   Job* job = resident_job(step.job);
   if (job == nullptr || job->forgotten || job->version >= stamp.sequence) return nullptr;
   changed(*job, stamp);
@@ -100,7 +100,7 @@ Limit* MutableState::limit_for(std::string_view key, Stamp stamp) {
   return at->second.get();
 }
 
-Queue* MutableState::count_move(const JobStep& step, JobState to, Stamp stamp) {
+Queue* MutableState::count_move(const JobEventHead& step, JobState to, Stamp stamp) {
   Queue* queue = queue_for(step.queue, stamp);
   if (queue != nullptr) {
     if (step.from != JobState::None) --queue->counts[static_cast<size_t>(step.from)];

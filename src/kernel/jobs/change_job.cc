@@ -21,7 +21,7 @@ Status change_job(Frame& frame, const ChangeJob& command) {
   if (command.scheduled_ms && job->state == JobState::Pending)
     return not_now(*job, "it has no time before it is activated");
   JobRequeued event;
-  static_cast<JobStep&>(event) = step_of(*job);
+  static_cast<JobEventHead&>(event) = event_head(*job);
   event.reason = RequeueReason::Changed;
   event.to = job->state;
   event.priority = command.priority.value_or(job->priority);

@@ -47,7 +47,7 @@ bool limit_allows(Frame& frame, const Job& job, Fetched& fetched) {
 
 void lease(Frame& frame, const Job& job, const FetchJobs& command) {
   JobLeased event;
-  static_cast<JobStep&>(event) = step_of(job);
+  static_cast<JobEventHead&>(event) = event_head(job);
   event.attempt = job.attempt + 1;
   event.worker = command.worker;
   event.lease_until_ms =

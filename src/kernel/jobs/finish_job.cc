@@ -10,7 +10,7 @@ namespace {
 template <class Event>
 Event event_for(const Job& job) {
   Event event;
-  static_cast<JobStep&>(event) = step_of(job);
+  static_cast<JobEventHead&>(event) = event_head(job);
   return event;
 }
 
@@ -92,8 +92,8 @@ void fail(Frame& frame, const Job& job, JobError error) {
 
 }  // namespace
 
-JobStep step_of(const Job& job) {
-  JobStep step;
+JobEventHead event_head(const Job& job) {
+  JobEventHead step;
   step.job = job.id;
   step.queue = job.queue->name;
   step.type = type_of_spec(job.spec);

@@ -17,7 +17,7 @@ Result<const Job*> unfinished(const Frame& frame, const JobId& id) {
 Result<uint64_t> save_checkpoint(Frame& frame, const SaveCheckpoint& command) {
   PAWL_TRY(const Job* job, unfinished(frame, command.job));
   CheckpointSaved event;
-  static_cast<JobStep&>(event) = step_of(*job);
+  static_cast<JobEventHead&>(event) = event_head(*job);
   event.state = command.state;
   event.sequence = (job->extras ? job->extras->checkpoint_sequence : 0) + 1;
   frame.emit(event);
@@ -29,7 +29,7 @@ Status delete_checkpoint(Frame& frame, const JobId& id) {
   if (job == nullptr) return Error{ErrorCode::NotFound, "job " + id.text() + " not found"};
   if (!job->extras || job->extras->checkpoint_sequence == 0) return ok_status();
   CheckpointDeleted event;
-  static_cast<JobStep&>(event) = step_of(*job);
+  static_cast<JobEventHead&>(event) = event_head(*job);
   frame.emit(event);
   return ok_status();
 }
@@ -37,7 +37,7 @@ Status delete_checkpoint(Frame& frame, const JobId& id) {
 Status report_progress(Frame& frame, const ReportProgress& command) {
   PAWL_TRY(const Job* job, unfinished(frame, command.job));
   ProgressReported event;
-  static_cast<JobStep&>(event) = step_of(*job);
+  static_cast<JobEventHead&>(event) = event_head(*job);
   event.progress = command.progress;
   event.message = command.message;
   event.data = command.data;

@@ -145,7 +145,7 @@ Pushed push(Frame& frame, const NewJob& job, std::vector<JobId>& replaced) {
       if (!is_terminal(existing->state)) {
         replaced.push_back(existing->id);
         JobCancelled event;
-        static_cast<JobStep&>(event) = step_of(*existing);
+        static_cast<JobEventHead&>(event) = event_head(*existing);
         event.reason = "replaced by a newer unique job";
         event.was_held = existing->state == JobState::Active;
         frame.emit(event);

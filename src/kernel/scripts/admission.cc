@@ -145,7 +145,7 @@ Result<std::string> gate_before(const State& state, const plan::Script& plan,
 
 void wait_at_gate(Frame& frame, const RunId& id, const std::string& gate) {
   const Run& run = *frame.state().find_run(id);
-  bool claims = gate == server_gate() && frame.state().plan_of(run)->max_concurrent != 0;
+  bool claims = gate == server_gate() && frame.state().script_of(run)->max_concurrent != 0;
   enter(frame, run, gate, claims);
 }
 
@@ -163,7 +163,7 @@ void admit_next(Frame& frame, const std::string& gate) {
   RunTurn turn;
   const Run* run = nullptr;
   if (first != nullptr && codec::decode(first->value, turn)) run = state.find_run(turn.run);
-  const plan::Script* plan = run == nullptr ? nullptr : state.plan_of(*run);
+  const plan::Script* plan = run == nullptr ? nullptr : state.script_of(*run);
   if (plan == nullptr) return frame.note_gate_seen(gate);
   bool nested = !run->parent.run.is_nil();
   if (gate == server_gate()) {
@@ -199,7 +199,7 @@ TurnStanding standing_of(const State& state, const Run& run, uint64_t most) {
   }
   standing.of_server = standing.gate == server_gate();
   standing.active = runs_at_work(state, standing.gate);
-  const plan::Script* plan = state.plan_of(run);
+  const plan::Script* plan = state.script_of(run);
   standing.limit = standing.of_server ? state.script_defaults().max_concurrent
                    : plan == nullptr  ? 0
                                       : plan->max_concurrent;

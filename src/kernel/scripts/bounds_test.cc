@@ -5,7 +5,7 @@
 #include "kernel/jobs/forget_jobs.h"
 #include "kernel/scripts/json_fits.h"
 #include "kernel/scripts/run_parts.h"
-#include "kernel/scripts/scope.h"
+#include "kernel/scripts/expression_names.h"
 #include "kernel/testing/run_world.h"
 #include "kernel/testing/script_world.h"
 
@@ -442,7 +442,7 @@ TEST(Parts, TextsPastWhatAnExpressionMayReadStayOnDisk) {
   world.commit_rows();
   world.crash();
   world.cold.gets.clear();
-  ScriptScope names(world.state(), world.run(), "", "size(steps)", world.now_ms);
+  ExpressionNames names(world.state(), world.run(), "", "size(steps)", world.now_ms);
   auto size = evaluate_expression(names, "size(steps)");
   EXPECT_EQ(size.ok() ? size->json() : size.error().message,
             "the expression reads more than 33554432 bytes of what the run holds");

@@ -138,7 +138,7 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
     if (++depth > kNestedRunsMax)
       return Error{ErrorCode::InvalidContent,
                    "runs are nested more than " + std::to_string(kNestedRunsMax) + " deep"};
-  const plan::Script* plan = state.compiled_plan(canonical);
+  const plan::Script* plan = state.compiled_script(canonical);
   if (plan == nullptr) return Error{ErrorCode::InvalidContent, "the definition cannot be compiled"};
   if (schema.empty() && plan->input_schema.is_object()) schema = plan->input_schema.json();
   const size_t bytes_max = state.script_defaults().output_bytes_max;
@@ -263,7 +263,7 @@ Status extend_script(Frame& frame, const RunId& id, const std::string& canonical
   const Scope* root = run.scope("");
   if (root == nullptr || root->closed)
     return Error{ErrorCode::Conflict, "its steps are over: nothing can be added"};
-  const plan::Script* next = run.state.compiled_plan(canonical);
+  const plan::Script* next = run.state.compiled_script(canonical);
   if (next == nullptr) return Error{ErrorCode::InvalidContent, "the definition cannot be compiled"};
   const plan::List& list = next->lists[next->root];
   if (list.steps.size() < root->records.size())

@@ -6,7 +6,7 @@
 
 #include "kernel/frame.h"
 #include "kernel/run_family.h"
-#include "kernel/scripts/scope.h"
+#include "kernel/scripts/expression_names.h"
 #include "kernel/scripts/secret_source.h"
 
 namespace pawl {
@@ -71,7 +71,7 @@ struct DecisionAnswer {
 Status resolve_decision(Frame& frame, const std::string& decision, const DecisionAnswer& answer);
 
 // From the failed steps, or from a step and all its dependents.
-Result<RetryPlan> retry_script(Frame& frame, const RunId& run, const RetryRequest& request);
+Result<RetryPreview> retry_script(Frame& frame, const RunId& run, const RetryRequest& request);
 // Adds steps to the root list of a live run. `canonical`: its whole new text.
 Status extend_script(Frame& frame, const RunId& run, const std::string& canonical,
                      const std::string& data);

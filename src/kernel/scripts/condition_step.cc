@@ -8,7 +8,7 @@ namespace {
 
 void choose_branch(RunContext& run, const At& at) {
   const plan::Step& step = *at.step;
-  auto value = evaluate_expression(run.scope_for(at, step.expression), step.expression);
+  auto value = evaluate_expression(run.names_for(at, step.expression), step.expression);
   if (!value.ok())
     return fail_step(run, at,
                      step_error("EXPRESSION_ERROR",

@@ -45,8 +45,8 @@ bool RunContext::find(std::string_view path, At& out) const {
   return true;
 }
 
-ScriptScope RunContext::scope_for(const At& at, std::string_view text) const {
-  ScriptScope scope(state, entity(), at.scope, text, frame.now_ms());
+ExpressionNames RunContext::names_for(const At& at, std::string_view text) const {
+  ExpressionNames scope(state, entity(), at.scope, text, frame.now_ms());
   scope.metered(frame.meter());
   if (script().phase != ScriptPhase::Steps) scope.with_error(script().error);
   return scope;

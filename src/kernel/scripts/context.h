@@ -21,7 +21,7 @@
 #include "kernel/frame.h"
 #include "kernel/scripts/json_fits.h"
 #include "kernel/scripts/commands.h"
-#include "kernel/scripts/scope.h"
+#include "kernel/scripts/expression_names.h"
 
 namespace pawl::scripts {
 
@@ -58,14 +58,14 @@ struct RunContext {
 
   const Run& entity() const { return *state.find_run(id); }
   const ScriptRun& script() const { return *entity().script; }
-  const plan::Script& plan() const { return *state.plan_of(entity()); }
+  const plan::Script& plan() const { return *state.script_of(entity()); }
   bool is_nested() const { return !entity().parent.run.is_nil(); }
   const Scope* scope(std::string_view path) const { return state.find_scope(entity(), path); }
   bool find(std::string_view path, At& at) const;
   At at(std::string_view scope_path, uint32_t position) const;
   const StepRecord& record(const At& at) const { return scope(at.scope)->records[at.position]; }
   // The variables for an expression of this step.
-  ScriptScope scope_for(const At& at, std::string_view text) const;
+  ExpressionNames names_for(const At& at, std::string_view text) const;
 
   template <class Event>
   Event event_for(const At& at) const {

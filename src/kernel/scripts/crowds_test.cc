@@ -2,7 +2,7 @@
 // do not change.
 #include <gtest/gtest.h>
 
-#include "kernel/scripts/scope.h"
+#include "kernel/scripts/expression_names.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {
@@ -191,7 +191,7 @@ std::pair<size_t, std::string> looked_up(ScriptWorld& world, const std::string& 
   world.collect(SIZE_MAX);
   world.commit_rows();
   world.crash();
-  ScriptScope names(world.state(), world.run(), "", text, 0);
+  ExpressionNames names(world.state(), world.run(), "", text, 0);
   names.find("inputs");
   world.cold.gets.clear();
   Value steps = names.all();

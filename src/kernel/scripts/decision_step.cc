@@ -33,7 +33,7 @@ bool question_texts(RunContext& run, const At& at, std::vector<std::string>& tex
     std::string text = i > 0 && plain ? "${{" + given + "}}" : given;
     Value made = i == 0 ? Value(given) : Value();
     if (i > 0 || !plain)
-      if (auto filled = fill_template(run.scope_for(at, text), Value(text), i == 0); filled.ok())
+      if (auto filled = fill_template(run.names_for(at, text), Value(text), i == 0); filled.ok())
         made = std::move(filled->value);
     if (i == 0 && !made.is_string()) made = made.json();
     if (!json_fits(made, run.output_max() - std::min(bytes, run.output_max()))) {

@@ -30,7 +30,7 @@ const Scope* scope_around(const State& state, const Run& run, const Scope& scope
 }
 
 // Inside a compensation: which step is being undone.
-void add_compensating(const State& state, const Run& run, const Scope& scope, ScriptScope& names) {
+void add_compensating(const State& state, const Run& run, const Scope& scope, ExpressionNames& names) {
   if (run.script->phase != ScriptPhase::Rollback) return;
   for (const Scope* at = &scope; at != nullptr; at = scope_around(state, run, *at)) {
     if (at->path != join_path(at->owner, plan::kCompensateName)) continue;
@@ -58,7 +58,7 @@ AskingStep step_that_asks(const State& state, const RunId& id, uint32_t effect) 
   if (path == nullptr) return {};
   auto [around, name] = split_step(*path);
   const Scope* scope = state.find_scope(*run, around);
-  const plan::Script* plan = state.plan_of(*run);
+  const plan::Script* plan = state.script_of(*run);
   if (scope == nullptr || plan == nullptr) return {};
   return {run, *path, scope, plan, plan->find(scope->list, name)};
 }
@@ -96,7 +96,7 @@ Status fill(const State& state, const AskingStep& asking, expr::SecretDesk* desk
   std::string text = tree.json();
   bool whole_scope = step.action_kind == plan::ActionKind::Evaluation;
   if (whole_scope) text += " steps ";  // its expression may name any step
-  ScriptScope names(state, run, asking.scope->path, text, asking.record().started_ms);
+  ExpressionNames names(state, run, asking.scope->path, text, asking.record().started_ms);
   if (meter != nullptr) names.metered(*meter);
   if (run.script->phase != ScriptPhase::Steps) names.with_error(run.script->error);
   add_compensating(state, run, *asking.scope, names);

@@ -129,7 +129,7 @@ Ready readiness(const RunContext& run, const Scope& in, const plan::Step& step,
 
 void start_step(RunContext& run, const At& at) {
   if (!at.step->condition.empty() && run.record(at).ready < 2) {
-    auto holds = test_expression(run.scope_for(at, at.step->condition), at.step->condition);
+    auto holds = test_expression(run.names_for(at, at.step->condition), at.step->condition);
     if (!holds.ok()) {
       run.frame.emit(started(run, at, 1));
       return fail_step(run, at,

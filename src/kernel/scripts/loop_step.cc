@@ -27,7 +27,7 @@ Value members_of(const Value& object) {
 Result<Value> loop_items(const RunContext& run, const At& at) {
   const plan::Step& step = *at.step;
   std::string text = step.over.is_string() ? step.over.as_string() : step.over.json();
-  ScriptScope names = run.scope_for(at, text);
+  ExpressionNames names = run.names_for(at, text);
   Value items;
   if (!step.over.is_string()) {
     PAWL_TRY(auto filled, fill_template(names, step.over, run.plan().text_mode));
@@ -63,7 +63,7 @@ bool wants_iteration(RunContext& run, const At& at, bool& failed) {
   if (step.loop_mode == plan::LoopMode::ForEach) return next < run.record(at).count;
   if (next >= (step.max_iterations == 0 ? kIterationsMax : step.max_iterations)) return false;
   if (step.loop_mode == plan::LoopMode::Until && next == 0) return true;
-  ScriptScope names = run.scope_for(at, step.expression);
+  ExpressionNames names = run.names_for(at, step.expression);
   if (next > 0) names.inside(join_path(at.path, plan::iteration_name(next - 1)));
   names.with_iteration(step.loop_mode == plan::LoopMode::While ? next : next - 1);
   auto holds = test_expression(names, step.expression);

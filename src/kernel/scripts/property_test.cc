@@ -100,7 +100,7 @@ TEST(ScriptProperty, ARunEndsAsAPlainInterpreterSays) {
     size_t steps = 0;
     world.state().each_scope(world.run(), "", [&](const Scope& in) {
       for (uint32_t i = 0; i < in.records.size(); ++i) {
-        const std::string& id = world.state().plan_of(world.run())->at(in.list, i).id;
+        const std::string& id = world.state().script_of(world.run())->at(in.list, i).id;
         std::string path = join_path(in.path, id);
         auto end = model.ends().find(path);
         EXPECT_NE(end, model.ends().end()) << "seed " << seed << " " << path;

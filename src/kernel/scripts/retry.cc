@@ -265,7 +265,7 @@ void retry_rollback(RunContext& run, bool leave_out) {
 
 }  // namespace
 
-Result<RetryPlan> retry(RunContext& run, const std::string& from_step, const std::string& inputs,
+Result<RetryPreview> retry(RunContext& run, const std::string& from_step, const std::string& inputs,
                                     bool preview) {
   Reset reset;
   reset.event.run = run.id;
@@ -273,7 +273,7 @@ Result<RetryPlan> retry(RunContext& run, const std::string& from_step, const std
   if (run.scope("") == nullptr)
     return Error{ErrorCode::Conflict, "Run " + run.id.text() + " never began; start it anew"};
   if (run.script().error.code == "ROLLBACK_FAILED" && from_step.empty()) {
-    RetryPlan plan;
+    RetryPreview plan;
     plan.again.assign(run.script().compensate.begin(), run.script().compensate.end());
     if (!preview) retry_rollback(run, false);
     return plan;
@@ -293,7 +293,7 @@ Result<RetryPlan> retry(RunContext& run, const std::string& from_step, const std
       return Error{ErrorCode::Conflict, "the run completed; name a step to retry from"};
   }
   prune(reset);
-  RetryPlan plan;
+  RetryPreview plan;
   plan.again.assign(reset.again.begin(), reset.again.end());
   run.state.each_scope(run.entity(), "", [&](const Scope& in) {
     if (reset.dropped.count(in.path) != 0) return true;
@@ -358,7 +358,7 @@ Status skip_and_retry(RunContext& run, const At& at, const SignalReceived& event
 
 namespace pawl {
 
-Result<RetryPlan> retry_script(Frame& frame, const RunId& id, const RetryRequest& request) {
+Result<RetryPreview> retry_script(Frame& frame, const RunId& id, const RetryRequest& request) {
   const Run* run = find_script(frame.state(), id);
   if (run == nullptr)
     return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};

@@ -7,7 +7,7 @@
 
 namespace pawl::scripts {
 
-Result<RetryPlan> retry(RunContext& run, const std::string& from_step, const std::string& inputs,
+Result<RetryPreview> retry(RunContext& run, const std::string& from_step, const std::string& inputs,
                         bool preview);
 // A failed run continues as if this failed step had been skipped. `event`: the signal, emitted
 // unless it is refused.

@@ -242,7 +242,7 @@ outputs: {seen: "${{ steps.s.n }}"}
   world.done("s.seq.a", R"({"n":1})");
   EXPECT_EQ(world.fail("b", "E", false), "failed E at b");
   EXPECT_EQ(world.retry("s.seq.a"), "active");
-  ScriptScope names(world.state(), world.run(), "", "has(steps.s)", world.now_ms);
+  ExpressionNames names(world.state(), world.run(), "", "has(steps.s)", world.now_ms);
   EXPECT_EQ(evaluate_expression(names, "has(steps.s)")->json(), "false");
   world.done("s.seq.a", R"({"n":2})");
   EXPECT_EQ(world.done("b"), "completed");

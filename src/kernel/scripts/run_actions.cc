@@ -172,7 +172,7 @@ void do_run_action(RunContext& run, const At& at, uint32_t attempt) {
   StepStarted event = child ? started_outside(run, at, attempt, 0) : started(run, at, attempt);
   run.frame.emit(event);
   Value tree = at.step->params.is_null() ? Value(Value::Object{}) : at.step->params;
-  auto filled = fill_template(run.scope_for(at, tree.json()), tree, run.plan().text_mode);
+  auto filled = fill_template(run.names_for(at, tree.json()), tree, run.plan().text_mode);
   if (!filled.ok())
     return fail_step(run, at, step_error(refusal_code(filled.error()), filled.error().message),
                      false);

@@ -34,7 +34,7 @@ Result<std::string> declared_outputs(RunContext& run) {
     }
     const plan::Output& output = run.plan().outputs[i];
     std::string text = output.value.is_string() ? output.value.as_string() : output.value.json();
-    ScriptScope names(run.state, run.entity(), "", text, run.frame.now_ms());
+    ExpressionNames names(run.state, run.entity(), "", text, run.frame.now_ms());
     names.metered(run.frame.meter());
     PAWL_TRY(auto filled, fill_template(names, output.value, run.plan().text_mode));
     if (!json_fits(filled.value, run.output_max() - std::min(made.bytes(), run.output_max())))

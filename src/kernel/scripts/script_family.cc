@@ -42,7 +42,7 @@ void quarantine_script(Frame& frame, const RunId& id, const QuarantineReason& re
 
 Status release_script(Frame& frame, const RunId& id) {
   scripts::RunContext run(frame, id);
-  if (run.state.plan_of(run.entity()) == nullptr)
+  if (run.state.script_of(run.entity()) == nullptr)
     return Error{ErrorCode::Conflict,
                  "Run " + id.text() + " cannot go on: its text is gone; start it anew"};
   if (run.scope("") == nullptr) {
@@ -147,7 +147,7 @@ class ScriptFamily final : public RunFamily {
                 bool rollback) const override {
     return cancel_script(frame, RunId(run.id), reason, rollback);
   }
-  Result<RetryPlan> retry(Frame& frame, const Run& run,
+  Result<RetryPreview> retry(Frame& frame, const Run& run,
                           const RetryRequest& request) const override {
     return retry_script(frame, RunId(run.id), request);
   }

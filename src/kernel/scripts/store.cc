@@ -70,7 +70,7 @@ void State::each_scope(const Run& run, std::string_view prefix,
   offer_resident_before(nullptr);
 }
 
-const plan::Script* State::plan_of(const Run& run) const {
+const plan::Script* State::script_of(const Run& run) const {
   ScriptRun& script = *run.script;
   if (script.plan) return script.plan.get();
   std::string source = script.source;
@@ -86,7 +86,7 @@ const plan::Script* State::plan_of(const Run& run) const {
   return script.plan.get();
 }
 
-const plan::Script* State::compiled_plan(const std::string& canonical) const {
+const plan::Script* State::compiled_script(const std::string& canonical) const {
   return memory_->plans.get(canonical).get();
 }
 

@@ -15,7 +15,7 @@ class SubworkflowKind final : public OutsideKind {
     StartScript command = child_command(run, event.effect);
     Value tree = Value::Object{
         {"definition", step.definition}, {"version", step.version}, {"inputs", step.params}};
-    auto filled = fill_template(run.scope_for(at, tree.json()), tree, run.plan().text_mode);
+    auto filled = fill_template(run.names_for(at, tree.json()), tree, run.plan().text_mode);
     if (!filled.ok())
       return fail_step(run, at, step_error(refusal_code(filled.error()), filled.error().message),
                        false);

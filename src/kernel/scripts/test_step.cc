@@ -11,7 +11,7 @@ class TestKind final : public StepKind {
     if (attempt > 1) drop_lists_of(run, at.path);
     run.frame.emit(started(run, at, attempt));
     const plan::Step& step = *at.step;
-    auto value = test_expression(run.scope_for(at, step.expression), step.expression);
+    auto value = test_expression(run.names_for(at, step.expression), step.expression);
     if (!value.ok())
       return fail_step(run, at,
                        step_error("EXPRESSION_ERROR",

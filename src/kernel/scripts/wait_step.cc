@@ -65,7 +65,7 @@ void begin_wait(RunContext& run, const At& at, uint32_t attempt) {
   std::string problem;
   if (!step.until.empty() || !step.duration.empty()) {
     const std::string& text = step.until.empty() ? step.duration : step.until;
-    auto filled = fill_template(run.scope_for(at, text), Value(text), false);
+    auto filled = fill_template(run.names_for(at, text), Value(text), false);
     std::string plain = !filled.ok()                ? text
                         : filled->value.is_string() ? filled->value.as_string()
                                                     : filled->value.json();

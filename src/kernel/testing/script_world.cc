@@ -152,7 +152,7 @@ std::string ScriptWorld::steps() const {
     for (uint32_t i = 0; i < in.records.size(); ++i) {
       const StepRecord& record = in.records[i];
       line += (line.empty() ? "" : " ") +
-              join_path(in.path, state().plan_of(run())->at(in.list, i).id) + "=" +
+              join_path(in.path, state().script_of(run())->at(in.list, i).id) + "=" +
               std::string(step_state_name(record.state));
       if (record.state == StepState::Skipped) line += "(" + record.reason + ")";
     }

@@ -60,7 +60,7 @@ std::string World::frame(FunctionRef<std::string(Frame&)> decide) {
     Frame opened(*state_, record_, now_ms, mix64(++inputs_));
     refusal = decide(opened);
   }
-  std::string line = seal();
+  std::string line = close_record();
   if (refusal.empty()) return line;
   return line == "nothing" ? refusal : line + " | " + refusal;
 }
@@ -199,7 +199,7 @@ std::string World::refused(const Error& error) {
   return "rejected " + std::string(wire_code(error.code)) + ": " + names.rename(error.message);
 }
 
-std::string World::seal() {
+std::string World::close_record() {
   if (record_.empty()) return "nothing";
   uint64_t number = record_.number();
   journal_.push_back(record_.finish());

@@ -106,7 +106,7 @@ class World {
 
  private:
   std::string refused(const Error& error);
-  std::string seal();
+  std::string close_record();
 
   StateConfig config_;
   std::unique_ptr<MutableState> state_;

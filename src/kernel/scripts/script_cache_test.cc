@@ -1,4 +1,4 @@
-#include "kernel/scripts/plan_cache.h"
+#include "kernel/scripts/script_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -14,10 +14,10 @@ std::string text_with_steps(int steps, const std::string& name) {
   return text + "]}";
 }
 
-TEST(PlanCache, ForgetsWhatWasAskedForLongestAgo) {
-  PlanCache once(SIZE_MAX);
+TEST(ScriptCache, ForgetsWhatWasAskedForLongestAgo) {
+  ScriptCache once(SIZE_MAX);
   ASSERT_NE(once.get(text_with_steps(100, "x")), nullptr);
-  PlanCache cache(4 * once.bytes());
+  ScriptCache cache(4 * once.bytes());
   for (const char* name : {"a", "b", "c", "d"}) (void)cache.get(text_with_steps(100, name));
   EXPECT_FALSE(cache.too_large());
   std::weak_ptr<const plan::Script> a = cache.get(text_with_steps(100, "a"));
@@ -31,8 +31,8 @@ TEST(PlanCache, ForgetsWhatWasAskedForLongestAgo) {
   EXPECT_FALSE(e.expired());
 }
 
-TEST(PlanCache, SaysThatATextCannotBeCompiled) {
-  PlanCache cache(SIZE_MAX);
+TEST(ScriptCache, SaysThatATextCannotBeCompiled) {
+  ScriptCache cache(SIZE_MAX);
   EXPECT_EQ(cache.get("{"), nullptr);
   EXPECT_EQ(cache.bytes(), 0u);
 }
@@ -40,7 +40,7 @@ TEST(PlanCache, SaysThatATextCannotBeCompiled) {
 // Regression: runs of 256 definitions with 10,000 steps each held three gigabytes.
 TEST(PlansOfRuns, AreNotKeptInMemoryForEachRunThatWaits) {
   StateConfig config;
-  PlanCache once(SIZE_MAX);
+  ScriptCache once(SIZE_MAX);
   (void)once.get(text_with_steps(500, "x"));
   config.plan_bytes_max = 2 * once.bytes();
   ScriptWorld world(false, config);

@@ -1,4 +1,4 @@
-#include "kernel/scripts/plan_cache.h"
+#include "kernel/scripts/script_cache.h"
 
 #include "plan/definition.h"
 
@@ -16,7 +16,7 @@ size_t bytes_of(const plan::Script& plan, const std::string& canonical) {
 
 }  // namespace
 
-std::shared_ptr<const plan::Script> PlanCache::get(const std::string& canonical) {
+std::shared_ptr<const plan::Script> ScriptCache::get(const std::string& canonical) {
   if (auto known = by_text_.find(canonical); known != by_text_.end()) {
     entries_.splice(entries_.begin(), entries_, known->second);
     return known->second->plan;
@@ -31,7 +31,7 @@ std::shared_ptr<const plan::Script> PlanCache::get(const std::string& canonical)
 }
 
 // Down to half of the bound, since the caller has to visit every run for it.
-void PlanCache::trim() {
+void ScriptCache::trim() {
   while (bytes_ > bytes_max_ / 2 || entries_.size() > kEntriesMax / 2) {
     const Entry& last = entries_.back();
     bytes_ -= last.bytes;

@@ -1,4 +1,4 @@
-#include "kernel/scripts/scope.h"
+#include "kernel/scripts/expression_names.h"
 
 #include <algorithm>
 
@@ -75,23 +75,23 @@ const StepRecord& effective_record(const Scope& scope, const plan::Script& plan,
   return *now;
 }
 
-ScriptScope::ScriptScope(const State& state, const Run& run, std::string_view scope,
+ExpressionNames::ExpressionNames(const State& state, const Run& run, std::string_view scope,
                          std::string_view text, int64_t now_ms)
     : state_(state), run_(run), scope_(scope), text_(text), now_ms_(now_ms) {
   everything_ = means_any_step(text, "steps") || means_any_step(text, "results");
 }
 
-ScriptScope& ScriptScope::inside(std::string_view iteration_scope) {
+ExpressionNames& ExpressionNames::inside(std::string_view iteration_scope) {
   scope_ = iteration_scope;
   return *this;
 }
 
-ScriptScope& ScriptScope::with_error(const StepError& error) {
+ExpressionNames& ExpressionNames::with_error(const StepError& error) {
   if (!error.empty()) error_ = error_value(error);
   return *this;
 }
 
-ScriptScope& ScriptScope::with_compensating(std::string_view step, const Text& output) {
+ExpressionNames& ExpressionNames::with_compensating(std::string_view step, const Text& output) {
   Value::Object object;
   object.set("step", step);
   object.set("output", read(output));
@@ -99,17 +99,17 @@ ScriptScope& ScriptScope::with_compensating(std::string_view step, const Text& o
   return *this;
 }
 
-ScriptScope& ScriptScope::with_iteration(uint32_t index) {
+ExpressionNames& ExpressionNames::with_iteration(uint32_t index) {
   iteration_ = index;
   return *this;
 }
 
-ScriptScope& ScriptScope::metered(Meter& meter) {
+ExpressionNames& ExpressionNames::metered(Meter& meter) {
   meter_ = &meter;
   return *this;
 }
 
-Status ScriptScope::charge(const expr::Budget& budget) const {
+Status ExpressionNames::charge(const expr::Budget& budget) const {
   if (meter_ != nullptr) meter_->charge(budget);
   if (looked_up_.size() > kDottedIdsMax)
     return Error{ErrorCode::TooLarge, "the expression names more than " +
@@ -122,20 +122,20 @@ Status ScriptScope::charge(const expr::Budget& budget) const {
 }
 
 // Past the bound nothing more is read: the evaluation fails in any case.
-bool ScriptScope::may_read(size_t bytes) const {
+bool ExpressionNames::may_read(size_t bytes) const {
   read_bytes_ += bytes;
   return read_bytes_ <= kScopeBytesMax;
 }
 
 // Texts of many small values cost more than their size. Short ones are not counted exactly.
-size_t ScriptScope::reading_cost(std::string_view json) {
+size_t ExpressionNames::reading_cost(std::string_view json) {
   constexpr size_t kCountedFrom = 64u << 10;
   constexpr size_t kBytesPerValue = 32;
   return json.size() < kCountedFrom ? json.size()
                                     : json.size() + kBytesPerValue * json_values(json);
 }
 
-Value ScriptScope::read(std::string_view json) const {
+Value ExpressionNames::read(std::string_view json) const {
   const size_t cost = reading_cost(json);
   if (!may_read(cost)) return Value();
   if (meter_ != nullptr) meter_->charge_parsed(cost);
@@ -143,15 +143,15 @@ Value ScriptScope::read(std::string_view json) const {
 }
 
 // Its size is known before it is read from disk, and its cost is at least that.
-bool ScriptScope::is_too_much(const Text& text) const {
+bool ExpressionNames::is_too_much(const Text& text) const {
   return read_bytes_ + text.size() > kScopeBytesMax && !may_read(text.size());
 }
 
-Value ScriptScope::read(const Text& text) const {
+Value ExpressionNames::read(const Text& text) const {
   return is_too_much(text) ? Value() : read(std::string_view(text));
 }
 
-Value ScriptScope::output_of(const StepRecord& record) const {
+Value ExpressionNames::output_of(const StepRecord& record) const {
   if (record.output.size() > kKeptParsedMax) return read(record.output);
   if (is_too_much(record.output)) return Value();
   const size_t cost = reading_cost(record.output);
@@ -164,7 +164,7 @@ Value ScriptScope::output_of(const StepRecord& record) const {
   return *record.parsed;
 }
 
-Value ScriptScope::result_of(const StepRecord& record) const {
+Value ExpressionNames::result_of(const StepRecord& record) const {
   Value::Object object;
   object.set("status", std::string(step_state_name(record.state)));
   object.set("output", has_output(record) ? output_of(record) : Value());
@@ -176,7 +176,7 @@ Value ScriptScope::result_of(const StepRecord& record) const {
 
 // As a whole word, so that a one-letter id does not match every text. In JSON text a line end
 // before the word is written as \n.
-bool ScriptScope::mentions(std::string_view id) const {
+bool ExpressionNames::mentions(std::string_view id) const {
   if (everything_) return true;
   for (size_t at = text_.find(id); at != text_.npos; at = text_.find(id, at + 1)) {
     bool escaped = at >= 2 && text_[at - 2] == '\\';
@@ -194,8 +194,8 @@ constexpr uint64_t kUnitsPerStepPut = 20;
 constexpr size_t kSearchedBytesMax = 4u << 20;
 
 // Every step that can be named by its short id: the innermost list first, then the enclosing ones.
-void ScriptScope::add_visible(Value::Object& into, bool as_results) const {
-  const plan::Script* plan = state_.plan_of(run_);
+void ExpressionNames::add_visible(Value::Object& into, bool as_results) const {
+  const plan::Script* plan = state_.script_of(run_);
   std::string path = scope_;
   while (plan != nullptr) {
     const Scope* scope = state_.find_scope(run_, path);
@@ -226,8 +226,8 @@ void ScriptScope::add_visible(Value::Object& into, bool as_results) const {
 }
 
 // Ids in inner lists begin with the id of the enclosing step, or with the name of a hook.
-bool ScriptScope::begins_dotted_id(std::string_view token) const {
-  const plan::Script* plan = state_.plan_of(run_);
+bool ExpressionNames::begins_dotted_id(std::string_view token) const {
+  const plan::Script* plan = state_.script_of(run_);
   if (plan == nullptr) return false;
   std::string_view first = token.substr(0, token.find('.'));
   if (first == "on_complete" || first == "on_error") return true;
@@ -239,7 +239,7 @@ bool ScriptScope::begins_dotted_id(std::string_view token) const {
 }
 
 // Steps that the text names by their full dotted id.
-void ScriptScope::add_dotted(Value::Object& into, bool as_results) const {
+void ExpressionNames::add_dotted(Value::Object& into, bool as_results) const {
   constexpr size_t kBytesPerUnit = 32;
   constexpr uint64_t kUnitsPerLookUp = 100;
   if (meter_ != nullptr) meter_->charge(text_.size() / kBytesPerUnit);
@@ -277,7 +277,7 @@ void ScriptScope::add_dotted(Value::Object& into, bool as_results) const {
   }
 }
 
-const Value& ScriptScope::steps() const {
+const Value& ExpressionNames::steps() const {
   if (!steps_) {
     Value::Object object;
     add_visible(object, false);
@@ -287,7 +287,7 @@ const Value& ScriptScope::steps() const {
   return *steps_;
 }
 
-const Value& ScriptScope::results() const {
+const Value& ExpressionNames::results() const {
   if (!results_) {
     Value::Object object;
     add_visible(object, true);
@@ -297,7 +297,7 @@ const Value& ScriptScope::results() const {
   return *results_;
 }
 
-const Value& ScriptScope::loop() const {
+const Value& ExpressionNames::loop() const {
   if (loop_) return *loop_;
   loop_ = Value();
   std::string path = scope_;
@@ -323,7 +323,7 @@ const Value& ScriptScope::loop() const {
   return *loop_;
 }
 
-const Value& ScriptScope::context() const {
+const Value& ExpressionNames::context() const {
   if (!context_) {
     Value::Object object;
     if (!run_.script->agent_id.empty()) object.set("agent_id", run_.script->agent_id);
@@ -334,7 +334,7 @@ const Value& ScriptScope::context() const {
   return *context_;
 }
 
-const Value& ScriptScope::workflow() const {
+const Value& ExpressionNames::workflow() const {
   if (!workflow_) {
     Value::Object object;
     object.set("run_id", shown_id(run_));
@@ -348,7 +348,7 @@ const Value& ScriptScope::workflow() const {
   return *workflow_;
 }
 
-const Value& ScriptScope::inputs() const {
+const Value& ExpressionNames::inputs() const {
   ScriptRun& script = *run_.script;
   if (!script.parsed_inputs) {
     if (meter_ != nullptr) meter_->charge_parsed(reading_cost(script.inputs));
@@ -360,7 +360,7 @@ const Value& ScriptScope::inputs() const {
   return *inputs_;
 }
 
-expr::Val ScriptScope::find(std::string_view name) const {
+expr::Val ExpressionNames::find(std::string_view name) const {
   if (name == "steps") return expr::Val::json(steps());
   if (name == "inputs") return expr::Val::json(inputs());
   if (name == "iter" || name == "loop") {
@@ -374,7 +374,7 @@ expr::Val ScriptScope::find(std::string_view name) const {
   return expr::Val();
 }
 
-std::vector<std::string> ScriptScope::names() const {
+std::vector<std::string> ExpressionNames::names() const {
   std::vector<std::string> names = {"steps", "inputs", "workflow", "context", "results"};
   if (!loop().is_null()) names.insert(names.end(), {"iter", "loop"});
   if (!error_.is_null()) names.push_back("error");
@@ -382,7 +382,7 @@ std::vector<std::string> ScriptScope::names() const {
   return names;
 }
 
-Value ScriptScope::all() const {
+Value ExpressionNames::all() const {
   Value::Object object;
   if (!may_read(2 * run_.script->inputs.size())) return object;
   if (meter_ != nullptr) meter_->charge_copied(2 * run_.script->inputs.size());
@@ -402,7 +402,7 @@ Value ScriptScope::all() const {
   return object;
 }
 
-Result<bool> test_expression(const ScriptScope& scope, std::string_view text) {
+Result<bool> test_expression(const ExpressionNames& scope, std::string_view text) {
   abort_if_planted(Plant::Evaluation, text);
   PAWL_TRY(auto program, script_programs().get(expr::unwrap_template(text)));
   expr::Budget budget;
@@ -411,7 +411,7 @@ Result<bool> test_expression(const ScriptScope& scope, std::string_view text) {
   return holds;
 }
 
-Result<Value> evaluate_expression(const ScriptScope& scope, std::string_view text) {
+Result<Value> evaluate_expression(const ExpressionNames& scope, std::string_view text) {
   abort_if_planted(Plant::Evaluation, text);
   PAWL_TRY(auto program, script_programs().get(expr::unwrap_template(text)));
   expr::Budget budget;
@@ -423,7 +423,7 @@ Result<Value> evaluate_expression(const ScriptScope& scope, std::string_view tex
   return made;
 }
 
-Result<expr::Interpolated> fill_template(const ScriptScope& scope, const Value& tree,
+Result<expr::Interpolated> fill_template(const ExpressionNames& scope, const Value& tree,
                                          bool text_mode, expr::SecretDesk* secrets) {
   if (planted == Plant::Evaluation) abort_if_planted(planted, tree.json());
   expr::Budget budget;

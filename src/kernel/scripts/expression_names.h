@@ -1,4 +1,4 @@
-// ScriptScope: the variables of an expression in a definition: steps, inputs, workflow, context,
+// ExpressionNames: the variables of an expression in a definition: steps, inputs, workflow, context,
 // the enclosing loop, the error or the compensated step.
 //
 // Names of steps resolve from the innermost list outwards; every step can also be named by its full
@@ -25,17 +25,17 @@ namespace pawl {
 constexpr uint64_t kScopeBytesMax = 32u << 20;
 constexpr size_t kDottedIdsMax = 2'000;  // bound for one expression, or the texts of a step
 
-class ScriptScope : public expr::Activation {
+class ExpressionNames : public expr::Activation {
  public:
   // `scope`: the list of the expression. `text`: the expression, or all of them.
-  ScriptScope(const State& state, const Run& run, std::string_view scope, std::string_view text,
+  ExpressionNames(const State& state, const Run& run, std::string_view scope, std::string_view text,
               int64_t now_ms);
   // The body of a loop that just ended its iteration, for its condition.
-  ScriptScope& inside(std::string_view iteration_scope);
-  ScriptScope& with_error(const StepError& error);
-  ScriptScope& with_compensating(std::string_view step, const Text& output);
-  ScriptScope& with_iteration(uint32_t index);
-  ScriptScope& metered(Meter& meter);
+  ExpressionNames& inside(std::string_view iteration_scope);
+  ExpressionNames& with_error(const StepError& error);
+  ExpressionNames& with_compensating(std::string_view step, const Text& output);
+  ExpressionNames& with_iteration(uint32_t index);
+  ExpressionNames& metered(Meter& meter);
   // Call after an evaluation. Returns the error if it read too much.
   Status charge(const expr::Budget& budget) const;
 
@@ -89,10 +89,10 @@ Value stored_value(std::string_view json);
 expr::ProgramCache& script_programs();
 
 // A guard, a condition, the test of a loop.
-Result<bool> test_expression(const ScriptScope& scope, std::string_view text);
-Result<Value> evaluate_expression(const ScriptScope& scope, std::string_view text);
+Result<bool> test_expression(const ExpressionNames& scope, std::string_view text);
+Result<Value> evaluate_expression(const ExpressionNames& scope, std::string_view text);
 // `secrets`: none for what is stored.
-Result<expr::Interpolated> fill_template(const ScriptScope& scope, const Value& tree,
+Result<expr::Interpolated> fill_template(const ExpressionNames& scope, const Value& tree,
                                          bool text_mode, expr::SecretDesk* secrets = nullptr);
 
 }  // namespace pawl

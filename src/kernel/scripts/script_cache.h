@@ -1,4 +1,4 @@
-// PlanCache: compiled definitions of runs, kept while there is room.
+// ScriptCache: compiled definitions of runs, kept while there is room.
 //
 // Every compiled definition in memory is in the cache, also while runs hold it: so its size is the
 // total of all. A compiled definition is about ten times as large as its text. The least recently
@@ -18,9 +18,9 @@
 
 namespace pawl {
 
-class PlanCache {
+class ScriptCache {
  public:
-  explicit PlanCache(size_t bytes_max) : bytes_max_(bytes_max) {}
+  explicit ScriptCache(size_t bytes_max) : bytes_max_(bytes_max) {}
 
   // Null if the text cannot be compiled.
   std::shared_ptr<const plan::Script> get(const std::string& canonical);
