@@ -17,7 +17,7 @@ constexpr ParserLimits kLimits{
     .header_bytes_max = 1024, .target_bytes_max = 128, .headers_max = 8, .body_bytes_max = 256};
 
 std::string story(std::string_view bytes, size_t step) {
-  RequestIds ids;
+  pawl::http::RequestIds ids;
   RequestReader reader(kLimits, "peer:1", ids);
   std::string out;
   std::string pending;
