@@ -47,6 +47,10 @@ function(pawl_test_code target)
   pawl_fast_build(${target} pawl_test_headers)
 endfunction()
 
+# What every request passes. A group of files is a large unit to the compiler, which then inlines less than it does in
+# single files: a push in a batch cost 9 % more instructions. Here it may inline as much as in files of their own.
+set(PAWL_HOT_MODULES base journal plan kernel wire store engine http api)
+
 set(PAWL_INCLUDE_ROOT ${CMAKE_BINARY_DIR}/include)
 
 function(pawl_include_root name)
@@ -68,6 +72,9 @@ function(pawl_module name)
   target_link_libraries(pawl_${name} PUBLIC ${M_LIBS})
   pawl_include_root(${name})
   pawl_fast_build(pawl_${name} pawl_standard_headers)
+  if(PAWL_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND name IN_LIST PAWL_HOT_MODULES)
+    target_compile_options(pawl_${name} PRIVATE --param=large-unit-insns=100000)
+  endif()
 
   if(PAWL_TESTS)
     set(support "")
