@@ -28,13 +28,25 @@
 
 namespace pawl::codec {
 
-inline void put_varint(std::string& out, uint64_t value) {
-  if (value < 0x80) return out.push_back(static_cast<char>(value));
-  char bytes[10];
+// Writes up to ten bytes; returns how many.
+inline size_t write_varint(char* bytes, uint64_t value) {
   size_t count = 0;
   for (; value >= 0x80; value >>= 7) bytes[count++] = static_cast<char>(value | 0x80);
   bytes[count++] = static_cast<char>(value);
-  out.append(bytes, count);
+  return count;
+}
+
+inline void put_varint(std::string& out, uint64_t value) {
+  if (value < 0x80) return out.push_back(static_cast<char>(value));
+  char bytes[10];
+  out.append(bytes, write_varint(bytes, value));
+}
+
+// Two in one: a tag and what follows it.
+inline void put_varints(std::string& out, uint64_t first, uint64_t second) {
+  char bytes[20];
+  const size_t count = write_varint(bytes, first);
+  out.append(bytes, count + write_varint(bytes + count, second));
 }
 
 inline uint64_t zigzag(int64_t value) {
@@ -47,11 +59,10 @@ inline int64_t unzigzag(uint64_t value) {
 // Inserts the length of the bytes after `at` in front of them. Large content is moved within the
 // string, not copied to another.
 inline void put_length_before(std::string& out, size_t at) {
-  size_t size = out.size() - at;
-  std::string length;
-  put_varint(length, size);
-  make_room(out, length.size());
-  out.insert(at, length);
+  char length[10];
+  const size_t count = write_varint(length, out.size() - at);
+  make_room(out, count);
+  out.insert(at, length, count);
 }
 
 // Reads what the functions above wrote; every read is bounds-checked, and failed() stays true after
@@ -140,7 +151,7 @@ class FieldWriter {
   template <class T>
   void operator()(int number, const char*, const T& value) {
     if constexpr (Integer<T>) {
-      if (value != T{}) tag(number, Wire::Varint), put_varint(out_, bits(value));
+      if (value != T{}) put_varints(out_, tag_of(number, Wire::Varint), bits(value));
     } else if constexpr (IdLike<T>) {
       if (!value.is_nil()) tag(number, Wire::Id), value.append_bytes(out_);
     } else {
@@ -191,8 +202,7 @@ class FieldWriter {
   template <class T>
   void put_element(int number, const T& item) {
     if constexpr (Integer<T>) {
-      tag(number, Wire::Varint);
-      put_varint(out_, bits(item));
+      put_varints(out_, tag_of(number, Wire::Varint), bits(item));
     } else if constexpr (IdLike<T>) {
       tag(number, Wire::Id);
       item.append_bytes(out_);
@@ -205,14 +215,14 @@ class FieldWriter {
     }
   }
   void put_bytes(int number, std::string_view bytes) {
-    tag(number, Wire::Bytes);
-    put_varint(out_, bytes.size());
-    make_room(out_, bytes.size());
+    make_room(out_, bytes.size() + 20);
+    put_varints(out_, tag_of(number, Wire::Bytes), bytes.size());
     out_.append(bytes);
   }
-  void tag(int number, Wire wire) {
-    put_varint(out_, static_cast<uint64_t>(number) << 2 | static_cast<uint64_t>(wire));
+  static uint64_t tag_of(int number, Wire wire) {
+    return static_cast<uint64_t>(number) << 2 | static_cast<uint64_t>(wire);
   }
+  void tag(int number, Wire wire) { put_varint(out_, tag_of(number, wire)); }
   template <class T>
   static uint64_t bits(T value) {
     if constexpr (std::is_signed_v<T>) return zigzag(static_cast<int64_t>(value));

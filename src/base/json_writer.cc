@@ -4,11 +4,24 @@
 
 #include "base/make_room.h"
 #include "base/plain_text.h"
+#include "base/short_text.h"
 #include "base/time.h"
 
 namespace pawl::json {
+namespace {
+
+using Piece = ShortText<128>;
+constexpr size_t kAroundText = 4;  // comma, quotes, colon
+
+bool is_short_and_plain(std::string_view text) {
+  return Piece::fits(text.size() + kAroundText) &&
+         plain_length<HighBytes::Plain>(text) == text.size();
+}
+
+}  // namespace
 
 void append_quoted(std::string& out, std::string_view text) {
+  if (is_short_and_plain(text)) return Piece().put('"').put(text).put('"').append_to(out);
   static constexpr char kHex[] = "0123456789abcdef";
   make_room(out, text.size() + 2);
   out.push_back('"');
@@ -42,6 +55,19 @@ void append_quoted(std::string& out, std::string_view text) {
   }
   out.append(text.substr(plain_from));
   out.push_back('"');
+}
+
+Writer& Writer::key(std::string_view name) {
+  if (is_short_and_plain(name)) {
+    Piece piece;
+    if (needs_comma()) piece.put(',');
+    piece.put('"').put(name).put("\":").append_to(out_);
+    return *this;
+  }
+  separate();
+  append_quoted(out_, name);
+  out_.push_back(':');
+  return *this;
 }
 
 Writer& Writer::real(double value) {

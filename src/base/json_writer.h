@@ -23,12 +23,7 @@ class Writer {
   Writer& end_object() { return out_.push_back('}'), *this; }
   Writer& end_array() { return out_.push_back(']'), *this; }
 
-  Writer& key(std::string_view name) {
-    separate();
-    append_quoted(out_, name);
-    out_.push_back(':');
-    return *this;
-  }
+  Writer& key(std::string_view name);
   Writer& string(std::string_view text) { return separate(), append_quoted(out_, text), *this; }
   Writer& raw(std::string_view text) {
     return separate(), make_room(out_, text.size()), out_.append(text), *this;
@@ -61,10 +56,13 @@ class Writer {
   std::string& out() { return out_; }
 
  private:
+  bool needs_comma() const {
+    if (out_.empty()) return false;
+    const char last = out_.back();
+    return last != '{' && last != '[' && last != ':';
+  }
   void separate() {
-    if (out_.empty()) return;
-    char last = out_.back();
-    if (last != '{' && last != '[' && last != ':') out_.push_back(',');
+    if (needs_comma()) out_.push_back(',');
   }
   Writer& open(char c) {
     separate();

@@ -25,4 +25,11 @@ std::string_view wire_code(ErrorCode code) { return info(code).wire; }
 int http_status(ErrorCode code) { return info(code).http; }
 bool worth_retrying(ErrorCode code) { return info(code).retry == Retry::Later; }
 
+Failure::Failure(Error error) : error_(new Error(std::move(error))) {}
+
+Failure::Failure(const Failure& other)
+    : error_(other.error_ == nullptr ? nullptr : new Error(*other.error_)) {}
+
+void Failure::destroy() { delete error_; }
+
 }  // namespace pawl

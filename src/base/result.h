@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/check.h"
@@ -48,28 +47,54 @@ struct [[nodiscard]] Unit {
   bool operator==(const Unit&) const = default;
 };
 
+// An Error on the heap. A Result passes through every function on the way of a request and hardly
+// ever holds an error: so its error is a pointer, and handing one on moves the pointer.
+class Failure {
+ public:
+  explicit Failure(Error error);
+  Failure(const Failure& other);
+  Failure(Failure&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+  Failure& operator=(Failure other) noexcept {
+    std::swap(error_, other.error_);
+    return *this;
+  }
+  ~Failure() {
+    if (error_ != nullptr) destroy();
+  }
+  static Failure none() { return {}; }
+
+  Error& error() { return *error_; }
+  const Error& error() const { return *error_; }
+
+ private:
+  Failure() = default;
+  void destroy();
+
+  Error* error_ = nullptr;
+};
+
 template <typename T>
 class [[nodiscard]] Result {
  public:
   Result(T value)
-      : content_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(runtime/explicit)
-  Result(Error error)
-      : content_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(runtime/explicit)
+      : failure_(Failure::none()), value_(std::move(value)) {}  // NOLINT(runtime/explicit)
+  Result(Error error) : failure_(std::move(error)) {}           // NOLINT(runtime/explicit)
+  Result(Failure failure) : failure_(std::move(failure)) {}     // NOLINT(runtime/explicit)
 
-  bool ok() const { return content_.index() == 0; }
+  bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
 
   T& value() & {
     PAWL_CHECK(ok());
-    return *std::get_if<0>(&content_);
+    return *value_;
   }
   const T& value() const& {
     PAWL_CHECK(ok());
-    return *std::get_if<0>(&content_);
+    return *value_;
   }
   T&& value() && {
     PAWL_CHECK(ok());
-    return std::move(*std::get_if<0>(&content_));
+    return *std::move(value_);
   }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
@@ -78,15 +103,21 @@ class [[nodiscard]] Result {
 
   const Error& error() const& {
     PAWL_CHECK(!ok());
-    return *std::get_if<1>(&content_);
+    return failure_.error();
   }
   Error&& error() && {
     PAWL_CHECK(!ok());
-    return std::move(*std::get_if<1>(&content_));
+    return std::move(failure_.error());
+  }
+  // The error, for a Result of another type.
+  Failure failure() && {
+    PAWL_CHECK(!ok());
+    return std::move(failure_);
   }
 
  private:
-  std::variant<T, Error> content_;
+  Failure failure_;
+  std::optional<T> value_;
 };
 
 using Status = Result<Unit>;
@@ -97,11 +128,11 @@ inline Status ok_status() { return Unit{}; }
 #define PAWL_CONCAT(a, b) PAWL_CONCAT_(a, b)
 #define PAWL_TRY_AS(temporary, declaration, expression)     \
   auto temporary = (expression);                            \
-  if (!temporary.ok()) return std::move(temporary).error(); \
+  if (!temporary.ok()) return std::move(temporary).failure(); \
   declaration = std::move(temporary).value()
 #define PAWL_TRY(declaration, expression) \
   PAWL_TRY_AS(PAWL_CONCAT(pawl_try_, __LINE__), declaration, expression)
 #define PAWL_TRY_DO(expression) \
-  if (auto pawl_status = (expression); !pawl_status.ok()) return std::move(pawl_status).error()
+  if (auto pawl_status = (expression); !pawl_status.ok()) return std::move(pawl_status).failure()
 
 }  // namespace pawl

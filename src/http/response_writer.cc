@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/short_text.h"
 
 namespace pawl::http {
 namespace {
@@ -61,11 +62,15 @@ std::string_view reason_phrase(int status) {
   }
 }
 
-void append_number(uint64_t number, int base, std::string& out) {
+struct Digits {
+  Digits(uint64_t number, int base)
+      : size(static_cast<size_t>(
+            std::to_chars(digits, digits + sizeof digits, number, base).ptr - digits)) {}
+  operator std::string_view() const { return {digits, size}; }
+
   char digits[20];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number, base).ptr;
-  out.append(digits, static_cast<size_t>(end - digits));
-}
+  size_t size;
+};
 
 bool fits_on_a_line(std::string_view value) {
   return std::none_of(value.begin(), value.end(),
@@ -78,16 +83,18 @@ bool written_by_server(std::string_view name) {
          equals_ignoring_case(name, "connection") || equals_ignoring_case(name, "x-request-id");
 }
 
+using Line = ShortText<256>;
+
 void append_line(std::string_view name, std::string_view value, std::string& out) {
+  if (Line::fits(name.size() + value.size() + 4))
+    return Line().put(name).put(": ").put(value).put("\r\n").append_to(out);
   out.append(name).append(": ").append(value).append("\r\n");
 }
 
 void append_framing(const HeadFacts& facts, std::string& out) {
   switch (facts.framing) {
     case Framing::Length:
-      out.append("Content-Length: ");
-      append_number(facts.body_bytes, 10, out);
-      out.append("\r\n");
+      append_line("Content-Length", Digits(facts.body_bytes, 10), out);
       break;
     case Framing::Chunked:
       out.append("Transfer-Encoding: chunked\r\n");
@@ -104,10 +111,13 @@ bool status_has_body(int status) { return status >= 200 && status != 204 && stat
 
 void append_response_head(const Response& response, const HeadFacts& facts, std::string& out) {
   PAWL_CHECK(response.status >= 200 && response.status <= 599);
-  out.append("HTTP/1.1 ");
-  append_number(static_cast<uint64_t>(response.status), 10, out);
-  out.push_back(' ');
-  out.append(reason_phrase(response.status)).append("\r\n");
+  Line()
+      .put("HTTP/1.1 ")
+      .put(Digits(static_cast<uint64_t>(response.status), 10))
+      .put(' ')
+      .put(reason_phrase(response.status))
+      .put("\r\n")
+      .append_to(out);
   if (!response.content_type.empty() && fits_on_a_line(response.content_type)) {
     append_line("Content-Type", response.content_type, out);
   }
@@ -129,8 +139,7 @@ void append_response_head(const Response& response, const HeadFacts& facts, std:
 
 void append_chunk(std::string_view chunk, std::string& out) {
   PAWL_CHECK(!chunk.empty());
-  append_number(chunk.size(), 16, out);
-  out.append("\r\n").append(chunk).append("\r\n");
+  out.append(Digits(chunk.size(), 16)).append("\r\n").append(chunk).append("\r\n");
 }
 
 Response refusal_response(const Refusal& refusal) {
