@@ -27,7 +27,7 @@ struct ActionRequest {
   Value params;                 // interpolated; object or null
   std::string idempotency_key;  // <run>/<step path>/<attempt>
   int64_t timeout_ms = 0;       // the rest of the step's timeout; 0 = the action's default
-  Value scope;                 // data for expressions: {inputs, steps, context, workflow, loop}
+  Value names;                 // what expressions can see: {inputs, steps, context, workflow, loop}
   std::string work_directory;  // of the run; "" = none
   std::string run_id;
   std::string step_id;

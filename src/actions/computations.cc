@@ -20,7 +20,7 @@ class Pure : public Computations {
     ActionRequest request;
     request.name = std::move(given.action);
     request.params = std::move(given.params);
-    request.scope = std::move(given.scope);
+    request.names = std::move(given.names);
     request.run_id = given.run.text();
     request.step_id = std::move(given.step);
     if (planted == Plant::Action) abort_if_planted(planted, request.params.json());

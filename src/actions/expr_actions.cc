@@ -14,17 +14,17 @@ ActionOutcome expression_failed(const Error& error) {
 
 // Inputs by name, then the members of data and data itself, then the standard names: later ones
 // take precedence.
-Value scope_of(const ActionRequest& request) {
+Value names_of(const ActionRequest& request) {
   Value::Object scope;
-  if (const Value* inputs = request.scope.find("inputs"); inputs != nullptr && inputs->is_object())
+  if (const Value* inputs = request.names.find("inputs"); inputs != nullptr && inputs->is_object())
     scope = inputs->as_object();
   if (const Value* data = request.params.find("data")) {
     if (data->is_object())
       for (const auto& [name, value] : data->as_object()) scope.set(name, value);
     scope.set("data", *data);
   }
-  if (request.scope.is_object())
-    for (const auto& [name, value] : request.scope.as_object()) scope.set(name, value);
+  if (request.names.is_object())
+    for (const auto& [name, value] : request.names.as_object()) scope.set(name, value);
   return scope;
 }
 
@@ -33,7 +33,7 @@ Value scope_of(const ActionRequest& request) {
 ActionOutcome expr_eval(const ActionRequest& request, expr::Budget& budget) {
   auto program = expr::ExprLang::compile(string_param(request.params, "expression"), budget);
   if (!program.ok()) return expression_failed(program.error());
-  auto result = (*program)->evaluate(scope_of(request), budget);
+  auto result = (*program)->evaluate(names_of(request), budget);
   if (!result.ok()) return expression_failed(result.error());
   return ActionOutcome::success(Value::Object{{"result", std::move(result).value()}});
 }
@@ -43,7 +43,7 @@ ActionOutcome jq_eval(const ActionRequest& request, expr::Budget& budget) {
   if (!program.ok()) return expression_failed(program.error());
   // Without data the expression works on the standard names.
   const Value* data = request.params.find("data");
-  auto outputs = (*program)->run(data == nullptr ? request.scope : *data, budget, request.scope);
+  auto outputs = (*program)->run(data == nullptr ? request.names : *data, budget, request.names);
   if (!outputs.ok()) return expression_failed(outputs.error());
   Value first = outputs->empty() ? Value() : outputs->front();
   return ActionOutcome::success(Value::Object{

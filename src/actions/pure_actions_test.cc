@@ -15,7 +15,7 @@ std::string told(const std::string& name, const std::string& params,
   ActionRequest request;
   request.name = name;
   request.params = json(params);
-  request.scope = json(scope);
+  request.names = json(scope);
   Status good = check_params(*find_action(name), request.params);
   if (!good.ok()) return "VALIDATION_ERROR";
   return story(find_pure_action(name)(request));

@@ -5,7 +5,7 @@
 
 #include "actions/action.h"
 #include "expr/template/template.h"
-#include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
 
 namespace pawl::actions {
 

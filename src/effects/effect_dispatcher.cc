@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/quote.h"
 #include "base/working_on.h"
+#include "kernel/scripts/commands.h"
 #include "kernel/scripts/json_fits.h"
 
 namespace pawl {
@@ -163,7 +164,7 @@ std::unique_ptr<PreparedEffects> EffectDispatcher::prepare(const State& state,
     if (!ready) continue;
     Work work{std::move(*ready), {}};
     if (const EffectRequest& request = work.effect.request; request.kind == EffectKind::Action) {
-      const size_t bytes = json_bytes(request.params) + json_bytes(request.scope);
+      const size_t bytes = json_bytes(request.params) + json_bytes(request.names);
       if (bytes > kLightBytes && !takes_heavy()) {
         note.heavy = true;
         notes.push_back(note);

@@ -6,6 +6,7 @@
 #include "actions/receipt.h"
 #include "base/working_on.h"
 #include "kernel/scripts/breakers.h"
+#include "kernel/scripts/commands.h"
 
 namespace pawl {
 namespace {
@@ -71,7 +72,7 @@ actions::ActionRequest action_request(EffectRequest& request, std::string work_d
   actions::ActionRequest made;
   made.name = request.action;
   made.params = std::move(request.params);
-  made.scope = std::move(request.scope);
+  made.names = std::move(request.names);
   made.run_id = request.run.text();
   made.step_id = request.step;
   made.idempotency_key = idempotency_key(request);

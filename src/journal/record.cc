@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/make_room.h"
+#include "journal/events.h"
 
 namespace pawl {
 
@@ -70,6 +71,23 @@ void RecordWriter::begin_frame(int64_t time_ms) {
   time_ms_ = time_ms;
   frame_at_ = bytes_.size();
 }
+
+template <class Event>
+uint64_t RecordWriter::add_event(const Event& event) {
+  const uint64_t at = next_sequence();
+  codec::put_varint(bytes_, static_cast<uint64_t>(event_type<Event>()));
+  const size_t body = bytes_.size();
+  codec::encode(bytes_, event);
+  codec::put_length_before(bytes_, body);
+  ++frame_events_;
+  ++events_;
+  return at;
+}
+
+#define PAWL_EVENT(number, name) \
+  uint64_t RecordWriter::add(const name& event) { return add_event(event); }
+#include "journal/event_types.def"
+#undef PAWL_EVENT
 
 void RecordWriter::end_frame() {
   if (frame_events_ == 0) return;

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "journal/events.h"
+#include "journal/event_type.h"
 
 namespace pawl::journal {
 
@@ -44,21 +44,17 @@ class RecordWriter {
   bool empty() const { return events_ == 0; }
 
   void begin_frame(int64_t time_ms);
-  template <class Event>
-  uint64_t add(const Event& event) {
-    uint64_t at = next_sequence();
-    codec::put_varint(bytes_, static_cast<uint64_t>(event_type<Event>()));
-    size_t body = bytes_.size();
-    codec::encode(bytes_, event);
-    codec::put_length_before(bytes_, body);
-    ++frame_events_;
-    ++events_;
-    return at;
-  }
+  // Each returns the event's sequence.
+#define PAWL_EVENT(number, name) uint64_t add(const name& event);
+#include "journal/event_types.def"
+#undef PAWL_EVENT
   void end_frame();
   std::string finish();  // the record's bytes; reset() before the next use
 
  private:
+  template <class Event>
+  uint64_t add_event(const Event& event);
+
   uint64_t number_;
   std::string bytes_;
   size_t frame_at_ = 0;  // where the open frame begins, without its head

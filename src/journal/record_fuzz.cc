@@ -1,4 +1,5 @@
 #include "base/hash.h"
+#include "journal/events.h"
 #include "journal/record.h"
 
 // Arbitrary bytes, once as they are and once with a right checksum, so that the framing behind it

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <type_traits>
 #include <utility>
 
 #include "base/clock.h"
@@ -58,18 +57,11 @@ class Frame {
     return outcome;
   }
 
-  template <class Given>
-  void emit(Given&& event) {
-    if constexpr (requires { event.run_client_id; }) {
-      const Run* run = state_.find_run(event.run);
-      if (run != nullptr && !run->client_id.empty()) {
-        std::decay_t<Given> named = std::forward<Given>(event);
-        named.run_client_id = run->client_id;
-        return add(std::move(named));
-      }
-    }
-    add(std::forward<Given>(event));
-  }
+#define PAWL_EVENT(number, name) void emit(const name& event);
+#include "journal/event_types.def"
+#undef PAWL_EVENT
+  void emit(ScriptMoved&& event);
+  void emit(StepEnded&& event);
 
   // Notes for the state that are not events, since they change no answer.
   void note_cancelled_effect(const Run& run, uint32_t effect) {
@@ -116,12 +108,9 @@ class Frame {
 
  private:
   template <class Given>
-  void add(Given&& event) {
-    size_t before = record_.size();
-    uint64_t sequence = record_.add(event);
-    meter_.charge_written(record_.size() - before);
-    state_.apply(std::forward<Given>(event), Stamp{sequence, now_ms_});
-  }
+  void emit_named(Given&& event);
+  template <class Given>
+  void add(Given&& event);
 
   MutableState& state_;
   journal::RecordWriter& record_;

@@ -31,57 +31,12 @@ class MutableState : public State {
   Status load();
 
   // --- changing: one overload per event, in apply_*.cc
-  void apply(const JobCreated& event, Stamp stamp);
-  void apply(const JobPromoted& event, Stamp stamp);
-  void apply(const JobLeased& event, Stamp stamp);
-  void apply(const LeaseExtended& event, Stamp stamp);
-  void apply(const JobCompleted& event, Stamp stamp);
-  void apply(const JobFailed& event, Stamp stamp);
-  void apply(const JobRequeued& event, Stamp stamp);
-  void apply(const JobCancelled& event, Stamp stamp);
-  void apply(const JobExpired& event, Stamp stamp);
-  void apply(const JobRevived& event, Stamp stamp);
-  void apply(const JobsForgotten& event, Stamp stamp);
-  void apply(const CheckpointSaved& event, Stamp stamp);
-  void apply(const CheckpointDeleted& event, Stamp stamp);
-  void apply(const ProgressReported& event, Stamp stamp);
-  void apply(const QueueConfigured& event, Stamp stamp);
-  void apply(const LimitConfigured& event, Stamp stamp);
-  void apply(const DocPut& event, Stamp stamp);
-  void apply(const DocDeleted& event, Stamp stamp);
-  void apply(const CronPut& event, Stamp stamp);
-  void apply(const CronDeleted& event, Stamp stamp);
-  void apply(const CronFired& event, Stamp stamp);
-  void apply(const CronSkipped& event, Stamp stamp);
-  void apply(const RunCreated& event, Stamp stamp);
-  void apply(const RunStarted& event, Stamp stamp);
-  void apply(const RunChildDone& event, Stamp stamp);
-  void apply(const RunCallbackFired& event, Stamp stamp);
-  void apply(const RunFinished& event, Stamp stamp);
-  void apply(const RunRetried& event, Stamp stamp);
-  void apply(const RunForgotten& event, Stamp stamp);
-  void apply(const ScriptCreated& event, Stamp stamp);
-  void apply(ScriptMoved event, Stamp stamp);  // its output may be large, and is kept
-  void apply(const ScriptPhased& event, Stamp stamp);
-  void apply(const ScriptPaused& event, Stamp stamp);
-  void apply(const ScopeOpened& event, Stamp stamp);
-  void apply(const ScopeClosed& event, Stamp stamp);
-  void apply(const StepStarted& event, Stamp stamp);
-  void apply(const StepSuspended& event, Stamp stamp);
-  void apply(const ChildMoved& event, Stamp stamp);
-  void apply(const StepRetrying& event, Stamp stamp);
-  void apply(StepEnded event, Stamp stamp);  // its output may be large, and is kept
-  void apply(const StepNoted& event, Stamp stamp);
-  void apply(const VariableSet& event, Stamp stamp);
-  void apply(const SignalReceived& event, Stamp stamp);
-  void apply(const SignalTaken& event, Stamp stamp);
-  void apply(const StepsReset& event, Stamp stamp);
-  void apply(const ScriptExtended& event, Stamp stamp);
-  void apply(const ScriptYielded& event, Stamp stamp);
-  void apply(const PartsMade& event, Stamp stamp);
-  void apply(const StepsReady& event, Stamp stamp);
-  void apply(const StepUndone& event, Stamp stamp);
-  void apply(const RunYielded& event, Stamp stamp);
+#define PAWL_EVENT(number, name) void apply(const name& event, Stamp stamp);
+#include "journal/event_types.def"
+#undef PAWL_EVENT
+  // Their outputs may be large, and are kept.
+  void apply(ScriptMoved&& event, Stamp stamp);
+  void apply(StepEnded&& event, Stamp stamp);
   // Decodes and applies one journaled event.
   Status fold(const journal::EventBytes& event);
 

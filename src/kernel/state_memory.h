@@ -16,6 +16,7 @@
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/run.h"
+#include "kernel/scripts/schema_cache.h"
 #include "kernel/scripts/script_cache.h"
 #include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/doc.h"
@@ -59,6 +60,7 @@ struct StateMemory {
   std::set<RunId> to_recall;
   uint64_t bytes_read = 0;  // approximate, of runs and their lists
   ScriptCache plans;
+  SchemaCache schemas;
   std::vector<RunId> plan_holders;  // runs that hold one of these, with duplicates
   std::vector<Queue*> oversized_queues;  // their window must be shrunk
 };

@@ -102,6 +102,7 @@ struct Step {
   std::string action;  // Action: its name, and who does it
   ActionKind action_kind = ActionKind::Outside;
   Value params;  // Action: with templates. Job: args; Composition: the body; Subworkflow: inputs
+  std::string params_text;  // params as JSON, where names of steps are searched for
 
   std::string expression;        // Condition, Test; Loop: while/until
   std::vector<Branch> branches;  // Condition by key, Parallel in order, Sequence one

@@ -130,6 +130,7 @@ void StepReader::read_step(const Cursor& at, Role role, uint32_t place, std::str
     read_content(at, place, step);
     read_compensate(at, place, step);
   }
+  step.params_text = step.params.json();
   script_.steps[place] = std::move(step);
 }
 

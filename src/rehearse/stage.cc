@@ -115,7 +115,7 @@ Call& Stage::call_of(const ReadyEffect& effect, const std::string& job_type) {
 }
 
 void Stage::ask_child(const State& state, const RunId& run, uint32_t effect) {
-  auto request = child_request(state, run, effect, clock_.now_ms());
+  auto request = request_in_frame(state, run, effect, clock_.now_ms());
   if (!request.ok() || request->kind == EffectKind::Gone) return;
   ReadyEffect asked;
   asked.request = std::move(*request);

@@ -17,9 +17,9 @@ std::optional<StepOutcome> computed(RunContext& run, const At& at, uint32_t effe
   const Computations* computations = run.state.script_defaults().computations;
   if (computations == nullptr || run.frame.meter().spent()) return std::nullopt;
   if (!computations->knows(at.step->action)) return std::nullopt;
-  if (at.step->params.json().find("secrets") != std::string::npos) return std::nullopt;
-  auto request = effect_request(run.state, {run.id, effect}, NoSecrets(), run.frame.now_ms(),
-                                &run.frame.meter());
+  if (at.step->params_text.find("secrets") != std::string::npos) return std::nullopt;
+  auto request =
+      request_in_frame(run.state, run.id, effect, run.frame.now_ms(), &run.frame.meter());
   if (!request.ok())
     return failed_outcome(refusal_code(request.error()), request.error().message, false);
   if (request->kind != EffectKind::Action) return std::nullopt;

@@ -164,7 +164,11 @@ void MutableState::apply(const ScriptCreated& event, Stamp stamp) {
   changed(memory_->runs.insert(std::move(fresh)), stamp);
 }
 
-void MutableState::apply(ScriptMoved event, Stamp stamp) {
+void MutableState::apply(const ScriptMoved& event, Stamp stamp) {
+  apply(ScriptMoved(event), stamp);
+}
+
+void MutableState::apply(ScriptMoved&& event, Stamp stamp) {
   count_run(event, stamp);
   Run* run = script_for(event.run, stamp);
   if (run == nullptr) return;
@@ -361,7 +365,11 @@ void MutableState::apply(const StepRetrying& event, Stamp stamp) {
   update_due(*run);
 }
 
-void MutableState::apply(StepEnded event, Stamp stamp) {
+void MutableState::apply(const StepEnded& event, Stamp stamp) {
+  apply(StepEnded(event), stamp);
+}
+
+void MutableState::apply(StepEnded&& event, Stamp stamp) {
   Run* run = nullptr;
   StepRecord* record = step_for(event, stamp, run);
   if (record == nullptr) return;

@@ -19,34 +19,15 @@ namespace {
 using scripts::At;
 using scripts::RunContext;
 
-constexpr size_t kSchemasKeptMax = 256;
-constexpr size_t kSchemaBytesKeptMax = 2u << 20;  // of their texts; compiled they are larger
 constexpr uint32_t kNestedRunsMax = 32;
 
 Error no_such_run(const RunId& id) {
   return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
 }
 
-Result<std::shared_ptr<const expr::JsonSchema>> compiled_schema(const std::string& text) {
-  // A cache of pure results. Each engine has its own thread, and a process may hold several
-  // engines.
-  thread_local std::map<std::string, std::shared_ptr<const expr::JsonSchema>> cache;
-  thread_local size_t cached_bytes = 0;
-  auto at = cache.find(text);
-  if (at != cache.end()) return at->second;
-  PAWL_TRY(Value schema, Value::parse(text));
-  PAWL_TRY(auto compiled, expr::JsonSchema::compile(schema));
-  cached_bytes += text.size();
-  if (cache.size() >= kSchemasKeptMax || cached_bytes > kSchemaBytesKeptMax) {
-    cache.clear();
-    cached_bytes = text.size();
-  }
-  return cache.emplace(text, std::move(compiled)).first->second;
-}
-
 // The inputs with the definition's defaults, checked against its schema.
-Result<std::string> full_inputs(const plan::Script& plan, const std::string& schema_text,
-                                const std::string& given) {
+Result<std::string> full_inputs(const State& state, const plan::Script& plan,
+                                const std::string& schema_text, const std::string& given) {
   Value inputs = Value::Object{};
   if (!given.empty()) {
     PAWL_TRY(inputs, Value::parse(given));
@@ -60,7 +41,7 @@ Result<std::string> full_inputs(const plan::Script& plan, const std::string& sch
       if (!inputs.as_object().contains(member.key))
         inputs.as_object().set(member.key, member.value);
   if (schema_text.empty() || schema_text == "null") return inputs.json();
-  PAWL_TRY(auto schema, compiled_schema(schema_text));
+  PAWL_TRY(auto schema, state.compiled_schema(schema_text));
   schema->fill_defaults(inputs);
   std::vector<expr::SchemaFault> faults = schema->check(inputs);
   if (faults.empty()) return inputs.json();
@@ -144,7 +125,7 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
   const size_t bytes_max = state.script_defaults().output_bytes_max;
   PAWL_TRY_DO(scripts::judge_text("inputs", command.inputs, bytes_max));
   frame.meter().charge_parsed(command.inputs.size());
-  PAWL_TRY(event.inputs, full_inputs(*plan, schema, command.inputs));
+  PAWL_TRY(event.inputs, full_inputs(state, *plan, schema, command.inputs));
   if (event.inputs.size() > state.script_defaults().run_bytes_max)
     return Error{ErrorCode::TooLarge,
                  "inputs of " + std::to_string(event.inputs.size()) + " bytes; a run holds " +

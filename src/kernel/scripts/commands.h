@@ -6,6 +6,7 @@
 
 #include "kernel/frame.h"
 #include "kernel/run_family.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/expression_names.h"
 #include "kernel/scripts/secret_source.h"
 
@@ -33,14 +34,6 @@ Result<RunId> start_script(Frame& frame, const StartScript& command);
 // Enters the steps of a created and admitted run.
 void begin_script(Frame& frame, const RunId& run, bool end_is_seen);
 
-struct StepOutcome {
-  bool ok = false;
-  std::string output;  // JSON
-  StepError error;
-  bool retryable = false;
-  std::string breaker;  // breaker that the attempt counts for; "" = none
-  bool judged = false;  // the number of values in the output was already checked
-};
 // The receipt of an effect: from an action, or the end of a step's job or child run. A receipt that
 // no step waits for changes nothing (I3).
 void effect_done(Frame& frame, const RunId& run, uint32_t effect, StepOutcome outcome);
@@ -83,39 +76,19 @@ void script_due(Frame& frame, const RunId& run);
 
 // --- effects
 
-// Gone: nobody waits for it, or its child is there.
-enum class EffectKind : uint8_t { Gone, Action, Job, Composition };
-struct EffectRequest {
-  EffectKind kind = EffectKind::Gone;
-  RunId run;
-  uint32_t effect = 0;
-  std::string step;
-  uint32_t attempt = 0;
-  uint32_t round = 0;  // above 0: the step runs again, with attempts counted from 1
-  std::string action;
-  Value params;
-  Value scope;  // for actions that evaluate expressions themselves
-  std::vector<expr::Secret> secrets;
-  int64_t timeout_ms = 0;
-};
 // With parameters if it is an action. The error is a failed outcome (refusal_code()) to be reported
 // like any other.
 Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
                                      const SecretSource& secrets, int64_t now_ms,
                                      Meter* meter = nullptr);
-// Of a step that is a job or a composition: what that is made of, whether or not it is there. A
-// job's parameters are an object of its type, queue, args and options.
-Result<EffectRequest> child_request(const State& state, const RunId& run, uint32_t effect,
+// With parameters of any kind, but without secrets: for what the frame does itself, a computation,
+// a job or a composition, whether or not that is there. A job's parameters are an object of its
+// type, queue, args and options.
+Result<EffectRequest> request_in_frame(const State& state, const RunId& run, uint32_t effect,
                                     int64_t now_ms, Meter* meter = nullptr);
 // Makes the job or composition that fills the step's place, if it is still waited for and not there
 // yet. The frame that starts the step does so itself unless it is full.
 void make_step_child(Frame& frame, const RunId& run, uint32_t effect);
-
-// The same for one attempt however often it is asked for, another for every other: a service that
-// remembers what it answered must not give a retried run its old failure back.
-std::string idempotency_key(const EffectRequest& request);
-// SECRET_DENIED if a secret stands where it may not, else INTERPOLATION_ERROR.
-std::string refusal_code(const Error& error);
 
 // A question that waits for an answer, or has one.
 struct StoredDecision {

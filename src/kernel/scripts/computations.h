@@ -5,7 +5,8 @@
 
 #include <optional>
 
-#include "kernel/scripts/commands.h"
+#include "kernel/meter.h"
+#include "kernel/scripts/effect_request.h"
 
 namespace pawl {
 

@@ -48,15 +48,21 @@ struct Check {
 };
 
 struct RunContext {
+  // The run exists, and stays in memory while the frame works on it.
   RunContext(Frame& of_frame, const RunId& of_run)
-      : working(of_run), frame(of_frame), state(of_frame.state()), id(of_run) {
+      : working(of_run),
+        frame(of_frame),
+        state(of_frame.state()),
+        id(of_run),
+        entity_(state.find_run(of_run)) {
+    PAWL_CHECK(entity_ != nullptr);
     ++frame.contexts;
   }
   ~RunContext() { --frame.contexts; }
   RunContext(const RunContext&) = delete;
   RunContext& operator=(const RunContext&) = delete;
 
-  const Run& entity() const { return *state.find_run(id); }
+  const Run& entity() const { return *entity_; }
   const ScriptRun& script() const { return *entity().script; }
   const plan::Script& plan() const { return *state.script_of(entity()); }
   bool is_nested() const { return !entity().parent.run.is_nil(); }
@@ -103,6 +109,9 @@ struct RunContext {
   std::string released_by;                    // decision, signal, timer: what ends a suspension
   std::string paused_by = "paused";           // or the timeout
   bool cut_short = false;                     // work was left for a later frame
+
+ private:
+  const Run* const entity_;
 };
 
 // Checks that external data is not larger than an output may be, in bytes and in values. TooLarge.

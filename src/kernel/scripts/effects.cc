@@ -92,17 +92,20 @@ Status fill(const State& state, const AskingStep& asking, expr::SecretDesk* desk
             EffectRequest& request) {
   const Run& run = *asking.run;
   const plan::Step& step = asking.step();
-  Value tree = scripts::kind_of(step).effect_params(step);
-  std::string text = tree.json();
-  bool whole_scope = step.action_kind == plan::ActionKind::Evaluation;
-  if (whole_scope) text += " steps ";  // its expression may name any step
-  ExpressionNames names(state, run, asking.scope->path, text, asking.record().started_ms);
+  Value made;
+  const Value& tree = scripts::kind_of(step).effect_params(step, made);
+  const bool names_all = step.action_kind == plan::ActionKind::Evaluation;
+  std::string text;  // where names of steps are searched for, if not in params_text
+  if (&tree == &made) text = tree.json();
+  if (names_all) text = step.params_text + " steps ";  // its expression may name any step
+  ExpressionNames names(state, run, asking.scope->path, text.empty() ? step.params_text : text,
+                        asking.record().started_ms);
   if (meter != nullptr) names.metered(*meter);
   if (run.script->phase != ScriptPhase::Steps) names.with_error(run.script->error);
   add_compensating(state, run, *asking.scope, names);
   PAWL_TRY(auto filled, fill_template(names, tree, asking.plan->text_mode, desk));
-  if (whole_scope) {
-    request.scope = names.all();
+  if (names_all) {
+    request.names = names.all();
     PAWL_TRY_DO(names.charge(expr::Budget()));
   }
   request.secrets = std::move(filled.secrets);
@@ -123,15 +126,18 @@ std::string idempotency_key(const EffectRequest& request) {
 
 Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
                                      const SecretSource& secrets, int64_t now_ms, Meter* meter) {
-  if (has_child(state, note)) return EffectRequest{.run = note.run, .effect = note.effect};
   const AskingStep asking = step_that_asks(state, note.run, note.effect);
   EffectRequest request = described(asking, note.effect, now_ms);
-  ActionDesk desk(secrets, request.action);
-  if (request.kind == EffectKind::Action) PAWL_TRY_DO(fill(state, asking, &desk, meter, request));
+  if (request.kind == EffectKind::Action) {
+    ActionDesk desk(secrets, request.action);
+    PAWL_TRY_DO(fill(state, asking, &desk, meter, request));
+  } else if (has_child(state, note)) {
+    return EffectRequest{.run = note.run, .effect = note.effect};
+  }
   return request;
 }
 
-Result<EffectRequest> child_request(const State& state, const RunId& run, uint32_t effect,
+Result<EffectRequest> request_in_frame(const State& state, const RunId& run, uint32_t effect,
                                     int64_t now_ms, Meter* meter) {
   const AskingStep asking = step_that_asks(state, run, effect);
   EffectRequest request = described(asking, effect, now_ms);

@@ -45,11 +45,11 @@ class JobKind final : public OutsideKind {
   bool changes_outside() const override { return true; }
 
   EffectKind effect_kind() const override { return EffectKind::Job; }
-  Value effect_params(const plan::Step& step) const override {
-    return Value::Object{{"type", step.job_type},
-                         {"queue", step.queue},
-                         {"args", step.params},
-                         {"options", step.options_body}};
+  const Value& effect_params(const plan::Step& step, Value& made) const override {
+    return made = Value::Object{{"type", step.job_type},
+                                {"queue", step.queue},
+                                {"args", step.params},
+                                {"options", step.options_body}};
   }
   Status make_child(RunContext& run, const EffectRequest& request) const override {
     ValueDoc envelope(envelope_of(run.entity(), request));

@@ -19,7 +19,7 @@ uint32_t next_effect(const RunContext& run) {
 
 void make_child_of(RunContext& run, const At& at) {
   const uint32_t effect = run.record(at).effect;
-  auto request = child_request(run.state, run.id, effect, run.frame.now_ms(), &run.frame.meter());
+  auto request = request_in_frame(run.state, run.id, effect, run.frame.now_ms(), &run.frame.meter());
   if (!request.ok())
     return fail_step(run, at, step_error(refusal_code(request.error()), request.error().message),
                      false);

@@ -146,7 +146,7 @@ Status MutableState::fold_one(const journal::EventBytes& event) {
   case EventType::name: {                                          \
     name decoded;                                                  \
     if (!codec::decode(event.bytes, decoded)) return unreadable(); \
-    apply(decoded, stamp);                                         \
+    apply(std::move(decoded), stamp);                              \
     return ok_status();                                            \
   }
 #include "journal/event_types.def"
