@@ -213,13 +213,13 @@ class ReadRunText : public WaitingTask {
 // The run's text with the new steps appended, checked as a whole.
 Result<std::string> extended(App& app, const std::string& canonical, const Value& steps) {
   PAWL_TRY(Value definition, Value::parse(canonical));
-  Value* list_runs = definition.is_object() ? definition.as_object().find("steps") : nullptr;
-  if (list_runs == nullptr || !list_runs->is_array())
+  Value* list = definition.is_object() ? definition.as_object().find("steps") : nullptr;
+  if (list == nullptr || !list->is_array())
     return Error{ErrorCode::Conflict, "its definition has no steps"};
   plan::ReadOptions options;
-  options.steps_accepted = static_cast<uint32_t>(list_runs->as_array().size());
+  options.steps_accepted = static_cast<uint32_t>(list->as_array().size());
   options.params = actions::judge_params;
-  for (const Value& step : steps.as_array()) list_runs->as_array().push_back(step);
+  for (const Value& step : steps.as_array()) list->as_array().push_back(step);
   const std::vector<std::string>& known = app.config().action_names;
   if (!known.empty()) options.actions = &known;
   plan::ReadResult read = plan::read_definition(definition, options);

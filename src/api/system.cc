@@ -5,6 +5,7 @@
 #include "api/process_usage.h"
 #include "api/routes.h"
 #include "base/json_writer.h"
+#include "engine/recovery.h"
 
 namespace pawl::api {
 namespace {
@@ -119,7 +120,7 @@ void system(App& app, Call&& call) {
   app.decide(std::move(call), [&app](Frame& frame) -> Result<http::Response> {
     const AppConfig& config = app.config();
     ProcessUsage usage = process_usage();
-    Recovery recovery = app.engine().recovery();
+    const Recovery& recovery = app.engine().recovery();
     int64_t now_ms = app.clock().now_ms();
     std::string body;
     json::Writer w(body);

@@ -34,9 +34,9 @@ std::string error_of(json::View holder) {
 }
 
 void print_decisions(json::View run) {
-  auto list_runs = run.find("pending_decisions");
-  if (!list_runs || !list_runs->is_array()) return;
-  list_runs->each_element([](json::View decision) {
+  auto list = run.find("pending_decisions");
+  if (!list || !list->is_array()) return;
+  list->each_element([](json::View decision) {
     json::View context = decision.find("context").value_or(decision);
     print_text("\n" + painted("?", Colour::Yellow, colours_on(stdout)) + " " +
                printable(member(decision, "step_id")) + ": " +

@@ -24,8 +24,8 @@
 #include "actions/vault.h"
 #include "effects/prepare_effect.h"
 #include "effects/work_directories.h"
+#include "engine/effects.h"
 #include "engine/engine.h"
-#include "kernel/scripts/commands.h"
 
 namespace pawl {
 

@@ -9,10 +9,14 @@
 #include <string>
 
 #include "actions/action.h"
-#include "kernel/meter.h"
-#include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
 
 namespace pawl {
+
+class Meter;
+class SecretSource;
+class State;
+struct EffectNote;
 
 struct ReadyEffect {
   bool cancel = false;     // end the running effect
@@ -27,7 +31,7 @@ std::optional<ReadyEffect> prepare_effect(const State& state, const EffectNote& 
                                           const SecretSource& secrets, int64_t now_ms,
                                           Meter& meter);
 
-// Takes the parameters and the scope out of the request.
+// Takes the parameters and the names out of the request.
 actions::ActionRequest action_request(EffectRequest& request, std::string work_directory);
 
 // The outcome for the step: secrets masked, and counted for its breaker.

@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "actions/vault.h"
-#include "kernel/frame.h"
 #include "wire/event_projection.h"
 
 namespace pawl {
+
+class Frame;
+class State;
 
 constexpr std::string_view kWebhookQueue = "pawl.webhooks";
 constexpr std::string_view kWebhookJobType = "pawl.webhook";

@@ -4,8 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "kernel/frame.h"
 #include "plan/definition.h"
+
+namespace pawl {
+class Frame;
+class State;
+}
 
 namespace pawl::embed {
 

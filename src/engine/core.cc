@@ -247,14 +247,14 @@ size_t ClosedBatch::bytes() const {
   return bytes;
 }
 
-bool Core::tick(Turns turns) {
+bool Core::tick(RunTurns turns) {
   WorkingOn working(WorkKind::Decision, {});
   advance_clock();
   bool more = false;
   try_reading([&] {
     uint64_t allowance = config_.state.scripts.frame_allowance;
     fire_due(allowance);
-    if (turns == Turns::Take) take_turns();
+    if (turns == RunTurns::Take) take_turns();
     fire_due(allowance);  // as in decide(): timers set in this turn may be due already
     bool last_call = false;
     uint64_t place = 0;
@@ -273,12 +273,12 @@ bool Core::tick(Turns turns) {
 }
 
 // A turn that waits for the open batch is not due before that batch is closed.
-int64_t Core::next_due_ms(Turns turns) const {
+int64_t Core::next_due_ms(RunTurns turns) const {
   const bool waits = batch_full() && turns_missed_in_ == closed_;
-  return turns == Turns::Take && !waits ? state_.next_due_ms() : state_.next_timer_ms();
+  return turns == RunTurns::Take && !waits ? state_.next_due_ms() : state_.next_timer_ms();
 }
 
-int64_t Core::next_tick_ms(Turns turns) {
+int64_t Core::next_tick_ms(RunTurns turns) {
   int64_t next = retention_.next_ms();
   try_reading([&] {
     int64_t due = next_due_ms(turns);
@@ -289,8 +289,8 @@ int64_t Core::next_tick_ms(Turns turns) {
 }
 
 // At most once per batch, and not in a batch that is already large, a limited number of times.
-bool Core::recall_is_due(Turns turns) const {
-  if (!state_.has_to_recall() || turns == Turns::Leave) return false;
+bool Core::recall_is_due(RunTurns turns) const {
+  if (!state_.has_to_recall() || turns == RunTurns::Leave) return false;
   if (!wants_commit()) return true;
   if (recalled_in_ == closed_) return false;
   return !batch_full() || closed_ - recalled_in_ > kRecallsMissedMax;

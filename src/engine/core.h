@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/config.h"
 #include "engine/crash_book.h"
 #include "engine/outgoing.h"
 #include "engine/parking_lot.h"
@@ -36,33 +37,8 @@
 
 namespace pawl {
 
-struct CoreConfig {
-  StateConfig state;
-  RetentionConfig retention;
-  size_t dirty_max = 65'536;          // entities whose row is not written yet
-  size_t tail_bytes_max = 64u << 20;  // journal that a restart may have to fold
-  size_t rows_per_batch_max = 2'048;
-  size_t batch_bytes_max =
-      4u << 20;  // an open batch past this is committed before more is decided
-  size_t row_bytes_per_batch_max = 4u << 20;  // past this no more rows are added
-  size_t row_bytes_awaited_max = 1u << 20;    // of one entity, in a batch with waiting tasks
-  size_t parked_max = 20'000;
-  size_t recall_bytes_max = 1u << 20;  // of runs with open effects, read per batch after a start
-  uint64_t heavy_run_bytes = 1u << 20;  // filling in parameters of a larger run may take long
-  EffectSink* effects = nullptr;        // null: effects of runs are never executed
-  SkippedEvents skipped;                // in the tail, besides those listed in the store
-};
-
-// The data of one commit, and everything that leaves after it.
-struct ClosedBatch {
-  Batch batch;
-  Outgoing outgoing;
-  bool has_rows = false;
-  bool empty() const {
-    return batch.number == 0 && batch.writes.empty() && batch.trim_journal_before == 0;
-  }
-  size_t bytes() const;  // that the store will write
-};
+// Whether runs that have yielded get their turns.
+enum class RunTurns : uint8_t { Take, Leave };
 
 class Core {
  public:
@@ -74,12 +50,11 @@ class Core {
   // for each once that is durable. Returns how many were quarantined.
   size_t quarantine(const std::vector<Suspect>& suspects, std::function<void(const Uuid&)> settled);
   void decide(TaskPtr task);
-  // Does what is due: timers, parked tasks whose time is up, retention, and, with Turns::Take,
+  // Does what is due: timers, parked tasks whose time is up, retention, and, with RunTurns::Take,
   // turns of runs that have yielded. True if more is due at once.
-  enum class Turns : uint8_t { Take, Leave };
-  bool tick(Turns turns = Turns::Take);
+  bool tick(RunTurns turns = RunTurns::Take);
   // When tick() has something to do next; now if that is unknown.
-  int64_t next_tick_ms(Turns turns = Turns::Take);
+  int64_t next_tick_ms(RunTurns turns = RunTurns::Take);
 
   bool wants_commit() const {
     return !record_.empty() || !waiting_.empty() || state_.has_effects() || has_asked() ||
@@ -129,14 +104,14 @@ class Core {
   void fire_due(uint64_t& allowance);
   void take_turns();
   bool turns_must_wait();
-  int64_t next_due_ms(Turns turns) const;
+  int64_t next_due_ms(RunTurns turns) const;
   bool batch_large() const {
     return record_.size() > config_.batch_bytes_max || record_.event_count() > kEventsPerBatchMax;
   }
   bool batch_spent() const { return used_ >= config_.state.scripts.frame_allowance; }
   void run(TaskPtr task, bool last_call, uint64_t place = 0);
   void wake_parked();
-  bool recall_is_due(Turns turns) const;
+  bool recall_is_due(RunTurns turns) const;
   void recall_runs();
   void fill(ClosedBatch& closed, bool idle);
   bool takes_heavy() const { return !asked_heavy_.empty() && config_.effects->takes_heavy(); }

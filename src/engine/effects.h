@@ -10,10 +10,11 @@
 #include <deque>
 #include <memory>
 
-#include "kernel/meter.h"
-#include "kernel/state.h"
-
 namespace pawl {
+
+class Meter;
+class State;
+struct EffectNote;
 
 class PreparedEffects {
  public:

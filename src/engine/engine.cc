@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/working_on.h"
+#include "engine/core.h"
 
 namespace pawl {
 namespace {
@@ -49,7 +50,7 @@ EngineLoop::EngineLoop(const EngineConfig& config, std::unique_ptr<Core> core, S
       store_(store),
       clock_(clock),
       random_(random),
-      recovery_(core_->recovery()),
+      recovery_(std::make_unique<Recovery>(core_->recovery())),
       published_(core_->journal_head()) {
   stats_.journal_head = published_;
   turn_began_ms_ = steady_ms();
@@ -187,9 +188,9 @@ void EngineLoop::run() {
   }
 }
 
-Core::Turns EngineLoop::turns_now() const {
-  return in_flight_heavy_ || store_.congested() || core_->owes_rows() ? Core::Turns::Leave
-                                                                      : Core::Turns::Take;
+RunTurns EngineLoop::turns_now() const {
+  return in_flight_heavy_ || store_.congested() || core_->owes_rows() ? RunTurns::Leave
+                                                                      : RunTurns::Take;
 }
 
 // Heavy tasks wait for a large commit to end, for rows to be written (which bounds the restart),

@@ -33,17 +33,15 @@
 #include <thread>
 #include <vector>
 
-#include "engine/core.h"
+#include "base/clock.h"
+#include "engine/config.h"
+#include "engine/outgoing.h"
 
 namespace pawl {
 
-struct EngineConfig {
-  CoreConfig core;
-  CrashBook* crash_book = nullptr;  // names the suspects to quarantine; null: none
-  size_t inputs_max = 65'536;       // submitted and not yet decided
-  int64_t reads_ns_max =
-      10'000'000;  // for the reads of one batch; the read that exceeds it is the last
-};
+class Core;
+struct Recovery;
+enum class RunTurns : uint8_t;
 
 struct EngineStats {
   uint64_t outages = 0;      // of the store
@@ -90,7 +88,7 @@ class EngineLoop {
   std::optional<Error> failed() const;
   EngineStats stats() const;
   EnginePulse pulse() const;  // takes no lock: it works even if the engine is stuck
-  Recovery recovery() const { return recovery_; }
+  const Recovery& recovery() const { return *recovery_; }  // of the last start
 
   uint64_t listen(RecordListener listener);
   void unlisten(uint64_t id);
@@ -103,7 +101,7 @@ class EngineLoop {
   bool wait_for_work();
   void work();
   void decide_inputs();
-  Core::Turns turns_now() const;
+  RunTurns turns_now() const;
   bool heavy_must_wait() const;
   bool may_read() const;
   void decide_read(TaskPtr task);
@@ -130,7 +128,7 @@ class EngineLoop {
   Store& store_;
   Clock& clock_;
   Random& random_;
-  Recovery recovery_;
+  std::unique_ptr<const Recovery> recovery_;
 
   mutable std::mutex mutex_;
   std::condition_variable engine_wakes_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "engine/core.h"
 #include "engine/engine.h"
 
 namespace pawl {

@@ -13,6 +13,7 @@
 
 #include "engine/effects.h"
 #include "engine/task.h"
+#include "store/store.h"
 
 namespace pawl {
 
@@ -20,6 +21,17 @@ struct Outgoing {
   std::vector<TaskPtr> answers;              // replies, and the jobs that are leased with them
   std::unique_ptr<PreparedEffects> effects;  // actions, jobs of job steps; null = none
   // And the batch's own record, for listeners of the journal: streams, webhooks, … …
+};
+
+// The data of one commit, and everything that leaves after it.
+struct ClosedBatch {
+  Batch batch;
+  Outgoing outgoing;
+  bool has_rows = false;
+  bool empty() const {
+    return batch.number == 0 && batch.writes.empty() && batch.trim_journal_before == 0;
+  }
+  size_t bytes() const;  // that the store will write
 };
 
 // Takes the record of a batch, for those who follow the journal.

@@ -4,18 +4,14 @@
 
 #include <cstdint>
 
-#include "kernel/frame.h"
+#include "base/uuid.h"
+#include "engine/config.h"
 #include "store/store.h"
 
 namespace pawl {
 
-struct RetentionConfig {
-  int64_t finished_ms = 7LL * 24 * 3600 * 1000;  // 0 = for ever
-  uint64_t finished_max = 20'000'000;            // finished jobs kept at most; 0 = no bound
-  int64_t journal_ms = 7LL * 24 * 3600 * 1000;   // 0 = for ever
-  uint64_t journal_records_max = 20'000'000;     // 0 = no bound
-  int64_t sweep_every_ms = 10'000;
-};
+class Frame;
+class State;
 
 class Retention {
  public:

@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "base/uuid.h"
 #include "journal/record.h"
-#include "kernel/frame.h"
 #include "store/store.h"
 
 namespace pawl {
+
+class Frame;
 
 struct SkippedRange {
   uint64_t from = 0;  // sequences, both included

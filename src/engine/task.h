@@ -4,14 +4,17 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/wakes.h"
-#include "kernel/frame.h"
+#include "base/uuid.h"
 
 namespace pawl {
+
+class Frame;
 
 // How a task that found nothing to do waits.
 struct Parking {

@@ -3,6 +3,8 @@
 #include <filesystem>
 
 #include "actions/computations.h"
+#include "engine/crash_book.h"
+#include "kernel/frame.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 

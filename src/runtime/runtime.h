@@ -23,6 +23,9 @@
 
 namespace pawl {
 
+class CrashBook;
+class Frame;
+
 struct RuntimeSetup {
   std::string data_dir = {};    // "" = a store in memory
   bool owner_only = false;      // a data_dir created here is closed to other users
