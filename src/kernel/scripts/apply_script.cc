@@ -4,6 +4,7 @@
 
 #include "kernel/keys.h"
 #include "kernel/mutable_state.h"
+#include "kernel/scripts/held.h"
 #include "plan/definition.h"
 
 namespace pawl {
@@ -23,22 +24,6 @@ void count(ScriptRun& script, Mover mover, uint32_t by) {
   if (mover == Mover::Outside) script.busy += by;
   if (mover == Mover::Person) script.held += by;
 }
-
-// Updates the run's held bytes while one part of it changes.
-template <class Holder>
-class Held {
- public:
-  Held(ScriptRun& script, const Holder& holder)
-      : script_(script), holder_(holder), before_(held_by(holder)) {}
-  ~Held() { script_.held_bytes += held_by(holder_) - before_; }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-
- private:
-  ScriptRun& script_;
-  const Holder& holder_;
-  uint64_t before_;
-};
 
 void forget_made(ScriptRun& script, std::string_view step) {
   std::erase_if(script.made, [&](const MadeParts& made) {
@@ -97,7 +82,7 @@ StepRecord* MutableState::step_for(const StepEvent& event, Stamp stamp, Run*& ru
 }
 
 void MutableState::set_due(Run& run, const std::string& step, StepRecord& record, int64_t due_ms,
-                    DueKind kind) {
+                           DueKind kind) {
   ScriptRun& script = *run.script;
   if (record.due_ms != 0) script.dues.erase({record.due_ms, step});
   record.due_ms = due_ms;
@@ -365,9 +350,7 @@ void MutableState::apply(const StepRetrying& event, Stamp stamp) {
   update_due(*run);
 }
 
-void MutableState::apply(const StepEnded& event, Stamp stamp) {
-  apply(StepEnded(event), stamp);
-}
+void MutableState::apply(const StepEnded& event, Stamp stamp) { apply(StepEnded(event), stamp); }
 
 void MutableState::apply(StepEnded&& event, Stamp stamp) {
   Run* run = nullptr;

@@ -30,7 +30,8 @@ const Scope* scope_around(const State& state, const Run& run, const Scope& scope
 }
 
 // Inside a compensation: which step is being undone.
-void add_compensating(const State& state, const Run& run, const Scope& scope, ExpressionNames& names) {
+void add_compensating(const State& state, const Run& run, const Scope& scope,
+                      ExpressionNames& names) {
   if (run.script->phase != ScriptPhase::Rollback) return;
   for (const Scope* at = &scope; at != nullptr; at = scope_around(state, run, *at)) {
     if (at->path != join_path(at->owner, plan::kCompensateName)) continue;
@@ -63,10 +64,14 @@ AskingStep step_that_asks(const State& state, const RunId& id, uint32_t effect) 
   return {run, *path, scope, plan, plan->find(scope->list, name)};
 }
 
-bool has_child(const State& state, const EffectNote& note) {
-  const Run* run = find_script(state, note.run);
-  if (run == nullptr) return false;
-  Uuid child = child_id(*run, note.effect);
+// Whether its job or run is there. An action that leaves the run has none: then nothing is read.
+bool has_child(const State& state, const AskingStep& asking, uint32_t effect) {
+  if (asking.run == nullptr) return false;
+  const plan::Step& step = asking.step();
+  if (scripts::kind_of(step).effect_kind() == EffectKind::Action &&
+      !plan::is_done_by_run(step.action_kind))
+    return false;
+  const Uuid child = child_id(*asking.run, effect);
   return state.find_job(JobId(child)) != nullptr || state.find_run(RunId(child)) != nullptr;
 }
 
@@ -127,18 +132,16 @@ std::string idempotency_key(const EffectRequest& request) {
 Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
                                      const SecretSource& secrets, int64_t now_ms, Meter* meter) {
   const AskingStep asking = step_that_asks(state, note.run, note.effect);
-  EffectRequest request = described(asking, note.effect, now_ms);
-  if (request.kind == EffectKind::Action) {
-    ActionDesk desk(secrets, request.action);
-    PAWL_TRY_DO(fill(state, asking, &desk, meter, request));
-  } else if (has_child(state, note)) {
+  if (has_child(state, asking, note.effect))
     return EffectRequest{.run = note.run, .effect = note.effect};
-  }
+  EffectRequest request = described(asking, note.effect, now_ms);
+  ActionDesk desk(secrets, request.action);
+  if (request.kind == EffectKind::Action) PAWL_TRY_DO(fill(state, asking, &desk, meter, request));
   return request;
 }
 
 Result<EffectRequest> request_in_frame(const State& state, const RunId& run, uint32_t effect,
-                                    int64_t now_ms, Meter* meter) {
+                                       int64_t now_ms, Meter* meter) {
   const AskingStep asking = step_that_asks(state, run, effect);
   EffectRequest request = described(asking, effect, now_ms);
   if (request.kind != EffectKind::Gone) PAWL_TRY_DO(fill(state, asking, nullptr, meter, request));
