@@ -1,6 +1,6 @@
 # Two commands: `make run` starts a server, `make test` runs all tests. Both install what they need.
 .DEFAULT_GOAL := help
-.PHONY: help run build test bench campaigns lint sim fuzz sanitize ci fresh install clean
+.PHONY: help run build dev test bench campaigns lint sim fuzz sanitize ci fresh install clean
 MAKEFLAGS += --no-print-directory
 
 PORT ?= 8080
@@ -27,6 +27,10 @@ run: ## build, start the server on ./pawl-data and run a first job and a first d
 build: ## leave the release binary in build/pawl
 	@tools/setup build
 	@tools/build $(SERVER) pawl
+
+dev: ## build-dev/pawl without optimization: for working on the code, three times as quick to compile
+	@tools/setup build
+	@tools/build build-dev -DCMAKE_BUILD_TYPE=Dev -DPAWL_TESTS=OFF -DPAWL_BENCH=OFF -- pawl
 
 test: ## build and run every test
 	@tools/setup build test
@@ -75,4 +79,4 @@ install: build ## binary, library, service file and shell completions under PREF
 	  install -Dm644 build/pawl.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/pawl; fi
 
 clean: ## remove all build directories; data directories stay
-	rm -rf build build-asan build-tsan build-fuzz build-lint
+	rm -rf build build-dev build-asan build-tsan build-fuzz build-lint

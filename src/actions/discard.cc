@@ -115,8 +115,9 @@ void Discard::close_current() {
   current_.reset();
   if (!current_stuck_) {
     if (::unlinkat(place_.get(), current_name_.c_str(), AT_REMOVEDIR) == 0) return;
-    if (errno == ENOTEMPTY && current_shrank_) return;  // a process still wrote there: try once
-                                                        // more
+    if (errno == ENOTEMPTY && current_shrank_)
+      return;  // a process still wrote there: try once
+               // more
   }
   stuck_.insert(current_name_);
   log::error("the files of a run cannot be removed",

@@ -15,17 +15,17 @@ ActionOutcome expression_failed(const Error& error) {
 // Inputs by name, then the members of data and data itself, then the standard names: later ones
 // take precedence.
 Value names_of(const ActionRequest& request) {
-  Value::Object scope;
+  Value::Object names;
   if (const Value* inputs = request.names.find("inputs"); inputs != nullptr && inputs->is_object())
-    scope = inputs->as_object();
+    names = inputs->as_object();
   if (const Value* data = request.params.find("data")) {
     if (data->is_object())
-      for (const auto& [name, value] : data->as_object()) scope.set(name, value);
-    scope.set("data", *data);
+      for (const auto& [name, value] : data->as_object()) names.set(name, value);
+    names.set("data", *data);
   }
   if (request.names.is_object())
-    for (const auto& [name, value] : request.names.as_object()) scope.set(name, value);
-  return scope;
+    for (const auto& [name, value] : request.names.as_object()) names.set(name, value);
+  return names;
 }
 
 }  // namespace

@@ -221,7 +221,8 @@ Status make_parents(const JudgedPath& path, const PathPolicy& policy) {
   }
   for (auto next = missing.rbegin(); next != missing.rend(); ++next) {
     if (!policy.allows(*next, Access::Write))
-      return fs_error("PATH_DENIED", in_quotes(*next) + " may not be made under the server's policy");
+      return fs_error("PATH_DENIED",
+                      in_quotes(*next) + " may not be made under the server's policy");
     std::string name = JudgedPath{"", *next}.name();
     if (::mkdirat(at.get(), name.c_str(), 0755) != 0 && errno != EEXIST)
       return fs_errno(errno, *next);
@@ -238,8 +239,8 @@ Status remove_tree(const JudgedPath& path, const StopSignal& stop) {
 Result<Copied> copy_tree(const JudgedPath& from, const JudgedPath& to, const PathPolicy& policy,
                          const StopSignal& stop) {
   if (is_inside(to.real, from.real) || is_inside(from.real, to.real))
-    return fs_error("VALIDATION_ERROR",
-                    in_quotes(from.shown) + " and " + in_quotes(to.shown) + " lie within each other");
+    return fs_error("VALIDATION_ERROR", in_quotes(from.shown) + " and " + in_quotes(to.shown) +
+                                            " lie within each other");
   PAWL_TRY(FileHandle source, open_parent(from));
   PAWL_TRY(FileHandle target, open_parent(to));
   struct stat info;

@@ -195,9 +195,9 @@ struct FileAction {
   Result<Value> (*run)(const Call&);
 };
 
-constexpr FileAction kFileActions[] = {{"fs.read", read},     {"fs.write", write}, {"fs.append", append},
-                              {"fs.delete", remove}, {"fs.list", list},   {"fs.stat", stat_action},
-                              {"fs.copy", copy},     {"fs.move", move}};
+constexpr FileAction kFileActions[] = {
+    {"fs.read", read}, {"fs.write", write},      {"fs.append", append}, {"fs.delete", remove},
+    {"fs.list", list}, {"fs.stat", stat_action}, {"fs.copy", copy},     {"fs.move", move}};
 
 }  // namespace
 
@@ -211,7 +211,8 @@ ActionOutcome run_fs_action(const ActionRequest& request, const ActionPolicy& po
     return output.ok() ? ActionOutcome::success(std::move(output).value())
                        : fs_outcome(output.error());
   }
-  return ActionOutcome::failure("NOT_FOUND", "there is no action " + in_quotes(request.name), false);
+  return ActionOutcome::failure("NOT_FOUND", "there is no action " + in_quotes(request.name),
+                                false);
 }
 
 }  // namespace pawl::actions

@@ -252,9 +252,9 @@ ActionOutcome failure_of(const Error& error) {
 Result<HttpRequest> http_request_of(const ActionRequest& request, const ActionPolicy& policy) {
   const Value& params = request.params;
   PAWL_TRY(Body body, body_of(params));
-  PAWL_TRY(
-      int64_t timeout_ms,
-      duration_param(params, "timeout", request.timeout_ms > 0 ? request.timeout_ms : kHttpTimeoutMs));
+  PAWL_TRY(int64_t timeout_ms,
+           duration_param(params, "timeout",
+                          request.timeout_ms > 0 ? request.timeout_ms : kHttpTimeoutMs));
   if (request.timeout_ms > 0) timeout_ms = std::min(timeout_ms, request.timeout_ms);
 
   HttpRequest out;

@@ -1,9 +1,10 @@
 #include "actions/http_redirect.h"
-#include "base/ascii.h"
 
 #include <strings.h>
 
 #include <algorithm>
+
+#include "base/ascii.h"
 
 namespace pawl::actions {
 namespace {

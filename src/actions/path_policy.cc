@@ -215,7 +215,8 @@ Result<JudgedPath> PathPolicy::judge(std::string_view path, Access access, LastL
   PAWL_TRY(judged.real, real_path(absolute, last));
   struct stat info;
   bool linked = ::lstat(judged.real.c_str(), &info) == 0 && is_off_limits_file(info);
-  if (denied(judged.shown) || !allows(judged.real, access) || linked || holds_off_limits(judged.real))
+  if (denied(judged.shown) || !allows(judged.real, access) || linked ||
+      holds_off_limits(judged.real))
     return denied_error(judged.shown, access == Access::Write
                                           ? "may not be written under the server's policy"
                                           : "may not be read under the server's policy");

@@ -2,8 +2,8 @@
 //
 // Confined: only the run's work directory and the policy's lists. Not confined: all files the
 // server may use. In both, paths under `deny` are refused and paths under `read_only` are not
-// written. `off_limits` directories (the data directory) are refused first, except for the run's own
-// work directory: by path, by inode (bind mounts), and by hard links to their files; so is
+// written. `off_limits` directories (the data directory) are refused first, except for the run's
+// own work directory: by path, by inode (bind mounts), and by hard links to their files; so is
 // /proc/<pid>, which also leads to these files and to memory. A path is checked twice, as written
 // and with its links resolved (for a path that does not exist yet, its existing part); exactly the
 // checked path is then opened, without following links (open_judged), so that a link created in
@@ -57,9 +57,9 @@ class PathPolicy {
 
   bool confined_;
   std::string work_directory_;
-  std::string own_;                    // the work directory, as links resolve; "" = none
-  std::vector<std::string> off_limits_;    // links resolved
-  std::vector<std::string> writable_;  // links resolved; the work directory among them
+  std::string own_;                      // the work directory, as links resolve; "" = none
+  std::vector<std::string> off_limits_;  // links resolved
+  std::vector<std::string> writable_;    // links resolved; the work directory among them
   std::vector<std::string> read_only_;
   std::vector<std::string> deny_;
 };

@@ -12,16 +12,16 @@ struct NamedPureAction {
 };
 
 constexpr NamedPureAction kPureActions[] = {{"crypto.hash", crypto_hash},
-                              {"crypto.hmac", crypto_hmac},
-                              {"crypto.uuid", crypto_uuid},
-                              {"assert.equals", assert_equals},
-                              {"assert.contains", assert_contains},
-                              {"assert.matches", assert_matches},
-                              {"assert.schema", assert_schema},
-                              {"expr.eval", expr_eval},
-                              {"jq", jq_eval},
-                              {"workflow.log", workflow_log},
-                              {"workflow.fail", workflow_fail}};
+                                            {"crypto.hmac", crypto_hmac},
+                                            {"crypto.uuid", crypto_uuid},
+                                            {"assert.equals", assert_equals},
+                                            {"assert.contains", assert_contains},
+                                            {"assert.matches", assert_matches},
+                                            {"assert.schema", assert_schema},
+                                            {"expr.eval", expr_eval},
+                                            {"jq", jq_eval},
+                                            {"workflow.log", workflow_log},
+                                            {"workflow.fail", workflow_fail}};
 
 log::Level level_of(const std::string& level) {
   if (level == "error") return log::Level::Error;
@@ -54,8 +54,9 @@ ActionOutcome PureAction::operator()(const ActionRequest& request, expr::Budget&
   if (budget.exceeded() == expr::Budget::Exceeded::None) {
     ActionOutcome outcome = body_(request, budget);
     if (budget.exceeded() == expr::Budget::Exceeded::None) return outcome;
-    if (!outcome.ok && outcome.code == "NON_RETRYABLE") return outcome;  // its message is more
-                                                                         // precise
+    if (!outcome.ok && outcome.code == "NON_RETRYABLE")
+      return outcome;  // its message is more
+                       // precise
   }
   return ActionOutcome::failure(
       "NON_RETRYABLE",

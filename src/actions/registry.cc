@@ -25,8 +25,7 @@ std::vector<ActionInfo> build() {
         schema.kind == plan::ActionKind::Pure || schema.kind == plan::ActionKind::Evaluation;
     info.by_engine = plan::is_done_by_run(schema.kind);
     // Other parameters of these two become data of the line.
-    bool open =
-        schema.kind == plan::ActionKind::Log || schema.kind == plan::ActionKind::Notify;
+    bool open = schema.kind == plan::ActionKind::Log || schema.kind == plan::ActionKind::Notify;
     info.params_schema = object_schema(schema.params, schema.required, open);
     info.output_schema = object_schema(schema.output, "[]", false);
     all.push_back(std::move(info));

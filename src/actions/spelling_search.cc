@@ -1,9 +1,10 @@
 #include "actions/spelling_search.h"
-#include "base/ascii.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
+
+#include "base/ascii.h"
 
 namespace pawl::actions {
 namespace {

@@ -1,7 +1,8 @@
 #include "actions/unescape.h"
-#include "base/ascii.h"
 
 #include <cstdint>
+
+#include "base/ascii.h"
 
 namespace pawl::actions {
 namespace {

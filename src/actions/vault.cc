@@ -118,8 +118,8 @@ Result<Vault> Vault::open(const std::string& key_file) {
     PAWL_TRY(content, read_key_file(key_file));
   }
   if (content.substr(0, 1) == "S")
-    return Error{ErrorCode::Unauthenticated,
-                 "the vault of " + in_quotes(key_file) + " was made with a passphrase, and needs it"};
+    return Error{ErrorCode::Unauthenticated, "the vault of " + in_quotes(key_file) +
+                                                 " was made with a passphrase, and needs it"};
   if (content.size() != 1 + kKeyBytes || content[0] != 'K')
     return Error{ErrorCode::Corrupt, in_quotes(key_file) + " is no key file"};
   Key key;

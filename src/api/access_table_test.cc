@@ -140,14 +140,15 @@ const std::map<Permission, std::vector<Entry>> kTable = {
 };
 // clang-format on
 
-constexpr Permission kScopes[] = {Permission::Read, Permission::Write, Permission::Worker, Permission::Operate,
-                             Permission::Admin};
+constexpr Permission kScopes[] = {Permission::Read, Permission::Write, Permission::Worker,
+                                  Permission::Operate, Permission::Admin};
 
 // The single scopes that allow an endpoint with scope `wanted`: listed by hand, not computed.
 std::set<Permission> opened_by(Permission wanted) {
   switch (wanted) {
     case Permission::Public:
-      return {Permission::Read, Permission::Write, Permission::Worker, Permission::Operate, Permission::Admin};
+      return {Permission::Read, Permission::Write, Permission::Worker, Permission::Operate,
+              Permission::Admin};
     case Permission::Read:
       return {Permission::Read, Permission::Write, Permission::Operate, Permission::Admin};
     case Permission::Write:

@@ -19,7 +19,9 @@ std::string filled_path(std::string_view pattern) {
   return path;
 }
 
-std::string bearer_header(const std::string& key) { return "Authorization: Bearer " + key + "\r\n"; }
+std::string bearer_header(const std::string& key) {
+  return "Authorization: Bearer " + key + "\r\n";
+}
 
 // A key with every scope that does not reach the given one.
 uint32_t scopes_without(Permission scope) {
@@ -44,7 +46,8 @@ TEST(Access, EveryRouteButThePublicOnesNeedsAKeyWithItsScope) {
   ApiWorld world;
   world.app->keys().add_fixed("root-key");
   std::map<Permission, std::string> lacking;
-  for (Permission scope : {Permission::Read, Permission::Write, Permission::Worker, Permission::Operate, Permission::Admin}) {
+  for (Permission scope : {Permission::Read, Permission::Write, Permission::Worker,
+                           Permission::Operate, Permission::Admin}) {
     NewApiKey made = make_api_key("lacking", scopes_without(scope), 0);
     world.app->keys().put(made.key);
     lacking[scope] = made.text;
@@ -56,7 +59,8 @@ TEST(Access, EveryRouteButThePublicOnesNeedsAKeyWithItsScope) {
     SCOPED_TRACE(method + " " + path);
     EXPECT_EQ(http::status_of(world.call(method, path, "{}")), "401");
     EXPECT_EQ(http::status_of(world.call(method, path, "{}", bearer_header("wrong"))), "401");
-    EXPECT_EQ(http::status_of(world.call(method, path, "{}", bearer_header(lacking[route.scope]))), "403");
+    EXPECT_EQ(http::status_of(world.call(method, path, "{}", bearer_header(lacking[route.scope]))),
+              "403");
   }
 }
 
@@ -102,7 +106,8 @@ TEST(Keys, AMadeKeyWorksUntilItIsRevokedAndItsSecretIsShownOnce) {
   std::string id = text_of(made, "id");
   ASSERT_NE(text, "");
   EXPECT_EQ(http::status_of(world.call("GET", "/ojs/v1/queues", "", bearer_header(text))), "200");
-  EXPECT_EQ(http::status_of(world.call("POST", "/ojs/v1/queues/q/pause", "", bearer_header(text))), "403");
+  EXPECT_EQ(http::status_of(world.call("POST", "/ojs/v1/queues/q/pause", "", bearer_header(text))),
+            "403");
 
   std::string listed = world.body("GET", "/v1/keys", "", root);
   EXPECT_NE(listed.find(id), std::string::npos);

@@ -37,9 +37,8 @@ CallTask::CallTask(App& app, Call&& call, Order order)
 }
 
 std::optional<Parking> CallTask::decide(Frame& frame, bool last_call) {
-  const Doc* kept = waited_ || key_.empty()
-                        ? nullptr
-                        : frame.state().find_doc(DocKind::Idempotency, key_);
+  const Doc* kept =
+      waited_ || key_.empty() ? nullptr : frame.state().find_doc(DocKind::Idempotency, key_);
   if (kept != nullptr) {
     repeat(*kept);
   } else {

@@ -30,23 +30,24 @@ void list_decisions(App& app, Call&& call) {
   std::string named = call.query("run_id");
   RunId run = named.empty() ? RunId() : workflow_id(named);
   std::string agent = call.query("target_agent");
-  answer_keyed_list(
-      app, std::move(call), {"decisions"}, kPageLimitUsual,
-      [status, run, agent](const Frame& frame, KeyedList& list_decisions) {
-        const State& state = frame.state();
-        list_decisions.each_key(state, DocKind::Decision, kDecisionsScanMax, [&](std::string_view key) {
-          const Doc* doc = state.find_doc(DocKind::Decision, key);
-          StoredDecision decision;
-          if (doc == nullptr || !codec::decode(doc->value, decision)) return true;
-          bool wanted = (status.empty() || decision.status == status) &&
-                        (run.is_nil() || decision.run == run) &&
-                        (agent.empty() || decision.target_agent == agent) &&
-                        (list_decisions.tenant().empty() || decision.tenant == list_decisions.tenant());
-          if (wanted && list_decisions.takes_unscoped(key))
-            write_decision(list_decisions.writer(), state, doc->key, decision);
-          return list_decisions.spend(key, doc->value.size());
-        });
-      });
+  answer_keyed_list(app, std::move(call), {"decisions"}, kPageLimitUsual,
+                    [status, run, agent](const Frame& frame, KeyedList& list_decisions) {
+                      const State& state = frame.state();
+                      list_decisions.each_key(
+                          state, DocKind::Decision, kDecisionsScanMax, [&](std::string_view key) {
+                            const Doc* doc = state.find_doc(DocKind::Decision, key);
+                            StoredDecision decision;
+                            if (doc == nullptr || !codec::decode(doc->value, decision)) return true;
+                            bool wanted = (status.empty() || decision.status == status) &&
+                                          (run.is_nil() || decision.run == run) &&
+                                          (agent.empty() || decision.target_agent == agent) &&
+                                          (list_decisions.tenant().empty() ||
+                                           decision.tenant == list_decisions.tenant());
+                            if (wanted && list_decisions.takes_unscoped(key))
+                              write_decision(list_decisions.writer(), state, doc->key, decision);
+                            return list_decisions.spend(key, doc->value.size());
+                          });
+                    });
 }
 
 Result<StoredDecision> visible_decision(const State& state, const std::string& id,

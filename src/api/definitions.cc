@@ -57,12 +57,14 @@ std::vector<DefinitionHead> heads_of(const State& state, const std::string& name
   std::string prefix = definition_key(name, "");
   size_t bytes_read = 0;
   whole = true;
-  state.each_doc_key(DocKind::Definition, prefix, kDefinitionVersionsMax * 2, [&](std::string_view key) {
-    if (!key.starts_with(prefix)) return false;
-    if (bytes_read >= read_max) return whole = false;
-    if (auto head = state.definition_head(key, bytes_read)) found.push_back(std::move(*head));
-    return true;
-  });
+  state.each_doc_key(DocKind::Definition, prefix, kDefinitionVersionsMax * 2,
+                     [&](std::string_view key) {
+                       if (!key.starts_with(prefix)) return false;
+                       if (bytes_read >= read_max) return whole = false;
+                       if (auto head = state.definition_head(key, bytes_read))
+                         found.push_back(std::move(*head));
+                       return true;
+                     });
   std::sort(found.begin(), found.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });
   return found;
@@ -253,18 +255,19 @@ void list_definitions(App& app, Call&& call) {
       app, std::move(call), {"definitions"}, kPageLimitUsual,
       [](const Frame& frame, KeyedList& list_definitions) {
         const State& state = frame.state();
-        list_definitions.each_key(state, DocKind::Definition, kDefinitionsMax * 4, [&](std::string_view key) {
-          if (key.find('\x1f') != key.npos) return true;  // a version, not the name
-          if (!list_definitions.takes_unscoped(key)) return true;
-          const Doc* newest = state.find_doc(DocKind::Definition, key);
-          size_t bytes_read = 0;
-          auto head = state.definition_head(definition_key(key, newest->value), bytes_read);
-          if (!head || head->removed) return true;
-          list_definitions.writer().begin_object();
-          write_head(list_definitions.writer(), *head);
-          list_definitions.writer().end_object();
-          return list_definitions.spend(key, bytes_read);
-        });
+        list_definitions.each_key(
+            state, DocKind::Definition, kDefinitionsMax * 4, [&](std::string_view key) {
+              if (key.find('\x1f') != key.npos) return true;  // a version, not the name
+              if (!list_definitions.takes_unscoped(key)) return true;
+              const Doc* newest = state.find_doc(DocKind::Definition, key);
+              size_t bytes_read = 0;
+              auto head = state.definition_head(definition_key(key, newest->value), bytes_read);
+              if (!head || head->removed) return true;
+              list_definitions.writer().begin_object();
+              write_head(list_definitions.writer(), *head);
+              list_definitions.writer().end_object();
+              return list_definitions.spend(key, bytes_read);
+            });
       });
 }
 
@@ -337,7 +340,13 @@ void schema(App&, Call&& call) {
 }  // namespace
 
 void add_definition_routes(Router& router) {
-  router.add({"POST", "/v1/definitions", Permission::Write, Surface::V1, put_definition, {}, Compiles::Always});
+  router.add({"POST",
+              "/v1/definitions",
+              Permission::Write,
+              Surface::V1,
+              put_definition,
+              {},
+              Compiles::Always});
   router.add({"POST",
               "/v1/definitions/validate",
               Permission::Read,
@@ -348,7 +357,8 @@ void add_definition_routes(Router& router) {
   router.add({"GET", "/v1/definitions", Permission::Read, Surface::V1, list_definitions});
   router.add({"GET", "/v1/definitions/schema", Permission::Read, Surface::V1, schema});
   router.add({"GET", "/v1/definitions/{name}", Permission::Read, Surface::V1, get_definition});
-  router.add({"DELETE", "/v1/definitions/{name}", Permission::Write, Surface::V1, remove_definition});
+  router.add(
+      {"DELETE", "/v1/definitions/{name}", Permission::Write, Surface::V1, remove_definition});
   router.add({"GET",
               "/v1/definitions/{name}/diagram",
               Permission::Read,

@@ -234,8 +234,7 @@ size_t EventHub::room_of(const Subscriber& subscriber) const {
 }
 
 // Sends a further piece of large_, which this stream has begun. True if it was the last one.
-bool EventHub::continue_large(Subscriber& subscriber, size_t room, std::string& out,
-                              bool& ended) {
+bool EventHub::continue_large(Subscriber& subscriber, size_t room, std::string& out, bool& ended) {
   LargeEvent& large = *subscriber.large;
   std::string_view piece = std::string_view(large_.text).substr(large.sent, room);
   out += piece;

@@ -3,8 +3,8 @@
 #include "api/run_view.h"
 #include "base/quote.h"
 #include "base/time.h"
-#include "kernel/quarantine.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/quarantine.h"
 
 namespace pawl::api {
 namespace {
@@ -68,7 +68,8 @@ void Explainer::add_child(const Run& run, uint32_t index, const std::string& pre
   Uuid id = child_of(state_, run, index);
   std::string step_id = prefix + step_id_of(state_, run, index);
   if (const Job* job = state_.find_job(JobId(id))) return add_job(*job, step_id);
-  if (const Run* nested = state_.find_run(RunId(id))) add_composition(*nested, step_id + ".", depth + 1);
+  if (const Run* nested = state_.find_run(RunId(id)))
+    add_composition(*nested, step_id + ".", depth + 1);
 }
 
 void Explainer::add_callbacks(const Run& run, const std::string& prefix) {
@@ -145,7 +146,8 @@ void Explainer::add_job(const Job& job, const std::string& step_id) {
       wait.worker = job.worker;
       wait.detail = (job.worker.empty() ? "a worker" : "worker " + in_quotes(job.worker)) +
                     " is at work on attempt " + std::to_string(job.attempt) +
-                    "; its lease ends at " + format_rfc3339_ms(job.lease_until_ms) + " unless it is renewed";
+                    "; its lease ends at " + format_rfc3339_ms(job.lease_until_ms) +
+                    " unless it is renewed";
       break;
     case JobState::Available:
       explain_available(job, wait);
@@ -189,7 +191,8 @@ void Explainer::explain_available(const Job& job, Wait& wait) {
   } else if (now_ms_ - wait.worker_asked_ms > kWorkerFreshMs) {
     wait.detail += "; none has asked since " + format_rfc3339_ms(wait.worker_asked_ms);
   } else {
-    wait.detail += "; workers are there, the last asked at " + format_rfc3339_ms(wait.worker_asked_ms);
+    wait.detail +=
+        "; workers are there, the last asked at " + format_rfc3339_ms(wait.worker_asked_ms);
   }
 }
 

@@ -9,8 +9,8 @@ namespace pawl::api {
 namespace {
 
 constexpr std::string_view kPrefix = "pawl_";
-constexpr Permission kScopes[] = {Permission::Read, Permission::Write, Permission::Worker, Permission::Operate,
-                             Permission::Admin};
+constexpr Permission kScopes[] = {Permission::Read, Permission::Write, Permission::Worker,
+                                  Permission::Operate, Permission::Admin};
 constexpr uint32_t kAllScopes = 0x3e;
 
 // The document that marks that a key has existed. It is not a valid key: it has no hash, and a
@@ -25,7 +25,8 @@ uint32_t bit(Permission scope) { return 1u << static_cast<unsigned>(scope); }
 bool ApiKey::allows(Permission scope) const {
   if (scope == Permission::Public || (scopes & bit(Permission::Admin)) != 0) return true;
   if (scope == Permission::Read)
-    return (scopes & (bit(Permission::Read) | bit(Permission::Write) | bit(Permission::Operate))) != 0;
+    return (scopes & (bit(Permission::Read) | bit(Permission::Write) | bit(Permission::Operate))) !=
+           0;
   return (scopes & bit(scope)) != 0;
 }
 

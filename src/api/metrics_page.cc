@@ -93,7 +93,8 @@ void add_jobs(MetricsText& page, const Metrics& metrics) {
            metrics.webhooks.failed.load());
 }
 
-void add_http(MetricsText& page, const Metrics& metrics, const http::ServerStats& stats, size_t streams) {
+void add_http(MetricsText& page, const Metrics& metrics, const http::ServerStats& stats,
+              size_t streams) {
   page.describe("pawl_http_requests_total", "counter", "Requests answered, by class of status.");
   for (size_t i = 1; i < metrics.responses.size(); ++i)
     page.sample("pawl_http_requests_total", label("class", std::to_string(i) + "xx"),

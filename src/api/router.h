@@ -37,7 +37,7 @@ struct Call {
   const Route* route = nullptr;
   std::vector<std::string> params;  // of the path, decoded, in order
   std::string tenant;
-  bool secret = false;  // its body or answer contains a secret: stored copies are sealed
+  bool secret = false;     // its body or answer contains a secret: stored copies are sealed
   Round* round = nullptr;  // of the I/O thread, while the handler runs there; null on others
 
   Surface surface() const;
@@ -46,7 +46,7 @@ struct Call {
   // The answer to a failed call. NotFound names the resource (details.resource_type, resource_id):
   // from the error, or else from the path.
   http::Response failure(const Error& error) const;
-  std::string query(std::string_view name) const;  // "" if it was not sent
+  std::string query(std::string_view name) const;                 // "" if it was not sent
   Round* leave_round() { return std::exchange(round, nullptr); }  // it outlives the round
 };
 

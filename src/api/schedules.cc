@@ -9,8 +9,8 @@
 #include "api/schedule_body.h"
 #include "base/quote.h"
 #include "base/url.h"
-#include "kernel/settings/cron_jobs.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/settings/cron_jobs.h"
 
 namespace pawl::api {
 namespace {
@@ -102,11 +102,11 @@ void get_schedule(App& app, Call&& call) {
 }
 void pause_schedule(App& app, Call&& call) {
   change_schedule(app, std::move(call),
-      [](Frame& f, const std::string& key) { return pause_cron(f, key, true); });
+                  [](Frame& f, const std::string& key) { return pause_cron(f, key, true); });
 }
 void resume_schedule(App& app, Call&& call) {
   change_schedule(app, std::move(call),
-      [](Frame& f, const std::string& key) { return pause_cron(f, key, false); });
+                  [](Frame& f, const std::string& key) { return pause_cron(f, key, false); });
 }
 
 void remove_schedule(App& app, Call&& call) {

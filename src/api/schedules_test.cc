@@ -172,7 +172,8 @@ TEST(Schedules, ADefinitionBringsItsTriggersAlong) {
   EXPECT_EQ(text_of(world.get("d%2Ftrigger_0"), "cron"), "0 3 * * *");
   world.advance(60'000);
   EXPECT_NE(text_of(world.get("d%2Ftrigger_1"), "last_run_id"), "");
-  EXPECT_EQ(schedule_status(world.put(R"({"name":"d/trigger_0","definition":"d","every":"1m"})")), "409");
+  EXPECT_EQ(schedule_status(world.put(R"({"name":"d/trigger_0","definition":"d","every":"1m"})")),
+            "409");
   world.body("POST", "/v1/schedules/d%2Ftrigger_0/pause");
   put(R"([{"cron":"0 4 * * *"}])", "b");
   std::string kept = world.get("d%2Ftrigger_0");

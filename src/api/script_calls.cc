@@ -104,25 +104,26 @@ void start(App& app, Call&& call) {
   if (!command.ok()) return call.fail(command.error());
   RunId begun;
   int64_t until_ms = 0;
-  app.decide_and_wait(
-      std::move(call),
-      [command = std::move(command).value(), wait_ms, begun, until_ms, warnings](
-          Frame& frame, Waiting& waiting) mutable -> Result<http::Response> {
-        if (begun.is_nil()) {
-          PAWL_TRY(begun, start_script(frame, command));
-          until_ms = frame.now_ms() + wait_ms;
-        }
-        const Run* run = frame.state().find_run(begun);
-        if (run == nullptr) return Error{ErrorCode::NotFound, "the run was deleted meanwhile"};
-        bool settled = is_terminal(run->state) || run->script->status == ScriptStatus::Suspended;
-        if (!settled && frame.now_ms() < until_ms)
-          waiting.parking = Parking{{parking_of(begun)}, until_ms, 0};
-        http::Response response = run_response(frame.state(), begun, 201);
-        if (warnings.empty()) return response;
-        response.body.pop_back();
-        response.body += ",\"warnings\":" + warnings + "}";
-        return response;
-      });
+  app.decide_and_wait(std::move(call),
+                      [command = std::move(command).value(), wait_ms, begun, until_ms, warnings](
+                          Frame& frame, Waiting& waiting) mutable -> Result<http::Response> {
+                        if (begun.is_nil()) {
+                          PAWL_TRY(begun, start_script(frame, command));
+                          until_ms = frame.now_ms() + wait_ms;
+                        }
+                        const Run* run = frame.state().find_run(begun);
+                        if (run == nullptr)
+                          return Error{ErrorCode::NotFound, "the run was deleted meanwhile"};
+                        bool settled = is_terminal(run->state) ||
+                                       run->script->status == ScriptStatus::Suspended;
+                        if (!settled && frame.now_ms() < until_ms)
+                          waiting.parking = Parking{{parking_of(begun)}, until_ms, 0};
+                        http::Response response = run_response(frame.state(), begun, 201);
+                        if (warnings.empty()) return response;
+                        response.body.pop_back();
+                        response.body += ",\"warnings\":" + warnings + "}";
+                        return response;
+                      });
 }
 
 // --- steering
@@ -157,7 +158,7 @@ void signal(App& app, Call&& call) {
   signal.reasoning = fields.text("reasoning");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   change_run(app, std::move(call),
-         [signal](Frame& frame, const RunId& id) { return signal_script(frame, id, signal); });
+             [signal](Frame& frame, const RunId& id) { return signal_script(frame, id, signal); });
 }
 
 void pause_run_call(App& app, Call&& call) {
@@ -180,7 +181,7 @@ void resume_run_call(App& app, Call&& call) {
   refuse_unknown(call, fields, {"reason"});
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   change_run(app, std::move(call),
-         [](Frame& frame, const RunId& id) { return resume_script(frame, id); });
+             [](Frame& frame, const RunId& id) { return resume_script(frame, id); });
 }
 
 Result<std::string> text_of_run(const State& state, const Run& run) {
@@ -299,12 +300,22 @@ void add_script_routes(Router& router) {
   router.add({"POST", "/v1/runs/{id}/signals", Permission::Write, Surface::V1, signal});
   router.add({"POST", "/v1/runs/{id}/pause", Permission::Operate, Surface::V1, pause_run_call});
   router.add({"POST", "/v1/runs/{id}/resume", Permission::Operate, Surface::V1, resume_run_call});
-  router.add(
-      {"POST", "/v1/runs/{id}/extend", Permission::Write, Surface::V1, extend, {}, Compiles::Always});
+  router.add({"POST",
+              "/v1/runs/{id}/extend",
+              Permission::Write,
+              Surface::V1,
+              extend,
+              {},
+              Compiles::Always});
   router.add({"GET", "/v1/runs/{id}/steps/{step}", Permission::Read, Surface::V1, step});
   router.add({"GET", "/v1/runs/{id}/context/{name}", Permission::Read, Surface::V1, variable});
-  router.add(
-      {"GET", "/v1/runs/{id}/diagram", Permission::Read, Surface::V1, draw_run, {}, Compiles::Always});
+  router.add({"GET",
+              "/v1/runs/{id}/diagram",
+              Permission::Read,
+              Surface::V1,
+              draw_run,
+              {},
+              Compiles::Always});
 }
 
 }  // namespace pawl::api

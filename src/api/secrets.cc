@@ -46,7 +46,8 @@ actions::SecretBinding read_binding(Fields& fields) {
   return binding;
 }
 
-void render_secret_list(json::Writer& w, std::string_view name, const std::vector<std::string>& list_secrets) {
+void render_secret_list(json::Writer& w, std::string_view name,
+                        const std::vector<std::string>& list_secrets) {
   w.key(name).begin_array();
   for (const std::string& one : list_secrets) w.string(one);
   w.end_array();

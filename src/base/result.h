@@ -126,8 +126,8 @@ inline Status ok_status() { return Unit{}; }
 // PAWL_TRY(auto x, f()) binds the value or returns the error; PAWL_TRY_DO(f()) ignores the value.
 #define PAWL_CONCAT_(a, b) a##b
 #define PAWL_CONCAT(a, b) PAWL_CONCAT_(a, b)
-#define PAWL_TRY_AS(temporary, declaration, expression)     \
-  auto temporary = (expression);                            \
+#define PAWL_TRY_AS(temporary, declaration, expression)       \
+  auto temporary = (expression);                              \
   if (!temporary.ok()) return std::move(temporary).failure(); \
   declaration = std::move(temporary).value()
 #define PAWL_TRY(declaration, expression) \

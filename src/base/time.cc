@@ -17,7 +17,6 @@ constexpr size_t kTextMax = 128;
 
 int64_t floor_div(int64_t value, int64_t by) { return value / by - (value % by < 0 ? 1 : 0); }
 
-
 void put_two(char* out, int32_t value) {
   out[0] = static_cast<char>('0' + value / 10);
   out[1] = static_cast<char>('0' + value % 10);

@@ -21,7 +21,6 @@ constexpr int32_t kOffsetMax = 26 * 3600;  // RFC 8536: offsets lie strictly bet
 // Lookups reach this far past the printable years, so that to_utc() sees its whole window.
 constexpr int64_t kMargin = 2 * kOffsetMax;
 
-
 // ---- the TZif container, RFC 8536
 
 class ByteReader {

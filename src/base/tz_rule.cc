@@ -11,7 +11,6 @@ namespace {
 
 constexpr int32_t kRuleHoursMax = 167;  // RFC 8536 widens the time of a change to a week either way
 
-
 class RuleParser {
  public:
   explicit RuleParser(std::string_view text) : rest_(text) {}

@@ -109,8 +109,10 @@ TEST(TimeZone, TheClosingRuleHoldsInTheFarFuture) {
   EXPECT_EQ(berlin->offset_at(INT64_MAX), 3600);
   EXPECT_EQ(berlin->offset_at(INT64_MIN), 53 * 60 + 28);  // local mean time, before zones
   // Gaza and Nuuk use times of change outside the day.
-  EXPECT_EQ(local(*loaded_zone("America/Nuuk"), "2050-03-27T00:59:59Z"), "2050-03-26T22:59:59-02:00");
-  EXPECT_EQ(local(*loaded_zone("America/Nuuk"), "2050-03-27T01:00:00Z"), "2050-03-27T00:00:00-01:00");
+  EXPECT_EQ(local(*loaded_zone("America/Nuuk"), "2050-03-27T00:59:59Z"),
+            "2050-03-26T22:59:59-02:00");
+  EXPECT_EQ(local(*loaded_zone("America/Nuuk"), "2050-03-27T01:00:00Z"),
+            "2050-03-27T00:00:00-01:00");
 }
 
 TEST(TimeZone, LocalTimesAtTheEdgesOfTheCalendarEnd) {

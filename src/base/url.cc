@@ -1,4 +1,5 @@
 #include "base/url.h"
+
 #include "base/ascii.h"
 
 namespace pawl {

@@ -42,8 +42,18 @@ std::vector<Command> dead_letter_commands() {
                            {"--cursor", "CURSOR", "continue where the last page ended"}}),
            "",
            list_dead_letters},
-          {"dead-letter retry", "run a job again", {kDeadLetterId}, remote_options({}), "", retry_dead_letter},
-          {"dead-letter delete", "delete a job", {kDeadLetterId}, remote_options({}), "", remove_dead_letter}};
+          {"dead-letter retry",
+           "run a job again",
+           {kDeadLetterId},
+           remote_options({}),
+           "",
+           retry_dead_letter},
+          {"dead-letter delete",
+           "delete a job",
+           {kDeadLetterId},
+           remote_options({}),
+           "",
+           remove_dead_letter}};
 }
 
 }  // namespace pawl::cli

@@ -35,7 +35,8 @@ int past(const Invocation& given) {
   return Session(given).show(
       "GET", "/ojs/v1/events" + query(given, false), "", [&](json::View root) {
         auto show_events = root.find("events");
-        if (show_events) show_events->each_element([&](json::View event) { print_event(event, colours); });
+        if (show_events)
+          show_events->each_element([&](json::View event) { print_event(event, colours); });
         if (member(root, "has_more") == "true")
           print_text("more: --after " + printable(member(root, "cursor")) + "\n");
       });
@@ -73,7 +74,9 @@ int follow(const Invocation& given) {
   }
 }
 
-int show_events(const Invocation& given) { return given.has("--follow") ? follow(given) : past(given); }
+int show_events(const Invocation& given) {
+  return given.has("--follow") ? follow(given) : past(given);
+}
 
 }  // namespace
 

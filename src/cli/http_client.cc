@@ -135,9 +135,8 @@ struct HttpClient::Exchange {
     if (code == CURLE_COULDNT_CONNECT) {
       long why = 0;
       curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &why);
-      return {ErrorCode::Unavailable,
-              "cannot connect to " + where + ": " +
-                  (why != 0 ? std::strerror(static_cast<int>(why)) : said)};
+      return {ErrorCode::Unavailable, "cannot connect to " + where + ": " +
+                                          (why != 0 ? std::strerror(static_cast<int>(why)) : said)};
     }
     if (code == CURLE_OPERATION_TIMEDOUT && !sent)
       return {ErrorCode::Unavailable, "cannot connect to " + where + ": " + said};

@@ -41,8 +41,8 @@ struct HttpReply {
 
 struct HttpOptions {
   std::string ca_file = {};  // PEM; empty: the system's
-  int connect_ms = 10'000;  // to find the host, connect and agree on TLS
-  int silence_s = 120;      // no byte comes
+  int connect_ms = 10'000;   // to find the host, connect and agree on TLS
+  int silence_s = 120;       // no byte comes
   size_t body_bytes_max = size_t{256} << 20;
 };
 

@@ -207,7 +207,8 @@ TEST(HttpClient, RefusesWhatIsNoHttp) {
   EXPECT_EQ(answer_to("HTTP/1.1 2x0 OK\r\n\r\n"), "invalid_payload");
   EXPECT_EQ(answer_to("HTTP/1.1 200 OK\r\nno colon here\r\n\r\n"), "invalid_payload");
   EXPECT_EQ(answer_to("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"), "invalid_payload");
-  EXPECT_EQ(answer_to("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), "unavailable");
+  EXPECT_EQ(answer_to("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+            "unavailable");
   EXPECT_EQ(answer_to("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), "unavailable");
   EXPECT_EQ(answer_to(""), "unavailable");
   EXPECT_EQ(answer_to(std::string(200'000, 'x')), "invalid_payload");

@@ -167,7 +167,12 @@ std::vector<Command> schedule_commands() {
        "",
        list_schedules},
       {"schedules get", "show a schedule", {kScheduleName}, remote_options({}), "", get_schedule},
-      {"schedules pause", "start nothing until resumed", {kScheduleName}, remote_options({}), "", pause_schedule},
+      {"schedules pause",
+       "start nothing until resumed",
+       {kScheduleName},
+       remote_options({}),
+       "",
+       pause_schedule},
       {"schedules resume", "end a pause", {kScheduleName}, remote_options({}), "", resume_schedule},
       {"schedules trigger",
        "start it now, beside its schedule",
@@ -175,7 +180,12 @@ std::vector<Command> schedule_commands() {
        remote_options({}),
        "",
        trigger_schedule},
-      {"schedules delete", "end a schedule", {kScheduleName}, remote_options({}), "", remove_schedule}};
+      {"schedules delete",
+       "end a schedule",
+       {kScheduleName},
+       remote_options({}),
+       "",
+       remove_schedule}};
 }
 
 }  // namespace pawl::cli

@@ -53,7 +53,8 @@ Result<std::string> read_value(const Invocation& given) {
   return value;
 }
 
-void write_list(json::Writer& w, std::string_view name, const std::vector<std::string>& list_secrets) {
+void write_list(json::Writer& w, std::string_view name,
+                const std::vector<std::string>& list_secrets) {
   if (list_secrets.empty()) return;
   w.key(name).begin_array();
   for (const std::string& one : list_secrets) w.string(one);
@@ -63,7 +64,8 @@ void write_list(json::Writer& w, std::string_view name, const std::vector<std::s
 std::string joined(json::View one, std::string_view name, std::string_view none) {
   std::string out;
   if (auto list_secrets = one.find(name); list_secrets && list_secrets->is_array())
-    list_secrets->each_element([&](json::View entry) { out += (out.empty() ? "" : ",") + entry.string(); });
+    list_secrets->each_element(
+        [&](json::View entry) { out += (out.empty() ? "" : ",") + entry.string(); });
   return out.empty() ? std::string(none) : out;
 }
 

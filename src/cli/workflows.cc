@@ -105,39 +105,43 @@ constexpr const char* kKinds = "chain group batch dag map";
 }  // namespace
 
 std::vector<Command> workflow_commands() {
-  return {
-      {"workflows create",
-       "create a workflow from a JSON file",
-       {{"FILE", "as docs/guide/workflows.md describes; - reads standard input"}},
-       remote_options({{"--idempotency-key", "KEY", "repeated requests create one workflow"}}),
-       "Example:\n  echo "
-       "'{\"type\":\"chain\",\"steps\":[{\"type\":\"a.one\",\"args\":[]},{\"type\":"
-       "\"a.two\",\"args\":[]}]}' | pawl workflows create -",
-       create_workflow},
-      {"workflows list",
-       "list workflows, newest first",
-       {},
-       remote_options(
-           {{"--state", "STATE", "only this state", "running completed failed cancelled"},
-            {"--type", "TYPE", "only this type", kKinds},
-            {"--name", "NAME", "only of this name"},
-            kWorkflowLimit,
-            kWorkflowCursor}),
-       "",
-       list_workflows},
-      {"workflows get",
-       "show a workflow and its steps",
-       {kWorkflowId},
-       remote_options({}),
-       "",
-       get_workflow},
-      {"workflows cancel",
-       "cancel what has not begun",
-       {kWorkflowId},
-       remote_options({}),
-       "",
-       cancel_workflow},
-      {"workflows retry", "retry the failed steps", {kWorkflowId}, remote_options({}), "", retry_workflow}};
+  return {{"workflows create",
+           "create a workflow from a JSON file",
+           {{"FILE", "as docs/guide/workflows.md describes; - reads standard input"}},
+           remote_options({{"--idempotency-key", "KEY", "repeated requests create one workflow"}}),
+           "Example:\n  echo "
+           "'{\"type\":\"chain\",\"steps\":[{\"type\":\"a.one\",\"args\":[]},{\"type\":"
+           "\"a.two\",\"args\":[]}]}' | pawl workflows create -",
+           create_workflow},
+          {"workflows list",
+           "list workflows, newest first",
+           {},
+           remote_options(
+               {{"--state", "STATE", "only this state", "running completed failed cancelled"},
+                {"--type", "TYPE", "only this type", kKinds},
+                {"--name", "NAME", "only of this name"},
+                kWorkflowLimit,
+                kWorkflowCursor}),
+           "",
+           list_workflows},
+          {"workflows get",
+           "show a workflow and its steps",
+           {kWorkflowId},
+           remote_options({}),
+           "",
+           get_workflow},
+          {"workflows cancel",
+           "cancel what has not begun",
+           {kWorkflowId},
+           remote_options({}),
+           "",
+           cancel_workflow},
+          {"workflows retry",
+           "retry the failed steps",
+           {kWorkflowId},
+           remote_options({}),
+           "",
+           retry_workflow}};
 }
 
 }  // namespace pawl::cli

@@ -228,8 +228,8 @@ TaskPtr EffectDispatcher::start_action(Work&& given) {
     std::optional<actions::ActionOutcome> outcome = {};  // it came before
   };
   auto start = std::make_shared<Start>();
-  uint64_t handle = runner_.start(
-      std::move(request), [this, key, work, start](actions::ActionOutcome outcome) {
+  uint64_t handle =
+      runner_.start(std::move(request), [this, key, work, start](actions::ActionOutcome outcome) {
         std::unique_lock lock(mutex_);
         if (!start->returned) {
           start->outcome = std::move(outcome);

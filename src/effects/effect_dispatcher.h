@@ -71,9 +71,9 @@ class EffectDispatcher : public EffectSink {
   std::mutex mutex_;
   std::condition_variable wakes_;
   EngineLoop* engine_ = nullptr;  // guarded by mutex_
-  size_t submitting_ = 0;     // guarded by mutex_: threads that are inside the engine's submit()
-  bool stopped_ = false;      // guarded by mutex_
-  std::set<Key> under_way_;   // guarded by mutex_: begun, answer not durable yet
+  size_t submitting_ = 0;    // guarded by mutex_: threads that are inside the engine's submit()
+  bool stopped_ = false;     // guarded by mutex_
+  std::set<Key> under_way_;  // guarded by mutex_: begun, answer not durable yet
   std::map<Key, uint64_t> handles_;  // guarded by mutex_: of running actions
   std::set<std::string> probing_;    // guarded by mutex_: breakers that let one attempt through
   std::deque<TaskPtr> backlog_;      // guarded by mutex_: answers the engine had no room for

@@ -40,9 +40,9 @@ void ask_breaker(const State& state, int64_t now_ms, ReadyEffect& effect) {
   Breaker breaker = effect.breaker.empty() ? Breaker{} : find_breaker(state, effect.breaker);
   effect.probe = breaker.open_until_ms != 0;
   if (breaker.open_until_ms > now_ms)
-    effect.refusal = failure("CIRCUIT_OPEN", "the circuit breaker of '" + effect.breaker +
-                                                 "' is open after " +
-                                                 std::to_string(breaker.failures) + " failures");
+    effect.refusal =
+        failure("CIRCUIT_OPEN", "the circuit breaker of '" + effect.breaker + "' is open after " +
+                                    std::to_string(breaker.failures) + " failures");
 }
 
 }  // namespace

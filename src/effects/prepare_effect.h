@@ -19,10 +19,10 @@ class State;
 struct EffectNote;
 
 struct ReadyEffect {
-  bool cancel = false;     // end the running effect
-  EffectRequest request;   // for a cancelled or refused effect only run and effect are set
-  std::string breaker;     // its name with masked secrets, since it is stored and shown; "" = none
-  bool probe = false;      // the breaker was open: one attempt at a time may try
+  bool cancel = false;    // end the running effect
+  EffectRequest request;  // for a cancelled or refused effect only run and effect are set
+  std::string breaker;    // its name with masked secrets, since it is stored and shown; "" = none
+  bool probe = false;     // the breaker was open: one attempt at a time may try
   std::optional<StepOutcome> refusal;  // known before anything was tried
 };
 

@@ -31,7 +31,8 @@ class PrepareEffectTest : public ::testing::Test {
 
 // A service that remembers keys must treat each attempt, and each retry of the run, as new.
 TEST_F(PrepareEffectTest, TheKeyTellsAttemptsAndRoundsApart) {
-  world_.begin(R"(steps: [{id: a, action: http.get, params: {url: "http://x/"}, retry: {max: 1, delay: 1s}}])");
+  world_.begin(
+      R"(steps: [{id: a, action: http.get, params: {url: "http://x/"}, retry: {max: 1, delay: 1s}}])");
   EXPECT_EQ(key("a"), key_of("/a/1"));
   EXPECT_EQ(key("a"), key_of("/a/1"));
   world_.fail("a");
@@ -62,8 +63,8 @@ TEST_F(PrepareEffectTest, AnOpenBreakerRefusesAndThenLetsOneProbeThrough) {
     world_.begin(kAsk);
     ReadyEffect effect = *prepared("ask");
     EXPECT_FALSE(effect.refusal || effect.probe);
-    world_.answer("ask", receipt_of(effect, actions::ActionOutcome::failure("EXECUTION_ERROR", "",
-                                                                           false)));
+    world_.answer(
+        "ask", receipt_of(effect, actions::ActionOutcome::failure("EXECUTION_ERROR", "", false)));
   }
   world_.begin(kAsk);
   ReadyEffect refused = *prepared("ask");
@@ -77,7 +78,8 @@ TEST_F(PrepareEffectTest, AnOpenBreakerRefusesAndThenLetsOneProbeThrough) {
 }
 
 TEST_F(PrepareEffectTest, WhatCannotBeFilledInIsRefusedAndWhatNobodyWaitsForIsNothing) {
-  world_.begin(R"(steps: [{id: a, action: http.get, params: {url: "http://x/", headers: {A: "${{ secrets.NONE }}"}}}])");
+  world_.begin(
+      R"(steps: [{id: a, action: http.get, params: {url: "http://x/", headers: {A: "${{ secrets.NONE }}"}}}])");
   ReadyEffect refused = *prepared("a");
   EXPECT_EQ(refused.refusal->error.code, "INTERPOLATION_ERROR");
   EXPECT_EQ(refused.request.run.text(), world_.run_id().text());

@@ -58,7 +58,8 @@ class WebhookDispatcher::StepTask : public WaitingTask {
   uint64_t backlog_max_;
 };
 
-WebhookDispatcher::WebhookDispatcher(EngineLoop& engine, Store& store, const DispatcherConfig& config)
+WebhookDispatcher::WebhookDispatcher(EngineLoop& engine, Store& store,
+                                     const DispatcherConfig& config)
     : engine_(engine), store_(store), config_(config), thread_([this] { run(); }) {}
 
 WebhookDispatcher::~WebhookDispatcher() { stop(); }

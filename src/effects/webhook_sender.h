@@ -42,8 +42,8 @@ struct SenderConfig {
 
 class WebhookSender {
  public:
-  WebhookSender(EngineLoop& engine, Clock& clock, actions::HttpClient& client, WebhookCounts& counts,
-                const SenderConfig& config = {});
+  WebhookSender(EngineLoop& engine, Clock& clock, actions::HttpClient& client,
+                WebhookCounts& counts, const SenderConfig& config = {});
   WebhookSender(const WebhookSender&) = delete;
   WebhookSender& operator=(const WebhookSender&) = delete;
   ~WebhookSender();

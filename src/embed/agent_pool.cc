@@ -99,7 +99,8 @@ Status AgentPool::add(Agent agent) {
                  "concurrency must be 1 to " + std::to_string(kConcurrencyMax)};
   std::lock_guard lock(mutex_);
   if (members_.contains(agent.agent_id))
-    return Error{ErrorCode::Conflict, "there is an agent " + in_quotes(agent.agent_id) + " already"};
+    return Error{ErrorCode::Conflict,
+                 "there is an agent " + in_quotes(agent.agent_id) + " already"};
   if (members_.size() >= kAgentsMax)
     return Error{ErrorCode::Conflict,
                  "there are " + std::to_string(kAgentsMax) + " agents, which is the most"};

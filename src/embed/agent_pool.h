@@ -20,8 +20,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/runtime.h"
 #include "pawl/calls.h"
+#include "runtime/runtime.h"
 
 namespace pawl::embed {
 

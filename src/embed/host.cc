@@ -214,8 +214,7 @@ Result<std::vector<WorkflowEvent>> Host::events(const std::string& instance, uin
   for (bool more = true; more && events.size() < limit;) {
     ReadBudget budget;
     budget.events_max = limit - events.size();
-    PAWL_TRY(EventPage page,
-             read_events(parts_->runtime.store(), position, filter, budget));
+    PAWL_TRY(EventPage page, read_events(parts_->runtime.store(), position, filter, budget));
     for (const OjsEvent& event : page.events) {
       if (!event.of_definition) continue;
       events.push_back(parts_->desk.shown(event));

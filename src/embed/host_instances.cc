@@ -7,8 +7,8 @@
 #include "base/quote.h"
 #include "embed/host_parts.h"
 #include "kernel/scripts/commands.h"
-#include "wire/pace_state.h"
 #include "plan/ojs/parse_workflow.h"
+#include "wire/pace_state.h"
 #include "wire/render_script.h"
 #include "wire/render_workflow.h"
 
@@ -173,8 +173,8 @@ Status Host::cancel(const std::string& instance, const std::string& reason) {
   PAWL_TRY_DO(parts_->runtime.decide([&](Frame& frame) -> Status {
     PAWL_TRY(const Run* run, find_instance(frame.state(), instance));
     if (is_terminal(run->state))
-      return Error{ErrorCode::Conflict, "Cannot cancel workflow in status '" +
-                                            std::string(pace_status(*run)) + "'"};
+      return Error{ErrorCode::Conflict,
+                   "Cannot cancel workflow in status '" + std::string(pace_status(*run)) + "'"};
     return cancel_script(frame, run->id, reason, false);
   }));
   parts_->desk.say("Canceled workflow instance: " + instance);

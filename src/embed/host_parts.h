@@ -12,8 +12,8 @@
 #include "embed/event_desk.h"
 #include "embed/host.h"
 #include "embed/instance_names.h"
-#include "runtime/runtime.h"
 #include "embed/state_files.h"
+#include "runtime/runtime.h"
 
 namespace pawl::embed {
 

@@ -9,7 +9,7 @@
 namespace pawl {
 class Frame;
 class State;
-}
+}  // namespace pawl
 
 namespace pawl::embed {
 

@@ -26,12 +26,11 @@ struct CoreConfig {
   size_t dirty_max = 65'536;          // entities whose row is not written yet
   size_t tail_bytes_max = 64u << 20;  // journal that a restart may have to fold
   size_t rows_per_batch_max = 2'048;
-  size_t batch_bytes_max =
-      4u << 20;  // an open batch past this is committed before more is decided
+  size_t batch_bytes_max = 4u << 20;  // an open batch past this is committed before more is decided
   size_t row_bytes_per_batch_max = 4u << 20;  // past this no more rows are added
   size_t row_bytes_awaited_max = 1u << 20;    // of one entity, in a batch with waiting tasks
   size_t parked_max = 20'000;
-  size_t recall_bytes_max = 1u << 20;  // of runs with open effects, read per batch after a start
+  size_t recall_bytes_max = 1u << 20;   // of runs with open effects, read per batch after a start
   uint64_t heavy_run_bytes = 1u << 20;  // filling in parameters of a larger run may take long
   EffectSink* effects = nullptr;        // null: effects of runs are never executed
   SkippedEvents skipped;                // in the tail, besides those listed in the store

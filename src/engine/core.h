@@ -137,13 +137,13 @@ class Core {
   std::deque<std::pair<uint64_t, size_t>>
       tail_;  // records not yet covered by rows, with their sizes
   size_t tail_bytes_ = 0;
-  uint64_t tail_marker_ = 0;   // as last written
-  size_t dirty_before_ = 0;    // entities without a row when the last batch was closed
-  uint64_t used_ = 0;          // units of the frames of the open batch (kernel/meter.h)
-  uint32_t turns_missed_ = 0;  // batches in a row without the turns that were due
+  uint64_t tail_marker_ = 0;               // as last written
+  size_t dirty_before_ = 0;                // entities without a row when the last batch was closed
+  uint64_t used_ = 0;                      // units of the frames of the open batch (kernel/meter.h)
+  uint32_t turns_missed_ = 0;              // batches in a row without the turns that were due
   uint64_t turns_missed_in_ = UINT64_MAX;  // the value of closed_ at the last of them
   uint64_t closed_ = 0;                    // batches so far
-  uint64_t recalled_in_ = 0;  // the value of closed_ when runs were last recalled
+  uint64_t recalled_in_ = 0;               // the value of closed_ when runs were last recalled
   bool effects_missed_ = false;            // a batch prepared none of the requested effects
   uint32_t heavy_stood_back_ = 0;          // batches in a row that deferred asked_heavy_
   uint32_t rows_stood_back_ = 0;           // …or large rows

@@ -25,8 +25,8 @@ class PreparedEffects {
 class EffectSink {
  public:
   virtual ~EffectSink() = default;
-  // Takes from the front of `notes`, one at least, until the meter is spent. A note whose parameters
-  // are large, while takes_heavy() is false, moves to the end, marked as heavy.
+  // Takes from the front of `notes`, one at least, until the meter is spent. A note whose
+  // parameters are large, while takes_heavy() is false, moves to the end, marked as heavy.
   virtual std::unique_ptr<PreparedEffects> prepare(const State& state,
                                                    std::deque<EffectNote>& notes, int64_t now_ms,
                                                    Meter& meter) = 0;

@@ -25,8 +25,8 @@ int64_t steady_ms() {
 
 }  // namespace
 
-Result<std::unique_ptr<EngineLoop>> EngineLoop::start(Store& store, const EngineConfig& given, Clock& clock,
-                                              Random& random) {
+Result<std::unique_ptr<EngineLoop>> EngineLoop::start(Store& store, const EngineConfig& given,
+                                                      Clock& clock, Random& random) {
   EngineConfig config = given;
   WatchedThread watched;
   if (config.crash_book != nullptr)
@@ -42,10 +42,11 @@ Result<std::unique_ptr<EngineLoop>> EngineLoop::start(Store& store, const Engine
   return engine;
 }
 
-EngineLoop::EngineLoop(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock,
-               Random& random)
+EngineLoop::EngineLoop(const EngineConfig& config, std::unique_ptr<Core> core, Store& store,
+                       Clock& clock, Random& random)
     : config_(config),
-      follow_([this](uint64_t number, std::string&& record) { publish(number, std::move(record)); }),
+      follow_(
+          [this](uint64_t number, std::string&& record) { publish(number, std::move(record)); }),
       core_(std::move(core)),
       store_(store),
       clock_(clock),

@@ -72,7 +72,7 @@ class EngineLoop {
   static constexpr int64_t kRetryMsMax = 2'000;
 
   static Result<std::unique_ptr<EngineLoop>> start(Store& store, const EngineConfig& config,
-                                               Clock& clock, Random& random);
+                                                   Clock& clock, Random& random);
   ~EngineLoop();
 
   // Overloaded when too many tasks wait; the task was not taken.
@@ -95,7 +95,7 @@ class EngineLoop {
 
  private:
   EngineLoop(const EngineConfig& config, std::unique_ptr<Core> core, Store& store, Clock& clock,
-         Random& random);
+             Random& random);
   void run();
   void run_committer();
   bool wait_for_work();

@@ -69,7 +69,8 @@ struct EngineOn {
   TestStore store{*inner};
   TestClock clock;
   TestRandom random;
-  std::unique_ptr<EngineLoop> engine = std::move(EngineLoop::start(store, {}, clock, random)).value();
+  std::unique_ptr<EngineLoop> engine =
+      std::move(EngineLoop::start(store, {}, clock, random)).value();
 };
 
 // A request of megabytes does not delay small ones that come after it.

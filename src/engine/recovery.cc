@@ -68,8 +68,8 @@ Result<Recovery> fold_journal(Store& store, MutableState& state, uint64_t from,
   return recovery;
 }
 
-Result<TailRow> recover(Store& store, MutableState& state, SkippedEvents skipped, Recovery& recovery,
-                        OnRecord on_record) {
+Result<TailRow> recover(Store& store, MutableState& state, SkippedEvents skipped,
+                        Recovery& recovery, OnRecord on_record) {
   PAWL_TRY(SkippedEvents written, SkippedEvents::read(store));
   skipped.add(written);
   PAWL_TRY_DO(state.load());

@@ -45,7 +45,7 @@ Result<Recovery> fold_journal(Store& store, MutableState& state, uint64_t from,
 // Loads the rows and folds the tail; returns the marker that was found. Corrupt when either cannot
 // be read or the journal does not reach back, or up, to the rows.
 // `skipped` are in addition to those listed in the store.
-Result<TailRow> recover(Store& store, MutableState& state, SkippedEvents skipped, Recovery& recovery,
-                        OnRecord on_record);
+Result<TailRow> recover(Store& store, MutableState& state, SkippedEvents skipped,
+                        Recovery& recovery, OnRecord on_record);
 
 }  // namespace pawl

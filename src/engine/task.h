@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/wakes.h"
 #include "base/uuid.h"
+#include "base/wakes.h"
 
 namespace pawl {
 

@@ -101,8 +101,8 @@ class Mailbox : public Sleeper, public std::enable_shared_from_this<Mailbox> {
   void wake_if_sleeping() override;
   bool is_read_here() const { return reader_.load() == std::this_thread::get_id(); }
 
-  // Reader only. begin_reading() comes first. prepare_sleep() is false if messages wait; until it or
-  // take() is called again a sender may write the eventfd.
+  // Reader only. begin_reading() comes first. prepare_sleep() is false if messages wait; until it
+  // or take() is called again a sender may write the eventfd.
   void begin_reading() { reader_.store(std::this_thread::get_id()); }
   void take(std::vector<Message>& into);
   bool prepare_sleep();

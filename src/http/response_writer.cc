@@ -64,8 +64,8 @@ std::string_view reason_phrase(int status) {
 
 struct Digits {
   Digits(uint64_t number, int base)
-      : size(static_cast<size_t>(
-            std::to_chars(digits, digits + sizeof digits, number, base).ptr - digits)) {}
+      : size(static_cast<size_t>(std::to_chars(digits, digits + sizeof digits, number, base).ptr -
+                                 digits)) {}
   operator std::string_view() const { return {digits, size}; }
 
   char digits[20];

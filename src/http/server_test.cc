@@ -285,14 +285,14 @@ TEST(Server, EndsARoundOfRequestsOnceForAll) {
   const auto make_handler = [&] {
     auto waiting = std::make_shared<std::vector<Responder>>();
     return RoundHandler{
-        .handle = [waiting](Request&&, Responder responder) {
-          waiting->push_back(std::move(responder));
-        },
-        .end_round = [waiting, &flushes] {
-          ++flushes;
-          for (Responder& responder : *waiting) responder.respond(text("flushed"));
-          waiting->clear();
-        }};
+        .handle = [waiting](Request&&,
+                            Responder responder) { waiting->push_back(std::move(responder)); },
+        .end_round =
+            [waiting, &flushes] {
+              ++flushes;
+              for (Responder& responder : *waiting) responder.respond(text("flushed"));
+              waiting->clear();
+            }};
   };
   const auto server = Server::start({}, make_handler).value();
   LoopbackClient client(server->port());

@@ -60,7 +60,7 @@ struct RunCreated {
   std::string tenant;
   std::string meta;  // JSON object text or empty
   std::string client_id;
-  uint64_t salt = 0;  // part of its children's ids, since a run's id may be used again
+  uint64_t salt = 0;             // part of its children's ids, since a run's id may be used again
   bool named_steps = false;      // clients gave the children ids, which are shown
   std::string parent_client_id;  // the client_id of the parent run
 
@@ -122,7 +122,7 @@ struct RunChildDone : RunEventHead {
   Uuid child;        // job or nested run; nil if it never started
   std::string type;  // of the job, or the nested run's kind
   int64_t duration_ms = 0;
-  std::string reason;  // why it was skipped, or failed without a job of its own
+  std::string reason;           // why it was skipped, or failed without a job of its own
   std::string child_client_id;  // of a nested run: its client_id
 
   template <class Self, class Visitor>

@@ -1,11 +1,11 @@
 #include "kernel/fire_timers.h"
 
 #include "base/working_on.h"
-#include "kernel/settings/cron_jobs.h"
-#include "kernel/jobs/finish_job.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/jobs/finish_job.h"
 #include "kernel/run_commands.h"
 #include "kernel/scripts/admission.h"
+#include "kernel/settings/cron_jobs.h"
 
 namespace pawl {
 namespace {

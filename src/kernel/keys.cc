@@ -23,8 +23,8 @@ void put_big_endian(std::string& out, uint64_t value, int bytes) {
 }
 
 void unreadable_row(std::string_view what, std::string_view key) {
-  throw Unreadable{Error{ErrorCode::Corrupt, "the row of " + std::string(what) + " " + in_quotes(key) +
-                                                 " makes no sense"}};
+  throw Unreadable{Error{ErrorCode::Corrupt, "the row of " + std::string(what) + " " +
+                                                 in_quotes(key) + " makes no sense"}};
 }
 
 std::string prefix_end(std::string_view prefix) {

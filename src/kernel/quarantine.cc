@@ -62,8 +62,7 @@ Status release_run(Frame& frame, const RunId& id) {
   if (run == nullptr) return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
   if (!is_quarantined(*run))
     return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is not quarantined"};
-  if (!run->parent.run.is_nil())
-    return part_of_another(frame.state(), "Run", *run);
+  if (!run->parent.run.is_nil()) return part_of_another(frame.state(), "Run", *run);
   return family_of(*run).release(frame, *run);
 }
 

@@ -1,8 +1,8 @@
 // Entities → rows: when they are written, and what may leave memory.
 #include "kernel/keys.h"
+#include "kernel/mutable_state.h"
 #include "kernel/run_family.h"
 #include "kernel/scripts/run_parts.h"
-#include "kernel/mutable_state.h"
 
 namespace pawl {
 namespace {
@@ -115,7 +115,7 @@ Resident* MutableState::next_for_row() {
 }
 
 bool MutableState::collect_rows(size_t max, std::vector<Row>& out, size_t bytes_max,
-                         size_t entity_bytes_max) {
+                                size_t entity_bytes_max) {
   std::vector<Resident*> set;
   size_t bytes = 0;
   size_t counted = 0;
@@ -209,7 +209,8 @@ void MutableState::evict() {
     if (queue->ready->too_large())
       queue->ready->shrink([&](const ReadyKey& key) { return is_on_disk(key.job); });
   }
-  if (memory_->timers.too_large()) memory_->timers.shrink([&](const TimerKey& key) { return is_on_disk(key.id); });
+  if (memory_->timers.too_large())
+    memory_->timers.shrink([&](const TimerKey& key) { return is_on_disk(key.id); });
   while (memory_->clean_jobs.size() > config_.resident_jobs_max ||
          memory_->clean_jobs.weight() > config_.resident_job_bytes_max) {
     Job* job = static_cast<Job*>(memory_->clean_jobs.oldest());

@@ -11,9 +11,9 @@
 #include <string>
 
 #include "journal/events.h"
-#include "plan/ojs/plan_node.h"
 #include "kernel/resident.h"
 #include "kernel/scripts/run.h"
+#include "plan/ojs/plan_node.h"
 
 namespace pawl {
 

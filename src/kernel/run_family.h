@@ -50,7 +50,7 @@ class RunFamily {
   virtual Status cancel(Frame& frame, const Run& run, const std::string& reason,
                         bool rollback) const = 0;
   virtual Result<RetryPreview> retry(Frame& frame, const Run& run,
-                                  const RetryRequest& request) const = 0;
+                                     const RetryRequest& request) const = 0;
   virtual void quarantine(Frame& frame, const Run& run, const QuarantineReason& reason) const = 0;
   // Resumes a quarantined run where it was stopped.
   virtual Status release(Frame& frame, const Run& run) const = 0;

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "kernel/keys.h"
-#include "kernel/run_family.h"
 #include "kernel/mutable_state.h"
+#include "kernel/run_family.h"
 
 namespace pawl {
 namespace {
@@ -26,7 +26,9 @@ uint32_t weight_of(const Run& run) {
 
 }  // namespace
 
-RunRows State::run_rows() const { return {cold_, memory_->texts_in_memory, config_.part_bytes_min}; }
+RunRows State::run_rows() const {
+  return {cold_, memory_->texts_in_memory, config_.part_bytes_min};
+}
 
 // --- finding
 

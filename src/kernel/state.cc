@@ -1,9 +1,8 @@
-#include "kernel/mutable_state.h"
-
 #include <algorithm>
 
 #include "base/hash.h"
 #include "kernel/keys.h"
+#include "kernel/mutable_state.h"
 #include "kernel/run_family.h"
 
 namespace pawl {
@@ -282,10 +281,9 @@ const ReadyKey* State::first_ready(const Queue& queue) const {
 }
 
 const ReadyKey* State::next_ready(const Queue& queue, const ReadyKey& key) const {
-  return queue.ready->next_after(
-      key, [&](const auto& after, size_t limit, auto&& emit) {
-        return read_ready(queue, after, limit, emit);
-      });
+  return queue.ready->next_after(key, [&](const auto& after, size_t limit, auto&& emit) {
+    return read_ready(queue, after, limit, emit);
+  });
 }
 
 bool State::due_entry_is_live(const TimerKey& key) const {

@@ -61,7 +61,7 @@ struct StateMemory {
   uint64_t bytes_read = 0;  // approximate, of runs and their lists
   ScriptCache plans;
   SchemaCache schemas;
-  std::vector<RunId> plan_holders;  // runs that hold one of these, with duplicates
+  std::vector<RunId> plan_holders;       // runs that hold one of these, with duplicates
   std::vector<Queue*> oversized_queues;  // their window must be shrunk
 };
 

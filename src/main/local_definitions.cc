@@ -193,7 +193,8 @@ int eval(const Invocation& given) {
   auto data = read_data(given.text("--data"));
   if (!data.ok()) return definitions_usage(data.error().message);
   if (language != "jq" && !data->is_object())
-    return definitions_usage("--data must be an object: its members are the variables (--lang jq takes any)");
+    return definitions_usage(
+        "--data must be an object: its members are the variables (--lang jq takes any)");
   auto values = evaluate(language, text, *data);
   if (!values.ok()) {
     cli::complain(values.error().message);

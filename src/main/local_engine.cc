@@ -45,7 +45,8 @@ Status LocalEngine::keep_secrets(const std::vector<std::pair<std::string, std::s
   if (secrets.empty()) return ok_status();
   return decide([&](Frame& frame) {
     for (const auto& [name, value] : secrets)
-      put_doc(frame, DocKind::Secret, name, actions::seal_secret(*runtime_->vault(), name, value, {}));
+      put_doc(frame, DocKind::Secret, name,
+              actions::seal_secret(*runtime_->vault(), name, value, {}));
     return ok_status();
   });
 }

@@ -31,7 +31,8 @@ Question read_question(const std::string& step, const std::string& context) {
   if (const Value* data = parsed->find("data")) question.data = *data;
   if (const Value* options = parsed->find("options"); options != nullptr && options->is_array())
     for (const Value& option : options->as_array())
-      question.options.push_back({answer_text(option.find("id")), answer_text(option.find("description"))});
+      question.options.push_back(
+          {answer_text(option.find("id")), answer_text(option.find("description"))});
   if (const Value* fallback = parsed->find("fallback")) question.fallback = answer_text(fallback);
   return question;
 }
@@ -42,8 +43,8 @@ std::string question_text(const Question& question, bool colours) {
                      (question.prompt.empty() ? "" : ": " + cli::printable(question.prompt)) + "\n";
   if (question.data.is_object())
     for (const Value::Member& member : question.data.as_object())
-      text += "    " + cli::printable(member.key) + ": " + cli::printable(answer_text(&member.value)) +
-              "\n";
+      text += "    " + cli::printable(member.key) + ": " +
+              cli::printable(answer_text(&member.value)) + "\n";
   for (size_t i = 0; i < question.options.size(); ++i) {
     const plan::Option& option = question.options[i];
     text += "  " + std::to_string(i + 1) + ") " + cli::printable(option.id) +

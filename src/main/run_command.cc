@@ -147,8 +147,9 @@ Status start_run(LocalEngine& engine, const RunOrder& order, const RunId& run) {
     Status sent = engine.decide([&](Frame& frame) {
       return signal_script(frame, run, {signal.type, "", signal.payload, "", ""});
     });
-    if (!sent.ok() && sent.error().code != ErrorCode::Conflict) return sent;  // the run has already
-                                                                              // ended
+    if (!sent.ok() && sent.error().code != ErrorCode::Conflict)
+      return sent;  // the run has already
+                    // ended
   }
   return ok_status();
 }
@@ -181,8 +182,7 @@ int tell_end(const std::optional<json::View>& run) {
   return cli::kRefused;
 }
 
-int exit_code(const Watched& watched, const std::optional<json::View>& run,
-              const RunOrder& order) {
+int exit_code(const Watched& watched, const std::optional<json::View>& run, const RunOrder& order) {
   switch (watched.kind) {
     case Watched::Ended:
       return tell_end(run);

@@ -166,16 +166,16 @@ int serve(const ServeOptions& given) {
         "with 'pawl keys create NAME --data " +
         options.data_dir + "', or start it with --api-key");
   if (!app.keys().needed() && !options.no_auth && !is_loopback(options.http.host))
-    return fail_serve({ErrorCode::Forbidden,
-                 "without an API key the server listens on loopback only; make one with 'pawl keys "
-                 "create', or say --no-auth"});
+    return fail_serve(
+        {ErrorCode::Forbidden,
+         "without an API key the server listens on loopback only; make one with 'pawl keys "
+         "create', or say --no-auth"});
 
   LogFollower workflow_log(engine);
   actions::HttpClient outgoing;
-  WebhookService webhooks(engine, runtime.store(), runtime.clock(), outgoing,
-                          app.metrics().webhooks,
-                          {.vault = runtime.vault(),
-                           .allow_private = options.app.webhooks_allow_private});
+  WebhookService webhooks(
+      engine, runtime.store(), runtime.clock(), outgoing, app.metrics().webhooks,
+      {.vault = runtime.vault(), .allow_private = options.app.webhooks_allow_private});
   app.on_webhooks_change([&webhooks] { webhooks.ring(); });
   auto server =
       http::Server::start(http_config(options, app), [&app] { return app.round_handler(); });

@@ -174,7 +174,9 @@ class Flowchart {
     } else {
       const bool condition = step.type == StepType::Condition;
       line("subgraph " + box(step) + "[" +
-           (condition ? "\"" + escaped_for_mermaid(shortened(step.id, kMermaidIdMax)) + "\"" : text) + "]");
+           (condition ? "\"" + escaped_for_mermaid(shortened(step.id, kMermaidIdMax)) + "\""
+                      : text) +
+           "]");
       ++depth_;
       line("direction TB");
       if (condition) line(drawn);
@@ -191,7 +193,8 @@ class Flowchart {
     const std::vector<uint32_t>& steps = script_.lists[section.list].steps;
     const bool parallel = step.type == StepType::Parallel;
     if (parallel && !steps.empty()) {
-      line("subgraph l" + std::to_string(section.list) + "[\"" + escaped_for_mermaid(section.caption) + "\"]");
+      line("subgraph l" + std::to_string(section.list) + "[\"" +
+           escaped_for_mermaid(section.caption) + "\"]");
       ++depth_;
       line("direction TB");
     }
@@ -222,8 +225,9 @@ class Flowchart {
     for (const uint32_t on : step.depends_on) {
       const Step& before = script_.at(step.list, on);
       const std::string guard =
-          step.condition.empty() ? ""
-                                 : "|\"" + escaped_for_mermaid(shortened(step.condition, kMermaidDetailMax)) + "\"|";
+          step.condition.empty()
+              ? ""
+              : "|\"" + escaped_for_mermaid(shortened(step.condition, kMermaidDetailMax)) + "\"|";
       line(exit(before) + " -->" + guard + " " + entry(step));
     }
     if (step.fallback != kNoStep) {

@@ -44,7 +44,8 @@ class Order {
       if (fresh) {
         ids_.push_back(id);
       } else {
-        findings_.error(entries_[i], "duplicate", "two steps of one list have the id " + in_quotes(id),
+        findings_.error(entries_[i], "duplicate",
+                        "two steps of one list have the id " + in_quotes(id),
                         "the other one is " + entries_[found->second].path());
       }
     }

@@ -67,8 +67,9 @@ std::vector<Fault> References::judge(const Script& script) const {
                      "'steps." + reference.with_dashes + "' reads as a subtraction",
                      "write steps['" + reference.with_dashes + "']", reference.line});
     } else if (out.size() < 100) {
-      out.push_back({reference.path, "unknown_step", "there is no step " + in_quotes(reference.name),
-                     meant(reference.name, names), reference.line});
+      out.push_back({reference.path, "unknown_step",
+                     "there is no step " + in_quotes(reference.name), meant(reference.name, names),
+                     reference.line});
     }
   }
   return out;

@@ -20,9 +20,8 @@ void Script::index(uint32_t list) {
   List& in = lists[list];
   in.by_id.resize(in.steps.size());
   std::iota(in.by_id.begin(), in.by_id.end(), 0u);
-  std::sort(in.by_id.begin(), in.by_id.end(), [&](uint32_t a, uint32_t b) {
-    return steps[in.steps[a]].id < steps[in.steps[b]].id;
-  });
+  std::sort(in.by_id.begin(), in.by_id.end(),
+            [&](uint32_t a, uint32_t b) { return steps[in.steps[a]].id < steps[in.steps[b]].id; });
 }
 
 std::string iteration_name(uint32_t iteration) { return "iter_" + std::to_string(iteration); }

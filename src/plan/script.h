@@ -45,7 +45,7 @@ struct RetryPolicy {
   int64_t delay_ms = 0;
   int64_t max_delay_ms = 0;          // 0 = no bound of its own
   uint32_t multiplier_milli = 2000;  // of Exponential, in thousandths
-  bool by_default = false;  // `retry` without a policy: the server's settings apply
+  bool by_default = false;           // `retry` without a policy: the server's settings apply
 
   bool operator==(const RetryPolicy&) const = default;
 };

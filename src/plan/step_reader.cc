@@ -35,9 +35,9 @@ constexpr Named<Strategy> kStrategies[] = {{"ignore", Strategy::Ignore},
                                            {"skip", Strategy::Skip},
                                            {"rollback", Strategy::Rollback}};
 constexpr Named<Strategy> kParallelOnFailures[] = {{"fail", Strategy::Fail},
-                                           {"retry", Strategy::Retry},
-                                           {"skip", Strategy::Skip},
-                                           {"rollback", Strategy::Rollback}};
+                                                   {"retry", Strategy::Retry},
+                                                   {"skip", Strategy::Skip},
+                                                   {"rollback", Strategy::Rollback}};
 
 RetryPolicy exponential(uint32_t max) { return {max, Backoff::Exponential, 1000, 60'000, 2000}; }
 

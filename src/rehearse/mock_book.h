@@ -23,7 +23,7 @@ struct MockCall {
   std::string job_type;           // of a job: may also name the mock
   std::pair<RunId, uint32_t> id;  // the same when it is repeated
   uint32_t attempt = 1;
-  uint32_t execution = 1;  // how often it was made
+  uint32_t execution = 1;       // how often it was made
   std::string idempotency_key;  // as a server would send it
   Value params;
 };

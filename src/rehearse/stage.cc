@@ -146,9 +146,9 @@ void Stage::begin(ReadyEffect& effect, const std::string& job_type) {
           : nullptr;
   if (info != nullptr)
     if (Status good = actions::check_params(*info, request.params); !good.ok())
-      return answer(effect,
-                    actions::ActionOutcome::failure("VALIDATION_ERROR", good.error().message, false),
-                    0);
+      return answer(
+          effect, actions::ActionOutcome::failure("VALIDATION_ERROR", good.error().message, false),
+          0);
   ++call.executions;
   MockCall asked{call.step,
                  call.action,

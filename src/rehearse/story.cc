@@ -1,8 +1,7 @@
 #include "rehearse/story.h"
 
-#include "journal/events.h"
-
 #include "base/check.h"
+#include "journal/events.h"
 #include "journal/script_events.h"
 #include "kernel/scripts/run.h"
 #include "rehearse/span.h"

@@ -68,9 +68,8 @@ Status Runtime::open_parts() {
   if (!setup_.crash_book.empty() && !crash_book_) crash_book_ = CrashBook::open(setup_.crash_book);
   if (!setup_.vault_key.empty()) {
     const auto& passphrase = setup_.vault_passphrase;
-    PAWL_TRY(actions::Vault vault, passphrase
-                                       ? actions::Vault::open(setup_.vault_key, *passphrase)
-                                       : actions::Vault::open(setup_.vault_key));
+    PAWL_TRY(actions::Vault vault, passphrase ? actions::Vault::open(setup_.vault_key, *passphrase)
+                                              : actions::Vault::open(setup_.vault_key));
     vault_ = std::make_unique<actions::Vault>(std::move(vault));
   }
   effects_ = std::make_unique<EffectDispatcher>(runner(), vault_.get(), setup_.work_root);

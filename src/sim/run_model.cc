@@ -51,9 +51,11 @@ bool RunModel::may_try_again(const JobParent& parent, const JobId& job) const {
 
 bool RunModel::is_restarted(const JobParent& parent, const JobId& job) const {
   const ModelRun* run = existing(parent.run);
-  bool asked = retried_.count(parent.run) != 0 || taken_up_.count({parent.run, index_of(parent.place)}) != 0;
+  bool asked =
+      retried_.count(parent.run) != 0 || taken_up_.count({parent.run, index_of(parent.place)}) != 0;
   return run != nullptr && asked && !is_callback(index_of(parent.place)) &&
-         is_in_place(*run, index_of(parent.place), job) && run->children[index_of(parent.place)] == ChildState::Started;
+         is_in_place(*run, index_of(parent.place), job) &&
+         run->children[index_of(parent.place)] == ChildState::Started;
 }
 
 // Its id may belong to another job since it was deleted.
@@ -98,7 +100,8 @@ void RunModel::take_place(const JobParent& parent, const Uuid& child, const At& 
     return jobs_.scripts().child_created(parent, child, at);
   ModelRun* run = step(parent.run, at);
   if (run == nullptr) return;
-  tell(parent.run, "starts child " + std::to_string(index_of(parent.place)) + " " + short_name(JobId(child)));
+  tell(parent.run,
+       "starts child " + std::to_string(index_of(parent.place)) + " " + short_name(JobId(child)));
   if (index_of(parent.place) >= run->children.size())
     return broken("I5 run", parent.run, "a child in a place that it does not have");
   ChildState& state = run->children[index_of(parent.place)];
@@ -112,7 +115,8 @@ void RunModel::take_place(const JobParent& parent, const Uuid& child, const At& 
   if (state != ChildState::Waiting && !again)
     return broken("I4 advance", parent.run, "a child was started twice");
   if (run->over()) broken("I5 run", parent.run, "a child was started after the end");
-  if (!may_start(*run, index_of(parent.place))) broken("I4 advance", parent.run, "a child started too early");
+  if (!may_start(*run, index_of(parent.place)))
+    broken("I4 advance", parent.run, "a child started too early");
   auto plan = run->plans.find(index_of(parent.place));
   if (plan != run->plans.end() && plan->second.when == "false")
     broken("I4 advance", parent.run, "a child was started against its condition");
@@ -186,7 +190,8 @@ void RunModel::check_outcome(const ModelRun& run, const RunChildDone& event) {
                                                       : ChildState::Waiting;
     verdict_.reach(Probe::NestedFanIn);
   } else if (const ModelJob* job = jobs_.existing(JobId(event.child))) {
-    bool its_own = job->birth.parent.run == event.run && index_of(job->birth.parent.place) == event.index;
+    bool its_own =
+        job->birth.parent.run == event.run && index_of(job->birth.parent.place) == event.index;
     if (!its_own) return broken("I4 fan-in", event.run, "another's job was counted");
     expected = job->state == JobState::Completed   ? ChildState::Completed
                : job->state == JobState::Cancelled ? ChildState::Cancelled
@@ -354,7 +359,8 @@ void RunModel::happened(const RunFinished& event, const At& at) {
     const ModelRun* around = existing(run->birth.parent.run);
     bool with_parent = around != nullptr && around->over();
     const ModelScript* script = jobs_.scripts().existing(run->birth.parent.run);
-    if (script != nullptr) with_parent = script->effects.count(index_of(run->birth.parent.place)) == 0;
+    if (script != nullptr)
+      with_parent = script->effects.count(index_of(run->birth.parent.place)) == 0;
     bool timed_out = late && run->birth.on_timeout == RunTimeout::Cancel;
     if (event.reason != kAskedFor && !with_parent && !timed_out)
       broken("I5 run", event.run, "cancelled without a cause");

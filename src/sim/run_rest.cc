@@ -7,9 +7,7 @@
 #include "sim/run_model.h"
 
 namespace pawl::sim {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 void RunModel::frame_over(uint64_t sequence) {
   sequence_ = sequence;

@@ -257,8 +257,9 @@ void ScriptModel::check_gates(uint64_t server_max) {
     if (server_full && run.birth.parent.run.is_nil()) continue;
     uint64_t limit = run.plan->max_concurrent;
     uint64_t taken = at_work_like(run);
-    if (server_full) continue;  // others may hold places of its definition while they wait for the
-                                // server's limit
+    if (server_full)
+      continue;  // others may hold places of its definition while they wait for the
+                 // server's limit
     if ((limit == 0 || taken < limit) && is_first_in_line(run))
       return broken("I7 rest", id, "waits for its turn, though there is room");
   }

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "engine/core.h"
+#include "kernel/compositions/run_flow.h"
 #include "kernel/jobs/fetch_jobs.h"
 #include "kernel/jobs/finish_job.h"
 #include "kernel/jobs/push_jobs.h"
-#include "kernel/compositions/run_flow.h"
 #include "kernel/run_commands.h"
 #include "sim/audit.h"
 #include "sim/sim_vfs.h"

@@ -2,9 +2,9 @@
 
 #include <set>
 
+#include "kernel/compositions/run_values.h"
 #include "kernel/jobs/fetch_jobs.h"
 #include "kernel/jobs/job_notes.h"
-#include "kernel/compositions/run_values.h"
 #include "kernel/settings/settings.h"
 
 namespace pawl::sim {
@@ -148,7 +148,8 @@ std::optional<Parking> FetchTask::run(Frame& frame, bool last_call) {
 
 void FetchTask::read_results(const State& state, const Job& job) {
   const Run* run = job.parent.run.is_nil() ? nullptr : state.find_run(job.parent.run);
-  if (run == nullptr || run->kind != RunKind::Chain || is_callback(index_of(job.parent.place))) return;
+  if (run == nullptr || run->kind != RunKind::Chain || is_callback(index_of(job.parent.place)))
+    return;
   for (uint32_t i = 0; i < index_of(job.parent.place); ++i) {
     JobId step(child_of(state, *run, i));
     if (run->child(i) != ChildState::Completed || state.find_job(step) == nullptr) continue;

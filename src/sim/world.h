@@ -1,7 +1,7 @@
 // World: one engine on one simulated disk, from its start through crashes to the end.
 //
-// It drives pawl::Core as the real engine does: decide, close the batch, commit, notify the core, release; but
-// each of these is a separate step, so that anything may happen in between.
+// It drives pawl::Core as the real engine does: decide, close the batch, commit, notify the core,
+// release; but each of these is a separate step, so that anything may happen in between.
 #pragma once
 
 #include <memory>

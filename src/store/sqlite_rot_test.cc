@@ -175,7 +175,8 @@ TEST_F(Rot, NamesThePageWhileTheStoreIsOpen) {
   EXPECT_EQ(text.error().code, ErrorCode::Corrupt);
   EXPECT_NE(text.error().message.find(" of pawl.db is damaged"), std::string::npos)
       << text.error().message;
-  EXPECT_EQ(rot_outcome((*store)->backup(directory_ / "copy", [](uint64_t, uint64_t) {})), "corrupt");
+  EXPECT_EQ(rot_outcome((*store)->backup(directory_ / "copy", [](uint64_t, uint64_t) {})),
+            "corrupt");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "copy"));
 }
 
@@ -272,7 +273,8 @@ TEST_F(Rot, BackupsOfBothKindsAreWhole) {
     const std::string good = make_database(directory_ / name, sums);
     auto store = open_sqlite(directory_ / name);
     ASSERT_TRUE(store.ok());
-    ASSERT_EQ(rot_outcome((*store)->commit(rot_batch(kBatches + 1))), "ok") << "a part is in the log";
+    ASSERT_EQ(rot_outcome((*store)->commit(rot_batch(kBatches + 1))), "ok")
+        << "a part is in the log";
     ASSERT_EQ(rot_outcome((*store)->backup(directory_ / (name + ".db"), [](uint64_t, uint64_t) {})),
               "ok");
     const std::string copy = load(directory_ / (name + ".db"));

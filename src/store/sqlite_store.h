@@ -36,9 +36,8 @@ struct SqliteOptions {
   // A VFS that the caller has registered, instead of the disk. Nothing else is touched:
   // no directory is made, and no lock file taken.
   std::string base_vfs = {};
-  uint64_t reserve_bytes = uint64_t{8}
-                           << 20;  // must be free before a full disk is tried again
-  DiskFault fault;                 // tests only
+  uint64_t reserve_bytes = uint64_t{8} << 20;  // must be free before a full disk is tried again
+  DiskFault fault;                             // tests only
   // Tests only: called inside commit(), once other connections can see the batch.
   std::function<void()> on_visible = {};
 };

@@ -232,7 +232,8 @@ TEST_P(StoreConformance, JournalNumbersAreContiguousFromOne) {
 }
 
 TEST_P(StoreConformance, ARefusedRecordRefusesItsRows) {
-  EXPECT_EQ(conformance_outcome(store->commit(Batch{.number = 5, .journal = "x", .writes = {put("a", "1")}})),
+  EXPECT_EQ(conformance_outcome(
+                store->commit(Batch{.number = 5, .journal = "x", .writes = {put("a", "1")}})),
             "conflict");
   EXPECT_EQ(get("a"), "none");
 }
@@ -312,10 +313,12 @@ TEST_P(StoreConformance, AnEmptyBatchIsNoCommit) {
 }
 
 TEST_P(StoreConformance, AFailureIsStickyUntilReopenedAndReadsGoOn) {
-  EXPECT_EQ(conformance_outcome(store->commit(Batch{.number = 1, .journal = "one", .writes = {put("a", "1")}})),
+  EXPECT_EQ(conformance_outcome(
+                store->commit(Batch{.number = 1, .journal = "one", .writes = {put("a", "1")}})),
             "ok");
   backing->disk_fails = true;
-  EXPECT_EQ(conformance_outcome(store->commit(Batch{.number = 2, .journal = "two", .writes = {put("a", "2")}})),
+  EXPECT_EQ(conformance_outcome(
+                store->commit(Batch{.number = 2, .journal = "two", .writes = {put("a", "2")}})),
             "store_failed");
   backing->disk_fails = false;
   EXPECT_EQ(append(2, "two"), "store_failed");

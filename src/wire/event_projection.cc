@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include "kernel/settings/cron_jobs.h"
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/run.h"
+#include "kernel/settings/cron_jobs.h"
 #include "wire/render_job.h"
 #include "wire/script_projection.h"
 
@@ -220,7 +220,7 @@ void end_with_counts(json::Writer& w, const RunEventHead& step) {
 
 void tell(const RunCreated& event, Told& told) {
   json::Writer w = told.run("workflow.created", RunEventHead{event.run, event.kind, event.name,
-                                                        event.tenant, event.client_id});
+                                                             event.tenant, event.client_id});
   if (!event.parent.run.is_nil())
     w.field("parent_workflow_id", shown_id(event.parent.run, event.parent_client_id))
         .field_int("step_index", index_of(event.parent.place));

@@ -1,7 +1,7 @@
 #include "wire/render_job.h"
 
-#include "kernel/jobs/queue.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/queue.h"
 
 namespace pawl {
 namespace {

@@ -116,8 +116,8 @@ void admin_stats(App& app, Call&& call) {
   bool as_objects = call.request.header("accept") == "application/openjobspec+json";
   app.decide(std::move(call), [&app, scope, as_objects](Frame& frame) -> Result<http::Response> {
     AdminTotals totals = scope.queue.empty()
-                        ? all_queues(frame.state(), scope.tenant)
-                        : one_queue(frame.state(), scoped_queue(scope.tenant, scope.queue));
+                             ? all_queues(frame.state(), scope.tenant)
+                             : one_queue(frame.state(), scoped_queue(scope.tenant, scope.queue));
     app.stats_history().sample(frame.state(), frame.now_ms());
     size_t crons = 0;
     frame.state().each_cron([&](const Cron&) { return ++crons, true; });

@@ -168,7 +168,8 @@ Status read_ids(Fields& fields, Bulk& bulk) {
   std::vector<std::string> texts = fields.texts(name);
   if (fields.has(name) && texts.empty()) fields.complain(name, "must name at least one job");
   if (texts.size() > kBulkIdsMax)
-    return Error{ErrorCode::TooLarge, "ids holds more than " + std::to_string(kBulkIdsMax) + " ids"};
+    return Error{ErrorCode::TooLarge,
+                 "ids holds more than " + std::to_string(kBulkIdsMax) + " ids"};
   std::set<JobId> known;
   for (const std::string& text : texts) {
     auto id = JobId::parse(text);
@@ -286,16 +287,19 @@ void run_bulk(App& app, Call&& call, Bulk bulk) {
 }
 
 void add_bulk_job_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/admin/jobs/bulk/retry", Permission::Operate, Surface::Ojs, bulk_retry});
-  router.add({"POST", "/ojs/v1/admin/jobs/bulk/cancel", Permission::Operate, Surface::Ojs, bulk_cancel});
-  router.add({"POST", "/ojs/v1/admin/jobs/bulk/delete", Permission::Admin, Surface::Ojs, bulk_delete});
+  router.add(
+      {"POST", "/ojs/v1/admin/jobs/bulk/retry", Permission::Operate, Surface::Ojs, bulk_retry});
+  router.add(
+      {"POST", "/ojs/v1/admin/jobs/bulk/cancel", Permission::Operate, Surface::Ojs, bulk_cancel});
+  router.add(
+      {"POST", "/ojs/v1/admin/jobs/bulk/delete", Permission::Admin, Surface::Ojs, bulk_delete});
   router.add({"POST", "/ojs/v1/jobs/bulk/retry", Permission::Operate, Surface::Ojs, retry_many});
   router.add({"POST", "/ojs/v1/jobs/bulk/cancel", Permission::Operate, Surface::Ojs, cancel_many});
   router.add({"POST", "/ojs/v1/jobs/bulk/delete", Permission::Admin, Surface::Ojs, delete_many});
   router.add({"POST", "/ojs/v1/queues/{q}/purge", Permission::Admin, Surface::Ojs, purge});
   router.add({"POST", "/ojs/v1/admin/queues/{q}/purge", Permission::Admin, Surface::Ojs, purge});
-  router.add(
-      {"DELETE", "/ojs/v1/admin/queues/{q}/jobs", Permission::Admin, Surface::Ojs, purge_confirmed});
+  router.add({"DELETE", "/ojs/v1/admin/queues/{q}/jobs", Permission::Admin, Surface::Ojs,
+              purge_confirmed});
 }
 
 }  // namespace pawl::api

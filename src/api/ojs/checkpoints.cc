@@ -66,7 +66,8 @@ void save(App& app, Call&& call) {
                PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
                JobId job_id = job->id;
                PAWL_TRY_DO(save_checkpoint(frame, {job_id, text}));
-               return json_response(Surface::Ojs, 200, checkpoint_body(*frame.state().find_job(job_id)));
+               return json_response(Surface::Ojs, 200,
+                                    checkpoint_body(*frame.state().find_job(job_id)));
              });
 }
 
@@ -125,18 +126,22 @@ void add_checkpoint_routes(Router& router) {
   router.add({"PUT", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, save});
   router.add({"POST", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, save});
   router.add({"GET", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, get_checkpoint});
-  router.add({"DELETE", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, remove_checkpoint});
+  router.add(
+      {"DELETE", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, remove_checkpoint});
   router.add({"PUT", "/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, save});
   router.add({"POST", "/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, save});
   router.add({"GET", "/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, get_checkpoint});
   router.add({"DELETE", "/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, remove_checkpoint});
-  router.add({"GET", "/ojs/v1/checkpoints/{id}/resume", Permission::Worker, kOjs, resume_from_checkpoint});
+  router.add(
+      {"GET", "/ojs/v1/checkpoints/{id}/resume", Permission::Worker, kOjs, resume_from_checkpoint});
   // Two clients add the prefix to a path that already has it.
   router.add({"PUT", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, save});
   router.add({"POST", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, save});
   router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, get_checkpoint});
-  router.add({"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, remove_checkpoint});
-  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume", Permission::Worker, kOjs, resume_from_checkpoint});
+  router.add(
+      {"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, remove_checkpoint});
+  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume", Permission::Worker, kOjs,
+              resume_from_checkpoint});
 }
 
 }  // namespace pawl::api

@@ -185,7 +185,8 @@ std::string as_request(const CronSpec& spec, std::string_view overlap) {
   return text;
 }
 
-Result<CronSpec> patched(const CronSpec& old, const std::string& patch_cron, std::string_view tenant) {
+Result<CronSpec> patched(const CronSpec& old, const std::string& patch_cron,
+                         std::string_view tenant) {
   std::string before = as_request(old, overlap_name(old.overlap));
   PAWL_TRY(json::Doc target, json::parse(before, {.depth_max = 128}));
   PAWL_TRY(json::Doc changes, json::parse(patch_cron, {.depth_max = 128}));
@@ -253,11 +254,12 @@ Status set_paused(Frame& frame, const Cron& cron, bool paused) {
 
 void get_cron(App& app, Call&& call) { change_cron(app, std::move(call), nullptr); }
 void pause_cron(App& app, Call&& call) {
-  change_cron(app, std::move(call), [](Frame& frame, const Cron& c) { return set_paused(frame, c, true); });
+  change_cron(app, std::move(call),
+              [](Frame& frame, const Cron& c) { return set_paused(frame, c, true); });
 }
 void resume_cron(App& app, Call&& call) {
   change_cron(app, std::move(call),
-      [](Frame& frame, const Cron& c) { return set_paused(frame, c, false); });
+              [](Frame& frame, const Cron& c) { return set_paused(frame, c, false); });
 }
 
 void remove_cron(App& app, Call&& call) {

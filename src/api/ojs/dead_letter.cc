@@ -48,7 +48,8 @@ Result<JobId> dead_job(const State& state, std::string_view id_text, std::string
   return job->id;
 }
 
-void change_dead_letter(App& app, Call&& call, Result<http::Response> (*act)(Frame&, const JobId&)) {
+void change_dead_letter(App& app, Call&& call,
+                        Result<http::Response> (*act)(Frame&, const JobId&)) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [text, tenant, act](Frame& frame) -> Result<http::Response> {
@@ -61,34 +62,39 @@ Result<http::Response> job_response(Frame& frame, const JobId& id) {
   return json_response(Surface::Ojs, 200, job_body(frame.state(), *frame.state().find_job(id)));
 }
 
-void get_dead_letter(App& app, Call&& call) { change_dead_letter(app, std::move(call), job_response); }
+void get_dead_letter(App& app, Call&& call) {
+  change_dead_letter(app, std::move(call), job_response);
+}
 
 void retry_dead_letter(App& app, Call&& call) {
-  change_dead_letter(app, std::move(call), [](Frame& frame, const JobId& id) -> Result<http::Response> {
-    PAWL_TRY_DO(revive_job(frame, id));
-    return job_response(frame, id);
-  });
+  change_dead_letter(app, std::move(call),
+                     [](Frame& frame, const JobId& id) -> Result<http::Response> {
+                       PAWL_TRY_DO(revive_job(frame, id));
+                       return job_response(frame, id);
+                     });
 }
 
 void remove_dead_letter(App& app, Call&& call) {
-  change_dead_letter(app, std::move(call), [](Frame& frame, const JobId& id) -> Result<http::Response> {
-    PAWL_TRY_DO(delete_dead(frame, id));
-    std::string body;
-    json::Writer(body)
-        .begin_object()
-        .field_bool("deleted", true)
-        .key("job_id")
-        .uuid(id)
-        .end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
-  });
+  change_dead_letter(app, std::move(call),
+                     [](Frame& frame, const JobId& id) -> Result<http::Response> {
+                       PAWL_TRY_DO(delete_dead(frame, id));
+                       std::string body;
+                       json::Writer(body)
+                           .begin_object()
+                           .field_bool("deleted", true)
+                           .key("job_id")
+                           .uuid(id)
+                           .end_object();
+                       return json_response(Surface::Ojs, 200, std::move(body));
+                     });
 }
 
 void remove_dead_letter_for_admin(App& app, Call&& call) {
-  change_dead_letter(app, std::move(call), [](Frame& frame, const JobId& id) -> Result<http::Response> {
-    PAWL_TRY_DO(delete_dead(frame, id));
-    return json_response(Surface::Ojs, 204, "");
-  });
+  change_dead_letter(app, std::move(call),
+                     [](Frame& frame, const JobId& id) -> Result<http::Response> {
+                       PAWL_TRY_DO(delete_dead(frame, id));
+                       return json_response(Surface::Ojs, 204, "");
+                     });
 }
 
 struct DeadStats {
@@ -174,7 +180,9 @@ void bulk(App& app, Call&& call, BulkAct act) {
 }
 
 void bulk_retry_dead_letters(App& app, Call&& call) { bulk(app, std::move(call), BulkAct::Retry); }
-void bulk_delete_dead_letters(App& app, Call&& call) { bulk(app, std::move(call), BulkAct::Delete); }
+void bulk_delete_dead_letters(App& app, Call&& call) {
+  bulk(app, std::move(call), BulkAct::Delete);
+}
 
 }  // namespace
 
@@ -183,20 +191,29 @@ void add_dead_letter_routes(Router& router) {
   router.add({"GET", "/ojs/v1/dead-letter", Permission::Read, kOjs, list_dead_letters});
   router.add({"DELETE", "/ojs/v1/dead-letter", Permission::Admin, kOjs, bulk_delete_dead_letters});
   router.add({"GET", "/ojs/v1/dead-letter/stats", Permission::Read, kOjs, dead_letter_stats});
-  router.add({"POST", "/ojs/v1/dead-letter/retry", Permission::Operate, kOjs, bulk_retry_dead_letters});
+  router.add(
+      {"POST", "/ojs/v1/dead-letter/retry", Permission::Operate, kOjs, bulk_retry_dead_letters});
   router.add({"GET", "/ojs/v1/dead-letter/{id}", Permission::Read, kOjs, get_dead_letter});
-  router.add({"POST", "/ojs/v1/dead-letter/{id}/retry", Permission::Operate, kOjs, retry_dead_letter});
+  router.add(
+      {"POST", "/ojs/v1/dead-letter/{id}/retry", Permission::Operate, kOjs, retry_dead_letter});
   router.add({"DELETE", "/ojs/v1/dead-letter/{id}", Permission::Operate, kOjs, remove_dead_letter});
 
-  router.add({"GET", "/ojs/v1/admin/dead-letter", Permission::Read, kOjs, list_dead_letters_for_admin});
-  router.add({"DELETE", "/ojs/v1/admin/dead-letter", Permission::Admin, kOjs, bulk_delete_dead_letters});
+  router.add(
+      {"GET", "/ojs/v1/admin/dead-letter", Permission::Read, kOjs, list_dead_letters_for_admin});
+  router.add(
+      {"DELETE", "/ojs/v1/admin/dead-letter", Permission::Admin, kOjs, bulk_delete_dead_letters});
   router.add({"GET", "/ojs/v1/admin/dead-letter/stats", Permission::Read, kOjs, dead_letter_stats});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/retry", Permission::Operate, kOjs, bulk_retry_dead_letters});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Permission::Operate, kOjs, bulk_retry_dead_letters});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Permission::Admin, kOjs, bulk_delete_dead_letters});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/retry", Permission::Operate, kOjs,
+              bulk_retry_dead_letters});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Permission::Operate, kOjs,
+              bulk_retry_dead_letters});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Permission::Admin, kOjs,
+              bulk_delete_dead_letters});
   router.add({"GET", "/ojs/v1/admin/dead-letter/{id}", Permission::Read, kOjs, get_dead_letter});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Permission::Operate, kOjs, retry_dead_letter});
-  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Permission::Operate, kOjs, remove_dead_letter_for_admin});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Permission::Operate, kOjs,
+              retry_dead_letter});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Permission::Operate, kOjs,
+              remove_dead_letter_for_admin});
 }
 
 }  // namespace pawl::api

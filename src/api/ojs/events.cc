@@ -245,7 +245,8 @@ void add_event_routes(Router& router) {
   router.add({"GET", "/ojs/v1/events", Permission::Read, Surface::Ojs, events});
   router.add({"GET", "/v1/events", Permission::Read, Surface::V1, events});
   router.add({"GET", "/v1/runs/{id}/events", Permission::Read, Surface::V1, workflow_events});
-  router.add({"GET", "/ojs/v1/workflows/{id}/events", Permission::Read, Surface::Ojs, workflow_events});
+  router.add(
+      {"GET", "/ojs/v1/workflows/{id}/events", Permission::Read, Surface::Ojs, workflow_events});
 }
 
 }  // namespace pawl::api

@@ -111,7 +111,8 @@ Result<JobFilter> parse_filter(FunctionRef<std::string(std::string_view name)> t
   filter.type = text("type");
   filter.error_type = text("error_type");
   for (const std::string* value : {&filter.tenant, &filter.queue, &filter.type, &filter.error_type})
-    if (value->size() > kTextBytesMax) return bad_filter("filter", "holds a text of more than 255 bytes");
+    if (value->size() > kTextBytesMax)
+      return bad_filter("filter", "holds a text of more than 255 bytes");
   std::string states = text("state");
   if (states.empty()) states = text("states");
   PAWL_TRY(filter.states, parse_states(states));
@@ -130,7 +131,8 @@ void check_members(Fields& fields, std::string_view tenant, std::string_view bes
   fields.object().each_member([&](json::View key, json::View value) {
     std::string name = key.string();
     if (!beside.empty() && name == beside) return;
-    if (std::find(std::begin(kFilterMembers), std::end(kFilterMembers), name) == std::end(kFilterMembers))
+    if (std::find(std::begin(kFilterMembers), std::end(kFilterMembers), name) ==
+        std::end(kFilterMembers))
       return fields.complain(name.substr(0, 64), "is nothing that jobs can be filtered by",
                              "unknown_field");
     bool holds = value.is_object() || value.is_array();

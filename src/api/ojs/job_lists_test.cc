@@ -11,7 +11,7 @@ bool list_has(const std::string& text, std::string_view part) {
 }
 
 std::string list_status(ApiWorld& world, const std::string& method, const std::string& path,
-                   const std::string& body = "", const std::string& headers = "") {
+                        const std::string& body = "", const std::string& headers = "") {
   return http::status_of(world.call(method, path, body, headers));
 }
 
@@ -45,8 +45,8 @@ TEST(JobLists, NewestFirstFilteredAndPaged) {
       world.body("GET", "/ojs/v1/admin/jobs?limit=1&cursor=" + text_of(first, "next_cursor"));
   EXPECT_TRUE(list_has(second, "\"id\":\"" + b)) << second;
   EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/jobs?type=a.*"), R"("total":2)"));
-  EXPECT_TRUE(
-      list_has(world.body("GET", "/ojs/v1/jobs?queue=other&state=available,active"), R"("total":1)"));
+  EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/jobs?queue=other&state=available,active"),
+                       R"("total":1)"));
   EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/jobs?state=completed"), R"("jobs":[])"));
   for (const char* query : {"state=odd", "since=then", "cursor=x"})
     EXPECT_EQ(list_status(world, "GET", "/ojs/v1/jobs?" + std::string(query)), "400") << query;
@@ -57,8 +57,9 @@ TEST(JobLists, ATenantSeesItsOwnJobsOnly) {
   std::string theirs = push(world, "a.b", "q", "X-OJS-Tenant: acme\r\n");
   EXPECT_TRUE(
       list_has(world.body("GET", "/ojs/v1/jobs", "", "X-OJS-Tenant: other\r\n"), R"("jobs":[])"));
-  EXPECT_EQ(list_status(world, "GET", "/ojs/v1/admin/jobs/" + theirs, "", "X-OJS-Tenant: other\r\n"),
-            "404");
+  EXPECT_EQ(
+      list_status(world, "GET", "/ojs/v1/admin/jobs/" + theirs, "", "X-OJS-Tenant: other\r\n"),
+      "404");
   EXPECT_EQ(list_status(world, "GET", "/ojs/v1/admin/jobs/" + theirs, "", "X-OJS-Tenant: acme\r\n"),
             "200");
 }
@@ -77,10 +78,12 @@ TEST(BulkJobs, ActOnWhatTheFilterNamesAndReportTheRest) {
   push(world, "a.b", "other");
   std::string report = world.body("POST", "/ojs/v1/admin/jobs/bulk/cancel",
                                   R"({"confirm":true,"filter":{"queue":"q"}})");
-  EXPECT_TRUE(list_has(report, R"("action":"cancel","matched":1,"succeeded":1,"failed":0)")) << report;
+  EXPECT_TRUE(list_has(report, R"("action":"cancel","matched":1,"succeeded":1,"failed":0)"))
+      << report;
   report = world.body("POST", "/ojs/v1/admin/jobs/bulk/retry",
                       R"({"confirm":true,"ids":[")" + a + R"("]})");
-  EXPECT_TRUE(list_has(report, R"("succeeded":0,"failed":1)") && list_has(report, "not discarded")) << report;
+  EXPECT_TRUE(list_has(report, R"("succeeded":0,"failed":1)") && list_has(report, "not discarded"))
+      << report;
   report = world.body("POST", "/ojs/v1/admin/jobs/bulk/delete", R"({"confirm":true,"filter":{}})");
   EXPECT_TRUE(list_has(report, R"("deleted":1)")) << report;
   EXPECT_EQ(list_status(world, "GET", "/ojs/v1/jobs/" + a), "404");
@@ -112,11 +115,11 @@ TEST(BulkJobs, RefuseWhatTheyCannotFilterBy) {
   EXPECT_TRUE(list_has(refusal, R"("path":"$.filter.state")")) << refusal;
   EXPECT_EQ(list_status(world, "POST", "/ojs/v1/queues/q/purge", R"({"tpye":"x"})"), "400");
   EXPECT_EQ(list_status(world, "POST", "/ojs/v1/queues/q/purge", R"({"queue":"other"})"), "400");
-  EXPECT_EQ(
-      list_status(world, "POST", "/ojs/v1/admin/dead-letter/retry", R"({"confirm":true,"queu":"q"})"),
-      "400");
+  EXPECT_EQ(list_status(world, "POST", "/ojs/v1/admin/dead-letter/retry",
+                        R"({"confirm":true,"queu":"q"})"),
+            "400");
   EXPECT_EQ(list_status(world, "POST", "/ojs/v1/jobs/bulk/cancel", R"({"filter":{"tenant":"b"}})",
-                   "X-OJS-Tenant: a\r\n"),
+                        "X-OJS-Tenant: a\r\n"),
             "400");
   EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/queues/q"), R"("depth":1)"));
 }
@@ -132,7 +135,8 @@ TEST(BulkJobs, FilterByPriorityAndMeta) {
   auto cancels = [&](const std::string& filter) {
     std::string report = world.body("POST", "/ojs/v1/jobs/bulk/cancel",
                                     R"({"filter":{"queue":"default",)" + filter + "}}");
-    return (list_has(report, urgent) ? "urgent " : "") + std::string(list_has(report, plain) ? "plain" : "");
+    return (list_has(report, urgent) ? "urgent " : "") +
+           std::string(list_has(report, plain) ? "plain" : "");
   };
   EXPECT_EQ(cancels(R"("meta":{"k":"none"})"), "");
   EXPECT_EQ(cancels(R"("meta":{"other":null})"), "");
@@ -140,8 +144,8 @@ TEST(BulkJobs, FilterByPriorityAndMeta) {
   EXPECT_EQ(cancels(R"("meta":{"n":1},"priority":3)"), "urgent ");
   EXPECT_EQ(cancels(R"("meta":{"n":1})"), "plain");
   EXPECT_TRUE(list_has(world.body("POST", "/ojs/v1/jobs/bulk/delete",
-                             R"({"filter":{"meta":{"deep":{"a":[1]},"k":"v"}}})"),
-                  R"("deleted":1)"));
+                                  R"({"filter":{"meta":{"deep":{"a":[1]},"k":"v"}}})"),
+                       R"("deleted":1)"));
 }
 
 // More jobs than one slice reads: the sweep continues until it has seen all.
@@ -156,8 +160,9 @@ TEST(BulkJobs, PurgeGoesThroughAllSlices) {
   EXPECT_TRUE(list_has(report, R"("purged":2500)")) << report;
   EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/queues/q"), R"("depth":0)"));
   EXPECT_TRUE(list_has(world.body("GET", "/ojs/v1/queues/other"), R"("depth":1)"));
-  EXPECT_EQ(list_status(world, "DELETE", "/ojs/v1/admin/queues/q/jobs", R"({"states":["cancelled"]})"),
-            "400");
+  EXPECT_EQ(
+      list_status(world, "DELETE", "/ojs/v1/admin/queues/q/jobs", R"({"states":["cancelled"]})"),
+      "400");
   EXPECT_EQ(list_status(world, "POST", "/ojs/v1/admin/queues/q/purge", R"({"states":["active"]})"),
             "400");
 }
@@ -173,7 +178,8 @@ TEST(DeadLetter, ListsRevivesAndDeletes) {
   std::string page = world.body("GET", "/ojs/v1/admin/dead-letter?per_page=1&page=2");
   EXPECT_TRUE(list_has(page, R"("page":2)") && list_has(page, b) && !list_has(page, a)) << page;
   std::string revived = world.body("POST", "/ojs/v1/dead-letter/" + a + "/retry");
-  EXPECT_TRUE(list_has(revived, R"("state":"available")") && list_has(revived, R"("attempt":0)")) << revived;
+  EXPECT_TRUE(list_has(revived, R"("state":"available")") && list_has(revived, R"("attempt":0)"))
+      << revived;
   EXPECT_EQ(list_status(world, "POST", "/ojs/v1/dead-letter/" + a + "/retry"), "404");
   EXPECT_EQ(list_status(world, "DELETE", "/ojs/v1/admin/dead-letter/" + b), "204");
   EXPECT_EQ(list_status(world, "DELETE", "/ojs/v1/dead-letter/" + b), "404");

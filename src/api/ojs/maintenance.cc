@@ -74,7 +74,8 @@ void set(App& app, Call&& call) {
   if (!fields.has("enabled")) fields.complain("enabled", "is required");
   bool enabled = fields.boolean("enabled", false);
   Maintenance wish{fields.text("reason"), 0, 0};
-  if (wish.reason.size() > kMaintenanceReasonBytesMax) fields.complain("reason", "must be at most 1024 bytes");
+  if (wish.reason.size() > kMaintenanceReasonBytesMax)
+    fields.complain("reason", "must be at most 1024 bytes");
   int64_t duration_ms = duration_of(fields);
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   app.decide(std::move(call),

@@ -12,7 +12,6 @@
 namespace pawl::api {
 namespace {
 
-
 struct Wish {
   std::optional<int32_t> priority;
   std::optional<int64_t> scheduled_ms;

@@ -97,7 +97,8 @@ void add_pool_routes(Router& router) {
   router.add({"GET", "/ojs/v1/admin/pools", Permission::Read, Surface::Ojs, list_pools});
   router.add({"PUT", "/ojs/v1/admin/pools/{name}", Permission::Operate, Surface::Ojs, put_pool});
   router.add({"GET", "/ojs/v1/admin/pools/{name}", Permission::Read, Surface::Ojs, get_pool});
-  router.add({"DELETE", "/ojs/v1/admin/pools/{name}", Permission::Operate, Surface::Ojs, remove_pool});
+  router.add(
+      {"DELETE", "/ojs/v1/admin/pools/{name}", Permission::Operate, Surface::Ojs, remove_pool});
 }
 
 }  // namespace pawl::api

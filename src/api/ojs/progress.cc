@@ -102,7 +102,8 @@ void get_progress(App& app, Call&& call) {
 
 void add_progress_routes(Router& router) {
   router.add({"PUT", "/ojs/v1/jobs/{id}/progress", Permission::Worker, Surface::Ojs, put_progress});
-  router.add({"POST", "/ojs/v1/jobs/{id}/progress", Permission::Worker, Surface::Ojs, put_progress});
+  router.add(
+      {"POST", "/ojs/v1/jobs/{id}/progress", Permission::Worker, Surface::Ojs, put_progress});
   router.add({"GET", "/ojs/v1/jobs/{id}/progress", Permission::Read, Surface::Ojs, get_progress});
   router.add({"POST", "/ojs/v1/workers/progress", Permission::Worker, Surface::Ojs, put_by_body});
 }

@@ -10,8 +10,8 @@
 #include "api/routes.h"
 #include "api/sweep.h"
 #include "kernel/settings/settings.h"
-#include "wire/event_projection.h"
 #include "plan/ojs/parse_job.h"
+#include "wire/event_projection.h"
 
 namespace pawl::api {
 namespace {

@@ -170,8 +170,10 @@ void get_detail(App& app, Call&& call) {
 
 void add_queue_config_routes(Router& router) {
   router.add({"GET", "/ojs/v1/admin/queues/{q}", Permission::Read, Surface::Ojs, get_detail});
-  router.add({"GET", "/ojs/v1/admin/queues/{q}/config", Permission::Read, Surface::Ojs, get_config});
-  router.add({"PUT", "/ojs/v1/admin/queues/{q}/config", Permission::Operate, Surface::Ojs, put_config});
+  router.add(
+      {"GET", "/ojs/v1/admin/queues/{q}/config", Permission::Read, Surface::Ojs, get_config});
+  router.add(
+      {"PUT", "/ojs/v1/admin/queues/{q}/config", Permission::Operate, Surface::Ojs, put_config});
   router.add({"GET", "/ojs/v1/queues/{q}/config", Permission::Read, Surface::Ojs, get_config});
   router.add({"PUT", "/ojs/v1/queues/{q}/config", Permission::Operate, Surface::Ojs, put_config});
 }

@@ -151,10 +151,14 @@ void add_queue_routes(Router& router) {
   router.add({"GET", "/ojs/v1/queues/{q}", Permission::Read, Surface::Ojs, get_queue});
   router.add({"GET", "/ojs/v1/queues/{q}/stats", Permission::Read, Surface::Ojs, get_stats});
   router.add({"POST", "/ojs/v1/queues/{q}/pause", Permission::Operate, Surface::Ojs, pause_queue});
-  router.add({"POST", "/ojs/v1/queues/{q}/resume", Permission::Operate, Surface::Ojs, resume_queue});
-  router.add({"GET", "/ojs/v1/admin/queues", Permission::Read, Surface::Ojs, list_queues_for_admin});
-  router.add({"POST", "/ojs/v1/admin/queues/{q}/pause", Permission::Operate, Surface::Ojs, pause_queue});
-  router.add({"POST", "/ojs/v1/admin/queues/{q}/resume", Permission::Operate, Surface::Ojs, resume_queue});
+  router.add(
+      {"POST", "/ojs/v1/queues/{q}/resume", Permission::Operate, Surface::Ojs, resume_queue});
+  router.add(
+      {"GET", "/ojs/v1/admin/queues", Permission::Read, Surface::Ojs, list_queues_for_admin});
+  router.add(
+      {"POST", "/ojs/v1/admin/queues/{q}/pause", Permission::Operate, Surface::Ojs, pause_queue});
+  router.add(
+      {"POST", "/ojs/v1/admin/queues/{q}/resume", Permission::Operate, Surface::Ojs, resume_queue});
 }
 
 }  // namespace pawl::api

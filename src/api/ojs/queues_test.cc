@@ -11,7 +11,7 @@ bool queue_has(const std::string& text, std::string_view part) {
 }
 
 std::string queue_status(ApiWorld& world, const std::string& method, const std::string& path,
-                   const std::string& body = "", const std::string& headers = "") {
+                         const std::string& body = "", const std::string& headers = "") {
   return http::status_of(world.call(method, path, body, headers));
 }
 
@@ -68,14 +68,16 @@ TEST(QueueConfig, AFullQueueRefusesAndSaysHowFullItIs) {
   ApiWorld world;
   std::string config = world.body("PUT", "/ojs/v1/admin/queues/q/config",
                                   R"({"backpressure":{"max_depth":1,"warning_threshold":0.5}})");
-  EXPECT_TRUE(queue_has(config, R"("max_depth":1)") && queue_has(config, R"("warning_threshold":0.5)"))
+  EXPECT_TRUE(queue_has(config, R"("max_depth":1)") &&
+              queue_has(config, R"("warning_threshold":0.5)"))
       << config;
   std::string job = R"({"type":"a","args":[],"options":{"queue":"q"}})";
   EXPECT_TRUE(queue_has(world.call("POST", "/ojs/v1/jobs", job), "X-OJS-Queue-Pressure: 1.00"));
   std::string refused = world.call("POST", "/ojs/v1/jobs", job, "Idempotency-Key: k\r\n");
   EXPECT_EQ(http::status_of(refused), "429");
   EXPECT_TRUE(queue_has(refused, "QUEUE_FULL") && queue_has(refused, "Retry-After: ")) << refused;
-  EXPECT_TRUE(queue_has(refused, "X-OJS-Queue-Depth: 1") && queue_has(refused, "X-OJS-Queue-Bound: 1"));
+  EXPECT_TRUE(queue_has(refused, "X-OJS-Queue-Depth: 1") &&
+              queue_has(refused, "X-OJS-Queue-Bound: 1"));
   // A refusal is not stored under the key: the same call succeeds once there is room.
   world.body("PUT", "/ojs/v1/admin/queues/q/config", R"({"backpressure":null})");
   EXPECT_EQ(queue_status(world, "POST", "/ojs/v1/jobs", job, "Idempotency-Key: k\r\n"), "201");
@@ -112,7 +114,7 @@ TEST(Workers, TheOperatorsWordStandsUntilTakenBack) {
   EXPECT_EQ(queue_status(world, "POST", "/ojs/v1/admin/workers/w/quiet"), "404");
   std::string running = R"({"worker_id":"w","state":"running"})";
   EXPECT_TRUE(queue_has(world.body("POST", "/ojs/v1/workers/beat", running),
-                  R"("acknowledged":true,"state":"running")"));
+                        R"("acknowledged":true,"state":"running")"));
   world.body("POST", "/ojs/v1/admin/workers/w/quiet");
   EXPECT_TRUE(queue_has(world.body("POST", "/ojs/v1/workers/beat", running), R"("state":"quiet")"));
   push(world);
@@ -126,8 +128,7 @@ TEST(Workers, TheOperatorsWordStandsUntilTakenBack) {
 TEST(Workers, AJobMayAskTheWorkerThatHoldsItToStop) {
   const auto told = [](const std::string& meta) {
     ApiWorld world;
-    world.body("POST", "/ojs/v1/jobs",
-               R"({"type":"t","args":[],"queue":"q","meta":)" + meta + "}");
+    world.body("POST", "/ojs/v1/jobs", R"({"type":"t","args":[],"queue":"q","meta":)" + meta + "}");
     const std::string leased =
         world.body("POST", "/ojs/v1/workers/fetch", R"({"queues":["q"],"worker_id":"w"})");
     const std::string id = leased.substr(leased.find(R"("id":")") + 6, 36);
@@ -150,10 +151,13 @@ TEST(Workers, ADrainingWorkerGetsNothingAndSaysSo) {
   EXPECT_EQ(world.body("POST", "/ojs/v1/workers/fetch", R"({"queues":["q"],"worker_id":"w"})"),
             R"({"jobs":[]})");
   std::string health = world.body("GET", "/ojs/v1/workers/w/health");
-  EXPECT_TRUE(queue_has(health, R"("status":"degraded")") && queue_has(health, R"("state":"drain")")) << health;
+  EXPECT_TRUE(queue_has(health, R"("status":"degraded")") &&
+              queue_has(health, R"("state":"drain")"))
+      << health;
   EXPECT_EQ(queue_status(world, "GET", "/ojs/v1/workers/nobody/health"), "404");
-  EXPECT_EQ(queue_status(world, "POST", "/ojs/v1/workers/beat", R"({"worker_id":"w","state":"odd"})"),
-            "400");
+  EXPECT_EQ(
+      queue_status(world, "POST", "/ojs/v1/workers/beat", R"({"worker_id":"w","state":"odd"})"),
+      "400");
   std::string list = world.body("GET", "/ojs/v1/admin/workers");
   EXPECT_TRUE(queue_has(list, R"("summary":{"total":1,"running":0,"quiet":1,"stale":0})")) << list;
 }
@@ -164,7 +168,8 @@ TEST(Workers, ABeatRenewsTheLeasesItNames) {
   world.body("POST", "/ojs/v1/workers/fetch",
              R"({"queues":["q"],"worker_id":"w","visibility_timeout_ms":1000})");
   std::string beat = R"({"worker_id":"w","active_jobs":[")" + id + R"("]})";
-  EXPECT_TRUE(queue_has(world.body("POST", "/ojs/v1/workers/beat", beat), R"("jobs_extended":[")" + id));
+  EXPECT_TRUE(
+      queue_has(world.body("POST", "/ojs/v1/workers/beat", beat), R"("jobs_extended":[")" + id));
   world.advance(2000);
   EXPECT_TRUE(queue_has(world.body("GET", "/ojs/v1/jobs/" + id), R"("state":"active")"));
 }
@@ -174,9 +179,11 @@ TEST(AdminStats, CountJobsByStateAndTenant) {
   push(world);
   push(world, "a.b", "q", kAcme);
   std::string stats = world.body("GET", "/ojs/v1/admin/stats");
-  EXPECT_TRUE(queue_has(stats, R"("queues":2)") && queue_has(stats, R"("jobs":{"available":2)")) << stats;
+  EXPECT_TRUE(queue_has(stats, R"("queues":2)") && queue_has(stats, R"("jobs":{"available":2)"))
+      << stats;
   std::string tenant = world.body("GET", "/ojs/v1/admin/tenants/acme/stats");
-  EXPECT_TRUE(queue_has(tenant, R"("tenant_id":"acme",)") && queue_has(tenant, R"("total_jobs":1)")) << tenant;
+  EXPECT_TRUE(queue_has(tenant, R"("tenant_id":"acme",)") && queue_has(tenant, R"("total_jobs":1)"))
+      << tenant;
   EXPECT_TRUE(queue_has(world.body("GET", "/ojs/v1/admin/tenants"), R"("total":1)"));
   EXPECT_EQ(queue_status(world, "GET", "/ojs/v1/admin/tenants/other/stats", "", kAcme), "404");
   EXPECT_TRUE(queue_has(world.body("GET", "/ojs/v1/admin/scheduling/stats"), R"("stats":{)"));

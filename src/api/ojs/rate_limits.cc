@@ -104,7 +104,8 @@ void put_rate_limit(App& app, Call&& call) {
 void add_rate_limit_routes(Router& router) {
   router.add({"GET", "/ojs/v1/rate-limits", Permission::Read, Surface::Ojs, list_rate_limits});
   router.add({"GET", "/ojs/v1/rate-limits/{key}", Permission::Read, Surface::Ojs, get_rate_limit});
-  router.add({"PUT", "/ojs/v1/rate-limits/{key}", Permission::Operate, Surface::Ojs, put_rate_limit});
+  router.add(
+      {"PUT", "/ojs/v1/rate-limits/{key}", Permission::Operate, Surface::Ojs, put_rate_limit});
 }
 
 }  // namespace pawl::api

@@ -1,7 +1,7 @@
 #include "api/ojs/render_queue.h"
 
-#include "wire/event_projection.h"
 #include "plan/ojs/parse_job.h"
+#include "wire/event_projection.h"
 
 namespace pawl::api {
 namespace {

@@ -16,8 +16,8 @@ namespace pawl::api {
 namespace {
 
 constexpr size_t kSchemaBytesMax = 256 * 1024;
-constexpr size_t kSchemaVersionsMax = 1'000;   // of one type
-constexpr size_t kSchemasMax = 100'000;  // read by a list
+constexpr size_t kSchemaVersionsMax = 1'000;  // of one type
+constexpr size_t kSchemasMax = 100'000;       // read by a list
 
 struct StoredSchema {
   std::string type;
@@ -371,18 +371,19 @@ void list_schemas(App& app, Call&& call) {
   answer_keyed_list(app, std::move(call), {"schemas", "items"}, kPageLimitUsual,
                     [](const Frame& frame, KeyedList& list_schemas) {
                       const State& state = frame.state();
-                      list_schemas.each_key(state, DocKind::Schema, kSchemasMax, [&](std::string_view key) {
-                        if (!list_schemas.takes(key)) return true;
-                        const Doc& doc = *state.find_doc(DocKind::Schema, key);
-                        list_schemas.writer().begin_object();
-                        if (is_uri_key(doc.key)) {
-                          write_uri_members(list_schemas.writer(), decoded(doc), false);
-                        } else {
-                          write_members(list_schemas.writer(), decoded(doc));
-                        }
-                        list_schemas.writer().end_object();
-                        return list_schemas.spend(key, doc.value.size());
-                      });
+                      list_schemas.each_key(
+                          state, DocKind::Schema, kSchemasMax, [&](std::string_view key) {
+                            if (!list_schemas.takes(key)) return true;
+                            const Doc& doc = *state.find_doc(DocKind::Schema, key);
+                            list_schemas.writer().begin_object();
+                            if (is_uri_key(doc.key)) {
+                              write_uri_members(list_schemas.writer(), decoded(doc), false);
+                            } else {
+                              write_members(list_schemas.writer(), decoded(doc));
+                            }
+                            list_schemas.writer().end_object();
+                            return list_schemas.spend(key, doc.value.size());
+                          });
                     });
 }
 
@@ -396,11 +397,14 @@ void add_schema_routes(Router& router) {
   router.add({"PUT", "/ojs/v1/admin/schemas/{type}", Permission::Operate, kOjs, put_type});
   router.add({"POST", "/ojs/v1/admin/schemas/{type}", Permission::Operate, kOjs, put_type});
   router.add({"DELETE", "/ojs/v1/admin/schemas/{type}", Permission::Operate, kOjs, delete_type});
-  router.add({"GET", "/ojs/v1/admin/schemas/{type}/versions", Permission::Read, kOjs, list_versions});
-  router.add({"GET", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Read, kOjs, get_version});
-  router.add({"PUT", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate, kOjs, put_version});
   router.add(
-      {"DELETE", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate, kOjs, delete_version});
+      {"GET", "/ojs/v1/admin/schemas/{type}/versions", Permission::Read, kOjs, list_versions});
+  router.add(
+      {"GET", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Read, kOjs, get_version});
+  router.add(
+      {"PUT", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate, kOjs, put_version});
+  router.add({"DELETE", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate, kOjs,
+              delete_version});
 
   router.add({"GET", "/ojs/v1/schemas", Permission::Read, kOjs, list_schemas});
   router.add({"POST", "/ojs/v1/schemas", Permission::Operate, kOjs, post});
@@ -408,7 +412,8 @@ void add_schema_routes(Router& router) {
   router.add({"DELETE", "/ojs/v1/schemas/{type}", Permission::Operate, kOjs, delete_type});
   router.add({"GET", "/ojs/v1/schemas/{type}/versions", Permission::Read, kOjs, list_versions});
   router.add({"GET", "/ojs/v1/schemas/{type}/{version}", Permission::Read, kOjs, get_version});
-  router.add({"DELETE", "/ojs/v1/schemas/{type}/{version}", Permission::Operate, kOjs, delete_version});
+  router.add(
+      {"DELETE", "/ojs/v1/schemas/{type}/{version}", Permission::Operate, kOjs, delete_version});
 }
 
 }  // namespace pawl::api

@@ -67,7 +67,8 @@ void read_events_wanted(Fields& fields, Webhook& webhook) {
 
 std::string read_secret(Fields& fields) {
   std::string secret = fields.text("secret");
-  if (secret.size() > kWebhookSecretBytesMax) fields.complain("secret", "must be at most 256 bytes");
+  if (secret.size() > kWebhookSecretBytesMax)
+    fields.complain("secret", "must be at most 256 bytes");
   return secret;
 }
 
@@ -93,7 +94,8 @@ Status read_webhook(Fields& fields, Webhook& webhook, bool whole) {
   return ok_status();
 }
 
-void render_webhook_list(json::Writer& w, std::string_view name, const std::vector<std::string>& list_webhooks) {
+void render_webhook_list(json::Writer& w, std::string_view name,
+                         const std::vector<std::string>& list_webhooks) {
   w.key(name).begin_array();
   for (const std::string& one : list_webhooks) w.string(one);
   w.end_array();
@@ -326,8 +328,8 @@ void add_webhook_routes(Router& router) {
   router.add({"PATCH", kOne, Permission::Operate, Surface::Ojs, patch_webhook});
   router.add({"PUT", kOne, Permission::Operate, Surface::Ojs, replace});
   router.add({"DELETE", kOne, Permission::Operate, Surface::Ojs, remove_webhook});
-  router.add(
-      {"POST", "/ojs/v1/webhooks/subscriptions/{id}/test", Permission::Operate, Surface::Ojs, test});
+  router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/test", Permission::Operate, Surface::Ojs,
+              test});
   router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/rotate-secret", Permission::Operate,
               Surface::Ojs, rotate_secret});
 }

@@ -4,11 +4,11 @@
 #include "api/body.h"
 #include "api/ojs/worker_self.h"
 #include "api/routes.h"
+#include "kernel/compositions/run_values.h"
 #include "kernel/jobs/fetch_jobs.h"
 #include "kernel/jobs/finish_job.h"
-#include "kernel/compositions/run_values.h"
-#include "wire/event_projection.h"
 #include "plan/ojs/parse_job.h"
+#include "wire/event_projection.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {
@@ -92,8 +92,7 @@ class Fetching {
     bool has_time = !waiting.forbidden && frame.now_ms() < *until_ms_;
     if (app_.draining()) return {};
     if (app_.in_maintenance()) {
-      if (has_time)
-        waiting.parking = Parking{{}, *until_ms_, frame.now_ms() + kMaintenanceLookMs};
+      if (has_time) waiting.parking = Parking{{}, *until_ms_, frame.now_ms() + kMaintenanceLookMs};
       return {};
     }
     if (!app_.workers().may_fetch(command.worker)) return {};

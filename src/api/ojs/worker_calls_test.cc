@@ -66,8 +66,7 @@ TEST(WorkerCalls, AFetchThatWaitedRepeatsTheJobItGot) {
   ApiWorld world;
   std::string one = push(world);
   fetched_by(world);
-  const std::string ack =
-      R"({"job_id":")" + one + R"(","fetch":{"queues":["q"],"wait_ms":60000}})";
+  const std::string ack = R"({"job_id":")" + one + R"(","fetch":{"queues":["q"],"wait_ms":60000}})";
   http::LoopbackClient waiting(world.server->port());
   waiting.send("POST /ojs/v1/workers/ack HTTP/1.1\r\nHost: h\r\n" + std::string(kKey) +
                "Content-Length: " + std::to_string(ack.size()) + "\r\n\r\n" + ack);

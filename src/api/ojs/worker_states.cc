@@ -242,8 +242,10 @@ void add_worker_state_routes(Router& router) {
   router.add({"DELETE", "/ojs/v1/admin/workers/{id}", Permission::Operate, kOjs, deregister});
   router.add({"POST", "/ojs/v1/admin/workers/directive", Permission::Operate, kOjs, directive});
   router.add({"POST", "/ojs/v1/admin/workers/{id}/quiet", Permission::Operate, kOjs, quiet});
-  router.add({"POST", "/ojs/v1/admin/workers/{id}/terminate", Permission::Operate, kOjs, terminate});
-  router.add({"POST", "/ojs/v1/admin/workers/{id}/resume", Permission::Operate, kOjs, resume_worker});
+  router.add(
+      {"POST", "/ojs/v1/admin/workers/{id}/terminate", Permission::Operate, kOjs, terminate});
+  router.add(
+      {"POST", "/ojs/v1/admin/workers/{id}/resume", Permission::Operate, kOjs, resume_worker});
 }
 
 }  // namespace pawl::api

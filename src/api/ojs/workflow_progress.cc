@@ -189,7 +189,8 @@ void get_workflow_progress(App& app, Call&& call) {
 }  // namespace
 
 void add_workflow_progress_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/workflows/{id}/progress", Permission::Read, Surface::Ojs, get_workflow_progress});
+  router.add({"GET", "/ojs/v1/workflows/{id}/progress", Permission::Read, Surface::Ojs,
+              get_workflow_progress});
 }
 
 }  // namespace pawl::api

@@ -79,7 +79,8 @@ void get_workflow(App& app, Call&& call) {
   });
 }
 
-void change_workflow(App& app, Call&& call, Status (*act)(Frame&, const RunId&), const WorkflowPage& page) {
+void change_workflow(App& app, Call&& call, Status (*act)(Frame&, const RunId&),
+                     const WorkflowPage& page) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [text, tenant, act, page](Frame& frame) -> Result<http::Response> {
@@ -106,13 +107,12 @@ void cancel_workflow(App& app, Call&& call) {
       page);
 }
 void retry_workflow(App& app, Call&& call) {
-  change_workflow(
-      app, std::move(call),
-      [](Frame& frame, const RunId& id) -> Status {
-        PAWL_TRY_DO(retry_run(frame, id));
-        return ok_status();
-      },
-      {});
+  change_workflow(app, std::move(call),
+                  [](Frame& frame, const RunId& id) -> Status {
+                    PAWL_TRY_DO(retry_run(frame, id));
+                    return ok_status();
+                  },
+                  {});
 }
 
 struct ListFilter {
@@ -171,43 +171,51 @@ void list_workflows(App& app, Call&& call) {
   if (!from)
     return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
   Page page{.limit = static_cast<size_t>(limit), .cursor = cursor};
-  app.decide(std::move(call),
-             [filter, limit, page, from = *from](Frame& frame) -> Result<http::Response> {
-               std::string body;
-               json::Writer w(body);
-               w.begin_object().key("workflows").begin_array();
-               int64_t found = 0;
-               RunId last;
-               RunId go_on = frame.state().each_run(from, true, kWorkflowsScannedMax, [&](const Run& run) {
-                 if (!filter.takes(run)) return true;
-                 if (found == limit) return last = run.id, false;
-                 ++found;
-                 render_workflow_summary(w, frame.state(), run);
-                 return true;
-               });
-               w.end_array();
-               RunId next = last.is_nil() ? go_on : last;
-               PageEnd end;
-               if (!next.is_nil()) end.next_cursor = next.text();
-               if (next.is_nil() && from.is_nil()) end.total = static_cast<uint64_t>(found);
-               write_pagination(w, page, end);
-               if (next.is_nil()) w.key("next_cursor").null();
-               if (end.total) w.field_int("total", found);
-               w.end_object();
-               return json_response(Surface::Ojs, 200, std::move(body));
-             });
+  app.decide(
+      std::move(call), [filter, limit, page, from = *from](Frame& frame) -> Result<http::Response> {
+        std::string body;
+        json::Writer w(body);
+        w.begin_object().key("workflows").begin_array();
+        int64_t found = 0;
+        RunId last;
+        RunId go_on = frame.state().each_run(from, true, kWorkflowsScannedMax, [&](const Run& run) {
+          if (!filter.takes(run)) return true;
+          if (found == limit) return last = run.id, false;
+          ++found;
+          render_workflow_summary(w, frame.state(), run);
+          return true;
+        });
+        w.end_array();
+        RunId next = last.is_nil() ? go_on : last;
+        PageEnd end;
+        if (!next.is_nil()) end.next_cursor = next.text();
+        if (next.is_nil() && from.is_nil()) end.total = static_cast<uint64_t>(found);
+        write_pagination(w, page, end);
+        if (next.is_nil()) w.key("next_cursor").null();
+        if (end.total) w.field_int("total", found);
+        w.end_object();
+        return json_response(Surface::Ojs, 200, std::move(body));
+      });
 }
 
 }  // namespace
 
 void add_workflow_routes(Router& router) {
-  router.add(
-      {"POST", "/ojs/v1/workflows", Permission::Write, Surface::Ojs, create_workflow, {}, Compiles::Sometimes});
+  router.add({"POST",
+              "/ojs/v1/workflows",
+              Permission::Write,
+              Surface::Ojs,
+              create_workflow,
+              {},
+              Compiles::Sometimes});
   router.add({"GET", "/ojs/v1/workflows", Permission::Read, Surface::Ojs, list_workflows});
   router.add({"GET", "/ojs/v1/workflows/{id}", Permission::Read, Surface::Ojs, get_workflow});
-  router.add({"DELETE", "/ojs/v1/workflows/{id}", Permission::Write, Surface::Ojs, cancel_workflow});
-  router.add({"POST", "/ojs/v1/workflows/{id}/cancel", Permission::Write, Surface::Ojs, cancel_workflow});
-  router.add({"POST", "/ojs/v1/workflows/{id}/retry", Permission::Operate, Surface::Ojs, retry_workflow});
+  router.add(
+      {"DELETE", "/ojs/v1/workflows/{id}", Permission::Write, Surface::Ojs, cancel_workflow});
+  router.add(
+      {"POST", "/ojs/v1/workflows/{id}/cancel", Permission::Write, Surface::Ojs, cancel_workflow});
+  router.add(
+      {"POST", "/ojs/v1/workflows/{id}/retry", Permission::Operate, Surface::Ojs, retry_workflow});
 }
 
 }  // namespace pawl::api

@@ -63,7 +63,7 @@ Val decode(CallContext& context, Arguments args) {
 }
 
 constexpr Function kEncoderFunctions[] = {{"base64.encode", encode, 1, 1, false},
-                                   {"base64.decode", decode, 1, 1, false}};
+                                          {"base64.decode", decode, 1, 1, false}};
 
 }  // namespace
 

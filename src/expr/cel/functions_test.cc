@@ -22,15 +22,15 @@ void expect_errors(std::initializer_list<const char*> sources) {
 
 TEST(Conversions, RoundTrips) {
   expect_all_cel({{"int('-42') + int(7u) + int(2.9)", "-33"},
-              {"uint('7')", "7u"},
-              {"double('1e3') + double(1)", "1001.0"},
-              {"string(1.5) + string(10000000.0) + string(0.00001)", "\"1.51e+071e-05\""},
-              {"string(true) + string(12u) + string(b'ok')", "\"true12ok\""},
-              {"bytes('é')", "b\"\\xc3\\xa9\""},
-              {"bool('T')", "true"},
-              {"type(1) == int && type(type(1)) == type && type([]) != map", "true"},
-              {"[type(null), type(timestamp(0)), type(optional.none()), type(ip('::'))]",
-               "[null_type, google.protobuf.Timestamp, optional_type, net.IP]"}});
+                  {"uint('7')", "7u"},
+                  {"double('1e3') + double(1)", "1001.0"},
+                  {"string(1.5) + string(10000000.0) + string(0.00001)", "\"1.51e+071e-05\""},
+                  {"string(true) + string(12u) + string(b'ok')", "\"true12ok\""},
+                  {"bytes('é')", "b\"\\xc3\\xa9\""},
+                  {"bool('T')", "true"},
+                  {"type(1) == int && type(type(1)) == type && type([]) != map", "true"},
+                  {"[type(null), type(timestamp(0)), type(optional.none()), type(ip('::'))]",
+                   "[null_type, google.protobuf.Timestamp, optional_type, net.IP]"}});
   expect_errors({"int('1x')", "int('')", "int('+')", "int(1e30)", "int(0.0/0.0)", "uint(-1)",
                  "uint('-1')", "double('x')", "double('')", "string(b'\\xff')", "bool('yes')",
                  "int([])", "size(1)"});
@@ -38,33 +38,33 @@ TEST(Conversions, RoundTrips) {
 
 TEST(Strings, CountCodePoints) {
   expect_all_cel({{"size('héllo😀')", "6"},
-              {"'héllo'.charAt(1) + 'héllo'.substring(1, 3) + 'héllo'.charAt(5)", "\"éél\""},
-              {"['ñandú'.indexOf('d'), 'ananas'.lastIndexOf('na'), 'abc'.indexOf('x'), "
-               "'abcabc'.indexOf('a', 1)]",
-               "[3, 3, -1, 3]"},
-              {"'éa'.reverse()", "\"aé\""},
-              {"'  \\u2003x\\n'.trim()", "\"x\""},
-              {"'Straße'.upperAscii() + 'ÀB'.lowerAscii()", "\"STRAßEÀb\""}});
+                  {"'héllo'.charAt(1) + 'héllo'.substring(1, 3) + 'héllo'.charAt(5)", "\"éél\""},
+                  {"['ñandú'.indexOf('d'), 'ananas'.lastIndexOf('na'), 'abc'.indexOf('x'), "
+                   "'abcabc'.indexOf('a', 1)]",
+                   "[3, 3, -1, 3]"},
+                  {"'éa'.reverse()", "\"aé\""},
+                  {"'  \\u2003x\\n'.trim()", "\"x\""},
+                  {"'Straße'.upperAscii() + 'ÀB'.lowerAscii()", "\"STRAßEÀb\""}});
   expect_errors({"'abc'.charAt(4)", "'abc'.charAt(-1)", "'abc'.substring(2, 1)",
                  "'abc'.substring(4)", "'abc'.indexOf('a', 9)", "1.charAt(1)"});
 }
 
 TEST(Strings, SplitJoinReplace) {
   expect_all_cel({{"'a,b,,c'.split(',')", "[\"a\", \"b\", \"\", \"c\"]"},
-              {"'a,b,c'.split(',', 2)", "[\"a\", \"b,c\"]"},
-              {"'héy'.split('')", "[\"h\", \"é\", \"y\"]"},
-              {"''.split('') + ''.split(',')", "[\"\"]"},
-              {"['a', 'b'].join('-') + [].join()", "\"a-b\""},
-              {"'aaaa'.replace('aa', 'b') + 'aaa'.replace('a', 'b', 2)", "\"bbbba\""},
-              {"'hé'.replace('', '-')", "\"-h-é-\""},
-              {"strings.quote('a\"\\n')", "\"\\\"a\\\\\\\"\\\\n\\\"\""}});
+                  {"'a,b,c'.split(',', 2)", "[\"a\", \"b,c\"]"},
+                  {"'héy'.split('')", "[\"h\", \"é\", \"y\"]"},
+                  {"''.split('') + ''.split(',')", "[\"\"]"},
+                  {"['a', 'b'].join('-') + [].join()", "\"a-b\""},
+                  {"'aaaa'.replace('aa', 'b') + 'aaa'.replace('a', 'b', 2)", "\"bbbba\""},
+                  {"'hé'.replace('', '-')", "\"-h-é-\""},
+                  {"strings.quote('a\"\\n')", "\"\\\"a\\\\\\\"\\\\n\\\"\""}});
   expect_errors({"[1].join()", "'a'.split(1)", "'a'.replace('a', 1)"});
 }
 
 TEST(Strings, Regex) {
   expect_all_cel({{"'user-42'.matches('^[a-z]+-[0-9]+$')", "true"},
-              {"matches('abc', 'b')", "true"},
-              {"['a1', 'b'].filter(s, s.matches('[0-9]' + ''))", "[\"a1\"]"}});
+                  {"matches('abc', 'b')", "true"},
+                  {"['a1', 'b'].filter(s, s.matches('[0-9]' + ''))", "[\"a1\"]"}});
   EXPECT_EQ(
       eval("'x'.matches('a{1000}{1000}' + y)", Variables().set("y", Val::string(""))).substr(0, 6),
       "error:");
@@ -72,12 +72,13 @@ TEST(Strings, Regex) {
 }
 
 TEST(Strings, Format) {
-  expect_all_cel({{"'%s is %d%%'.format(['load', 97])", "\"load is 97%\""},
-              {"'%.2f %e %x %X %o %b'.format([1.005, 12345.678, 255, 'hi', 8, -5])",
-               "\"1.00 1.234568e+04 ff 6869 10 -101\""},
-              {"'%s'.format([{'b': [1, 2.0], 'a': duration('1.5s')}])", "\"{a: 1.5s, b: [1, 2]}\""},
-              {"'%s %s'.format([b'\\xff\\xfeok', timestamp(0)])",
-               "\"\xEF\xBF\xBDok 1970-01-01T00:00:00Z\""}});
+  expect_all_cel(
+      {{"'%s is %d%%'.format(['load', 97])", "\"load is 97%\""},
+       {"'%.2f %e %x %X %o %b'.format([1.005, 12345.678, 255, 'hi', 8, -5])",
+        "\"1.00 1.234568e+04 ff 6869 10 -101\""},
+       {"'%s'.format([{'b': [1, 2.0], 'a': duration('1.5s')}])", "\"{a: 1.5s, b: [1, 2]}\""},
+       {"'%s %s'.format([b'\\xff\\xfeok', timestamp(0)])",
+        "\"\xEF\xBF\xBDok 1970-01-01T00:00:00Z\""}});
   expect_errors({"'%s'.format([])", "'%q'.format([1])", "'%d'.format(['x'])", "'%'.format([1])",
                  "'%.999f'.format([1.0])", "'%b'.format([1.5])", "'%.'.format([1])"});
 }
@@ -98,14 +99,15 @@ TEST(Math, ExtremesRoundingAndBits) {
 }
 
 TEST(Time, TextAndArithmetic) {
-  expect_all_cel({{"timestamp('2024-02-29T12:00:00.5+02:00')", "timestamp(\"2024-02-29T10:00:00.5Z\")"},
-              {"duration('1h30m') + duration('-15s')", "duration(\"5385s\")"},
-              {"timestamp('2024-01-01T00:00:00Z') - timestamp('2023-12-31T23:59:59.25Z')",
-               "duration(\"0.75s\")"},
-              {"timestamp('2024-01-01T00:00:00Z') - duration('1ns')",
-               "timestamp(\"2023-12-31T23:59:59.999999999Z\")"},
-              {"string(duration('1.5ms')) + string(duration('-90m'))", "\"0.0015s-5400s\""},
-              {"int(timestamp('1969-12-31T23:59:59Z'))", "-1"}});
+  expect_all_cel(
+      {{"timestamp('2024-02-29T12:00:00.5+02:00')", "timestamp(\"2024-02-29T10:00:00.5Z\")"},
+       {"duration('1h30m') + duration('-15s')", "duration(\"5385s\")"},
+       {"timestamp('2024-01-01T00:00:00Z') - timestamp('2023-12-31T23:59:59.25Z')",
+        "duration(\"0.75s\")"},
+       {"timestamp('2024-01-01T00:00:00Z') - duration('1ns')",
+        "timestamp(\"2023-12-31T23:59:59.999999999Z\")"},
+       {"string(duration('1.5ms')) + string(duration('-90m'))", "\"0.0015s-5400s\""},
+       {"int(timestamp('1969-12-31T23:59:59Z'))", "-1"}});
   expect_errors({"timestamp('2023-02-29T00:00:00Z')", "timestamp('2024-01-01')",
                  "timestamp('2024-01-01T25:00:00Z')", "timestamp('0000-12-31T00:00:00Z')",
                  "duration('1')", "duration('1y')", "duration('')", "duration('300000000000s')",
@@ -113,32 +115,33 @@ TEST(Time, TextAndArithmetic) {
 }
 
 TEST(Time, PartsInZones) {
-  expect_all_cel({{"cel.bind(t, timestamp('2024-07-14T23:30:15.123Z'), [t.getFullYear(), t.getMonth(), "
-               "t.getDate(), t.getDayOfMonth(), t.getDayOfWeek(), t.getDayOfYear(), t.getHours(), "
-               "t.getMinutes(), t.getSeconds(), t.getMilliseconds()])",
-               "[2024, 6, 14, 13, 0, 195, 23, 30, 15, 123]"},
-              {"[timestamp('2024-07-14T23:30:00Z').getHours('Europe/Berlin'), "
-               "timestamp('2024-01-14T23:30:00Z').getHours('Europe/Berlin'), "
-               "timestamp('2024-01-14T23:30:00Z').getHours('-03:30')]",
-               "[1, 0, 20]"},
-              {"[duration('3h5m7.5s').getHours(), duration('3h5m').getMinutes(), "
-               "duration('1m1s').getSeconds(), duration('1.25s').getMilliseconds()]",
-               "[3, 185, 61, 250]"}});
+  expect_all_cel(
+      {{"cel.bind(t, timestamp('2024-07-14T23:30:15.123Z'), [t.getFullYear(), t.getMonth(), "
+        "t.getDate(), t.getDayOfMonth(), t.getDayOfWeek(), t.getDayOfYear(), t.getHours(), "
+        "t.getMinutes(), t.getSeconds(), t.getMilliseconds()])",
+        "[2024, 6, 14, 13, 0, 195, 23, 30, 15, 123]"},
+       {"[timestamp('2024-07-14T23:30:00Z').getHours('Europe/Berlin'), "
+        "timestamp('2024-01-14T23:30:00Z').getHours('Europe/Berlin'), "
+        "timestamp('2024-01-14T23:30:00Z').getHours('-03:30')]",
+        "[1, 0, 20]"},
+       {"[duration('3h5m7.5s').getHours(), duration('3h5m').getMinutes(), "
+        "duration('1m1s').getSeconds(), duration('1.25s').getMilliseconds()]",
+        "[3, 185, 61, 250]"}});
   expect_errors({"timestamp(0).getHours('Mars/Olympus')", "timestamp(0).getHours(1)",
                  "duration('1s').getFullYear()"});
 }
 
 TEST(Lists, ShapeAndOrder) {
   expect_all_cel({{"[3, 1, 2].sort() + [1, 2, 3].slice(1, 3) + [[1], [2, [3]]].flatten()",
-               "[1, 2, 3, 2, 3, 1, 2, [3]]"},
-              {"[1, 1.0, 2, 'a', 'a'].distinct()", "[1, 2, \"a\"]"},
-              {"[{'n': 2}, {'n': 1}].sortBy(e, e.n).map(e, e.n)", "[1, 2]"},
-              {"[lists.range(3), [1, 2].reverse(), [[1, [2, [3]]]].flatten(9)]",
-               "[[0, 1, 2], [2, 1], [1, 2, 3]]"},
-              {"[[1, 2].first(), [].last()]", "[optional.of(1), optional.none()]"},
-              {"sets.contains([1, 2], [2.0]) && sets.equivalent([1, 1], [1u]) && "
-               "!sets.intersects([1], [])",
-               "true"}});
+                   "[1, 2, 3, 2, 3, 1, 2, [3]]"},
+                  {"[1, 1.0, 2, 'a', 'a'].distinct()", "[1, 2, \"a\"]"},
+                  {"[{'n': 2}, {'n': 1}].sortBy(e, e.n).map(e, e.n)", "[1, 2]"},
+                  {"[lists.range(3), [1, 2].reverse(), [[1, [2, [3]]]].flatten(9)]",
+                   "[[0, 1, 2], [2, 1], [1, 2, 3]]"},
+                  {"[[1, 2].first(), [].last()]", "[optional.of(1), optional.none()]"},
+                  {"sets.contains([1, 2], [2.0]) && sets.equivalent([1, 1], [1u]) && "
+                   "!sets.intersects([1], [])",
+                   "true"}});
   expect_errors({"[1, 'a'].sort()", "[1].slice(0, 2)", "[1].slice(1, 0)", "[1].flatten(-1)",
                  "[[1]].sort()", "[1, 2].sortBy(e, [e])"});
 }

@@ -261,9 +261,10 @@ Datum Evaluator::member(const Node& node, uint32_t depth) {
     }
     return value.as_array()[static_cast<size_t>(at)];
   }
-  return fail(node, "cannot fetch " +
-                        (key.is_string() ? in_quotes(key.as_string()) : std::string(type_name(key))) +
-                        " from " + (value.is_null() ? "nil" : std::string(type_name(value))));
+  return fail(node,
+              "cannot fetch " +
+                  (key.is_string() ? in_quotes(key.as_string()) : std::string(type_name(key))) +
+                  " from " + (value.is_null() ? "nil" : std::string(type_name(value))));
 }
 
 Datum Evaluator::sliced(const Node& node, uint32_t depth) {

@@ -24,7 +24,7 @@ bool json(Machine& m, const Datum& value, std::string& out) {
 }
 
 void escape_characters(std::string_view in, std::string_view special,
-            const std::initializer_list<std::string_view>& as, std::string& out) {
+                       const std::initializer_list<std::string_view>& as, std::string& out) {
   for (const char c : in) {
     const size_t at = special.find(c);
     if (at == std::string_view::npos) {

@@ -1,9 +1,10 @@
 // Builtins on strings.
+#include "expr/text.h"
+
 #include <algorithm>
 
 #include "base/utf8.h"
 #include "expr/jq/machine.h"
-#include "expr/text.h"
 #include "expr/text_search.h"
 
 namespace pawl::expr::jq {

@@ -1,7 +1,8 @@
 // Dates: seconds since 1970, broken-down times and their text. UTC only; there is no clock here.
+#include "base/time.h"
+
 #include <cmath>
 
-#include "base/time.h"
 #include "expr/jq/machine.h"
 
 namespace pawl::expr::jq {

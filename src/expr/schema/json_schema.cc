@@ -6,7 +6,6 @@
 namespace pawl::expr {
 namespace {
 
-
 // Only where it is certain which schema applies: references, allOf, members and elements. Which
 // branch of anyOf, oneOf or if applies depends on the values being filled in.
 class Filler {
@@ -52,7 +51,8 @@ class Filler {
 
   void fill_elements(const schema::Node& node, Value::Array& elements, uint32_t depth) {
     for (size_t i = 0; i < elements.size(); ++i) {
-      const schema::Node* const rule = i < node.prefix_items.size() ? node.prefix_items[i] : node.items;
+      const schema::Node* const rule =
+          i < node.prefix_items.size() ? node.prefix_items[i] : node.items;
       if (rule == nullptr) return;
       fill(*rule, elements[i], depth + 1);
     }

@@ -225,7 +225,7 @@ TEST(JsonSchema, DynamicRefFindsTheOutermostAnchor) {
     "$defs":{"t":{"$id":"tree","$dynamicAnchor":"node","type":"object",
       "properties":{"data":true,"children":{"items":{"$dynamicRef":"#node"}}}}}})";
   expect_all_schemas({{tree, R"({"children":[{"data":1}]})", "valid"},
-              {tree, R"({"children":[{"daat":1}]})", "children[0].daat false"}});
+                      {tree, R"({"children":[{"daat":1}]})", "children[0].daat false"}});
 }
 
 TEST(JsonSchema, Unevaluated) {

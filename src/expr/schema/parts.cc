@@ -201,7 +201,8 @@ bool Checker::check_dependencies(const Frame& frame) {
       if (members.contains(other)) continue;
       const Step step = Step::member(frame.path, other);
       const std::string_view because = name;
-      ok = fault(&step, "dependentRequired", [&] { return "is required with " + in_quotes(because); });
+      ok = fault(&step, "dependentRequired",
+                 [&] { return "is required with " + in_quotes(because); });
     }
   }
   for (const auto& [name, rule] : frame.node.dependent_schemas) {

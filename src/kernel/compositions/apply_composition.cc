@@ -1,6 +1,6 @@
 // Applies the events of compositions of jobs.
-#include "kernel/run_family.h"
 #include "kernel/mutable_state.h"
+#include "kernel/run_family.h"
 
 namespace pawl {
 namespace {

@@ -50,7 +50,7 @@ class CompositionFamily final : public RunFamily {
   }
 
   Result<RetryPreview> retry(Frame& frame, const Run& run,
-                          const RetryRequest& request) const override {
+                             const RetryRequest& request) const override {
     if (!request.from_step.empty() || !request.inputs.empty() || request.preview)
       return Error{ErrorCode::InvalidRequest,
                    "from_step, inputs and preview are for runs of definitions"};

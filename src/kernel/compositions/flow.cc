@@ -2,8 +2,8 @@
 
 #include "base/working_on.h"
 #include "kernel/compositions/planned_runs.h"
-#include "kernel/jobs/push_jobs.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/push_jobs.h"
 #include "kernel/run_family.h"
 
 namespace pawl {
@@ -225,13 +225,16 @@ void Flow::start_held(const RunId& id, uint32_t index) {
 
 const Job* Flow::job_in(const Run& in, uint32_t index) const {
   const Job* job = state_.find_job(JobId(child_of(state_, in, index)));
-  return job != nullptr && job->parent.run == in.id && index_of(job->parent.place) == index ? job : nullptr;
+  return job != nullptr && job->parent.run == in.id && index_of(job->parent.place) == index
+             ? job
+             : nullptr;
 }
 
 const Run* Flow::run_in(const Run& in, uint32_t index) const {
   const Run* nested = state_.find_run(RunId(child_of(state_, in, index)));
-  return nested != nullptr && nested->parent.run == in.id && index_of(nested->parent.place) == index ? nested
-                                                                                          : nullptr;
+  return nested != nullptr && nested->parent.run == in.id && index_of(nested->parent.place) == index
+             ? nested
+             : nullptr;
 }
 
 // --- ends
@@ -395,8 +398,13 @@ std::optional<NewJob> Flow::announce(const Run& in, CallbackRole role) {
 void Flow::place(const NewJob& callback) {
   auto placed = place_job(frame_, callback);
   if (!placed.ok())
-    push({callback.parent.run, index_of(callback.parent.place), ChildState::Failed, {},
-          callback.type, 0, placed.error().message});
+    push({callback.parent.run,
+          index_of(callback.parent.place),
+          ChildState::Failed,
+          {},
+          callback.type,
+          0,
+          placed.error().message});
 }
 
 void Flow::fire(const Run& in, CallbackRole role) {
@@ -416,7 +424,13 @@ void Flow::fire_outcome(const RunId& id, uint32_t wanted) {
     if (run(id).state == RunState::Running) {
       place(callback);
     } else {  // cancelled meanwhile, with its callbacks
-      push({id, index_of(callback.parent.place), ChildState::Cancelled, {}, callback.type, 0, "cancelled"});
+      push({id,
+            index_of(callback.parent.place),
+            ChildState::Cancelled,
+            {},
+            callback.type,
+            0,
+            "cancelled"});
     }
   }
   end_if_called_back(id);

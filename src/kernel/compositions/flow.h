@@ -14,8 +14,9 @@ namespace pawl {
 template <class Event>
 Event event_for(const Run& run) {
   Event event;
-  static_cast<RunEventHead&>(event) = {run.id,    run.kind,      run.name,   run.tenant,   run.client_id,
-                                  run.total, run.completed, run.failed, run.cancelled};
+  static_cast<RunEventHead&>(event) = {run.id,        run.kind,      run.name,
+                                       run.tenant,    run.client_id, run.total,
+                                       run.completed, run.failed,    run.cancelled};
   return event;
 }
 

@@ -56,8 +56,7 @@ std::optional<PlannedRun> find_planned(const State& state, const RunId& id) {
   PAWL_CHECK(codec::decode(doc->value, found.place));
   const uint32_t index = index_of(found.place.place);
   if (const Run* around = state.find_run(found.place.run)) {
-    if (index >= around->total || around->child(index) == ChildState::Started)
-      return std::nullopt;
+    if (index >= around->total || around->child(index) == ChildState::Started) return std::nullopt;
     found.around = around;
     found.index = index;
     if (!state.held_plan(*around, index, found.plan)) return std::nullopt;

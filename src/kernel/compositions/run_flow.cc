@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "kernel/jobs/finish_job.h"
 #include "kernel/compositions/flow.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/finish_job.h"
 
 namespace pawl {
 

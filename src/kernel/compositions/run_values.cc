@@ -225,8 +225,7 @@ ParentResults parent_results(const State& state, const JobParent& parent) {
       return results;
     }
     if (run->kind == RunKind::Chain && index > 0) {
-      for (uint32_t i = index > kParentResultsMax ? index - kParentResultsMax : 0; i < index;
-           ++i)
+      for (uint32_t i = index > kParentResultsMax ? index - kParentResultsMax : 0; i < index; ++i)
         results.children.push_back(i);
       return results;
     }

@@ -51,7 +51,8 @@ void MutableState::note_awaited(const Resident& entity) {
   Uuid id;
   if (entity.kind == EntityKind::Job) id = static_cast<const Job&>(entity).id;
   if (entity.kind == EntityKind::Run) id = static_cast<const Run&>(entity).id;
-  for (auto at = memory_->awaited.lower_bound({id, ""}); at != memory_->awaited.end() && at->first == id; ++at)
+  for (auto at = memory_->awaited.lower_bound({id, ""});
+       at != memory_->awaited.end() && at->first == id; ++at)
     memory_->cron_looks.insert(at->second);
 }
 

@@ -1,8 +1,8 @@
 #include "kernel/jobs/finish_job.h"
 
 #include "base/backoff.h"
-#include "kernel/jobs/fetch_jobs.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/jobs/fetch_jobs.h"
 
 namespace pawl {
 namespace {

@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "kernel/jobs/finish_job.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/jobs/finish_job.h"
 
 namespace pawl {
 namespace {

@@ -30,7 +30,8 @@ constexpr int64_t kRateWindowMs = 1000;  // period of a queue's rate
 
 struct Queue : Resident {
   Queue(std::string queue_name, size_t window_max)
-      : Resident(EntityKind::Queue), name(std::move(queue_name)),
+      : Resident(EntityKind::Queue),
+        name(std::move(queue_name)),
         ready(std::make_unique<SpillIndex<ReadyKey>>(window_max)) {}
 
   std::string name;  // scoped

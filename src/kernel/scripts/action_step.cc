@@ -5,8 +5,8 @@
 #include "kernel/scripts/computations.h"
 #include "kernel/scripts/outside_step.h"
 #include "kernel/scripts/run_actions.h"
-#include "kernel/scripts/step_end.h"
 #include "kernel/scripts/secret_source.h"
+#include "kernel/scripts/step_end.h"
 
 namespace pawl::scripts {
 namespace {

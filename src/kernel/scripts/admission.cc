@@ -34,7 +34,8 @@ std::string turn_key(const std::string& gate, const Run& run) {
 bool has_ancestor_of(const State& state, const RunId& parent, const std::string& own) {
   for (const Run* around = state.find_run(parent); around != nullptr;
        around = state.find_run(around->parent.run))
-    if (const Run* script = find_script(state, around->id); script && gate_of(*script->script) == own)
+    if (const Run* script = find_script(state, around->id);
+        script && gate_of(*script->script) == own)
       return true;
   return false;
 }
@@ -135,8 +136,7 @@ Result<std::string> gate_before(const State& state, const plan::Script& plan,
     if (plan.reject_at_limit) return limit_reached(limit);
     return own;
   }
-  if (limit != 0 && !nested && read_gate(state, own).waiting > 0)
-    return own;  // they came first
+  if (limit != 0 && !nested && read_gate(state, own).waiting > 0) return own;  // they came first
   if (nested || !server_is_full(state)) return std::string();
   const ScriptDefaults& server = state.script_defaults();
   if (plan.reject_at_limit || server.reject_at_limit) return limit_reached(server.max_concurrent);

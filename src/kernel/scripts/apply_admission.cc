@@ -20,7 +20,8 @@ void MutableState::count_at_gate(const std::string& gate, bool one_more, Stamp s
     auto fresh = std::make_unique<Doc>();
     fresh->doc_kind = DocKind::RunCount;
     fresh->key = gate;
-    doc = memory_->docs.emplace(doc_key(DocKind::RunCount, gate), std::move(fresh)).first->second.get();
+    doc = memory_->docs.emplace(doc_key(DocKind::RunCount, gate), std::move(fresh))
+              .first->second.get();
   }
   if (doc->version >= stamp.sequence) return;
   RunCount count;

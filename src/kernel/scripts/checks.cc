@@ -30,8 +30,7 @@ void do_check(RunContext& run, const Check& check) {
 // One step at a time: when none is active, any list may have the next one.
 bool schedule_waiting_lists(RunContext& run) {
   if (run.state.script_defaults().parallel_steps || !may_start_another(run)) return false;
-  if (is_terminal(run.entity().state) ||
-      run.lists_checked_after == run.frame.emitted())
+  if (is_terminal(run.entity().state) || run.lists_checked_after == run.frame.emitted())
     return false;
   run.lists_checked_after = run.frame.emitted();
   for (const std::string& path : run.script().live) run.schedule_check(CheckKind::List, path);

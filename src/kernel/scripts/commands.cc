@@ -2,9 +2,9 @@
 
 #include "base/hash.h"
 #include "expr/schema/json_schema.h"
-#include "kernel/scripts/breakers.h"
 #include "kernel/compositions/run_flow.h"
 #include "kernel/scripts/admission.h"
+#include "kernel/scripts/breakers.h"
 #include "kernel/scripts/checks.h"
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/outside_step.h"

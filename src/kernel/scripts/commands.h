@@ -85,7 +85,7 @@ Result<EffectRequest> effect_request(const State& state, const EffectNote& note,
 // a job or a composition, whether or not that is there. A job's parameters are an object of its
 // type, queue, args and options.
 Result<EffectRequest> request_in_frame(const State& state, const RunId& run, uint32_t effect,
-                                    int64_t now_ms, Meter* meter = nullptr);
+                                       int64_t now_ms, Meter* meter = nullptr);
 // Makes the job or composition that fills the step's place, if it is still waited for and not there
 // yet. The frame that starts the step does so itself unless it is full.
 void make_step_child(Frame& frame, const RunId& run, uint32_t effect);

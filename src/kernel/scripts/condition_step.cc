@@ -48,8 +48,9 @@ class ConditionKind final : public ListsKind {
     const std::string& key = run.record(at).choice;
     const Scope* inner = completed_list(run, at, key);
     if (inner == nullptr) return;
-    complete_step(run, at, "{\"branch\":" + Value(key).json() +
-                               ",\"output\":" + last_output(run, *inner) + "}");
+    complete_step(
+        run, at,
+        "{\"branch\":" + Value(key).json() + ",\"output\":" + last_output(run, *inner) + "}");
   }
 
  private:

@@ -46,10 +46,10 @@ bool RunContext::find(std::string_view path, At& out) const {
 }
 
 ExpressionNames RunContext::names_for(const At& at, std::string_view text) const {
-  ExpressionNames scope(state, entity(), at.scope, text, frame.now_ms());
-  scope.metered(frame.meter());
-  if (script().phase != ScriptPhase::Steps) scope.with_error(script().error);
-  return scope;
+  ExpressionNames names(state, entity(), at.scope, text, frame.now_ms());
+  names.metered(frame.meter());
+  if (script().phase != ScriptPhase::Steps) names.with_error(script().error);
+  return names;
 }
 
 void RunContext::note(const At& at, const std::string& type, const Value& data) {

@@ -19,9 +19,9 @@
 
 #include "base/working_on.h"
 #include "kernel/frame.h"
-#include "kernel/scripts/json_fits.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/expression_names.h"
+#include "kernel/scripts/json_fits.h"
 
 namespace pawl::scripts {
 

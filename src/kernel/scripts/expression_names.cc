@@ -76,7 +76,7 @@ const StepRecord& effective_record(const Scope& scope, const plan::Script& plan,
 }
 
 ExpressionNames::ExpressionNames(const State& state, const Run& run, std::string_view scope,
-                         std::string_view text, int64_t now_ms)
+                                 std::string_view text, int64_t now_ms)
     : state_(state), run_(run), scope_(scope), text_(text), now_ms_(now_ms) {
   everything_ = means_any_step(text, "steps") || means_any_step(text, "results");
 }
@@ -402,36 +402,36 @@ Value ExpressionNames::all() const {
   return object;
 }
 
-Result<bool> test_expression(const ExpressionNames& scope, std::string_view text) {
+Result<bool> test_expression(const ExpressionNames& names, std::string_view text) {
   abort_if_planted(Plant::Evaluation, text);
   PAWL_TRY(auto program, script_programs().get(expr::unwrap_template(text)));
   expr::Budget budget;
-  Result<bool> holds = program->test(scope, budget);
-  PAWL_TRY_DO(scope.charge(budget));
+  Result<bool> holds = program->test(names, budget);
+  PAWL_TRY_DO(names.charge(budget));
   return holds;
 }
 
-Result<Value> evaluate_expression(const ExpressionNames& scope, std::string_view text) {
+Result<Value> evaluate_expression(const ExpressionNames& names, std::string_view text) {
   abort_if_planted(Plant::Evaluation, text);
   PAWL_TRY(auto program, script_programs().get(expr::unwrap_template(text)));
   expr::Budget budget;
   Result<Value> made = [&]() -> Result<Value> {
-    PAWL_TRY(expr::Val value, program->evaluate(scope, budget));
+    PAWL_TRY(expr::Val value, program->evaluate(names, budget));
     return expr::to_json(value, budget);
   }();
-  PAWL_TRY_DO(scope.charge(budget));
+  PAWL_TRY_DO(names.charge(budget));
   return made;
 }
 
-Result<expr::Interpolated> fill_template(const ExpressionNames& scope, const Value& tree,
+Result<expr::Interpolated> fill_template(const ExpressionNames& names, const Value& tree,
                                          bool text_mode, expr::SecretDesk* secrets) {
   if (planted == Plant::Evaluation) abort_if_planted(planted, tree.json());
   expr::Budget budget;
   expr::TemplateOptions options;
   options.always_text = text_mode;
   options.secrets = secrets;
-  auto filled = expr::interpolate(tree, scope, script_programs(), budget, options);
-  PAWL_TRY_DO(scope.charge(budget));
+  auto filled = expr::interpolate(tree, names, script_programs(), budget, options);
+  PAWL_TRY_DO(names.charge(budget));
   return filled;
 }
 

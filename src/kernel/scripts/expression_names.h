@@ -1,5 +1,5 @@
-// ExpressionNames: the variables of an expression in a definition: steps, inputs, workflow, context,
-// the enclosing loop, the error or the compensated step.
+// ExpressionNames: the variables of an expression in a definition: steps, inputs, workflow,
+// context, the enclosing loop, the error or the compensated step.
 //
 // Names of steps resolve from the innermost list outwards; every step can also be named by its full
 // dotted id. Only steps that the expression's text can mean are looked up (a run may have a hundred
@@ -29,7 +29,7 @@ class ExpressionNames : public expr::Activation {
  public:
   // `scope`: the list of the expression. `text`: the expression, or all of them.
   ExpressionNames(const State& state, const Run& run, std::string_view scope, std::string_view text,
-              int64_t now_ms);
+                  int64_t now_ms);
   // The body of a loop that just ended its iteration, for its condition.
   ExpressionNames& inside(std::string_view iteration_scope);
   ExpressionNames& with_error(const StepError& error);
@@ -89,10 +89,10 @@ Value stored_value(std::string_view json);
 expr::ProgramCache& script_programs();
 
 // A guard, a condition, the test of a loop.
-Result<bool> test_expression(const ExpressionNames& scope, std::string_view text);
-Result<Value> evaluate_expression(const ExpressionNames& scope, std::string_view text);
+Result<bool> test_expression(const ExpressionNames& names, std::string_view text);
+Result<Value> evaluate_expression(const ExpressionNames& names, std::string_view text);
 // `secrets`: none for what is stored.
-Result<expr::Interpolated> fill_template(const ExpressionNames& scope, const Value& tree,
+Result<expr::Interpolated> fill_template(const ExpressionNames& names, const Value& tree,
                                          bool text_mode, expr::SecretDesk* secrets = nullptr);
 
 }  // namespace pawl

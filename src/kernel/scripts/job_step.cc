@@ -38,8 +38,7 @@ Value envelope_of(const Run& run, const EffectRequest& request) {
 class JobKind final : public OutsideKind {
  public:
   void activate(RunContext& run, const At& at, uint32_t attempt) const override {
-    run.frame.emit(
-        started_outside(run, at, attempt, run.state.script_defaults().step_timeout_ms));
+    run.frame.emit(started_outside(run, at, attempt, run.state.script_defaults().step_timeout_ms));
     make_child_now(run, at);
   }
   bool changes_outside() const override { return true; }

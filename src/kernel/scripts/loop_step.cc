@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "expr/jq/jq.h"
-#include "kernel/scripts/made_so_far.h"
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/lists_step.h"
+#include "kernel/scripts/made_so_far.h"
 
 namespace pawl::scripts {
 namespace {
@@ -198,17 +198,17 @@ void begin_loop(RunContext& run, const At& at) {
   if (step.loop_mode == plan::LoopMode::ForEach) {
     auto items = loop_items(run, at);
     if (!items.ok())
-      return fail_step(run, 
-          at, step_error("EXPRESSION_ERROR", "its list cannot be had: " + items.error().message),
-          true);
+      return fail_step(
+          run, at,
+          step_error("EXPRESSION_ERROR", "its list cannot be had: " + items.error().message), true);
     size_t size = items->as_array().size();
     size_t bound = step.max_iterations == 0 ? kIterationsMax : step.max_iterations;
     if (size > bound && step.max_iterations == 0)
-      return fail_step(run, at,
-                       step_error("VALIDATION_ERROR", "its list has more than " +
-                                                          std::to_string(kIterationsMax) +
-                                                          " items"),
-                       false);
+      return fail_step(
+          run, at,
+          step_error("VALIDATION_ERROR",
+                     "its list has more than " + std::to_string(kIterationsMax) + " items"),
+          false);
     if (size > bound) {
       items->as_array().resize(bound);
       data.set("items_left_out", static_cast<int64_t>(size - bound));
@@ -218,8 +218,9 @@ void begin_loop(RunContext& run, const At& at) {
     // The stored items must be readable again: an expression can nest deeper than the JSON parser
     // allows.
     if (auto again = Value::parse(noted.items); !again.ok())
-      return fail_step(run, 
-          at, step_error("EXPRESSION_ERROR", "its list cannot be kept: " + again.error().message),
+      return fail_step(
+          run, at,
+          step_error("EXPRESSION_ERROR", "its list cannot be kept: " + again.error().message),
           false);
     if (!run.has_room_for(noted.items.size())) return fail_no_room(run, at, noted.items.size());
     noted.count = static_cast<uint32_t>(items->as_array().size());

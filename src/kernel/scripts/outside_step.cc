@@ -19,7 +19,8 @@ uint32_t next_effect(const RunContext& run) {
 
 void make_child_of(RunContext& run, const At& at) {
   const uint32_t effect = run.record(at).effect;
-  auto request = request_in_frame(run.state, run.id, effect, run.frame.now_ms(), &run.frame.meter());
+  auto request =
+      request_in_frame(run.state, run.id, effect, run.frame.now_ms(), &run.frame.meter());
   if (!request.ok())
     return fail_step(run, at, step_error(refusal_code(request.error()), request.error().message),
                      false);
@@ -62,8 +63,7 @@ void OutsideKind::answered(RunContext& run, const At& at, StepOutcome outcome) c
   Status fits = outcome.judged ? ok_status() : judge_text("its output", outcome.output, SIZE_MAX);
   if (!fits.ok())
     return fail_step(run, at, step_error("NON_RETRYABLE", fits.error().message), false);
-  complete_step(run, at,
-                outcome.output.empty() ? std::string("null") : std::move(outcome.output));
+  complete_step(run, at, outcome.output.empty() ? std::string("null") : std::move(outcome.output));
 }
 
 void OutsideKind::cancel(RunContext& run, const At& at, const std::string& reason) const {

@@ -18,9 +18,9 @@ void complete_with_winner(RunContext& run, const At& at, uint32_t winner) {
   for (uint32_t i = 0; i < at.step->branches.size(); ++i)
     if (i != winner) stop_list(run, join_path(at.path, plan::branch_name(i)), "race_lost");
   run.frame.emit(noted);
-  complete_step(run, at, "{\"mode\":\"race\",\"winner\":" + std::to_string(winner) +
-                             ",\"output\":" + last_output(run, *branch_list(run, at, winner)) +
-                             "}");
+  complete_step(run, at,
+                "{\"mode\":\"race\",\"winner\":" + std::to_string(winner) +
+                    ",\"output\":" + last_output(run, *branch_list(run, at, winner)) + "}");
 }
 
 class RaceKind final : public BranchesKind {

@@ -266,7 +266,7 @@ void retry_rollback(RunContext& run, bool leave_out) {
 }  // namespace
 
 Result<RetryPreview> retry(RunContext& run, const std::string& from_step, const std::string& inputs,
-                                    bool preview) {
+                           bool preview) {
   Reset reset;
   reset.event.run = run.id;
   reset.undone.insert(run.script().compensated.begin(), run.script().compensated.end());
@@ -360,14 +360,12 @@ namespace pawl {
 
 Result<RetryPreview> retry_script(Frame& frame, const RunId& id, const RetryRequest& request) {
   const Run* run = find_script(frame.state(), id);
-  if (run == nullptr)
-    return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
+  if (run == nullptr) return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
   if (!is_terminal(run->state))
     return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is " +
                                           std::string(script_status_name(run->script->status)) +
                                           "; only a finished one can be retried"};
-  if (!run->parent.run.is_nil())
-    return part_of_another(frame.state(), "Run", *run);
+  if (!run->parent.run.is_nil()) return part_of_another(frame.state(), "Run", *run);
   scripts::RunContext context(frame, id);
   return scripts::retry(context, request.from_step, request.inputs, request.preview);
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
-#include "kernel/scripts/made_so_far.h"
 #include "kernel/scripts/admission.h"
 #include "kernel/scripts/children.h"
 #include "kernel/scripts/lists.h"
+#include "kernel/scripts/made_so_far.h"
 #include "kernel/scripts/rollback.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/suspension.h"

@@ -41,7 +41,7 @@ class ScriptCache {
 
   size_t bytes_max_;
   size_t bytes_ = 0;
-  std::list<Entry> entries_;  // most recently asked for first
+  std::list<Entry> entries_;                                        // most recently asked for first
   std::map<std::string_view, std::list<Entry>::iterator> by_text_;  // keys point into the entries
 };
 

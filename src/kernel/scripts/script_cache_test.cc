@@ -54,7 +54,8 @@ TEST(PlansOfRuns, AreNotKeptInMemoryForEachRunThatWaits) {
     plans.push_back(world.script().plan);
     world.mutable_state().evict();
   }
-  auto alive = std::count_if(plans.begin(), plans.end(), [](auto& plan) { return !plan.expired(); });
+  auto alive =
+      std::count_if(plans.begin(), plans.end(), [](auto& plan) { return !plan.expired(); });
   EXPECT_LE(alive, 2);
   // Each continues as if its plan had stayed in memory.
   for (const RunId& run : runs) {

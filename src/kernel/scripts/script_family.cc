@@ -67,8 +67,8 @@ void load_script(const State& state, Run& run) {
   ScriptRun& script = *run.script;
   if (script.held_bytes == 0) {  // from an older version: inputs alone are at least two bytes
     script.held_bytes = held_by(script);
-    state.each_scope(
-        run, "", [&](const Scope& scope) { return script.held_bytes += held_by(scope), true; });
+    state.each_scope(run, "",
+                     [&](const Scope& scope) { return script.held_bytes += held_by(scope), true; });
   }
   if (run.state != RunState::Running) return;
   if (script.timeout_at_ms != 0) script.dues.emplace(script.timeout_at_ms, kTimeoutDue);
@@ -107,20 +107,20 @@ void remove_scopes(const RunRows& rows, Run& run, std::vector<Row>& out) {
   for (const auto& [path, scope] : run.script->scopes)
     out.push_back({Space::Scope, scope_row_key(run.id, path), std::nullopt});
   rows.cold.scan(Space::Scope, prefix, prefix_end(prefix), false, SIZE_MAX,
-             [&](std::string_view key, std::string_view) {
-               out.push_back({Space::Scope, std::string(key), std::nullopt});
-               return true;
-             });
+                 [&](std::string_view key, std::string_view) {
+                   out.push_back({Space::Scope, std::string(key), std::nullopt});
+                   return true;
+                 });
   for (const auto& [path, scope] : run.script->scopes)
     for (uint64_t part : scope.parts)
       out.push_back({Space::Part, part_row_key(run.id, part), std::nullopt});
   for (uint64_t part : run.script->parts)
     out.push_back({Space::Part, part_row_key(run.id, part), std::nullopt});
   rows.cold.scan(Space::Part, prefix, prefix_end(prefix), false, SIZE_MAX,
-             [&](std::string_view key, std::string_view) {
-               out.push_back({Space::Part, std::string(key), std::nullopt});
-               return true;
-             });
+                 [&](std::string_view key, std::string_view) {
+                   out.push_back({Space::Part, std::string(key), std::nullopt});
+                   return true;
+                 });
 }
 
 void scopes_durable(Run& run) {
@@ -148,7 +148,7 @@ class ScriptFamily final : public RunFamily {
     return cancel_script(frame, RunId(run.id), reason, rollback);
   }
   Result<RetryPreview> retry(Frame& frame, const Run& run,
-                          const RetryRequest& request) const override {
+                             const RetryRequest& request) const override {
     return retry_script(frame, RunId(run.id), request);
   }
   void quarantine(Frame& frame, const Run& run, const QuarantineReason& reason) const override {

@@ -115,9 +115,9 @@ Status take_signal(RunContext& run, const ScriptSignal& signal) {
   if (signal.type == "decision") return decide_by_signal(run, signal, event);
   if (signal.type == "cancel" && signal.step.empty()) {
     run.frame.emit(event);
-    return cancel_script(
-        run.frame, run.id,
-        signal.reasoning.empty() ? "cancelled by a signal" : signal.reasoning, false);
+    return cancel_script(run.frame, run.id,
+                         signal.reasoning.empty() ? "cancelled by a signal" : signal.reasoning,
+                         false);
   }
   if (signal.type == "cancel" || signal.type == "skip") {
     At at;
@@ -179,8 +179,7 @@ namespace pawl {
 
 Status signal_script(Frame& frame, const RunId& id, const ScriptSignal& signal) {
   const Run* run = find_script(frame.state(), id);
-  if (run == nullptr)
-    return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
+  if (run == nullptr) return Error{ErrorCode::NotFound, "Run " + id.text() + " not found"};
   bool reopens = signal.type == "retry" || (signal.type == "skip" && !signal.step.empty());
   if (is_terminal(run->state) && !(reopens && run->state == RunState::Failed))
     return Error{ErrorCode::Conflict, "Run " + shown_id(*run) + " is " +
@@ -200,8 +199,7 @@ Status resolve_decision(Frame& frame, const std::string& id, const DecisionAnswe
   if (decision.status != "pending")
     return Error{ErrorCode::Conflict, "decision " + id + " is " + decision.status + " already"};
   const Run* run = find_script(frame.state(), decision.run);
-  if (run == nullptr)
-    return Error{ErrorCode::NotFound, "the run of decision " + id + " is gone"};
+  if (run == nullptr) return Error{ErrorCode::NotFound, "the run of decision " + id + " is gone"};
   size_t most = frame.state().script_defaults().output_bytes_max;
   if (answer.data.size() + answer.reasoning.size() > most)
     return Error{ErrorCode::TooLarge,

@@ -177,11 +177,11 @@ void fail_step(RunContext& run, const At& at, StepError error, bool retryable) {
 }
 
 void fail_too_large(RunContext& run, const At& at, const std::string& what) {
-  fail_step(run, at,
-            step_error("NON_RETRYABLE", what + " is larger than " +
-                                            std::to_string(run.output_max()) +
-                                            " bytes, the limit of an output"),
-            false);
+  fail_step(
+      run, at,
+      step_error("NON_RETRYABLE", what + " is larger than " + std::to_string(run.output_max()) +
+                                      " bytes, the limit of an output"),
+      false);
 }
 
 void fail_no_room(RunContext& run, const At& at, uint64_t bytes) {

@@ -1,9 +1,9 @@
 // The scopes of definitions' runs: lookup in memory and on disk, and their effects.
 #include <algorithm>
 
+#include "kernel/mutable_state.h"
 #include "kernel/run_family.h"
 #include "kernel/scripts/run_parts.h"
-#include "kernel/mutable_state.h"
 #include "plan/definition.h"
 
 namespace pawl {
@@ -113,7 +113,8 @@ void MutableState::plan_recall() {
     return true;
   });
   memory_->dirty.each([&](const Resident* entity) {
-    if (entity->kind == EntityKind::Run) memory_->to_recall.insert(static_cast<const Run*>(entity)->id);
+    if (entity->kind == EntityKind::Run)
+      memory_->to_recall.insert(static_cast<const Run*>(entity)->id);
   });
   std::erase_if(memory_->to_recall, [&](const RunId& id) {
     Run* run = memory_->runs.find(id);
@@ -125,8 +126,9 @@ void MutableState::plan_recall() {
 }
 
 void State::recall_effects(const Run& run) const {
-  family_of(run).each_open_effect(
-      run, [&](uint32_t effect) { memory_->new_effects.push_back({run.id, effect, false}); });
+  family_of(run).each_open_effect(run, [&](uint32_t effect) {
+    memory_->new_effects.push_back({run.id, effect, false});
+  });
 }
 
 void MutableState::recall(size_t bytes_max) {

@@ -7,12 +7,11 @@ namespace {
 
 // An open effect will be answered without a person.
 bool outside_will_move(const RunContext& run) {
-  return std::any_of(run.script().effects.begin(), run.script().effects.end(),
-                     [&](const OpenEffect& open) {
-                       At at;
-                       return run.find(open.step, at) &&
-                              run.record(at).state != StepState::Suspended;
-                     });
+  return std::any_of(
+      run.script().effects.begin(), run.script().effects.end(), [&](const OpenEffect& open) {
+        At at;
+        return run.find(open.step, at) && run.record(at).state != StepState::Suspended;
+      });
 }
 
 void settle_as(RunContext& run, ScriptStatus wanted) {
@@ -40,8 +39,7 @@ void settle_status(RunContext& run) {
   if (is_terminal(run.entity().state) || run.script().status == ScriptStatus::Pending) return;
   // Timers do not run while it is paused: only open effects can still advance it.
   const ScriptRun& script = run.script();
-  bool moves =
-      script.yielded_ms != 0 || (script.paused ? outside_will_move(run) : script.busy > 0);
+  bool moves = script.yielded_ms != 0 || (script.paused ? outside_will_move(run) : script.busy > 0);
   bool held = !moves && (script.held > 0 || script.paused);
   ScriptStatus wanted = held ? ScriptStatus::Suspended : ScriptStatus::Active;
   if (wanted != script.status) settle_as(run, wanted);

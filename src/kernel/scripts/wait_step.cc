@@ -1,11 +1,11 @@
 // A step that waits for a time or a signal.
-#include "expr/number.h"
 #include "kernel/scripts/wait_step.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/time.h"
+#include "expr/number.h"
 #include "kernel/scripts/run_end.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"

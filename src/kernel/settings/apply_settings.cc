@@ -24,7 +24,8 @@ void MutableState::apply(const DocPut& event, Stamp stamp) {
     auto fresh = std::make_unique<Doc>();
     fresh->doc_kind = event.kind;
     fresh->key = event.key;
-    doc = memory_->docs.emplace(doc_key(event.kind, event.key), std::move(fresh)).first->second.get();
+    doc =
+        memory_->docs.emplace(doc_key(event.kind, event.key), std::move(fresh)).first->second.get();
   }
   if (doc->version >= stamp.sequence) return;
   changed(*doc, stamp);

@@ -75,8 +75,9 @@ const Doc* State::first_doc(DocKind kind, std::string_view from, std::string_vie
   std::string key = found ? in_memory->second->key : "";
   cold_.scan_keys(Space::Doc, low, found ? in_memory->first : high, SIZE_MAX,
                   [&](std::string_view row_key) {
-                    if (memory_->docs.count(row_key) != 0) return true;  // the one in memory is
-                                                                         // newer
+                    if (memory_->docs.count(row_key) != 0)
+                      return true;  // the one in memory is
+                                    // newer
                     found = true;
                     key = row_key.substr(1);
                     return false;
@@ -97,7 +98,8 @@ void State::each_doc_key(DocKind kind, std::string_view from, size_t scan_max,
   std::string low = doc_key(kind, from);
   std::string high = prefix_end(doc_key(kind, ""));
   std::set<std::string> keys;
-  for (auto at = memory_->docs.lower_bound(low); at != memory_->docs.end() && at->first < high; ++at)
+  for (auto at = memory_->docs.lower_bound(low); at != memory_->docs.end() && at->first < high;
+       ++at)
     if (!at->second->deleted) keys.insert(at->second->key);
   cold_.scan_keys(Space::Doc, low, high, scan_max, [&](std::string_view row_key) {
     auto at = memory_->docs.find(row_key);

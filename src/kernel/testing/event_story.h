@@ -46,7 +46,9 @@ class EventStory {
  private:
   std::string relative(int64_t at_ms) const;
   std::string when(int64_t at_ms) const { return at_ms == 0 ? "" : " " + relative(at_ms); }
-  std::string attempt(const JobEventHead& step) const { return " #" + std::to_string(step.attempt); }
+  std::string attempt(const JobEventHead& step) const {
+    return " #" + std::to_string(step.attempt);
+  }
   const std::string& job(const JobEventHead& step) { return names_.of(step.job); }
 
   // Other events are printed by name only.

@@ -1,5 +1,5 @@
-// What a job is to be, before the kernel makes it one. JobSpec is the part that never changes: it is
-// encoded once when the job is pushed, and passed through as bytes from then on.
+// What a job is to be, before the kernel makes it one. JobSpec is the part that never changes: it
+// is encoded once when the job is pushed, and passed through as bytes from then on.
 #pragma once
 
 #include <cstdint>

@@ -35,8 +35,8 @@ struct PlanNode {
   std::string over;          // of a map: CEL that gives the list, or JSON array text
   uint32_t concurrency = 0;  // of a map
   std::string meta;
-  uint32_t job_count = 0;  // jobs below, callbacks not counted; a map counts when it has unfolded
-  bool named_steps = false;               // children have ids of the client's
+  uint32_t job_count = 0;    // jobs below, callbacks not counted; a map counts when it has unfolded
+  bool named_steps = false;  // children have ids of the client's
   std::vector<std::string> callback_ids;  // their step ids, by CallbackRole; empty = none
 
   template <class Self, class Visitor>
