@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "actions/vault.h"
+#include "plan/ojs/job_spec.h"
 #include "wire/event_projection.h"
 
 namespace pawl {

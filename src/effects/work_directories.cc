@@ -13,6 +13,7 @@
 #include "engine/waiting_task.h"
 #include "journal/peek.h"
 #include "journal/record.h"
+#include "kernel/frame.h"
 
 namespace pawl {
 namespace {

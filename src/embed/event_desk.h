@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/value.h"
 #include "embed/instance_names.h"
 #include "embed/journal_follower.h"
 #include "pawl/calls.h"

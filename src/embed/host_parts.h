@@ -13,6 +13,7 @@
 #include "embed/host.h"
 #include "embed/instance_names.h"
 #include "embed/state_files.h"
+#include "kernel/run.h"
 #include "runtime/runtime.h"
 
 namespace pawl::embed {

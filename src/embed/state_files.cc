@@ -10,6 +10,7 @@
 
 #include "base/json_writer.h"
 #include "base/log.h"
+#include "kernel/frame.h"
 #include "wire/pace_state.h"
 #include "wire/render_workflow.h"
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "journal/record.h"
+#include "journal/script_events.h"
 #include "plan/script.h"
 
 namespace pawl {

@@ -4,6 +4,7 @@
 
 #include "kernel/jobs/finish_job.h"
 #include "kernel/run_commands.h"
+#include "kernel/scripts/checks.h"
 #include "kernel/scripts/step_end.h"
 
 namespace pawl::scripts {
