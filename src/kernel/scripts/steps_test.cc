@@ -1,6 +1,7 @@
 // Runs of definitions step by step: lists, conditions, loops, parallels.
 #include <gtest/gtest.h>
 
+#include "kernel/scripts/computations.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {
@@ -409,6 +410,41 @@ TEST_P(ScriptSteps, ARaceThatAllLoseFailsWithTheFirstError) {
       "action: x}]}}\n");
   EXPECT_EQ(world.fail("p.branch_1.b", "FIRST"), "active");
   EXPECT_EQ(world.fail("p.branch_0.a", "SECOND"), "failed FIRST at p.branch_1.b");
+}
+
+// --- actions
+
+class CountsWords : public Computations {
+ public:
+  bool knows(std::string_view action) const override { return action == "count"; }
+  std::optional<StepOutcome> compute(EffectRequest request, Meter&) const override {
+    StepOutcome outcome;
+    outcome.ok = true;
+    outcome.output = request.params.find("of")->json();
+    return outcome;
+  }
+};
+
+// Only a job or a run can fill a step's place: no other step asks the disk whether it is there.
+TEST(Computed, NeitherAComputationNorAnActionReadsTheDisk) {
+  const CountsWords computations;
+  StateConfig config;
+  config.scripts.computations = &computations;
+  ScriptWorld world(false, config);
+  EXPECT_EQ(
+      world.begin("steps:\n"
+                  "- {id: a, action: count, params: {of: [1]}}\n"
+                  "- {id: b, action: count, params: {of: '${{ steps.a }}'}, depends_on: [a]}\n"
+                  "outputs: {all: '${{ steps.b }}'}\n"),
+      "completed");
+  EXPECT_EQ(world.output(), R"({"all":[1]})");
+  EXPECT_EQ(world.cold.gets[Space::Job], 0u);
+  world.begin("steps: [{id: c, action: x, params: {of: 2}}]");
+  const size_t before = world.cold.gets[Space::Job];  // by the world's own checks
+  const auto request = world.request("c");
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->params.json(), R"({"of":2})");
+  EXPECT_EQ(world.cold.gets[Space::Job], before);
 }
 
 }  // namespace
