@@ -14,8 +14,8 @@ class ScriptJobs : public ScriptStory {
   // The types of all events of a record, in order.
   std::vector<EventType> record(uint64_t number) {
     std::vector<EventType> types;
-    for (const auto& event : journal::read_record(number, world.journal()[number - 1]).value())
-      types.push_back(event.type);
+    const auto events = journal::read_record(number, world.journal()[number - 1]);
+    for (const auto& event : events.value()) types.push_back(event.type);
     return types;
   }
   // A worker takes the job of the step, and ends it.
