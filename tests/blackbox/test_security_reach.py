@@ -32,6 +32,15 @@ PRIVATE_HOSTS = (in_words("127.0.0.1") + in_words("169.254.169.254") +
                   "255.255.255.255", "127.1.2.3", "１２７.0.0.1", "127。0。0。1", "%6c%6f%63alhost", "①②⑦.0.0.1"])
 
 
+def own_names():
+    """The machine's own name, unless nothing resolves it: a minimal system has no line for it in its hosts file."""
+    try:
+        socket.getaddrinfo(socket.gethostname(), None)
+    except OSError:
+        return []
+    return [socket.gethostname()]
+
+
 class PrivateAddresses(DefinitionCase):
     arguments = ()  # the defaults
 
@@ -54,7 +63,7 @@ class PrivateAddresses(DefinitionCase):
 
     def test_a_name_is_judged_by_the_address_it_has_when_it_is_connected_to(self):
         inside = self.stand_in()
-        for name in ("localhost", socket.gethostname()):
+        for name in ["localhost", *own_names()]:
             self.assertEqual(self.one_step("http.get", url=f"http://{name}:{inside.port}/"), "PERMISSION_DENIED", name)
         self.assertEqual(inside.seen(), [])
 
@@ -141,7 +150,7 @@ class Webhooks(unittest.TestCase):
         server = Server().start()
         self.addCleanup(server.close)
         client = server.client()
-        hosts = ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f000001", socket.gethostname()]
+        hosts = ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f000001", *own_names()]
         made = [client.post("/ojs/v1/webhooks/subscriptions", {"url": f"http://{host}:{inside.port}/hook",
                                                                "events": ["job.enqueued"]}) for host in hosts]
         self.assertEqual({reply.status for reply in made}, {201})
