@@ -28,7 +28,7 @@ build: ## leave the release binary in build/pawl
 	@tools/setup build
 	@tools/build $(SERVER) pawl
 
-dev: ## build-dev/pawl without optimization: for working on the code, three times as quick to compile
+dev: ## build-dev/pawl without optimization, in about half the time: for working on the code
 	@tools/setup build
 	@tools/build build-dev -DCMAKE_BUILD_TYPE=Dev -DPAWL_TESTS=OFF -DPAWL_BENCH=OFF -- pawl
 
