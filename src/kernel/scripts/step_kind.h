@@ -48,8 +48,8 @@ class StepKind {
   // --- what the outside is asked for (effects.cc), by kinds that ask
   virtual EffectKind effect_kind() const { return EffectKind::Gone; }
   // Before templates are filled in: the step's own, or such as are put together in `made`.
-  virtual const Value& effect_params(const plan::Step& step, Value& made) const {
-    return (void)made, step.params;
+  virtual const Value& effect_params(const plan::Step& step, Value& /*made*/) const {
+    return step.params;
   }
   // Of a job or a composition: makes it as the request says, and fails before anything is emitted.
   virtual Status make_child(RunContext&, const EffectRequest&) const { return ok_status(); }
