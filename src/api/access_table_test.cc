@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/testing/api_world.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {

@@ -9,6 +9,7 @@
 #include "api/routes.h"
 #include "base/log.h"
 #include "engine/waiting_task.h"
+#include "kernel/frame.h"
 
 namespace pawl::api {
 namespace {

@@ -2,7 +2,10 @@
 
 #include "base/codec.h"
 #include "base/hash.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {

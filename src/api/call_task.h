@@ -16,6 +16,7 @@
 
 #include "api/app.h"
 #include "engine/task.h"
+#include "kernel/settings/doc.h"
 
 namespace pawl::api {
 

@@ -1,7 +1,12 @@
 // Compositions of jobs as /v1 shows them.
 #include "api/run_view.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
+#include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
+#include "plan/ojs/plan_node.h"
 #include "wire/render_job.h"
 #include "wire/render_workflow.h"
 #include "wire/reply_room.h"

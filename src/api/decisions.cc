@@ -5,7 +5,10 @@
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/frame.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_workflow.h"
 
 namespace pawl::api {

@@ -10,9 +10,14 @@
 #include "api/schedules.h"
 #include "base/url.h"
 #include "expr/schema/json_schema.h"
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/stored_definition.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 #include "plan/source.h"
 
 namespace pawl::api {

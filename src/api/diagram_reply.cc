@@ -1,7 +1,9 @@
 #include "api/diagram_reply.h"
 
 #include "engine/waiting_task.h"
+#include "kernel/frame.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
 #include "plan/definition.h"
 
 namespace pawl::api {

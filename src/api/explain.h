@@ -12,7 +12,19 @@
 #include <vector>
 
 #include "api/workers.h"
-#include "kernel/state.h"
+#include "base/uuid.h"
+
+namespace pawl {
+class State;
+struct Job;
+struct Run;
+struct Scope;
+struct StepRecord;
+namespace plan {
+struct Script;
+struct Step;
+}  // namespace plan
+}  // namespace pawl
 
 namespace pawl::api {
 

@@ -4,6 +4,7 @@
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "base/json_writer.h"
+#include "kernel/frame.h"
 
 namespace pawl::api {
 namespace {

@@ -1,6 +1,7 @@
 #include "api/keyed_list.h"
 
 #include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 

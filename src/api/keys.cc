@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {

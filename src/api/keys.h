@@ -17,8 +17,11 @@
 #include "api/router.h"
 #include "base/function_ref.h"
 #include "base/result.h"
-#include "kernel/frame.h"
-#include "kernel/state.h"
+
+namespace pawl {
+class Frame;
+class State;
+}  // namespace pawl
 
 namespace pawl::api {
 

@@ -2,7 +2,9 @@
 #include "api/app.h"
 #include "api/process_usage.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {

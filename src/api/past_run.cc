@@ -8,6 +8,8 @@
 #include "base/time.h"
 #include "engine/retrospect.h"
 #include "engine/waiting_task.h"
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "plan/ojs/parse_workflow.h"
 
 namespace pawl::api {

@@ -4,8 +4,11 @@
 #include "api/definition_faults.h"
 #include "api/routes.h"
 #include "api/runs.h"
+#include "kernel/frame.h"
 #include "kernel/quarantine.h"
+#include "kernel/run.h"
 #include "kernel/run_commands.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {

@@ -4,7 +4,12 @@
 
 #include <string>
 
-#include "kernel/state.h"
+#include "base/result.h"
+
+namespace pawl {
+class State;
+struct Run;
+}  // namespace pawl
 
 namespace pawl::api {
 

@@ -9,8 +9,12 @@
 #include "api/schedule_body.h"
 #include "base/quote.h"
 #include "base/url.h"
+#include "kernel/frame.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/cron_jobs.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {

@@ -6,7 +6,10 @@
 #include "api/body.h"
 #include "api/keyed_list.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {

@@ -6,6 +6,8 @@
 #include "api/routes.h"
 #include "base/json_writer.h"
 #include "engine/recovery.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/queue.h"
 
 namespace pawl::api {
 namespace {

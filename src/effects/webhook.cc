@@ -3,7 +3,11 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "kernel/cold.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

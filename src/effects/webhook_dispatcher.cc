@@ -5,7 +5,10 @@
 
 #include "base/log.h"
 #include "engine/waiting_task.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

@@ -5,7 +5,10 @@
 #include "actions/header_rule.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
+#include "kernel/jobs/job.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

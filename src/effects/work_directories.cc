@@ -14,6 +14,7 @@
 #include "journal/peek.h"
 #include "journal/record.h"
 #include "kernel/frame.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

@@ -7,8 +7,12 @@
 
 #include "base/working_on.h"
 #include "kernel/fire_timers.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/quarantine.h"
 #include "kernel/run_commands.h"
+#include "kernel/run_family.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl {
 namespace {

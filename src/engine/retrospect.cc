@@ -5,6 +5,7 @@
 #include "base/codec.h"
 #include "engine/recovery.h"
 #include "kernel/keys.h"
+#include "kernel/settings/doc.h"
 
 namespace pawl {
 namespace {

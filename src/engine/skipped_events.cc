@@ -2,8 +2,10 @@
 
 #include "base/codec.h"
 #include "kernel/cold.h"
+#include "kernel/frame.h"
 #include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

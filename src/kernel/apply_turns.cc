@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "kernel/mutable_state.h"
+#include "kernel/run.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl {
 

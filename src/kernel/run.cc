@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "kernel/run_family.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl {
 namespace {
@@ -80,6 +81,11 @@ struct RunRow {
 };
 
 }  // namespace
+
+Run::Run() : Resident(EntityKind::Run) {}
+Run::~Run() = default;
+Run::Run(Run&&) noexcept = default;
+Run& Run::operator=(Run&&) noexcept = default;
 
 namespace {
 

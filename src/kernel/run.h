@@ -9,13 +9,15 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "journal/events.h"
 #include "kernel/resident.h"
-#include "kernel/scripts/run.h"
-#include "plan/ojs/plan_node.h"
 
 namespace pawl {
+
+struct ScriptRun;  // scripts/run.h
 
 // The dependencies of a dag's children. Derived from their plans and states; in memory only.
 struct DagLinks {
@@ -25,7 +27,10 @@ struct DagLinks {
 };
 
 struct Run : Resident {
-  Run() : Resident(EntityKind::Run) {}
+  Run();
+  ~Run();
+  Run(Run&&) noexcept;
+  Run& operator=(Run&&) noexcept;
 
   RunId id;
   RunKind kind = RunKind::None;

@@ -1,5 +1,8 @@
 #include "kernel/run_family.h"
 
+#include "journal/events.h"
+#include "kernel/run.h"
+
 namespace pawl {
 
 const RunFamily& family_of(const Run& run) {

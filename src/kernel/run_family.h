@@ -11,27 +11,22 @@
 
 #include "base/function_ref.h"
 #include "base/result.h"
-#include "kernel/cold.h"
-#include "kernel/run.h"
 
 namespace pawl {
+
+class Cold;
+class TextsInMemory;
+struct Row;
+struct Run;
+struct RunPart;
 
 class Flow;
 class Frame;
 class State;
 struct ChildEnd;
 struct QuarantineReason;
-
-struct RetryRequest {
-  std::string from_step = {};  // "" = from what failed
-  std::string inputs = {};     // JSON object that replaces the run's inputs, or ""
-  bool preview = false;        // nothing happens; only returns the plan
-};
-// The steps that a retry runs again, and those it keeps.
-struct RetryPreview {
-  std::vector<std::string> again;
-  std::vector<std::string> kept;
-};
+struct RetryPreview;
+struct RetryRequest;
 
 // Context for reading and writing rows of runs.
 struct RunRows {

@@ -9,6 +9,7 @@
 #include "cli/session.h"
 #include "cli/terminal.h"
 #include "engine/engine.h"
+#include "kernel/frame.h"
 #include "main/local.h"
 #include "store/sqlite_store.h"
 

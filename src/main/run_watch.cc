@@ -11,7 +11,12 @@
 #include <cstdlib>
 
 #include "cli/terminal.h"
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

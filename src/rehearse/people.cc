@@ -1,6 +1,9 @@
 #include "rehearse/people.h"
 
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 #include "rehearse/span.h"
 
 namespace pawl::rehearse {

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 
 namespace pawl::sim {
 

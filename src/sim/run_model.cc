@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernel/run.h"
+#include "kernel/scripts/effect_request.h"
 #include "sim/model.h"
 #include "sim/words.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/run.h"
+#include "kernel/scripts/effect_request.h"
 #include "sim/model.h"
 #include "sim/run_model.h"
 

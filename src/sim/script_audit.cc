@@ -1,6 +1,9 @@
 // Compares the engine's runs of definitions step by step with the model.
 #include <algorithm>
 
+#include "kernel/run.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
 #include "sim/audit.h"
 
 namespace pawl::sim {

@@ -2,6 +2,8 @@
 // inner list.
 #include <algorithm>
 
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
 #include "sim/model.h"
 #include "sim/script_model.h"
 

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
 #include "sim/record_rewrite.h"
 #include "sim/script_model.h"
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kernel/scripts/run.h"
 #include "sim/crowd.h"
 #include "sim/world.h"
 

@@ -1,6 +1,11 @@
 #include "wire/pace_state.h"
 
 #include "base/time.h"
+#include "journal/events.h"
+#include "kernel/run.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/text.h"
+#include "kernel/state.h"
 #include "wire/render_workflow.h"
 #include "wire/reply_room.h"
 

@@ -1,7 +1,11 @@
 #include "wire/render_job.h"
 
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
 
 namespace pawl {
 namespace {

@@ -3,7 +3,13 @@
 #include <set>
 
 #include "kernel/compositions/run_values.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/expression_names.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/text.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 #include "wire/field_choice.h"
 #include "wire/render_workflow.h"
 

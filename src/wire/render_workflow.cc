@@ -1,6 +1,12 @@
 #include "wire/render_workflow.h"
 
+#include "kernel/compositions/planned_runs.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
+#include "plan/ojs/plan_node.h"
 #include "wire/render_planned.h"
 #include "wire/reply_room.h"
 #include "wire/workflow_metadata.h"

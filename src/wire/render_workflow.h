@@ -2,11 +2,13 @@
 #pragma once
 
 #include "base/json_writer.h"
-#include "kernel/state.h"
 
 namespace pawl {
+
+class State;
+struct Run;
 struct PlannedRun;
-}
+}  // namespace pawl
 
 namespace pawl {
 

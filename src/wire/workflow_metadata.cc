@@ -1,6 +1,9 @@
 #include "wire/workflow_metadata.h"
 
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

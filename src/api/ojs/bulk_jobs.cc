@@ -5,6 +5,11 @@
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
 #include "api/sweep.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

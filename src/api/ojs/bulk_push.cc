@@ -4,7 +4,10 @@
 #include "api/body.h"
 #include "api/routes.h"
 #include "base/quote.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 

@@ -9,7 +9,11 @@
 #include "api/ojs/parse_cron.h"
 #include "api/routes.h"
 #include "base/quote.h"
+#include "kernel/frame.h"
 #include "kernel/settings/cron_jobs.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

@@ -3,6 +3,11 @@
 #include "api/ojs/bulk_jobs.h"
 #include "api/ojs/job_page.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/event_projection.h"
 #include "wire/render_job.h"
 

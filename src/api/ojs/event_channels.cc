@@ -13,6 +13,11 @@
 #include "base/json.h"
 #include "base/quote.h"
 #include "engine/waiting_task.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

@@ -12,7 +12,10 @@
 #include "effects/event_reader.h"
 #include "engine/waiting_task.h"
 #include "kernel/compositions/planned_runs.h"
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_workflow.h"
 #include "wire/script_projection.h"
 

@@ -2,7 +2,10 @@
 #include "api/app.h"
 #include "api/ojs/job_page.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
+#include "kernel/state.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

@@ -1,5 +1,7 @@
 #include "api/ojs/job_page.h"
 
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

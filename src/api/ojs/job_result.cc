@@ -5,6 +5,8 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
 #include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 #include "wire/reply_room.h"

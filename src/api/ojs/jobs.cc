@@ -2,8 +2,12 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 

@@ -7,7 +7,10 @@
 #include "api/body.h"
 #include "api/routes.h"
 #include "base/time.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {

@@ -5,7 +5,9 @@
 #include "base/cron.h"
 #include "base/quote.h"
 #include "base/tz.h"
+#include "kernel/cold.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/settings/doc.h"
 #include "plan/ojs/parse_job.h"
 
 namespace pawl::api {

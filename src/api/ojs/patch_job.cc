@@ -5,7 +5,10 @@
 #include "api/merge_patch.h"
 #include "api/routes.h"
 #include "base/time.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/change_job.h"
+#include "kernel/jobs/job.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 

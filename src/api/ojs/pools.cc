@@ -4,8 +4,12 @@
 #include "api/body.h"
 #include "api/keyed_list.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl::api {
 namespace {

@@ -4,7 +4,10 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/job_notes.h"
+#include "kernel/state.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {

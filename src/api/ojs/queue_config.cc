@@ -6,7 +6,12 @@
 #include "api/body.h"
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl::api {
 namespace {

@@ -4,7 +4,11 @@
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "base/time.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl::api {
 namespace {

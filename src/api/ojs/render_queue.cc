@@ -1,6 +1,8 @@
 #include "api/ojs/render_queue.h"
 
+#include "kernel/jobs/queue.h"
 #include "plan/ojs/parse_job.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/event_projection.h"
 
 namespace pawl::api {

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/quote.h"
 #include "effects/webhook.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/push_jobs.h"
 
 namespace pawl::api {

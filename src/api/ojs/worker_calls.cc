@@ -5,9 +5,13 @@
 #include "api/ojs/worker_self.h"
 #include "api/routes.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/event_projection.h"
 #include "wire/render_job.h"
 

@@ -8,8 +8,11 @@
 #include "api/paging.h"
 #include "api/routes.h"
 #include "api/sweep.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {

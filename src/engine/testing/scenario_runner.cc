@@ -9,6 +9,7 @@
 #include "engine/testing/core_world.h"
 #include "engine/testing/script_line.h"
 #include "engine/verify.h"
+#include "kernel/scripts/run.h"
 #include "kernel/settings/cron_jobs.h"
 #include "kernel/settings/settings.h"
 

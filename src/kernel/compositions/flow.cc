@@ -3,6 +3,7 @@
 #include "base/working_on.h"
 #include "kernel/compositions/planned_runs.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
 #include "kernel/run_family.h"
 

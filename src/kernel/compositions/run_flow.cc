@@ -5,6 +5,7 @@
 #include "kernel/compositions/flow.h"
 #include "kernel/compositions/run_values.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
 
 namespace pawl {
 

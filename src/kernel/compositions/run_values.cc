@@ -8,7 +8,16 @@
 #include "expr/cel/cache.h"
 #include "expr/cel/convert.h"
 #include "expr/template/template.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/meter.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
+#include "plan/ojs/plan_node.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl {
 namespace {

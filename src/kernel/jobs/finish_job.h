@@ -10,9 +10,14 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/frame.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Frame;
+struct Job;
 
 struct LeaseClaim {
   JobId job;

@@ -3,6 +3,12 @@
 #include <map>
 
 #include "kernel/compositions/planned_runs.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/run.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

@@ -29,9 +29,18 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/frame.h"
+#include "base/result.h"
+#include "base/uuid.h"
 
 namespace pawl {
+
+class Frame;
+class State;
+struct Run;
+struct ScriptRun;
+namespace plan {
+struct Script;
+}
 
 struct RunCount {
   uint64_t active = 0;

@@ -4,7 +4,9 @@
 
 #include "kernel/keys.h"
 #include "kernel/mutable_state.h"
+#include "kernel/run.h"
 #include "kernel/scripts/held.h"
+#include "kernel/state_memory.h"
 #include "plan/definition.h"
 
 namespace pawl {

@@ -8,9 +8,12 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/scripts/commands.h"
-
 namespace pawl {
+
+class Frame;
+class State;
+struct Run;
+struct StepOutcome;
 
 constexpr uint32_t kBreakerFailures = 5;
 constexpr int64_t kBreakerOpenMs = 30'000;

@@ -4,13 +4,24 @@
 #include <string>
 #include <vector>
 
-#include "kernel/frame.h"
-#include "kernel/run_family.h"
-#include "kernel/scripts/effect_request.h"
-#include "kernel/scripts/expression_names.h"
-#include "kernel/scripts/secret_source.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Frame;
+class Meter;
+class SecretSource;
+class State;
+struct Doc;
+struct EffectNote;
+struct EffectRequest;
+struct RetryPreview;
+struct RetryRequest;
+struct Run;
+struct StepOutcome;
+struct StoredDefinition;
 
 // The run, if it is the run of a definition; null for another kind too.
 const Run* find_script(const State& state, const RunId& id);

@@ -2,6 +2,8 @@
 #include "expr/number.h"
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/lists_step.h"
+#include "kernel/scripts/run.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

@@ -1,5 +1,10 @@
 #include "kernel/scripts/context.h"
 
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
+#include "kernel/state.h"
+#include "plan/script.h"
+
 namespace pawl::scripts {
 namespace {
 

@@ -19,9 +19,13 @@
 
 #include "base/working_on.h"
 #include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/expression_names.h"
 #include "kernel/scripts/json_fits.h"
+#include "kernel/scripts/run.h"
+#include "kernel/state.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 

@@ -2,7 +2,14 @@
 // do not change.
 #include <gtest/gtest.h>
 
+#include "kernel/cold.h"
+#include "kernel/mutable_state.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/expression_names.h"
+#include "kernel/scripts/open_lists.h"
+#include "kernel/scripts/run.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {

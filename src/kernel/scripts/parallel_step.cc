@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "kernel/scripts/lists.h"
+#include "kernel/scripts/run.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

@@ -3,6 +3,8 @@
 
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/parallel_step.h"
+#include "kernel/scripts/run.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "kernel/jobs/queue.h"
 #include "kernel/keys.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/text.h"
+#include "plan/findings.h"
 
 namespace pawl {
 namespace {

@@ -6,6 +6,8 @@
 
 #include "kernel/cold.h"
 #include "kernel/run.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/text.h"
 
 namespace pawl {
 

@@ -1,6 +1,8 @@
 // A step that is a list of steps, one after the other.
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/lists_step.h"
+#include "kernel/scripts/run.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

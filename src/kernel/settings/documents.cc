@@ -1,6 +1,11 @@
 // Documents of the state: lookup in memory and on disk, and eviction.
+#include "kernel/cold.h"
 #include "kernel/keys.h"
 #include "kernel/mutable_state.h"
+#include "kernel/scripts/stored_definition.h"
+#include "kernel/scripts/text.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state_memory.h"
 
 namespace pawl {
 namespace {
