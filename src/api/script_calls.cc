@@ -15,6 +15,7 @@
 #include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/doc.h"
 #include "kernel/state.h"
+#include "plan/definition.h"
 #include "plan/ojs/parse_workflow.h"
 #include "wire/render_script.h"
 #include "wire/render_workflow.h"
@@ -219,7 +220,7 @@ class ReadRunText : public WaitingTask {
 
 // The run's text with the new steps appended, checked as a whole.
 Result<std::string> extended(App& app, const std::string& canonical, const Value& steps) {
-  PAWL_TRY(Value definition, Value::parse(canonical));
+  PAWL_TRY(Value definition, plan::parse_canonical(canonical));
   Value* list = definition.is_object() ? definition.as_object().find("steps") : nullptr;
   if (list == nullptr || !list->is_array())
     return Error{ErrorCode::Conflict, "its definition has no steps"};
