@@ -17,8 +17,7 @@ struct BoundSecret {
   SecretBinding binding;
   std::string sealed;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "binding", self.binding);
     visit(2, "sealed", self.sealed);
   }

@@ -170,8 +170,7 @@ class JournalModel {
   void happened(const RunForgotten& event, const At& at) {
     if (!scripts_.is_forgotten(event, at)) runs_.happened(event, at);
   }
-  template <class Event>
-  void happened(const Event& event, const At& at) {
+  void happened(const auto& event, const At& at) {
     if constexpr (requires { scripts_.happened(event, at); }) {
       scripts_.happened(event, at);
     } else {
