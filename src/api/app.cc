@@ -71,7 +71,7 @@ bool foreign_origin(const http::Request& request) {
 constexpr size_t kUnusedBodyBytesMax = 64 * 1024;
 
 Surface surface_of(const Route* route, const http::Request& request) {
-  return route != nullptr ? route->surface : surface_of_path(request.path);
+  return surface_of_path(route != nullptr ? route->pattern : request.path);
 }
 
 // Whether the value of "definition" is more than the name of a stored definition.
@@ -152,8 +152,8 @@ Status App::allow(const http::Request& request, const Route& route, bool from_kn
     return Error{ErrorCode::InvalidRequest, "Idempotency-Key must be at most " +
                                                 std::to_string(kIdempotencyKeyMax) + " bytes"};
   std::string_view version = request.header("ojs-version");
-  if (route.surface == Surface::Ojs && !version.empty() && version.substr(0, 2) != "1." &&
-      version != "1")
+  if (surface_of_path(route.pattern) == Surface::Ojs && !version.empty() &&
+      version.substr(0, 2) != "1." && version != "1")
     return Error{ErrorCode::Unsupported, "OJS-Version '" + std::string(version) +
                                              "' is not supported; this server speaks 1.0"};
   return keys_.check(request.header("authorization"), route.scope);

@@ -106,9 +106,8 @@ class CompositionView final : public RunView {
   void begin(json::Writer& w, const State&, const Run& run) const override { begin_run(w, run); }
   std::string body(const State& state, const Run& run, const StepWindow& window) const override {
     ReplyRoom room;
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("run");
+    json::ObjectWriter w;
+    w.key("run");
     begin_run(w, run);
     uint32_t from = std::min(window.from, run.total);
     uint32_t to = from + std::min(window.count, run.total - from);
@@ -120,8 +119,8 @@ class CompositionView final : public RunView {
       if (run.child(i) == ChildState::Started) w.string(step_id_of(state, run, i));
     w.end_array();
     if (to < run.total) w.field("next_cursor", std::to_string(to));
-    w.end_object().end_object();
-    return body;
+    w.end_object();
+    return w.close();
   }
   void explain(Explainer& explainer, const Run& run, const std::string& prefix,
                size_t depth) const override {

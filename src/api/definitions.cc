@@ -86,12 +86,10 @@ std::vector<StoredDefinition> versions_of(const State& state, const std::string&
 }
 
 std::string put_body(const DefinitionHead& head, const std::string& warnings) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   write_head(w, head);
-  w.field_raw("warnings", warnings).end_object();
-  return body;
+  w.field_raw("warnings", warnings);
+  return w.close();
 }
 
 // Data of the call besides the definition itself.
@@ -169,13 +167,12 @@ Status check_schema(Fields& fields, std::string_view name) {
 }
 
 void put_definition(App& app, Call&& call) {
-  auto doc = parse_definition_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_definition_body(call));
+  Fields fields(doc.root());
   bool wrapped = fields.has("definition");
   if (!wrapped && !fields.has("steps")) fields.complain("definition", "is required", "required");
   refuse_unknown(call, fields, kMembers, wrapped);
-  std::string text(doc->root().raw());
+  std::string text(doc.root().raw());
   if (auto inner = fields.find("definition"))
     text = inner->is_string() ? inner->string() : std::string(inner->raw());
   plan::ReadResult read = read_given(app, call, text);
@@ -198,9 +195,9 @@ void put_definition(App& app, Call&& call) {
   if (!read.valid()) return call.fail(fault_error(read, wrapped ? "definition" : ""));
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   stored.canonical = read.canonical;
-  auto triggers = parse_triggers(stored.triggers, stored.name, call.tenant, is_lenient(call));
-  if (!triggers.ok()) return call.fail(triggers.error());
-  Along along{faults_json(read.warnings), call.tenant, std::move(triggers).value()};
+  PAWL_TRY_CALL(call, auto triggers,
+                parse_triggers(stored.triggers, stored.name, call.tenant, is_lenient(call)));
+  Along along{faults_json(read.warnings), call.tenant, std::move(triggers)};
   app.decide(std::move(call), [stored, along = std::move(along)](Frame& frame) {
     return put_decided(frame, stored, along);
   });
@@ -211,21 +208,18 @@ void validate(App& app, Call&& call) {
   std::string yaml = call.request.header("content-type").find("yaml") != std::string_view::npos
                          ? std::string(call.request.body)
                          : "";
-  auto doc = parse_definition_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_definition_body(call));
+  Fields fields(doc.root());
   auto given = fields.find("definition");
   refuse_unknown(call, fields, kMembers, given.has_value());
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
-  std::string text(given ? given->raw() : doc->root().raw());
+  std::string text(given ? given->raw() : doc.root().raw());
   if (given && given->is_string()) text = given->string();
   plan::ReadResult read = read_given(app, call, yaml.empty() || given ? text : yaml);
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field_bool("valid", read.valid());
+  json::ObjectWriter w;
+  w.field_bool("valid", read.valid());
   w.field_raw("errors", faults_json(read.errors)).field_raw("warnings", faults_json(read.warnings));
-  w.end_object();
-  call.answer(json_response(Surface::V1, 200, std::move(body)));
+  call.answer(json_response(Surface::V1, 200, w.close()));
 }
 
 void get_definition(App& app, Call&& call) {
@@ -235,9 +229,7 @@ void get_definition(App& app, Call&& call) {
     StoredDefinition stored;
     if (find_definition(frame.state(), name, version, stored) == nullptr)
       return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
-    std::string body;
-    json::Writer w(body);
-    w.begin_object();
+    json::ObjectWriter w;
     write_definition(w, stored);
     bool whole = true;
     w.key("versions").begin_array();
@@ -245,8 +237,7 @@ void get_definition(App& app, Call&& call) {
       if (!each.removed) w.string(each.version);
     w.end_array();
     if (!whole) w.field_bool("versions_omitted", true);
-    w.end_object();
-    return json_response(Surface::V1, 200, std::move(body));
+    return json_response(Surface::V1, 200, w.close());
   });
 }
 
@@ -310,12 +301,11 @@ void remove_definition(App& app, Call&& call) {
                } else {
                  put_doc(frame, DocKind::Definition, name, left.back().version);
                }
-               std::string body;
-               json::Writer w(body);
-               w.begin_object().field("name", name).key("removed").begin_array();
+               json::ObjectWriter w;
+               w.field("name", name).key("removed").begin_array();
                for (const StoredDefinition& stored : known) w.string(stored.version);
-               w.end_array().end_object();
-               return json_response(Surface::V1, 200, std::move(body));
+               w.end_array();
+               return json_response(Surface::V1, 200, w.close());
              });
 }
 
@@ -340,29 +330,16 @@ void schema(App&, Call&& call) {
 }  // namespace
 
 void add_definition_routes(Router& router) {
-  router.add({"POST",
-              "/v1/definitions",
-              Permission::Write,
-              Surface::V1,
-              put_definition,
-              {},
-              Compiles::Always});
-  router.add({"POST",
-              "/v1/definitions/validate",
-              Permission::Read,
-              Surface::V1,
-              validate,
-              {},
-              Compiles::Always});
-  router.add({"GET", "/v1/definitions", Permission::Read, Surface::V1, list_definitions});
-  router.add({"GET", "/v1/definitions/schema", Permission::Read, Surface::V1, schema});
-  router.add({"GET", "/v1/definitions/{name}", Permission::Read, Surface::V1, get_definition});
+  router.add({"POST", "/v1/definitions", Permission::Write, put_definition, {}, Compiles::Always});
   router.add(
-      {"DELETE", "/v1/definitions/{name}", Permission::Write, Surface::V1, remove_definition});
+      {"POST", "/v1/definitions/validate", Permission::Read, validate, {}, Compiles::Always});
+  router.add({"GET", "/v1/definitions", Permission::Read, list_definitions});
+  router.add({"GET", "/v1/definitions/schema", Permission::Read, schema});
+  router.add({"GET", "/v1/definitions/{name}", Permission::Read, get_definition});
+  router.add({"DELETE", "/v1/definitions/{name}", Permission::Write, remove_definition});
   router.add({"GET",
               "/v1/definitions/{name}/diagram",
               Permission::Read,
-              Surface::V1,
               draw_definition,
               {},
               Compiles::Always});

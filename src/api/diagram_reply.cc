@@ -39,12 +39,11 @@ Result<http::Response> draw(const DiagramSource& source, plan::DiagramFormat for
 
 void answer_diagram(App& app, Call&& call,
                     std::function<Result<DiagramSource>(const State&)> take) {
-  auto format = plan::parse_diagram_format(call.query("format"));
-  if (!format.ok()) return call.fail(format.error());
+  PAWL_TRY_CALL(call, auto format, plan::parse_diagram_format(call.query("format")));
   auto taking = std::make_shared<TakeSource>(std::move(take));
   if (Status ran = WaitingTask::run(app.engine(), taking); !ran.ok()) return call.fail(ran.error());
   if (!taking->source.ok()) return call.fail(taking->source.error());
-  auto response = draw(*taking->source, *format);
+  auto response = draw(*taking->source, format);
   response.ok() ? call.answer(std::move(*response)) : call.fail(response.error());
 }
 

@@ -30,8 +30,7 @@ struct ApiKey {
   int64_t created_ms = 0;
 
   bool allows(Permission scope) const;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "id", self.id);
     visit(2, "name", self.name);
     visit(3, "hash", self.hash);

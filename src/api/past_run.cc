@@ -54,11 +54,10 @@ http::Response render(const Call& call, const Retrospect& past, const StepWindow
   std::string body = run_body(past.state(), run, window);
   PAWL_CHECK(!body.empty() && body.back() == '}');
   body.pop_back();
-  std::string at;
-  json::Writer w(at);
-  w.begin_object().field_int("seq", static_cast<int64_t>(past.moment().sequence));
-  w.field_time("time", past.moment().time_ms).end_object();
-  return json_response(Surface::V1, 200, body + ",\"at\":" + at + "}");
+  json::ObjectWriter at;
+  at.field_int("seq", static_cast<int64_t>(past.moment().sequence));
+  at.field_time("time", past.moment().time_ms);
+  return json_response(Surface::V1, 200, body + ",\"at\":" + at.close() + "}");
 }
 
 Result<http::Response> render_past_run(App& app, const Call& call, const RunId& id,
@@ -79,11 +78,10 @@ Result<http::Response> render_past_run(App& app, const Call& call, const RunId& 
 }  // namespace
 
 void answer_past_run(App& app, Call&& call, const StepWindow& window) {
-  auto position = parse_position(call.query("at"));
-  if (!position.ok()) return call.fail(position.error());
+  PAWL_TRY_CALL(call, auto position, parse_position(call.query("at")));
   RunId id = workflow_id(call.params[0]);
   auto shared = std::make_shared<Call>(std::move(call));
-  std::function<void()> work = [&app, shared, id, window, position = *position] {
+  std::function<void()> work = [&app, shared, id, window, position] {
     auto response = render_past_run(app, *shared, id, position, window);
     response.ok() ? shared->answer(std::move(*response)) : shared->fail(response.error());
   };

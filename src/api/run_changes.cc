@@ -17,9 +17,8 @@ http::Response changed(const State& state, const RunId& id) {
 }
 
 void cancel_run_call(App& app, Call&& call) {
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  Fields fields(doc.root());
   refuse_unknown(call, fields, {"reason", "rollback"});
   std::string reason = fields.text("reason", "cancelled by request");
   bool rollback = fields.boolean("rollback", false);
@@ -38,20 +37,18 @@ void cancel_run_call(App& app, Call&& call) {
 }
 
 http::Response preview_of(const RetryPreview& plan) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("again").begin_array();
+  json::ObjectWriter w;
+  w.key("again").begin_array();
   for (const std::string& step : plan.again) w.string(step);
   w.end_array().key("kept").begin_array();
   for (const std::string& step : plan.kept) w.string(step);
-  w.end_array().end_object();
-  return json_response(Surface::V1, 200, std::move(body));
+  w.end_array();
+  return json_response(Surface::V1, 200, w.close());
 }
 
 void retry_run_call(App& app, Call&& call) {
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  Fields fields(doc.root());
   refuse_unknown(call, fields, {"from_step", "inputs", "preview", "reason"});
   std::string from = fields.text("from_step");
   std::string inputs = fields.raw("inputs");
@@ -69,9 +66,8 @@ void retry_run_call(App& app, Call&& call) {
 }
 
 void release(App& app, Call&& call) {
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  Fields fields(doc.root());
   refuse_unknown(call, fields, {});
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   std::string text = call.params[0];
@@ -87,9 +83,9 @@ void release(App& app, Call&& call) {
 }  // namespace
 
 void add_run_change_routes(Router& router) {
-  router.add({"POST", "/v1/runs/{id}/cancel", Permission::Write, Surface::V1, cancel_run_call});
-  router.add({"POST", "/v1/runs/{id}/retry", Permission::Write, Surface::V1, retry_run_call});
-  router.add({"POST", "/v1/runs/{id}/release", Permission::Operate, Surface::V1, release});
+  router.add({"POST", "/v1/runs/{id}/cancel", Permission::Write, cancel_run_call});
+  router.add({"POST", "/v1/runs/{id}/retry", Permission::Write, retry_run_call});
+  router.add({"POST", "/v1/runs/{id}/release", Permission::Operate, release});
 }
 
 }  // namespace pawl::api

@@ -37,13 +37,12 @@ Result<const Run*> visible_run(const State& state, const std::string& text,
 namespace {
 
 void get_run(App& app, Call&& call) {
-  auto page = parse_page(call, kStepsShownUsual);
-  if (!page.ok()) return call.fail(page.error());
+  PAWL_TRY_CALL(call, auto page, parse_page(call, kStepsShownUsual));
   StepWindow window{
-      .from = 0, .count = static_cast<uint32_t>(page->limit), .fields = call.query("fields")};
-  if (!page->cursor.empty()) {
+      .from = 0, .count = static_cast<uint32_t>(page.limit), .fields = call.query("fields")};
+  if (!page.cursor.empty()) {
     char* end = nullptr;
-    window.from = static_cast<uint32_t>(std::strtoul(page->cursor.c_str(), &end, 10));
+    window.from = static_cast<uint32_t>(std::strtoul(page.cursor.c_str(), &end, 10));
     if (*end != '\0')
       return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
   }
@@ -81,8 +80,7 @@ struct RunFilter {
 };
 
 void list_runs(App& app, Call&& call) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
+  PAWL_TRY_CALL(call, auto page, parse_page(call));
   std::string name = call.query("definition");
   RunFilter filter{call.query("status"),
                    call.query("kind"),
@@ -101,16 +99,15 @@ void list_runs(App& app, Call&& call) {
           {ErrorCode::InvalidRequest, std::string(member) + ": " + when.error().message});
     *bound = *when;
   }
-  auto from = page->cursor.empty() ? std::optional<RunId>(RunId()) : RunId::parse(page->cursor);
+  auto from = page.cursor.empty() ? std::optional<RunId>(RunId()) : RunId::parse(page.cursor);
   if (!from)
     return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
   app.decide_list(
       std::move(call),
-      [filter, limit = page->limit, start = *from](Frame& frame) -> Result<http::Response> {
-        std::string body;
-        json::Writer w(body);
-        w.begin_object().key("runs").begin_array();
-        PageFill fill(body, limit);
+      [filter, limit = page.limit, start = *from](Frame& frame) -> Result<http::Response> {
+        json::ObjectWriter w;
+        w.key("runs").begin_array();
+        PageFill fill(w.out(), limit);
         RunId beyond;
         RunId go_on = frame.state().each_run(start, true, kListScanMax, [&](const Run& run) {
           if (!filter.takes(run)) return true;
@@ -123,8 +120,7 @@ void list_runs(App& app, Call&& call) {
         w.end_array();
         RunId next = beyond.is_nil() ? go_on : beyond;
         if (!next.is_nil()) w.field("next_cursor", next.text());
-        w.end_object();
-        return json_response(Surface::V1, 200, std::move(body));
+        return json_response(Surface::V1, 200, w.close());
       });
 }
 
@@ -167,9 +163,8 @@ void render_wait(json::Writer& w, const Wait& wait) {
 
 std::string explanation_body(std::string_view id, const Ended& ended, int64_t created_ms,
                              const Explanation& explanation) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("id", id).field("status", ended.status);
+  json::ObjectWriter w;
+  w.field("id", id).field("status", ended.status);
   if (ended.at_ms != 0) {
     w.key("ended").begin_object().field("status", ended.status).field_time("at", ended.at_ms);
     w.field_int("after_ms", ended.at_ms - created_ms);
@@ -189,8 +184,8 @@ std::string explanation_body(std::string_view id, const Ended& ended, int64_t cr
     if (!next.after.empty()) w.field("after", next.after);
     w.end_object();
   }
-  w.end_array().field_int("next_total", static_cast<int64_t>(explanation.next_total)).end_object();
-  return body;
+  w.end_array().field_int("next_total", static_cast<int64_t>(explanation.next_total));
+  return w.close();
 }
 
 void explain_run(App& app, Call&& call) {
@@ -220,10 +215,10 @@ void explain_job(App& app, Call&& call) {
 }  // namespace
 
 void add_run_routes(Router& router) {
-  router.add({"GET", "/v1/runs", Permission::Read, Surface::V1, list_runs, "runs"});
-  router.add({"GET", "/v1/runs/{id}", Permission::Read, Surface::V1, get_run, "run"});
-  router.add({"GET", "/v1/runs/{id}/explain", Permission::Read, Surface::V1, explain_run});
-  router.add({"GET", "/v1/jobs/{id}/explain", Permission::Read, Surface::V1, explain_job});
+  router.add({"GET", "/v1/runs", Permission::Read, list_runs, "runs"});
+  router.add({"GET", "/v1/runs/{id}", Permission::Read, get_run, "run"});
+  router.add({"GET", "/v1/runs/{id}/explain", Permission::Read, explain_run});
+  router.add({"GET", "/v1/jobs/{id}/explain", Permission::Read, explain_job});
 }
 
 }  // namespace pawl::api

@@ -100,12 +100,11 @@ Result<StartScript> parse_start(App& app, Call& call, int64_t& wait_ms, std::str
 void start(App& app, Call&& call) {
   int64_t wait_ms = 0;
   std::string warnings;
-  auto command = parse_start(app, call, wait_ms, warnings);
-  if (!command.ok()) return call.fail(command.error());
+  PAWL_TRY_CALL(call, auto command, parse_start(app, call, wait_ms, warnings));
   RunId begun;
   int64_t until_ms = 0;
   app.decide_and_wait(std::move(call),
-                      [command = std::move(command).value(), wait_ms, begun, until_ms, warnings](
+                      [command = std::move(command), wait_ms, begun, until_ms, warnings](
                           Frame& frame, Waiting& waiting) mutable -> Result<http::Response> {
                         if (begun.is_nil()) {
                           PAWL_TRY(begun, start_script(frame, command));
@@ -128,8 +127,8 @@ void start(App& app, Call&& call) {
 
 // --- steering
 
-template <class Act>  // Status act(Frame&, const RunId&)
-void change_run(App& app, Call&& call, Act act) {
+// act: Status(Frame&, const RunId&)
+void change_run(App& app, Call&& call, auto act) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   app.decide(std::move(call), [text, tenant, act](Frame& frame) -> Result<http::Response> {
@@ -141,9 +140,8 @@ void change_run(App& app, Call&& call, Act act) {
 }
 
 void signal(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   refuse_unknown(call, fields,
                  {"type", "signal_type", "step_id", "payload", "agent_id", "reasoning"});
   ScriptSignal signal;
@@ -162,9 +160,8 @@ void signal(App& app, Call&& call) {
 }
 
 void pause_run_call(App& app, Call&& call) {
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  Fields fields(doc.root());
   refuse_unknown(call, fields, {"mode", "reason"});
   std::string mode = fields.text("mode", "drain");
   if (mode != "drain" && mode != "now") fields.complain("mode", "must be drain or now");
@@ -175,9 +172,8 @@ void pause_run_call(App& app, Call&& call) {
 }
 
 void resume_run_call(App& app, Call&& call) {
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  Fields fields(doc.root());
   refuse_unknown(call, fields, {"reason"});
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   change_run(app, std::move(call),
@@ -229,15 +225,14 @@ Result<std::string> extended(App& app, const std::string& canonical, const Value
 }
 
 void extend(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   refuse_unknown(call, fields, {"steps", "reason", "agent_id"});
   auto steps = Value::parse(fields.raw("steps", "null"));
   if (!steps.ok() || !steps->is_array() || steps->as_array().empty())
     fields.complain("steps", "is required: a list of steps", "required");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
-  std::string data(doc->root().raw());
+  std::string data(doc.root().raw());
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   // Checked here, on the pool: the engine only checks that no other call extended it meanwhile.
@@ -246,11 +241,10 @@ void extend(App& app, Call&& call) {
     return call.fail(ran.error());
   if (!reading->text.ok()) return call.fail(reading->text.error());
   std::string before = std::move(reading->text).value();
-  auto whole = extended(app, before, *steps);
-  if (!whole.ok()) return call.fail(whole.error());
+  PAWL_TRY_CALL(call, auto whole, extended(app, before, *steps));
   app.decide(std::move(call),
              [text, tenant, data, before = std::move(before),
-              canonical = std::move(whole).value()](Frame& frame) -> Result<http::Response> {
+              canonical = std::move(whole)](Frame& frame) -> Result<http::Response> {
                PAWL_TRY(const Run* run, visible_script(frame.state(), text, tenant));
                PAWL_TRY(std::string now, text_of_run(frame.state(), *run));
                if (now != before)
@@ -263,8 +257,8 @@ void extend(App& app, Call&& call) {
 }
 
 // One part of a run: GET …/steps/{id} and …/context/{name}.
-template <class Render>  // Result<std::string> render(const State&, const Run&, part)
-void part_of_run(App& app, Call&& call, Render render) {
+// render: Result<std::string>(const State&, const Run&, part)
+void part_of_run(App& app, Call&& call, auto render) {
   std::string id = call.params[0];
   std::string part = call.params[1];
   std::string tenant = call.tenant;
@@ -296,26 +290,14 @@ void draw_run(App& app, Call&& call) {
 }  // namespace
 
 void add_script_routes(Router& router) {
-  router.add({"POST", "/v1/runs", Permission::Write, Surface::V1, start, {}, Compiles::Sometimes});
-  router.add({"POST", "/v1/runs/{id}/signals", Permission::Write, Surface::V1, signal});
-  router.add({"POST", "/v1/runs/{id}/pause", Permission::Operate, Surface::V1, pause_run_call});
-  router.add({"POST", "/v1/runs/{id}/resume", Permission::Operate, Surface::V1, resume_run_call});
-  router.add({"POST",
-              "/v1/runs/{id}/extend",
-              Permission::Write,
-              Surface::V1,
-              extend,
-              {},
-              Compiles::Always});
-  router.add({"GET", "/v1/runs/{id}/steps/{step}", Permission::Read, Surface::V1, step});
-  router.add({"GET", "/v1/runs/{id}/context/{name}", Permission::Read, Surface::V1, variable});
-  router.add({"GET",
-              "/v1/runs/{id}/diagram",
-              Permission::Read,
-              Surface::V1,
-              draw_run,
-              {},
-              Compiles::Always});
+  router.add({"POST", "/v1/runs", Permission::Write, start, {}, Compiles::Sometimes});
+  router.add({"POST", "/v1/runs/{id}/signals", Permission::Write, signal});
+  router.add({"POST", "/v1/runs/{id}/pause", Permission::Operate, pause_run_call});
+  router.add({"POST", "/v1/runs/{id}/resume", Permission::Operate, resume_run_call});
+  router.add({"POST", "/v1/runs/{id}/extend", Permission::Write, extend, {}, Compiles::Always});
+  router.add({"GET", "/v1/runs/{id}/steps/{step}", Permission::Read, step});
+  router.add({"GET", "/v1/runs/{id}/context/{name}", Permission::Read, variable});
+  router.add({"GET", "/v1/runs/{id}/diagram", Permission::Read, draw_run, {}, Compiles::Always});
 }
 
 }  // namespace pawl::api

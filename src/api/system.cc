@@ -13,9 +13,8 @@ namespace {
 void server_health(App& app, Call&& call) {
   std::optional<Error> failure = app.engine().failed();
   std::string status = failure ? "unhealthy" : app.draining() ? "degraded" : "ok";
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("status", status).field("version", app.config().version);
+  json::ObjectWriter w;
+  w.field("status", status).field("version", app.config().version);
   w.field_int("uptime_seconds", (app.clock().now_ms() - app.started_ms()) / 1000);
   w.key("backend")
       .begin_object()
@@ -23,8 +22,7 @@ void server_health(App& app, Call&& call) {
       .field("status", failure ? "unhealthy" : "ok")
       .end_object();
   if (failure) w.field("error", failure->message);
-  w.end_object();
-  call.answer(json_response(call.surface(), failure ? 503 : 200, std::move(body)));
+  call.answer(json_response(call.surface(), failure ? 503 : 200, w.close()));
 }
 
 // Answered on the I/O thread: it must report a stuck engine.
@@ -32,18 +30,16 @@ void ready(App& app, Call&& call) {
   const EnginePulse pulse = app.engine().pulse();
   const bool stuck = std::max(pulse.turn_age_ms, pulse.commit_age_ms) > app.config().stuck_after_ms;
   const bool good = !stuck && !app.engine().failed() && !app.draining();
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("status", stuck ? "stuck" : good ? "ready" : "not_ready");
+  json::ObjectWriter w;
+  w.field("status", stuck ? "stuck" : good ? "ready" : "not_ready");
   w.field_bool("ready", good).field_int("engine_turn_age_ms", pulse.turn_age_ms);
-  w.field_int("commit_age_ms", pulse.commit_age_ms).end_object();
-  call.answer(json_response(call.surface(), good ? 200 : 503, std::move(body)));
+  w.field_int("commit_age_ms", pulse.commit_age_ms);
+  call.answer(json_response(call.surface(), good ? 200 : 503, w.close()));
 }
 
 void manifest(App& app, Call&& call) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("specversion", "1.0").field("ojs_version", "1.0");
+  json::ObjectWriter w;
+  w.field("specversion", "1.0").field("ojs_version", "1.0");
   w.key("implementation")
       .begin_object()
       .field("name", "pawl")
@@ -63,8 +59,8 @@ void manifest(App& app, Call&& call) {
         "job-versioning", "multi-tenancy", "observability", "progress", "rate-limiting",
         "schema-registry", "webhooks"})
     w.string(name);
-  w.end_array().end_object();
-  call.answer(json_response(Surface::Ojs, 200, std::move(body)));
+  w.end_array();
+  call.answer(json_response(Surface::Ojs, 200, w.close()));
 }
 
 void render_store(json::Writer& w, App& app) {
@@ -122,12 +118,8 @@ void system(App& app, Call&& call) {
     ProcessUsage usage = process_usage();
     const Recovery& recovery = app.engine().recovery();
     int64_t now_ms = app.clock().now_ms();
-    std::string body;
-    json::Writer w(body);
-    w.begin_object()
-        .field("name", "pawl")
-        .field("version", config.version)
-        .field("data", config.data_dir);
+    json::ObjectWriter w;
+    w.field("name", "pawl").field("version", config.version).field("data", config.data_dir);
     w.field_time("started_at", app.started_ms())
         .field_time("time", now_ms)
         .field_int("uptime_ms", now_ms - app.started_ms());
@@ -146,20 +138,19 @@ void system(App& app, Call&& call) {
     w.field_int("result_bytes_max", static_cast<int64_t>(config.result_bytes_max))
         .field_int("idempotency_ms", config.idempotency_ms)
         .end_object();
-    w.end_object();
-    return json_response(Surface::V1, 200, std::move(body));
+    return json_response(Surface::V1, 200, w.close());
   });
 }
 
 }  // namespace
 
 void add_system_routes(Router& router) {
-  router.add({"GET", "/ojs/manifest", Permission::Public, Surface::Ojs, manifest});
-  router.add({"GET", "/ojs/v1/health", Permission::Public, Surface::Ojs, server_health});
-  router.add({"GET", "/ojs/v1/admin/system/health", Permission::Read, Surface::Ojs, server_health});
-  router.add({"GET", "/health", Permission::Public, Surface::Plain, server_health});
-  router.add({"GET", "/v1/system", Permission::Read, Surface::V1, system});
-  router.add({"GET", "/ready", Permission::Public, Surface::Plain, ready});
+  router.add({"GET", "/ojs/manifest", Permission::Public, manifest});
+  router.add({"GET", "/ojs/v1/health", Permission::Public, server_health});
+  router.add({"GET", "/ojs/v1/admin/system/health", Permission::Read, server_health});
+  router.add({"GET", "/health", Permission::Public, server_health});
+  router.add({"GET", "/v1/system", Permission::Read, system});
+  router.add({"GET", "/ready", Permission::Public, ready});
 }
 
 }  // namespace pawl::api

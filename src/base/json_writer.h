@@ -80,4 +80,16 @@ class Writer {
   std::string& out_;
 };
 
+// Writes one object into a text of its own: open for members until close() returns the text.
+class ObjectWriter : public Writer {
+ public:
+  ObjectWriter() : Writer(text_) { begin_object(); }
+  ObjectWriter(const ObjectWriter&) = delete;
+
+  std::string close() { return end_object(), std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
 }  // namespace pawl::json

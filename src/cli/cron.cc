@@ -45,16 +45,15 @@ int put_cron(const Invocation& given) {
   std::string args = given.text("--args", "[]");
   if (auto doc = json::parse(args); !doc.ok())
     return session.fail({ErrorCode::InvalidRequest, "--args takes JSON, not " + in_quotes(args)});
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("name", given.argument(0)).field("expression", given.argument(1));
+  json::ObjectWriter w;
+  w.field("name", given.argument(0)).field("expression", given.argument(1));
   if (given.has("--timezone")) w.field("timezone", given.text("--timezone"));
   if (given.has("--overlap")) w.field("overlap_policy", given.text("--overlap"));
   w.key("job_template").begin_object().field("type", given.argument(2)).field_raw("args", args);
   if (given.has("--queue"))
     w.key("options").begin_object().field("queue", given.text("--queue")).end_object();
-  w.end_object().end_object();
-  return session.show("POST", kCron, body, print_cron);
+  w.end_object();
+  return session.show("POST", kCron, w.close(), print_cron);
 }
 
 int remove_cron(const Invocation& given) {

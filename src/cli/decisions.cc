@@ -51,14 +51,12 @@ int resolve(const Invocation& given) {
   Session session(given);
   auto data = given_json(given, "--data");
   if (!data.ok()) return session.fail(data.error());
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("choice", given.argument(1));
+  json::ObjectWriter w;
+  w.field("choice", given.argument(1));
   if (given.has("--reason")) w.field("reasoning", given.text("--reason"));
   if (given.has("--by")) w.field("resolved_by", given.text("--by"));
   if (!data->empty()) w.field_raw("data", *data);
-  w.end_object();
-  return session.show("POST", path_of("/v1/decisions/", given.argument(0)), body,
+  return session.show("POST", path_of("/v1/decisions/", given.argument(0)), w.close(),
                       [&](json::View root) {
                         json::View decision = root.find("decision").value_or(root);
                         print_text(printable(member(decision, "step_id")) + ": " +

@@ -60,14 +60,12 @@ int put_definition(const Invocation& given) {
     complain("the definition is not valid; nothing was changed");
     return kRefused;
   }
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   for (const auto& [option, name] :
        {std::pair{"--name", "name"}, {"--version", "version"}, {"--description", "description"}})
     if (given.has(option)) w.field(name, given.text(option));
-  w.field("definition", *text).end_object();
-  return session.show("POST", kDefinitions + lenient, body, print_put);
+  w.field("definition", *text);
+  return session.show("POST", kDefinitions + lenient, w.close(), print_put);
 }
 
 int list_definitions(const Invocation& given) {

@@ -43,21 +43,17 @@ class Envelope {
   explicit Envelope(const Invocation& given) : given_(given) {}
 
   Result<std::string> build() {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field("type", given_.argument(0));
+    json::ObjectWriter w;
+    w.field("type", given_.argument(0));
     raw(w, "args", "--args", "[]");
     if (given_.has("--id")) w.field("id", given_.text("--id"));
     if (given_.has("--meta")) raw(w, "meta", "--meta", "{}");
-    std::string options;
-    json::Writer o(options);
-    o.begin_object();
+    json::ObjectWriter o;
     build_options(o);
-    o.end_object();
+    std::string options = o.close();
     if (options != "{}") w.field_raw("options", options);
-    w.end_object();
     if (!error_.empty()) return Error{ErrorCode::InvalidRequest, error_};
-    return body;
+    return w.close();
   }
 
  private:

@@ -75,9 +75,7 @@ int config(const Invocation& given) {
     });
   };
   if (given.texts("--set").empty()) return session.show("GET", path, "", print);
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   for (const std::string& pair : given.texts("--set")) {
     size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -87,8 +85,7 @@ int config(const Invocation& given) {
     w.key(pair.substr(0, equals));
     json::parse(value).ok() ? w.raw(value) : w.string(value);
   }
-  w.end_object();
-  return session.show("PUT", path, body, print);
+  return session.show("PUT", path, w.close(), print);
 }
 
 int purge(const Invocation& given) {

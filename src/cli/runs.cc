@@ -88,9 +88,8 @@ void print_run(json::View root) {
 
 Result<std::string> start_body(const Invocation& given, bool wait) {
   PAWL_TRY(Value inputs, given_inputs(given));
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("definition", given.argument(0)).field_raw("inputs", inputs.json());
+  json::ObjectWriter w;
+  w.field("definition", given.argument(0)).field_raw("inputs", inputs.json());
   for (const auto& [option, name] :
        {std::pair{"--version", "version"}, {"--id", "id"}, {"--agent", "agent_id"}})
     if (given.has(option)) w.field(name, given.text(option));
@@ -99,8 +98,7 @@ Result<std::string> start_body(const Invocation& given, bool wait) {
     w.field_raw("priority", priority.json());
   }
   if (wait) w.field("wait", "10s");
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 int code_of(const std::string& status) {
@@ -308,15 +306,13 @@ int signal(const Invocation& given) {
   Session session(given);
   auto payload = given_json(given, "--payload");
   if (!payload.ok()) return session.fail(payload.error());
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("type", given.argument(1));
+  json::ObjectWriter w;
+  w.field("type", given.argument(1));
   for (const auto& [option, name] :
        {std::pair{"--step", "step_id"}, {"--agent", "agent_id"}, {"--reason", "reasoning"}})
     if (given.has(option)) w.field(name, given.text(option));
   if (!payload->empty()) w.field_raw("payload", *payload);
-  w.end_object();
-  return session.show("POST", run_path(given, "/signals"), body, print_run);
+  return session.show("POST", run_path(given, "/signals"), w.close(), print_run);
 }
 
 const Parameter kRunId{"ID", "the run's id"};

@@ -76,9 +76,8 @@ Result<std::string> put_body(const Invocation& given) {
   PAWL_TRY_DO(check_put(given));
   PAWL_TRY(Value inputs, given_inputs(given));
   PAWL_TRY(std::string args, given_json(given, "--args"));
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("name", given.argument(0));
+  json::ObjectWriter w;
+  w.field("name", given.argument(0));
   if (given.has("--job")) {
     w.key("job").begin_object().field("type", given.text("--job"));
     w.field_raw("args", args.empty() ? "[]" : args);
@@ -91,8 +90,7 @@ Result<std::string> put_body(const Invocation& given) {
     if (std::string option = std::string("--") + name; given.has(option))
       w.field(name, given.text(option));
   if (!inputs.as_object().empty()) w.field_raw("inputs", inputs.json());
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 int put_schedule(const Invocation& given) {

@@ -73,13 +73,11 @@ int set(const Invocation& given) {
   Session session(given);
   auto value = read_value(given);
   if (!value.ok()) return session.fail(value.error());
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("value", *value);
+  json::ObjectWriter w;
+  w.field("value", *value);
   write_list(w, "hosts", given.texts("--host"));
   write_list(w, "actions", given.texts("--action"));
-  w.end_object();
-  return session.show("PUT", path_of("/v1/secrets/", given.argument(0)), body,
+  return session.show("PUT", path_of("/v1/secrets/", given.argument(0)), w.close(),
                       [&](json::View) { print_text(printable(given.argument(0)) + " is kept\n"); });
 }
 

@@ -88,12 +88,10 @@ int create(const Invocation& given) {
     cli::print_new_key(row_of(made.key), made.text);
     return cli::kDone;
   }
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   write_row(w, made.key);
-  w.field("key", made.text).end_object();
-  cli::print_text(body + "\n");
+  w.field("key", made.text);
+  cli::print_text(w.close() + "\n");
   return cli::kDone;
 }
 
@@ -105,9 +103,8 @@ int list(const Invocation& given) {
     return ok_status();
   });
   if (!done.ok()) return fail_keys(done.error());
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("keys").begin_array();
+  json::ObjectWriter w;
+  w.key("keys").begin_array();
   std::vector<cli::KeyRow> rows;
   for (const api::ApiKey& key : keys) {
     w.begin_object();
@@ -115,8 +112,8 @@ int list(const Invocation& given) {
     w.end_object();
     rows.push_back(row_of(key));
   }
-  w.end_array().end_object();
-  given.has("--json") ? cli::print_text(body + "\n") : cli::print_keys(rows);
+  w.end_array();
+  given.has("--json") ? cli::print_text(w.close() + "\n") : cli::print_keys(rows);
   return cli::kDone;
 }
 

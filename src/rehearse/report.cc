@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
+#include "base/named.h"
 #include "rehearse/span.h"
 
 namespace pawl::rehearse {
@@ -48,17 +49,9 @@ void write_run(json::Writer& w, const Rehearsed& run, const std::vector<Differen
   w.end_array();
 }
 
-std::string_view twice_name(Twice twice) {
-  switch (twice) {
-    case Twice::Harmless:
-      return "harmless";
-    case Twice::Keyed:
-      return "keyed";
-    case Twice::Unsafe:
-      return "unsafe";
-  }
-  return "";
-}
+constexpr Named<Twice> kTwiceNames[] = {
+    {"harmless", Twice::Harmless}, {"keyed", Twice::Keyed}, {"unsafe", Twice::Unsafe}};
+std::string_view twice_name(Twice twice) { return name_of(kTwiceNames, twice); }
 
 void write_case(json::Writer& w, const CaseResult& result) {
   w.begin_object().field("name", result.name).field_int("line", result.line);
@@ -212,14 +205,13 @@ std::vector<std::string> timeline_lines(const Rehearsed& run) {
 }
 
 std::string json_report(const std::vector<FileResult>& files) {
-  std::string out;
-  json::Writer w(out);
+  json::ObjectWriter w;
   int64_t passed = 0, failed = 0, invalid = 0;
   for (const FileResult& file : files) {
     invalid += file.errors.empty() ? 0 : 1;
     for (const CaseResult& result : file.cases) ++(result.passed ? passed : failed);
   }
-  w.begin_object().field_int("passed", passed).field_int("failed", failed);
+  w.field_int("passed", passed).field_int("failed", failed);
   w.field_int("invalid_files", invalid).key("files").begin_array();
   for (const FileResult& file : files) {
     w.begin_object().field("file", file.file).key("errors").begin_array();
@@ -235,8 +227,8 @@ std::string json_report(const std::vector<FileResult>& files) {
     for (const CaseResult& result : file.cases) write_case(w, result);
     w.end_array().end_object();
   }
-  w.end_array().end_object();
-  return out;
+  w.end_array();
+  return w.close();
 }
 
 std::string junit_report(const std::vector<FileResult>& files) {

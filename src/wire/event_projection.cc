@@ -320,8 +320,7 @@ bool contains(const std::vector<std::string>& list, std::string_view wanted) {
   return list.empty() || std::find(list.begin(), list.end(), wanted) != list.end();
 }
 
-template <class Number>
-bool parse_number(std::string_view text, Number& number) {
+bool parse_number(std::string_view text, auto& number) {
   auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   return failed == std::errc() && end == text.data() + text.size();
 }

@@ -53,8 +53,8 @@ Value context_of(const ScriptRun& script, ReplyRoom& room, bool& omitted) {
   return context;
 }
 
-template <class Visit>  // visit(const std::string& id, const StepRecord&, bool dormant)
-void each_top_step(const State& state, const Run& run, Visit visit) {
+// visit(const std::string& id, const StepRecord&, bool dormant)
+void each_top_step(const State& state, const Run& run, auto visit) {
   const plan::Script* plan = state.script_of(run);
   const pawl::Scope* root = state.find_scope(run, "");
   if (plan == nullptr || root == nullptr) return;

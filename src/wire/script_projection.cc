@@ -9,9 +9,8 @@ namespace {
 
 constexpr size_t kOutputBytesMax = 64 * 1024;  // larger ones are read from the run
 
-template <class Event>
 OjsEvent& add(const journal::EventBytes& from, std::vector<OjsEvent>& out, std::string_view type,
-              const Event& told, const std::string& step = "") {
+              const auto& told, const std::string& step = "") {
   OjsEvent& event = out.emplace_back();
   event.position = {from.sequence, 0};
   event.time_ms = from.time_ms;

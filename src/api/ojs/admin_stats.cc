@@ -121,9 +121,7 @@ void admin_stats(App& app, Call&& call) {
     app.stats_history().sample(frame.state(), frame.now_ms());
     size_t crons = 0;
     frame.state().each_cron([&](const Cron&) { return ++crons, true; });
-    std::string body;
-    json::Writer w(body);
-    w.begin_object();
+    json::ObjectWriter w;
     write_counts(w, app, totals, as_objects, frame.now_ms());
     write_jobs(w, totals);
     write_throughput(w, app.stats_history().last_minute(scope, frame.now_ms()));
@@ -132,8 +130,7 @@ void admin_stats(App& app, Call&& call) {
     w.field_int("dead_letter", static_cast<int64_t>(totals.dead));
     w.field_int("crons", static_cast<int64_t>(crons));
     w.field_int("uptime_seconds", (frame.now_ms() - app.started_ms()) / 1000);
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
@@ -182,9 +179,8 @@ Result<HistoryQuery> parse_history(const Call& call, int64_t now_ms) {
 }
 
 void history(App& app, Call&& call) {
-  auto query = parse_history(call, app.clock().now_ms());
-  if (!query.ok()) return call.fail(query.error());
-  app.decide(std::move(call), [&app, query = *query](Frame& frame) -> Result<http::Response> {
+  PAWL_TRY_CALL(call, auto query, parse_history(call, app.clock().now_ms()));
+  app.decide(std::move(call), [&app, query](Frame& frame) -> Result<http::Response> {
     StatsHistory& history = app.stats_history();
     history.sample(frame.state(), frame.now_ms());
     std::string points;
@@ -199,12 +195,10 @@ void history(App& app, Call&& call) {
       p.field_int("enqueued", static_cast<int64_t>(tally.enqueued)).end_object();
     }
     p.end_array();
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field("period", query.period).field_raw("data", points);
+    json::ObjectWriter w;
+    w.field("period", query.period).field_raw("data", points);
     w.field_raw("data_points", points).field_time("recorded_since", history.since_ms());
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
@@ -254,20 +248,15 @@ Result<std::string> tenant_of_path(const Call& call) {
 }
 
 void answer_tenant(App& app, Call&& call, bool must_exist) {
-  auto tenant = tenant_of_path(call);
-  if (!tenant.ok()) return call.fail(tenant.error());
-  app.decide(std::move(call),
-             [&app, tenant = *tenant, must_exist](Frame& frame) -> Result<http::Response> {
-               AdminTotals totals = all_queues(frame.state(), tenant);
-               if (must_exist && totals.queues == 0)
-                 return Error{ErrorCode::NotFound, "tenant " + tenant + " not found"};
-               std::string body;
-               json::Writer w(body);
-               w.begin_object();
-               write_tenant(w, app, tenant, totals, frame.now_ms());
-               w.end_object();
-               return json_response(Surface::Ojs, 200, std::move(body));
-             });
+  PAWL_TRY_CALL(call, auto tenant, tenant_of_path(call));
+  app.decide(std::move(call), [&app, tenant, must_exist](Frame& frame) -> Result<http::Response> {
+    AdminTotals totals = all_queues(frame.state(), tenant);
+    if (must_exist && totals.queues == 0)
+      return Error{ErrorCode::NotFound, "tenant " + tenant + " not found"};
+    json::ObjectWriter w;
+    write_tenant(w, app, tenant, totals, frame.now_ms());
+    return json_response(Surface::Ojs, 200, w.close());
+  });
 }
 
 // A tenant that has pushed nothing yet reads as zeros, as a queue does.
@@ -279,10 +268,9 @@ void get_tenant(App& app, Call&& call) { answer_tenant(app, std::move(call), tru
 void scheduling_stats(App& app, Call&& call) {
   std::string tenant = call.tenant;
   app.decide(std::move(call), [&app, tenant](Frame& frame) -> Result<http::Response> {
-    std::string body;
-    json::Writer w(body);
+    json::ObjectWriter w;
     size_t shown = 0;
-    w.begin_object().key("stats").begin_object().field("strategy", "strict_order");
+    w.key("stats").begin_object().field("strategy", "strict_order");
     w.key("queues").begin_array();
     frame.state().each_queue([&](const Queue& queue) {
       if (is_internal_queue(queue.name)) return true;
@@ -298,21 +286,20 @@ void scheduling_stats(App& app, Call&& call) {
       w.end_object();
       return ++shown < kPageLimitMax;
     });
-    w.end_array().end_object().end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    w.end_array().end_object();
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
 }  // namespace
 
 void add_admin_stats_routes(Router& router) {
-  constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/admin/stats", Permission::Read, kOjs, admin_stats});
-  router.add({"GET", "/ojs/v1/admin/stats/history", Permission::Read, kOjs, history});
-  router.add({"GET", "/ojs/v1/admin/tenants", Permission::Read, kOjs, list_tenants});
-  router.add({"GET", "/ojs/v1/admin/tenants/{t}", Permission::Read, kOjs, get_tenant});
-  router.add({"GET", "/ojs/v1/admin/tenants/{t}/stats", Permission::Read, kOjs, tenant_stats});
-  router.add({"GET", "/ojs/v1/admin/scheduling/stats", Permission::Read, kOjs, scheduling_stats});
+  router.add({"GET", "/ojs/v1/admin/stats", Permission::Read, admin_stats});
+  router.add({"GET", "/ojs/v1/admin/stats/history", Permission::Read, history});
+  router.add({"GET", "/ojs/v1/admin/tenants", Permission::Read, list_tenants});
+  router.add({"GET", "/ojs/v1/admin/tenants/{t}", Permission::Read, get_tenant});
+  router.add({"GET", "/ojs/v1/admin/tenants/{t}/stats", Permission::Read, tenant_stats});
+  router.add({"GET", "/ojs/v1/admin/scheduling/stats", Permission::Read, scheduling_stats});
 }
 
 }  // namespace pawl::api

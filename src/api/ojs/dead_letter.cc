@@ -78,14 +78,9 @@ void remove_dead_letter(App& app, Call&& call) {
   change_dead_letter(app, std::move(call),
                      [](Frame& frame, const JobId& id) -> Result<http::Response> {
                        PAWL_TRY_DO(delete_dead(frame, id));
-                       std::string body;
-                       json::Writer(body)
-                           .begin_object()
-                           .field_bool("deleted", true)
-                           .key("job_id")
-                           .uuid(id)
-                           .end_object();
-                       return json_response(Surface::Ojs, 200, std::move(body));
+                       json::ObjectWriter w;
+                       w.field_bool("deleted", true).key("job_id").uuid(id);
+                       return json_response(Surface::Ojs, 200, w.close());
                      });
 }
 
@@ -143,35 +138,31 @@ void dead_letter_stats(App& app, Call&& call) {
   std::string tenant = call.tenant;
   app.decide(std::move(call), [tenant](Frame& frame) -> Result<http::Response> {
     DeadStats found = gather(frame.state(), tenant);
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field_int("total", static_cast<int64_t>(found.total));
+    json::ObjectWriter w;
+    w.field_int("total", static_cast<int64_t>(found.total));
     write_counts(w, "by_queue", found.by_queue);
     write_counts(w, "by_type", found.by_type);
     write_counts(w, "by_error_type", found.by_error_type);
     w.field_time_if_set("oldest_at", found.oldest_ms);
     w.field_time_if_set("newest_at", found.newest_ms);
     if (found.cut) w.field_bool("partial", true);
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
 // "filter" is optional here, since the dead letter list is bounded.
 void bulk(App& app, Call&& call, BulkAct act) {
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
-  auto parsed = parse_bulk(*doc, act, call.tenant);
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  Fields fields(doc.root());
+  auto parsed = parse_bulk(doc, act, call.tenant);
   bool whole = !fields.has("filter") && !fields.has("ids") && !fields.has("job_ids") &&
                fields.boolean("confirm", false);
   if (!parsed.ok() && !whole) return call.fail(parsed.error());
   Bulk wish;
   if (whole) {
-    auto filter = filter_of_object(doc->root(), call.tenant, "$", "confirm");
-    if (!filter.ok()) return call.fail(filter.error());
+    PAWL_TRY_CALL(call, auto filter, filter_of_object(doc.root(), call.tenant, "$", "confirm"));
     wish.act = act;
-    wish.filter = std::move(filter).value();
+    wish.filter = std::move(filter);
   } else {
     wish = std::move(parsed).value();
   }
@@ -187,32 +178,27 @@ void bulk_delete_dead_letters(App& app, Call&& call) {
 }  // namespace
 
 void add_dead_letter_routes(Router& router) {
-  constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/dead-letter", Permission::Read, kOjs, list_dead_letters});
-  router.add({"DELETE", "/ojs/v1/dead-letter", Permission::Admin, kOjs, bulk_delete_dead_letters});
-  router.add({"GET", "/ojs/v1/dead-letter/stats", Permission::Read, kOjs, dead_letter_stats});
-  router.add(
-      {"POST", "/ojs/v1/dead-letter/retry", Permission::Operate, kOjs, bulk_retry_dead_letters});
-  router.add({"GET", "/ojs/v1/dead-letter/{id}", Permission::Read, kOjs, get_dead_letter});
-  router.add(
-      {"POST", "/ojs/v1/dead-letter/{id}/retry", Permission::Operate, kOjs, retry_dead_letter});
-  router.add({"DELETE", "/ojs/v1/dead-letter/{id}", Permission::Operate, kOjs, remove_dead_letter});
+  router.add({"GET", "/ojs/v1/dead-letter", Permission::Read, list_dead_letters});
+  router.add({"DELETE", "/ojs/v1/dead-letter", Permission::Admin, bulk_delete_dead_letters});
+  router.add({"GET", "/ojs/v1/dead-letter/stats", Permission::Read, dead_letter_stats});
+  router.add({"POST", "/ojs/v1/dead-letter/retry", Permission::Operate, bulk_retry_dead_letters});
+  router.add({"GET", "/ojs/v1/dead-letter/{id}", Permission::Read, get_dead_letter});
+  router.add({"POST", "/ojs/v1/dead-letter/{id}/retry", Permission::Operate, retry_dead_letter});
+  router.add({"DELETE", "/ojs/v1/dead-letter/{id}", Permission::Operate, remove_dead_letter});
 
+  router.add({"GET", "/ojs/v1/admin/dead-letter", Permission::Read, list_dead_letters_for_admin});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter", Permission::Admin, bulk_delete_dead_letters});
+  router.add({"GET", "/ojs/v1/admin/dead-letter/stats", Permission::Read, dead_letter_stats});
   router.add(
-      {"GET", "/ojs/v1/admin/dead-letter", Permission::Read, kOjs, list_dead_letters_for_admin});
-  router.add(
-      {"DELETE", "/ojs/v1/admin/dead-letter", Permission::Admin, kOjs, bulk_delete_dead_letters});
-  router.add({"GET", "/ojs/v1/admin/dead-letter/stats", Permission::Read, kOjs, dead_letter_stats});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/retry", Permission::Operate, kOjs,
+      {"POST", "/ojs/v1/admin/dead-letter/retry", Permission::Operate, bulk_retry_dead_letters});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Permission::Operate,
               bulk_retry_dead_letters});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Permission::Operate, kOjs,
-              bulk_retry_dead_letters});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Permission::Admin, kOjs,
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Permission::Admin,
               bulk_delete_dead_letters});
-  router.add({"GET", "/ojs/v1/admin/dead-letter/{id}", Permission::Read, kOjs, get_dead_letter});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Permission::Operate, kOjs,
-              retry_dead_letter});
-  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Permission::Operate, kOjs,
+  router.add({"GET", "/ojs/v1/admin/dead-letter/{id}", Permission::Read, get_dead_letter});
+  router.add(
+      {"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Permission::Operate, retry_dead_letter});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Permission::Operate,
               remove_dead_letter_for_admin});
 }
 

@@ -98,9 +98,8 @@ void render_items(json::Writer& w, const EventsQuery& query, const EventPage& pa
 }
 
 http::Response render_page(Surface surface, const EventsQuery& query, const EventPage& page) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("events").begin_array();
+  json::ObjectWriter w;
+  w.key("events").begin_array();
   for (const OjsEvent& event : page.events)
     surface == Surface::V1&& event.of_definition ? render_run_event(w, event)
                                                  : render_event(w, event);
@@ -108,18 +107,16 @@ http::Response render_page(Surface surface, const EventsQuery& query, const Even
   if (page.more) w.field("next_cursor", page.next.text());
   if (page.gap) w.field_bool("gap", true);
   if (query.page) render_items(w, query, page);
-  w.end_object();
-  return json_response(surface, 200, std::move(body));
+  return json_response(surface, 200, w.close());
 }
 
 // Page 1 holds the newest events.
 void answer_numbered_page(App& app, Call& call, const EventsQuery& query) {
   size_t wanted = query.page->offset + query.page->limit;
-  auto page = read_latest_events(app.store(), query.filter, wanted);
-  if (!page.ok()) return call.fail(page.error());
-  size_t newer = std::min(page->events.size(), query.page->offset);
-  page->events.resize(page->events.size() - newer);
-  call.answer(render_page(call.surface(), query, *page));
+  PAWL_TRY_CALL(call, auto page, read_latest_events(app.store(), query.filter, wanted));
+  size_t newer = std::min(page.events.size(), query.page->offset);
+  page.events.resize(page.events.size() - newer);
+  call.answer(render_page(call.surface(), query, page));
 }
 
 }  // namespace
@@ -127,12 +124,12 @@ void answer_numbered_page(App& app, Call& call, const EventsQuery& query) {
 void answer_events_page(App& app, Call& call, const EventsQuery& query) {
   if (query.page) return answer_numbered_page(app, call, query);
   ReadBudget budget{.events_max = query.limit};
-  auto page = query.latest && !query.after
-                  ? read_latest_events(app.store(), query.filter, query.limit)
-                  : read_events(app.store(), query.after.value_or(journal_start(app.store())),
-                                query.filter, budget);
-  if (!page.ok()) return call.fail(page.error());
-  call.answer(render_page(call.surface(), query, *page));
+  PAWL_TRY_CALL(call, auto page,
+                query.latest && !query.after
+                    ? read_latest_events(app.store(), query.filter, query.limit)
+                    : read_events(app.store(), query.after.value_or(journal_start(app.store())),
+                                  query.filter, budget));
+  call.answer(render_page(call.surface(), query, page));
 }
 
 void list_events(App& app, Call&& call, EventsQuery query) {
@@ -170,11 +167,10 @@ Status read_page(const Call& call, EventsQuery& query) {
 }
 
 void events(App& app, Call&& call) {
-  auto query = parse_events_query(call, app.store());
-  if (!query.ok()) return call.fail(query.error());
-  if (wants_stream(call)) return stream_events(app, std::move(call), std::move(query).value());
-  if (Status read = read_page(call, *query); !read.ok()) return call.fail(read.error());
-  list_events(app, std::move(call), std::move(query).value());
+  PAWL_TRY_CALL(call, auto query, parse_events_query(call, app.store()));
+  if (wants_stream(call)) return stream_events(app, std::move(call), std::move(query));
+  if (Status read = read_page(call, query); !read.ok()) return call.fail(read.error());
+  list_events(app, std::move(call), std::move(query));
 }
 
 class FindWorkflow : public WaitingTask {
@@ -209,14 +205,13 @@ Error no_such_workflow(const std::string& named, bool any_kind) {
 // Events of an unknown workflow would be an empty list; so the workflow is looked up first, on a
 // reader thread since that waits for the engine.
 void answer_workflow_events(App& app, Call&& call, const std::string& named, bool streams) {
-  auto query = parse_events_query(call, app.store());
-  if (!query.ok()) return call.fail(query.error());
+  PAWL_TRY_CALL(call, auto query, parse_events_query(call, app.store()));
   RunId id = workflow_id(named);
   bool any_kind = call.surface() == Surface::V1;
-  (any_kind ? query->filter.run : query->filter.workflow) = id.text();
+  (any_kind ? query.filter.run : query.filter.workflow) = id.text();
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [&app, shared, id, any_kind, named, streams,
-                                query = std::move(query).value()]() mutable {
+                                query = std::move(query)]() mutable {
     auto look = std::make_shared<FindWorkflow>(id, query.filter.tenant);
     if (Status ran = WaitingTask::run(app.engine(), look); !ran.ok())
       return shared->fail(ran.error());
@@ -242,11 +237,10 @@ void workflow_events(App& app, Call&& call) {
 }  // namespace
 
 void add_event_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/events", Permission::Read, Surface::Ojs, events});
-  router.add({"GET", "/v1/events", Permission::Read, Surface::V1, events});
-  router.add({"GET", "/v1/runs/{id}/events", Permission::Read, Surface::V1, workflow_events});
-  router.add(
-      {"GET", "/ojs/v1/workflows/{id}/events", Permission::Read, Surface::Ojs, workflow_events});
+  router.add({"GET", "/ojs/v1/events", Permission::Read, events});
+  router.add({"GET", "/v1/events", Permission::Read, events});
+  router.add({"GET", "/v1/runs/{id}/events", Permission::Read, workflow_events});
+  router.add({"GET", "/ojs/v1/workflows/{id}/events", Permission::Read, workflow_events});
 }
 
 }  // namespace pawl::api

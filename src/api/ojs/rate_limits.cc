@@ -84,12 +84,10 @@ Result<LimitSettings> parse_settings(const json::Doc& doc) {
 void put_rate_limit(App& app, Call&& call) {
   if (call.params[0].empty() || call.params[0].size() > kQueueBytesMax)
     return call.fail({ErrorCode::InvalidRequest, "a rate limit key has 1 to 255 bytes"});
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  auto settings = parse_settings(*doc);
-  if (!settings.ok()) return call.fail(settings.error());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  PAWL_TRY_CALL(call, auto settings, parse_settings(doc));
   std::string key = scoped_queue(call.tenant, call.params[0]);
-  app.decide(std::move(call), [key, settings = *settings](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key, settings](Frame& frame) -> Result<http::Response> {
     const Limit* limit = frame.state().find_limit(key);
     if (limit == nullptr && !frame.state().has_room_for_limit())
       return Error{ErrorCode::Overloaded, "the server has as many rate limit keys as it may hold"};
@@ -102,10 +100,9 @@ void put_rate_limit(App& app, Call&& call) {
 }  // namespace
 
 void add_rate_limit_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/rate-limits", Permission::Read, Surface::Ojs, list_rate_limits});
-  router.add({"GET", "/ojs/v1/rate-limits/{key}", Permission::Read, Surface::Ojs, get_rate_limit});
-  router.add(
-      {"PUT", "/ojs/v1/rate-limits/{key}", Permission::Operate, Surface::Ojs, put_rate_limit});
+  router.add({"GET", "/ojs/v1/rate-limits", Permission::Read, list_rate_limits});
+  router.add({"GET", "/ojs/v1/rate-limits/{key}", Permission::Read, get_rate_limit});
+  router.add({"PUT", "/ojs/v1/rate-limits/{key}", Permission::Operate, put_rate_limit});
 }
 
 }  // namespace pawl::api

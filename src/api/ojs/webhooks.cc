@@ -125,15 +125,13 @@ void render_webhook(json::Writer& w, const Webhook& webhook) {
 // {"subscription": {…}, and the same members beside it}: some clients read one, some the other.
 http::Response webhook_reply(int status, const Webhook& webhook, std::string_view secret = "",
                              const std::vector<std::string>& dropped = {}) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("subscription");
+  json::ObjectWriter w;
+  w.key("subscription");
   render_webhook(w, webhook);
   render_webhook_members(w, webhook);
   if (!secret.empty()) w.field("secret", secret).field("new_secret", secret);
   if (!dropped.empty()) render_webhook_list(w, "dropped", dropped);
-  w.end_object();
-  return json_response(Surface::Ojs, status, std::move(body));
+  return json_response(Surface::Ojs, status, w.close());
 }
 
 bool visible(const Webhook& webhook, std::string_view tenant) {
@@ -149,9 +147,8 @@ Result<Webhook> visible_webhook(const State& state, const std::string& id,
 }
 
 void create_webhook(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   Webhook webhook;
   webhook.active = true;
   webhook.tenant = call.tenant;
@@ -175,9 +172,7 @@ void create_webhook(App& app, Call&& call) {
 void list_webhooks(App& app, Call&& call) {
   std::string tenant = call.tenant;
   app.decide(std::move(call), [tenant](Frame& frame) -> Result<http::Response> {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object();
+    json::ObjectWriter w;
     int64_t count = 0;
     for (std::string_view name : {"subscriptions", "items"}) {  // the latter for the admin UI
       w.key(name).begin_array();
@@ -191,8 +186,8 @@ void list_webhooks(App& app, Call&& call) {
     }
     w.field_int("total", count).key("pagination").begin_object().field_int("total", count);
     w.field_int("page", 1).field_int("per_page", count).field_bool("has_more", false);
-    w.end_object().end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    w.end_object();
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
@@ -226,8 +221,7 @@ std::vector<std::string> drop_for_new_origin(Webhook& webhook, Fields& fields) {
 
 // The body is parsed again in the decision, where the current subscription is known.
 void change_webhook(App& app, Call&& call, bool replaces) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
   std::string id = call.params[0];
   std::string tenant = call.tenant;
   std::string body(call.request.body);
@@ -275,9 +269,8 @@ void remove_webhook(App& app, Call&& call) {
 }
 
 void rotate_secret(App& app, Call&& call) {
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  Fields fields(doc.root());
   std::string given = read_secret(fields);
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   std::string made = given.empty() ? random_secret(kSecretMadeBytes) : "";
@@ -303,17 +296,15 @@ void test(App& app, Call&& call) {
   app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(Webhook webhook, visible_webhook(frame.state(), id, tenant));
     constexpr std::string_view kType = "webhook.test";
-    std::string event;
-    json::Writer e(event);
-    e.begin_object().field("specversion", "1.0").field("id", "evt_" + frame.fresh_id().text());
+    json::ObjectWriter e;
+    e.field("specversion", "1.0").field("id", "evt_" + frame.fresh_id().text());
     e.field("type", kType).field("source", "/ojs/v1").field_time("time", frame.now_ms());
     e.field("subject", id).key("data").begin_object().field("subscription_id", id).end_object();
-    e.end_object();
+    std::string event = e.close();
     PAWL_TRY(std::vector<Pushed> pushed, push_jobs(frame, {delivery_job(id, kType, event)}));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("delivery_id").uuid(pushed[0].id).field_raw("event", event).end_object();
-    return json_response(Surface::Ojs, 202, std::move(body));
+    json::ObjectWriter w;
+    w.key("delivery_id").uuid(pushed[0].id).field_raw("event", event);
+    return json_response(Surface::Ojs, 202, w.close());
   });
 }
 
@@ -322,16 +313,15 @@ void test(App& app, Call&& call) {
 void add_webhook_routes(Router& router) {
   constexpr std::string_view kAll = "/ojs/v1/webhooks/subscriptions";
   constexpr std::string_view kOne = "/ojs/v1/webhooks/subscriptions/{id}";
-  router.add({"POST", kAll, Permission::Operate, Surface::Ojs, create_webhook});
-  router.add({"GET", kAll, Permission::Read, Surface::Ojs, list_webhooks});
-  router.add({"GET", kOne, Permission::Read, Surface::Ojs, get_one});
-  router.add({"PATCH", kOne, Permission::Operate, Surface::Ojs, patch_webhook});
-  router.add({"PUT", kOne, Permission::Operate, Surface::Ojs, replace});
-  router.add({"DELETE", kOne, Permission::Operate, Surface::Ojs, remove_webhook});
-  router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/test", Permission::Operate, Surface::Ojs,
-              test});
+  router.add({"POST", kAll, Permission::Operate, create_webhook});
+  router.add({"GET", kAll, Permission::Read, list_webhooks});
+  router.add({"GET", kOne, Permission::Read, get_one});
+  router.add({"PATCH", kOne, Permission::Operate, patch_webhook});
+  router.add({"PUT", kOne, Permission::Operate, replace});
+  router.add({"DELETE", kOne, Permission::Operate, remove_webhook});
+  router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/test", Permission::Operate, test});
   router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/rotate-secret", Permission::Operate,
-              Surface::Ojs, rotate_secret});
+              rotate_secret});
 }
 
 }  // namespace pawl::api

@@ -144,9 +144,8 @@ Result<RetryPolicy> parse_retry(json::View retry, OnExhaustion unsaid) {
 }
 
 std::string policy_text(const RetryPolicy& policy, bool always_strategy) {
-  std::string text;
-  json::Writer w(text);
-  w.begin_object().field_int("max_attempts", policy.max_attempts);
+  json::ObjectWriter w;
+  w.field_int("max_attempts", policy.max_attempts);
   w.field("initial_interval", iso_duration(policy.initial_ms));
   w.key("backoff_coefficient").real(policy.coefficient_milli / 1000.0);
   w.field("max_interval", iso_duration(policy.max_ms)).field_bool("jitter", !policy.no_jitter);
@@ -156,8 +155,7 @@ std::string policy_text(const RetryPolicy& policy, bool always_strategy) {
   for (const std::string& type : policy.non_retryable) w.string(type);
   w.end_array().field("on_exhaustion",
                       policy.on_exhaustion == OnExhaustion::DeadLetter ? "dead_letter" : "discard");
-  w.end_object();
-  return text;
+  return w.close();
 }
 
 std::string retry_text(json::View retry, const RetryPolicy& policy) {
