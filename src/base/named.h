@@ -1,4 +1,4 @@
-// Names of the values of an enum: one table serves writing and reading.
+// Names of values, mostly of an enum: one table serves writing and reading.
 #pragma once
 
 #include <cstddef>

@@ -30,8 +30,7 @@ struct Resident {
 class ResidentList {
  public:
   ResidentList() { ends_.before = ends_.after = &ends_; }
-  ResidentList(const ResidentList&) = delete;
-  ResidentList& operator=(const ResidentList&) = delete;
+  ResidentList& operator=(ResidentList&&) = delete;
 
   bool empty() const { return ends_.after == &ends_; }
   size_t size() const { return size_; }

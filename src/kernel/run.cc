@@ -9,19 +9,19 @@
 namespace pawl {
 namespace {
 
-constexpr Named<CallbackRole> kRoles[] = {{"on_complete", CallbackRole::OnComplete},
-                                          {"on_success", CallbackRole::OnSuccess},
-                                          {"on_failure", CallbackRole::OnFailure},
-                                          {"on_cancel", CallbackRole::OnCancel}};
+constexpr Named<CallbackRole> kRoleNames[] = {{"on_complete", CallbackRole::OnComplete},
+                                              {"on_success", CallbackRole::OnSuccess},
+                                              {"on_failure", CallbackRole::OnFailure},
+                                              {"on_cancel", CallbackRole::OnCancel}};
 
-constexpr Named<RunState> kStates[] = {{"running", RunState::Running},
-                                       {"completed", RunState::Completed},
-                                       {"failed", RunState::Failed},
-                                       {"cancelled", RunState::Cancelled}};
+constexpr Named<RunState> kRunStateNames[] = {{"running", RunState::Running},
+                                              {"completed", RunState::Completed},
+                                              {"failed", RunState::Failed},
+                                              {"cancelled", RunState::Cancelled}};
 
-constexpr Named<RunKind> kKinds[] = {{"chain", RunKind::Chain}, {"group", RunKind::Group},
-                                     {"batch", RunKind::Batch}, {"dag", RunKind::Dag},
-                                     {"map", RunKind::Map},     {"dag", RunKind::Script}};
+constexpr Named<RunKind> kRunKindNames[] = {{"chain", RunKind::Chain}, {"group", RunKind::Group},
+                                            {"batch", RunKind::Batch}, {"dag", RunKind::Dag},
+                                            {"map", RunKind::Map},     {"dag", RunKind::Script}};
 
 struct ReasonEntry {
   uint32_t index = 0;
@@ -91,10 +91,6 @@ struct RunRow {
   }
 };
 
-}  // namespace
-
-namespace {
-
 std::string encode(const Run& run, bool as_row) {
   RunRow<const Run> row{&run, {}, {}, {}};
   for (const auto& [index, id] : run.ids) row.ids.push_back({index, id});
@@ -120,11 +116,11 @@ bool decode_run(std::string_view bytes, Run& run) {
   return run.children.size() == run.total;
 }
 
-std::string_view kind_name(RunKind kind) { return name_of(kKinds, kind); }
+std::string_view kind_name(RunKind kind) { return name_of(kRunKindNames, kind); }
 
-std::string_view state_name(RunState state) { return name_of(kStates, state); }
+std::string_view state_name(RunState state) { return name_of(kRunStateNames, state); }
 
-std::string_view role_name(CallbackRole role) { return name_of(kRoles, role); }
+std::string_view role_name(CallbackRole role) { return name_of(kRoleNames, role); }
 
 Uuid child_id(const RunId& run, uint64_t salt, uint32_t index) {
   uint64_t low = run.lo ^ salt;

@@ -59,9 +59,9 @@ void write_case(json::Writer& w, const CaseResult& result) {
   write_run(w, result.run, result.differences);
   if (result.seeds_run > 0) {
     w.key("faults_run").begin_object();
-    w.field_int("seeds", static_cast<int64_t>(result.seeds_run));
-    w.field_int("crashes", static_cast<int64_t>(result.crashes));
-    w.field_int("failed", static_cast<int64_t>(result.failed_seeds_total));
+    w.field_int("seeds", result.seeds_run);
+    w.field_int("crashes", result.crashes);
+    w.field_int("failed", result.failed_seeds_total);
     w.field_bool("non_idempotent", result.unsafe);
     w.key("steps").begin_array();
     for (const StepTwice& step : result.twice)
@@ -70,13 +70,13 @@ void write_case(json::Writer& w, const CaseResult& result) {
           .field("action", step.action)
           .field("twice", twice_name(step.twice))
           .field_bool("idempotency_key", step.key)
-          .field_int("calls", static_cast<int64_t>(step.calls))
-          .field_int("doubled", static_cast<int64_t>(step.doubled))
+          .field_int("calls", step.calls)
+          .field_int("doubled", step.doubled)
           .end_object();
     w.end_array();
     w.key("failures").begin_array();
     for (const SeedFailure& failure : result.failed_seeds) {
-      w.begin_object().field_int("seed", static_cast<int64_t>(failure.seed));
+      w.begin_object().field_int("seed", failure.seed);
       write_run(w, failure.run, failure.differences);
       w.end_object();
     }

@@ -100,8 +100,7 @@ class JournalModel {
  public:
   explicit JournalModel(Verdict& verdict)
       : verdict_(verdict), runs_(verdict, *this), scripts_(verdict, *this) {}
-  JournalModel(const JournalModel&) = delete;
-  JournalModel& operator=(const JournalModel&) = delete;
+  JournalModel& operator=(JournalModel&&) = delete;
 
   // `after` is called after each event with its sequence, for tasks that saw the state at that
   // point.

@@ -1,11 +1,17 @@
 #include "wire/pace_state.h"
 
+#include "base/named.h"
 #include "base/time.h"
 #include "wire/render_workflow.h"
 #include "wire/reply_room.h"
 
 namespace pawl {
 namespace {
+
+constexpr Named<ScriptStatus> kPaceStatuses[] = {
+    {"pending", ScriptStatus::Pending},  {"running", ScriptStatus::Active},
+    {"paused", ScriptStatus::Suspended}, {"completed", ScriptStatus::Completed},
+    {"failed", ScriptStatus::Failed},    {"canceled", ScriptStatus::Cancelled}};
 
 Value parsed(const std::string& json) {
   if (json.empty()) return {};
@@ -68,21 +74,8 @@ void each_top_step(const State& state, const Run& run, auto visit) {
 
 std::string_view pace_status(const Run& run) {
   const ScriptRun& script = *run.script;
-  switch (script.status) {
-    case ScriptStatus::Pending:
-      return script.paused ? "paused" : "pending";
-    case ScriptStatus::Active:
-      return script.paused ? "paused" : "running";
-    case ScriptStatus::Suspended:
-      return "paused";
-    case ScriptStatus::Completed:
-      return "completed";
-    case ScriptStatus::Failed:
-      return "failed";
-    case ScriptStatus::Cancelled:
-      return "canceled";
-  }
-  return "";
+  bool under_way = script.status == ScriptStatus::Pending || script.status == ScriptStatus::Active;
+  return under_way && script.paused ? "paused" : name_of(kPaceStatuses, script.status);
 }
 
 std::string pace_time(int64_t unix_ms) {

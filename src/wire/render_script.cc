@@ -235,10 +235,10 @@ void begin_script_run(json::Writer& w, const State& state, const Run& run) {
       .real(completed           ? 1
             : counts.total == 0 ? 0
                                 : static_cast<double>(over) / static_cast<double>(counts.total));
-  w.key("counts").begin_object().field_int("total", static_cast<int64_t>(counts.total));
-  w.field_int("completed", static_cast<int64_t>(counts.completed));
-  w.field_int("failed", static_cast<int64_t>(counts.failed));
-  w.field_int("skipped", static_cast<int64_t>(counts.skipped)).end_object();
+  w.key("counts").begin_object().field_int("total", counts.total);
+  w.field_int("completed", counts.completed);
+  w.field_int("failed", counts.failed);
+  w.field_int("skipped", counts.skipped).end_object();
   w.field_time("created_at", run.created_ms);
   w.field_time_if_set("started_at", run.started_ms);
   w.field_time_if_set("completed_at", run.finished_ms);

@@ -2,13 +2,18 @@
 #pragma once
 
 #include "base/json_writer.h"
+#include "base/named.h"
 #include "kernel/state.h"
 
 namespace pawl {
-struct PlannedRun;
-}
 
-namespace pawl {
+struct PlannedRun;
+
+// How a child that has ended is shown.
+inline constexpr Named<ChildState> kChildEnds[] = {{"completed", ChildState::Completed},
+                                                   {"failed", ChildState::Failed},
+                                                   {"cancelled", ChildState::Cancelled},
+                                                   {"skipped", ChildState::Skipped}};
 
 struct WorkflowPage {
   uint32_t from = 0;
