@@ -36,21 +36,6 @@ class ReadKeys : public Task {
   std::promise<std::vector<ApiKey>> answer_;
 };
 
-// Reads the part of the state that App keeps in memory.
-class ReadState : public WaitingTask {
- public:
-  explicit ReadState(App& app) : app_(app) {}
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    app_.set_maintenance(is_in_maintenance(frame.state()));
-    app_.stats_history().sample(frame.state(), frame.now_ms());
-    return std::nullopt;
-  }
-  bool only_reads() const override { return true; }
-
- private:
-  App& app_;
-};
-
 bool sane_tenant(std::string_view tenant) {
   if (tenant.size() > 128) return false;
   for (char c : tenant)
@@ -128,8 +113,12 @@ void App::load() {
   for (const ApiKey& key : keys.get()) keys_.put(key);
   if (reading->closed()) keys_.close();
   auto sample = [this] {
+    auto look = [this](const Frame& frame) {
+      set_maintenance(is_in_maintenance(frame.state()));
+      stats_history_.sample(frame.state(), frame.now_ms());
+    };
     // On failure there is only a gap in the history.
-    (void)WaitingTask::run(engine_, std::make_shared<ReadState>(*this)).ok();
+    (void)run_on_engine(engine_, look, true).ok();
   };
   sample();
   stats_history_.start(sample);

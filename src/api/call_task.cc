@@ -68,7 +68,7 @@ bool CallTask::only_reads() const {
   return call_.request.method == "GET" || call_.request.method == "HEAD";
 }
 
-void CallTask::answer(Result<http::Response> result) {
+void CallTask::answer(Reply result) {
   failed_ = !result.ok();
   response_ = result.ok() ? std::move(result).value() : call_.failure(result.error());
 }

@@ -12,20 +12,8 @@ namespace {
 constexpr size_t kStepBytesUsual = 512;  // of a step besides its output
 
 std::string_view status_of(const Run& run, ChildState child, const Job* job) {
-  switch (child) {
-    case ChildState::Waiting:
-      return is_terminal(run.state) ? "cancelled" : "pending";
-    case ChildState::Completed:
-      return "completed";
-    case ChildState::Failed:
-      return "failed";
-    case ChildState::Cancelled:
-      return "cancelled";
-    case ChildState::Skipped:
-      return "skipped";
-    case ChildState::Started:
-      break;
-  }
+  if (child == ChildState::Waiting) return is_terminal(run.state) ? "cancelled" : "pending";
+  if (child != ChildState::Started) return name_of(kChildEnds, child);
   if (job == nullptr || job->state == JobState::Active) return "running";
   if (job->state == JobState::Retryable) return "retrying";
   return job->state == JobState::Pending ? "suspended" : "scheduled";

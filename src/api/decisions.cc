@@ -50,20 +50,20 @@ void list_decisions(App& app, Call&& call) {
                     });
 }
 
-Result<StoredDecision> visible_decision(const State& state, const std::string& id,
-                                        const std::string& tenant) {
+Result<StoredDecision> visible_decision(const State& state, std::string_view id,
+                                        std::string_view tenant) {
   const Doc* doc = state.find_doc(DocKind::Decision, id);
   StoredDecision decision;
   if (doc == nullptr || !codec::decode(doc->value, decision) ||
       (!tenant.empty() && decision.tenant != tenant))
-    return Error{ErrorCode::NotFound, "decision " + id.substr(0, 128) + " not found"};
+    return Error{ErrorCode::NotFound, "decision " + std::string(id.substr(0, 128)) + " not found"};
   return decision;
 }
 
 void get_decision(App& app, Call&& call) {
   std::string id = call.params[0];
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [id, tenant](Frame& frame) -> Reply {
     PAWL_TRY(StoredDecision decision, visible_decision(frame.state(), id, tenant));
     json::ObjectWriter w;
     w.key("decision");
@@ -84,7 +84,7 @@ void resolve(App& app, Call&& call) {
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   std::string id = call.params[0];
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant, answer](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [id, tenant, answer](Frame& frame) -> Reply {
     PAWL_TRY_DO(visible_decision(frame.state(), id, tenant));
     PAWL_TRY_DO(resolve_decision(frame, id, answer));
     PAWL_TRY(StoredDecision decision, visible_decision(frame.state(), id, tenant));

@@ -99,7 +99,7 @@ struct Along {
   std::vector<CronSpec> triggers;
 };
 
-Result<http::Response> put_decided(Frame& frame, StoredDefinition stored, const Along& along) {
+Reply put_decided(Frame& frame, StoredDefinition stored, const Along& along) {
   const std::string& warnings = along.warnings;
   bool whole = true;
   std::vector<DefinitionHead> known = heads_of(frame.state(), stored.name, SIZE_MAX, whole);
@@ -225,7 +225,7 @@ void validate(App& app, Call&& call) {
 void get_definition(App& app, Call&& call) {
   std::string name = call.params[0];
   std::string version = call.query("version");
-  app.decide(std::move(call), [name, version](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [name, version](Frame& frame) -> Reply {
     StoredDefinition stored;
     if (find_definition(frame.state(), name, version, stored) == nullptr)
       return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
@@ -276,37 +276,35 @@ void remove_definition(App& app, Call&& call) {
   std::string version = call.query("version");
   bool force = call.query("force") == "true";
   std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [name, version, force, tenant](Frame& frame) -> Result<http::Response> {
-               std::vector<StoredDefinition> known = versions_of(frame.state(), name);
-               if (!version.empty())
-                 std::erase_if(known, [&](const auto& each) { return each.version != version; });
-               if (known.empty())
-                 return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
-               size_t live = live_runs(frame.state(), name, version);
-               if (live > 0 && !force)
-                 return Error{ErrorCode::Conflict,
-                              "Cannot unregister workflow with " + std::to_string(live) +
-                                  " running instances (force=true removes it; they go on)"};
-               // The text stays: it is needed to show runs, also finished ones.
-               for (StoredDefinition& stored : known) {
-                 stored.removed = true;
-                 put_doc(frame, DocKind::Definition, definition_key(name, stored.version),
-                         codec::encoded(stored));
-               }
-               std::vector<StoredDefinition> left = versions_of(frame.state(), name);
-               if (left.empty()) {
-                 PAWL_TRY_DO(delete_doc(frame, DocKind::Definition, name));
-                 PAWL_TRY_DO(put_triggers(frame, name, tenant, {}));
-               } else {
-                 put_doc(frame, DocKind::Definition, name, left.back().version);
-               }
-               json::ObjectWriter w;
-               w.field("name", name).key("removed").begin_array();
-               for (const StoredDefinition& stored : known) w.string(stored.version);
-               w.end_array();
-               return json_response(Surface::V1, 200, w.close());
-             });
+  app.decide(std::move(call), [name, version, force, tenant](Frame& frame) -> Reply {
+    std::vector<StoredDefinition> known = versions_of(frame.state(), name);
+    if (!version.empty())
+      std::erase_if(known, [&](const auto& each) { return each.version != version; });
+    if (known.empty()) return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
+    size_t live = live_runs(frame.state(), name, version);
+    if (live > 0 && !force)
+      return Error{ErrorCode::Conflict,
+                   "Cannot unregister workflow with " + std::to_string(live) +
+                       " running instances (force=true removes it; they go on)"};
+    // The text stays: it is needed to show runs, also finished ones.
+    for (StoredDefinition& stored : known) {
+      stored.removed = true;
+      put_doc(frame, DocKind::Definition, definition_key(name, stored.version),
+              codec::encoded(stored));
+    }
+    std::vector<StoredDefinition> left = versions_of(frame.state(), name);
+    if (left.empty()) {
+      PAWL_TRY_DO(delete_doc(frame, DocKind::Definition, name));
+      PAWL_TRY_DO(put_triggers(frame, name, tenant, {}));
+    } else {
+      put_doc(frame, DocKind::Definition, name, left.back().version);
+    }
+    json::ObjectWriter w;
+    w.field("name", name).key("removed").begin_array();
+    for (const StoredDefinition& stored : known) w.string(stored.version);
+    w.end_array();
+    return json_response(Surface::V1, 200, w.close());
+  });
 }
 
 void draw_definition(App& app, Call&& call) {

@@ -11,12 +11,6 @@ namespace {
 constexpr size_t kKeysMax = 10'000;
 constexpr size_t kKeyNameBytesMax = 255;
 
-void write_key(json::Writer& w, const ApiKey& key) {
-  w.field("id", key.id).field("name", key.name).key("scopes").begin_array();
-  for (const std::string& scope : scope_names(key.scopes)) w.string(scope);
-  w.end_array().field_time("created_at", key.created_ms);
-}
-
 size_t key_count(const State& state) {
   size_t count = 0;
   each_stored_key(state, [&](const ApiKey&) { ++count; });
@@ -40,7 +34,7 @@ Result<NewApiKey> parse_key(const json::Doc& doc, int64_t now_ms) {
 void create_key(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
   PAWL_TRY_CALL(call, auto made, parse_key(doc, app.clock().now_ms()));
-  auto decide = [made](Frame& frame) -> Result<http::Response> {
+  auto decide = [made](Frame& frame) -> Reply {
     if (key_count(frame.state()) >= kKeysMax)
       return Error{ErrorCode::Conflict, "there are as many keys as there may be; revoke some"};
     store_key(frame, made.key);
@@ -67,7 +61,7 @@ void list_keys(App& app, Call&& call) {
 
 void revoke(App& app, Call&& call) {
   std::string id = call.params[0];
-  auto decide = [id](Frame& frame) -> Result<http::Response> {
+  auto decide = [id](Frame& frame) -> Reply {
     PAWL_TRY_DO(revoke_stored_key(frame, id));
     std::string body;
     json::Writer(body).begin_object().field("id", id).field_bool("revoked", true).end_object();

@@ -33,7 +33,7 @@ void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> name
   Surface surface = call.surface();
   app.decide_list(std::move(call),
                   [page, tenant, surface, names = std::move(names),
-                   walk = std::move(walk)](Frame& frame) -> Result<http::Response> {
+                   walk = std::move(walk)](Frame& frame) -> Reply {
                     std::string items;
                     PAWL_TRY(PageWindow window, PageWindow::open(page, items));
                     KeyedList list(items, window, tenant);

@@ -16,6 +16,7 @@
 
 #include "api/router.h"
 #include "base/function_ref.h"
+#include "base/json_writer.h"
 #include "base/result.h"
 #include "kernel/frame.h"
 #include "kernel/state.h"
@@ -41,6 +42,7 @@ struct ApiKey {
 
 Result<uint32_t> parse_scopes(const std::vector<std::string>& names);
 std::vector<std::string> scope_names(uint32_t scopes);
+void write_key(json::Writer& w, const ApiKey& key);  // the members of an open object
 
 struct NewApiKey {
   ApiKey key;

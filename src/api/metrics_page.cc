@@ -194,7 +194,7 @@ void add_queues(MetricsText& page, const State& state) {
 }
 
 void metrics(App& app, Call&& call) {
-  app.decide(std::move(call), [&app](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [&app](Frame& frame) -> Reply {
     MetricsText page;
     add_store(page, app.store());
     add_engine(page, app.engine().stats());

@@ -7,7 +7,7 @@
 namespace pawl::api {
 namespace {
 
-constexpr Named<Permission> kScopes[] = {
+constexpr Named<Permission> kScopeNames[] = {
     {"public", Permission::Public}, {"read", Permission::Read},       {"write", Permission::Write},
     {"worker", Permission::Worker}, {"operate", Permission::Operate}, {"admin", Permission::Admin}};
 
@@ -51,7 +51,7 @@ Surface surface_of_path(std::string_view path) {
   return path.substr(0, 4) == "/v1/" ? Surface::V1 : Surface::Plain;
 }
 
-std::string_view scope_name(Permission scope) { return name_of(kScopes, scope); }
+std::string_view scope_name(Permission scope) { return name_of(kScopeNames, scope); }
 
 Surface Call::surface() const {
   return surface_of_path(route != nullptr ? route->pattern : request.path);

@@ -25,15 +25,12 @@ void cancel_run_call(App& app, Call&& call) {
   if (reason.size() > kRunReasonBytesMax)
     fields.complain("reason", "must be at most " + std::to_string(kRunReasonBytesMax) + " bytes");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [text, tenant, reason, rollback](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
-               RunId id = run->id;
-               PAWL_TRY_DO(cancel_run(frame, id, reason, rollback));
-               return changed(frame.state(), id);
-             });
+  decide_on(app, std::move(call), visible_run,
+            [reason, rollback](Frame& frame, const Run* run) -> Reply {
+              RunId id = run->id;
+              PAWL_TRY_DO(cancel_run(frame, id, reason, rollback));
+              return changed(frame.state(), id);
+            });
 }
 
 http::Response preview_of(const RetryPreview& plan) {
@@ -55,10 +52,7 @@ void retry_run_call(App& app, Call&& call) {
   bool preview = fields.boolean("preview", false);
   if (!inputs.empty() && inputs[0] != '{') fields.complain("inputs", "must be an object", "type");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [=](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
+  decide_on(app, std::move(call), visible_run, [=](Frame& frame, const Run* run) -> Reply {
     RunId id = run->id;
     PAWL_TRY(RetryPreview plan, retry_run(frame, id, {from, inputs, preview}));
     return preview ? preview_of(plan) : changed(frame.state(), id);
@@ -70,10 +64,7 @@ void release(App& app, Call&& call) {
   Fields fields(doc.root());
   refuse_unknown(call, fields, {});
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
+  decide_on(app, std::move(call), visible_run, [](Frame& frame, const Run* run) -> Reply {
     RunId id = run->id;
     PAWL_TRY_DO(release_run(frame, id));
     return changed(frame.state(), id);

@@ -26,11 +26,10 @@ std::string run_body(const State& state, const Run& run, const StepWindow& windo
   return view_of(run).body(state, run, window);
 }
 
-Result<const Run*> visible_run(const State& state, const std::string& text,
-                               const std::string& tenant) {
+Result<const Run*> visible_run(const State& state, std::string_view text, std::string_view tenant) {
   const Run* run = state.find_run(workflow_id(text));
   if (run == nullptr || (!tenant.empty() && run->tenant != tenant))
-    return Error{ErrorCode::NotFound, "run " + text.substr(0, 128) + " not found"};
+    return Error{ErrorCode::NotFound, "run " + std::string(text.substr(0, 128)) + " not found"};
   return run;
 }
 
@@ -47,15 +46,13 @@ void get_run(App& app, Call&& call) {
       return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
   }
   if (!call.query("at").empty()) return answer_past_run(app, std::move(call), window);
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
   bool pace = call.query("format") == "pace";
-  app.decide(std::move(call), [text, tenant, window, pace](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
-    if (auto body = pace ? view_of(*run).pace(frame.state(), *run) : std::nullopt)
-      return json_response(Surface::V1, 200, std::move(*body));
-    return json_response(Surface::V1, 200, run_body(frame.state(), *run, window));
-  });
+  decide_on(app, std::move(call), visible_run,
+            [window, pace](Frame& frame, const Run* run) -> Reply {
+              if (auto body = pace ? view_of(*run).pace(frame.state(), *run) : std::nullopt)
+                return json_response(Surface::V1, 200, std::move(*body));
+              return json_response(Surface::V1, 200, run_body(frame.state(), *run, window));
+            });
 }
 
 struct RunFilter {
@@ -103,8 +100,7 @@ void list_runs(App& app, Call&& call) {
   if (!from)
     return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
   app.decide_list(
-      std::move(call),
-      [filter, limit = page.limit, start = *from](Frame& frame) -> Result<http::Response> {
+      std::move(call), [filter, limit = page.limit, start = *from](Frame& frame) -> Reply {
         json::ObjectWriter w;
         w.key("runs").begin_array();
         PageFill fill(w.out(), limit);
@@ -177,22 +173,19 @@ std::string explanation_body(std::string_view id, const Ended& ended, int64_t cr
   }
   w.key("waiting_for").begin_array();
   for (const Wait& wait : explanation.waits) render_wait(w, wait);
-  w.end_array().field_int("waiting_total", static_cast<int64_t>(explanation.waits_total));
+  w.end_array().field_int("waiting_total", explanation.waits_total);
   w.key("next").begin_array();
   for (const NextStep& next : explanation.next) {
     w.begin_object().field("step_id", next.step_id).field("type", next.type);
     if (!next.after.empty()) w.field("after", next.after);
     w.end_object();
   }
-  w.end_array().field_int("next_total", static_cast<int64_t>(explanation.next_total));
+  w.end_array().field_int("next_total", explanation.next_total);
   return w.close();
 }
 
 void explain_run(App& app, Call&& call) {
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [&app, text, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
+  decide_on(app, std::move(call), visible_run, [&app](Frame& frame, const Run* run) -> Reply {
     Explanation explanation = Explainer(frame.state(), app.workers(), frame.now_ms()).run(*run);
     return json_response(
         Surface::V1, 200,
@@ -201,10 +194,7 @@ void explain_run(App& app, Call&& call) {
 }
 
 void explain_job(App& app, Call&& call) {
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [&app, text, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), text, tenant));
+  decide_on(app, std::move(call), visible_job, [&app](Frame& frame, const Job* job) -> Reply {
     Explanation explanation = Explainer(frame.state(), app.workers(), frame.now_ms()).job(*job);
     return json_response(
         Surface::V1, 200,

@@ -34,7 +34,7 @@ bool has_room(const State& state, size_t more) {
   return count + more <= kSchedulesMax;
 }
 
-Result<http::Response> put_decided(Frame& frame, const CronSpec& spec) {
+Reply put_decided(Frame& frame, const CronSpec& spec) {
   const State& state = frame.state();
   StoredDefinition stored;
   if (!spec.definition.empty() &&
@@ -88,7 +88,7 @@ void list_schedules(App& app, Call&& call) {
 // act: Status(Frame&, const std::string& key)
 void change_schedule(App& app, Call&& call, auto act) {
   std::string key = schedule_key(call.tenant, call.params[0]);
-  app.decide(std::move(call), [key, act](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key, act](Frame& frame) -> Reply {
     if (frame.state().find_cron(key) == nullptr) return no_such_schedule(key);
     PAWL_TRY_DO(act(frame, key));
     return json_response(Surface::V1, 200, body_of(frame.state(), *frame.state().find_cron(key)));
@@ -109,7 +109,7 @@ void resume_schedule(App& app, Call&& call) {
 
 void remove_schedule(App& app, Call&& call) {
   std::string key = schedule_key(call.tenant, call.params[0]);
-  app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key](Frame& frame) -> Reply {
     if (!delete_cron(frame, key).ok()) return no_such_schedule(key);
     json::ObjectWriter w;
     w.field("name", schedule_name(key)).field_bool("deleted", true);
@@ -119,7 +119,7 @@ void remove_schedule(App& app, Call&& call) {
 
 void trigger_schedule(App& app, Call&& call) {
   std::string key = schedule_key(call.tenant, call.params[0]);
-  app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key](Frame& frame) -> Reply {
     if (frame.state().find_cron(key) == nullptr) return no_such_schedule(key);
     PAWL_TRY(CronStarted begun, start_cron(frame, key));
     json::ObjectWriter w;

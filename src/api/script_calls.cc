@@ -5,6 +5,7 @@
 #include "api/definition_faults.h"
 #include "api/diagram_reply.h"
 #include "api/routes.h"
+#include "api/runs.h"
 #include "base/time.h"
 #include "base/url.h"
 #include "engine/waiting_task.h"
@@ -20,13 +21,11 @@ constexpr int64_t kWaitMsMax = 60'000;
 constexpr size_t kIdBytesMax = 255;
 constexpr size_t kSignalNameMax = 255;
 
-Result<const Run*> visible_script(const State& state, const std::string& text,
-                                  const std::string& tenant) {
-  const Run* run = state.find_run(workflow_id(text));
-  if (run == nullptr || (!tenant.empty() && run->tenant != tenant))
-    return Error{ErrorCode::NotFound, "run " + text.substr(0, 128) + " not found"};
+Result<const Run*> visible_script(const State& state, std::string_view text,
+                                  std::string_view tenant) {
+  PAWL_TRY(const Run* run, visible_run(state, text, tenant));
   if (find_script(state, run->id) == nullptr)
-    return Error{ErrorCode::Conflict, "run " + text.substr(0, 128) + " is a " +
+    return Error{ErrorCode::Conflict, "run " + std::string(text.substr(0, 128)) + " is a " +
                                           std::string(kind_name(run->kind)) +
                                           ", not a run of a definition"};
   return run;
@@ -105,7 +104,7 @@ void start(App& app, Call&& call) {
   int64_t until_ms = 0;
   app.decide_and_wait(std::move(call),
                       [command = std::move(command), wait_ms, begun, until_ms, warnings](
-                          Frame& frame, Waiting& waiting) mutable -> Result<http::Response> {
+                          Frame& frame, Waiting& waiting) mutable -> Reply {
                         if (begun.is_nil()) {
                           PAWL_TRY(begun, start_script(frame, command));
                           until_ms = frame.now_ms() + wait_ms;
@@ -129,10 +128,7 @@ void start(App& app, Call&& call) {
 
 // act: Status(Frame&, const RunId&)
 void change_run(App& app, Call&& call, auto act) {
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant, act](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_script(frame.state(), text, tenant));
+  decide_on(app, std::move(call), visible_script, [act](Frame& frame, const Run* run) -> Reply {
     RunId id = run->id;
     PAWL_TRY_DO(act(frame, id));
     return run_response(frame.state(), id, 200);
@@ -190,23 +186,6 @@ Result<std::string> text_of_run(const State& state, const Run& run) {
   return stored.canonical;
 }
 
-class ReadRunText : public WaitingTask {
- public:
-  ReadRunText(std::string run, std::string tenant)
-      : run_(std::move(run)), tenant_(std::move(tenant)) {}
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    auto run = visible_script(frame.state(), run_, tenant_);
-    text = run.ok() ? text_of_run(frame.state(), **run) : Result<std::string>(run.error());
-    return std::nullopt;
-  }
-  bool only_reads() const override { return true; }
-  Result<std::string> text = std::string();
-
- private:
-  std::string run_;
-  std::string tenant_;
-};
-
 // The run's text with the new steps appended, checked as a whole.
 Result<std::string> extended(App& app, const std::string& canonical, const Value& steps) {
   PAWL_TRY(Value definition, Value::parse(canonical));
@@ -236,15 +215,18 @@ void extend(App& app, Call&& call) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   // Checked here, on the pool: the engine only checks that no other call extended it meanwhile.
-  auto reading = std::make_shared<ReadRunText>(text, tenant);
-  if (Status ran = WaitingTask::run(app.engine(), reading); !ran.ok())
+  Result<std::string> found = std::string();
+  auto look = [&](const Frame& frame) {
+    auto run = visible_script(frame.state(), text, tenant);
+    found = run.ok() ? text_of_run(frame.state(), **run) : Result<std::string>(run.error());
+  };
+  if (Status ran = run_on_engine(app.engine(), look, true); !ran.ok())
     return call.fail(ran.error());
-  if (!reading->text.ok()) return call.fail(reading->text.error());
-  std::string before = std::move(reading->text).value();
+  PAWL_TRY_CALL(call, std::string before, std::move(found));
   PAWL_TRY_CALL(call, auto whole, extended(app, before, *steps));
   app.decide(std::move(call),
              [text, tenant, data, before = std::move(before),
-              canonical = std::move(whole)](Frame& frame) -> Result<http::Response> {
+              canonical = std::move(whole)](Frame& frame) -> Reply {
                PAWL_TRY(const Run* run, visible_script(frame.state(), text, tenant));
                PAWL_TRY(std::string now, text_of_run(frame.state(), *run));
                if (now != before)
@@ -259,14 +241,12 @@ void extend(App& app, Call&& call) {
 // One part of a run: GET …/steps/{id} and …/context/{name}.
 // render: Result<std::string>(const State&, const Run&, part)
 void part_of_run(App& app, Call&& call, auto render) {
-  std::string id = call.params[0];
   std::string part = call.params[1];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, part, tenant, render](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_script(frame.state(), id, tenant));
-    PAWL_TRY(std::string body, render(frame.state(), *run, part));
-    return json_response(Surface::V1, 200, std::move(body));
-  });
+  decide_on(app, std::move(call), visible_script,
+            [part, render](Frame& frame, const Run* run) -> Reply {
+              PAWL_TRY(std::string body, render(frame.state(), *run, part));
+              return json_response(Surface::V1, 200, std::move(body));
+            });
 }
 
 void step(App& app, Call&& call) { part_of_run(app, std::move(call), script_step_body); }

@@ -80,7 +80,7 @@ void put_secret(App& app, Call&& call) {
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   std::string sealed = actions::seal_secret(*app.vault(), name, value, binding);
   call.secret = true;
-  app.decide(std::move(call), [name, sealed, binding](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [name, sealed, binding](Frame& frame) -> Reply {
     bool existed = frame.state().find_doc(DocKind::Secret, name) != nullptr;
     size_t count = 0;
     frame.state().each_doc(DocKind::Secret, "", kSecretsMax,
@@ -112,7 +112,7 @@ void list_secrets(App& app, Call&& call) {
 
 void remove_secret(App& app, Call&& call) {
   std::string name = call.params[0];
-  app.decide(std::move(call), [name](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [name](Frame& frame) -> Reply {
     if (!delete_doc(frame, DocKind::Secret, name).ok())
       return Error{ErrorCode::NotFound, "no such secret"};
     std::string body;

@@ -16,11 +16,11 @@ constexpr size_t kBulkScanPerSlice = 2'000;
 constexpr size_t kErrorsShown = 100;
 constexpr size_t kItemsShown = 1'000;
 
-constexpr Named<BulkAct> kActs[] = {{"retry", BulkAct::Retry},
-                                    {"cancel", BulkAct::Cancel},
-                                    {"delete", BulkAct::Delete},
-                                    {"purge", BulkAct::Purge}};
-std::string_view act_name(BulkAct act) { return name_of(kActs, act); }
+constexpr Named<BulkAct> kBulkActNames[] = {{"retry", BulkAct::Retry},
+                                            {"cancel", BulkAct::Cancel},
+                                            {"delete", BulkAct::Delete},
+                                            {"purge", BulkAct::Purge}};
+std::string_view act_name(BulkAct act) { return name_of(kBulkActNames, act); }
 
 Status forget(Frame& frame, const Job& job) {
   if (!is_terminal(job.state))
@@ -67,21 +67,21 @@ class Sweeper {
   std::string report() const {
     json::ObjectWriter w;
     w.field("action", act_name(bulk_.act));
-    w.field_int("matched", static_cast<int64_t>(succeeded_ + failed_));
-    w.field_int("succeeded", static_cast<int64_t>(succeeded_));
-    w.field_int("failed", static_cast<int64_t>(failed_));
+    w.field_int("matched", succeeded_ + failed_);
+    w.field_int("succeeded", succeeded_);
+    w.field_int("failed", failed_);
     std::string past = bulk_.act == BulkAct::Retry    ? "retried"
                        : bulk_.act == BulkAct::Cancel ? "cancelled"
                        : bulk_.act == BulkAct::Delete ? "deleted"
                                                       : "purged";
-    w.field_int(past, static_cast<int64_t>(succeeded_));
-    w.field_int(past + "_count", static_cast<int64_t>(succeeded_));
-    if (bulk_.act == BulkAct::Purge) w.field_int("deleted", static_cast<int64_t>(succeeded_));
-    w.field_int("total_matched", static_cast<int64_t>(succeeded_ + failed_));
-    w.field_int("skipped", static_cast<int64_t>(failed_));
+    w.field_int(past, succeeded_);
+    w.field_int(past + "_count", succeeded_);
+    if (bulk_.act == BulkAct::Purge) w.field_int("deleted", succeeded_);
+    w.field_int("total_matched", succeeded_ + failed_);
+    w.field_int("skipped", failed_);
     w.key("items").begin_array();
     for (size_t i = 0; i < items_.size(); ++i) {
-      w.begin_object().field_int("index", static_cast<int64_t>(i)).key("job_id").uuid(items_[i].id);
+      w.begin_object().field_int("index", i).key("job_id").uuid(items_[i].id);
       w.field("status", items_[i].reason.empty() ? past : "skipped");
       if (!items_[i].reason.empty()) w.field("reason", items_[i].reason);
       w.end_object();

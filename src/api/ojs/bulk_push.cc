@@ -89,7 +89,7 @@ void push_atomic(Frame& frame, BulkPush& bulk) {
 }
 
 void write_item(json::Writer& w, const State& state, const Item& item, size_t index) {
-  w.begin_object().field_int("index", static_cast<int64_t>(index));
+  w.begin_object().field_int("index", index);
   const Job* job = item.id.is_nil() ? nullptr : state.find_job(item.id);
   if (job != nullptr) {
     w.field("status", item.created ? "created" : "duplicate").key("job_id").uuid(job->id);
@@ -115,9 +115,9 @@ http::Response report(const State& state, const BulkPush& bulk) {
   for (const Item& item : bulk.items) succeeded += item.id.is_nil() ? 0 : 1;
   size_t total = bulk.items.size();
   json::ObjectWriter w;
-  w.field_int("total", static_cast<int64_t>(total));
-  w.field_int("succeeded", static_cast<int64_t>(succeeded));
-  w.field_int("failed", static_cast<int64_t>(total - succeeded));
+  w.field_int("total", total);
+  w.field_int("succeeded", succeeded);
+  w.field_int("failed", total - succeeded);
   w.field("atomicity", bulk.atomic ? "atomic" : "partial").key("items").begin_array();
   for (size_t i = 0; i < total; ++i) write_item(w, state, bulk.items[i], i);
   w.end_array();
@@ -142,14 +142,13 @@ void push(App& app, Call&& call) {
   if (Status good = check_idempotency(call, doc); !good.ok()) return call.fail(good.error());
   EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
   PAWL_TRY_CALL(call, auto bulk, parse_bulk_push(doc, rules));
-  app.decide(std::move(call),
-             [&app, bulk = std::move(bulk)](Frame& frame) mutable -> Result<http::Response> {
-               bulk.atomic ? push_atomic(frame, bulk) : push_partial(frame, bulk);
-               uint64_t made = 0;
-               for (const Item& item : bulk.items) made += item.created ? 1 : 0;
-               app.metrics().jobs_pushed.fetch_add(made, std::memory_order_relaxed);
-               return report(frame.state(), bulk);
-             });
+  app.decide(std::move(call), [&app, bulk = std::move(bulk)](Frame& frame) mutable -> Reply {
+    bulk.atomic ? push_atomic(frame, bulk) : push_partial(frame, bulk);
+    uint64_t made = 0;
+    for (const Item& item : bulk.items) made += item.created ? 1 : 0;
+    app.metrics().jobs_pushed.fetch_add(made, std::memory_order_relaxed);
+    return report(frame.state(), bulk);
+  });
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ bool has_checkpoint(const Job& job) { return job.extras && job.extras->checkpoin
 void write_members(json::Writer& w, const Job& job) {
   const JobExtras& extras = *job.extras;
   w.key("job_id").uuid(job.id).field_raw("state", extras.checkpoint);
-  w.field_int("sequence", static_cast<int64_t>(extras.checkpoint_sequence));
+  w.field_int("sequence", extras.checkpoint_sequence);
   w.field_time("created_at", extras.checkpoint_ms).field_time("updated_at", extras.checkpoint_ms);
   w.field_int("attempt", job.attempt);
 }
@@ -55,23 +55,17 @@ std::string checkpoint_body(const Job& job) {
 void save(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
   PAWL_TRY_CALL(call, auto text, parse_checkpoint(doc));
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [id, tenant, text = std::move(text)](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
-               JobId job_id = job->id;
-               PAWL_TRY_DO(save_checkpoint(frame, {job_id, text}));
-               return json_response(Surface::Ojs, 200,
-                                    checkpoint_body(*frame.state().find_job(job_id)));
-             });
+  decide_on(app, std::move(call), visible_job,
+            [text = std::move(text)](Frame& frame, const Job* job) -> Reply {
+              JobId job_id = job->id;
+              PAWL_TRY_DO(save_checkpoint(frame, {job_id, text}));
+              return json_response(Surface::Ojs, 200,
+                                   checkpoint_body(*frame.state().find_job(job_id)));
+            });
 }
 
 void get_checkpoint(App& app, Call&& call) {
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+  decide_on(app, std::move(call), visible_job, [](Frame&, const Job* job) -> Reply {
     if (!has_checkpoint(*job))
       return Error{ErrorCode::NotFound, "job " + job->id.text() + " has no checkpoint"};
     return json_response(Surface::Ojs, 200, checkpoint_body(*job));
@@ -79,10 +73,7 @@ void get_checkpoint(App& app, Call&& call) {
 }
 
 void remove_checkpoint(App& app, Call&& call) {
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+  decide_on(app, std::move(call), visible_job, [](Frame& frame, const Job* job) -> Reply {
     JobId job_id = job->id;
     PAWL_TRY_DO(delete_checkpoint(frame, job_id));
     json::ObjectWriter w;
@@ -92,10 +83,7 @@ void remove_checkpoint(App& app, Call&& call) {
 }
 
 void resume_from_checkpoint(App& app, Call&& call) {
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+  decide_on(app, std::move(call), visible_job, [](Frame&, const Job* job) -> Reply {
     json::ObjectWriter w;
     w.key("job_id").uuid(job->id);
     w.field_bool("has_checkpoint", has_checkpoint(*job));

@@ -55,7 +55,7 @@ void put_cron(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
   std::string name = call.params.empty() ? "" : call.params[0];
   PAWL_TRY_CALL(call, auto cron, parse_cron(doc, name, call.tenant));
-  app.decide(std::move(call), [cron](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [cron](Frame& frame) -> Reply {
     PAWL_TRY_DO(has_room(frame.state(), cron.name));
     PAWL_TRY(bool created, put_cron(frame, cron));
     return json_response(Surface::Ojs, created ? 201 : 200,
@@ -208,7 +208,7 @@ void patch_cron(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto wish, NormalPatch().of(doc.root()));
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [scoped, tenant, wish](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped, tenant, wish](Frame& frame) -> Reply {
     const Cron* cron = find_entry(frame.state(), scoped);
     if (cron == nullptr) return Error{ErrorCode::NotFound, no_such_cron(scoped)};
     PAWL_TRY(CronSpec spec, patched(cron->spec, wish, tenant));
@@ -221,7 +221,7 @@ void patch_cron(App& app, Call&& call) {
 // Changes one existing entry by `act`; the answer shows the changed entry.
 void change_cron(App& app, Call&& call, Status (*act)(Frame&, const Cron&)) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
-  app.decide(std::move(call), [scoped, act](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped, act](Frame& frame) -> Reply {
     const Cron* cron = find_entry(frame.state(), scoped);
     if (cron == nullptr) return Error{ErrorCode::NotFound, no_such_cron(scoped)};
     if (act != nullptr) PAWL_TRY_DO(act(frame, *cron));
@@ -249,7 +249,7 @@ void resume_cron(App& app, Call&& call) {
 
 void remove_cron(App& app, Call&& call) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
-  app.decide(std::move(call), [scoped](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped](Frame& frame) -> Reply {
     const Cron* cron = find_entry(frame.state(), scoped);
     if (cron == nullptr) return Error{ErrorCode::NotFound, no_such_cron(scoped)};
     json::ObjectWriter w;
@@ -262,7 +262,7 @@ void remove_cron(App& app, Call&& call) {
 
 void trigger_cron(App& app, Call&& call) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
-  app.decide(std::move(call), [scoped](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped](Frame& frame) -> Reply {
     if (find_entry(frame.state(), scoped) == nullptr)
       return Error{ErrorCode::NotFound, no_such_cron(scoped)};
     PAWL_TRY(JobId id, trigger_cron(frame, scoped));

@@ -48,17 +48,11 @@ Result<JobId> dead_job(const State& state, std::string_view id_text, std::string
   return job->id;
 }
 
-void change_dead_letter(App& app, Call&& call,
-                        Result<http::Response> (*act)(Frame&, const JobId&)) {
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant, act](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(JobId id, dead_job(frame.state(), text, tenant));
-    return act(frame, id);
-  });
+void change_dead_letter(App& app, Call&& call, Reply (*act)(Frame&, const JobId&)) {
+  decide_on(app, std::move(call), dead_job, act);
 }
 
-Result<http::Response> job_response(Frame& frame, const JobId& id) {
+Reply job_response(Frame& frame, const JobId& id) {
   return json_response(Surface::Ojs, 200, job_body(frame.state(), *frame.state().find_job(id)));
 }
 
@@ -67,29 +61,26 @@ void get_dead_letter(App& app, Call&& call) {
 }
 
 void retry_dead_letter(App& app, Call&& call) {
-  change_dead_letter(app, std::move(call),
-                     [](Frame& frame, const JobId& id) -> Result<http::Response> {
-                       PAWL_TRY_DO(revive_job(frame, id));
-                       return job_response(frame, id);
-                     });
+  change_dead_letter(app, std::move(call), [](Frame& frame, const JobId& id) -> Reply {
+    PAWL_TRY_DO(revive_job(frame, id));
+    return job_response(frame, id);
+  });
 }
 
 void remove_dead_letter(App& app, Call&& call) {
-  change_dead_letter(app, std::move(call),
-                     [](Frame& frame, const JobId& id) -> Result<http::Response> {
-                       PAWL_TRY_DO(delete_dead(frame, id));
-                       json::ObjectWriter w;
-                       w.field_bool("deleted", true).key("job_id").uuid(id);
-                       return json_response(Surface::Ojs, 200, w.close());
-                     });
+  change_dead_letter(app, std::move(call), [](Frame& frame, const JobId& id) -> Reply {
+    PAWL_TRY_DO(delete_dead(frame, id));
+    json::ObjectWriter w;
+    w.field_bool("deleted", true).key("job_id").uuid(id);
+    return json_response(Surface::Ojs, 200, w.close());
+  });
 }
 
 void remove_dead_letter_for_admin(App& app, Call&& call) {
-  change_dead_letter(app, std::move(call),
-                     [](Frame& frame, const JobId& id) -> Result<http::Response> {
-                       PAWL_TRY_DO(delete_dead(frame, id));
-                       return json_response(Surface::Ojs, 204, "");
-                     });
+  change_dead_letter(app, std::move(call), [](Frame& frame, const JobId& id) -> Reply {
+    PAWL_TRY_DO(delete_dead(frame, id));
+    return json_response(Surface::Ojs, 204, "");
+  });
 }
 
 struct DeadStats {
@@ -130,16 +121,16 @@ DeadStats gather(const State& state, const std::string& tenant) {
 void write_counts(json::Writer& w, std::string_view name,
                   const std::map<std::string, uint64_t>& counts) {
   w.key(name).begin_object();
-  for (const auto& [key, count] : counts) w.field_int(key, static_cast<int64_t>(count));
+  for (const auto& [key, count] : counts) w.field_int(key, count);
   w.end_object();
 }
 
 void dead_letter_stats(App& app, Call&& call) {
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [tenant](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [tenant](Frame& frame) -> Reply {
     DeadStats found = gather(frame.state(), tenant);
     json::ObjectWriter w;
-    w.field_int("total", static_cast<int64_t>(found.total));
+    w.field_int("total", found.total);
     write_counts(w, "by_queue", found.by_queue);
     write_counts(w, "by_type", found.by_type);
     write_counts(w, "by_error_type", found.by_error_type);

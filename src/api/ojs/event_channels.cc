@@ -194,22 +194,6 @@ void progress_stream(App& app, Call&& call) {
   job_events(app, std::move(call), id, true, {render_progress});
 }
 
-class FindQueue : public WaitingTask {
- public:
-  explicit FindQueue(std::string scoped) : scoped_(std::move(scoped)) {}
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    const Queue* queue = frame.state().find_queue(scoped_);
-    found = queue != nullptr && !queue->settings.deleted;
-    if (found) created_ms = queue->created_ms;
-    return std::nullopt;
-  }
-  bool found = false;
-  int64_t created_ms = 0;
-
- private:
-  std::string scoped_;
-};
-
 // A queue is created by its first job, and a client may subscribe before; but a list of events of a
 // queue that never existed is an error.
 void queue_events(App& app, Call&& call) {
@@ -220,12 +204,16 @@ void queue_events(App& app, Call&& call) {
     return stream_events(app, std::move(call), std::move(parsed), {render_flat});
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [&app, shared, scoped, query = std::move(parsed)]() mutable {
-    auto queue = std::make_shared<FindQueue>(scoped);
-    if (Status ran = WaitingTask::run(app.engine(), queue); !ran.ok())
+    std::optional<int64_t> created_ms;
+    auto look = [&](const Frame& frame) {
+      const Queue* queue = frame.state().find_queue(scoped);
+      if (queue != nullptr && !queue->settings.deleted) created_ms = queue->created_ms;
+    };
+    if (Status ran = run_on_engine(app.engine(), look, false); !ran.ok())
       return shared->fail(ran.error());
-    if (!queue->found)
+    if (!created_ms)
       return shared->fail({ErrorCode::NotFound, "queue " + shared->params[0] + " not found"});
-    if (!query.after) query.after = position_before(app.store(), queue->created_ms);
+    if (!query.after) query.after = position_before(app.store(), *created_ms);
     answer_events_page(app, *shared, query);
   };
   if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());

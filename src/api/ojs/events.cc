@@ -1,6 +1,5 @@
 // GET /ojs/v1/events and /v1/events: events as a list with a cursor or as a stream; and
 // /ojs/v1/workflows/{id}/events, /v1/runs/{id}/events: the same for one workflow or run.
-#include <charconv>
 
 #include "api/app.h"
 #include "api/event_stream.h"
@@ -9,6 +8,7 @@
 #include "api/reader_pool.h"
 #include "api/routes.h"
 #include "base/quote.h"
+#include "base/read_number.h"
 #include "effects/event_reader.h"
 #include "engine/waiting_task.h"
 #include "kernel/compositions/planned_runs.h"
@@ -68,9 +68,7 @@ Result<EventsQuery> parse_events_query(const Call& call, const Store& store) {
   PAWL_TRY(query.after, parse_after(call, store));
   query.latest = call.query("latest") == "true";
   if (std::string text = call.query("limit"); !text.empty()) {
-    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), query.limit);
-    bool whole = failed == std::errc() && end == text.data() + text.size();
-    if (!whole || query.limit < 1 || query.limit > kEventsListedMost)
+    if (!read_number(text, query.limit) || query.limit < 1 || query.limit > kEventsListedMost)
       return Error{ErrorCode::InvalidRequest, "limit must be a whole number from 1 to 1000"};
   }
   return query;
@@ -90,10 +88,10 @@ void render_items(json::Writer& w, const EventsQuery& query, const EventPage& pa
     w.raw(text);
   }
   w.end_array().key("pagination").begin_object();
-  w.field_int("total", static_cast<int64_t>(page.found));
+  w.field_int("total", page.found);
   if (page.older) w.field_bool("total_is_estimate", true);
-  w.field_int("page", static_cast<int64_t>(query.page->number));
-  w.field_int("per_page", static_cast<int64_t>(query.page->limit));
+  w.field_int("page", query.page->number);
+  w.field_int("per_page", query.page->limit);
   w.field_bool("has_more", page.found > query.page->offset + query.page->limit).end_object();
 }
 
@@ -173,25 +171,6 @@ void events(App& app, Call&& call) {
   list_events(app, std::move(call), std::move(query));
 }
 
-class FindWorkflow : public WaitingTask {
- public:
-  FindWorkflow(RunId id, std::string tenant) : id_(id), tenant_(std::move(tenant)) {}
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    const Run* run = frame.state().find_run(id_);
-    found = run != nullptr && (tenant_.empty() || run->tenant == tenant_);
-    if (found) created_sequence = family_of(*run).created_sequence(*run);
-    if (auto planned = found ? std::nullopt : find_planned(frame.state(), id_))
-      found = tenant_.empty() || planned->around->tenant == tenant_;
-    return std::nullopt;
-  }
-  bool found = false;
-  uint64_t created_sequence = 0;
-
- private:
-  RunId id_;
-  std::string tenant_;
-};
-
 // The id may be in the query, so the error must name it.
 Error no_such_workflow(const std::string& named, bool any_kind) {
   Error error{ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"};
@@ -212,13 +191,22 @@ void answer_workflow_events(App& app, Call&& call, const std::string& named, boo
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [&app, shared, id, any_kind, named, streams,
                                 query = std::move(query)]() mutable {
-    auto look = std::make_shared<FindWorkflow>(id, query.filter.tenant);
-    if (Status ran = WaitingTask::run(app.engine(), look); !ran.ok())
+    const std::string& tenant = query.filter.tenant;
+    bool found = false;
+    uint64_t created_sequence = 0;
+    auto look = [&](const Frame& frame) {
+      const Run* run = frame.state().find_run(id);
+      found = run != nullptr && (tenant.empty() || run->tenant == tenant);
+      if (found) created_sequence = family_of(*run).created_sequence(*run);
+      if (auto planned = found ? std::nullopt : find_planned(frame.state(), id))
+        found = tenant.empty() || planned->around->tenant == tenant;
+    };
+    if (Status ran = run_on_engine(app.engine(), look, false); !ran.ok())
       return shared->fail(ran.error());
-    if (!look->found) return shared->fail(no_such_workflow(named, any_kind));
+    if (!found) return shared->fail(no_such_workflow(named, any_kind));
     if (any_kind) query.filter.tenant.clear();  // it was found to be the caller's
-    if (!query.after && look->created_sequence > 0)
-      query.after = EventPosition{look->created_sequence - 1, EventPosition::kAllParts};
+    if (!query.after && created_sequence > 0)
+      query.after = EventPosition{created_sequence - 1, EventPosition::kAllParts};
     if (!streams) return answer_events_page(app, *shared, query);
     stream_events(app, std::move(*shared), query);
   };

@@ -38,10 +38,7 @@ void list_of_tenant(App& app, Call&& call) {
 using Change = Status (*)(Frame&, const JobId&);
 
 void one_job(App& app, Call&& call, Change change) {
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant, change](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), text, tenant));
+  decide_on(app, std::move(call), visible_job, [change](Frame& frame, const Job* job) -> Reply {
     JobId id = job->id;
     JobState previous = change != nullptr ? job->state : JobState::None;
     if (change != nullptr) PAWL_TRY_DO(change(frame, id));

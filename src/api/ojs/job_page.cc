@@ -39,13 +39,13 @@ void answer_job_list(App& app, Call&& call, std::string_view name, size_t limit_
                      PageEnd (*walk)(json::Writer&, const State&, const JobQuery&)) {
   PAWL_TRY_CALL(call, auto query, parse_query(call, limit_default));
   query.filter.settle(app.clock().now_ms());
-  app.decide_list(std::move(call), [query, name, walk](Frame& frame) -> Result<http::Response> {
+  app.decide_list(std::move(call), [query, name, walk](Frame& frame) -> Reply {
     json::ObjectWriter w;
     w.key(name).begin_array();
     PageEnd end = walk(w, frame.state(), query);
     w.end_array();
     write_pagination(w, query.page, end);
-    if (end.total) w.field_int("total", static_cast<int64_t>(*end.total));
+    if (end.total) w.field_int("total", *end.total);
     return json_response(Surface::Ojs, 200, w.close());
   });
 }

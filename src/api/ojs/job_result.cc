@@ -1,10 +1,10 @@
 // GET /jobs/{id}/result: the outcome of a job, at once or when it has ended; POST /jobs/results:
 // the same for many. GET /jobs/{id}/retries: the failed attempts, and the time of the next one.
-#include <charconv>
 
 #include "api/app.h"
 #include "api/body.h"
 #include "api/routes.h"
+#include "base/read_number.h"
 #include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 #include "wire/reply_room.h"
@@ -31,8 +31,7 @@ void write_outcome(json::Writer& w, const Job& job, ReplyRoom& room) {
   }
   if (!is_terminal(job.state)) return;
   w.field_time("completed_at", job.finished_ms).field_time("result_stored_at", job.finished_ms);
-  if (job.state == JobState::Completed)
-    w.field_int("result_size_bytes", static_cast<int64_t>(job.result.size()));
+  if (job.state == JobState::Completed) w.field_int("result_size_bytes", job.result.size());
 }
 
 std::string outcome(const Job& job) {
@@ -64,9 +63,7 @@ Result<std::optional<int64_t>> wait_of(const Call& call, int64_t most_ms) {
   std::string text = call.query("timeout");
   int64_t seconds = kWaitUsualMs / 1000;
   if (!text.empty()) {
-    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    bool whole = failed == std::errc() && end == text.data() + text.size();
-    if (!whole || seconds < 0 || seconds > 86'400)
+    if (!read_number(text, seconds) || seconds < 0 || seconds > 86'400)
       return Error{ErrorCode::InvalidRequest,
                    "timeout must be a whole number of seconds from 0 to 86400"};
   }
@@ -80,18 +77,16 @@ void get_result(App& app, Call&& call) {
   std::string request_id(call.request.id);
   int64_t until_ms = 0;
   int64_t look_ms = kLookFirstMs;
-  app.decide_and_wait(
-      std::move(call), [=](Frame& frame, Waiting& waiting) mutable -> Result<http::Response> {
-        PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
-        if (until_ms == 0) until_ms = frame.now_ms() + wait_ms.value_or(0);
-        if (is_terminal(job->state) || !wait_ms)
-          return json_response(Surface::Ojs, 200, outcome(*job));
-        if (frame.now_ms() < until_ms) {
-          waiting.parking = Parking{{}, until_ms, std::min(until_ms, frame.now_ms() + look_ms)};
-          look_ms = std::min(kLookMostMs, look_ms * 2);
-        }
-        return still_at_work(*job, request_id);
-      });
+  app.decide_and_wait(std::move(call), [=](Frame& frame, Waiting& waiting) mutable -> Reply {
+    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+    if (until_ms == 0) until_ms = frame.now_ms() + wait_ms.value_or(0);
+    if (is_terminal(job->state) || !wait_ms) return json_response(Surface::Ojs, 200, outcome(*job));
+    if (frame.now_ms() < until_ms) {
+      waiting.parking = Parking{{}, until_ms, std::min(until_ms, frame.now_ms() + look_ms)};
+      look_ms = std::min(kLookMostMs, look_ms * 2);
+    }
+    return still_at_work(*job, request_id);
+  });
 }
 
 // A failed attempt: the last one led to the job's current state, earlier ones were retried.
@@ -106,10 +101,7 @@ void write_attempt(json::Writer& w, const Job& job, const JobError& error, bool 
 }
 
 void retries(App& app, Call&& call) {
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+  decide_on(app, std::move(call), visible_job, [](Frame&, const Job* job) -> Reply {
     json::ObjectWriter w;
     w.key("job_id").uuid(job->id).field("state", state_name(job->state));
     w.field_int("attempt", job->attempt).field_int("max_attempts", job->max_attempts);
@@ -154,14 +146,13 @@ void many(App& app, Call&& call) {
     return call.fail(
         {ErrorCode::TooLarge, "ids holds more than " + std::to_string(kIdsMax) + " ids"});
   std::string tenant = call.tenant;
-  app.decide_list(std::move(call),
-                  [ids = std::move(ids), tenant](Frame& frame) -> Result<http::Response> {
-                    json::ObjectWriter w;
-                    w.key("results").begin_object();
-                    write_outcomes(w, frame.state(), ids, tenant);
-                    w.end_object();
-                    return json_response(Surface::Ojs, 200, w.close());
-                  });
+  app.decide_list(std::move(call), [ids = std::move(ids), tenant](Frame& frame) -> Reply {
+    json::ObjectWriter w;
+    w.key("results").begin_object();
+    write_outcomes(w, frame.state(), ids, tenant);
+    w.end_object();
+    return json_response(Surface::Ojs, 200, w.close());
+  });
 }
 
 }  // namespace

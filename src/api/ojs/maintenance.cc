@@ -50,8 +50,7 @@ http::Response status(const State& state) {
 }
 
 void get_maintenance(App& app, Call&& call) {
-  app.decide(std::move(call),
-             [](Frame& frame) -> Result<http::Response> { return status(frame.state()); });
+  app.decide(std::move(call), [](Frame& frame) -> Reply { return status(frame.state()); });
 }
 
 int64_t duration_of(Fields& fields) {
@@ -75,19 +74,18 @@ void set(App& app, Call&& call) {
     fields.complain("reason", "must be at most 1024 bytes");
   int64_t duration_ms = duration_of(fields);
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
-  app.decide(std::move(call),
-             [&app, enabled, wish, duration_ms](Frame& frame) mutable -> Result<http::Response> {
-               std::optional<Maintenance> on = stored(frame.state());
-               if (enabled) {
-                 wish.since_ms = on ? on->since_ms : frame.now_ms();
-                 wish.until_ms = duration_ms == 0 ? 0 : frame.now_ms() + duration_ms;
-                 put_doc(frame, DocKind::Maintenance, kKey, codec::encoded(wish));
-               } else if (on) {
-                 PAWL_TRY_DO(delete_doc(frame, DocKind::Maintenance, kKey));
-               }
-               app.set_maintenance(enabled);
-               return status(frame.state());
-             });
+  app.decide(std::move(call), [&app, enabled, wish, duration_ms](Frame& frame) mutable -> Reply {
+    std::optional<Maintenance> on = stored(frame.state());
+    if (enabled) {
+      wish.since_ms = on ? on->since_ms : frame.now_ms();
+      wish.until_ms = duration_ms == 0 ? 0 : frame.now_ms() + duration_ms;
+      put_doc(frame, DocKind::Maintenance, kKey, codec::encoded(wish));
+    } else if (on) {
+      PAWL_TRY_DO(delete_doc(frame, DocKind::Maintenance, kKey));
+    }
+    app.set_maintenance(enabled);
+    return status(frame.state());
+  });
 }
 
 void config(App& app, Call&& call) {
@@ -96,10 +94,10 @@ void config(App& app, Call&& call) {
   w.field("version", config.version).field("backend", config.store_name);
   w.field_bool("auth_required", app.keys().needed());
   w.key("limits").begin_object();
-  w.field_int("batch_jobs_max", static_cast<int64_t>(config.batch_jobs_max));
-  w.field_int("fetch_count_max", static_cast<int64_t>(config.fetch_count_max));
+  w.field_int("batch_jobs_max", config.batch_jobs_max);
+  w.field_int("fetch_count_max", config.fetch_count_max);
   w.field_int("fetch_wait_ms_max", config.fetch_wait_ms_max);
-  w.field_int("result_bytes_max", static_cast<int64_t>(config.result_bytes_max)).end_object();
+  w.field_int("result_bytes_max", config.result_bytes_max).end_object();
   w.key("defaults").begin_object();
   w.field_int("visibility_timeout_ms", config.visibility_default_ms);
   w.field_int("idempotency_ms", config.idempotency_ms).end_object();

@@ -155,19 +155,16 @@ std::string body_of(const State& state, const Job& job, int32_t priority_before)
 void patch_job(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
   PAWL_TRY_CALL(call, auto wish, parse_wish(doc, app.clock().now_ms()));
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [id, tenant, wish = std::move(wish)](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
-               int32_t before = job->priority;
-               ChangeJob command{job->id, wish.priority, wish.scheduled_ms};
-               PAWL_TRY(command.spec, spec_after(*job, wish));
-               PAWL_TRY_DO(change_job(frame, command));
-               const State& state = frame.state();
-               return json_response(Surface::Ojs, 200,
-                                    body_of(state, *state.find_job(command.job), before));
-             });
+  decide_on(app, std::move(call), visible_job,
+            [wish = std::move(wish)](Frame& frame, const Job* job) -> Reply {
+              int32_t before = job->priority;
+              ChangeJob command{job->id, wish.priority, wish.scheduled_ms};
+              PAWL_TRY(command.spec, spec_after(*job, wish));
+              PAWL_TRY_DO(change_job(frame, command));
+              const State& state = frame.state();
+              return json_response(Surface::Ojs, 200,
+                                   body_of(state, *state.find_job(command.job), before));
+            });
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ void put_pool(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
   PAWL_TRY_CALL(call, auto pool, parse_pool(doc, call.params[0]));
   std::string key = pool_key(call);
-  app.decide(std::move(call), [key, pool](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key, pool](Frame& frame) -> Reply {
     bool existed = frame.state().find_doc(DocKind::Pool, key) != nullptr;
     size_t count = 0;
     if (!existed)
@@ -61,7 +61,7 @@ void put_pool(App& app, Call&& call) {
 
 void get_pool(App& app, Call&& call) {
   std::string key = pool_key(call);
-  app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key](Frame& frame) -> Reply {
     const Doc* doc = frame.state().find_doc(DocKind::Pool, key);
     if (doc == nullptr) return Error{ErrorCode::NotFound, "no such pool"};
     return pool_response(200, doc->value);
@@ -70,7 +70,7 @@ void get_pool(App& app, Call&& call) {
 
 void remove_pool(App& app, Call&& call) {
   std::string key = pool_key(call);
-  app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key](Frame& frame) -> Reply {
     PAWL_TRY_DO(delete_doc(frame, DocKind::Pool, key));
     std::string body;
     json::Writer(body).begin_object().field_bool("deleted", true).end_object();

@@ -60,14 +60,12 @@ std::string progress_body(const Job& job) {
 void report(App& app, Call&& call, const std::string& id, const json::Doc& doc) {
   PAWL_TRY_CALL(call, auto command, parse_progress(doc));
   std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [id, tenant, command](Frame& frame) mutable -> Result<http::Response> {
-               PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
-               command.job = job->id;
-               PAWL_TRY_DO(report_progress(frame, command));
-               return json_response(Surface::Ojs, 200,
-                                    progress_body(*frame.state().find_job(command.job)));
-             });
+  app.decide(std::move(call), [id, tenant, command](Frame& frame) mutable -> Reply {
+    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+    command.job = job->id;
+    PAWL_TRY_DO(report_progress(frame, command));
+    return json_response(Surface::Ojs, 200, progress_body(*frame.state().find_job(command.job)));
+  });
 }
 
 void put_progress(App& app, Call&& call) {
@@ -85,10 +83,7 @@ void put_by_body(App& app, Call&& call) {
 }
 
 void get_progress(App& app, Call&& call) {
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+  decide_on(app, std::move(call), visible_job, [](Frame&, const Job* job) -> Reply {
     return json_response(Surface::Ojs, 200, progress_body(*job));
   });
 }

@@ -59,7 +59,7 @@ void create_queue(App& app, Call&& call) {
   QueueSettings settings;
   wish.apply(settings);
   std::string scoped = scoped_queue(call.tenant, name);
-  app.decide(std::move(call), [scoped, settings](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped, settings](Frame& frame) -> Reply {
     if (find_shown(frame.state(), scoped) != nullptr)
       return Error{ErrorCode::Conflict,
                    "queue " + std::string(queue_of_scoped(scoped)) + " is there already"};
@@ -82,7 +82,7 @@ void change_queue(App& app, Call&& call) {
     return call.fail({ErrorCode::InvalidRequest,
                       "there is nothing to change: name paused, max_size, backpressure or "
                       "rate_limit"});
-  app.decide(std::move(call), [scoped, wish](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped, wish](Frame& frame) -> Reply {
     if (find_shown(frame.state(), scoped) == nullptr) return no_such_queue(scoped);
     PAWL_TRY_DO(
         configure_queue(frame, scoped, [&](QueueSettings& settings) { wish.apply(settings); }));
@@ -106,7 +106,7 @@ Status check_strategy(const Call& call) {
 void remove_queue(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
   if (Status good = check_strategy(call); !good.ok()) return call.fail(good.error());
-  app.decide(std::move(call), [scoped](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped](Frame& frame) -> Reply {
     const Queue* queue = find_shown(frame.state(), scoped);
     if (queue == nullptr) return no_such_queue(scoped);
     uint64_t unfinished = queue->depth() + queue->count(JobState::Active);
@@ -149,14 +149,10 @@ struct PriorityCount {
     json::ObjectWriter w;
     w.field("queue", queue_of_scoped(scoped)).key("distribution").begin_array();
     for (auto at = counts.rbegin(); at != counts.rend(); ++at)
-      w.begin_object()
-          .field_int("priority", at->first)
-          .field_int("count", static_cast<int64_t>(at->second))
-          .end_object();
+      w.begin_object().field_int("priority", at->first).field_int("count", at->second).end_object();
     w.end_array().key("counts_by_priority").begin_object();
-    for (const auto& [priority, count] : counts)
-      w.field_int(std::to_string(priority), static_cast<int64_t>(count));
-    w.end_object().field_int("total", static_cast<int64_t>(total));
+    for (const auto& [priority, count] : counts) w.field_int(std::to_string(priority), count);
+    w.end_object().field_int("total", total);
     return w.close();
   }
 };

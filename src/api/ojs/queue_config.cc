@@ -125,7 +125,7 @@ void put_config(App& app, Call&& call) {
   QueueWish wish;
   if (Status read = parse_queue_wish(doc.root(), "$", wish); !read.ok())
     return call.fail(read.error());
-  app.decide(std::move(call), [scoped, wish](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped, wish](Frame& frame) -> Reply {
     PAWL_TRY_DO(
         configure_queue(frame, scoped, [&](QueueSettings& settings) { wish.apply(settings); }));
     return json_response(Surface::Ojs, 200, config_body(frame.state(), scoped));
@@ -134,14 +134,14 @@ void put_config(App& app, Call&& call) {
 
 void get_config(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
-  app.decide(std::move(call), [scoped](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped](Frame& frame) -> Reply {
     return json_response(Surface::Ojs, 200, config_body(frame.state(), scoped));
   });
 }
 
 void get_detail(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
-  app.decide(std::move(call), [&app, scoped](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [&app, scoped](Frame& frame) -> Reply {
     const Queue* queue = frame.state().find_queue(scoped);
     json::ObjectWriter w;
     render_queue_members(w, scoped, queue);

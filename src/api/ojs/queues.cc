@@ -105,7 +105,7 @@ std::string binding_stats(const State& state, const std::string& scoped, int64_t
 
 void read_queue(App& app, Call&& call, bool stats) {
   PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
-  app.decide(std::move(call), [scoped, stats](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped, stats](Frame& frame) -> Reply {
     return json_response(Surface::Ojs, 200, queue_body(frame.state(), scoped, stats));
   });
 }
@@ -116,14 +116,14 @@ void get_queue(App& app, Call&& call) { read_queue(app, std::move(call), false);
 void get_stats(App& app, Call&& call) {
   if (call.request.header("ojs-version").empty()) return read_queue(app, std::move(call), true);
   PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
-  app.decide_list(std::move(call), [scoped](Frame& frame) -> Result<http::Response> {
+  app.decide_list(std::move(call), [scoped](Frame& frame) -> Reply {
     return json_response(Surface::Ojs, 200, binding_stats(frame.state(), scoped, frame.now_ms()));
   });
 }
 
 void set_paused(App& app, Call&& call, bool paused) {
   PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
-  app.decide(std::move(call), [scoped, paused](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped, paused](Frame& frame) -> Reply {
     PAWL_TRY_DO(
         configure_queue(frame, scoped, [&](QueueSettings& settings) { settings.paused = paused; }));
     std::string body = queue_body(frame.state(), scoped, false);

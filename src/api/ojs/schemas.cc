@@ -9,6 +9,7 @@
 #include "api/body.h"
 #include "api/keyed_list.h"
 #include "api/routes.h"
+#include "base/read_number.h"
 #include "kernel/settings/settings.h"
 #include "plan/ojs/parse_job.h"
 
@@ -75,9 +76,7 @@ std::string type_prefix(std::string_view tenant, std::string_view type) {
 // A whole number is written as one, whatever zeros it was given with: "007" is 7.
 void write_version(json::Writer& w, const std::string& version, bool as_text = false) {
   uint32_t number = 0;
-  const char* last = version.data() + version.size();
-  auto [end, failed] = std::from_chars(version.data(), last, number);
-  if (failed == std::errc() && end == last && !as_text) {
+  if (read_number(version, number) && !as_text) {
     w.field_int("version", number);
   } else {
     w.field("version", version);
@@ -190,15 +189,13 @@ Result<StoredSchema> parse_uri_schema(const json::Doc& doc) {
 void add_by_uri(App& app, Call&& call, const json::Doc& doc) {
   PAWL_TRY_CALL(call, auto parsed, parse_uri_schema(doc));
   std::string key = uri_key(call.tenant, parsed.uri);
-  app.decide(std::move(call),
-             [key, stored = parsed](Frame& frame) mutable -> Result<http::Response> {
-               if (frame.state().find_doc(DocKind::Schema, key) != nullptr)
-                 return Error{ErrorCode::Conflict,
-                              "a schema is registered under " + stored.uri + " already"};
-               stored.created_ms = frame.now_ms();
-               put_doc(frame, DocKind::Schema, key, codec::encoded(stored));
-               return uri_response(201, stored, false);
-             });
+  app.decide(std::move(call), [key, stored = parsed](Frame& frame) mutable -> Reply {
+    if (frame.state().find_doc(DocKind::Schema, key) != nullptr)
+      return Error{ErrorCode::Conflict, "a schema is registered under " + stored.uri + " already"};
+    stored.created_ms = frame.now_ms();
+    put_doc(frame, DocKind::Schema, key, codec::encoded(stored));
+    return uri_response(201, stored, false);
+  });
 }
 
 // The type's versions, oldest first.
@@ -225,20 +222,19 @@ void add_schema(App& app, Call&& call, const std::string& type, const std::strin
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
   PAWL_TRY_CALL(call, auto parsed, parse_schema(doc, type, version));
   std::string prefix = type_prefix(call.tenant, parsed.type);
-  app.decide(
-      std::move(call), [prefix, stored = parsed](Frame& frame) mutable -> Result<http::Response> {
-        std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
-        if (stored.version.empty()) stored.version = next_version(known);
-        PAWL_TRY(std::string key, version_key(stored.version));
-        if (frame.state().find_doc(DocKind::Schema, prefix + key) != nullptr)
-          return Error{ErrorCode::Conflict, "version " + stored.version + " of " + stored.type +
-                                                " is registered already"};
-        if (known.size() >= kSchemaVersionsMax)
-          return Error{ErrorCode::Conflict, "a type has at most 1000 versions; delete old ones"};
-        stored.created_ms = frame.now_ms();
-        put_doc(frame, DocKind::Schema, prefix + key, codec::encoded(stored));
-        return schema_response(201, stored);
-      });
+  app.decide(std::move(call), [prefix, stored = parsed](Frame& frame) mutable -> Reply {
+    std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
+    if (stored.version.empty()) stored.version = next_version(known);
+    PAWL_TRY(std::string key, version_key(stored.version));
+    if (frame.state().find_doc(DocKind::Schema, prefix + key) != nullptr)
+      return Error{ErrorCode::Conflict,
+                   "version " + stored.version + " of " + stored.type + " is registered already"};
+    if (known.size() >= kSchemaVersionsMax)
+      return Error{ErrorCode::Conflict, "a type has at most 1000 versions; delete old ones"};
+    stored.created_ms = frame.now_ms();
+    put_doc(frame, DocKind::Schema, prefix + key, codec::encoded(stored));
+    return schema_response(201, stored);
+  });
 }
 
 void put_version(App& app, Call&& call) {
@@ -274,16 +270,15 @@ void get_latest(App& app, Call&& call) {
   Result<std::string> version =
       slash == named.npos ? no_such_schema(named)
                           : key_of(call.tenant, named.substr(0, slash), named.substr(slash + 1));
-  app.decide(
-      std::move(call), [named, prefix, by_uri, version](Frame& frame) -> Result<http::Response> {
-        if (const Doc* doc = frame.state().find_doc(DocKind::Schema, by_uri))
-          return uri_response(200, decoded(*doc), true);
-        std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
-        if (!known.empty()) return schema_response(200, known.back());
-        const Doc* doc = version.ok() ? frame.state().find_doc(DocKind::Schema, *version) : nullptr;
-        if (doc == nullptr) return no_such_schema(named);
-        return schema_response(200, decoded(*doc));
-      });
+  app.decide(std::move(call), [named, prefix, by_uri, version](Frame& frame) -> Reply {
+    if (const Doc* doc = frame.state().find_doc(DocKind::Schema, by_uri))
+      return uri_response(200, decoded(*doc), true);
+    std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
+    if (!known.empty()) return schema_response(200, known.back());
+    const Doc* doc = version.ok() ? frame.state().find_doc(DocKind::Schema, *version) : nullptr;
+    if (doc == nullptr) return no_such_schema(named);
+    return schema_response(200, decoded(*doc));
+  });
 }
 
 Result<std::string> key_of_path(const Call& call) {
@@ -293,7 +288,7 @@ Result<std::string> key_of_path(const Call& call) {
 void get_version(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto key, key_of_path(call));
   std::string named = call.params[0] + "/" + call.params[1];
-  app.decide(std::move(call), [key, named](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key, named](Frame& frame) -> Reply {
     const Doc* doc = frame.state().find_doc(DocKind::Schema, key);
     if (doc == nullptr) return no_such_schema(named);
     return schema_response(200, decoded(*doc));
@@ -303,7 +298,7 @@ void get_version(App& app, Call&& call) {
 http::Response deleted_response(const std::string& type, size_t count) {
   json::ObjectWriter w;
   w.field_bool("deleted", true).field("type", type);
-  w.field_int("count", static_cast<int64_t>(count));
+  w.field_int("count", count);
   return json_response(Surface::Ojs, 200, w.close());
 }
 
@@ -311,7 +306,7 @@ void delete_version(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto key, key_of_path(call));
   std::string type = call.params[0];
   std::string named = type + "/" + call.params[1];
-  app.decide(std::move(call), [key, type, named](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key, type, named](Frame& frame) -> Reply {
     if (!delete_doc(frame, DocKind::Schema, key).ok()) return no_such_schema(named);
     return deleted_response(type, 1);
   });
@@ -321,7 +316,7 @@ void delete_type(App& app, Call&& call) {
   std::string prefix = type_prefix(call.tenant, call.params[0]);
   std::string by_uri = uri_key(call.tenant, call.params[0]);
   std::string type = call.params[0];
-  app.decide(std::move(call), [prefix, by_uri, type](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [prefix, by_uri, type](Frame& frame) -> Reply {
     if (delete_doc(frame, DocKind::Schema, by_uri).ok()) {
       std::string body;
       json::Writer(body).begin_object().field_bool("deleted", true).field("uri", type).end_object();
@@ -338,7 +333,7 @@ void delete_type(App& app, Call&& call) {
 void list_versions(App& app, Call&& call) {
   std::string prefix = type_prefix(call.tenant, call.params[0]);
   std::string type = call.params[0];
-  app.decide(std::move(call), [prefix, type](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [prefix, type](Frame& frame) -> Reply {
     std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
     if (known.empty()) return no_such_schema(type);
     json::ObjectWriter w;
@@ -349,7 +344,7 @@ void list_versions(App& app, Call&& call) {
       w.field_time("created_at", known[at].created_ms);
       w.field_bool("is_latest", at + 1 == known.size()).end_object();
     }
-    w.end_array().field_int("total", static_cast<int64_t>(known.size()));
+    w.end_array().field_int("total", known.size());
     return json_response(Surface::Ojs, 200, w.close());
   });
 }

@@ -120,7 +120,7 @@ void fetch(App& app, Call&& call) {
   bool may_wait = fetching.may_wait();
   decide_fetching(app, std::move(call), may_wait,
                   [fetching = std::move(fetching)](Frame& frame, Waiting& waiting) mutable {
-                    return Result<http::Response>(fetching.answer(frame, waiting, "{"));
+                    return Reply(fetching.answer(frame, waiting, "{"));
                   });
 }
 
@@ -171,7 +171,7 @@ void render_acked(json::Writer& w, const Job& job) {
   w.field_time(job.state == JobState::Cancelled ? "cancelled_at" : "completed_at", job.finished_ms);
 }
 
-Result<http::Response> ack_one(App& app, Frame& frame, const Ack& ack, std::string_view tenant) {
+Reply ack_one(App& app, Frame& frame, const Ack& ack, std::string_view tenant) {
   PAWL_TRY(const Job* job, acknowledge(app, frame, ack, tenant));
   json::ObjectWriter w;
   render_acked(w, *job);
@@ -218,7 +218,7 @@ struct AckAndFetch {
   std::optional<Fetching> next;
   std::string acked = {};  // the object of the answer, open; "" before the acks
 
-  Result<http::Response> operator()(Frame& frame, Waiting& waiting) {
+  Reply operator()(Frame& frame, Waiting& waiting) {
     if (acked.empty()) {
       std::string body;
       json::Writer w(body);
@@ -354,19 +354,18 @@ void nack(App& app, Call&& call) {
                   .requeue = fields.boolean("requeue", false)};
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [&app, tenant, command = std::move(command)](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY_DO(visible_job(frame.state(), command.claim.job, tenant));
-               PAWL_TRY_DO(nack_job(frame, command));
-               std::string body;
-               json::Writer w(body);
-               const Job& job = *frame.state().find_job(command.claim.job);
-               render_nacked(w, frame.state(), job);
-               if (job.state != JobState::Cancelled)
-                 app.metrics().jobs_nacked.fetch_add(1, std::memory_order_relaxed);
-               app.workers().finished(command.claim.worker, 1, frame.now_ms());
-               return json_response(Surface::Ojs, 200, std::move(body));
-             });
+  app.decide(std::move(call), [&app, tenant, command = std::move(command)](Frame& frame) -> Reply {
+    PAWL_TRY_DO(visible_job(frame.state(), command.claim.job, tenant));
+    PAWL_TRY_DO(nack_job(frame, command));
+    std::string body;
+    json::Writer w(body);
+    const Job& job = *frame.state().find_job(command.claim.job);
+    render_nacked(w, frame.state(), job);
+    if (job.state != JobState::Cancelled)
+      app.metrics().jobs_nacked.fetch_add(1, std::memory_order_relaxed);
+    app.workers().finished(command.claim.worker, 1, frame.now_ms());
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
 }
 
 // --- heartbeat
@@ -417,25 +416,23 @@ void heartbeat(App& app, Call&& call) {
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   app.workers().beat(worker, jobs.size(), app.clock().now_ms());
   app.workers().introduces(worker, worker_self(doc.root(), call.tenant), app.clock().now_ms());
-  app.decide(std::move(call),
-             [&app, worker, jobs, visibility_ms](Frame& frame) -> Result<http::Response> {
-               json::ObjectWriter w;
-               w.field("state", directive_for(frame.state(), jobs, app.workers().state(worker)));
-               w.key("jobs_extended").begin_array();
-               std::vector<JobId> lost;
-               for (const JobId& id : jobs) {
-                 if (extend_lease(frame, {id, worker, 0}, visibility_ms,
-                                  app.config().visibility_default_ms)) {
-                   w.uuid(id);
-                 } else {
-                   lost.push_back(id);
-                 }
-               }
-               w.end_array().key("jobs_lost").begin_array();
-               for (const JobId& id : lost) w.uuid(id);
-               w.end_array().field_time("server_time", frame.now_ms());
-               return json_response(Surface::Ojs, 200, w.close());
-             });
+  app.decide(std::move(call), [&app, worker, jobs, visibility_ms](Frame& frame) -> Reply {
+    json::ObjectWriter w;
+    w.field("state", directive_for(frame.state(), jobs, app.workers().state(worker)));
+    w.key("jobs_extended").begin_array();
+    std::vector<JobId> lost;
+    for (const JobId& id : jobs) {
+      if (extend_lease(frame, {id, worker, 0}, visibility_ms, app.config().visibility_default_ms)) {
+        w.uuid(id);
+      } else {
+        lost.push_back(id);
+      }
+    }
+    w.end_array().key("jobs_lost").begin_array();
+    for (const JobId& id : lost) w.uuid(id);
+    w.end_array().field_time("server_time", frame.now_ms());
+    return json_response(Surface::Ojs, 200, w.close());
+  });
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ void render_worker(json::Writer& w, const WorkerInfo& worker, int64_t now_ms) {
   w.end_array();
   if (!worker.hostname.empty()) w.field("hostname", worker.hostname);
   if (worker.pid != 0) w.field_int("pid", worker.pid);
-  w.field_int("active_jobs", static_cast<int64_t>(worker.active));
-  w.field_int("jobs_fetched", static_cast<int64_t>(worker.fetched));
-  w.field_int("jobs_finished", static_cast<int64_t>(worker.finished));
+  w.field_int("active_jobs", worker.active);
+  w.field_int("jobs_fetched", worker.fetched);
+  w.field_int("jobs_finished", worker.finished);
   w.field_time("started_at", worker.first_seen_ms);
   w.field_time("last_heartbeat_at", worker.last_seen_ms);
   w.field_time("last_heartbeat", worker.last_seen_ms).end_object();
@@ -57,10 +57,10 @@ void list_workers(App& app, Call&& call) {
     if (window.takes(worker.id)) render_worker(w, worker, now_ms);
   }
   w.end_array().key("summary").begin_object();
-  w.field_int("total", static_cast<int64_t>(workers.size()));
-  w.field_int("running", static_cast<int64_t>(running));
-  w.field_int("quiet", static_cast<int64_t>(workers.size() - running - stale));
-  w.field_int("stale", static_cast<int64_t>(stale)).end_object();
+  w.field_int("total", workers.size());
+  w.field_int("running", running);
+  w.field_int("quiet", workers.size() - running - stale);
+  w.field_int("stale", stale).end_object();
   write_pagination(w, page, window.end());
   w.end_object();
   call.answer(json_response(Surface::Ojs, 200, std::move(body)));
@@ -96,7 +96,7 @@ void directive(App& app, Call&& call) {
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   size_t told = app.workers().tell_all(asked == "resume" ? "" : asked);
   json::ObjectWriter w;
-  w.field("directive", asked).field_int("workers", static_cast<int64_t>(told));
+  w.field("directive", asked).field_int("workers", told);
   call.answer(json_response(Surface::Ojs, 200, w.close()));
 }
 
@@ -139,7 +139,7 @@ void deregister(App& app, Call&& call) {
         w.field_bool("deregistered", true)
             .field("id", work->worker)
             .field("worker_id", work->worker)
-            .field_int("jobs_requeued", static_cast<int64_t>(work->requeued));
+            .field_int("jobs_requeued", work->requeued);
         return json_response(Surface::Ojs, 200, w.close());
       });
 }
@@ -152,7 +152,7 @@ void worker_health(App& app, Call&& call) {
   json::ObjectWriter w;
   w.field("status", good ? "healthy" : "degraded");
   w.field("worker_id", worker.id).field("state", worker.state);
-  w.field_int("active_jobs", static_cast<int64_t>(worker.active));
+  w.field_int("active_jobs", worker.active);
   w.field_bool("stale", is_stale(worker, now_ms));
   w.field_time("last_heartbeat_at", worker.last_seen_ms);
   call.answer(json_response(Surface::Ojs, 200, w.close()));
@@ -205,7 +205,7 @@ void beat(App& app, Call&& call) {
   app.workers().beat(parsed.worker, parsed.active, now_ms);
   app.workers().introduces(parsed.worker, worker_self(doc.root(), call.tenant), now_ms);
   if (!parsed.state.empty()) app.workers().says(parsed.worker, parsed.state, now_ms);
-  app.decide(std::move(call), [&app, beat = parsed](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [&app, beat = parsed](Frame& frame) -> Reply {
     json::ObjectWriter w;
     w.field_bool("acknowledged", true);
     w.field("state", app.workers().state(beat.worker)).key("jobs_extended").begin_array();

@@ -141,14 +141,14 @@ std::string planned_body(const PlannedRun& planned, const Page& page) {
   w.field("workflow_id", plan.client_id.empty() ? planned.id.text() : plan.client_id);
   w.field("type", kind_name(plan.run_kind));
   w.field("state", state).key("progress").real(0);
-  w.field_int("steps_total", static_cast<int64_t>(total)).field_int("steps_completed", 0);
+  w.field_int("steps_total", total).field_int("steps_completed", 0);
   w.key("steps").begin_array();
   uint64_t to = std::min<uint64_t>(total, page.offset + page.limit);
   for (uint64_t i = page.offset; i < to; ++i) {
     PlanNode step;
     PAWL_CHECK(codec::decode(plan.children[i], step));
     w.begin_object().field("id", step_id_text(step, static_cast<uint32_t>(i)));
-    w.field_int("index", static_cast<int64_t>(i)).field("type", step_type_text(step));
+    w.field_int("index", i).field("type", step_type_text(step));
     w.field("state", state == "pending" ? "waiting" : state).key("progress").null().end_object();
   }
   w.end_array().field_time("updated_at", planned.around->created_ms);
@@ -167,7 +167,7 @@ void get_workflow_progress(App& app, Call&& call) {
   }
   std::string named = call.params[0];
   std::string tenant = call.tenant;
-  app.decide_list(std::move(call), [named, tenant, page](Frame& frame) -> Result<http::Response> {
+  app.decide_list(std::move(call), [named, tenant, page](Frame& frame) -> Reply {
     const Run* run = frame.state().find_run(workflow_id(named));
     bool mine = run != nullptr && (tenant.empty() || run->tenant == tenant);
     if (mine && view_of(*run).is_workflow())

@@ -22,24 +22,23 @@ void create_workflow(App& app, Call&& call) {
   EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
   PAWL_TRY_CALL(call, auto plan, parse_workflow(doc.root(), rules));
   std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [&app, tenant, plan = std::move(plan)](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(RunId id, create_run(frame, plan, tenant));
-               const Run& run = *frame.state().find_run(id);
-               app.metrics().jobs_pushed.fetch_add(run.job_count, std::memory_order_relaxed);
-               http::Response response =
-                   json_response(Surface::Ojs, 201, workflow_body(frame.state(), run, {}));
-               response.headers.emplace_back(
-                   "Location", "/ojs/v1/workflows/" + percent_encode(workflow_id_text(run)));
-               return response;
-             });
+  app.decide(std::move(call), [&app, tenant, plan = std::move(plan)](Frame& frame) -> Reply {
+    PAWL_TRY(RunId id, create_run(frame, plan, tenant));
+    const Run& run = *frame.state().find_run(id);
+    app.metrics().jobs_pushed.fetch_add(run.job_count, std::memory_order_relaxed);
+    http::Response response =
+        json_response(Surface::Ojs, 201, workflow_body(frame.state(), run, {}));
+    response.headers.emplace_back("Location",
+                                  "/ojs/v1/workflows/" + percent_encode(workflow_id_text(run)));
+    return response;
+  });
 }
 
-Result<const Run*> visible_run(const State& state, const std::string& text,
-                               const std::string& tenant) {
+Result<const Run*> visible_run(const State& state, std::string_view text, std::string_view tenant) {
   const Run* run = state.find_run(workflow_id(text));
   if (run == nullptr || (!tenant.empty() && run->tenant != tenant))
-    return Error{ErrorCode::NotFound, "Workflow " + text.substr(0, 128) + " not found"};
+    return Error{ErrorCode::NotFound,
+                 "Workflow " + std::string(text.substr(0, 128)) + " not found"};
   return run;
 }
 
@@ -66,7 +65,7 @@ void get_workflow(App& app, Call&& call) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   WorkflowPage page = page_of(call);
-  app.decide(std::move(call), [text, tenant, page](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [text, tenant, page](Frame& frame) -> Reply {
     auto run = visible_run(frame.state(), text, tenant);
     if (run.ok())
       return json_response(Surface::Ojs, 200, workflow_body(frame.state(), **run, page));
@@ -80,7 +79,7 @@ void change_workflow(App& app, Call&& call, Status (*act)(Frame&, const RunId&),
                      const WorkflowPage& page) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant, act, page](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [text, tenant, act, page](Frame& frame) -> Reply {
     auto run = visible_run(frame.state(), text, tenant);
     auto planned = run.ok() ? std::nullopt : visible_planned(frame.state(), text, tenant);
     if (planned)
@@ -130,7 +129,7 @@ struct ListFilter {
 // than a list scans.
 void list_by_page(App& app, Call&& call, const ListFilter& filter) {
   PAWL_TRY_CALL(call, auto page, parse_page(call));
-  app.decide_list(std::move(call), [filter, page](Frame& frame) -> Result<http::Response> {
+  app.decide_list(std::move(call), [filter, page](Frame& frame) -> Reply {
     json::ObjectWriter w;
     w.key("items").begin_array();
     uint64_t total = 0;
@@ -165,29 +164,28 @@ void list_workflows(App& app, Call&& call) {
   if (!from)
     return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
   Page page{.limit = static_cast<size_t>(limit), .cursor = cursor};
-  app.decide(
-      std::move(call), [filter, limit, page, from = *from](Frame& frame) -> Result<http::Response> {
-        json::ObjectWriter w;
-        w.key("workflows").begin_array();
-        int64_t found = 0;
-        RunId last;
-        RunId go_on = frame.state().each_run(from, true, kWorkflowsScannedMax, [&](const Run& run) {
-          if (!filter.takes(run)) return true;
-          if (found == limit) return last = run.id, false;
-          ++found;
-          render_workflow_summary(w, frame.state(), run);
-          return true;
-        });
-        w.end_array();
-        RunId next = last.is_nil() ? go_on : last;
-        PageEnd end;
-        if (!next.is_nil()) end.next_cursor = next.text();
-        if (next.is_nil() && from.is_nil()) end.total = static_cast<uint64_t>(found);
-        write_pagination(w, page, end);
-        if (next.is_nil()) w.key("next_cursor").null();
-        if (end.total) w.field_int("total", found);
-        return json_response(Surface::Ojs, 200, w.close());
-      });
+  app.decide(std::move(call), [filter, limit, page, from = *from](Frame& frame) -> Reply {
+    json::ObjectWriter w;
+    w.key("workflows").begin_array();
+    int64_t found = 0;
+    RunId last;
+    RunId go_on = frame.state().each_run(from, true, kWorkflowsScannedMax, [&](const Run& run) {
+      if (!filter.takes(run)) return true;
+      if (found == limit) return last = run.id, false;
+      ++found;
+      render_workflow_summary(w, frame.state(), run);
+      return true;
+    });
+    w.end_array();
+    RunId next = last.is_nil() ? go_on : last;
+    PageEnd end;
+    if (!next.is_nil()) end.next_cursor = next.text();
+    if (next.is_nil() && from.is_nil()) end.total = static_cast<uint64_t>(found);
+    write_pagination(w, page, end);
+    if (next.is_nil()) w.key("next_cursor").null();
+    if (end.total) w.field_int("total", found);
+    return json_response(Surface::Ojs, 200, w.close());
+  });
 }
 
 }  // namespace
