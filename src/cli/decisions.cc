@@ -67,26 +67,19 @@ int resolve(const Invocation& given) {
 }  // namespace
 
 std::vector<Command> decision_commands() {
-  return {{"decisions list",
-           "list open decisions",
-           {},
-           remote_options({{"--all", "", "also decisions that were made"},
-                           {"--status", "STATUS", "only this status (pending)",
-                            "pending resolved timed_out cancelled"},
-                           {"--run", "ID", "only of this run"},
-                           {"--agent", "NAME", "only for this agent"},
-                           {"--limit", "N", "at most this many"},
-                           {"--cursor", "CURSOR", "continue where the last page ended"}}),
-           "",
-           list_decisions},
-          {"decisions resolve",
-           "decide",
-           {{"ID", "the decision's id"}, {"CHOICE", "one of its options, or any text"}},
-           remote_options({{"--data", "JSON", "more data for the run"},
-                           {"--reason", "TEXT", "why"},
-                           {"--by", "NAME", "who decides"}}),
-           "",
-           resolve}};
+  return {remote("decisions list", "list open decisions", list_decisions, {},
+                 {{"--all", "", "also decisions that were made"},
+                  {"--status", "STATUS", "only this status (pending)",
+                   "pending resolved timed_out cancelled"},
+                  {"--run", "ID", "only of this run"},
+                  {"--agent", "NAME", "only for this agent"},
+                  {"--limit", "N", "at most this many"},
+                  {"--cursor", "CURSOR", "continue where the last page ended"}}),
+          remote("decisions resolve", "decide", resolve,
+                 {{"ID", "the decision's id"}, {"CHOICE", "one of its options, or any text"}},
+                 {{"--data", "JSON", "more data for the run"},
+                  {"--reason", "TEXT", "why"},
+                  {"--by", "NAME", "who decides"}})};
 }
 
 }  // namespace pawl::cli

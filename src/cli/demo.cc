@@ -43,8 +43,7 @@ class TemporaryDirectory {
     std::error_code ignored;
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
   const std::string& path() const { return path_; }
 
  private:
@@ -53,7 +52,7 @@ class TemporaryDirectory {
 
 void write_job(json::Writer& w, std::string_view type, size_t number) {
   w.begin_object().field("type", type).key("args").begin_array();
-  w.integer(static_cast<int64_t>(number)).end_array();
+  w.integer(number).end_array();
   w.key("options").begin_object().field("queue", "demo").end_object().end_object();
 }
 

@@ -120,9 +120,7 @@ class ExecWorker {
     json::ObjectWriter w;
     w.key("queues").begin_array();
     for (const std::string& queue : options_.queues) w.string(queue);
-    w.end_array()
-        .field_int("count", static_cast<int64_t>(room))
-        .field("worker_id", options_.worker_id);
+    w.end_array().field_int("count", room).field("worker_id", options_.worker_id);
     w.field_int("visibility_timeout_ms", options_.lease_ms);
     w.field_int("wait_ms", options_.once ? 0 : kFetchWaitMs);
     return w.close();

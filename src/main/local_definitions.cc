@@ -207,15 +207,13 @@ std::vector<cli::Command> definition_commands() {
             {"--json", "", "print {files: [{file, valid, errors, warnings}], valid}"}},
            "Exit code 1 if one of them is not valid.\n\nExample:\n  pawl validate flows/*.yaml",
            validate},
-          {"graph",
-           "draw a definition, or a run with its status",
-           {{"FILE|RUN", "a definition, or the id of a run on the server"}},
-           cli::remote_options(
-               {{"--format", "FORMAT", "ascii, mermaid or svg (ascii)", "ascii mermaid svg"},
-                {"--output", "FILE", "write it there"}}),
-           "Examples:\n  pawl graph examples/hello.yaml\n  pawl graph deploy.yaml --format svg "
-           "--output deploy.svg",
-           graph},
+          cli::remote(
+              "graph", "draw a definition, or a run with its status", graph,
+              {{"FILE|RUN", "a definition, or the id of a run on the server"}},
+              {{"--format", "FORMAT", "ascii, mermaid or svg (ascii)", "ascii mermaid svg"},
+               {"--output", "FILE", "write it there"}},
+              "Examples:\n  pawl graph examples/hello.yaml\n  pawl graph deploy.yaml --format svg "
+              "--output deploy.svg"),
           {"eval",
            "try an expression",
            {{"EXPR", "as written in a definition"}},
