@@ -70,9 +70,9 @@ class App {
   // round.
   http::RoundHandler round_handler();
 
-  // Decides on the engine thread and answers when durable. Decide: Result<http::Response>(Frame&).
+  // Decides on the engine thread and answers when durable. Decide: Reply(Frame&).
   // Honours Idempotency-Key on calls that write.
-  using Decide = std::function<Result<http::Response>(Frame&)>;
+  using Decide = std::function<Reply(Frame&)>;
   void decide(Call&& call, Decide decide);
   // The same for calls that read much: only a few are in the engine at a time (Turns).
   void decide_list(Call&& call, Decide decide);
@@ -81,7 +81,7 @@ class App {
   void decide_unkept(Call&& call, Decide decide, std::function<void()> on_done);
   // The same for calls that may wait: as long as it sets waiting.parking, it is called again when
   // that event has happened, and the last answer counts. See call_task.h for Idempotency-Key.
-  using DecideAndWait = std::function<Result<http::Response>(Frame&, Waiting& waiting)>;
+  using DecideAndWait = std::function<Reply(Frame&, Waiting& waiting)>;
   void decide_and_wait(Call&& call, DecideAndWait decide);
   // The same for calls that lease jobs: given up if the client disconnects, since no job must be
   // leased to it.
@@ -174,5 +174,19 @@ class App {
                     .background = true,
                     .name = "definitions"}};
 };
+
+// Decides on what the first parameter of the path names, if the caller's tenant may see it: act is
+// Reply(Frame&, Found).
+template <class Found>
+void decide_on(App& app, Call&& call,
+               Result<Found> (*find)(const State&, std::string_view text, std::string_view tenant),
+               auto act) {
+  std::string text = call.params[0];
+  std::string tenant = call.tenant;
+  app.decide(std::move(call), [text, tenant, find, act](Frame& frame) -> Reply {
+    PAWL_TRY(Found found, find(frame.state(), text, tenant));
+    return act(frame, std::move(found));
+  });
+}
 
 }  // namespace pawl::api

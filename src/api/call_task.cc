@@ -17,8 +17,7 @@ struct KeptAnswer {
   std::string body;
   std::string location;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "body_hash", self.body_hash);
     visit(2, "status", self.status);
     visit(3, "content_type", self.content_type);
@@ -72,7 +71,7 @@ bool CallTask::only_reads() const {
   return call_.request.method == "GET" || call_.request.method == "HEAD";
 }
 
-void CallTask::answer(Result<http::Response> result) {
+void CallTask::answer(Reply result) {
   failed_ = !result.ok();
   response_ = result.ok() ? std::move(result).value() : call_.failure(result.error());
 }

@@ -41,7 +41,7 @@ class CallTask : public Task {
   Call& call() { return call_; }
 
  private:
-  void answer(Result<http::Response> result);
+  void answer(Reply result);
   void repeat(const Doc& doc);
   void keep(Frame& frame, const http::Response& response);
   bool seals() const;

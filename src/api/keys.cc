@@ -59,6 +59,12 @@ std::vector<std::string> scope_names(uint32_t scopes) {
   return names;
 }
 
+void write_key(json::Writer& w, const ApiKey& key) {
+  w.field("id", key.id).field("name", key.name).key("scopes").begin_array();
+  for (const std::string& scope : scope_names(key.scopes)) w.string(scope);
+  w.end_array().field_time("created_at", key.created_ms);
+}
+
 NewApiKey make_api_key(std::string_view name, uint32_t scopes, int64_t now_ms) {
   NewApiKey made;
   made.key.id = random_secret(6);

@@ -3,12 +3,12 @@
 #include <curl/curl.h>
 #include <sys/socket.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/ascii.h"
 #include "base/quote.h"
+#include "base/read_number.h"
 
 namespace pawl::cli {
 namespace {
@@ -64,9 +64,7 @@ Result<Url> parse_url(std::string_view text) {
   size_t bracket = authority.rfind(']');
   if (colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket)) {
     std::string_view port = authority.substr(colon + 1);
-    auto [end, failed] = std::from_chars(port.data(), port.data() + port.size(), url.port);
-    if (failed != std::errc{} || end != port.data() + port.size() || url.port < 1 ||
-        url.port > 65535)
+    if (!read_number(port, url.port) || url.port < 1 || url.port > 65535)
       return bad("its port is none");
     authority = authority.substr(0, colon);
   } else {

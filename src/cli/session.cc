@@ -33,14 +33,15 @@ void print_complaints(json::View error) {
 
 }  // namespace
 
-std::vector<Option> remote_options(std::vector<Option> own) {
+Command remote(std::string path, std::string summary, int (*run)(const Invocation&),
+               std::vector<Parameter> parameters, std::vector<Option> own, std::string details) {
   own.push_back({"--json", "", "print the server's JSON unchanged"});
   own.push_back({"--url", "URL", std::string("the server (PAWL_URL), by default ") + kDefaultUrl});
   own.push_back({"--key", "KEY", "API key (PAWL_API_KEY)"});
   own.push_back({"--tenant", "NAME", "act for this tenant (PAWL_TENANT)"});
   own.push_back(
       {"--ca-file", "FILE", "certificates to trust instead of the system's (PAWL_CA_FILE)"});
-  return own;
+  return {path, summary, std::move(parameters), std::move(own), details, run};
 }
 
 Session::Session(const Invocation& given) : json_(given.has("--json")) {
@@ -178,6 +179,14 @@ std::string query_of(const std::vector<std::pair<std::string, std::string>>& pai
   for (const auto& [name, value] : pairs)
     if (!value.empty()) query += (query.empty() ? "?" : "&") + name + "=" + percent_encode(value);
   return query;
+}
+
+std::string query_of(const Invocation& given, std::initializer_list<const char*> names,
+                     const std::string& limit) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string name : names)
+    pairs.emplace_back(name, given.text("--" + name, name == "limit" ? limit : ""));
+  return query_of(pairs);
 }
 
 void print_pair(std::string_view name, const std::string& value, Colour colour) {

@@ -17,8 +17,10 @@
 
 namespace pawl::cli {
 
-// The command's own options, followed by those of every command that calls a server.
-std::vector<Option> remote_options(std::vector<Option> own);
+// A command that calls a server: its own options are followed by those that all of them take.
+Command remote(std::string path, std::string summary, int (*run)(const Invocation&),
+               std::vector<Parameter> parameters = {}, std::vector<Option> own = {},
+               std::string details = {});
 
 // A reply's JSON with the text it points into.
 struct Answer {
@@ -76,6 +78,9 @@ std::string path_of(std::string_view before, std::string_view segment, std::stri
 Result<int64_t> parse_span(std::string_view text);
 // "?a=b&c=d" of the pairs that are not empty.
 std::string query_of(const std::vector<std::pair<std::string, std::string>>& pairs);
+// The same of the options that the parameters are named after; limit: for where --limit is missing.
+std::string query_of(const Invocation& given, std::initializer_list<const char*> names,
+                     const std::string& limit = {});
 void print_text(std::string_view text);  // to stdout, as it is
 // "name         value", or nothing at all for an empty value.
 void print_pair(std::string_view name, const std::string& value, Colour colour = Colour::None);

@@ -5,28 +5,15 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/named.h"
 #include "base/utf8.h"
 
 namespace pawl::cli {
 namespace {
 
-const char* code_of(Colour colour) {
-  switch (colour) {
-    case Colour::None:
-      return "0";
-    case Colour::Red:
-      return "31";
-    case Colour::Green:
-      return "32";
-    case Colour::Yellow:
-      return "33";
-    case Colour::Blue:
-      return "34";
-    case Colour::Grey:
-      return "90";
-  }
-  return "0";
-}
+constexpr Named<Colour> kColourCodes[] = {{"0", Colour::None},   {"31", Colour::Red},
+                                          {"32", Colour::Green}, {"33", Colour::Yellow},
+                                          {"34", Colour::Blue},  {"90", Colour::Grey}};
 
 }  // namespace
 
@@ -39,7 +26,7 @@ bool colours_on(std::FILE* stream) {
 
 std::string painted(std::string_view text, Colour colour, bool on) {
   if (!on || colour == Colour::None) return std::string(text);
-  return std::string("\x1b[") + code_of(colour) + "m" + std::string(text) + "\x1b[0m";
+  return "\x1b[" + std::string(name_of(kColourCodes, colour)) + "m" + std::string(text) + "\x1b[0m";
 }
 
 Colour colour_of_state(std::string_view state) {

@@ -20,8 +20,7 @@ struct Hidden {
   std::string secret;
   std::vector<std::string> values;  // of its headers, in their order
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "secret", self.secret);
     visit(2, "values", self.values);
   }

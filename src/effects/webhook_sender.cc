@@ -26,8 +26,7 @@ constexpr json::Limits kEventJson{.depth_max = 256};
 // Tasks may outlive the sender: one that is parked is answered when the engine stops.
 struct WebhookSender::Link {
   explicit Link(WebhookSender& of) : sender(&of) {}
-  template <class Act>
-  void call(Act&& act) {
+  void call(auto&& act) {
     std::lock_guard lock(mutex);
     if (sender != nullptr) act(*sender);
   }

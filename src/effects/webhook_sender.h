@@ -44,8 +44,7 @@ class WebhookSender {
  public:
   WebhookSender(EngineLoop& engine, Clock& clock, actions::HttpClient& client,
                 WebhookCounts& counts, const SenderConfig& config = {});
-  WebhookSender(const WebhookSender&) = delete;
-  WebhookSender& operator=(const WebhookSender&) = delete;
+  WebhookSender& operator=(WebhookSender&&) = delete;
   ~WebhookSender();
 
   void stop();

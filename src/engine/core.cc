@@ -123,8 +123,7 @@ size_t Core::quarantine(const std::vector<Suspect>& suspects,
 
 // All reads of the state happen in here. After a failed read a decision is incomplete, and the
 // state is not read again.
-template <class Work>
-void Core::try_reading(Work&& work) {
+void Core::try_reading(auto&& work) {
   if (unreadable_) return;
   Status read = reading(work);
   if (!read.ok()) unreadable_ = read.error();

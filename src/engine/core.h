@@ -98,8 +98,7 @@ class Core {
 
   Core(Store& store, const CoreConfig& config, Clock& clock, Random& random);
   Status recover();
-  template <class Work>
-  void try_reading(Work&& work);
+  void try_reading(auto&& work);
   void advance_clock();
   void fire_due(uint64_t& allowance);
   void take_turns();

@@ -13,10 +13,7 @@ namespace {
 struct SkippedRanges {
   std::vector<SkippedRange> ranges;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
-    visit(1, "ranges", self.ranges);
-  }
+  static void fields(auto& self, auto&& visit) { visit(1, "ranges", self.ranges); }
 };
 
 }  // namespace

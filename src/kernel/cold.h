@@ -56,8 +56,7 @@ struct Unreadable {
 [[noreturn]] void unreadable_row(std::string_view what, std::string_view key);
 
 // Catches Unreadable: runs work() to its end, or returns the error of the first unreadable row.
-template <class Work>
-Status reading(Work&& work) {
+Status reading(auto&& work) {
   try {
     if constexpr (std::is_same_v<decltype(work()), Status>) {
       return work();

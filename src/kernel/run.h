@@ -104,8 +104,7 @@ std::string encode_run_row(const Run& run);
 bool decode_run(std::string_view bytes, Run& run);
 
 // Counts one more child, in a Run or in the RunEventHead of an event.
-template <class Counts>
-void count_child(Counts& counts, ChildState outcome) {
+void count_child(auto& counts, ChildState outcome) {
   switch (outcome) {
     case ChildState::Completed:
     case ChildState::Skipped:

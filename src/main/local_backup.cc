@@ -58,13 +58,9 @@ int backup(const Invocation& given) {
   }
   uint64_t bytes = fs::file_size(path);
   if (given.has("--json")) {
-    std::string body;
-    json::Writer(body)
-        .begin_object()
-        .field("path", path)
-        .field_int("bytes", static_cast<int64_t>(bytes))
-        .end_object();
-    cli::print_text(body + "\n");
+    json::ObjectWriter w;
+    w.field("path", path).field_int("bytes", bytes);
+    cli::print_text(w.close() + "\n");
   } else {
     cli::print_text("backup in " + path + ", " + cli::bytes_text(bytes) + "\n");
   }
@@ -81,8 +77,7 @@ class File {
   ~File() {
     if (fd_ >= 0) ::close(fd_);
   }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
+  File& operator=(File&&) = delete;
   int get() const { return fd_; }
 
  private:
@@ -166,22 +161,19 @@ int restore(const Invocation& given) {
 }
 
 std::string report_json(const VerifyReport& report) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field_bool("good", report.good());
-  w.field_int("records", static_cast<int64_t>(report.records))
-      .field_int("events", static_cast<int64_t>(report.events));
-  w.field_int("first_record", static_cast<int64_t>(report.first_record));
-  w.field_int("entities", static_cast<int64_t>(report.entities));
-  w.field_int("entities_too_old", static_cast<int64_t>(report.entities_old));
-  w.field_int("index_entries", static_cast<int64_t>(report.index_entries));
-  w.field_int("differences", static_cast<int64_t>(report.differences));
+  json::ObjectWriter w;
+  w.field_bool("good", report.good());
+  w.field_int("records", report.records).field_int("events", report.events);
+  w.field_int("first_record", report.first_record);
+  w.field_int("entities", report.entities);
+  w.field_int("entities_too_old", report.entities_old);
+  w.field_int("index_entries", report.index_entries);
+  w.field_int("differences", report.differences);
   w.key("first_differences").begin_array();
   for (const VerifyDifference& one : report.first_differences) w.string(one.text());
   w.end_array().field("digest", report.digest);
   if (!report.digest_replayed.empty()) w.field("digest_replayed", report.digest_replayed);
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 int verify_data(const Invocation& given) {

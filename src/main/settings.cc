@@ -1,10 +1,10 @@
 #include "main/settings.h"
 
 #include <cctype>
-#include <charconv>
 #include <cstdlib>
 
 #include "base/quote.h"
+#include "base/read_number.h"
 #include "base/time.h"
 
 namespace pawl {
@@ -16,8 +16,7 @@ Error takes(std::string_view what, const std::string& text) {
 
 Result<uint64_t> number(const std::string& text, uint64_t least, uint64_t most) {
   uint64_t value = 0;
-  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end != text.data() + text.size() || value < least || value > most)
+  if (!read_number(text, value) || value < least || value > most)
     return takes("a number from " + std::to_string(least) + " to " + std::to_string(most), text);
   return value;
 }

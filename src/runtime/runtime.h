@@ -42,8 +42,7 @@ class Runtime {
  public:
   explicit Runtime(RuntimeSetup setup);
   ~Runtime();
-  Runtime(const Runtime&) = delete;
-  Runtime& operator=(const Runtime&) = delete;
+  Runtime& operator=(Runtime&&) = delete;
 
   // May be tried again after a failure.
   Status open();

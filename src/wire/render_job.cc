@@ -45,7 +45,7 @@ void render_extras(json::Writer& w, const Job& job) {
   }
   if (extras.checkpoint_sequence != 0) {
     w.key("checkpoint").begin_object().field_raw("state", extras.checkpoint);
-    w.field_int("sequence", static_cast<int64_t>(extras.checkpoint_sequence))
+    w.field_int("sequence", extras.checkpoint_sequence)
         .field_time("created_at", extras.checkpoint_ms)
         .end_object();
   }

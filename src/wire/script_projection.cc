@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/named.h"
 #include "kernel/scripts/run.h"
 
 namespace pawl {
@@ -9,9 +10,8 @@ namespace {
 
 constexpr size_t kOutputBytesMax = 64 * 1024;  // larger ones are read from the run
 
-template <class Event>
 OjsEvent& add(const journal::EventBytes& from, std::vector<OjsEvent>& out, std::string_view type,
-              const Event& told, const std::string& step = "") {
+              const auto& told, const std::string& step = "") {
   OjsEvent& event = out.emplace_back();
   event.position = {from.sequence, 0};
   event.time_ms = from.time_ms;
@@ -38,22 +38,14 @@ void write_output(json::Writer& w, const std::string& output) {
   }
 }
 
+constexpr Named<ScriptStatus> kMovedTypes[] = {{"workflow_suspended", ScriptStatus::Suspended},
+                                               {"workflow_completed", ScriptStatus::Completed},
+                                               {"workflow_failed", ScriptStatus::Failed},
+                                               {"workflow_cancelled", ScriptStatus::Cancelled}};
+
 std::string_view type_of(const ScriptMoved& event) {
-  switch (event.to) {
-    case ScriptStatus::Pending:
-      return "";
-    case ScriptStatus::Active:
-      return event.from == ScriptStatus::Pending ? "workflow_started" : "workflow_resumed";
-    case ScriptStatus::Suspended:
-      return "workflow_suspended";
-    case ScriptStatus::Completed:
-      return "workflow_completed";
-    case ScriptStatus::Failed:
-      return "workflow_failed";
-    case ScriptStatus::Cancelled:
-      return "workflow_cancelled";
-  }
-  return "";
+  if (event.to != ScriptStatus::Active) return name_of(kMovedTypes, event.to);
+  return event.from == ScriptStatus::Pending ? "workflow_started" : "workflow_resumed";
 }
 
 void tell(const ScriptMoved& event, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
@@ -225,7 +217,7 @@ const std::vector<std::string_view>& script_event_names() {
 }
 
 void render_run_event(json::Writer& w, const OjsEvent& event) {
-  w.begin_object().field_int("seq", static_cast<int64_t>(event.position.sequence));
+  w.begin_object().field_int("seq", event.position.sequence);
   w.field("id", event.id()).field("type", event.type).field("run_id", event.subject);
   if (!event.step.empty()) w.field("step_id", event.step);
   w.field_time("timestamp", event.time_ms).field_raw("data", event.data).end_object();

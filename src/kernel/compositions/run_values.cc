@@ -266,7 +266,7 @@ void render_parent_results(json::Writer& w, const State& state, const Job& job) 
   w.field("workflow_id", workflow).key("parent_results").begin_array();
   for (const std::string& text : texts) w.raw(text);
   w.end_array();
-  if (omitted > 0) w.field_int("parent_results_omitted", static_cast<int64_t>(omitted));
+  if (omitted > 0) w.field_int("parent_results_omitted", omitted);
   if (!parents.children.empty() && parents.run->kind == RunKind::Chain && parents.children[0] > 0)
     w.field_int("parent_results_offset", parents.children[0]);
   w.key("workflow").begin_object().field("id", workflow);

@@ -8,8 +8,7 @@ struct QueueRow {
   QueueType* queue;
   std::vector<uint64_t> counts;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     QueueType& queue = *self.queue;
     visit(1, "version", queue.version);
     visit(2, "settings", queue.settings);

@@ -73,8 +73,7 @@ struct Limit : Resident {
   uint32_t used = 0;
   std::map<std::string_view, Queue*> held_back;  // in memory only: queues that wait for room
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "key", self.key);
     visit(2, "version", self.version);
     visit(3, "settings", self.settings);

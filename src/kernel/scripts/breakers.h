@@ -22,8 +22,7 @@ struct Breaker {
   uint32_t failures = 0;  // in a row
   int64_t open_until_ms = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "failures", self.failures);
     visit(2, "open_until_ms", self.open_until_ms);
   }

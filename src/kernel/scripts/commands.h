@@ -113,8 +113,7 @@ struct StoredDecision {
   int64_t expires_ms = 0;
   std::string tenant;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "step", self.step);
     visit(3, "status", self.status);

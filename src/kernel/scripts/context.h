@@ -63,8 +63,7 @@ struct RunContext {
     ++frame.contexts;
   }
   ~RunContext() { --frame.contexts; }
-  RunContext(const RunContext&) = delete;
-  RunContext& operator=(const RunContext&) = delete;
+  RunContext& operator=(RunContext&&) = delete;
 
   const Run& entity() const { return *entity_; }
   const ScriptRun& script() const { return *entity().script; }

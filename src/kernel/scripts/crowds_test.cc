@@ -24,8 +24,7 @@ StateConfig with_open_lists(size_t most) {
 struct AsLists {
   std::vector<std::string> live;
   std::vector<OpenEffect> effects;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(19, "live", self.live);
     visit(20, "effects", self.effects);
   }
@@ -33,8 +32,7 @@ struct AsLists {
 struct AsSets {
   OpenLists live;
   OpenEffects effects;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(19, "live", self.live);
     visit(20, "effects", self.effects);
   }

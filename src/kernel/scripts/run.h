@@ -49,8 +49,7 @@ struct StepRecord {
   uint32_t round = 0;  // the run's round in which its first attempt began
   uint8_t ready = 0;   // waits only for a frame: 1 it may begin, 2 its condition is true, too
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "state", self.state);
     visit(2, "attempt", self.attempt);
     visit(3, "effect", self.effect);
@@ -101,8 +100,7 @@ struct Scope {
   uint32_t unfinished = 0;  // unfinished steps, without fallbacks
   std::vector<StepRecord> records;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "path", self.path);
     visit(2, "owner", self.owner);
     visit(3, "list", self.list);
@@ -139,8 +137,7 @@ struct KeptSignal {
   Text payload;
   std::string agent_id;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "type", self.type);
     visit(2, "step", self.step);
     visit(3, "payload", self.payload);
@@ -152,8 +149,7 @@ struct Variable {
   std::string key;
   Text value;  // JSON
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "key", self.key);
     visit(2, "value", self.value);
   }
@@ -164,8 +160,7 @@ struct MadeParts {
   std::string step;  // "" = the run's outputs
   std::vector<std::string> values;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "step", self.step);
     visit(2, "values", self.values);
   }
@@ -202,8 +197,7 @@ struct ScriptRun {
   std::vector<std::string> compensated;
   std::vector<MadeParts> made;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "definition", self.definition);
     visit(2, "version", self.version);
     visit(3, "source", self.source);
