@@ -1,0 +1,83 @@
+// Type: what a schema of a world says a value is. Values live as canonical CBOR bytes; JSON is only read and
+// printed at the edges.
+//
+// The functions take types whose refs were resolved (Types::resolve): every ref points to another Type, and
+// there is no recursion.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "worlds/cbor.h"
+
+namespace pawl::worlds {
+
+enum class TypeKind : uint8_t {
+  Bool, Int, Nat, Dec128, Bytes, Text, Time, Duration, Hash, Uuid, Unit,
+  Record, Variant, List, Set, Map, Option, Ref,
+};
+
+struct Type {
+  TypeKind kind = TypeKind::Unit;
+  // Record: fields; Variant: arms. In the order of their names' encodings (shorter first, then bytewise).
+  std::vector<std::pair<std::string, Type>> members;
+  std::vector<Type> inner;       // List, Set, Option: one; Map: key, value
+  std::string ref;               // Ref: the schema's name
+  std::shared_ptr<const Type> target;  // Ref: what it names, once resolved; else null
+
+  const Type* member(std::string_view name) const;
+  // This, or what it refers to at the end of all refs.
+  const Type& plain() const;
+};
+
+// Reads a type expression such as {"record": {"n": {"nat": {}}}}. Complaints have JSON pointers below
+// `path` and codes of the manifest reader (type.invalid, field.unknown …).
+Type read_type(const cbor::Item& expression, const std::string& path, std::vector<Complaint>& faults);
+
+// Schemas by name.
+class Types {
+ public:
+  void add(const std::string& name, Type type) { types_[name] = std::make_shared<Type>(std::move(type)); }
+  std::shared_ptr<const Type> find(std::string_view name) const;
+  // Points every ref to its target. Complains of unknown names (ref.unknown) and recursion (type.invalid),
+  // at the place that `path_of(schema)` gives.
+  void resolve(const std::map<std::string, std::string>& paths, std::vector<Complaint>& faults);
+  // Resolves the refs of a type outside the table (a cap's schema).
+  void resolve(Type& type, const std::string& path, std::vector<Complaint>& faults) const;
+
+ private:
+  std::map<std::string, std::shared_ptr<Type>, std::less<>> types_;
+};
+
+enum class Lens : uint8_t { Sugar, Tagged };
+
+// Each gives canonical CBOR, or InvalidContent with the place and what is expected there.
+Result<std::string> from_json(const Type& type, json::View value, Lens lens = Lens::Sugar);
+// CBOR in the sugar's shapes with native types; text never passes for bytes, int or bool.
+Result<std::string> from_cbor(const Type& type, std::string_view bytes);
+Result<std::string> from_cbor(const Type& type, const cbor::Item& item);
+
+// Canonical bytes of this type as sugar JSON. The bytes must be valid.
+void append_json(std::string& out, const Type& type, std::string_view canonical);
+void append_json(std::string& out, const Type& type, const cbor::Item& item);
+
+// JSON -> canonical CBOR without a schema (nodes, signed payloads): as expected; numbers that are no
+// integers are refused.
+Result<std::string> from_plain_json(json::View value);
+
+// The item at a dotted path of a value ("order.id", "$value.id" enters a variant's arm) and its type; null
+// if the value has none there (another arm). A path that the type can never have is a fault of the manifest:
+// see path_type().
+struct Place { const cbor::Item* item = nullptr; const Type* type = nullptr; };
+Place find_path(const Type& type, const cbor::Item& value, std::string_view path);
+// The type at that path, for checking a manifest; null if no arm has it, or arms disagree.
+const Type* path_type(const Type& type, std::string_view path);
+
+}  // namespace pawl::worlds
