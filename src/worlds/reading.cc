@@ -141,7 +141,7 @@ void write_record(json::Writer& w, uint64_t seq, uint32_t n, const JournalRecord
   w.begin_object();
   write_nat(w, "seq", seq);
   write_nat(w, "n", n);
-  w.field("kind", record_kind_name(record.kind));
+  w.field("kind", record_kind_name(kind_of(record)));
   w.key("record");
   write_value(w, nullptr, record.bytes);
   w.field("record_b64", base64(record.bytes)).end_object();

@@ -60,14 +60,14 @@ RecordView RecordView::member(std::string_view name) const {
   return RecordView(item != nullptr ? *item : cbor::Item());
 }
 
-std::optional<RecordPlace> RecordView::cause() const {
+std::optional<Cause> RecordView::cause() const {
   const cbor::Item* item = item_.find("cause");
   if (item == nullptr || !item->is_array() || item->items.size() != 2) return std::nullopt;
   const cbor::Item& n = item->items[1];
   if (item->items[0].kind != cbor::Kind::Nat || n.kind != cbor::Kind::Nat ||
       n.number > std::numeric_limits<uint32_t>::max())
     return std::nullopt;
-  return RecordPlace{item->items[0].number, static_cast<uint32_t>(n.number)};
+  return Cause{item->items[0].number, static_cast<uint32_t>(n.number)};
 }
 
 }  // namespace pawl::worlds

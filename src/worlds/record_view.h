@@ -10,15 +10,10 @@
 #include <string_view>
 
 #include "worlds/cbor.h"
+#include "worlds/items.h"
+#include "worlds/records.h"
 
 namespace pawl::worlds {
-
-// A record's place in the journal.
-struct RecordPlace {
-  uint64_t seq = 0;
-  uint32_t n = 0;
-  auto operator<=>(const RecordPlace&) const = default;
-};
 
 class RecordView {
  public:
@@ -38,11 +33,13 @@ class RecordView {
   int64_t integer(std::string_view name) const { return maybe_int(name).value_or(0); }
   bool boolean(std::string_view name) const;
   RecordView member(std::string_view name) const;
-  std::optional<RecordPlace> cause() const;
+  std::optional<Cause> cause() const;
   const cbor::Item& item() const { return item_; }
 
  private:
   cbor::Item item_;
 };
+
+inline RecordKind kind_of(const JournalRecord& record) { return RecordKind{record.kind}; }
 
 }  // namespace pawl::worlds

@@ -39,7 +39,7 @@ bool is_legacy(RecordKind kind);
 struct Cause {
   uint64_t seq = 0;
   uint32_t n = 0;
-  bool operator==(const Cause&) const = default;
+  auto operator<=>(const Cause&) const = default;
 };
 
 enum class Route : uint8_t { Subscription, Continuation };

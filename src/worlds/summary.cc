@@ -1,5 +1,6 @@
 // Counts of a world: the trace summary, and what keeps a manifest from being applied.
-#include "worlds/hash.h"
+#include <algorithm>
+
 #include "worlds/reading.h"
 #include "worlds/written.h"
 
@@ -62,9 +63,11 @@ void write_cut(json::Writer& w, std::string_view name, uint64_t total, size_t sh
   w.end_object();
 }
 
-size_t write_instances_in_the_way(json::Writer& w, World& world, size_t limit) {
+// At most `limit`, so that nothing is looked through once all are found.
+size_t write_instances_in_the_way(json::Writer& w, World& world, uint64_t limit) {
   size_t shown = 0;
   w.key("non_terminal_instances").begin_array();
+  if (limit == 0) return w.end_array(), 0;
   world.each_instance(
       "", "",
       [&](std::string_view, const std::string& module, const std::string& key,
@@ -72,29 +75,26 @@ size_t write_instances_in_the_way(json::Writer& w, World& world, size_t limit) {
         if (instance.status != InstanceStatus::Running &&
             instance.status != InstanceStatus::Waiting)
           return true;
-        if (shown == limit) return false;
-        ++shown;
         w.begin_object().key("run_id").uuid(instance.run_id).field("module", module);
         write_key(w, "key", key);
         w.field("status", status_name(instance.status)).end_object();
-        return true;
+        return ++shown < limit;
       });
   w.end_array();
   return shown;
 }
 
-size_t write_intents_in_the_way(json::Writer& w, World& world, int64_t now_ns, size_t limit) {
+size_t write_intents_in_the_way(json::Writer& w, World& world, int64_t now_ns, uint64_t limit) {
   size_t shown = 0;
   w.key("inflight_intents").begin_array();
+  if (limit == 0) return w.end_array(), 0;
   world.each_open("", [&](std::string_view, const std::string& hash, const Intent& intent) {
     if (!of_workflow(intent)) return true;
-    if (shown == limit) return false;
-    ++shown;
     w.begin_object().key("run_id").uuid(run_of(world, intent)).field("intent_hash", hash);
     w.field("effect_kind", intent.kind);
     w.field_int("age_ns", now_ns > intent.emitted_ns ? now_ns - intent.emitted_ns : 0);
     w.end_object();
-    return true;
+    return ++shown < limit;
   });
   w.end_array();
   return shown;
@@ -149,8 +149,10 @@ std::string blockers_json(World& world, uint64_t queued, int64_t now_ns, size_t 
   std::string out;
   json::Writer w(out);
   w.begin_object();
-  const size_t instances = write_instances_in_the_way(w, world, limit);
-  const size_t intents = write_intents_in_the_way(w, world, now_ns, limit);
+  const uint64_t most = limit;
+  const size_t instances = write_instances_in_the_way(w, world, std::min(most, non_terminal(totals)));
+  const size_t intents =
+      write_intents_in_the_way(w, world, now_ns, std::min(most, totals.workflow_intents));
   write_nat(w, "queued_work", queued);
   write_cut(w, "non_terminal_instances_cut", non_terminal(totals), instances);
   write_cut(w, "inflight_intents_cut", totals.workflow_intents, intents);
