@@ -11,6 +11,7 @@
 //   b hash(32)                a blob: code, snapshots, reports, and what blob.put keeps
 //   n hash(32)                a node or manifest, canonical CBOR
 //   a adapter_id              Adapter
+//   e ended_ms(8) module 0x00 key   nothing: a terminal keyed instance without state or open intents, for retention
 //
 // Items are a cache of the frames, except b, n and a. Fields are in the form of base/codec.h; numbers are never
 // used again.
@@ -274,6 +275,9 @@ struct FrameRecords {
   }
 };
 
+// What FrameRecords::checksum holds. The frame's own number is in it, so that a frame in another's place is found.
+uint32_t frame_checksum(uint64_t seq, const std::vector<JournalRecord>& records);
+
 std::string head_key();
 std::string frame_key(uint64_t seq);
 std::string instance_key(std::string_view module, std::string_view key);
@@ -286,7 +290,10 @@ std::string proposal_key(uint64_t seq);
 std::string blob_key(std::string_view hash);
 std::string node_key(std::string_view hash);
 std::string adapter_key(std::string_view id);
+std::string ended_key(int64_t ended_ms, std::string_view module, std::string_view key);
 // Module and key of an instance's item.
 bool split_instance_key(std::string_view item_key, std::string& module, std::string& key);
+// The same of an ended_key().
+bool split_ended_key(std::string_view item_key, int64_t& ended_ms, std::string& module, std::string& key);
 
 }  // namespace pawl::worlds
