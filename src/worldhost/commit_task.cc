@@ -7,7 +7,7 @@
 
 namespace pawl {
 
-std::string deleted_world_key(const Uuid& world) { return "~" + world.text(); }
+std::string deleted_world_key(const Uuid& world) { return "\x01" + world.text(); }
 
 bool CommitTask::is_stale(const Frame& frame) const {
   const State& state = frame.state();
@@ -35,6 +35,7 @@ std::optional<Parking> CommitTask::decide(Frame& frame, bool) {
       }
     }
     for (const InstanceMoved& moved : writes_.moved) frame.emit(moved);
+    for (const DocPut& doc : writes_.docs) frame.emit(doc);
     if (writes_.removes) {
       frame.emit(DocDeleted{DocKind::World, writes_.name});
       put_doc(frame, DocKind::World, deleted_world_key(writes_.world), writes_.world.bytes());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/task.h"
+#include "journal/settings_events.h"
 #include "journal/world_events.h"
 #include "worlds/table.h"
 
@@ -24,6 +25,7 @@ struct WorldWrites {
   bool removes = false;  // the world's name is free again; its items go later
   worlds::Overlay::Writes items;
   std::vector<InstanceMoved> moved;
+  std::vector<DocPut> docs;  // besides the world's items: kept answers
   size_t bytes = 0;
 };
 

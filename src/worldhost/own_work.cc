@@ -63,7 +63,7 @@ WorkState state_of_job(const Job& job) {
 
 WorkState state_of_run(const Run& run) {
   if (run.state == RunState::Completed)
-    return {true, ok_with("run_id", run.id, "output_json", run.script->output.read())};
+    return {true, ok_with("run_id", run.id, "output_json", run.script->output.str())};
   if (run.state == RunState::Failed)
     return {true, failed_receipt("run.failed", run.script->error.message.empty()
                                                    ? run.reason

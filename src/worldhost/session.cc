@@ -116,7 +116,8 @@ void WorldSession::note_moves(worlds::Deciding& deciding) {
     InstanceMoved moved;
     moved.run = RunId(change.after ? change.after->run_id : change.before->run_id);
     moved.world = *memory_.id;
-    moved.world_name = name_;
+    moved.world_name = world_.head().name;
+    moved.tenant = tenant_of_world(name_);
     moved.module = change.module;
     moved.key = change.key;
     const worlds::Module* module = deciding.program().module(change.module);
@@ -141,6 +142,32 @@ void WorldSession::change_adapter(const std::string& id, std::optional<worlds::A
     remove(worlds::adapter_key(id));
   }
   outbox_.adapters.emplace_back(id, std::move(adapter));
+}
+
+std::optional<std::pair<std::string, std::string>> WorldSession::place_of(const Uuid& run) {
+  std::optional<std::pair<std::string, std::string>> place;
+  Status read = line_.read([&](const State& state) {
+    const Run* found = state.find_run(RunId(run));
+    if (found != nullptr && found->instance && found->instance->world == *memory_.id)
+      place.emplace(found->instance->module, found->instance->key);
+  });
+  if (!read.ok()) throw Unreadable{read.error()};
+  return place;
+}
+
+std::optional<std::string> WorldSession::noted_answer(const std::string& key) {
+  for (const DocPut& doc : writes_.docs)
+    if (doc.key == key) return doc.value;
+  std::optional<std::string> value;
+  Status read = line_.read([&](const State& state) {
+    if (const Doc* doc = state.find_doc(DocKind::Idempotency, key)) value = doc->value;
+  });
+  if (!read.ok()) throw Unreadable{read.error()};
+  return value;
+}
+
+void WorldSession::note_answer(const std::string& key, std::string value, int64_t expires_ms) {
+  writes_.docs.push_back({DocKind::Idempotency, key, std::move(value), expires_ms});
 }
 
 WorldWrites WorldSession::take_writes() {

@@ -79,6 +79,14 @@ class WorldSession {
   bool removes() const { return writes_.removes; }
   size_t written_bytes() const { return written_bytes_; }
 
+  // Module and key of the instance that is this run; nothing if it is none of this world.
+  std::optional<std::pair<std::string, std::string>> place_of(const Uuid& run);
+  worlds::Overlay& items() { return items_; }
+
+  // Answers that are kept for repeated calls, beside the world's items.
+  std::optional<std::string> noted_answer(const std::string& key);
+  void note_answer(const std::string& key, std::string value, int64_t expires_ms);
+
   // --- for the host
   WorldWrites take_writes();
   OutboxChanges take_outbox() { return std::move(outbox_); }

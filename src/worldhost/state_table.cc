@@ -1,6 +1,26 @@
 #include "worldhost/state_table.h"
 
 namespace pawl {
+namespace {
+
+constexpr char kTenantEnd = '\x1f';
+
+}  // namespace
+
+std::string scoped_world(std::string_view tenant, std::string_view name) {
+  return tenant.empty() ? std::string(name)
+                        : std::string(tenant) + kTenantEnd + std::string(name);
+}
+
+std::string_view tenant_of_world(std::string_view scoped) {
+  const size_t at = scoped.find(kTenantEnd);
+  return at == std::string_view::npos ? std::string_view() : scoped.substr(0, at);
+}
+
+std::string_view shown_world(std::string_view scoped) {
+  const size_t at = scoped.find(kTenantEnd);
+  return at == std::string_view::npos ? scoped : scoped.substr(at + 1);
+}
 
 std::string item_doc_key(const Uuid& world, std::string_view item) {
   std::string key;

@@ -26,7 +26,12 @@ class StateTable final : public worlds::Table {
   const Uuid world_;
 };
 
-// The id of the world of this name; nothing if there is none.
+// Worlds are kept under scoped names: of a tenant's world, the tenant, a unit separator, its name.
+std::string scoped_world(std::string_view tenant, std::string_view name);
+std::string_view tenant_of_world(std::string_view scoped);
+std::string_view shown_world(std::string_view scoped);
+
+// The id of the world of this scoped name; nothing if there is none.
 std::optional<Uuid> find_world(const State& state, std::string_view name);
 
 }  // namespace pawl

@@ -109,7 +109,7 @@ Status sweep_world(WorldSession& session, const WorldRetention& retention) {
   return ok_status();
 }
 
-bool is_deleted_world(std::string_view key) { return key.starts_with('~'); }
+bool is_deleted_world(std::string_view key) { return key.starts_with('\x01'); }
 
 void purge_world(EngineLine& line, const std::string& key) {
   if (auto world = Uuid::parse(key.substr(1)))
