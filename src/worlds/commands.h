@@ -168,7 +168,7 @@ Result<Proposal> reject(Deciding& deciding, std::string_view proposal_id);
 struct QueuedWork { uint64_t queued = 0; };
 struct Applied { std::string manifest_hash; uint64_t seq = 0; };
 // proposal_id "" = direct. gov.unknown_proposal, gov.state, gov.stale_base, policy.denied, apply.blocked (details).
-Result<Applied> apply_program(Deciding& deciding, std::string_view proposal_id, std::shared_ptr<const Program> candidate);
+Result<Applied> apply_program(Deciding& deciding, std::string_view proposal_id, std::shared_ptr<const Program> candidate, QueuedWork queued);
 std::optional<uint64_t> parse_proposal_id(std::string_view id);
 
 // --- snapshots, digest, replay
