@@ -314,7 +314,7 @@ class JsonValueReader : public ValueSink {
   // Keys that are no text cannot be members: as elsewhere, "1" is no integer.
   bool object_map(const Type& type, View v, const Spot* spot, size_t depth) {
     const TypeKind key_kind = type.inner[0].plain().kind;
-    if (key_kind == TypeKind::Int || key_kind == TypeKind::Nat)
+    if (v.size() > 0 && (key_kind == TypeKind::Int || key_kind == TypeKind::Nat))
       return fail(spot, "expected a map, as a list of [key, value]: its keys are integers");
     if (!enter(spot, depth)) return false;
     const size_t first_part = parts_.size();

@@ -119,7 +119,7 @@ std::string_view expectation(TypeKind kind) {
     case TypeKind::Record:
       return "expected an object with the fields of a record";
     case TypeKind::Variant:
-      return "expected a variant: {\"$tag\": tag, \"$value\": value} or {tag: value}";
+      return "expected a variant: {\"$tag\": …, \"$value\": …} or {tag: …}";
     case TypeKind::List:
       return "expected a list";
     case TypeKind::Set:
