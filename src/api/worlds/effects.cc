@@ -4,7 +4,9 @@
 #include "api/worlds/world_call.h"
 #include "worldhost/own_keys.h"
 #include "worldhost/secrets.h"
+#include "worldhost/state_table.h"
 #include "worlds/fault.h"
+#include "worlds/frame.h"
 #include "worlds/hash.h"
 #include "worlds/reading.h"
 
@@ -237,7 +239,9 @@ Result<http::Response> settle(App& app, WorldSession& session, const worlds::Giv
   PAWL_TRY(auto program, session.program());
   const auto adapter = session.world().adapter(receipt.adapter_id);
   std::string key;
-  if (adapter) PAWL_TRY(key, opened_key(app, session, receipt.adapter_id, *adapter));
+  if (adapter) {
+    PAWL_TRY(key, opened_key(app, session, receipt.adapter_id, *adapter));
+  }
   PAWL_TRY_DO(
       worlds::judge_receipt(session.world(), *program, receipt, adapter ? &*adapter : nullptr, key));
   PAWL_TRY(worlds::ReceiptReply reply, session.frame([&](worlds::Deciding& deciding) {

@@ -6,6 +6,7 @@
 #include "worlds/hash.h"
 #include "worlds/reading.h"
 #include "worlds/records.h"
+#include "worlds/route.h"
 
 namespace pawl::api {
 namespace {
@@ -82,6 +83,33 @@ std::optional<worlds::GivenEvent> read_event(const WorldRequestPtr& request, jso
   return std::nullopt;
 }
 
+// An event on its way: judged once under each program that it meets.
+struct EventOrder {
+  WorldRequestPtr request;  // `given` points into it
+  worlds::GivenEvent given;
+  std::optional<worlds::Event> event = {};
+  std::string judged_under = {};
+
+  Result<const worlds::Event*> judge(const worlds::Program& program) {
+    if (!event || judged_under != program.manifest_hash) {
+      PAWL_TRY(event, worlds::judge_event(program, given));
+      judged_under = program.manifest_hash;
+    }
+    return &*event;
+  }
+  // The instances that it goes to first, and what tells whether it came before.
+  void add_needs(const worlds::Program& program, std::vector<std::string>& keys) {
+    auto judged = judge(program);
+    if (!judged.ok()) return;
+    std::vector<worlds::Target> targets;
+    const worlds::MaybeBytes key = event->key ? worlds::MaybeBytes(*event->key) : std::nullopt;
+    if (worlds::find_targets(program, event->schema, event->value, key, targets)) return;
+    for (const worlds::Target& target : targets)
+      keys.push_back(worlds::instance_key(target.module->name, target.key));
+    if (!event->client_id.empty()) keys.push_back(worlds::client_key(event->client_id));
+  }
+};
+
 void post_event_call(App& app, Call&& call) {
   if (call.request.body.size() > kEventBytesMax)
     return call.fail({ErrorCode::TooLarge, "an event has at most 1 MiB"});
@@ -91,21 +119,20 @@ void post_event_call(App& app, Call&& call) {
   if (!request) return;
   auto event = read_event(request, request->body(), "$");
   if (!event) return;
-  auto given = std::make_shared<worlds::GivenEvent>(std::move(*event));
+  auto order = std::make_shared<EventOrder>(EventOrder{request, std::move(*event)});
   answer_from_world(
       app, request, name,
-      [request, given](WorldSession& session) -> Result<http::Response> {
+      [order](WorldSession& session) -> Result<http::Response> {
         PAWL_TRY(auto program, session.program());
-        PAWL_TRY(worlds::Event judged, worlds::judge_event(*program, *given));
+        PAWL_TRY(const worlds::Event* judged, order->judge(*program));
         PAWL_TRY(worlds::EventReply reply, session.frame([&](worlds::Deciding& deciding) {
-          return worlds::post_event(deciding, judged);
+          return worlds::post_event(deciding, *judged);
         }));
         return world_reply(reply_of(*program, reply));
       },
       {.writes = true,
-       .needs = [given, request](const worlds::Program& program, std::vector<std::string>& keys) {
-         auto judged = worlds::judge_event(program, *given);
-         if (judged.ok()) worlds::add_item_keys(program, *judged, keys);
+       .needs = [order](const worlds::Program& program, std::vector<std::string>& keys) {
+         order->add_needs(program, keys);
        }});
 }
 
@@ -119,7 +146,7 @@ struct JournalPage {
 
   bool wants(const worlds::JournalRecord& record) const {
     if (kinds.empty()) return true;
-    const std::string_view name = worlds::kind_name(worlds::RecordKind{record.kind});
+    const std::string_view name = worlds::record_kind_name(worlds::RecordKind{record.kind});
     return std::find(kinds.begin(), kinds.end(), name) != kinds.end();
   }
 };

@@ -2,6 +2,7 @@
 #include "api/routes.h"
 #include "api/worlds/world_call.h"
 #include "worlds/fault.h"
+#include "worlds/governance.h"
 #include "worlds/reading.h"
 
 namespace pawl::api {

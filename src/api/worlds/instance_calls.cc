@@ -151,7 +151,7 @@ void instance_events(App& app, Call&& call, const std::string& world) {
               fill.take();
               const worlds::RecordView view(record.bytes);
               w.begin_object().field_int("seq", static_cast<int64_t>(seq)).field_int("n", n);
-              w.field("type", worlds::kind_name(worlds::RecordKind{record.kind}));
+              w.field("type", worlds::record_kind_name(worlds::RecordKind{record.kind}));
               w.field_time("timestamp", frame.written_ms).key("data");
               std::string data;
               worlds::cbor::append_json(data, view.item());

@@ -7,6 +7,7 @@
 #include "base/quote.h"
 #include "worldhost/state_table.h"
 #include "worlds/fault.h"
+#include "worlds/frame.h"
 #include "worlds/hash.h"
 
 namespace pawl::api {
