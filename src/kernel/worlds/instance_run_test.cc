@@ -40,7 +40,7 @@ void put_item(World& world, const std::string& key, const std::string& value) {
 }
 
 std::string status_of(const World& world) {
-  const Run* run = world.state().find_run(kInstance);
+  const pawl::Run* run = world.state().find_run(kInstance);
   return run == nullptr ? "gone" : std::string(family_of(*run).status(*run));
 }
 
@@ -65,7 +65,7 @@ TEST(InstanceRun, FollowsItsInstanceThroughRestarts) {
   world.collect(100);
   world.commit_rows();
   world.restart();
-  const Run* run = world.state().find_run(kInstance);
+  const pawl::Run* run = world.state().find_run(kInstance);
   ASSERT_NE(run, nullptr);
   EXPECT_EQ(run->kind, RunKind::Module);
   EXPECT_EQ(run->instance->world_name, "shop");
@@ -102,7 +102,7 @@ TEST(InstanceRun, TheKernelCannotSteerIt) {
   World world;
   move(world, moved(InstanceState::Running));
   std::string refused = world.frame([&](Frame& frame) {
-    const Run& run = *frame.state().find_run(kInstance);
+    const pawl::Run& run = *frame.state().find_run(kInstance);
     return world.refused(family_of(run).cancel(frame, run, "stop", false));
   });
   EXPECT_NE(refused.find("rejected conflict"), std::string::npos) << refused;
