@@ -28,6 +28,50 @@ const Type& present(const Type& declared) {
   return *type;
 }
 
+// Moves past one item; false if the bytes end before it does.
+bool skip_item(std::string_view bytes, size_t& at) {
+  for (uint64_t open = 1; open > 0; --open) {
+    cbor::Head head;
+    if (!cbor::take_head(bytes, at, head)) return false;
+    if (head.major < cbor::kMajorBytes || head.major > cbor::kMajorMap) continue;
+    if (head.argument > bytes.size() - at) return false;
+    if (head.major <= cbor::kMajorText) {
+      at += static_cast<size_t>(head.argument);
+    } else {
+      open += head.major == cbor::kMajorMap ? 2 * head.argument : head.argument;
+    }
+  }
+  return true;
+}
+
+// The item that begins at `at`, which is moved past it; empty if there is none.
+std::string_view take_item(std::string_view bytes, size_t& at) {
+  const size_t begin = at;
+  return skip_item(bytes, at) ? bytes.substr(begin, at - begin) : std::string_view();
+}
+
+std::string_view text_of_item(std::string_view item) {
+  size_t at = 0;
+  cbor::Head head;
+  return cbor::take_head(item, at, head) && head.major == cbor::kMajorText ? item.substr(at)
+                                                                           : std::string_view();
+}
+
+// The member `name` of the map that `item` is; `tag` gets the text of a member "$tag" before it.
+std::string_view member_of(std::string_view item, std::string_view name, std::string_view& tag) {
+  size_t at = 0;
+  cbor::Head head;
+  if (!cbor::take_head(item, at, head) || head.major != cbor::kMajorMap) return {};
+  for (uint64_t i = 0; i < head.argument; ++i) {
+    const std::string_view key = text_of_item(take_item(item, at));
+    const std::string_view member = take_item(item, at);
+    if (member.empty()) return {};
+    if (key == name) return member;
+    if (key == "$tag") tag = text_of_item(member);
+  }
+  return {};
+}
+
 // Types of the same values. A ref is followed where the other is none, so that this takes no more
 // steps than one of both has parts.
 bool same_type(const Type& a, const Type& b) {
@@ -63,6 +107,24 @@ Place find_path(const Type& type, const cbor::Item& value, std::string_view path
     place = {item, &present(*next)};
   }
   return place;
+}
+
+std::string_view find_bytes(const Type& type, std::string_view canonical, std::string_view path) {
+  if (!is_path(path)) return {};
+  const Type* at = &present(type);
+  std::string_view item = canonical;
+  while (!path.empty()) {
+    const std::string_view segment = take_segment(path);
+    const bool arm = at->kind == TypeKind::Variant && segment == kArmSegment;
+    if (!arm && at->kind != TypeKind::Record) return {};
+    std::string_view tag;
+    item = member_of(item, segment, tag);
+    const Type* next = at->member(arm ? tag : segment);
+    if (item.empty() || next == nullptr) return {};
+    if (item == "\xf6" && next->plain().kind == TypeKind::Option) return {};
+    at = &present(*next);
+  }
+  return item;
 }
 
 const Type* path_type(const Type& type, std::string_view path) {

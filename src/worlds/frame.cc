@@ -5,7 +5,6 @@
 
 #include "base/hash.h"
 #include "base/unreadable.h"
-#include "worlds/cbor.h"
 #include "worlds/hash.h"
 #include "worlds/intent.h"
 
@@ -277,15 +276,9 @@ void add_governance_intent(Frame& frame, std::string_view verb, std::string_view
   intent.kind = "governance." + std::string(verb);
   intent.origin = OriginKind::Governance;
   intent.origin_name = verb;
-  cbor::put_map(intent.params, 2);
-  cbor::put_text(intent.params, "proposal_id");
-  if (proposal_id.empty()) {
-    cbor::put_null(intent.params);
-  } else {
-    cbor::put_text(intent.params, proposal_id);
-  }
-  cbor::put_text(intent.params, "manifest_hash");
-  cbor::put_text(intent.params, manifest_hash);
+  MapWriter(intent.params, 2)
+      .text_or_null("proposal_id", proposal_id)
+      .text_or_null("manifest_hash", manifest_hash);
   intent.params_hash = hash_of_bytes(intent.params);
   intent.idempotency_key = idempotency_key({.origin_kind = origin_name(intent.origin),
                                             .origin_name = verb,
@@ -294,6 +287,13 @@ void add_governance_intent(Frame& frame, std::string_view verb, std::string_view
                                             .seq = frame.seq()});
   intent.hash = intent_hash(intent.kind, intent.params, {}, intent.idempotency_key);
   frame.add_intent(std::move(intent));
+}
+
+Status has_room(const Head& head) {
+  if (head.totals.open_intents <= kOpenIntentsMax) return ok_status();
+  return refusal(ErrorCode::RateLimited, "world.busy",
+                 "the world has " + std::to_string(head.totals.open_intents) +
+                     " open intents: it takes no more work until some are settled");
 }
 
 Status writable(const Head& head) {

@@ -111,6 +111,9 @@ class Frame {
   std::vector<std::string> forgotten_;         // item keys
 };
 
+// The error of an instance that was cancelled.
+constexpr std::string_view kTerminated = "terminated";
+
 // A key of an instance, as records have it.
 inline MaybeBytes record_key(std::string_view instance_key) {
   return instance_key.empty() ? MaybeBytes{} : MaybeBytes{instance_key};
@@ -119,6 +122,11 @@ inline MaybeBytes record_key(std::string_view instance_key) {
 // effect_intent governance.<verb> with its params {proposal_id, manifest_hash} ("" = null).
 void add_governance_intent(Frame& frame, std::string_view verb, std::string_view proposal_id,
                            std::string_view manifest_hash);
+
+// Whether a world takes more work: else RateLimited with world.busy, above kOpenIntentsMax open
+// intents.
+constexpr uint64_t kOpenIntentsMax = 100'000;
+Status has_room(const Head& head);
 
 // Whether a world takes writes: else Conflict with world.quarantined.
 Status writable(const Head& head);

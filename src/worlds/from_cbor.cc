@@ -99,7 +99,7 @@ class CanonicalCheck {
     if (!string(cbor::kMajorText, text)) return false;
     if (kind == TypeKind::Dec128) return is_dec128(text);
     if (kind == TypeKind::Hash) return is_hash(text);
-    if (kind == TypeKind::Uuid) return folded_uuid(text) == text;
+    if (kind == TypeKind::Uuid) return is_folded_uuid(text);
     return cbor::is_utf8(text);
   }
 
@@ -165,6 +165,8 @@ class CanonicalCheck {
 
 class ItemReader : public ValueSink {
  public:
+  explicit ItemReader(size_t size_guess) : ValueSink(size_guess) {}
+
   bool value(const Type& declared, const Item& item, const Spot* spot, size_t depth) {
     const Type& type = declared.plain();
     switch (type.kind) {
@@ -362,11 +364,12 @@ class ItemReader : public ValueSink {
 Result<std::string> from_cbor(const Type& type, std::string_view bytes) {
   if (CanonicalCheck(bytes).run(type)) return std::string(bytes);
   PAWL_TRY(const cbor::Item item, cbor::read(bytes));
-  return from_cbor(type, item);
+  ItemReader reader(bytes.size());
+  return reader.take(reader.value(type, item, nullptr, 0));
 }
 
 Result<std::string> from_cbor(const Type& type, const cbor::Item& item) {
-  ItemReader reader;
+  ItemReader reader(0);
   return reader.take(reader.value(type, item, nullptr, 0));
 }
 

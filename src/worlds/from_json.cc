@@ -1,6 +1,7 @@
 // JSON through a type: the sugar that people write, and the tagged form, which names every type.
 #include <cstring>
 
+#include "base/base64.h"
 #include "worlds/type.h"
 #include "worlds/value_rules.h"
 
@@ -20,7 +21,7 @@ std::string_view text_in(View string, std::string& room) {
 
 class JsonValueReader : public ValueSink {
  public:
-  explicit JsonValueReader(Lens lens) : lens_(lens) {}
+  JsonValueReader(Lens lens, size_t size_guess) : ValueSink(size_guess), lens_(lens) {}
 
   bool value(const Type& declared, View v, const Spot* spot, size_t depth) {
     const Type& type = declared.plain();
@@ -310,10 +311,12 @@ class JsonValueReader : public ValueSink {
     return good;
   }
 
+  // Keys that are no text cannot be members: as elsewhere, "1" is no integer.
   bool object_map(const Type& type, View v, const Spot* spot, size_t depth) {
-    if (!enter(spot, depth)) return false;
     const TypeKind key_kind = type.inner[0].plain().kind;
-    const bool number_key = key_kind == TypeKind::Int || key_kind == TypeKind::Nat;
+    if (v.size() > 0 && (key_kind == TypeKind::Int || key_kind == TypeKind::Nat))
+      return fail(spot, "expected a map, as a list of [key, value]: its keys are integers");
+    if (!enter(spot, depth)) return false;
     const size_t first_part = parts_.size();
     cbor::put_map(out_, v.size());
     bool good = true;
@@ -323,9 +326,8 @@ class JsonValueReader : public ValueSink {
       const std::string_view text = text_in(key, room);
       const Spot at{spot, text};
       cbor::Part part{out_.size(), 0, 0};
-      good = number_key ? integer(key_kind, text) : put_text_of(key_kind, text);
-      if (!good) {
-        fail(&at, std::string("as a key: ").append(expectation(key_kind)));
+      if (!put_text_of(key_kind, text)) {
+        good = fail(&at, std::string("as a key: ").append(expectation(key_kind)));
         return;
       }
       part.key_end = out_.size();
@@ -386,6 +388,8 @@ class JsonValueReader : public ValueSink {
 
 class PlainJsonReader : public ValueSink {
  public:
+  explicit PlainJsonReader(size_t size_guess) : ValueSink(size_guess) {}
+
   bool value(View v, const Spot* spot, size_t depth) {
     switch (v.kind()) {
       case json::Kind::Null:
@@ -447,12 +451,12 @@ class PlainJsonReader : public ValueSink {
 }  // namespace
 
 Result<std::string> from_json(const Type& type, json::View value, Lens lens) {
-  JsonValueReader reader(lens);
+  JsonValueReader reader(lens, value.raw().size());
   return reader.take(reader.value(type, value, nullptr, 0));
 }
 
 Result<std::string> from_plain_json(json::View value) {
-  PlainJsonReader reader;
+  PlainJsonReader reader(value.raw().size());
   return reader.take(reader.value(value, nullptr, 0));
 }
 

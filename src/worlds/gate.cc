@@ -5,6 +5,7 @@
 
 #include "worlds/builtins.h"
 #include "worlds/cbor.h"
+#include "worlds/members.h"
 #include "worlds/step_io.h"
 #include "worlds/walk.h"
 
@@ -12,7 +13,6 @@ namespace pawl::worlds {
 namespace {
 
 constexpr std::string_view kAllowAll = "sys/CapAllowAll@1";
-constexpr std::string_view kBuiltinNames = "sys/";
 constexpr std::string_view kCheckOutput = "sys/CapCheckOutput@1";
 constexpr std::string_view kSecretRef = "sys/TextOrSecretRef@1";
 // What an enforcer says of a denial is journaled.
@@ -36,25 +36,14 @@ CapDecision cap_allowed() {
 std::string check_input(const SoundEffect& effect, const Asker& asker, int64_t logical_now_ns) {
   std::string out;
   out.reserve(256 + effect.grant->params.size() + effect.params.size());
-  cbor::put_map(out, 7);
-  cbor::put_text(out, "origin");
-  cbor::put_map(out, 2);
-  cbor::put_text(out, "kind");
-  cbor::put_text(out, origin_name(asker.kind));
-  cbor::put_text(out, "name");
-  cbor::put_text(out, asker.name);
-  cbor::put_text(out, "cap_def");
-  cbor::put_text(out, effect.grant->cap);
-  cbor::put_text(out, "cap_params");
-  cbor::put_bytes(out, effect.grant->params);
-  cbor::put_text(out, "grant_name");
-  cbor::put_text(out, effect.grant->name);
-  cbor::put_text(out, "effect_kind");
-  cbor::put_text(out, effect.effect->kind);
-  cbor::put_text(out, "effect_params");
-  cbor::put_bytes(out, effect.params);
-  cbor::put_text(out, "logical_now_ns");
-  cbor::put_nat(out, static_cast<uint64_t>(std::max<int64_t>(0, logical_now_ns)));
+  MapWriter map(out, 7);
+  MapWriter(map.key("origin"), 2).text("kind", origin_name(asker.kind)).text("name", asker.name);
+  map.text("cap_def", effect.grant->cap)
+      .bytes("cap_params", effect.grant->params)
+      .text("grant_name", effect.grant->name)
+      .text("effect_kind", effect.effect->kind)
+      .bytes("effect_params", effect.params)
+      .nat("logical_now_ns", static_cast<uint64_t>(std::max<int64_t>(0, logical_now_ns)));
   return out;
 }
 
@@ -94,7 +83,7 @@ CapDecision ask_enforcer(const Program& program, const Module& enforcer, const S
 CapDecision enforce(const Program& program, const Cap& cap, const SoundEffect& effect,
                     const Asker& asker, GateRoom& room) {
   if (cap.enforcer == kAllowAll) return cap_allowed();
-  if (cap.enforcer.starts_with(kBuiltinNames)) {
+  if (is_reserved_name(cap.enforcer)) {
     Result<cbor::Item> granted = cbor::read(effect.grant->params);
     Result<cbor::Item> asked = cbor::read(effect.params);
     if (!granted.ok() || !asked.ok()) return cap_denied("constraint", "the params are broken");
@@ -123,8 +112,8 @@ bool may_use(const Program& program, const Grant& grant, const cbor::Item& secre
          });
 }
 
-// Whether a value of this type refers only to secrets that the grant may use. Types are not recursive, and values
-// no deeper than cbor::kDepthMax.
+// Whether a value of this type refers only to secrets that the grant may use. Types are not
+// recursive, and values no deeper than cbor::kDepthMax.
 bool secrets_allowed(const Program& program, const Grant& grant, const Type& type,
                      const cbor::Item& item) {
   auto each = [&](const Type& inner, size_t from, size_t step) {
@@ -180,8 +169,7 @@ bool secrets_allowed(const Program& program, const SoundEffect& effect) {
   // The encoding of "$tag": "secret": most params have none, and are not read for it.
   if (effect.params.find("\x64$tag\x66secret") == std::string::npos) return true;
   Result<cbor::Item> item = cbor::read(effect.params);
-  return item.ok() &&
-         secrets_allowed(program, *effect.grant, *effect.effect->params_type, *item);
+  return item.ok() && secrets_allowed(program, *effect.grant, *effect.effect->params_type, *item);
 }
 
 // --- policy
@@ -212,7 +200,7 @@ const Grant* grant_of_slot(const Program& program, std::string_view module, std:
 
 std::optional<Fault> judge_effect(const Program& program, const Module& module,
                                   std::string_view kind, std::string_view slot,
-                                  std::string_view params, SoundEffect& sound) {
+                                  std::string_view params, bool needs_grant, SoundEffect& sound) {
   const std::string_view slot_name = slot.empty() ? kDefaultSlot : slot;
   sound.effect = module.effects_emitted.count(kind) != 0 ? program.effect(kind) : nullptr;
   if (sound.effect == nullptr) {
@@ -220,8 +208,9 @@ std::optional<Fault> judge_effect(const Program& program, const Module& module,
                                                "' is not in the effects_emitted of '" +
                                                module.name + "'"};
   }
-  sound.grant = grant_of_slot(program, module.name, slot_name, sound.effect->cap_type);
-  if (sound.grant == nullptr) {
+  if (needs_grant)
+    sound.grant = grant_of_slot(program, module.name, slot_name, sound.effect->cap_type);
+  if (needs_grant && sound.grant == nullptr) {
     return Fault{"cap.missing_binding", "the slot '" +
                                             std::string(cut_text(slot_name, kDenyCodeMax)) +
                                             "' has no grant for '" + sound.effect->kind + "'"};
@@ -261,7 +250,8 @@ PolicyDecision judge_policy(const Program& program, std::string_view effect_kind
                             const Asker& asker) {
   if (!program.policy) return {.policy_name = "allow_all", .rule_index = {}, .allow = true};
   const bool governance = asker.kind == OriginKind::Governance;
-  PolicyDecision decision{.policy_name = program.policy->name, .rule_index = {}, .allow = governance};
+  PolicyDecision decision{
+      .policy_name = program.policy->name, .rule_index = {}, .allow = governance};
   const std::vector<Rule>& rules = program.policy->rules;
   for (size_t i = 0; i < rules.size(); ++i) {
     const Rule& rule = rules[i];

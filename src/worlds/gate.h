@@ -1,7 +1,8 @@
-// The gate that every effect passes before it becomes an intent: first what the program alone tells (allowlist,
-// slot, params), then the grant (cap type, enforcer, expiry, secrets), then the policy.
+// The gate that every effect passes before it becomes an intent: first what the program alone tells
+// (allowlist, slot, params), then the grant (cap type, enforcer, expiry, secrets), then the policy.
 //
-// Pure: the same program, effect and time give the same decision. Enforcers that are modules run in the host.
+// Pure: the same program, effect and time give the same decision. Enforcers that are modules run in
+// the host.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +25,14 @@ struct SoundEffect {
   std::string params;  // canonical
 };
 
-// The effect of a module: step.undeclared_effect, cap.missing_binding, effect.invalid_params. `slot` "": default.
+// The effect of a module: step.undeclared_effect, cap.missing_binding, effect.invalid_params.
+// `slot` "": default. Without `needs_grant` the slot is not looked at, and `sound` has none.
 std::optional<Fault> judge_effect(const Program& program, const Module& module,
                                   std::string_view kind, std::string_view slot,
-                                  std::string_view params, SoundEffect& sound);
+                                  std::string_view params, bool needs_grant, SoundEffect& sound);
 
-// The grant that a slot stands for: the bound one; for the default slot else the only one of this cap type. Null:
-// there is none.
+// The grant that a slot stands for: the bound one; for the default slot else the only one of this
+// cap type. Null: there is none.
 const Grant* grant_of_slot(const Program& program, std::string_view module, std::string_view slot,
                            std::string_view cap_type);
 
@@ -61,7 +63,8 @@ struct CapDecision {
   std::string_view enforcer_module;  // the program's
 };
 
-// cap_type_mismatch, constraint, enforcer_failed, the enforcer's own code, expired, secret_not_allowed.
+// cap_type_mismatch, constraint, enforcer_failed, the enforcer's own code, expired,
+// secret_not_allowed.
 CapDecision judge_cap(const Program& program, const SoundEffect& effect, const Asker& asker,
                       GateRoom& room);
 

@@ -42,7 +42,7 @@ class GivenJson::Mender {
  private:
   void refuse(const std::string& path, std::string message) {
     complain(refused_, path, "type.invalid", std::move(message));
-    writer_.raw("{}");
+    writer_.raw("[]");
   }
 
   void structure(json::View v, const std::string& path, size_t depth) {

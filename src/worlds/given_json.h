@@ -16,7 +16,7 @@ class GivenJson {
   explicit GivenJson(std::vector<Complaint>& faults) : faults_(faults) {}
 
   // The value at `path` of the body. In place of what cannot be said (a number that is no integer)
-  // stands {}, for readers to complain of as of any other shape. Nothing, after a complaint, if
+  // stands [], for readers to complain of as of any other shape. Nothing, after a complaint, if
   // there is no going on.
   std::optional<std::string> read(json::View value, const std::string& path);
 

@@ -3,21 +3,20 @@
 //
 // Canonical text: what is stored, hashed and printed; reading it again gives the same bytes and
 // hash.
+//
 // - A node is kept as it was given: JSON -> CBOR, optional members absent or null as the author has
-// them. Only a
-//   module whose code came along changes: wasm_b64 goes, wasm_hash is that of the code.
+//   them. Only a module whose code came along changes: wasm_b64 goes, wasm_hash is that of the
+//   code.
 // - A manifest always has air_version, the six lists (entries are {name, hash}),
-// defaults.cap_grants,
-//   module_bindings, routing.subscriptions and routing.inboxes, empty if the author left them out.
-//   It has
-//   "$kind", defaults.policy, a grant's expiry_ns, a subscription's key_field, limits and its
-//   members only if they were given and are not null: no default is written in. A grant's params
-//   stay as they were given. What was called routing.events or reducer has the name of today.
+//   defaults.cap_grants, module_bindings, routing.subscriptions and routing.inboxes, empty if the
+//   author left them out. It has "$kind", defaults.policy, a grant's expiry_ns, a subscription's
+//   key_field, limits and its members only if they were given and are not null: no default is
+//   written in. A grant's params stay as they were given. What was called routing.events or reducer
+//   has the name of today.
 // - An absent list is made of the given nodes of its kind, sorted by name; a given one keeps its
-// order. Entries
-//   without a hash, or with one of zeros, get that of the given node of their name; a hash that no
-//   given node has is looked up in the store. Given nodes that a given list does not name are left
-//   out, with a warning.
+//   order. Entries without a hash, or with one of zeros, get that of the given node of their name;
+//   a hash that no given node has is looked up in the store. Given nodes that a given list does not
+//   name are left out, with a warning.
 //
 // Names are unique within a kind of node. Those under sys/ are built in (worlds/builtins.h): never
 // listed, never defined (name.reserved), and neither are the kinds of the server's own effects. A

@@ -3,9 +3,8 @@
 #include <array>
 #include <utility>
 
-#include "worlds/cbor.h"
-
-// The members of each map stand in canonical order: shorter names first, then bytewise.
+#include "worlds/cbor_head.h"
+#include "worlds/walk.h"
 
 namespace pawl::worlds {
 namespace {
@@ -29,66 +28,20 @@ constexpr std::array<std::pair<RecordKind, std::string_view>, 16> kRecordKinds =
     {RecordKind::LegacyPlanEnded, "legacy_plan_ended"},
 }};
 
-// The members of one map, in canonical order.
-class Members {
- public:
-  Members(std::string& out, size_t count) : out_(out) { cbor::put_map(out_, count); }
+void put_cause(MapWriter& map, const Cause& cause) {
+  std::string& out = map.key("cause");
+  cbor::put_array(out, 2);
+  cbor::put_nat(out, cause.seq);
+  cbor::put_nat(out, cause.n);
+}
 
-  Members& text(std::string_view name, std::string_view value) {
-    cbor::put_text(key(name), value);
-    return *this;
-  }
-  Members& text_or_null(std::string_view name, std::string_view value) {
-    return value.empty() ? null(name) : text(name, value);
-  }
-  Members& bytes(std::string_view name, std::string_view value) {
-    cbor::put_bytes(key(name), value);
-    return *this;
-  }
-  Members& bytes(std::string_view name, MaybeBytes value) {
-    return value ? bytes(name, *value) : null(name);
-  }
-  Members& nat(std::string_view name, uint64_t value) {
-    cbor::put_nat(key(name), value);
-    return *this;
-  }
-  Members& integer(std::string_view name, int64_t value) {
-    cbor::put_int(key(name), value);
-    return *this;
-  }
-  Members& integer_or_null(std::string_view name, std::optional<int64_t> value) {
-    return value ? integer(name, *value) : null(name);
-  }
-  Members& boolean(std::string_view name, bool value) {
-    cbor::put_bool(key(name), value);
-    return *this;
-  }
-  Members& null(std::string_view name) {
-    cbor::put_null(key(name));
-    return *this;
-  }
-  Members& cause(const Cause& cause) {
-    cbor::put_array(key("cause"), 2);
-    cbor::put_nat(out_, cause.seq);
-    cbor::put_nat(out_, cause.n);
-    return *this;
-  }
-  Members& stamp(const StampRecord& stamp) {
-    Members(key("stamp"), 4)
-        .integer("now_ns", stamp.now_ns)
-        .bytes("entropy", stamp.entropy)
-        .text("manifest_hash", stamp.manifest_hash)
-        .integer("logical_now_ns", stamp.logical_now_ns);
-    return *this;
-  }
-  std::string& key(std::string_view name) {
-    cbor::put_text(out_, name);
-    return out_;
-  }
-
- private:
-  std::string& out_;
-};
+void put_stamp(MapWriter& map, const StampRecord& stamp) {
+  MapWriter(map.key("stamp"), 4)
+      .integer("now_ns", stamp.now_ns)
+      .bytes("entropy", stamp.entropy)
+      .text("manifest_hash", stamp.manifest_hash)
+      .integer("logical_now_ns", stamp.logical_now_ns);
+}
 
 // One allocation for most records; `large` is the size of what has no bound.
 std::string room_for(size_t large) {
@@ -117,33 +70,44 @@ std::string_view route_name(Route route) {
   return route == Route::Subscription ? "subscription" : "continuation";
 }
 
+Cause cause_of(std::string_view record) {
+  Cause cause;
+  cbor::Head head;
+  const std::string_view item = member_of(record, "cause");
+  size_t at = 0;
+  if (!cbor::take_head(item, at, head) || head.major != cbor::kMajorArray) return cause;
+  if (cbor::take_head(item, at, head)) cause.seq = head.argument;
+  if (cbor::take_head(item, at, head)) cause.n = static_cast<uint32_t>(head.argument);
+  return cause;
+}
+
 std::string manifest_record(std::string_view manifest_hash) {
   std::string out;
-  Members(out, 1).text("manifest_hash", manifest_hash);
+  MapWriter(out, 1).text("manifest_hash", manifest_hash);
   return out;
 }
 
 std::string snapshot_record(std::string_view snapshot_ref, uint64_t height) {
   std::string out;
-  Members(out, 2).nat("height", height).text("snapshot_ref", snapshot_ref);
+  MapWriter(out, 2).nat("height", height).text("snapshot_ref", snapshot_ref);
   return out;
 }
 
 std::string domain_event_record(const DomainEventRecord& record) {
   std::string out = room_for(record.value.size() + record.client_id.size());
-  Members members(out, 7);
-  members.bytes("key", record.key);
+  MapWriter map(out, 7);
+  map.maybe_bytes("key", record.key);
   if (record.cause) {
-    members.cause(*record.cause);
+    put_cause(map, *record.cause);
   } else {
-    members.null("cause");
+    map.null("cause");
   }
   if (record.stamp) {
-    members.stamp(*record.stamp);
+    put_stamp(map, *record.stamp);
   } else {
-    members.null("stamp");
+    map.null("stamp");
   }
-  members.bytes("value", record.value)
+  map.bytes("value", record.value)
       .text("schema", record.schema)
       .text_or_null("client_id", record.client_id)
       .text("event_hash", record.event_hash);
@@ -152,10 +116,10 @@ std::string domain_event_record(const DomainEventRecord& record) {
 
 std::string step_record(const StepRecord& record) {
   std::string out = room_for(0);
-  Members(out, 8)
-      .bytes("key", record.key)
-      .cause(record.cause)
-      .text("route", route_name(record.route))
+  MapWriter map(out, 8);
+  map.maybe_bytes("key", record.key);
+  put_cause(map, record.cause);
+  map.text("route", route_name(record.route))
       .text("module", record.module)
       .text("status", record.status)
       .nat("ordinal", record.ordinal)
@@ -166,11 +130,10 @@ std::string step_record(const StepRecord& record) {
 
 std::string step_failed_record(const StepFailedRecord& record) {
   std::string out = room_for(record.detail.size());
-  Members(out, 7)
-      .bytes("key", record.key)
-      .text("code", record.code)
-      .cause(record.cause)
-      .text("route", route_name(record.route))
+  MapWriter map(out, 7);
+  map.maybe_bytes("key", record.key).text("code", record.code);
+  put_cause(map, record.cause);
+  map.text("route", route_name(record.route))
       .text("detail", record.detail)
       .text("module", record.module)
       .nat("ordinal", record.ordinal);
@@ -179,29 +142,28 @@ std::string step_failed_record(const StepFailedRecord& record) {
 
 std::string delivery_skipped_record(const DeliverySkippedRecord& record) {
   std::string out;
-  Members(out, 4)
-      .bytes("key", record.key)
-      .text("code", record.code)
-      .cause(record.cause)
-      .text("module", record.module);
+  MapWriter map(out, 4);
+  map.maybe_bytes("key", record.key).text("code", record.code);
+  put_cause(map, record.cause);
+  map.text("module", record.module);
   return out;
 }
 
 std::string cap_decision_record(const CapDecisionRecord& record) {
   std::string out = room_for(record.deny_message.size());
-  Members members(out, 11);
+  MapWriter map(out, 11);
   if (record.allow) {
-    members.null("deny");
+    map.null("deny");
   } else {
-    Members(members.key("deny"), 2)
+    MapWriter(map.key("deny"), 2)
         .text("code", record.deny_code)
         .text("message", record.deny_message);
   }
-  members.text("stage", "enqueue")
+  map.text("stage", "enqueue")
       .text("cap_name", record.cap_name)
       .text("cap_type", record.cap_type)
       .text("decision", record.allow ? "allow" : "deny")
-      .integer_or_null("expiry_ns", record.expiry_ns)
+      .maybe_integer("expiry_ns", record.expiry_ns)
       .text("grant_hash", record.grant_hash)
       .text("effect_kind", record.effect_kind)
       .text("intent_hash", record.intent_hash)
@@ -212,46 +174,43 @@ std::string cap_decision_record(const CapDecisionRecord& record) {
 
 std::string policy_decision_record(const PolicyDecisionRecord& record) {
   std::string out;
-  Members members(out, 4);
-  members.text("decision", record.allow ? "allow" : "deny");
-  if (record.rule_index) {
-    members.nat("rule_index", *record.rule_index);
-  } else {
-    members.null("rule_index");
-  }
-  members.text("intent_hash", record.intent_hash).text("policy_name", record.policy_name);
+  MapWriter(out, 4)
+      .text("decision", record.allow ? "allow" : "deny")
+      .maybe_nat("rule_index", record.rule_index)
+      .text("intent_hash", record.intent_hash)
+      .text("policy_name", record.policy_name);
   return out;
 }
 
 std::string effect_intent_record(const EffectIntentRecord& record) {
   std::string out = room_for(record.params.size() + record.origin.name.size());
-  Members members(out, 8);
-  members.text("kind", record.kind);
-  Members(members.key("origin"), 6)
+  MapWriter map(out, 8);
+  map.text("kind", record.kind);
+  MapWriter(map.key("origin"), 6)
       .text("kind", record.origin.kind)
       .text("name", record.origin.name)
       .nat("ordinal", record.origin.ordinal)
       .nat("effect_index", record.origin.effect_index)
-      .bytes("instance_key", record.origin.instance_key)
+      .maybe_bytes("instance_key", record.origin.instance_key)
       .nat("emitted_at_seq", record.origin.emitted_at_seq);
-  members.bytes("params", record.params)
+  map.bytes("params", record.params)
       .text("cap_name", record.cap_name)
       .text("intent_hash", record.intent_hash)
       .text("params_hash", record.params_hash)
-      .bytes("requested_key", record.requested_key)
+      .maybe_bytes("requested_key", record.requested_key)
       .bytes("idempotency_key", record.idempotency_key);
   return out;
 }
 
 std::string effect_receipt_record(const EffectReceiptRecord& record) {
   std::string out = room_for(record.payload.size());
-  Members(out, 8)
-      .stamp(record.stamp)
-      .text("status", record.status)
+  MapWriter map(out, 8);
+  put_stamp(map, record.stamp);
+  map.text("status", record.status)
       .bytes("payload", record.payload)
       .bytes("signature", record.signature)
       .text("adapter_id", record.adapter_id)
-      .integer_or_null("cost_cents", record.cost_cents)
+      .maybe_integer("cost_cents", record.cost_cents)
       .text("intent_hash", record.intent_hash)
       .text("payload_hash", record.payload_hash);
   return out;
@@ -259,7 +218,7 @@ std::string effect_receipt_record(const EffectReceiptRecord& record) {
 
 std::string receipt_fault_record(const ReceiptFaultRecord& record) {
   std::string out;
-  Members(out, 5)
+  MapWriter(out, 5)
       .text("code", record.code)
       .nat("dropped", record.dropped)
       .text("intent_hash", record.intent_hash)
@@ -270,7 +229,7 @@ std::string receipt_fault_record(const ReceiptFaultRecord& record) {
 
 std::string governance_record(const GovernanceRecord& record) {
   std::string out;
-  Members(out, 5)
+  MapWriter(out, 5)
       .text_or_null("base", record.base)
       .text("action", record.action)
       .text_or_null("report", record.report)
@@ -281,12 +240,10 @@ std::string governance_record(const GovernanceRecord& record) {
 
 std::string instance_record(const InstanceRecord& record) {
   std::string out = room_for(0);
-  Members(out, 5)
-      .bytes("key", record.key)
-      .stamp(record.stamp)
-      .text("action", record.action)
-      .text("module", record.module)
-      .nat("dropped", record.dropped);
+  MapWriter map(out, 5);
+  map.maybe_bytes("key", record.key);
+  put_stamp(map, record.stamp);
+  map.text("action", record.action).text("module", record.module).nat("dropped", record.dropped);
   return out;
 }
 

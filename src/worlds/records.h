@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "worlds/map_writer.h"
+
 namespace pawl::worlds {
 
 // Numbers are in JournalRecord::kind on disk.
@@ -44,8 +46,6 @@ struct Cause {
 
 enum class Route : uint8_t { Subscription, Continuation };
 std::string_view route_name(Route route);
-
-using MaybeBytes = std::optional<std::string_view>;  // null if there are none
 
 struct StampRecord {
   int64_t now_ns = 0, logical_now_ns = 0;
@@ -98,6 +98,10 @@ struct PolicyDecisionRecord {
   std::optional<uint64_t> rule_index = {};
   bool allow = false;
 };
+
+// The cause in a step, step_failed, delivery_skipped or emitted domain_event; seq 0 if there is
+// none.
+Cause cause_of(std::string_view record);
 
 // Who asked for an effect, and where.
 struct OriginRecord {

@@ -3,12 +3,11 @@
 #include <utility>
 
 #include "worlds/cbor.h"
+#include "worlds/members.h"
 #include "worlds/walk.h"
 
 namespace pawl::worlds {
 namespace {
-
-constexpr std::string_view kReservedNames = "sys/";
 
 // The instance that a keyed subscription picks for this value.
 std::optional<EventFault> key_of_target(const Subscription& subscription, const Module& module,
@@ -30,7 +29,8 @@ std::optional<EventFault> key_of_target(const Subscription& subscription, const 
   return std::nullopt;
 }
 
-// The key that came beside an emitted event, canonical: read as the key of the first keyed module that gets it.
+// The key that came beside an emitted event, canonical: read as the key of the first keyed module
+// that gets it.
 Result<std::string> canonical_key(const Program& program, std::string_view schema,
                                   std::string_view key) {
   for (const Subscription& subscription : program.subscriptions) {
@@ -63,12 +63,12 @@ std::optional<EventFault> find_targets(const Program& program, std::string_view 
 }
 
 bool is_reserved_event(std::string_view schema, const Type& type, std::string_view value) {
-  if (schema.starts_with(kReservedNames)) return true;
+  if (is_reserved_name(schema)) return true;
   const Type& plain = type.plain();
   if (plain.kind != TypeKind::Variant) return false;
   const Type* arm = plain.member(tag_of(value));
   for (; arm != nullptr && arm->kind == TypeKind::Ref; arm = arm->target.get())
-    if (arm->ref.starts_with(kReservedNames)) return true;
+    if (is_reserved_name(arm->ref)) return true;
   return false;
 }
 
@@ -91,7 +91,7 @@ std::optional<EventFault> judge_emitted(const Program& program, std::string_view
                                         std::string_view value, MaybeBytes key,
                                         JudgedEvent& judged) {
   auto quoted = [schema] { return "'" + std::string(schema) + "'"; };
-  if (schema.starts_with(kReservedNames))
+  if (is_reserved_name(schema))
     return EventFault{"event.reserved_schema", quoted() + " is not for modules to emit"};
   const std::shared_ptr<const Type> type = program.types.find(schema);
   if (type == nullptr) return EventFault{"event.invalid", "no schema is named " + quoted()};

@@ -1,5 +1,6 @@
-// Routing of domain events: which instances get an event, by the manifest's subscriptions, in their order. Receipts
-// and denials do not come this way: they go where they came from (worlds/continuation.h).
+// Routing of domain events: which instances get an event, by the manifest's subscriptions, in their
+// order. Receipts and denials do not come this way: they go where they came from
+// (worlds/continuation.h).
 #pragma once
 
 #include <optional>
@@ -24,12 +25,14 @@ struct EventFault {
   std::string detail;
 };
 
-// `value`: canonical. `explicit_key`: enc of the key that came beside it. event.key_missing, event.key_mismatch.
+// `value`: canonical. `explicit_key`: enc of the key that came beside it. event.key_missing,
+// event.key_mismatch.
 std::optional<EventFault> find_targets(const Program& program, std::string_view schema,
                                        std::string_view value, MaybeBytes explicit_key,
                                        std::vector<Target>& targets);
 
-// Whether only the kernel may say this: the schema is one of sys/*, or the value is in a variant's arm that refs one.
+// Whether only the kernel may say this: the schema is one of sys/*, or the value is in a variant's
+// arm that refs one.
 bool is_reserved_event(std::string_view schema, const Type& type, std::string_view value);
 
 // The value as the module sees it: in its arm, if it takes the event in one. arm "": as it is.
@@ -43,6 +46,7 @@ struct JudgedEvent {
   std::vector<Target> targets;
 };
 std::optional<EventFault> judge_emitted(const Program& program, std::string_view schema,
-                                        std::string_view value, MaybeBytes key, JudgedEvent& judged);
+                                        std::string_view value, MaybeBytes key,
+                                        JudgedEvent& judged);
 
 }  // namespace pawl::worlds

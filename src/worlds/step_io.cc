@@ -4,73 +4,43 @@
 #include <span>
 #include <utility>
 
-#include "worlds/cbor.h"
 #include "worlds/cbor_head.h"
-
-// Members of maps stand in canonical order: shorter names first, then bytewise.
 
 namespace pawl::worlds {
 namespace {
 
-void put_member(std::string& out, std::string_view name, MaybeBytes bytes) {
-  cbor::put_text(out, name);
-  if (bytes) {
-    cbor::put_bytes(out, *bytes);
-  } else {
-    cbor::put_null(out);
-  }
-}
-
-void put_text_member(std::string& out, std::string_view name, std::string_view text) {
-  cbor::put_text(out, name);
-  cbor::put_text(out, text);
-}
-
-void put_nat_member(std::string& out, std::string_view name, uint64_t nat) {
-  cbor::put_text(out, name);
-  cbor::put_nat(out, nat);
-}
-
-void put_time_member(std::string& out, std::string_view name, int64_t ns) {
-  cbor::put_text(out, name);
-  cbor::put_int(out, ns);
-}
-
 std::string step_context(const StepCall& call) {
   std::string out;
   out.reserve(448 + call.module.name.size());
-  cbor::put_map(out, 9);
-  put_member(out, "key", call.key);
-  put_time_member(out, "now_ns", call.now_ns);
-  put_member(out, "entropy", call.entropy);
-  put_text_member(out, "workflow", call.module.name);
-  cbor::put_text(out, "cell_mode");
-  cbor::put_bool(out, call.module.keyed());
-  put_text_member(out, "event_hash", call.event_hash);
-  put_text_member(out, "manifest_hash", call.manifest_hash);
-  put_nat_member(out, "journal_height", call.seq);
-  put_time_member(out, "logical_now_ns", call.logical_now_ns);
+  MapWriter(out, 9)
+      .maybe_bytes("key", call.key)
+      .integer("now_ns", call.now_ns)
+      .bytes("entropy", call.entropy)
+      .text("workflow", call.module.name)
+      .boolean("cell_mode", call.module.keyed())
+      .text("event_hash", call.event_hash)
+      .text("manifest_hash", call.manifest_hash)
+      .nat("journal_height", call.seq)
+      .integer("logical_now_ns", call.logical_now_ns);
   return out;
 }
 
 std::string pure_context(const PureCall& call) {
   std::string out;
-  cbor::put_map(out, 4);
-  put_text_member(out, "module", call.module.name);
-  put_text_member(out, "manifest_hash", call.manifest_hash);
-  put_nat_member(out, "journal_height", call.seq);
-  put_time_member(out, "logical_now_ns", call.logical_now_ns);
+  MapWriter(out, 4)
+      .text("module", call.module.name)
+      .text("manifest_hash", call.manifest_hash)
+      .nat("journal_height", call.seq)
+      .integer("logical_now_ns", call.logical_now_ns);
   return out;
 }
 
-Fault invalid_output(std::string detail) {
-  return {"step.output_invalid", std::move(detail)};
-}
+Fault invalid_output(std::string detail) { return {"step.output_invalid", std::move(detail)}; }
 
 using Names = std::span<const std::string_view>;
 
-// Reads an output in one pass, without items: a hostile one may have millions. Every read returns false after the
-// first fault.
+// Reads an output in one pass, without items: a hostile one may have millions. Every read returns
+// false after the first fault.
 class OutputReader {
  public:
   explicit OutputReader(std::string_view bytes) : bytes_(bytes) {}
@@ -85,7 +55,8 @@ class OutputReader {
   }
   bool at_end() { return at_ == bytes_.size() || fail("output", "has bytes behind its end"); }
 
-  // A map whose members all have one of these names, each at most once; `seen` has a bit for each that is there.
+  // A map whose members all have one of these names, each at most once; `seen` has a bit for each
+  // that is there.
   template <class Visit>  // bool visit(size_t index): reads the member's value
   bool map(std::string_view what, Names names, uint32_t& seen, Visit&& visit) {
     uint64_t count = 0;
@@ -236,15 +207,12 @@ std::string step_input(const StepCall& call) {
   std::string out;
   out.reserve(128 + context.size() + call.value.size() + (call.state ? call.state->size() : 0) +
               call.module.event_schema.size() + (call.key ? call.key->size() : 0));
-  cbor::put_map(out, call.module.has_context ? 4 : 3);
-  if (call.module.has_context) put_member(out, "ctx", context);
-  cbor::put_text(out, "event");
-  cbor::put_map(out, call.key ? 3 : 2);
-  if (call.key) put_member(out, "key", call.key);
-  put_member(out, "value", call.value);
-  put_text_member(out, "schema", call.module.event_schema);
-  put_member(out, "state", call.state);
-  put_nat_member(out, "version", 1);
+  MapWriter map(out, call.module.has_context ? 4 : 3);
+  if (call.module.has_context) map.bytes("ctx", context);
+  MapWriter event(map.key("event"), call.key ? 3 : 2);
+  if (call.key) event.bytes("key", *call.key);
+  event.bytes("value", call.value).text("schema", call.module.event_schema);
+  map.maybe_bytes("state", call.state).nat("version", 1);
   return out;
 }
 
@@ -257,22 +225,21 @@ std::optional<Fault> read_step_output(std::string_view bytes, StepOutput& output
 std::string pure_input(const PureCall& call) {
   std::string out;
   out.reserve(64 + call.input.size());
-  cbor::put_map(out, call.module.has_context ? 3 : 2);
-  if (call.module.has_context) put_member(out, "ctx", pure_context(call));
-  put_member(out, "input", call.input);
-  put_nat_member(out, "version", 1);
+  MapWriter map(out, call.module.has_context ? 3 : 2);
+  if (call.module.has_context) map.bytes("ctx", pure_context(call));
+  map.bytes("input", call.input).nat("version", 1);
   return out;
 }
 
 std::optional<Fault> read_pure_output(std::string_view bytes, std::string_view& output) {
   OutputReader reader(bytes);
   uint32_t seen = 0;
-  const bool read = reader.map("output", kPureMembers, seen, [&](size_t) {
-    return reader.bytes("output.output", output);
-  });
+  const bool read = reader.map("output", kPureMembers, seen,
+                               [&](size_t) { return reader.bytes("output.output", output); });
   if (read && reader.at_end() && seen == 1) return std::nullopt;
   std::optional<Fault> fault = std::move(reader).fault();
-  return Fault{"pure.output_invalid", fault ? std::move(fault->detail) : "output.output is missing"};
+  return Fault{"pure.output_invalid",
+               fault ? std::move(fault->detail) : "output.output is missing"};
 }
 
 std::optional<Fault> fault_of_call(CallEnd end) {
@@ -289,8 +256,8 @@ std::optional<Fault> fault_of_call(CallEnd end) {
     case CallEnd::BadOutput:
       return invalid_output("the output does not lie in the module's memory");
     case CallEnd::OutputLimit:
-      return Fault{"step.output_limit", "the output has more than " +
-                                            std::to_string(kRawOutputMax) + " bytes"};
+      return Fault{"step.output_limit",
+                   "the output has more than " + std::to_string(kRawOutputMax) + " bytes"};
   }
   return std::nullopt;
 }

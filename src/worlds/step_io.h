@@ -1,5 +1,6 @@
-// What goes into a module and what comes out of it (contract, section 3). Outputs are judged strictly: a member that
-// the contract does not have, or bytes that are not CBOR of our kind, fail the step.
+// What goes into a module and what comes out of it (contract, section 3). Outputs are judged
+// strictly: a member that the contract does not have, or bytes that are not CBOR of our kind, fail
+// the step.
 #pragma once
 
 #include <cstdint>

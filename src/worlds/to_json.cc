@@ -61,6 +61,11 @@ bool has_text_keys(const Item& map) {
   return true;
 }
 
+bool has_integer_keys(const Type& map) {
+  const TypeKind key = map.inner[0].plain().kind;
+  return key == TypeKind::Int || key == TypeKind::Nat;
+}
+
 // print(i): the item at i. Objects only if all keys are text.
 template <class Print>
 void append_map(std::string& out, const Item& map, bool object, Print&& print) {
@@ -114,7 +119,8 @@ void append_json(std::string& out, const Type& declared, const cbor::Item& item)
   }
   if (!item.is_map()) return append_scalar(out, item);
   const bool map = type.kind == TypeKind::Map;
-  append_map(out, item, has_text_keys(item), [&](size_t i) {
+  const bool object = has_text_keys(item) && !(map && has_integer_keys(type));
+  append_map(out, item, object, [&](size_t i) {
     const Type* member = nullptr;
     if (i % 2 == 1 && map) member = &type.inner[1];
     if (i % 2 == 1 && !map && item.items[i - 1].is_text())

@@ -57,6 +57,14 @@ struct Type {
   std::string ref;                     // Ref: the schema's name
   std::shared_ptr<const Type> target;  // Ref: what it names, once resolved; else null
 
+  // Defined in type.cc, so that vectors of members are made where Type is complete.
+  Type();
+  Type(const Type& other);
+  Type(Type&& other) noexcept;
+  Type& operator=(const Type& other);
+  Type& operator=(Type&& other) noexcept;
+  ~Type();
+
   const Type* member(std::string_view name) const;
   size_t index_of(std::string_view name) const;  // of a member; members.size() if there is none
   // This, or what it refers to at the end of all refs.
@@ -113,15 +121,18 @@ void append_json(std::string& out, const Type& type, const cbor::Item& item);
 // no integers are refused.
 Result<std::string> from_plain_json(json::View value);
 
-// The item at a dotted path of a value ("order.id", "$value.id" enters a variant's arm) and its
-// type; null if the value has none there (another arm). A path that the type can never have is a
-// fault of the manifest: see path_type().
+// The item at a dotted path of a value ("order.id", "$value.id" enters a variant's arm) and its type, behind refs
+// and options. Nothing if the value has none there: another arm, no arm's value, an option that is null. A path
+// that the type can never have is a fault of the manifest: see path_type().
 struct Place {
   const cbor::Item* item = nullptr;
   const Type* type = nullptr;
 };
 Place find_path(const Type& type, const cbor::Item& value, std::string_view path);
-// The type at that path, for checking a manifest; null if no arm has it, or arms disagree.
+// The same in canonical bytes, without reading them as items: the encoding of what is there, or nothing.
+std::string_view find_bytes(const Type& type, std::string_view canonical, std::string_view path);
+// The type at that path, behind refs and options, for checking a manifest; null if no arm has it, or arms
+// disagree.
 const Type* path_type(const Type& type, std::string_view path);
 
 }  // namespace pawl::worlds

@@ -57,14 +57,18 @@ bool is_dec128(std::string_view text) {
   return !negative || text.find_first_of("123456789") != std::string_view::npos;
 }
 
-std::string folded_uuid(std::string_view text) {
-  if (text.size() != 36) return {};
-  std::string out(text);
-  for (size_t i = 0; i < out.size(); ++i) {
+bool is_uuid(std::string_view text) {
+  if (text.size() != 36) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
     const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash ? out[i] != '-' : hex_digit(out[i]) < 0) return {};
+    if (dash ? text[i] != '-' : hex_digit(text[i]) < 0) return false;
   }
-  return lower_case(std::move(out));
+  return true;
+}
+
+bool is_folded_uuid(std::string_view text) {
+  return is_uuid(text) &&
+         std::none_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'F'; });
 }
 
 std::optional<Integer> parse_integer(std::string_view text) {
@@ -115,7 +119,7 @@ std::string_view expectation(TypeKind kind) {
     case TypeKind::Record:
       return "expected an object with the fields of a record";
     case TypeKind::Variant:
-      return "expected a variant: {\"$tag\": tag, \"$value\": value} or {tag: value}";
+      return "expected a variant: {\"$tag\": …, \"$value\": …} or {tag: …}";
     case TypeKind::List:
       return "expected a list";
     case TypeKind::Set:
@@ -138,13 +142,11 @@ bool ValueSink::fail(const Spot* spot, std::string_view what) {
 bool ValueSink::put_text_of(TypeKind kind, std::string_view text) {
   if (kind == TypeKind::Dec128 && !is_dec128(text)) return false;
   if (kind == TypeKind::Hash && !is_hash(text)) return false;
-  if (kind == TypeKind::Uuid) {
-    const std::string folded = folded_uuid(text);
-    if (folded.empty()) return false;
-    cbor::put_text(out_, folded);
-    return true;
-  }
+  if (kind == TypeKind::Uuid && !is_uuid(text)) return false;
   cbor::put_text(out_, text);
+  if (kind == TypeKind::Uuid)
+    for (size_t i = out_.size() - text.size(); i < out_.size(); ++i)
+      if (out_[i] >= 'A' && out_[i] <= 'F') out_[i] = static_cast<char>(out_[i] - 'A' + 'a');
   return true;
 }
 

@@ -26,8 +26,10 @@ std::string place_of(const Spot* spot);
 
 // `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, at most 34 digits, no negative zero.
 bool is_dec128(std::string_view text);
-// 8-4-4-4-12 hex digits in either case, in lower case; else empty.
-std::string folded_uuid(std::string_view text);
+// 8-4-4-4-12 hex digits in either case.
+bool is_uuid(std::string_view text);
+// As it is kept: in lower case.
+bool is_folded_uuid(std::string_view text);
 
 // An integer as CBOR has it: the value, or n of -1 - n.
 struct Integer {
@@ -44,6 +46,7 @@ std::string_view expectation(TypeKind kind);  // "expected …"
 // Where a value is written, and what was wrong with it first.
 class ValueSink {
  public:
+  explicit ValueSink(size_t size_guess) { out_.reserve(size_guess); }
   Result<std::string> take(bool good) {
     if (good) return std::move(out_);
     return Error{ErrorCode::InvalidContent, std::move(fault_)};

@@ -3,27 +3,10 @@
 
 #include "base/hash.h"
 #include "worlds/hash.h"
-#include "worlds/type.h"
+#include "worlds/testing/values.h"
 
 namespace pawl::worlds {
 namespace {
-
-std::string plain_cbor(std::string_view text) {
-  auto doc = json::parse(text);
-  if (!doc.ok()) return "no JSON: " + doc.error().message;
-  auto bytes = from_plain_json(doc->root());
-  return bytes.ok() ? *bytes : bytes.error().message;
-}
-
-Type type_of(std::string_view expression) {
-  const std::string bytes = plain_cbor(expression);
-  auto item = cbor::read(bytes);
-  std::vector<Complaint> faults;
-  if (!item.ok()) return Type{};
-  Type type = read_type(*item, "", faults);
-  EXPECT_EQ(faults, std::vector<Complaint>{}) << expression;
-  return type;
-}
 
 struct Vector {
   const char* json;
@@ -71,14 +54,14 @@ TEST(ValueVectors, JsonBecomesTheBytesAndHashOfTheContract) {
 }
 
 TEST(ValueVectors, ANodesHashIsOfItsBytesBehindThePrefixOfSelfDescribedCbor) {
-  const std::string node = plain_cbor(
+  const std::string node = cbor_of(
       R"({"$kind":"defschema","name":"com.acme/Tick@1","type":{"record":{"n":{"nat":{}}}}})");
   EXPECT_EQ(hash_of_structure(node).substr(0, 23), "sha256:0d3924a36e75aa82");
 }
 
 // Preimages of identities are structures that the kernel writes member by member.
 TEST(ValueVectors, PreimagesOfIdentitiesHashAsTheContractSays) {
-  const std::string payload = plain_cbor(R"({"amount_cents":4200,"order_id":"o-1"})");
+  const std::string payload = cbor_of(R"({"amount_cents":4200,"order_id":"o-1"})");
   std::string event;
   cbor::Map(event)
       .text("schema", "com.acme/OrderEvent@1")
@@ -91,7 +74,7 @@ TEST(ValueVectors, PreimagesOfIdentitiesHashAsTheContractSays) {
   cbor::Map(grant)
       .text("cap", "com.acme/Payments@1")
       .text("cap_type", "payments")
-      .bytes("params", plain_cbor(R"({"max_cents":10000})"))
+      .bytes("params", cbor_of(R"({"max_cents":10000})"))
       .null("expiry_ns")
       .end();
   EXPECT_EQ(hash_of_structure(grant).substr(0, 23), "sha256:b77c831925a29dc3");
