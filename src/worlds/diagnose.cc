@@ -79,7 +79,7 @@ class Diagnosis {
     for (uint32_t n = 0; n < frame->records.size(); ++n) {
       const JournalRecord& entry = frame->records[n];
       const RecordView record(entry.bytes);
-      const RecordKind kind = kind_of(entry);
+      const RecordKind kind = record_kind(entry);
       if (kind == RecordKind::Step) its_own = is_ours(record);
       if (!its_own || record.text("decision") != "deny") continue;
       const bool by_cap = kind == RecordKind::CapDecision;
@@ -121,7 +121,7 @@ class Diagnosis {
     for (uint64_t looked = 0; seq >= first && seq > 0 && looked < kFramesBackMax; --seq, ++looked) {
       const auto frame = world_.frame(seq);
       if (!frame || frame->written_ms < instance_.created_ms) break;
-      if (frame->records.empty() || kind_of(frame->records[0]) != RecordKind::EffectReceipt)
+      if (frame->records.empty() || record_kind(frame->records[0]) != RecordKind::EffectReceipt)
         continue;
       const RecordView record(frame->records[0].bytes);
       const auto intent = world_.intent(record.text("intent_hash"));
@@ -134,7 +134,7 @@ class Diagnosis {
                         .fault = {},
                         .places = {{seq, 0}}};
       for (uint32_t n = 1; n < frame->records.size(); ++n) {
-        if (kind_of(frame->records[n]) != RecordKind::ReceiptFault) continue;
+        if (record_kind(frame->records[n]) != RecordKind::ReceiptFault) continue;
         found.fault = RecordView(frame->records[n].bytes).text("code");
         found.places.push_back({seq, n});
       }
@@ -150,7 +150,7 @@ class Diagnosis {
     if (!frame) return places;
     for (uint32_t n = 0; n < frame->records.size(); ++n) {
       const RecordView record(frame->records[n].bytes);
-      switch (kind_of(frame->records[n])) {
+      switch (record_kind(frame->records[n])) {
         case RecordKind::Step:
         case RecordKind::StepFailed:
         case RecordKind::Instance:

@@ -1,6 +1,7 @@
 // One call of a module on what a client gives, judged like a live step up to its caps; nothing is kept.
 #include <initializer_list>
 
+#include "base/hash.h"
 #include "worlds/cbor.h"
 #include "worlds/fault.h"
 #include "worlds/gate.h"

@@ -1,5 +1,6 @@
 #include "worlds/reading.h"
 
+#include "base/hash.h"
 #include "worlds/cbor.h"
 #include "worlds/hash.h"
 #include "worlds/record_view.h"
@@ -141,7 +142,7 @@ void write_record(json::Writer& w, uint64_t seq, uint32_t n, const JournalRecord
   w.begin_object();
   write_nat(w, "seq", seq);
   write_nat(w, "n", n);
-  w.field("kind", record_kind_name(kind_of(record)));
+  w.field("kind", record_kind_name(record_kind(record)));
   w.key("record");
   write_value(w, nullptr, record.bytes);
   w.field("record_b64", base64(record.bytes)).end_object();

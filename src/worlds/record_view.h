@@ -40,6 +40,6 @@ class RecordView {
   cbor::Item item_;
 };
 
-inline RecordKind kind_of(const JournalRecord& record) { return RecordKind{record.kind}; }
+inline RecordKind record_kind(const JournalRecord& record) { return RecordKind{record.kind}; }
 
 }  // namespace pawl::worlds

@@ -6,26 +6,27 @@
 #include "worlds/frame.h"
 #include "worlds/governance.h"
 #include "worlds/hash.h"
-#include "worlds/record_view.h"
+#include "worlds/recorded.h"
+#include "worlds/retention.h"
 #include "worlds/snapshot.h"
 
 namespace pawl::worlds {
 namespace {
 
-constexpr int64_t kNsPerMs = 1'000'000;
-constexpr size_t kEntropyBytes = 64;
-
 bool is_of_disk(std::string_view key) {
   return key.starts_with('b') || key.starts_with('n') || key.starts_with('a');
 }
 
+constexpr std::string_view kCorrupt = "journal.corrupt";
+constexpr std::string_view kDivergence = "replay.divergence";
+
 Error corrupt(uint64_t seq, std::string message) {
-  return refusal(ErrorCode::Conflict, "journal.corrupt", std::move(message))
+  return refusal(ErrorCode::Conflict, kCorrupt, std::move(message))
       .with("seq", std::to_string(seq));
 }
 
 Error diverged(uint64_t seq, std::string message) {
-  return refusal(ErrorCode::Conflict, "replay.divergence", std::move(message))
+  return refusal(ErrorCode::Conflict, kDivergence, std::move(message))
       .with("seq", std::to_string(seq));
 }
 
@@ -42,26 +43,10 @@ RecordView first_of(const FrameRecords& frame) {
   return RecordView(frame.records.empty() ? std::string_view() : frame.records[0].bytes);
 }
 
-Stamp stamp_of(const FrameRecords& frame, int64_t last_logical_ns) {
-  const RecordView first = first_of(frame);
-  const RecordView stamp = first.member("stamp");
-  Stamp out;
-  if (stamp.is_map()) {
-    out = {stamp.integer("now_ns"), stamp.integer("logical_now_ns"),
-           std::string(stamp.bytes("entropy"))};
-  } else {
-    out.now_ns = frame.written_ms * kNsPerMs;
-    out.logical_now_ns =
-        first.maybe_int("logical_now_ns").value_or(std::max(out.now_ns, last_logical_ns));
-  }
-  out.entropy.resize(kEntropyBytes, '\0');
-  return out;
-}
-
 std::vector<uint64_t> timeouts_of(const FrameRecords& frame) {
   std::vector<uint64_t> ordinals;
   for (const JournalRecord& entry : frame.records) {
-    if (kind_of(entry) != RecordKind::StepFailed) continue;
+    if (record_kind(entry) != RecordKind::StepFailed) continue;
     const RecordView record(entry.bytes);
     if (record.text("code") == "step.timeout") ordinals.push_back(record.nat("ordinal"));
   }
@@ -69,7 +54,7 @@ std::vector<uint64_t> timeouts_of(const FrameRecords& frame) {
 }
 
 std::string record_name(const std::vector<JournalRecord>& records, size_t n) {
-  return n < records.size() ? std::string(record_kind_name(kind_of(records[n]))) : "no record";
+  return n < records.size() ? std::string(record_kind_name(record_kind(records[n]))) : "no record";
 }
 
 Status compare_frames(uint64_t seq, const FrameRecords& stored, const FrameRecords& derived) {
@@ -184,7 +169,7 @@ Status Replay::step(uint64_t seq) {
     PAWL_TRY(program_, load(first_of(stored).text("manifest_hash")));
   }
   const std::vector<uint64_t> timed_out = timeouts_of(stored);
-  Deciding deciding(table_, program_, host_, stamp_of(stored, world_.head().logical_now_ns));
+  Deciding deciding(table_, program_, host_, recorded_stamp(stored, world_.head().logical_now_ns));
   deciding.timed_out = &timed_out;
   Status decided = ok_status();
   std::optional<FrameRecords> derived;
@@ -196,7 +181,7 @@ Status Replay::step(uint64_t seq) {
   }
   if (!decided.ok()) {
     const Error& error = decided.error();
-    if (passes_on(error) || !error.wire.empty()) return decided;
+    if (passes_on(error) || error.wire == kCorrupt || error.wire == kDivergence) return decided;
     if (error.code == ErrorCode::Corrupt) return corrupt(seq, error.message);
     return diverged(seq, "frame " + std::to_string(seq) + ": " + error.message);
   }
@@ -206,8 +191,202 @@ Status Replay::step(uint64_t seq) {
                  "a step of frame " + std::to_string(seq) +
                      " took more real time than it may: try again when the machine is less busy"};
   PAWL_TRY_DO(compare_frames(seq, stored, *derived));
+  if (applied_) program_ = std::move(applied_);
   table_.fold(deciding.writes().take());
   return ok_status();
+}
+
+// --- what a frame's input asks for
+
+Status Replay::decide(Deciding& deciding, const FrameRecords& frame) {
+  const RecordView first = first_of(frame);
+  switch (record_kind(frame.records[0])) {
+    case RecordKind::Manifest:
+      return decide_genesis(deciding, first);
+    case RecordKind::DomainEvent: {
+      PAWL_TRY(const Event event, recorded_event(deciding.program(), first));
+      PAWL_TRY_DO(post_event(deciding, event));
+      return ok_status();
+    }
+    case RecordKind::EffectReceipt:
+      PAWL_TRY_DO(take_receipt(deciding, recorded_receipt(first)));
+      return ok_status();
+    case RecordKind::CapDecision:
+    case RecordKind::PolicyDecision:
+    case RecordKind::EffectIntent:
+      return decide_intent(deciding, frame);
+    case RecordKind::Instance:
+      return decide_instance(deciding, frame);
+    case RecordKind::Snapshot:
+      write_snapshot(deciding);
+      return ok_status();
+    case RecordKind::LegacyPlanStarted:
+    case RecordKind::LegacyPlanResult:
+    case RecordKind::LegacyPlanEnded:
+      return decide_legacy(deciding, frame);
+    case RecordKind::Step:
+    case RecordKind::StepFailed:
+    case RecordKind::DeliverySkipped:
+    case RecordKind::ReceiptFault:
+    case RecordKind::Governance:
+      break;
+  }
+  return diverged(next_, "frame " + std::to_string(next_) + " begins with no input: " +
+                             record_name(frame.records, 0));
+}
+
+Status Replay::decide_genesis(Deciding& deciding, const RecordView& record) {
+  if (next_ != 1) return diverged(next_, "a manifest alone is only genesis");
+  ProgramText text;  // nodes and code are on the disk
+  text.manifest_hash = record.text("manifest_hash");
+  text.program = program_;
+  create_world(deciding,
+               {.id = live_.id,
+                .name = live_.name,
+                .created_ms = live_.created_ms,
+                .test = live_.test,
+                .seed = live_.seed,
+                .test_now_ns = live_.test_now_ns},
+               text);
+  return ok_status();
+}
+
+// Of the system, or a verb of governance: they begin with decisions, or with the intent itself.
+Status Replay::decide_intent(Deciding& deciding, const FrameRecords& frame) {
+  const auto at = std::find_if(frame.records.begin(), frame.records.end(), [](const auto& entry) {
+    return record_kind(entry) == RecordKind::EffectIntent;
+  });
+  if (at == frame.records.end()) return diverged(next_, "a frame of decisions has no intent");
+  const RecordView intent(at->bytes);
+  const std::string_view origin = intent.member("origin").text("kind");
+  if (origin == origin_name(OriginKind::Governance)) return decide_governance(deciding, frame);
+  if (origin != origin_name(OriginKind::System))
+    return diverged(next_, "an intent of a module is no input");
+  const Effect* effect = deciding.program().effect(intent.text("kind"));
+  const std::string_view params = intent.bytes("params");
+  if (effect == nullptr) return diverged(next_, "the manifest has no such effect");
+  const auto canonical = from_cbor(*effect->params_type, params);
+  if (!canonical.ok() || *canonical != params)
+    return diverged(next_, "the params are not of the effect's schema");
+  // Canonical bytes and their sugar say the same.
+  std::string sugar;
+  append_json(sugar, *effect->params_type, params);
+  PAWL_TRY(const json::Doc doc, json::parse(sugar));
+  PAWL_TRY_DO(emit_system_effect(deciding, effect->kind, doc.root(), intent.text("cap_name")));
+  return ok_status();
+}
+
+Status Replay::decide_governance(Deciding& deciding, const FrameRecords& frame) {
+  if (frame.records.size() < 2 || record_kind(frame.records[1]) != RecordKind::Governance)
+    return diverged(next_, "a verb of governance has no record");
+  const RecordView record(frame.records[1].bytes);
+  const std::string_view action = record.text("action"), id = record.text("proposal_id");
+  if (action == "proposed") {
+    // What it was described as is in no record: it is told to people, and decides nothing.
+    const auto live = disk_.proposal(next_);
+    PAWL_TRY_DO(write_proposed(deciding, record.text("manifest_hash"), record.text("base"),
+                               live ? live->description : std::string()));
+    return ok_status();
+  }
+  if (action == "shadow_report") {
+    PAWL_TRY(Proposal proposal, shadowable_proposal(deciding.world(), deciding.program(), id));
+    const auto report = disk_.blob(record.text("report"));
+    if (!report || hash_of_bytes(*report) != record.text("report"))
+      return corrupt(next_, "the report of a shadow is not what its hash says");
+    write_shadowed(deciding, std::move(proposal), record.text("report"));
+    return ok_status();
+  }
+  if (action == "approved") {
+    PAWL_TRY_DO(approve(deciding, id));
+    return ok_status();
+  }
+  if (action == "rejected") {
+    PAWL_TRY_DO(reject(deciding, id));
+    return ok_status();
+  }
+  if (action != "applied") return diverged(next_, "no verb of governance is recorded so");
+  PAWL_TRY(auto candidate, load(record.text("manifest_hash")));
+  // Work that waits for adapters is outside of the journal; there was none, or it would not have been applied.
+  PAWL_TRY_DO(apply_program(deciding, id, candidate, {.queued = 0}));
+  applied_ = std::move(candidate);
+  return ok_status();
+}
+
+Status Replay::decide_instance(Deciding& deciding, const FrameRecords& frame) {
+  const RecordView first = first_of(frame);
+  const std::string_view action = first.text("action");
+  if (action == "terminated")
+    return terminate_instance(deciding, first.text("module"), first.bytes("key"));
+  if (action == "retried")
+    return retry_instance(deciding, first.text("module"), first.bytes("key"));
+  if (action != "forgotten") return diverged(next_, "no act on an instance is recorded so");
+  Forgotten forgotten;
+  for (const JournalRecord& entry : frame.records) {
+    const RecordView record(entry.bytes);
+    if (record.text("module").empty()) {
+      forgotten.settled = record.nat("dropped");
+    } else {
+      forgotten.instances.emplace_back(record.text("module"), record.bytes("key"));
+    }
+  }
+  forget(deciding, forgotten);
+  return ok_status();
+}
+
+// Kept as they are: no command makes them.
+Status Replay::decide_legacy(Deciding& deciding, const FrameRecords& frame) {
+  Frame again(deciding, Frame::Clock::Stays);
+  for (const JournalRecord& entry : frame.records) {
+    if (!is_legacy(record_kind(entry))) return diverged(next_, "a legacy frame has other records");
+    again.append(record_kind(entry), entry.bytes);
+  }
+  again.finish();
+  return ok_status();
+}
+
+// --- the end
+
+Status Replay::compare_items() {
+  const uint64_t height = live_.height;
+  if (disk_.table().get(frame_key(height + 1)))
+    return corrupt(height + 1, "there is a frame past the world's height");
+  std::optional<std::string> broken;
+  disk_.each_instance("", "", [&](std::string_view, const std::string& module, const std::string&,
+                                  const Instance& instance) {
+    if (instance.has_state && hash_of_bytes(instance.state) != instance.state_hash) broken = module;
+    return !broken;
+  });
+  if (broken)
+    return diverged(height, "the state of an instance of " + *broken + " is not what its hash says");
+  if (snapshot_bytes(world_) == snapshot_bytes(disk_)) return ok_status();
+  return diverged(height, "every frame holds, but what the world keeps of them is another");
+}
+
+Result<Replayed> replay(World& world, ModuleHost& host, ReplayFrom from,
+                        FunctionRef<bool()> go_on) {
+  uint64_t seq = 0;
+  try {
+    Replay again(world, host);
+    seq = world.head().height;
+    PAWL_TRY_DO(again.begin(from, seq));
+    PAWL_TRY_DO(again.run(seq, go_on));
+    PAWL_TRY_DO(again.compare_items());
+    return Replayed{digest_of(again.world()), again.frames()};
+  } catch (const Unreadable& hole) {
+    // Of items; frames are read where their numbers are known.
+    if (hole.error.code != ErrorCode::Corrupt) return hole.error;
+    return corrupt(seq, hole.error.message);
+  }
+}
+
+void quarantine(World& world, Overlay& writes, std::string_view code, std::string_view message,
+                uint64_t seq) {
+  Head head = world.head();
+  if (!head.quarantine_code.empty()) return;
+  head.quarantine_code = code;
+  head.quarantine_message = message;
+  head.quarantine_seq = seq;
+  writes.put(head_key(), codec::encoded(head));
 }
 
 }  // namespace pawl::worlds

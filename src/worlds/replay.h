@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "worlds/commands.h"
+#include "worlds/record_view.h"
 
 namespace pawl::worlds {
 
@@ -59,6 +60,11 @@ class Replay {
   Status step(uint64_t seq);
   Result<FrameRecords> read_frame(uint64_t seq);
   Status decide(Deciding& deciding, const FrameRecords& frame);
+  Status decide_genesis(Deciding& deciding, const RecordView& record);
+  Status decide_intent(Deciding& deciding, const FrameRecords& frame);
+  Status decide_governance(Deciding& deciding, const FrameRecords& frame);
+  Status decide_instance(Deciding& deciding, const FrameRecords& frame);
+  Status decide_legacy(Deciding& deciding, const FrameRecords& frame);
   Result<std::shared_ptr<const Program>> load(std::string_view manifest_hash);
 
   World& disk_;
@@ -66,12 +72,15 @@ class Replay {
   ReplayTable table_;
   World world_;
   std::shared_ptr<const Program> program_;
+  std::shared_ptr<const Program> applied_;  // by the frame that is being decided
   const Head live_;
   uint64_t next_ = 1;  // the frame to come
   uint64_t frames_ = 0;
 };
 
 // A world whose journal does not hold is quarantined: reads work, writes are refused with world.quarantined.
-Status quarantine(World& world, Overlay& writes, std::string_view code, std::string_view message, uint64_t seq);
+// The first finding stays.
+void quarantine(World& world, Overlay& writes, std::string_view code, std::string_view message,
+                uint64_t seq);
 
 }  // namespace pawl::worlds

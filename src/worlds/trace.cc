@@ -32,7 +32,7 @@ std::vector<std::optional<Cause>> causes_in(uint64_t seq, const std::vector<Jour
   std::vector<std::optional<Cause>> causes(records.size());
   std::optional<Cause> step;
   for (uint32_t n = 0; n < records.size(); ++n) {
-    const RecordKind kind = kind_of(records[n]);
+    const RecordKind kind = record_kind(records[n]);
     const RecordView record(records[n].bytes);
     causes[n] = record.cause();
     if (is_decision(kind) || kind == RecordKind::EffectIntent) causes[n] = step;
@@ -42,7 +42,7 @@ std::vector<std::optional<Cause>> causes_in(uint64_t seq, const std::vector<Jour
     const std::string_view code = record.text("code");
     if (n == 0 || (code != "cap.denied" && code != "policy.denied")) continue;
     const RecordView denied(records[n - 1].bytes);
-    for (uint32_t at = n; at-- > 0 && is_decision(kind_of(records[at]));) {
+    for (uint32_t at = n; at-- > 0 && is_decision(record_kind(records[at]));) {
       if (RecordView(records[at].bytes).text("intent_hash") != denied.text("intent_hash")) break;
       causes[at] = Cause{seq, n};
     }
@@ -149,7 +149,7 @@ class Chain {
 
   void note(const JournalRecord& entry, Cause place, std::optional<Cause> cause) {
     const RecordView record(entry.bytes);
-    const RecordKind kind = kind_of(entry);
+    const RecordKind kind = record_kind(entry);
     if (kind == RecordKind::EffectIntent) {
       note_intent(std::string(record.text("intent_hash")));
     } else if (kind == RecordKind::EffectReceipt) {
@@ -177,7 +177,7 @@ class Chain {
     world_.each_frame(from, [&](uint64_t seq, const FrameRecords& frame) {
       if (seq >= from + kScanFramesMax) cut_ = true;
       if (cut_ || forgotten_.empty()) return false;
-      if (frame.records.empty() || kind_of(frame.records[0]) != RecordKind::EffectReceipt)
+      if (frame.records.empty() || record_kind(frame.records[0]) != RecordKind::EffectReceipt)
         return true;
       const std::string hash(RecordView(frame.records[0].bytes).text("intent_hash"));
       if (forgotten_.contains(hash)) take_frame(seq, 0);
@@ -209,7 +209,7 @@ class Correlation {
       : query_(query), type_(program.types.find(query.schema)) {}
 
   bool matches(const JournalRecord& entry) const {
-    if (kind_of(entry) != RecordKind::DomainEvent) return false;
+    if (record_kind(entry) != RecordKind::DomainEvent) return false;
     const RecordView record(entry.bytes);
     if (record.text("schema") != query_.schema) return false;
     if (query_.correlate_by.empty()) return true;
