@@ -138,7 +138,7 @@ void quarantine_world(WorldSession& session, const Error& error) {
     if (name == "seq") std::from_chars(value.data(), value.data() + value.size(), seq);
   for (const auto& [name, value] : error.json_details)
     if (name == "seq") std::from_chars(value.data(), value.data() + value.size(), seq);
-  (void)worlds::quarantine(session.world(), session.items(), error.wire, error.message, seq).ok();
+  worlds::quarantine(session.world(), session.items(), error.wire, error.message, seq);
 }
 
 // What does not replay is quarantined: the world can be read, and changes no more.

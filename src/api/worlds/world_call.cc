@@ -98,8 +98,14 @@ Error no_such_world(std::string_view name) {
 }
 
 void write_world(json::Writer& w, const worlds::Head& head) {
+  w.begin_object();
+  write_world_members(w, head);
+  w.end_object();
+}
+
+void write_world_members(json::Writer& w, const worlds::Head& head) {
   const bool open = head.quarantine_code.empty();
-  w.begin_object().field("id", head.id.text()).field("name", head.name);
+  w.field("id", head.id.text()).field("name", head.name);
   w.field("status", open ? "open" : "quarantined").field("manifest_hash", head.manifest_hash);
   w.field_int("height", static_cast<int64_t>(head.height)).field_time("created_at", head.created_ms);
   w.field_bool("test", head.test);
@@ -108,7 +114,6 @@ void write_world(json::Writer& w, const worlds::Head& head) {
     w.field_int("seq", static_cast<int64_t>(head.quarantine_seq));
     w.field("message", head.quarantine_message).end_object();
   }
-  w.end_object();
 }
 
 void write_faults(json::Writer& w, std::string_view name, const std::vector<Complaint>& faults) {

@@ -47,6 +47,7 @@ Error no_such_world(std::string_view name);
 
 // Members of replies that several calls share.
 void write_world(json::Writer& w, const worlds::Head& head);
+void write_world_members(json::Writer& w, const worlds::Head& head);  // without braces
 // {valid, errors[], warnings[]} of a manifest, as members.
 void write_faults(json::Writer& w, std::string_view name, const std::vector<Complaint>& faults);
 Error invalid_manifest(const worlds::ProgramText& text);

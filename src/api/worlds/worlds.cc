@@ -141,8 +141,11 @@ void get_world(App& app, Call&& call) {
                     [](WorldSession& session) -> Result<http::Response> {
                       std::string body;
                       json::Writer w(body);
-                      w.begin_object().key("world");
-                      write_world(w, session.world().head());
+                      const worlds::Head head = session.world().head();
+                      w.begin_object();
+                      write_world_members(w, head);
+                      w.key("world");  // as the reply to its creation has it
+                      write_world(w, head);
                       w.end_object();
                       return world_reply(std::move(body));
                     });
