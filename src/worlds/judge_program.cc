@@ -158,12 +158,10 @@ class ProgramJudge {
     module.annotations_type = find_type(module.annotations_schema, workflow + "/annotations");
     module.input_type = find_type(module.input_schema, pure + "/input");
     module.output_type = find_type(module.output_schema, pure + "/output");
-    for (size_t i = 0; i < draft.effects_emitted.size(); ++i) {
-      const std::string& kind = draft.effects_emitted[i];
-      if (!kind.empty() && program_.effect(kind) == nullptr)
-        fault(below(workflow + "/effects_emitted", i), "effect.unknown",
+    for (const auto& [index, kind] : draft.effects_emitted)
+      if (program_.effect(kind) == nullptr)
+        fault(below(workflow + "/effects_emitted", index), "effect.unknown",
               "no effect has the kind " + in_quotes(kind));
-    }
     program_.modules.emplace(module.name, std::move(module));
   }
 

@@ -45,7 +45,8 @@ const std::vector<cbor::Item>& no_items() {
 
 void complain(std::vector<Complaint>& faults, std::string path, std::string_view code,
               std::string message) {
-  faults.push_back(Complaint{std::move(path), std::move(message), std::string(code)});
+  if (faults.size() < kFaultsMax)
+    faults.push_back(Complaint{std::move(path), std::move(message), std::string(code)});
 }
 
 Members::Members(const cbor::Item& item, std::string path,
