@@ -37,8 +37,8 @@ bool is_versioned(std::string_view name) {
 }
 
 const std::vector<cbor::Item>& no_items() {
-  static const std::vector<cbor::Item> none;
-  return none;
+  static const std::vector<cbor::Item> kNone;
+  return kNone;
 }
 
 }  // namespace
