@@ -15,6 +15,7 @@
 #include <string>
 
 #include "api/app.h"
+#include "api/kept_answer.h"
 #include "engine/task.h"
 #include "kernel/settings/doc.h"
 
@@ -42,10 +43,6 @@ class CallTask : public Task {
 
  private:
   void answer(Reply result);
-  void repeat(const Doc& doc);
-  void keep(Frame& frame, const http::Response& response);
-  bool seals() const;
-  std::string opened(const std::string& value) const;
 
   App& app_;
   Call call_;
@@ -53,8 +50,7 @@ class CallTask : public Task {
   bool waited_ = false;
   bool failed_ = false;
   http::Response response_;
-  std::string key_;  // of the kept answer; "" = there is none
-  std::string body_hash_;
+  std::optional<KeptAnswers> kept_;
 };
 
 }  // namespace pawl::api

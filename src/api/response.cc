@@ -36,6 +36,7 @@ void write_error_details(json::Writer& w, Surface surface, const Error& error) {
   w.key("details").begin_object();
   size_t empty = body.size();
   for (const auto& [name, value] : error.details) w.field(name, value);
+  for (const auto& [name, json] : error.json_details) w.field_raw(name, json);
   write_complaints(w, surface, error);
   if (body.size() == empty) return body.resize(before);
   w.end_object();
@@ -98,7 +99,7 @@ http::Response error_response(Surface surface, const Error& error, std::string_v
   json::ObjectWriter w;
   bool later = worth_retrying(error.code);
   w.key("error").begin_object();
-  w.field("code", wire_code(error.code)).field("message", error.message);
+  w.field("code", wire_code(error)).field("message", error.message);
   if (surface == Surface::Ojs) {
     w.field("type", wire_code(error.code))
         .field_bool("retryable", later)

@@ -31,10 +31,13 @@ constexpr size_t kSignalNameMax = 255;
 Result<const Run*> visible_script(const State& state, std::string_view text,
                                   std::string_view tenant) {
   PAWL_TRY(const Run* run, visible_run(state, text, tenant));
-  if (find_script(state, run->id) == nullptr)
-    return Error{ErrorCode::Conflict, "run " + std::string(text.substr(0, 128)) + " is a " +
-                                          std::string(kind_name(run->kind)) +
-                                          ", not a run of a definition"};
+  if (find_script(state, run->id) == nullptr) {
+    Error error{ErrorCode::Conflict, "run " + std::string(text.substr(0, 128)) + " is a " +
+                                         std::string(kind_name(run->kind)) +
+                                         ", not a run of a definition"};
+    if (run->kind == RunKind::Module) error.wire = "run.unsupported";
+    return error;
+  }
   return run;
 }
 

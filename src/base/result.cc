@@ -22,6 +22,9 @@ const ErrorInfo& info(ErrorCode code) { return kErrors[static_cast<unsigned>(cod
 }  // namespace
 
 std::string_view wire_code(ErrorCode code) { return info(code).wire; }
+std::string_view wire_code(const Error& error) {
+  return error.wire.empty() ? wire_code(error.code) : error.wire;
+}
 int http_status(ErrorCode code) { return info(code).http; }
 bool worth_retrying(ErrorCode code) { return info(code).retry == Retry::Later; }
 

@@ -17,7 +17,9 @@ enum class ErrorCode : unsigned char {
 #undef PAWL_ERROR
 };
 
+struct Error;
 std::string_view wire_code(ErrorCode code);
+std::string_view wire_code(const Error& error);  // the one that clients see
 int http_status(ErrorCode code);
 bool worth_retrying(ErrorCode code);
 
@@ -36,6 +38,10 @@ struct Error {
   std::vector<Complaint> complaints = {};
   // More data for programs, by name: {"existing_job_id", …}, {"resource_id", …}.
   std::vector<std::pair<std::string_view, std::string>> details = {};
+  // The code that clients see, if it says more than that of `code`: "gov.stale_base".
+  std::string_view wire = {};
+  // Members of the details whose values are JSON texts.
+  std::vector<std::pair<std::string_view, std::string>> json_details = {};
 
   Error&& with(std::string_view name, std::string value) && {
     details.emplace_back(name, std::move(value));

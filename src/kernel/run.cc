@@ -6,6 +6,7 @@
 #include "base/named.h"
 #include "kernel/run_family.h"
 #include "kernel/scripts/run.h"
+#include "kernel/worlds/instance_run.h"
 
 namespace pawl {
 namespace {
@@ -22,7 +23,8 @@ constexpr Named<RunState> kRunStateNames[] = {{"running", RunState::Running},
 
 constexpr Named<RunKind> kRunKindNames[] = {{"chain", RunKind::Chain}, {"group", RunKind::Group},
                                             {"batch", RunKind::Batch}, {"dag", RunKind::Dag},
-                                            {"map", RunKind::Map},     {"dag", RunKind::Script}};
+                                            {"map", RunKind::Map},     {"dag", RunKind::Script},
+                                            {"module", RunKind::Module}};
 
 struct ReasonEntry {
   uint32_t index = 0;
@@ -88,6 +90,7 @@ struct RunRow {
     visit(32, "yielded_ms", run.yielded_ms);
     visit(41, "held_bytes", self.part.held_bytes);
     visit(42, "next_part", self.part.next_part);
+    visit(43, "instance", self.part.instance);
     visit(33, "named_steps", run.named_steps);
   }
 };

@@ -1,4 +1,5 @@
-// Run: one composition of children (jobs or nested runs) and its progress.
+// Run: one composition of children (jobs or nested runs) and its progress; or the run of a definition, or an
+// instance of a module, whose own parts are in `script` and `instance`.
 //
 // A child's id is derived from the run's id, its salt and the child's place, so a run of a hundred
 // thousand jobs needs one byte for each. Children that have not started are separate rows
@@ -17,7 +18,8 @@
 
 namespace pawl {
 
-struct ScriptRun;  // scripts/run.h
+struct ScriptRun;    // scripts/run.h
+struct InstanceRun;  // worlds/instance_run.h
 
 // The dependencies of a dag's children. Derived from their plans and states; in memory only.
 struct DagLinks {
@@ -68,6 +70,7 @@ struct Run : Resident {
   std::map<uint32_t, std::string>
       reasons;  // children that failed or were skipped without a job of their own
   std::unique_ptr<ScriptRun> script;  // of a definition's run: everything about its steps
+  std::unique_ptr<InstanceRun> instance;  // of an instance of a module
 
   // In memory only.
   uint32_t at_work = 0;                  // children that are Started
@@ -95,6 +98,7 @@ struct RunPart {
   std::string script;
   uint64_t held_bytes = 0;
   uint64_t next_part = 0;
+  std::string instance;
 };
 
 // The logical contents of the run. Its row also has its size, and omits texts with their own rows
