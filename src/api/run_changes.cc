@@ -1,6 +1,7 @@
 // POST /v1/runs/{id}/cancel, …/retry and …/release: every kind of run.
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/definition_faults.h"
 #include "api/routes.h"
 #include "api/runs.h"

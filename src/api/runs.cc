@@ -4,6 +4,7 @@
 
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/explain.h"
 #include "api/paging.h"
 #include "api/past_run.h"
@@ -15,6 +16,7 @@
 #include "kernel/run.h"
 #include "kernel/run_family.h"
 #include "kernel/state.h"
+#include "kernel/worlds/instance_run.h"
 #include "plan/ojs/parse_workflow.h"
 #include "wire/render_job.h"
 #include "wire/render_workflow.h"

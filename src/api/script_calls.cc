@@ -2,6 +2,7 @@
 #include "actions/params_judge.h"
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/definition_faults.h"
 #include "api/diagram_reply.h"
 #include "api/routes.h"

@@ -1,7 +1,9 @@
 #include "worldhost/commit_task.h"
 
 #include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 #include "worldhost/state_table.h"
 #include "worlds/items.h"
 

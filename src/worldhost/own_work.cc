@@ -6,8 +6,12 @@
 #include "journal/peek.h"
 #include "journal/record.h"
 #include "kernel/frame.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
 #include "worlds/cbor.h"
 

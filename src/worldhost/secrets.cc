@@ -4,6 +4,7 @@
 
 #include "actions/secret_binding.h"
 #include "base/quote.h"
+#include "kernel/settings/doc.h"
 #include "kernel/state.h"
 #include "worlds/hash.h"
 

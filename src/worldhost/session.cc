@@ -4,7 +4,10 @@
 
 #include "base/check.h"
 #include "kernel/cold.h"
+#include "kernel/run.h"
+#include "kernel/settings/doc.h"
 #include "kernel/state.h"
+#include "kernel/worlds/instance_run.h"
 #include "worldhost/state_table.h"
 
 namespace pawl {

@@ -1,4 +1,5 @@
 #include "worldhost/state_table.h"
+#include "kernel/settings/doc.h"
 
 namespace pawl {
 namespace {

@@ -8,6 +8,7 @@
 // kept as further members in that text, so they are returned beside the state everywhere.
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/routes.h"
 #include "kernel/frame.h"
 #include "kernel/jobs/job.h"

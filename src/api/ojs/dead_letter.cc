@@ -1,5 +1,6 @@
 // The dead letter list: jobs that used up their attempts and are kept for inspection.
 #include "api/app.h"
+#include "api/decide_on.h"
 #include "api/ojs/bulk_jobs.h"
 #include "api/ojs/job_page.h"
 #include "api/routes.h"

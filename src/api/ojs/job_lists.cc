@@ -1,5 +1,6 @@
 // Lists of jobs, newest first, and operators' calls on a single job.
 #include "api/app.h"
+#include "api/decide_on.h"
 #include "api/ojs/job_page.h"
 #include "api/routes.h"
 #include "kernel/frame.h"

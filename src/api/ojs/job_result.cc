@@ -3,6 +3,7 @@
 
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/routes.h"
 #include "base/read_number.h"
 #include "kernel/frame.h"

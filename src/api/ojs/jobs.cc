@@ -1,6 +1,7 @@
 // POST /ojs/v1/jobs and calls on one job.
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/routes.h"
 #include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"

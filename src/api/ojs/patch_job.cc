@@ -2,6 +2,7 @@
 // members are fixed.
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/merge_patch.h"
 #include "api/routes.h"
 #include "base/time.h"

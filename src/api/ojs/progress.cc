@@ -3,6 +3,7 @@
 
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/routes.h"
 #include "kernel/frame.h"
 #include "kernel/jobs/job.h"

@@ -7,6 +7,7 @@
 #include "actions/http_url.h"
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/routes.h"
 #include "base/hash.h"
 #include "base/quote.h"

@@ -423,7 +423,7 @@ void system_effect(App& app, Call&& call) {
 
 void add_world_effect_routes(Router& router) {
   auto add = [&](std::string_view method, std::string_view path, Permission scope, CallHandler handler) {
-    router.add({method, path, scope, Surface::V1, handler});
+    router.add({method, path, scope, handler});
   };
   add("GET", "/v1/worlds/{w}/effects", Permission::Read, list_effects);
   add("POST", "/v1/worlds/{w}/effects/lease", Permission::Worker, lease);

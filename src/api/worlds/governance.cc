@@ -239,7 +239,7 @@ void get_proposal(App& app, Call&& call) {
 
 void add_world_governance_routes(Router& router) {
   auto add = [&](std::string_view method, std::string_view path, Permission scope, CallHandler handler) {
-    router.add({method, path, scope, Surface::V1, handler});
+    router.add({method, path, scope, handler});
   };
   add("POST", "/v1/worlds/{w}/gov/propose", Permission::Operate, propose);
   add("POST", "/v1/worlds/{w}/gov/shadow", Permission::Operate, shadow);

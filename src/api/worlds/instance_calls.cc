@@ -4,6 +4,8 @@
 #include "api/paging.h"
 #include "api/worlds/world_call.h"
 #include "kernel/frame.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
 #include "kernel/worlds/instance_run.h"
 #include "plan/ojs/parse_workflow.h"
 #include "worldhost/state_table.h"

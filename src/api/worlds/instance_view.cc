@@ -1,5 +1,6 @@
 // Instances of modules as runs of /v1: how they are shown and explained.
 #include "api/run_view.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
 #include "kernel/worlds/instance_run.h"
 #include "worldhost/state_table.h"

@@ -240,7 +240,7 @@ void step_test(App& app, Call&& call) {
 
 void add_world_instance_routes(Router& router) {
   auto add = [&](std::string_view method, std::string_view path, Permission scope, CallHandler handler) {
-    router.add({method, path, scope, Surface::V1, handler});
+    router.add({method, path, scope, handler});
   };
   add("GET", "/v1/worlds/{w}/instances", Permission::Read, list_instances);
   add("GET", "/v1/worlds/{w}/state/{module}", Permission::Read, get_state);

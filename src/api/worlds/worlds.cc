@@ -3,6 +3,9 @@
 #include "api/routes.h"
 #include "api/worlds/world_call.h"
 #include "base/clock.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 #include "worldhost/own_adapter.h"
 #include "worldhost/state_table.h"
 #include "worldhost/upkeep.h"
@@ -315,7 +318,7 @@ void put_clock(App& app, Call&& call) {
 
 void add_world_routes(Router& router) {
   auto add = [&](std::string_view method, std::string_view path, Permission scope, CallHandler handler) {
-    router.add({method, path, scope, Surface::V1, handler});
+    router.add({method, path, scope, handler});
   };
   add("POST", "/v1/worlds", Permission::Operate, create);
   add("GET", "/v1/worlds", Permission::Read, list_worlds);

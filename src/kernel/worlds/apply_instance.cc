@@ -1,6 +1,7 @@
 // Applies what happens to instances of modules to the list of runs.
 #include "journal/events.h"
 #include "kernel/mutable_state.h"
+#include "kernel/run.h"
 #include "kernel/worlds/instance_run.h"
 
 namespace pawl {

@@ -2,6 +2,8 @@
 // host of worlds takes (effects/worlds/world_host.h): what the kernel can do to any run, it cannot do to these.
 #include "kernel/compositions/flow.h"
 #include "kernel/quarantine.h"
+#include "kernel/run.h"
+#include "kernel/run_commands.h"
 #include "kernel/run_family.h"
 #include "kernel/worlds/instance_run.h"
 
