@@ -5,6 +5,7 @@
 // Needs no GoogleTest.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -94,6 +95,15 @@ class TestWorld {
   World world_{table_};
   std::shared_ptr<const Program> program_;
 };
+
+constexpr std::string_view kFlow = "t/flow@1";
+constexpr std::string_view kStartA = R"({"id":"a","n":1})";  // a Start event for instance "a"
+constexpr std::string_view kKeyA = R"("a")";
+
+// t/Params@1
+std::string work_params(uint64_t n);
+// A module that on its first event says what `say` adds, and otherwise logs what it hears.
+NativeHost::Function saying_at_first(std::function<void(StepSaid&)> say);
 
 // Canonical bytes of plain JSON.
 std::string cbor_text(std::string_view json);
