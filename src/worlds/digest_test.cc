@@ -63,8 +63,14 @@ TEST(Digest, HashesTheListsOfTheContract) {
     cbor::Map map(instances);
     map.text("module", module).bytes("key", key).text("status", status).nat("last_seq", seq);
     map.text("module_version", hash_of_bytes(code));
-    hash.empty() ? map.null("state_hash") : map.text("state_hash", hash);
-    error.empty() ? map.null("error") : map.text("error", error);
+    if (hash.empty())
+      map.null("state_hash");
+    else
+      map.text("state_hash", hash);
+    if (error.empty())
+      map.null("error");
+    else
+      map.text("error", error);
     put_hashes(map.value("inflight"), inflight);
     map.end();
   };

@@ -16,13 +16,16 @@ std::string state_of(BusyWorld& world, const std::string& id) {
 
 // Lets the world come to rest: every instance at its end, nothing open.
 void come_to_rest(BusyWorld& world) {
-  for (const std::string& hash : world.open()) world.receipt(hash, "ok", R"({"text":"x","tags":null})");
+  for (const std::string& hash : world.open())
+    world.receipt(hash, "ok", R"({"text":"x","tags":null})");
   std::vector<std::pair<std::string, std::string>> left;
-  world.world().each_instance("", "", [&](std::string_view, const std::string& module,
-                                          const std::string& key, const Instance& instance) {
-    if (instance.status == InstanceStatus::Running) left.emplace_back(module, key);
-    return true;
-  });
+  world.world().each_instance("", "",
+                              [&](std::string_view, const std::string& module,
+                                  const std::string& key, const Instance& instance) {
+                                if (instance.status == InstanceStatus::Running)
+                                  left.emplace_back(module, key);
+                                return true;
+                              });
   for (const auto& [module, key] : left)
     world.run([&](Deciding& deciding) { return terminate_instance(deciding, module, key); });
 }
@@ -63,7 +66,7 @@ TEST(Governance, AnIntentIsSettledAtOnceAndHasNoDecisions) {
 
 TEST(Governance, WrongOrderIsRefused) {
   BusyWorld world;
-  const TestBody other = other_body();
+  const WorldText other = other_body();
   world.propose(other);
   const std::string id = world.last_proposal();
   const Digest before = digest_of(world.world());
@@ -105,7 +108,7 @@ TEST(Governance, EqualProposalsAreTwo) {
 
 TEST(Governance, AStaleBaseIsRefused) {
   BusyWorld world;
-  const TestBody other = other_body();
+  const WorldText other = other_body();
   const ProgramText text = world.read(other);
   EXPECT_EQ(world.run([&](Deciding& deciding) -> Status {
     PAWL_TRY_DO(propose(deciding, text, "sha256:" + std::string(64, '0'), ""));
@@ -123,27 +126,27 @@ TEST(Governance, AStaleBaseIsRefused) {
   world.propose(other);
   const std::string id = world.last_proposal();
   world.shadow(id, other);
-  world.apply("", TestBody());
+  world.apply("", WorldText());
   EXPECT_EQ(world.approve(id), "refused gov.stale_base");
 }
 
 TEST(Governance, UnknownProposals) {
   BusyWorld world;
   world.propose(other_body());
-  for (const std::string id : {"", "p", "p1", "2", "p02", "p+2", "p2 ", "P2", "p99999999999999999999",
-                               "p18446744073709551617"})
+  for (const std::string id : {"", "p", "p1", "2", "p02", "p+2", "p2 ", "P2",
+                               "p99999999999999999999", "p18446744073709551617"})
     EXPECT_EQ(world.reject(id), "refused gov.unknown_proposal") << id;
 }
 
 TEST(Governance, ADenyRuleStopsAVerbAndNothingIsJournaled) {
-  TestBody body;
+  WorldText body;
   body.with(R"("defaults":{)", R"("defaults":{"policy":"t/policy@1",)");
   body.nodes.push_back(R"({"$kind":"defpolicy","name":"t/policy@1","rules":[
     {"when":{"origin_kind":"governance","origin_name":"approve"},"decision":"deny"},
     {"when":{"effect_kind":"governance.apply"},"decision":"deny"},
     {"when":{},"decision":"allow"}]})");
   BusyWorld world(body);
-  TestBody other = body;
+  WorldText other = body;
   other.with(R"("event":"t/Note@1","effects_emitted":["work.do"])",
              R"("event":"t/Note@1","effects_emitted":[])");
   world.propose(other);
@@ -217,12 +220,13 @@ TEST(Apply, ABlockedOneChangesNothingAndTheOldModuleGoesOn) {
   EXPECT_EQ(world.instance("t/flow@1", "\"a\""), "running Start1 Receipt");
   world.start("a", 4);
 
-  world.host.set("flow two", [](std::string_view) {
-    return StepSaid().state(log_state({"two"})).call();
-  });
-  const TestBody two = TestBody().with(base64("flow"), base64("flow two"));
-  EXPECT_EQ(world.apply("", two), "effect_intent governance.apply  | governance applied | manifest");
-  const std::string version = world.world().instance("t/flow@1", cbor_text("\"a\""))->module_version;
+  world.host.set("flow two",
+                 [](std::string_view) { return StepSaid().state(log_state({"two"})).call(); });
+  const WorldText two = WorldText().with(base64("flow"), base64("flow two"));
+  EXPECT_EQ(world.apply("", two),
+            "effect_intent governance.apply  | governance applied | manifest");
+  const std::string version =
+      world.world().instance("t/flow@1", cbor_text("\"a\""))->module_version;
   EXPECT_EQ(version, hash_of_bytes("flow"));
   world.start("a", 0);
   EXPECT_EQ(world.instance("t/flow@1", "\"a\""), "running two");

@@ -149,7 +149,11 @@ TEST(Replay, FindsAForgedRecord) {
   world.start("b", 1);
   FrameRecords frame = *world.world().frame(3);
   std::string& event = frame.records[0].bytes;
-  event.replace(event.find("\x61" "b"), 2, "\x61" "c");
+  event.replace(event.find("\x61"
+                           "b"),
+                2,
+                "\x61"
+                "c");
   frame.checksum = frame_checksum(3, frame);
   world.put_item(frame_key(3), codec::encoded(frame));
   EXPECT_EQ(replayed(world, ReplayFrom::Genesis), "replay.divergence 3");

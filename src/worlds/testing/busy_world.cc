@@ -131,7 +131,7 @@ void settle_one(BusyWorld& world, Dice& dice) {
 }
 
 void govern(BusyWorld& world, Dice& dice) {
-  const TestBody other = other_body();
+  const WorldText other = other_body();
   const uint64_t verb = dice.below(5);
   if (verb == 0) world.propose(other);
   const std::string id = world.last_proposal();
@@ -162,7 +162,7 @@ std::string BusyWorld::poke(std::string_view id) {
   return post("t/Poke@1", "{\"id\":\"" + std::string(id) + "\"}");
 }
 
-ProgramText BusyWorld::read(const TestBody& body) {
+ProgramText BusyWorld::read(const WorldText& body) {
   const std::string json = body.text();
   Result<json::Doc> doc = json::parse(json);
   PAWL_CHECK(doc.ok());
@@ -174,7 +174,7 @@ ProgramText BusyWorld::read(const TestBody& body) {
   return *std::move(read);
 }
 
-std::string BusyWorld::propose(const TestBody& body) {
+std::string BusyWorld::propose(const WorldText& body) {
   const ProgramText text = read(body);
   return run([&](Deciding& deciding) -> Status {
     PAWL_TRY_DO(worlds::propose(deciding, text, std::nullopt, "a change"));
@@ -191,7 +191,7 @@ std::string BusyWorld::last_proposal() {
   return seq == 0 ? std::string() : proposal_id(seq);
 }
 
-std::string BusyWorld::shadow(std::string_view id, const TestBody& candidate, ShadowOrder order) {
+std::string BusyWorld::shadow(std::string_view id, const WorldText& candidate, ShadowOrder order) {
   const ProgramText text = read(candidate);
   order.proposal_id = id;
   return run([&](Deciding& deciding) -> Status {
@@ -215,7 +215,7 @@ std::string BusyWorld::reject(std::string_view id) {
   });
 }
 
-std::string BusyWorld::apply(std::string_view id, const TestBody& body, uint64_t queued) {
+std::string BusyWorld::apply(std::string_view id, const WorldText& body, uint64_t queued) {
   const ProgramText text = read(body);
   const std::string line = run([&](Deciding& deciding) -> Status {
     PAWL_TRY_DO(apply_program(deciding, id, text.program, {.queued = queued}));
@@ -258,9 +258,9 @@ void BusyWorld::flip(const std::string& key, size_t at) {
   put_item(key, std::move(bytes));
 }
 
-TestBody other_body() {
-  return TestBody().with(R"("event":"t/Note@1","effects_emitted":["work.do"])",
-                         R"("event":"t/Note@1","effects_emitted":[])");
+WorldText other_body() {
+  return WorldText().with(R"("event":"t/Note@1","effects_emitted":["work.do"])",
+                          R"("event":"t/Note@1","effects_emitted":[])");
 }
 
 void lead_life(BusyWorld& world, uint64_t seed, size_t inputs) {
