@@ -268,7 +268,7 @@ struct JournalRecord {
 struct FrameRecords {
   std::vector<JournalRecord> records;
   int64_t written_ms = 0;  // of the stamp: for retention by age
-  uint32_t checksum = 0;   // crc32c over the records, so that a flipped byte is journal.corrupt
+  uint32_t checksum = 0;   // so that a flipped byte is journal.corrupt
   static void fields(auto& self, auto&& visit) {
     visit(1, "records", self.records);
     visit(2, "written_ms", self.written_ms);
@@ -276,9 +276,9 @@ struct FrameRecords {
   }
 };
 
-// What FrameRecords::checksum holds. The frame's own number is in it, so that a frame in another's
-// place is found.
-uint32_t frame_checksum(uint64_t seq, const std::vector<JournalRecord>& records);
+// What FrameRecords::checksum holds: crc32c over all the rest. The frame's own number is in it, so
+// that a frame in another's place is found.
+uint32_t frame_checksum(uint64_t seq, const FrameRecords& frame);
 
 std::string head_key();
 std::string frame_key(uint64_t seq);
