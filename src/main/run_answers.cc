@@ -4,7 +4,7 @@
 
 #include "base/quote.h"
 #include "cli/terminal.h"
-#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl {
 namespace {

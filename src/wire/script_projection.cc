@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "kernel/scripts/run.h"
+#include "journal/events.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernel/scripts/step_names.h"
+
 namespace pawl {
 
 const std::string* ScriptRun::step_of_effect(uint32_t effect) const {
