@@ -7,6 +7,7 @@
 #include "kernel/compositions/run_values.h"
 #include "kernel/frame.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/stored_decision.h"
 #include "kernel/settings/doc.h"
 #include "kernel/state.h"
 #include "plan/ojs/parse_workflow.h"

@@ -4,6 +4,7 @@
 #include "kernel/frame.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "plan/definition.h"
 
 namespace pawl::api {

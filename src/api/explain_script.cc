@@ -6,6 +6,7 @@
 #include "kernel/scripts/admission.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/state.h"
 #include "plan/script.h"
 

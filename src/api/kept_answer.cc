@@ -13,8 +13,7 @@ struct KeptAnswer {
   std::string body;
   std::string location;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "body_hash", self.body_hash);
     visit(2, "status", self.status);
     visit(3, "content_type", self.content_type);

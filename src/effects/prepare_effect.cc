@@ -8,7 +8,7 @@
 #include "kernel/meter.h"
 #include "kernel/scripts/breakers.h"
 #include "kernel/scripts/commands.h"
-#include "kernel/scripts/run.h"
+#include "kernel/scripts/effect_request.h"
 
 namespace pawl {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
+#include "kernel/jobs/finish_job.h"
 #include "kernel/jobs/job.h"
 #include "kernel/state.h"
 

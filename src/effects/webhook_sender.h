@@ -22,7 +22,7 @@
 #include "base/clock.h"
 #include "effects/webhook.h"
 #include "engine/engine.h"
-#include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/lease_claim.h"
 
 namespace pawl {
 

@@ -14,6 +14,7 @@
 #include "kernel/jobs/queue.h"
 #include "kernel/run.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/state.h"
 #include "wire/render_workflow.h"
 

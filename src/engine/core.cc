@@ -12,6 +12,7 @@
 #include "kernel/quarantine.h"
 #include "kernel/run_commands.h"
 #include "kernel/run_family.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/run.h"
 
 namespace pawl {

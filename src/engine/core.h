@@ -33,6 +33,7 @@
 #include "engine/store_cold.h"
 #include "journal/record.h"
 #include "kernel/mutable_state.h"
+#include "kernel/scripts/effect_request.h"
 #include "store/store.h"
 
 namespace pawl {

@@ -10,6 +10,7 @@
 #include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/spill_index.h"
 #include "kernel/state.h"
 #include "kernel/state_config.h"
 #include "kernel/testing/random_life.h"

@@ -6,6 +6,7 @@
 #include "kernel/keys.h"
 #include "kernel/mutable_state.h"
 #include "kernel/run_family.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/state_memory.h"
 
 namespace pawl {

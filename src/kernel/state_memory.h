@@ -16,12 +16,14 @@
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/run.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/run.h"
 #include "kernel/scripts/schema_cache.h"
 #include "kernel/scripts/script_cache.h"
 #include "kernel/scripts/stored_definition.h"
 #include "kernel/scripts/text.h"
 #include "kernel/settings/doc.h"
+#include "kernel/spill_index.h"
 #include "kernel/timer_key.h"
 
 namespace pawl {

@@ -3,7 +3,7 @@
 #include "base/quote.h"
 #include "base/read_number.h"
 #include "cli/terminal.h"
-#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl {
 namespace {

@@ -15,6 +15,7 @@
 #include "kernel/run.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/stored_decision.h"
 #include "kernel/settings/doc.h"
 #include "kernel/state.h"
 

@@ -1,6 +1,7 @@
 #include "sim/audit.h"
 
 #include "kernel/cold.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/run.h"
 #include "kernel/run_family.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernel/meter.h"
+#include "kernel/scripts/commands.h"
 #include "kernel/scripts/effect_request.h"
-#include "kernel/scripts/run.h"
 #include "kernel/scripts/secret_source.h"
 #include "plan/secret_rule.h"
 

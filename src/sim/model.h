@@ -17,7 +17,6 @@
 #include "base/function_ref.h"
 #include "journal/events.h"
 #include "journal/record.h"
-#include "kernel/jobs/job.h"
 #include "sim/run_model.h"
 #include "sim/script_model.h"
 #include "sim/verdict.h"

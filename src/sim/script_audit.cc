@@ -3,7 +3,9 @@
 
 #include "kernel/run.h"
 #include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/open_lists.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "sim/audit.h"
 
 namespace pawl::sim {

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "kernel/scripts/effect_request.h"
-#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_decision.h"
 #include "sim/model.h"
 #include "sim/script_model.h"
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "kernel/scripts/commands.h"
 #include "kernel/scripts/effect_request.h"
-#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/cron_jobs.h"
 #include "kernel/settings/settings.h"

@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "kernel/scripts/effect_request.h"
-#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_decision.h"
 #include "kernel/scripts/stored_definition.h"
 #include "plan/definition.h"
 #include "sim/model.h"

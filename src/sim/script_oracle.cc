@@ -2,7 +2,7 @@
 
 #include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/model.h"
-#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl::sim {
 namespace {

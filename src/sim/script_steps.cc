@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernel/scripts/effect_request.h"
-#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "sim/model.h"
 #include "sim/script_model.h"
 

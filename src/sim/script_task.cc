@@ -3,6 +3,7 @@
 #include "kernel/frame.h"
 #include "kernel/run.h"
 #include "kernel/run_commands.h"
+#include "kernel/scripts/commands.h"
 #include "kernel/scripts/run.h"
 #include "kernel/state.h"
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "kernel/scripts/run.h"
 #include "sim/crowd.h"
 #include "sim/world.h"
 

@@ -5,6 +5,7 @@
 #include "kernel/compositions/run_values.h"
 #include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/job_notes.h"
 #include "kernel/run.h"
 #include "kernel/scripts/effect_request.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernel/scripts/run.h"
+#include "kernel/jobs/job.h"
 #include "sim/job_plants.h"
 #include "sim/record_rewrite.h"
 #include "sim/script_plants.h"

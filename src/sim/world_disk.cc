@@ -1,7 +1,6 @@
 // The world whose store is SQLite on a simulated disk: its commits fail because writes and syncs
 // do, its crashes fall between any two operations of the disk, and the outcome of a failed commit
 // is only known when the store is open again.
-#include "kernel/scripts/run.h"
 #include "sim/world.h"
 
 namespace pawl::sim {

@@ -5,6 +5,7 @@
 #include "journal/events.h"
 #include "kernel/run.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/text.h"
 #include "kernel/state.h"
 #include "wire/render_workflow.h"

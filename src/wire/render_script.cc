@@ -7,6 +7,8 @@
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/expression_names.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_decision.h"
 #include "kernel/scripts/text.h"
 #include "kernel/settings/doc.h"
 #include "kernel/state.h"

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "base/named.h"
-#include "kernel/scripts/run.h"
+#include "journal/events.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl {
 namespace {

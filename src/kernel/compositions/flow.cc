@@ -6,6 +6,7 @@
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
 #include "kernel/run_family.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl {
 namespace {

@@ -13,17 +13,12 @@
 #include "base/result.h"
 #include "base/uuid.h"
 #include "journal/events.h"
+#include "kernel/jobs/lease_claim.h"
 
 namespace pawl {
 
 class Frame;
 struct Job;
-
-struct LeaseClaim {
-  JobId job;
-  std::string worker;    // empty: not named
-  uint32_t attempt = 0;  // 0: not named
-};
 
 // Ok without an effect if the job was cancelled while this lease held it.
 Status ack_job(Frame& frame, const LeaseClaim& claim, const std::string& result);

@@ -1,5 +1,7 @@
 #include "kernel/jobs/queue.h"
 
+#include "kernel/spill_index.h"
+
 namespace pawl {
 namespace {
 
@@ -22,6 +24,12 @@ struct QueueRow {
 };
 
 }  // namespace
+
+Queue::Queue(std::string queue_name, size_t window_max)
+    : Resident(EntityKind::Queue),
+      name(std::move(queue_name)),
+      ready(std::make_unique<SpillIndex<ReadyKey>>(window_max)) {}
+Queue::~Queue() = default;
 
 std::string encode_queue(const Queue& queue) {
   QueueRow<const Queue> row{&queue, {queue.counts.begin(), queue.counts.end()}};

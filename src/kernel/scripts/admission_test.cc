@@ -7,6 +7,7 @@
 #include "kernel/mutable_state.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/doc.h"
 #include "kernel/state.h"

@@ -6,6 +6,7 @@
 #include "kernel/scripts/context.h"
 #include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
 

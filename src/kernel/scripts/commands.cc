@@ -12,6 +12,7 @@
 #include "kernel/scripts/run.h"
 #include "kernel/scripts/run_end.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/stored_definition.h"
 #include "kernel/scripts/suspension.h"
 #include "kernel/settings/doc.h"

@@ -3,6 +3,7 @@
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/lists_step.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "plan/script.h"
 
 namespace pawl::scripts {

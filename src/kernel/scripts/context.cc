@@ -2,6 +2,7 @@
 
 #include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/state.h"
 #include "plan/script.h"
 

@@ -7,6 +7,7 @@
 #include "kernel/scripts/run.h"
 #include "kernel/scripts/secret_source.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/state.h"
 #include "plan/action_kind.h"
 #include "plan/script.h"

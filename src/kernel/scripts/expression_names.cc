@@ -9,6 +9,7 @@
 #include "kernel/run.h"
 #include "kernel/scripts/json_fits.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/text.h"
 #include "kernel/state.h"
 #include "plan/definition.h"

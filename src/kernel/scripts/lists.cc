@@ -13,6 +13,7 @@
 #include "kernel/scripts/run_end.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/suspension.h"
 #include "kernel/scripts/text.h"
 #include "plan/script.h"

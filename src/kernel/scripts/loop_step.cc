@@ -8,6 +8,7 @@
 #include "kernel/scripts/lists_step.h"
 #include "kernel/scripts/made_so_far.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/state.h"
 #include "plan/script.h"
 

@@ -5,6 +5,7 @@
 
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "plan/script.h"
 
 namespace pawl::scripts {

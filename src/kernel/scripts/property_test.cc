@@ -8,6 +8,7 @@
 #include "kernel/scripts/model.h"
 #include "kernel/scripts/open_lists.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/state.h"
 #include "kernel/state_config.h"
 #include "kernel/testing/script_world.h"

@@ -15,6 +15,7 @@
 #include "kernel/scripts/run.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/suspension.h"
 #include "kernel/state.h"
 #include "plan/script.h"

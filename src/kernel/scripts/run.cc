@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/named.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl {
 namespace {

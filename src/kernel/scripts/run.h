@@ -80,12 +80,6 @@ struct StepRecord {
   mutable std::shared_ptr<const Value> parsed_items;
 };
 
-inline bool is_over(StepState state) {
-  return state == StepState::Completed || state == StepState::Failed || state == StepState::Skipped;
-}
-std::string_view step_state_name(StepState state);
-std::string_view script_status_name(ScriptStatus status);
-
 struct Scope {
   std::string path;   // "" is the root
   std::string owner;  // the enclosing step; "" for the root and the hooks
@@ -253,21 +247,5 @@ uint64_t held_by(const KeptSignal& signal);
 uint64_t held_by(const Variable& variable);
 // Without its lists.
 uint64_t held_by(const ScriptRun& script);
-
-// Names among the run's timers that are not steps.
-inline constexpr const char* kTimeoutDue = "";
-inline constexpr const char* kTimeoutReason = "timeout";
-
-// An effect to start or cancel once its frame is durable.
-struct EffectNote {
-  RunId run;
-  uint32_t effect = 0;
-  bool cancel = false;
-  bool heavy = false;  // its parameters turned out to be large, and must wait for others to end
-};
-
-// "a.true.b" → "a.true", "b"; "a" → "", "a".
-std::pair<std::string_view, std::string_view> split_step(std::string_view step);
-std::string join_path(std::string_view scope, std::string_view name);
 
 }  // namespace pawl

@@ -17,6 +17,7 @@
 #include "kernel/scripts/run_end.h"
 #include "kernel/scripts/run_parts.h"
 #include "kernel/scripts/step_end.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/suspension.h"
 
 namespace pawl {

@@ -9,6 +9,8 @@
 #include "kernel/scripts/run.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_decision.h"
 #include "kernel/scripts/suspension.h"
 #include "kernel/scripts/wait_step.h"
 #include "kernel/settings/doc.h"

@@ -6,6 +6,7 @@
 #include "kernel/mutable_state.h"
 #include "kernel/scripts/computations.h"
 #include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/stored_decision.h"
 #include "kernel/settings/doc.h"
 #include "kernel/state.h"
 #include "kernel/state_config.h"

@@ -5,6 +5,7 @@
 #include "kernel/run_family.h"
 #include "kernel/scripts/run.h"
 #include "kernel/scripts/run_parts.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/stored_definition.h"
 #include "kernel/scripts/text.h"
 #include "kernel/settings/doc.h"

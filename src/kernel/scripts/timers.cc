@@ -6,6 +6,7 @@
 #include "kernel/scripts/run_end.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/step_names.h"
 #include "plan/script.h"
 
 namespace pawl::scripts {

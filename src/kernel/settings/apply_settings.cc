@@ -1,5 +1,6 @@
 // Applies settings of queues and limits, documents and crons, which are replaced as a whole. And
 // fold(), which finds the right apply() for a journaled event.
+#include "kernel/cold.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/mutable_state.h"
 #include "kernel/settings/doc.h"
@@ -154,7 +155,6 @@ Status MutableState::fold_one(const journal::EventBytes& event) {
     return ok_status();                                            \
   }
 #include "journal/event_types.def"
-#include "kernel/cold.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/settings/doc.h"
 #include "kernel/state_memory.h"

@@ -2,9 +2,11 @@
 
 #include "kernel/mutable_state.h"
 #include "kernel/run.h"
+#include "kernel/run_commands.h"
 #include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/open_lists.h"
 #include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/settings.h"
 #include "kernel/state.h"
