@@ -1,9 +1,6 @@
-// pawl worlds …: making worlds, changing their programs, and what belongs to them.
-#include <algorithm>
-#include <charconv>
+// pawl worlds …: making worlds, changing their programs, and their blobs.
 #include <fstream>
 
-#include "base/base64.h"
 #include "base/json_writer.h"
 #include "base/quote.h"
 #include "cli/given_inputs.h"
@@ -14,9 +11,6 @@ namespace pawl::cli {
 namespace {
 
 constexpr size_t kBlobBytesMax = 128u << 20;
-constexpr size_t kAdapterSecretBytesMax = 64 * 1024;
-constexpr size_t kAdapterSecretBytesMin = 16;
-constexpr size_t kEd25519KeyBytes = 32;
 
 // --- programs
 
@@ -216,105 +210,6 @@ int world_blob(const Invocation& given) {
       {ErrorCode::InvalidRequest, "say what to do: blob NAME put FILE, or get REF"});
 }
 
-// --- adapters
-
-std::optional<std::string> bytes_of_hex(std::string_view hex) {
-  if (hex.size() % 2 != 0) return std::nullopt;
-  std::string bytes;
-  for (size_t i = 0; i < hex.size(); i += 2) {
-    unsigned byte = 0;
-    const auto read = std::from_chars(hex.data() + i, hex.data() + i + 2, byte, 16);
-    if (read.ec != std::errc() || read.ptr != hex.data() + i + 2) return std::nullopt;
-    bytes.push_back(static_cast<char>(byte));
-  }
-  return bytes;
-}
-
-// 32 bytes as base64 or hex.
-Result<std::string> public_key(const std::string& text) {
-  auto bytes = from_base64(text);
-  if (bytes && bytes->size() == kEd25519KeyBytes) return text;
-  if (auto hex = bytes_of_hex(text); hex && hex->size() == kEd25519KeyBytes) return base64(*hex);
-  return Error{
-      ErrorCode::InvalidRequest,
-      "--ed25519 takes the 32 bytes of a public key, as base64 or hex, not " + in_quotes(text)};
-}
-
-// The line end of a text file is not part of the secret; of random bytes, every one is.
-Result<std::string> hmac_secret(const std::string& path) {
-  PAWL_TRY(std::string secret, read_whole_file(path, kAdapterSecretBytesMax));
-  const size_t text = secret.find_last_not_of("\r\n") + 1;
-  const bool is_text = std::all_of(secret.begin(), secret.begin() + static_cast<ptrdiff_t>(text),
-                                   [](char c) { return c >= 0x20 && c < 0x7f; });
-  if (is_text && secret.size() - text <= 2) secret.resize(text);
-  if (secret.size() < kAdapterSecretBytesMin)
-    return Error{ErrorCode::InvalidRequest, "the secret in " + path + " is shorter than " +
-                                                std::to_string(kAdapterSecretBytesMin) + " bytes"};
-  return base64(secret);
-}
-
-Result<std::string> adapter_body(const Invocation& given) {
-  if (given.has("--ed25519") == given.has("--hmac-secret-file"))
-    return Error{ErrorCode::InvalidRequest,
-                 "say how it signs: --ed25519 KEY or --hmac-secret-file FILE"};
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
-  if (given.has("--ed25519")) {
-    PAWL_TRY(std::string key, public_key(given.text("--ed25519")));
-    w.field("algorithm", "ed25519").field("public_key", key);
-  } else {
-    PAWL_TRY(std::string secret, hmac_secret(given.text("--hmac-secret-file")));
-    w.field("algorithm", "hmac-sha256").field("secret", secret);
-  }
-  if (given.has("--kinds")) {
-    w.key("kinds").begin_array();
-    for (std::string_view rest : given.texts("--kinds"))
-      while (!rest.empty()) {
-        const size_t comma = std::min(rest.find(','), rest.size());
-        w.string(rest.substr(0, comma));
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
-      }
-    w.end_array();
-  }
-  w.end_object();
-  return body;
-}
-
-int list_adapters(Session& session, const Invocation& given) {
-  return show_world(session, given, {"GET", world_path(given, "/adapters")}, [](json::View root) {
-    Table table({"ADAPTER", "SIGNS WITH", "KINDS", "PUBLIC KEY"});
-    each_of(root, "adapters", [&](json::View one) {
-      std::string kinds;
-      each_of(one, "kinds",
-              [&](json::View kind) { kinds += (kinds.empty() ? "" : ",") + kind.string(); });
-      table.add({member(one, "id"), member(one, "algorithm"),
-                 kinds.empty() ? "all but built-in ones" : kinds, member(one, "public_key")});
-    });
-    print_text(table.text(colours_on(stdout)));
-    print_more(root);
-  });
-}
-
-int world_adapters(const Invocation& given) {
-  Session session(given);
-  const std::string verb = given.argument(1), id = given.argument(2);
-  if (verb.empty()) return list_adapters(session, given);
-  if ((verb != "put" && verb != "delete") || id.empty())
-    return session.fail(
-        {ErrorCode::InvalidRequest, "say what to do: adapters NAME put ID, or delete ID"});
-  const std::string path = path_of(world_path(given, "/adapters/"), id);
-  if (verb == "delete")
-    return show_world(session, given, {"DELETE", path}, [&](json::View) {
-      print_text("receipts of " + printable(id) + " are no longer taken\n");
-    });
-  auto body = adapter_body(given);
-  if (!body.ok()) return session.fail(body.error());
-  return show_world(session, given, {"PUT", path, *body}, [&](json::View) {
-    print_text("receipts of " + printable(id) + " are taken\n");
-  });
-}
-
 std::vector<Command> program_commands() {
   return {{"worlds create",
            "make a world of a folder",
@@ -386,19 +281,7 @@ std::vector<Command> world_life_commands() {
        remote_options({{"--output", "FILE", "of get: write it there"}}),
        "Code and snapshots are blobs too.\n\nExamples:\n  pawl worlds blob orders put logo.png\n  "
        "pawl worlds blob orders get sha256:… --output logo.png",
-       world_blob},
-      {"worlds adapters",
-       "list adapters, whose signed receipts a world takes; add or remove one",
-       {kWorldName, {"ACTION", "put or delete", false}, {"ID", "of the adapter", false}},
-       remote_options({{"--ed25519", "KEY", "its public key, 32 bytes as base64 or hex"},
-                       {"--hmac-secret-file", "FILE",
-                        "the secret that it shares, 16 bytes or more; - reads standard input"},
-                       {"--kinds", "KINDS",
-                        "the effects it settles, as payment.charge,mail.send; by default all but "
-                        "built-in ones"}}),
-       "Examples:\n  pawl worlds adapters orders put stripe --hmac-secret-file stripe.key --kinds "
-       "payment.charge\n  pawl worlds adapters orders delete stripe",
-       world_adapters}};
+       world_blob}};
   commands.insert(commands.end(), more.begin(), more.end());
   return commands;
 }

@@ -193,7 +193,7 @@ void each_of(json::View root, std::string_view list, const std::function<void(js
 std::vector<Command> world_commands() {
   std::vector<Command> all;
   for (auto family : {world_life_commands, world_input_commands, world_reading_commands,
-                      world_journal_commands, world_proposal_commands}) {
+                      world_journal_commands, world_proposal_commands, world_adapter_commands}) {
     std::vector<Command> some = family();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

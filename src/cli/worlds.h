@@ -16,7 +16,8 @@
 namespace pawl::cli {
 
 // Families of `pawl worlds …`, one file each.
-std::vector<Command> world_life_commands();      // create, push, validate, list, delete, blobs …
+std::vector<Command> world_life_commands();      // create, push, validate, list, delete, blob …
+std::vector<Command> world_adapter_commands();   // adapters, lease, settle, system-effect
 std::vector<Command> world_input_commands();     // event, step-test, clock
 std::vector<Command> world_reading_commands();   // instances, effects, state, digest, summary …
 std::vector<Command> world_journal_commands();   // journal, watch, trace, diagnose

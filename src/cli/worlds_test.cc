@@ -281,6 +281,68 @@ TEST(Worlds, AdaptersTakeKeysAsBase64OrHexAndSecretsFromFiles) {
             "stripe   hmac-sha256  pay,refund\n");
 }
 
+TEST(Worlds, AnEffectIsSettledByTheBeginningOfItsHash) {
+  InWorldFolder folder;
+  folder.add("text.key", "0123456789abcdef\n");
+  const std::string hash =
+      "sha256:e8dd8652afd952af344792d187233a8e181bba29a9ee26a7c25024580ac00f26";
+  ScriptedServer server;
+  server.on("GET /v1/worlds/w", R"({"id":"01890a5d-ac96-774b-bcce-b302099a8057"})")
+      .on("GET /v1/worlds/w/effects?limit=1000",
+          R"({"effects":[{"intent_hash":"sha256:e8aa00"}],"next_cursor":"c"})")
+      .on("GET /v1/worlds/w/effects?limit=1000&cursor=c",
+          R"({"effects":[{"intent_hash":")" + hash + R"("}]})")
+      .on("POST /v1/worlds/w/receipts", R"({"outcome":"settled","seq":14})")
+      .on("POST /v1/worlds/w/receipts", R"({"outcome":"duplicate","seq":null})")
+      .on("POST /v1/worlds/w/receipts", R"({"outcome":"instance_failed","seq":15})");
+  const Given signer = {{"--adapter", "stripe"}, {"--hmac-secret-file", "text.key"}};
+  auto settle = [&](const char* intent, const Given& options) {
+    return run_world_command(server, "settle", {"w", intent, "ok", R"({"charge_id": "ch_1"})"},
+                             options);
+  };
+  EXPECT_EQ(settle("e8dd8652afd9", signer).out, "settled as seq 14\n");
+  EXPECT_EQ(server.body(), R"({"intent_hash":")" + hash +
+                               R"(","adapter_id":"stripe","status":"ok","payload":)"
+                               R"({"charge_id": "ch_1"},"sig":)"
+                               R"("6zeIkgLdBUK83qkxx8bzsL0gh0OOVA8KadEPXIrvOoQ="})");
+  EXPECT_EQ(settle(hash.c_str(), signer).out, "it was settled before; nothing was changed\n");
+  Given with_cost = signer;
+  with_cost["--cost-cents"] = "7";
+  Ran failed = settle("sha256:e8dd", with_cost);
+  EXPECT_EQ(failed.code, kRefused);
+  EXPECT_NE(failed.out.find("the instance failed of it"), std::string::npos);
+  EXPECT_NE(server.body().find(R"("cost_cents":7,"sig":")"), std::string::npos);
+  EXPECT_EQ(server.body().find("6zeIkgLdBUK"), std::string::npos) << "the cost is signed too";
+
+  EXPECT_EQ(settle("e8", signer).code, kUsage);
+  EXPECT_EQ(settle("e8ddxx", signer).code, kUsage);
+  EXPECT_EQ(settle("0000", signer).err, "pawl: no open intent begins with \"0000\"\n");
+  EXPECT_EQ(settle(hash.c_str(), {{"--adapter", "stripe"}}).code, kUsage);
+  EXPECT_EQ(settle(hash.c_str(), {{"--hmac-secret-file", "text.key"}}).code, kUsage);
+  EXPECT_EQ(run_world_command(server, "settle", {"w", hash, "ok", "{\"x\":0.5}"}, signer).code,
+            kUsage);
+}
+
+TEST(Worlds, LeasesAndEffectsOfTheOperator) {
+  ScriptedServer server;
+  server
+      .on("POST /v1/worlds/w/effects/lease",
+          R"({"effects":[{"kind":"pay","intent_hash":"sha256:aabbccddeeff00","idempotency_key":)"
+          R"("00112233445566778899","lease_until":"2023-11-14T22:14:00.000Z","params":{"n":1}}]})")
+      .on("POST /v1/worlds/w/system/effects", R"({"intent_hash":"sha256:aa","seq":9})", 201);
+  Ran ran = run_world_command(server, "lease", {"w", "stripe"},
+                              {{"--kinds", "pay,refund"}, {"--lease-ms", "500"}});
+  EXPECT_EQ(server.body(), R"({"adapter_id":"stripe","kinds":["pay","refund"],"lease_ms":500})");
+  EXPECT_EQ(ran.out,
+            "EFFECT  INTENT        UNTIL                     IDEMPOTENCY KEY   PARAMS\n"
+            "pay     aabbccddeeff  2023-11-14T22:14:00.000Z  0011223344556677  {\"n\":1}\n"
+            "Settle one with 'pawl worlds settle w INTENT ok JSON --adapter stripe …'.\n");
+  EXPECT_EQ(run_world_command(server, "lease", {"w", "stripe"}).code, kUsage);
+  EXPECT_EQ(run_world_command(server, "system-effect", {"w", "pay", "{\"n\":1}", "payments"}).out,
+            "intent       sha256:aa\nseq          9\n");
+  EXPECT_EQ(server.body(), R"({"kind":"pay","params":{"n":1},"cap":"payments"})");
+}
+
 TEST(Worlds, BlobsComeBackByteForByte) {
   InWorldFolder folder;
   const std::string bytes("\0\x01\xff\n", 4);
