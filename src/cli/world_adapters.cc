@@ -32,8 +32,8 @@ std::optional<std::string> bytes_of_hex(std::string_view hex) {
 
 // 32 bytes as base64 or hex.
 Result<std::string> public_key(const std::string& text) {
-  auto bytes = from_base64(text);
-  if (bytes && bytes->size() == kEd25519KeyBytes) return text;
+  std::string bytes;
+  if (from_base64(text, bytes) && bytes.size() == kEd25519KeyBytes) return text;
   if (auto hex = bytes_of_hex(text); hex && hex->size() == kEd25519KeyBytes) return base64(*hex);
   return Error{
       ErrorCode::InvalidRequest,

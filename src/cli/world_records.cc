@@ -21,14 +21,16 @@ std::string padded(std::string text, size_t width) {
 
 // Canonical CBOR of a record, which JSON has as base64.
 std::string cbor_of(json::View record, std::string_view name) {
-  auto bytes = from_base64(member(record, name));
-  return bytes && !bytes->empty() ? cbor_text(*bytes, kRecordCharsMax) : "";
+  std::string bytes;
+  const bool any = from_base64(member(record, name), bytes) && !bytes.empty();
+  return any ? cbor_text(bytes, kRecordCharsMax) : "";
 }
 
 std::string instance_of(json::View record) {
-  auto key = from_base64(member(record, "key"));
+  std::string key;
+  const bool keyed = from_base64(member(record, "key"), key) && !key.empty();
   const std::string module = member(record, "module");
-  return key && !key->empty() ? module + " " + cbor_key_text(*key) : module;
+  return keyed ? module + " " + cbor_key_text(key) : module;
 }
 
 std::string with(std::string_view before, const std::string& value, std::string_view after = "") {

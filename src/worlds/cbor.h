@@ -1,13 +1,15 @@
-// CBOR as worlds use it: a strict reader, and one encoding for every value (RFC 8949, 4.2.1: shortest
-// heads, definite lengths, map keys in the bytewise order of their encodings). Only integers, byte and
-// text strings, arrays, maps, false, true and null; no floats, no tags.
+// CBOR as worlds use it: a strict reader, and one encoding for every value (RFC 8949, 4.2.1:
+// shortest heads, definite lengths, map keys in the bytewise order of their encodings). Only
+// integers, byte and text strings, arrays, maps, false, true and null; no floats, no tags.
 //
-// read() takes what comes from outside or from a module: keys in any order and long heads are fine, and
-// written again in the canonical way; everything else that is not canonical is refused, as are duplicate
-// keys, bad UTF-8, trailing bytes and a depth beyond kDepthMax.
+// read() takes what comes from outside or from a module: keys in any order and long heads are fine,
+// and written again in the canonical way; everything else that is not canonical is refused, as are
+// duplicate keys, bad UTF-8, trailing bytes and a depth beyond kDepthMax.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,25 +31,47 @@ void put_null(std::string& out);
 void put_array(std::string& out, size_t count);  // then the elements
 void put_map(std::string& out, size_t count);    // then key, value, … in canonical order
 
-// A map with text keys given in any order. Each member is appended to value("name"), as one item; end()
-// writes the map to the string that it was begun with. One at a time per string.
+// One member of a map, or element of a set, among others that follow one another in a string: where
+// it begins, where its key ends, where it ends. An element is all key.
+struct Part {
+  size_t begin = 0;
+  size_t key_end = 0;
+  size_t end = 0;
+};
+// Puts the parts, which reach to the end of `out`, in the bytewise order of their keys. Of those
+// with equal keys the first stays; returns how many stay.
+size_t put_in_order(std::string& out, std::span<Part> parts);
+
+// A map with text keys given in any order. Each member is appended to value("name"), as one item;
+// end() writes the map to the string that it was begun with. One at a time per string; another map
+// may be begun and ended as a member's value.
 class Map {
  public:
-  explicit Map(std::string& out) : out_(out), begin_(out.size()) {}
+  explicit Map(std::string& out) : out_(out), begin_(out.size()) { out.push_back('\xa0'); }
   std::string& value(std::string_view key);
-  Map& text(std::string_view key, std::string_view text) { return put_text(value(key), text), *this; }
-  Map& bytes(std::string_view key, std::string_view text) { return put_bytes(value(key), text), *this; }
+  Map& text(std::string_view key, std::string_view text) {
+    return put_text(value(key), text), *this;
+  }
+  Map& bytes(std::string_view key, std::string_view text) {
+    return put_bytes(value(key), text), *this;
+  }
   Map& nat(std::string_view key, uint64_t nat) { return put_nat(value(key), nat), *this; }
-  Map& integer(std::string_view key, int64_t value_of) { return put_int(value(key), value_of), *this; }
+  Map& integer(std::string_view key, int64_t value_of) {
+    return put_int(value(key), value_of), *this;
+  }
   Map& boolean(std::string_view key, bool is) { return put_bool(value(key), is), *this; }
   Map& null(std::string_view key) { return put_null(value(key)), *this; }
   Map& raw(std::string_view key, std::string_view item) { return value(key).append(item), *this; }
   void end();
 
  private:
+  static constexpr size_t kFewMembers = 16;
+
   std::string& out_;
   const size_t begin_;
-  std::vector<size_t> members_;  // where each key begins
+  size_t count_ = 0;
+  std::array<Part, kFewMembers> few_;  // no allocation for the maps that the kernel writes
+  std::vector<Part> many_;             // all of them, once there are more
 };
 
 // --- reading
@@ -73,8 +97,11 @@ struct Item {
 Result<Item> read(std::string_view bytes);
 void append(std::string& out, const Item& item);  // canonical, whatever the order in `item`
 Result<std::string> canonical(std::string_view bytes);
+// Exactly one item, in its one encoding.
+bool is_canonical(std::string_view bytes);
 
-// As JSON for people and for record listings: bytes as base64, integers as integers. `out` gets one value.
+// As JSON for people and for record listings: bytes as base64, integers as integers. `out` gets one
+// value.
 void append_json(std::string& out, const Item& item);
 
 }  // namespace pawl::worlds::cbor

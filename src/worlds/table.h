@@ -36,6 +36,9 @@ class Overlay final : public Table {
   using Writes = std::map<std::string, std::optional<std::string>, std::less<>>;  // nullopt: removed
 
   explicit Overlay(Table& base) : base_(base) {}
+  // Of an overlay, another overlay stands on it: hand it over as a Table&. A copy would not.
+  Overlay(const Overlay&) = delete;
+  Overlay& operator=(const Overlay&) = delete;
   std::optional<std::string> get(std::string_view key) override;
   void scan(std::string_view prefix, std::string_view from,
             FunctionRef<bool(std::string_view key, std::string_view value)> visit) override;
