@@ -52,6 +52,11 @@ def step_output(state=None, effects=None, events=None, status=None, error=None, 
     return made
 
 
+def pure_output(value):
+    """What a pure module returns."""
+    return {"output": enc(value)}
+
+
 # --- WebAssembly, as much as is needed
 
 def leb(number):
