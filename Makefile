@@ -20,30 +20,30 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
 run: ## build, start the server on ./pawl-data and run a first job and a first definition (PORT=8080 DATA=./pawl-data)
-	@tools/setup build
+	@tools/setup build wasm
 	@tools/build $(SERVER) pawl
 	@tools/run
 
 build: ## leave the release binary in build/pawl
-	@tools/setup build
+	@tools/setup build wasm
 	@tools/build $(SERVER) pawl
 
 dev: ## build-dev/pawl without optimization, in about half the time: for working on the code
-	@tools/setup build
+	@tools/setup build wasm
 	@tools/build build-dev -DCMAKE_BUILD_TYPE=Dev -DPAWL_TESTS=OFF -DPAWL_BENCH=OFF -- pawl
 
 test: ## build and run every test
-	@tools/setup build test
+	@tools/setup build wasm test modules
 	@tools/build $(EVERYTHING)
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
 bench: ## build and run the load generator (BENCH=all, or names of workloads and flags)
-	@tools/setup build test
+	@tools/setup build wasm test modules
 	@tools/build $(EVERYTHING)
 	@build/pawl_bench $(BENCH)
 
 campaigns: ## crash, disk, memory and overload tests of the real binary, in full (CAMPAIGNS=all, or names such as kill9:20)
-	@tools/setup build test
+	@tools/setup build wasm test modules
 	@tools/build $(EVERYTHING)
 	@python3 tests/campaigns/run.py $(CAMPAIGNS) --pawl build/pawl
 
@@ -60,7 +60,7 @@ fuzz: ## run every fuzzer, FUZZ_SECONDS=60 in all
 	@tools/fuzz
 
 sanitize: ## unit tests and the server under ASan+UBSan (build-asan) and TSan (build-tsan)
-	@tools/setup build test
+	@tools/setup build wasm test modules
 	@tools/sanitize
 
 ci: ## tests, conformance if available, fuzzing
@@ -69,10 +69,12 @@ ci: ## tests, conformance if available, fuzzing
 fresh: ## test make run and make test in a minimal Debian (FRESH=run, FRESH=test: one of them); needs root
 	@tools/fresh $(FRESH)
 
-install: build ## binary, library, service file and shell completions under PREFIX=/usr/local
+install: build ## binary, library, the runtime of modules, service file and shell completions under PREFIX=/usr/local
 	@tools/build $(SERVER) pawl_archive
 	cmake --install build --prefix $(PREFIX) --component library
 	install -Dm755 build/pawl $(DESTDIR)$(PREFIX)/bin/pawl
+	@for library in $${PAWL_WASMTIME:-.cache/wasmtime-*/libwasmtime.so}; do \
+	  if [ -s "$$library" ]; then install -Dm755 "$$library" $(DESTDIR)$(PREFIX)/lib/pawl/libwasmtime.so; fi; done
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/pawl.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/pawl.service
 	@if build/pawl completion bash > build/pawl.bash 2>/dev/null; then \

@@ -9,6 +9,7 @@
 #include "actions/http_url.h"
 #include "actions/value_text.h"
 #include "base/ascii.h"
+#include "base/base64.h"
 #include "base/quote.h"
 #include "base/url.h"
 

@@ -28,6 +28,10 @@
 #include "http/server.h"
 #include "store/store.h"
 
+namespace pawl {
+class WorldHost;
+}
+
 namespace pawl::api {
 
 struct AppConfig {
@@ -113,6 +117,9 @@ class App {
   }
   actions::ActionRunner* actions() { return actions_; }
   const actions::Vault* vault() { return vault_; }
+  // Null if this server runs no worlds.
+  void use_worlds(WorldHost* worlds) { worlds_ = worlds; }
+  WorldHost* worlds() { return worlds_; }
   EventHub& events() { return events_; }
   ReaderPool& readers() { return readers_; }
   // Compiles definitions, schemas and workflows: alternates between clients (by key, or by address
@@ -156,6 +163,7 @@ class App {
   std::function<void()> on_webhooks_change_;
   actions::ActionRunner* actions_ = nullptr;
   const actions::Vault* vault_ = nullptr;
+  WorldHost* worlds_ = nullptr;
   EventHub events_;
   ReaderPool readers_;
   Turns turns_;

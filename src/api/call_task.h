@@ -15,6 +15,7 @@
 #include <string>
 
 #include "api/app.h"
+#include "api/kept_answer.h"
 #include "engine/task.h"
 
 namespace pawl::api {
@@ -41,10 +42,6 @@ class CallTask : public Task {
 
  private:
   void answer(Result<http::Response> result);
-  void repeat(const Doc& doc);
-  void keep(Frame& frame, const http::Response& response);
-  bool seals() const;
-  std::string opened(const std::string& value) const;
 
   App& app_;
   Call call_;
@@ -52,8 +49,7 @@ class CallTask : public Task {
   bool waited_ = false;
   bool failed_ = false;
   http::Response response_;
-  std::string key_;  // of the kept answer; "" = there is none
-  std::string body_hash_;
+  std::optional<KeptAnswers> kept_;
 };
 
 }  // namespace pawl::api

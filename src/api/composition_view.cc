@@ -137,7 +137,8 @@ constexpr CompositionView kCompositionView;
 const RunView& composition_view() { return kCompositionView; }
 
 const RunView& view_of(const Run& run) {
-  return run.kind == RunKind::Script ? script_view() : composition_view();
+  if (run.kind == RunKind::Script) return script_view();
+  return run.kind == RunKind::Module ? instance_view() : composition_view();
 }
 
 }  // namespace pawl::api

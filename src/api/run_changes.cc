@@ -4,6 +4,7 @@
 #include "api/definition_faults.h"
 #include "api/routes.h"
 #include "api/runs.h"
+#include "api/worlds/instance_calls.h"
 #include "kernel/quarantine.h"
 #include "kernel/run_commands.h"
 
@@ -26,15 +27,23 @@ void cancel_run_call(App& app, Call&& call) {
   if (reason.size() > kRunReasonBytesMax)
     fields.complain("reason", "must be at most " + std::to_string(kRunReasonBytesMax) + " bytes");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [text, tenant, reason, rollback](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
-               RunId id = run->id;
-               PAWL_TRY_DO(cancel_run(frame, id, reason, rollback));
-               return changed(frame.state(), id);
-             });
+  auto cancel = [&app, reason, rollback](Call&& any) {
+    std::string text = any.params[0];
+    std::string tenant = any.tenant;
+    app.decide(std::move(any),
+               [text, tenant, reason, rollback](Frame& frame) -> Result<http::Response> {
+                 PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
+                 RunId id = run->id;
+                 PAWL_TRY_DO(cancel_run(frame, id, reason, rollback));
+                 return changed(frame.state(), id);
+               });
+  };
+  if_instance(
+      app, std::move(call),
+      [&app](Call&& instance, const std::string& world) {
+        cancel_instance(app, std::move(instance), world);
+      },
+      cancel);
 }
 
 http::Response preview_of(const RetryPreview& plan) {
@@ -58,14 +67,22 @@ void retry_run_call(App& app, Call&& call) {
   bool preview = fields.boolean("preview", false);
   if (!inputs.empty() && inputs[0] != '{') fields.complain("inputs", "must be an object", "type");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [=](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
-    RunId id = run->id;
-    PAWL_TRY(RetryPreview plan, retry_run(frame, id, {from, inputs, preview}));
-    return preview ? preview_of(plan) : changed(frame.state(), id);
-  });
+  auto retry = [&app, from, inputs, preview](Call&& any) {
+    std::string text = any.params[0];
+    std::string tenant = any.tenant;
+    app.decide(std::move(any), [=](Frame& frame) -> Result<http::Response> {
+      PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
+      RunId id = run->id;
+      PAWL_TRY(RetryPreview plan, retry_run(frame, id, {from, inputs, preview}));
+      return preview ? preview_of(plan) : changed(frame.state(), id);
+    });
+  };
+  if_instance(
+      app, std::move(call),
+      [&app](Call&& instance, const std::string& world) {
+        retry_instance_call(app, std::move(instance), world);
+      },
+      retry);
 }
 
 void release(App& app, Call&& call) {

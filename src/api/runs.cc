@@ -14,6 +14,8 @@
 #include "plan/ojs/parse_workflow.h"
 #include "wire/render_job.h"
 #include "wire/render_workflow.h"
+#include "worldhost/state_table.h"
+#include "worldhost/world_host.h"
 
 namespace pawl::api {
 namespace {
@@ -68,11 +70,14 @@ struct RunFilter {
   std::string text = {};  // somewhere in its id or name
   int64_t since_ms = 0;   // created then or later
   int64_t until_ms = INT64_MAX;
+  std::string world = {};
 
   bool takes(const Run& run) const {
     if (run.created_ms < since_ms || run.created_ms > until_ms) return false;
     if (!text.empty() && run.name.find(text) == std::string::npos &&
         workflow_id_text(run).find(text) == std::string::npos)
+      return false;
+    if (!world.empty() && (run.instance == nullptr || run.instance->world_name != world))
       return false;
     return (status.empty() || family_of(run).status(run) == status) &&
            (kind.empty() || kind_name(run.kind) == kind) && (name.empty() || run.name == name) &&
@@ -92,6 +97,7 @@ void list_runs(App& app, Call&& call) {
   if (std::string parent = call.query("parent"); !parent.empty())
     filter.parent = workflow_id(parent);
   filter.text = call.query("text");
+  filter.world = call.query("world");
   for (auto [member, bound] : {std::pair{"since", &filter.since_ms}, {"until", &filter.until_ms}}) {
     std::string text = call.query(member);
     if (text.empty()) continue;
@@ -154,7 +160,11 @@ void render_wait(json::Writer& w, const Wait& wait) {
   w.field("reason", wait.reason);
   w.field_time_if_set("since", wait.since_ms);
   w.field_time_if_set("until", wait.until_ms);
-  w.field("detail", wait.detail);
+  if (wait.detail_json.empty()) {
+    w.field("detail", wait.detail);
+  } else {
+    w.field_raw("detail", wait.detail_json);
+  }
   if (!wait.job.is_nil()) w.key("job_id").uuid(wait.job);
   if (!wait.run.is_nil()) w.key("run_id").uuid(wait.run);
   if (!wait.queue.empty()) w.field("queue", wait.queue);
@@ -198,7 +208,12 @@ void explain_run(App& app, Call&& call) {
   std::string tenant = call.tenant;
   app.decide(std::move(call), [&app, text, tenant](Frame& frame) -> Result<http::Response> {
     PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
-    Explanation explanation = Explainer(frame.state(), app.workers(), frame.now_ms()).run(*run);
+    Explainer explainer(frame.state(), app.workers(), frame.now_ms());
+    explainer.ask_for_effects([&app](const Run& instance, const std::string& intent) {
+      const std::string world = scoped_world(instance.tenant, instance.instance->world_name);
+      return app.worlds() != nullptr && app.worlds()->work_of(world, intent).inflight;
+    });
+    Explanation explanation = explainer.run(*run);
     return json_response(
         Surface::V1, 200,
         explanation_body(workflow_id_text(*run), end_of(*run), run->created_ms, explanation));

@@ -25,10 +25,13 @@ Result<const Run*> visible_script(const State& state, const std::string& text,
   const Run* run = state.find_run(workflow_id(text));
   if (run == nullptr || (!tenant.empty() && run->tenant != tenant))
     return Error{ErrorCode::NotFound, "run " + text.substr(0, 128) + " not found"};
-  if (find_script(state, run->id) == nullptr)
-    return Error{ErrorCode::Conflict, "run " + text.substr(0, 128) + " is a " +
-                                          std::string(kind_name(run->kind)) +
-                                          ", not a run of a definition"};
+  if (find_script(state, run->id) == nullptr) {
+    Error error{ErrorCode::Conflict, "run " + text.substr(0, 128) + " is a " +
+                                         std::string(kind_name(run->kind)) +
+                                         ", not a run of a definition"};
+    if (run->kind == RunKind::Module) error.wire = "run.unsupported";
+    return error;
+  }
   return run;
 }
 

@@ -21,7 +21,8 @@ enum class RunKind : uint8_t {
   Batch = 3,
   Dag = 4,
   Map = 5,
-  Script = 6
+  Script = 6,
+  Module = 7  // an instance of a module in a world
 };
 enum class RunState : uint8_t { None = 0, Running = 1, Completed = 2, Failed = 3, Cancelled = 4 };
 enum class ChildState : uint8_t {

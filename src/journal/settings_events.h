@@ -84,13 +84,15 @@ enum class DocKind : uint8_t {
   RunTurn = 12,      // gate, rank → a run that waits there
   Maintenance = 13,  // "" → start and reason of a maintenance
   Skipped = 14,    // a run or job → its events that every fold skips, see engine/skipped_events.h
-  PlannedRun = 15  // id of a nested run that has not started → JobParent: its place in its parent
+  PlannedRun = 15,  // id of a nested run that has not started → JobParent: its place in its parent
+  World = 16,       // name → id of a world
+  WorldItem = 17,   // id of a world, key → one of its items: see worlds/items.h
 };
-constexpr DocKind kLastDocKind = DocKind::PlannedRun;
+constexpr DocKind kLastDocKind = DocKind::WorldItem;
 // Kinds that may be very numerous: their documents leave memory once their row is durable.
 constexpr bool is_numerous(DocKind kind) {
   return kind == DocKind::Idempotency || kind == DocKind::Decision || kind == DocKind::RunTurn ||
-         kind == DocKind::PlannedRun;
+         kind == DocKind::PlannedRun || kind == DocKind::WorldItem;
 }
 
 // Kinds whose documents are all in memory: a document that is not in memory does not exist.

@@ -16,6 +16,7 @@
 
 #include "base/function_ref.h"
 #include "base/result.h"
+#include "base/unreadable.h"
 
 namespace pawl {
 
@@ -46,10 +47,6 @@ struct Row {
   std::shared_ptr<const std::string> text = nullptr;
 
   size_t size() const { return text ? text->size() : value ? value->size() : 0; }
-};
-
-struct Unreadable {
-  Error error;
 };
 
 // An invalid row counts as unreadable.

@@ -75,6 +75,7 @@ struct RunRow {
     visit(32, "yielded_ms", run.yielded_ms);
     visit(41, "held_bytes", self.part.held_bytes);
     visit(42, "next_part", self.part.next_part);
+    visit(43, "instance", self.part.instance);
     visit(33, "named_steps", run.named_steps);
   }
 };
@@ -124,6 +125,8 @@ std::string_view kind_name(RunKind kind) {
       return "map";
     case RunKind::Script:
       return "dag";
+    case RunKind::Module:
+      return "module";
   }
   return "";
 }

@@ -38,6 +38,9 @@ Result<RuntimeSetup> setup_of(const ServeOptions& options) {
   if (memory) setup.policy.fs.off_limits.push_back(setup.work_root.path);
   setup.threads = options.action_threads;
   setup.engine = options.engine;
+  setup.worlds = WorldHostConfig{.threads = options.worlds_threads,
+                                 .finished_ms = options.engine.core.retention.finished_ms,
+                                 .journal_ms = options.engine.core.retention.journal_ms};
   return setup;
 }
 
@@ -159,6 +162,7 @@ int serve(const ServeOptions& given) {
   api::App app(options.app, engine, runtime.store(), runtime.clock());
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
   app.use_actions(&runtime.runner(), runtime.vault());
+  app.use_worlds(runtime.worlds());
   app.load();
   if (app.keys().empty() && app.keys().needed())
     log::warning(

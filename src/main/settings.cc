@@ -276,6 +276,8 @@ std::vector<Setting> permissions() {
        PAWL_INTO(number(text, 0, 10'000'000), actions.shell.limits.processes, uint64_t)},
       {"actions.threads", "N", "threads that file and shell actions share (8)",
        PAWL_INTO(number(text, 1, 256), action_threads, uint32_t)},
+      {"worlds.threads", "N", "threads that step the modules of worlds (2)",
+       PAWL_INTO(number(text, 1, 256), worlds_threads, uint32_t)},
   };
 #undef PAWL_ADD_TO
 }

@@ -20,6 +20,8 @@
 #include "engine/engine.h"
 #include "engine/waiting_task.h"
 #include "store/store.h"
+#include "worldhost/own_adapter.h"
+#include "worldhost/world_host.h"
 
 namespace pawl {
 
@@ -36,6 +38,7 @@ struct RuntimeSetup {
   actions::ActionPolicy policy = {};
   uint32_t threads = 8;  // of actions
   EngineConfig engine = {};
+  std::optional<WorldHostConfig> worlds = {};  // nothing: module worlds are not run
 };
 
 class Runtime {
@@ -47,8 +50,8 @@ class Runtime {
 
   // May be tried again after a failure.
   Status open();
-  // From now on answers of actions are dropped.
-  void stop_effects() { effects_->stop(); }
+  // From now on answers of actions are dropped, and worlds take no inputs.
+  void stop_effects();
   void close();
 
   // Waits until the decision is durable; returns its outcome.
@@ -60,6 +63,7 @@ class Runtime {
 
   actions::ActionRunner& runner();
   const actions::Vault* vault() const { return vault_.get(); }
+  WorldHost* worlds() { return world_host_.get(); }  // null if there are none
   Store& store() { return *store_; }
   EngineLoop& engine() { return *engine_; }
   Clock& clock() { return clock_; }
@@ -67,6 +71,8 @@ class Runtime {
 
  private:
   Status open_parts();
+  void open_worlds();
+  void stop_worlds();
   Status open_store();
 
   RuntimeSetup setup_;
@@ -78,6 +84,11 @@ class Runtime {
   std::unique_ptr<actions::ActionRunner> runner_;
   std::unique_ptr<EffectDispatcher> effects_;
   std::unique_ptr<EngineLoop> engine_;
+  std::unique_ptr<worlds::ModuleHost> modules_;
+  EngineLoopLine world_line_;
+  std::unique_ptr<WorldHost> world_host_;
+  std::unique_ptr<OwnAdapter> own_adapter_;
+  uint64_t follower_ = 0;  // the listener of own_adapter_
   uint64_t records_found_ = 0;
 };
 

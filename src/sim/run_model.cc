@@ -89,6 +89,7 @@ bool RunModel::may_start(const ModelRun& run, uint32_t index) const {
     case RunKind::Batch:
       return true;
     case RunKind::Script:  // see script_model.h
+    case RunKind::Module:  // moved by its world
     case RunKind::None:
       return false;
   }

@@ -153,6 +153,43 @@ void tell(const ScriptExtended& event, const journal::EventBytes& from,
   add(from, out, "dag_mutated", event).data = event.data.empty() ? "{}" : event.data;
 }
 
+std::string_view status_text(InstanceState state) {
+  switch (state) {
+    case InstanceState::Running:
+      return "running";
+    case InstanceState::Waiting:
+      return "waiting";
+    case InstanceState::Completed:
+      return "completed";
+    case InstanceState::Failed:
+      return "failed";
+    case InstanceState::Forgotten:
+      return "forgotten";
+  }
+  return "";
+}
+
+// Of an instance of a module, which is a run as well.
+void tell(const InstanceMoved& moved, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
+  OjsEvent& event = out.emplace_back();
+  event.position = {from.sequence, 0};
+  event.time_ms = from.time_ms;
+  event.type = "instance_moved";
+  event.run = event.subject = moved.run.text();
+  event.of_definition = true;
+  json::Writer w(event.data);
+  w.begin_object().field("world", moved.world_name).field("module", moved.module);
+  if (!moved.key_json.empty()) w.field_raw("key", moved.key_json);
+  w.field("status", status_text(moved.to)).field("version", moved.version);
+  if (!moved.error_code.empty())
+    w.key("error")
+        .begin_object()
+        .field("code", moved.error_code)
+        .field("detail", moved.error_detail)
+        .end_object();
+  w.end_object();
+}
+
 template <class Event>
 void tell_script_event(const journal::EventBytes& from, std::vector<OjsEvent>& out) {
   if constexpr (requires(const Event& event) { tell(event, from, out); }) {
@@ -184,6 +221,7 @@ const std::vector<std::string_view>& script_event_names() {
       "decision_requested",
       "decision_resolved",
       "error_handler_invoked",
+      "instance_moved",
       "loop_completed",
       "loop_iter_completed",
       "loop_iter_started",

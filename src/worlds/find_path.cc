@@ -87,6 +87,17 @@ bool same_type(const Type& a, const Type& b) {
                     });
 }
 
+// What a segment may lead to from a type.
+void add_segment_types(const Type& type, std::string_view segment, std::vector<const Type*>& out) {
+  if (type.kind == TypeKind::Record) {
+    if (const Type* member = type.member(segment); member != nullptr)
+      out.push_back(&present(*member));
+  } else if (type.kind == TypeKind::Variant && segment == kArmSegment) {
+    for (const auto& [tag, arm] : type.members)
+      if (arm.plain().kind != TypeKind::Unit) out.push_back(&present(arm));
+  }
+}
+
 }  // namespace
 
 Place find_path(const Type& type, const cbor::Item& value, std::string_view path) {
@@ -135,15 +146,7 @@ const Type* path_type(const Type& type, std::string_view path) {
   while (!path.empty()) {
     const std::string_view segment = take_segment(path);
     next.clear();
-    for (const Type* at : types) {
-      if (at->kind == TypeKind::Record) {
-        if (const Type* member = at->member(segment); member != nullptr)
-          next.push_back(&present(*member));
-      } else if (at->kind == TypeKind::Variant && segment == kArmSegment) {
-        for (const auto& [tag, arm] : at->members)
-          if (arm.plain().kind != TypeKind::Unit) next.push_back(&present(arm));
-      }
-    }
+    for (const Type* at : types) add_segment_types(*at, segment, next);
     std::sort(next.begin(), next.end());
     next.erase(std::unique(next.begin(), next.end()), next.end());
     types.swap(next);

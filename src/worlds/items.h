@@ -1,19 +1,24 @@
-// What a world remembers, as items of its table: the records below under the keys below, and nothing else.
+// What a world remembers, as items of its table: the records below under the keys below, and
+// nothing else.
 //
 //   h                         Head
 //   f seq(8)                  FrameRecords: the world's journal, one item a frame; seq big-endian
-//   c module 0x00 key         Instance with its cell; key: canonical bytes, empty if the module is not keyed
+//   c module 0x00 key         Instance with its cell; key: canonical bytes, empty if not keyed
 //   i hash(32)                Intent
-//   o seq(8) n(4)             hash(32) of an open intent, in emission order; n: its record's place in the frame
+//   o seq(8) n(4)             hash(32) of an open intent, in emission order; n: its record's place
 //   z seq(8) n(4)             hash(32) of a settled intent, likewise
 //   k client_id               ClientNote
 //   p seq(8)                  Proposal
 //   b hash(32)                a blob: code, snapshots, reports, and what blob.put keeps
 //   n hash(32)                a node or manifest, canonical CBOR
 //   a adapter_id              Adapter
+//   e ended_ms(8) module 0x00 key
+//                             nothing: a terminal keyed instance without state or open intents,
+//                             for retention
+//   s seq(8) n(4)             BaselineChunk (worlds/snapshot.h): what a replay may begin with
 //
-// Items are a cache of the frames, except b, n and a. Fields are in the form of base/codec.h; numbers are never
-// used again.
+// Items are a cache of the frames, except b, n and a. Fields are in the form of base/codec.h;
+// numbers are never used again.
 #pragma once
 
 #include <cstdint>
@@ -72,8 +77,8 @@ struct Head {
   std::string name;
   int64_t created_ms = 0;
   std::string manifest_hash;
-  uint64_t height = 0;          // seq of the last frame
-  int64_t logical_now_ns = 0;   // of the last frame
+  uint64_t height = 0;         // seq of the last frame
+  int64_t logical_now_ns = 0;  // of the last frame
   bool test = false;
   std::string seed;             // of a test world
   int64_t test_now_ns = 0;      // its clock
@@ -136,10 +141,11 @@ struct Instance {
   uint64_t failed_cause_seq = 0;
   uint32_t failed_cause_n = 0;
   bool failed_route_continuation = false;
-  bool has_said = false;   // its last step said a status of its own (failed or completed), which outlives open intents
+  bool has_said = false;  // its last step said a status of its own (failed or completed), which
+                          // outlives open intents
   std::vector<Inflight> inflight;  // in emission order
   int64_t created_ms = 0;
-  int64_t ended_ms = 0;    // 0 while it is not terminal
+  int64_t ended_ms = 0;  // 0 while it is not terminal
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -169,14 +175,14 @@ struct Intent {
   std::string record;  // effect_intent, canonical CBOR
   std::string kind, cap_name, params_hash;
   std::string params;
-  uint8_t origin = 0;          // OriginKind
-  std::string origin_name;     // module, or "system"
-  std::string instance_key;    // canonical bytes
+  uint8_t origin = 0;        // OriginKind
+  std::string origin_name;   // module, or "system"
+  std::string instance_key;  // canonical bytes
   bool keyed = false;
-  uint64_t seq = 0;            // emitted_at_seq
-  uint32_t n = 0;              // of its record
+  uint64_t seq = 0;  // emitted_at_seq
+  uint32_t n = 0;    // of its record
   int64_t emitted_ns = 0;
-  int64_t deliver_at_ns = 0;   // of timer.set; else 0
+  int64_t deliver_at_ns = 0;  // of timer.set; else 0
   Settlement settlement = Settlement::Open;
   uint64_t settled_seq = 0;
   std::string receipt_status, adapter_id;
@@ -208,7 +214,7 @@ struct Intent {
 struct ClientNote {
   uint64_t seq = 0;
   std::string event_hash;
-  std::string schema;      // to tell other content apart before it is canonical
+  std::string schema;  // to tell other content apart before it is canonical
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit(1, "seq", self.seq);
@@ -217,7 +223,13 @@ struct ClientNote {
   }
 };
 
-enum class ProposalState : uint8_t { Submitted = 0, Shadowed = 1, Approved = 2, Rejected = 3, Applied = 4 };
+enum class ProposalState : uint8_t {
+  Submitted = 0,
+  Shadowed = 1,
+  Approved = 2,
+  Rejected = 3,
+  Applied = 4
+};
 std::string_view proposal_state_name(ProposalState state);
 
 struct Proposal {
@@ -238,7 +250,7 @@ struct Proposal {
 
 struct Adapter {
   bool hmac = false;
-  std::string key;      // public key, or the secret (sealed where the server has a vault)
+  std::string key;  // public key, or the secret (sealed where the server has a vault)
   bool sealed = false;
   bool all_kinds = true;
   std::vector<std::string> kinds;
@@ -253,8 +265,8 @@ struct Adapter {
 };
 
 struct JournalRecord {
-  uint8_t kind = 0;    // RecordKind (worlds/records.h)
-  std::string bytes;   // canonical CBOR
+  uint8_t kind = 0;   // RecordKind (worlds/records.h)
+  std::string bytes;  // canonical CBOR
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit(1, "kind", self.kind);
@@ -274,11 +286,16 @@ struct FrameRecords {
   }
 };
 
+// What FrameRecords::checksum holds. The frame's own number is in it, so that a frame in another's
+// place is found.
+uint32_t frame_checksum(uint64_t seq, const std::vector<JournalRecord>& records);
+
 std::string head_key();
 std::string frame_key(uint64_t seq);
 std::string instance_key(std::string_view module, std::string_view key);
-std::string instance_prefix(std::string_view module);  // all instances of a module; "" = of the world
-std::string intent_key(std::string_view hash);         // text
+std::string instance_prefix(
+    std::string_view module);                   // all instances of a module; "" = of the world
+std::string intent_key(std::string_view hash);  // text
 std::string open_key(uint64_t seq, uint32_t n);
 std::string settled_key(uint64_t seq, uint32_t n);
 std::string client_key(std::string_view client_id);
@@ -286,7 +303,11 @@ std::string proposal_key(uint64_t seq);
 std::string blob_key(std::string_view hash);
 std::string node_key(std::string_view hash);
 std::string adapter_key(std::string_view id);
+std::string ended_key(int64_t ended_ms, std::string_view module, std::string_view key);
 // Module and key of an instance's item.
 bool split_instance_key(std::string_view item_key, std::string& module, std::string& key);
+// The same of an ended_key().
+bool split_ended_key(std::string_view item_key, int64_t& ended_ms, std::string& module,
+                     std::string& key);
 
 }  // namespace pawl::worlds

@@ -2,6 +2,7 @@
 // /ojs/v1/workflows/{id}/events, /v1/runs/{id}/events: the same for one workflow or run.
 #include <charconv>
 
+#include "api/worlds/instance_calls.h"
 #include "api/app.h"
 #include "api/event_stream.h"
 #include "api/ojs/events_query.h"
@@ -233,10 +234,19 @@ void answer_workflow_events(App& app, Call&& call, const std::string& named, boo
 namespace {
 
 void workflow_events(App& app, Call&& call) {
-  std::string named = call.params[0];
   bool streams =
       call.surface() == Surface::V1 ? call.query("stream") == "true" : wants_stream(call);
-  answer_workflow_events(app, std::move(call), named, streams);
+  auto of_any_run = [&app, streams](Call&& any) {
+    std::string named = any.params[0];
+    answer_workflow_events(app, std::move(any), named, streams);
+  };
+  if (streams || call.surface() != Surface::V1) return of_any_run(std::move(call));
+  if_instance(
+      app, std::move(call),
+      [&app](Call&& instance, const std::string& world) {
+        instance_events(app, std::move(instance), world);
+      },
+      of_any_run);
 }
 
 }  // namespace

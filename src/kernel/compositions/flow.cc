@@ -130,6 +130,7 @@ void Flow::begin(const RunId& id, const PlanNode& plan) {
       advance_map(id);
       break;
     case RunKind::Script:  // see kernel/scripts
+    case RunKind::Module:  // moved by its world
     case RunKind::None:
       break;
   }
@@ -290,6 +291,7 @@ void Flow::advance(const RunId& id, uint32_t index, ChildState outcome) {
     case RunKind::Group:
     case RunKind::Batch:
     case RunKind::Script:  // see kernel/scripts
+    case RunKind::Module:  // moved by its world
     case RunKind::None:
       break;
   }

@@ -124,6 +124,7 @@ void Flow::go_on(const RunId& id, uint32_t wanted_callbacks) {
       start_waiting(id);
       break;
     case RunKind::Script:  // moved by its own code
+    case RunKind::Module:  // moved by its world
     case RunKind::None:
       break;
   }

@@ -87,6 +87,7 @@ class EventStory {
   std::string details(const RunFinished& e);
   std::string details(const RunRetried& e);
   std::string details(const RunForgotten& e) { return names_.of(e.run); }
+  std::string details(const InstanceMoved& e) { return e.module + " " + e.key_json; }
 
   JobNames& names_;
   int64_t now_ms_ = 0;
