@@ -58,6 +58,8 @@ void print_run(json::View root) {
   print_pair("id", member(run, "id"));
   print_pair("kind", member(run, "kind"));
   print_pair("name", member(run, "name"));
+  print_pair("world", member(run, "world"));
+  print_pair("key", member(run, "key"));
   std::string version = member(run, "version");
   print_pair("definition", member(run, "definition") + (version.empty() ? "" : " " + version));
   print_pair("status", member(run, "paused") == "true" ? status + " (paused)" : status,
@@ -150,7 +152,7 @@ int get_run(const Invocation& given) {
 
 int list_runs(const Invocation& given) {
   std::string query = query_of(given,
-                               {"status", "kind", "name", "definition", "parent", "text", "since",
+                               {"status", "kind", "name", "definition", "parent", "world", "text", "since",
                                 "until", "limit", "cursor"},
                                "50");
   return Session(given).show("GET", "/v1/runs" + query, "", [](json::View root) {
@@ -319,10 +321,11 @@ std::vector<Command> looking_commands() {
   return {remote("runs list", "list runs, newest first", list_runs, {},
                  {{"--status", "STATUS", "only this status",
                    "pending active suspended completed failed cancelled"},
-                  {"--kind", "KIND", "only this kind", "chain group batch dag map"},
+                  {"--kind", "KIND", "only this kind", "chain group batch dag map module"},
                   {"--name", "NAME", "only workflows of this name"},
                   {"--definition", "NAME", "only runs of this definition"},
                   {"--parent", "ID", "only runs that this run started"},
+                  {"--world", "NAME", "only instances of modules of this world"},
                   {"--text", "TEXT", "only if the name or the id contains it"},
                   {"--since", "TIME", "only runs created then or later, RFC 3339"},
                   {"--until", "TIME", "only runs created then or earlier"},
