@@ -152,8 +152,8 @@ int get_run(const Invocation& given) {
 
 int list_runs(const Invocation& given) {
   std::string query = query_of(given,
-                               {"status", "kind", "name", "definition", "parent", "world", "text", "since",
-                                "until", "limit", "cursor"},
+                               {"status", "kind", "name", "definition", "parent", "world", "text",
+                                "since", "until", "limit", "cursor"},
                                "50");
   return Session(given).show("GET", "/v1/runs" + query, "", [](json::View root) {
     Table table({"ID", "KIND", "NAME", "STATE", "DONE", "CREATED"});

@@ -281,55 +281,48 @@ const Option kHmacSecretFile{"--hmac-secret-file", "FILE",
 
 std::vector<Command> by_hand_commands() {
   return {
-      {"worlds lease",
-       "take open effects as an adapter does",
-       {kWorldName, {"ADAPTER", "who takes them"}},
-       remote_options({{"--kinds", "KINDS", "which, as payment.charge,mail.send"},
-                       {"--limit", "N", "at most this many (10)"},
-                       {"--lease-ms", "MS", "how long they are its own (30000)"},
-                       {"--wait-ms", "MS", "wait this long until there is one"}}),
-       "",
-       lease_effects},
-      {"worlds settle",
-       "settle an effect with a signed receipt; exit 1 if its payload is not valid",
-       {kWorldName,
-        {"INTENT", "its hash, or the beginning of it"},
-        {"STATUS", "ok, error or timeout"},
-        {"JSON", "the payload"}},
-       remote_options({{"--adapter", "ID", "who settles it"},
-                       kHmacSecretFile,
-                       {"--ed25519-key-file", "FILE", "or its private key, as PEM"},
-                       {"--cost-cents", "N", "what it cost"}}),
-       "Example:\n  pawl worlds settle orders e8dd8652 ok '{\"charge_id\": \"ch_1\"}' --adapter "
-       "stripe --hmac-secret-file stripe.key",
-       settle},
-      {"worlds system-effect",
-       "ask for an effect as an operator, not as a module",
-       {kWorldName,
-        {"KIND", "as mail.send"},
-        {"JSON", "its params"},
-        {"GRANT", "the capability that allows it"}},
-       remote_options({}),
-       "",
-       system_effect}};
+      remote("worlds lease", "take open effects as an adapter does", lease_effects,
+             {kWorldName, {"ADAPTER", "who takes them"}},
+             {{"--kinds", "KINDS", "which, as payment.charge,mail.send"},
+              {"--limit", "N", "at most this many (10)"},
+              {"--lease-ms", "MS", "how long they are its own (30000)"},
+              {"--wait-ms", "MS", "wait this long until there is one"}}),
+      remote(
+          "worlds settle",
+          "settle an effect with a signed receipt; exit 1 if its payload is not valid", settle,
+          {kWorldName,
+           {"INTENT", "its hash, or the beginning of it"},
+           {"STATUS", "ok, error or timeout"},
+           {"JSON", "the payload"}},
+          {{"--adapter", "ID", "who settles it"},
+           kHmacSecretFile,
+           {"--ed25519-key-file", "FILE", "or its private key, as PEM"},
+           {"--cost-cents", "N", "what it cost"}},
+          "Example:\n  pawl worlds settle orders e8dd8652 ok '{\"charge_id\": \"ch_1\"}' --adapter "
+          "stripe --hmac-secret-file stripe.key"),
+      remote("worlds system-effect", "ask for an effect as an operator, not as a module",
+             system_effect,
+             {kWorldName,
+              {"KIND", "as mail.send"},
+              {"JSON", "its params"},
+              {"GRANT", "the capability that allows it"}})};
 }
 
 }  // namespace
 
 std::vector<Command> world_adapter_commands() {
-  std::vector<Command> commands = {
-      {"worlds adapters",
-       "list adapters, whose signed receipts a world takes; add or remove one",
-       {kWorldName, {"ACTION", "put or delete", false}, {"ID", "of the adapter", false}},
-       remote_options({{"--ed25519", "KEY", "its public key, 32 bytes as base64 or hex"},
-                       {"--hmac-secret-file", "FILE",
-                        "the secret that it shares, 16 bytes or more; - reads standard input"},
-                       {"--kinds", "KINDS",
-                        "the effects it settles, as payment.charge,mail.send; by default all but "
-                        "built-in ones"}}),
-       "Examples:\n  pawl worlds adapters orders put stripe --hmac-secret-file stripe.key --kinds "
-       "payment.charge\n  pawl worlds adapters orders delete stripe",
-       world_adapters}};
+  std::vector<Command> commands = {remote(
+      "worlds adapters", "list adapters, whose signed receipts a world takes; add or remove one",
+      world_adapters,
+      {kWorldName, {"ACTION", "put or delete", false}, {"ID", "of the adapter", false}},
+      {{"--ed25519", "KEY", "its public key, 32 bytes as base64 or hex"},
+       {"--hmac-secret-file", "FILE",
+        "the secret that it shares, 16 bytes or more; - reads standard input"},
+       {"--kinds", "KINDS",
+        "the effects it settles, as payment.charge,mail.send; by default all but "
+        "built-in ones"}},
+      "Examples:\n  pawl worlds adapters orders put stripe --hmac-secret-file stripe.key --kinds "
+      "payment.charge\n  pawl worlds adapters orders delete stripe")};
   std::vector<Command> more = by_hand_commands();
   std::move(more.begin(), more.end(), std::back_inserter(commands));
   return commands;

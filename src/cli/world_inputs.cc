@@ -150,30 +150,25 @@ Result<int64_t> given_time_ns(const std::string& text) {
 
 std::vector<Command> world_input_commands() {
   return {
-      {"worlds event",
-       "send a world an event",
-       {kWorldName,
-        {"SCHEMA", "as com.acme/OrderEvent@1"},
-        {"JSON", "its value; @FILE reads a file, - standard input"}},
-       remote_options({{"--instance-key", "KEY", "of the instance; JSON if it can be, else text"},
-                       {"--client-id", "ID", "the same event with the same id is taken once"},
-                       {"--tagged", "", "the value names its types: {\"nat\": 42}"}}),
-       "Returns once the event and all that came of it are on disk.\n\nExample:\n  pawl worlds "
-       "event orders com.acme/OrderEvent@1 '{\"Placed\": {\"order_id\": \"o-1\"}}'",
-       send_event},
-      {"worlds clock",
-       "move the clock of a test world, and fire the timers that are due",
-       {kWorldName, {"NOW_NS", "nanoseconds since 1970, or RFC 3339; never back"}},
-       remote_options({}),
-       "",
-       set_clock},
-      {"worlds step-test",
-       "run one step of a module without journaling anything; exit 1 if it fails",
-       {kWorldName, {"FILE", "the request as JSON; - reads standard input"}},
-       remote_options({}),
-       "FILE holds {module, state, event: {schema, value, key}, ctx}, or {module, input} for a "
-       "pure module.",
-       try_step}};
+      remote(
+          "worlds event", "send a world an event", send_event,
+          {kWorldName,
+           {"SCHEMA", "as com.acme/OrderEvent@1"},
+           {"JSON", "its value; @FILE reads a file, - standard input"}},
+          {{"--instance-key", "KEY", "of the instance; JSON if it can be, else text"},
+           {"--client-id", "ID", "the same event with the same id is taken once"},
+           {"--tagged", "", "the value names its types: {\"nat\": 42}"}},
+          "Returns once the event and all that came of it are on disk.\n\nExample:\n  pawl worlds "
+          "event orders com.acme/OrderEvent@1 '{\"Placed\": {\"order_id\": \"o-1\"}}'"),
+      remote("worlds clock", "move the clock of a test world, and fire the timers that are due",
+             set_clock,
+             {kWorldName, {"NOW_NS", "nanoseconds since 1970, or RFC 3339; never back"}}),
+      remote(
+          "worlds step-test",
+          "run one step of a module without journaling anything; exit 1 if it fails", try_step,
+          {kWorldName, {"FILE", "the request as JSON; - reads standard input"}}, {},
+          "FILE holds {module, state, event: {schema, value, key}, ctx}, or {module, input} for a "
+          "pure module.")};
 }
 
 }  // namespace pawl::cli

@@ -170,38 +170,27 @@ int watch_world(Session& session, const Invocation& given, uint64_t from,
 
 std::vector<Command> world_journal_commands() {
   return {
-      {"worlds journal",
-       "list the records of a world's journal",
-       {kWorldName},
-       remote_options({{"--from", "SEQ", "the first frame to show (1)"},
-                       {"--kinds", "KINDS", "only these, as step_failed,receipt_fault"},
-                       kWorldLimit,
-                       kWorldCursor}),
-       "Each line begins with the frame's seq and the record's number in it. The first record of a "
-       "frame has its time.",
-       show_journal},
-      {"worlds watch",
-       "follow a world's journal until Ctrl-C",
-       {kWorldName},
-       remote_options({{"--from", "SEQ", "begin with this frame, by default with the next one"},
-                       {"--kinds", "KINDS", "only these, as domain_event,effect_receipt"}}),
-       "With --json each line is an entry of the journal.",
-       watch},
-      {"worlds trace",
-       "all that came of an event, receipts included",
-       {kWorldName, {"SEQ", "the event's", false}},
-       remote_options({{"--schema", "SCHEMA", "instead of SEQ: an event of this schema"},
-                       {"--by", "PATH", "of --schema: a member of its value, as $value.order_id"},
-                       {"--value", "VALUE", "of --schema: what stands there"}}),
-       "Examples:\n  pawl worlds trace orders 12\n  pawl worlds trace orders --schema "
-       "com.acme/OrderEvent@1 --by '$value.order_id' --value o-1",
-       trace},
-      {"worlds diagnose",
-       "why an instance stands where it stands",
-       {kWorldName, {"RUN", "the instance's run id, as 'pawl worlds instances' lists it"}},
-       remote_options({}),
-       "",
-       diagnose}};
+      remote("worlds journal", "list the records of a world's journal", show_journal, {kWorldName},
+             {{"--from", "SEQ", "the first frame to show (1)"},
+              {"--kinds", "KINDS", "only these, as step_failed,receipt_fault"},
+              kWorldLimit,
+              kWorldCursor},
+             "Each line begins with the frame's seq and the record's number in it. The first "
+             "record of a "
+             "frame has its time."),
+      remote("worlds watch", "follow a world's journal until Ctrl-C", watch, {kWorldName},
+             {{"--from", "SEQ", "begin with this frame, by default with the next one"},
+              {"--kinds", "KINDS", "only these, as domain_event,effect_receipt"}},
+             "With --json each line is an entry of the journal."),
+      remote("worlds trace", "all that came of an event, receipts included", trace,
+             {kWorldName, {"SEQ", "the event's", false}},
+             {{"--schema", "SCHEMA", "instead of SEQ: an event of this schema"},
+              {"--by", "PATH", "of --schema: a member of its value, as $value.order_id"},
+              {"--value", "VALUE", "of --schema: what stands there"}},
+             "Examples:\n  pawl worlds trace orders 12\n  pawl worlds trace orders --schema "
+             "com.acme/OrderEvent@1 --by '$value.order_id' --value o-1"),
+      remote("worlds diagnose", "why an instance stands where it stands", diagnose,
+             {kWorldName, {"RUN", "the instance's run id, as 'pawl worlds instances' lists it"}})};
 }
 
 }  // namespace pawl::cli

@@ -211,31 +211,24 @@ int world_blob(const Invocation& given) {
 }
 
 std::vector<Command> program_commands() {
-  return {{"worlds create",
-           "make a world of a folder",
-           {kWorldName, kWorldDir},
-           remote_options({{"--id", "UUID", "of the world, instead of a generated one"},
-                           {"--test", "", "a world whose clock and entropy are given"},
-                           {"--now-ns", "TIME",
-                            "of --test: where its clock stands, in nanoseconds or RFC 3339 (0)"},
-                           {"--seed", "TEXT", "of --test: what its entropy comes from (NAME)"}}),
-           "DIR holds manifest.json or manifest.yaml, and nodes/**/*.json and *.yaml: a node or an "
-           "array of nodes each.\nA defmodule's wasm_file names its code, relative to "
-           "DIR.\n\nExample:\n  pawl worlds create orders ./orders",
-           create_world},
-          {"worlds push",
-           "change a world's program at once, without a proposal",
-           {kWorldName, kWorldDir},
-           remote_options({}),
-           "Refused while an instance or an effect is open: see 'pawl worlds propose' for a change "
-           "that is tried first.",
-           push_world},
-          {"worlds validate",
-           "check a folder; exit 1 if it has errors",
-           {kWorldDir},
-           remote_options({{"--world", "NAME", "the world whose blobs a wasm_hash may name"}}),
-           "",
-           validate_world}};
+  return {
+      remote(
+          "worlds create", "make a world of a folder", create_world, {kWorldName, kWorldDir},
+          {{"--id", "UUID", "of the world, instead of a generated one"},
+           {"--test", "", "a world whose clock and entropy are given"},
+           {"--now-ns", "TIME",
+            "of --test: where its clock stands, in nanoseconds or RFC 3339 (0)"},
+           {"--seed", "TEXT", "of --test: what its entropy comes from (NAME)"}},
+          "DIR holds manifest.json or manifest.yaml, and nodes/**/*.json and *.yaml: a node or an "
+          "array of nodes each.\nA defmodule's wasm_file names its code, relative to "
+          "DIR.\n\nExample:\n  pawl worlds create orders ./orders"),
+      remote(
+          "worlds push", "change a world's program at once, without a proposal", push_world,
+          {kWorldName, kWorldDir}, {},
+          "Refused while an instance or an effect is open: see 'pawl worlds propose' for a change "
+          "that is tried first."),
+      remote("worlds validate", "check a folder; exit 1 if it has errors", validate_world,
+             {kWorldDir}, {{"--world", "NAME", "the world whose blobs a wasm_hash may name"}})};
 }
 
 }  // namespace
@@ -248,40 +241,22 @@ void print_applied(json::View root) {
 std::vector<Command> world_life_commands() {
   std::vector<Command> commands = program_commands();
   const std::vector<Command> more = {
-      {"worlds list",
-       "list worlds",
-       {},
-       remote_options({kWorldLimit, kWorldCursor}),
-       "",
-       list_worlds},
-      {"worlds get", "show a world", {kWorldName}, remote_options({}), "", get_world},
-      {"worlds delete",
-       "delete a world that is quiet",
-       {kWorldName},
-       remote_options({{"--force", "", "even with open instances and effects"}}),
-       "",
-       delete_world},
-      {"worlds manifest",
-       "show a world's manifest",
-       {kWorldName},
-       remote_options({}),
-       "",
-       get_manifest},
-      {"worlds defs",
-       "list what a world's program defines, or show one definition",
-       {kWorldName, {"DEF", "its name, as com.acme/Order@1", false}},
-       remote_options({{"--limit", "N", "at most this many (1000)"}, kWorldCursor}),
-       "",
-       get_defs},
-      {"worlds blob",
-       "keep bytes in a world, or read them back",
-       {kWorldName,
-        {"ACTION", "put or get"},
-        {"FILE-OR-REF", "the file to keep (- reads standard input), or the blob's hash"}},
-       remote_options({{"--output", "FILE", "of get: write it there"}}),
-       "Code and snapshots are blobs too.\n\nExamples:\n  pawl worlds blob orders put logo.png\n  "
-       "pawl worlds blob orders get sha256:… --output logo.png",
-       world_blob}};
+      remote("worlds list", "list worlds", list_worlds, {}, {kWorldLimit, kWorldCursor}),
+      remote("worlds get", "show a world", get_world, {kWorldName}),
+      remote("worlds delete", "delete a world that is quiet", delete_world, {kWorldName},
+             {{"--force", "", "even with open instances and effects"}}),
+      remote("worlds manifest", "show a world's manifest", get_manifest, {kWorldName}),
+      remote("worlds defs", "list what a world's program defines, or show one definition", get_defs,
+             {kWorldName, {"DEF", "its name, as com.acme/Order@1", false}},
+             {{"--limit", "N", "at most this many (1000)"}, kWorldCursor}),
+      remote("worlds blob", "keep bytes in a world, or read them back", world_blob,
+             {kWorldName,
+              {"ACTION", "put or get"},
+              {"FILE-OR-REF", "the file to keep (- reads standard input), or the blob's hash"}},
+             {{"--output", "FILE", "of get: write it there"}},
+             "Code and snapshots are blobs too.\n\nExamples:\n  pawl worlds blob orders put "
+             "logo.png\n  "
+             "pawl worlds blob orders get sha256:… --output logo.png")};
   commands.insert(commands.end(), more.begin(), more.end());
   return commands;
 }

@@ -199,50 +199,30 @@ const Parameter kProposalId{"ID", "the proposal's id, as p12"};
 }  // namespace
 
 std::vector<Command> world_proposal_commands() {
-  return {{"worlds propose",
-           "propose a folder as a world's next program",
-           {kWorldName, kWorldDir},
-           remote_options(
-               {{"--base", "HASH", "the manifest it was made for; applied only while that is live"},
-                {"--description", "TEXT", "for people"}}),
-           "Then: shadow, approve, apply.",
-           propose},
-          {"worlds proposals",
-           "list proposals, or show one with the report of its shadow run",
-           {kWorldName, {"ID", "of the proposal to show", false}},
-           remote_options({kWorldLimit, kWorldCursor}),
-           "",
-           list_proposals},
-          {"worlds shadow",
-           "run a proposal on a copy of the world, and report",
-           {kWorldName, kProposalId},
-           remote_options({{"--events", "FILE",
-                            "events to try: an array of {schema, value, key} as JSON; - reads "
-                            "standard input"},
-                           {"--from-seq", "SEQ",
-                            "copy the world as it was before this frame, and give it again what "
-                            "came since"},
-                           {"--max-steps", "N", "stop after this many steps (1000)"}}),
-           "Nothing is leased, fired or journaled but the report.",
-           shadow},
-          {"worlds approve",
-           "approve a proposal that was tried",
-           {kWorldName, kProposalId},
-           remote_options({}),
-           "",
-           approve_proposal},
-          {"worlds reject",
-           "reject a proposal",
-           {kWorldName, kProposalId},
-           remote_options({}),
-           "",
-           reject_proposal},
-          {"worlds apply",
-           "make an approved proposal the world's program",
-           {kWorldName, kProposalId},
-           remote_options({}),
-           "Refused while an instance or an effect is open.",
-           apply_proposal}};
+  return {
+      remote("worlds propose", "propose a folder as a world's next program", propose,
+             {kWorldName, kWorldDir},
+             {{"--base", "HASH", "the manifest it was made for; applied only while that is live"},
+              {"--description", "TEXT", "for people"}},
+             "Then: shadow, approve, apply."),
+      remote("worlds proposals", "list proposals, or show one with the report of its shadow run",
+             list_proposals, {kWorldName, {"ID", "of the proposal to show", false}},
+             {kWorldLimit, kWorldCursor}),
+      remote("worlds shadow", "run a proposal on a copy of the world, and report", shadow,
+             {kWorldName, kProposalId},
+             {{"--events", "FILE",
+               "events to try: an array of {schema, value, key} as JSON; - reads "
+               "standard input"},
+              {"--from-seq", "SEQ",
+               "copy the world as it was before this frame, and give it again what "
+               "came since"},
+              {"--max-steps", "N", "stop after this many steps (1000)"}},
+             "Nothing is leased, fired or journaled but the report."),
+      remote("worlds approve", "approve a proposal that was tried", approve_proposal,
+             {kWorldName, kProposalId}),
+      remote("worlds reject", "reject a proposal", reject_proposal, {kWorldName, kProposalId}),
+      remote("worlds apply", "make an approved proposal the world's program", apply_proposal,
+             {kWorldName, kProposalId}, {}, "Refused while an instance or an effect is open.")};
 }
 
 }  // namespace pawl::cli
