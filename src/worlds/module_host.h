@@ -2,7 +2,7 @@
 // and fuzzers can put native functions in its place.
 //
 // A call is a pure function of the code and the input: a fresh instance each time, no imports, no clock, no
-// threads, NaNs made canonical; it ends after a counted amount of fuel. The one exception is Timeout (real
+// threads, one bit pattern for not-a-number; it ends after a counted amount of fuel. The one exception is Timeout (real
 // time), which a replay takes from the journal.
 //
 // Any thread; calls run in parallel.
