@@ -33,8 +33,9 @@ void print_complaints(json::View error) {
 
 }  // namespace
 
-Command remote(std::string path, std::string summary, int (*run)(const Invocation&),
-               std::vector<Parameter> parameters, std::vector<Option> own, std::string details) {
+Command remote(const std::string& path, const std::string& summary, int (*run)(const Invocation&),
+               std::vector<Parameter> parameters, std::vector<Option> own,
+               const std::string& details) {
   own.push_back({"--json", "", "print the server's JSON unchanged"});
   own.push_back({"--url", "URL", std::string("the server (PAWL_URL), by default ") + kDefaultUrl});
   own.push_back({"--key", "KEY", "API key (PAWL_API_KEY)"});

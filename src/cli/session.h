@@ -18,9 +18,9 @@
 namespace pawl::cli {
 
 // A command that calls a server: its own options are followed by those that all of them take.
-Command remote(std::string path, std::string summary, int (*run)(const Invocation&),
+Command remote(const std::string& path, const std::string& summary, int (*run)(const Invocation&),
                std::vector<Parameter> parameters = {}, std::vector<Option> own = {},
-               std::string details = {});
+               const std::string& details = {});
 
 // A reply's JSON with the text it points into.
 struct Answer {

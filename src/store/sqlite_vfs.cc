@@ -219,6 +219,7 @@ struct ShimCalls : UnmappedFile {
     return real(file)->pMethods->xFileControl(real(file), op, argument);
   }
 
+  // NOLINTBEGIN(readability-identifier-naming): methods_of() takes them as functions
   static constexpr auto lock = PassedOn<&sqlite3_io_methods::xLock>::call;
   static constexpr auto unlock = PassedOn<&sqlite3_io_methods::xUnlock>::call;
   static constexpr auto check_reserved = PassedOn<&sqlite3_io_methods::xCheckReservedLock>::call;
@@ -229,6 +230,7 @@ struct ShimCalls : UnmappedFile {
   static constexpr auto shm_lock = PassedOn<&sqlite3_io_methods::xShmLock>::call;
   static constexpr auto shm_barrier = PassedOn<&sqlite3_io_methods::xShmBarrier>::call;
   static constexpr auto shm_unmap = PassedOn<&sqlite3_io_methods::xShmUnmap>::call;
+  // NOLINTEND(readability-identifier-naming)
 };
 
 constexpr sqlite3_io_methods kMethods = methods_of<ShimCalls>();
@@ -253,6 +255,7 @@ struct VfsCalls {
     return code;
   }
 
+  // NOLINTBEGIN(readability-identifier-naming): register_vfs() takes them as functions
   static constexpr auto remove = PassedOn<&sqlite3_vfs::xDelete>::call;
   static constexpr auto access = PassedOn<&sqlite3_vfs::xAccess>::call;
   static constexpr auto full_pathname = PassedOn<&sqlite3_vfs::xFullPathname>::call;
@@ -261,6 +264,7 @@ struct VfsCalls {
   static constexpr auto current_time = PassedOn<&sqlite3_vfs::xCurrentTime>::call;
   static constexpr auto current_time_int64 = PassedOn<&sqlite3_vfs::xCurrentTimeInt64>::call;
   static constexpr auto last_error = PassedOn<&sqlite3_vfs::xGetLastError>::call;
+  // NOLINTEND(readability-identifier-naming)
 };
 
 std::string next_name() {

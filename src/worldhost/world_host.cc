@@ -24,7 +24,7 @@ struct WorldHost::Batch {
   std::vector<WorldOrder> orders;
   std::vector<Status> outcomes;  // as many as were decided
   OutboxChanges outbox;
-  bool removes = false;
+  std::optional<Uuid> removed;  // the world was deleted
 };
 
 WorldHost::WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clock,
@@ -171,7 +171,7 @@ Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites
       if (session.written_bytes() > config_.batch_bytes_max || session.removes()) break;
     }
     batch.outbox = session.take_outbox();
-    batch.removes = session.removes();
+    if (session.removes()) batch.removed = session.id();
     writes = session.take_writes();
     return ok_status();
   });
@@ -227,7 +227,10 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
         take_outbox(*actor, std::move(batch.outbox));
         serve_waiters(*actor, answers);
         own = begin_own(*actor);
-        if (batch.removes) actor->stale = true, actor->outbox.clear();
+        if (batch.removed) {
+          actor->stale = true;
+          actor->outbox.clear();
+        }
         break;
       case CommitFate::Stale:
         break;
@@ -246,6 +249,8 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
     for (WorldOrder& order : batch.orders) order.done(error);
   for (auto& answer : answers) answer();
   perform(actor->name, own);
+  if (fate == CommitFate::Durable && batch.removed)
+    purge_world(line_, deleted_world_key(*batch.removed));
   end_batch();
 }
 
@@ -257,6 +262,7 @@ void WorldHost::end_batch() {
 // --- effects
 
 void WorldHost::take_outbox(Actor& actor, OutboxChanges changes) {
+  if (changes.is_test) actor.is_test = *changes.is_test;
   for (auto& [id, adapter] : changes.adapters) {
     if (adapter) {
       actor.outbox.put_adapter(id, *adapter);

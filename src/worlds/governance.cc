@@ -49,7 +49,8 @@ Proposal write_verb(Deciding& deciding, Proposal proposal, std::string_view verb
                .proposal_id = id,
                .manifest_hash = proposal.manifest_hash,
                .base = proposal.base,
-               .report = proposal.report});
+               .report = action == "shadow_report" ? std::string_view(proposal.report)
+                                                   : std::string_view()});
   frame.totals().*count += 1;
   put_proposal(deciding, proposal);
   frame.finish();
@@ -180,7 +181,7 @@ Result<Applied> apply_program(Deciding& deciding, std::string_view id,
                .proposal_id = id,
                .manifest_hash = candidate->manifest_hash,
                .base = head.manifest_hash,
-               .report = proposal ? std::string_view(proposal->report) : std::string_view()});
+               .report = {}});
   frame.append(RecordKind::Manifest, manifest_record(candidate->manifest_hash));
   frame.head().manifest_hash = candidate->manifest_hash;
   frame.totals().applied += 1;

@@ -245,13 +245,13 @@ struct Adapter {
   bool hmac = false;
   std::string key;  // public key, or the secret (sealed where the server has a vault)
   bool sealed = false;
-  bool all_kinds = true;
+  bool only_kinds = false;          // else it has all but the built-in ones
   std::vector<std::string> kinds;
   static void fields(auto& self, auto&& visit) {
     visit(1, "hmac", self.hmac);
     visit(2, "key", self.key);
     visit(3, "sealed", self.sealed);
-    visit(4, "all_kinds", self.all_kinds);
+    visit(4, "only_kinds", self.only_kinds);
     visit(5, "kinds", self.kinds);
   }
 };

@@ -408,7 +408,7 @@ TEST(JudgeReceipt, ChecksInTheOrderOfTheContract) {
   other.intent_hash = world.intents[0];
   EXPECT_EQ(judge(other, &adapter), "receipt.bad_signature");
   EXPECT_EQ(judge(receipt, nullptr), "receipt.bad_signature");
-  adapter.all_kinds = false;
+  adapter.only_kinds = true;
   adapter.kinds = {"other.do"};
   EXPECT_EQ(judge(other, &adapter), "receipt.bad_signature");
   EXPECT_EQ(judge(receipt, &adapter), "receipt.kind_not_allowed");
@@ -430,7 +430,7 @@ TEST(JudgeReceipt, AnAdapterOfAllKindsHasNoBuiltInOnes) {
   sign(receipt, world.world());
   Adapter adapter{.hmac = true};
   EXPECT_EQ(judged(world, receipt, &adapter), "receipt.kind_not_allowed");
-  adapter = {.hmac = true, .all_kinds = false, .kinds = {"timer.set"}};
+  adapter = {.hmac = true, .only_kinds = true, .kinds = {"timer.set"}};
   EXPECT_EQ(judged(world, receipt, &adapter), "fine");
 }
 

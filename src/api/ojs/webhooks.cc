@@ -192,7 +192,7 @@ void list_webhooks(App& app, Call&& call) {
 
 void get_one(App& app, Call&& call) {
   decide_on(app, std::move(call), visible_webhook,
-            [](Frame&, Webhook webhook) -> Reply { return webhook_reply(200, webhook); });
+            [](Frame&, const Webhook& webhook) -> Reply { return webhook_reply(200, webhook); });
 }
 
 bool same_origin(const std::string& one, const std::string& other) {

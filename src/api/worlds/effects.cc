@@ -201,8 +201,9 @@ Result<worlds::GivenReceipt> read_receipt(const WorldRequestPtr& request) {
     if (!receipt.cost_cents || *receipt.cost_cents < 0)
       fields.complain("cost_cents", "must be a number that is not negative", "type");
   }
-  if (!worlds::from_base64(fields.required_text("sig"), receipt.signature))
-    fields.complain("sig", "must be canonical base64 with padding");
+  // One that is no signature is a bad one, which is told later: after an unknown intent.
+  if (!fields.has("sig")) fields.complain("sig", "is required", "required");
+  if (!worlds::from_base64(fields.text("sig"), receipt.signature)) receipt.signature.clear();
   std::optional<json::View> payload;  // null is a payload, too
   request->body().each_member([&](json::View name, json::View value) {
     if (name.equals("payload")) payload = value;
@@ -282,7 +283,7 @@ void post_receipt(App& app, Call&& call) {
 void write_adapter(json::Writer& w, std::string_view id, const worlds::Adapter& adapter) {
   w.begin_object().field("id", id).field("algorithm", adapter.hmac ? "hmac-sha256" : "ed25519");
   if (!adapter.hmac) w.field("public_key", worlds::base64(adapter.key));
-  if (!adapter.all_kinds && id != kOwnAdapter) {
+  if (adapter.only_kinds && id != kOwnAdapter) {
     w.key("kinds").begin_array();
     for (const std::string& kind : adapter.kinds) w.string(kind);
     w.end_array();
@@ -334,7 +335,7 @@ Result<worlds::Adapter> read_adapter(const WorldRequestPtr& request) {
   if (fields.ok() && !adapter.hmac && adapter.key.size() != kEd25519Bytes)
     fields.complain("public_key", "must have 32 bytes");
   if (fields.has("kinds")) {
-    adapter.all_kinds = false;
+    adapter.only_kinds = true;
     adapter.kinds = fields.texts("kinds");
     if (std::find(adapter.kinds.begin(), adapter.kinds.end(), "timer.set") != adapter.kinds.end())
       fields.complain("kinds", "timer.set is the server's own");
