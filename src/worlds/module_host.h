@@ -23,6 +23,7 @@ enum class Entry : uint8_t { Step, Run };  // which export is called
 struct ModuleLimits {
   uint64_t fuel = 50'000'000;
   uint32_t memory_pages = 256;
+  uint32_t time_ms = 5'000;  // of real time; a replay, which repeats what was in time, gives more
 };
 
 enum class CallEnd : uint8_t {
