@@ -183,7 +183,9 @@ Status HttpClient::set_up(Exchange& exchange, std::string_view method, std::stri
   set(CURLOPT_PREREQDATA, &exchange);
   set(CURLOPT_WRITEFUNCTION, Exchange::on_body);
   set(CURLOPT_WRITEDATA, &exchange);
+  bool typed = false;
   for (const auto& [name, value] : headers) {
+    typed = typed || name == "Content-Type";
     if (value.find_first_of("\r\n") != std::string::npos)
       return Error{ErrorCode::InvalidRequest, "the header " + name + " would break its line"};
     exchange.add_header(name + ": " + value);
@@ -191,7 +193,7 @@ Status HttpClient::set_up(Exchange& exchange, std::string_view method, std::stri
   if (!body.empty() || method == "POST" || method == "PUT" || method == "PATCH") {
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
     set(CURLOPT_POSTFIELDS, body.empty() ? "" : body.data());
-    exchange.add_header("Content-Type: application/json");
+    if (!typed) exchange.add_header("Content-Type: application/json");
     exchange.add_header("Expect:");
   }
   set(CURLOPT_HTTPHEADER, exchange.headers);

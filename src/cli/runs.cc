@@ -58,6 +58,8 @@ void print_run(json::View root) {
   print_pair("id", member(run, "id"));
   print_pair("kind", member(run, "kind"));
   print_pair("name", member(run, "name"));
+  print_pair("world", member(run, "world"));
+  print_pair("key", member(run, "key"));
   std::string version = member(run, "version");
   print_pair("definition", member(run, "definition") + (version.empty() ? "" : " " + version));
   print_pair("status", member(run, "paused") == "true" ? status + " (paused)" : status,
@@ -158,6 +160,7 @@ int list_runs(const Invocation& given) {
                                 {"name", given.text("--name")},
                                 {"definition", given.text("--definition")},
                                 {"parent", given.text("--parent")},
+                                {"world", given.text("--world")},
                                 {"text", given.text("--text")},
                                 {"since", given.text("--since")},
                                 {"until", given.text("--until")},
@@ -335,10 +338,11 @@ std::vector<Command> looking_commands() {
            {},
            remote_options({{"--status", "STATUS", "only this status",
                             "pending active suspended completed failed cancelled"},
-                           {"--kind", "KIND", "only this kind", "chain group batch dag map"},
+                           {"--kind", "KIND", "only this kind", "chain group batch dag map module"},
                            {"--name", "NAME", "only workflows of this name"},
                            {"--definition", "NAME", "only runs of this definition"},
                            {"--parent", "ID", "only runs that this run started"},
+                           {"--world", "NAME", "only instances of modules of this world"},
                            {"--text", "TEXT", "only if the name or the id contains it"},
                            {"--since", "TIME", "only runs created then or later, RFC 3339"},
                            {"--until", "TIME", "only runs created then or earlier"},

@@ -43,7 +43,7 @@ std::vector<Option> remote_options(std::vector<Option> own) {
   return own;
 }
 
-Session::Session(const Invocation& given) : json_(given.has("--json")) {
+Session::Session(const Invocation& given, int silence_s) : json_(given.has("--json")) {
   auto url = parse_url(from(given, "--url", "PAWL_URL", kDefaultUrl));
   if (!url.ok()) {
     complain(url.error().message);
@@ -51,6 +51,7 @@ Session::Session(const Invocation& given) : json_(given.has("--json")) {
     return;
   }
   HttpOptions options;
+  options.silence_s = silence_s;
   options.ca_file = from(given, "--ca-file", "PAWL_CA_FILE");
   client_.emplace(std::move(url).value(), options);
   headers_.emplace_back("Accept", "application/json");
@@ -111,7 +112,10 @@ int Session::refuse(const HttpReply& reply) {
 
 std::optional<Answer> Session::ask(std::string_view method, std::string_view path,
                                    std::string_view body) {
-  auto reply = call(method, path, body);
+  return read(call(method, path, body));
+}
+
+std::optional<Answer> Session::read(Result<HttpReply> reply) {
   if (!reply.ok()) {
     fail(reply.error());
     return std::nullopt;
@@ -208,8 +212,11 @@ void print_explanation(json::View root) {
     waits->each_element([&](json::View wait) {
       any = true;
       std::string step = member(wait, "step_id");
-      print_text((step.empty() ? "" : printable(step) + ": ") + printable(member(wait, "detail")) +
-                 " (since " + printable(member(wait, "since")) + ")\n");
+      std::string detail = member(wait, "detail");
+      if (auto effect = wait.find("detail"); effect && effect->is_object())  // of a module
+        detail = "effect " + member(*effect, "kind") + ", " + member(*effect, "state");
+      print_text((step.empty() ? "" : printable(step) + ": ") + printable(detail) + " (since " +
+                 printable(member(wait, "since")) + ")\n");
     });
   if (!any) print_text("waits for nothing\n");
   int64_t more =

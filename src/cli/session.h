@@ -32,12 +32,15 @@ class Session {
  public:
   // --url or PAWL_URL or http://127.0.0.1:8080; --key or PAWL_API_KEY; --tenant or PAWL_TENANT;
   // --ca-file or PAWL_CA_FILE.
-  explicit Session(const Invocation& given);
+  // `silence_s`: how long a reply may take to begin.
+  explicit Session(const Invocation& given, int silence_s = HttpOptions{}.silence_s);
 
   // The answer to a call, or nothing after printing the error on stderr; exit_code() then gives the
   // kind of failure.
   std::optional<Answer> ask(std::string_view method, std::string_view path,
                             std::string_view body = {});
+  // The same for a reply that is there.
+  std::optional<Answer> read(Result<HttpReply> reply);
   // Calls and prints: the unchanged JSON with --json, else by `print`.
   int show(std::string_view method, std::string_view path, std::string_view body,
            const std::function<void(json::View)>& print);

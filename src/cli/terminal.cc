@@ -43,11 +43,17 @@ std::string painted(std::string_view text, Colour colour, bool on) {
 }
 
 Colour colour_of_state(std::string_view state) {
-  if (state == "completed" || state == "running" || state == "ok") return Colour::Green;
-  if (state == "discarded" || state == "failed" || state == "terminate") return Colour::Red;
+  if (state == "completed" || state == "running" || state == "ok" || state == "open" ||
+      state == "stepped")
+    return Colour::Green;
+  if (state == "discarded" || state == "failed" || state == "terminate" || state == "quarantined" ||
+      state == "rejected")
+    return Colour::Red;
   if (state == "retryable" || state == "paused" || state == "quiet") return Colour::Yellow;
-  if (state == "active") return Colour::Blue;
-  if (state == "cancelled" || state == "scheduled" || state == "pending") return Colour::Grey;
+  if (state == "active" || state == "waiting" || state == "inflight") return Colour::Blue;
+  if (state == "cancelled" || state == "scheduled" || state == "pending" || state == "queued" ||
+      state == "skipped")
+    return Colour::Grey;
   return Colour::None;
 }
 
