@@ -12,6 +12,7 @@ std::vector<cli::Command> key_commands();         // local_keys.cc: over HTTP, o
 std::vector<cli::Command> backup_commands();      // local_backup.cc: backup, restore, verify
 std::vector<cli::Command> run_file_commands();    // run_command.cc: run
 std::vector<cli::Command> test_commands();        // test_command.cc: test
+std::vector<cli::Command> world_test_commands();     // worlds test
 std::vector<cli::Command> definition_commands();  // local_definitions.cc: validate, graph, eval
 
 }  // namespace pawl
