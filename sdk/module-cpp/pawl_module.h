@@ -492,6 +492,92 @@ inline Value Value::find(const Encoded& key) const {
 
 inline void put(Buffer& out, const Value& value) { put(out, value.encoded()); }
 
+// --- typed values: `pawl worlds types --lang cpp` makes structs of a world's schemas, which these read and write
+
+struct Unit {};
+
+template <class T>
+struct Option {
+  bool some = false;
+  T value{};
+};
+
+template <class K, class T>
+struct Pair {
+  K key{};
+  T value{};
+};
+template <class K, class T>
+using Pairs = Array<Pair<K, T>>;  // a map
+
+// A null leaves `into` as it is.
+inline void read(const Value&, Unit&) {}
+inline void read(const Value& value, bool& into) { into = value.boolean_or(into); }
+inline void read(const Value& value, uint64_t& into) { into = value.nat_or(into); }
+inline void read(const Value& value, int64_t& into) { into = value.integer_or(into); }
+inline void read(const Value& value, Text& into) { into = value.text_or(into); }
+inline void read(const Value& value, Bytes& into) {
+  if (value) into = value.bytes();
+}
+template <class T>
+void read(const Value& value, Option<T>& into);
+template <class K, class T>
+void read(const Value& value, Array<Pair<K, T>>& into);
+template <class T>
+void read(const Value& value, Array<T>& into) {
+  for (const Value item : value.elements()) {
+    T one{};
+    read(item, one);
+    into.add(one);
+  }
+}
+template <class T>
+void read(const Value& value, Option<T>& into) {
+  into.some = !value.is_null();
+  if (into.some) read(value, into.value);
+}
+template <class K, class T>
+void read(const Value& value, Array<Pair<K, T>>& into) {
+  for (const auto entry : value.entries()) {
+    Pair<K, T> one{};
+    read(entry.key, one.key);
+    read(entry.value, one.value);
+    into.add(one);
+  }
+}
+
+inline void put(Buffer& out, const Unit&) { out.byte(0xf6); }
+template <class T>
+void put(Buffer& out, const Option<T>& value);
+template <class K, class T>
+void put(Buffer& out, const Array<Pair<K, T>>& value);
+template <class T>
+void put(Buffer& out, const Array<T>& value) {
+  out.head(4, value.size());
+  for (const T& item : value) put(out, item);
+}
+template <class T>
+void put(Buffer& out, const Option<T>& value) {
+  if (value.some) return put(out, value.value);
+  out.byte(0xf6);
+}
+template <class K, class T>
+void put(Buffer& out, const Array<Pair<K, T>>& value) {
+  out.head(5, value.size());
+  for (const Pair<K, T>& entry : value) {
+    put(out, entry.key);
+    put(out, entry.value);
+  }
+}
+
+// as<OrderState>(step.state()): of null, what T is when nobody says anything.
+template <class T>
+T as(const Value& value) {
+  T into{};
+  read(value, into);
+  return into;
+}
+
 // "sha256:…" as its 32 bytes: the form of an idempotency key.
 inline Bytes hash_bytes(const Text& hash) {
   constexpr size_t kPrefix = 7, kSize = 32;

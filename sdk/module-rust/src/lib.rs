@@ -29,7 +29,7 @@
 
 extern crate alloc;
 
-pub use alloc::{format, string::String, vec, vec::Vec};
+pub use alloc::{collections::BTreeMap, format, string::String, vec, vec::Vec};
 use alloc::string::ToString;
 
 // --- memory
@@ -233,6 +233,81 @@ pub fn map<K: Put, T: Put>(entries: &[(K, T)]) -> Encoded {
         value.put(&mut out);
     }
     Encoded(out)
+}
+
+// --- typed values: `pawl worlds types --lang rust` makes types of a world's schemas, which read and write by these
+
+/// What can be made of a value. Of null: what it is when nobody says anything.
+pub trait Read {
+    fn read(value: Value) -> Self;
+}
+
+/// A byte string of one's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Blob(pub Vec<u8>);
+
+impl Put for Blob {
+    fn put(&self, out: &mut Vec<u8>) {
+        Bytes(&self.0).put(out);
+    }
+}
+impl Put for () {
+    fn put(&self, out: &mut Vec<u8>) {
+        Null.put(out);
+    }
+}
+impl<K: Put, T: Put> Put for BTreeMap<K, T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        head(out, 5, self.len() as u64);
+        for (key, value) in self {
+            key.put(out);
+            value.put(out);
+        }
+    }
+}
+
+impl Read for () {
+    fn read(_: Value) -> Self {}
+}
+impl Read for bool {
+    fn read(value: Value) -> Self {
+        !value.is_null() && value.boolean()
+    }
+}
+impl Read for u64 {
+    fn read(value: Value) -> Self {
+        value.nat_or(0)
+    }
+}
+impl Read for i64 {
+    fn read(value: Value) -> Self {
+        value.integer_or(0)
+    }
+}
+impl Read for String {
+    fn read(value: Value) -> Self {
+        value.text_or("").into()
+    }
+}
+impl Read for Blob {
+    fn read(value: Value) -> Self {
+        Blob(value.some().map(|one| one.bytes().to_vec()).unwrap_or_default())
+    }
+}
+impl<T: Read> Read for Option<T> {
+    fn read(value: Value) -> Self {
+        value.some().map(T::read)
+    }
+}
+impl<T: Read> Read for Vec<T> {
+    fn read(value: Value) -> Self {
+        value.elements().map(T::read).collect()
+    }
+}
+impl<K: Read + Ord, T: Read> Read for BTreeMap<K, T> {
+    fn read(value: Value) -> Self {
+        value.entries().map(|(key, value)| (K::read(key), T::read(value))).collect()
+    }
 }
 
 /// "sha256:…" as its 32 bytes: the form of an idempotency key.

@@ -354,6 +354,54 @@ export class Value {
   }
 }
 
+// --- typed values: `pawl worlds types --lang ts` makes classes of a world's schemas, which read and write by these
+
+export class Unit {}
+
+export class Option<T> {
+  some: bool = false;
+  // Only if there is some.
+  value!: T;
+}
+
+// Of null: what it is when nobody says anything.
+export function read_Unit(value: Value): Unit {
+  return new Unit();
+}
+export function read_bool(value: Value): bool {
+  return value.isNull ? false : value.bool();
+}
+export function read_u64(value: Value): u64 {
+  return value.natOr(0);
+}
+export function read_i64(value: Value): i64 {
+  return value.intOr(0);
+}
+export function read_string(value: Value): string {
+  return value.textOr("");
+}
+export function read_Bytes(value: Value): Bytes {
+  return value.isNull ? new Bytes(0, 0) : value.bytes();
+}
+export function encode_Unit(value: Unit): Encoded {
+  return Encoded.nothing();
+}
+export function encode_bool(value: bool): Encoded {
+  return Encoded.bool(value);
+}
+export function encode_u64(value: u64): Encoded {
+  return Encoded.nat(value);
+}
+export function encode_i64(value: i64): Encoded {
+  return Encoded.int(value);
+}
+export function encode_string(value: string): Encoded {
+  return Encoded.text(value);
+}
+export function encode_Bytes(value: Bytes): Encoded {
+  return Encoded.of(value);
+}
+
 // --- a step
 
 export class Step {
