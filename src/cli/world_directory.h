@@ -23,8 +23,12 @@ namespace pawl::cli {
 
 class WorldDirectory {
  public:
+  // Whether the files that `wasm_file` names are read; without them the nodes have no code, and the
+  // files need not be there.
+  enum class Code : uint8_t { Read, Leave };
+
   // InvalidRequest: there is no such folder. What is wrong inside of it is in faults().
-  static Result<WorldDirectory> read(const std::string& path);
+  static Result<WorldDirectory> read(const std::string& path, Code code = Code::Read);
 
   // "orders/nodes/payment.yaml:3: there is no such file: build/payment.wasm", all that was found.
   const std::vector<std::string>& faults() const { return faults_; }
