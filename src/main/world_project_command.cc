@@ -175,12 +175,11 @@ std::vector<cli::Command> world_project_commands() {
            "\nExample:\n  pawl worlds init visits --lang cpp && visits/build.sh && pawl worlds test "
            "visits",
            run_world_init},
-          {"worlds types",
-           "print the types of a world's schemas as declarations for modules",
-           {{"DIR|NAME", "a world's folder, or the name of one on the server"}},
-           cli::remote_options({lang}),
-           "Example:\n  pawl worlds types --lang rust . > src/types.rs",
-           run_world_types}};
+          cli::remote("worlds types",
+                      "print the types of a world's schemas as declarations for modules",
+                      run_world_types,
+                      {{"DIR|NAME", "a world's folder, or the name of one on the server"}}, {lang},
+                      "Example:\n  pawl worlds types --lang rust . > src/types.rs")};
 }
 
 }  // namespace pawl
