@@ -9,6 +9,7 @@
 #include "kernel/run_family.h"
 #include "kernel/settings/settings.h"
 #include "kernel/testing/world.h"
+#include "kernel/worlds/instance_run.h"
 
 namespace pawl {
 namespace {
