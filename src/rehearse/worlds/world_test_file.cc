@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/named.h"
 #include "base/quote.h"
 #include "base/time.h"
 #include "plan/findings.h"
@@ -25,7 +26,7 @@ constexpr std::string_view kScriptKeys[] = {"event",     "receipt", "advance", "
                                             "restart",   "snapshot", "apply",  "terminate",
                                             "retry",     "expect",  "refused", "outcome",
                                             "duplicate"};
-constexpr plan::Named<Kind> kKinds[] = {
+constexpr Named<Kind> kKinds[] = {
     {"event", Kind::Event},         {"receipt", Kind::Receipt}, {"advance", Kind::Advance},
     {"clock", Kind::Clock},         {"restart", Kind::Restart}, {"snapshot", Kind::Snapshot},
     {"apply", Kind::Apply},         {"terminate", Kind::Terminate}, {"retry", Kind::Retry},
