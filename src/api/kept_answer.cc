@@ -37,16 +37,15 @@ KeptAnswers::KeptAnswers(const Call& call) {
 }
 
 std::string KeptAnswers::encode(App& app, const Call& call, const http::Response& response) const {
-  KeptAnswer kept{body_hash_, static_cast<uint32_t>(response.status), response.content_type,
-                  response.body, {}};
+  KeptAnswer kept{
+      body_hash_, static_cast<uint32_t>(response.status), response.content_type, response.body, {}};
   for (const auto& [name, value] : response.headers)
     if (name == "Location") kept.location = value;
   std::string value = codec::encoded(kept);
   return seals(app, call) ? app.vault()->seal(key_, value) : value;
 }
 
-Reply KeptAnswers::repeat(App& app, const Call& call,
-                                           const std::string& value) const {
+Reply KeptAnswers::repeat(App& app, const Call& call, const std::string& value) const {
   std::string plain = value;
   if (seals(app, call))  // answers kept by older versions are not sealed
     if (auto opened = app.vault()->unseal(key_, value); opened.ok()) plain = std::move(*opened);

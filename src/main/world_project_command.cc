@@ -18,8 +18,8 @@ using cli::Invocation;
 namespace fs = std::filesystem;
 using worlds::ModuleLanguage;
 
-constexpr std::string_view kCommonFiles = "common/";
-constexpr std::string_view kTemplateNodes = "common/nodes/visits.yaml";
+constexpr std::string_view kFilesOfEach = "each/";
+constexpr std::string_view kTemplateNodes = "each/nodes/visits.yaml";
 // A copy of the SDK has no examples.
 constexpr std::string_view kExampleSection = "\n[[example]]";
 
@@ -89,8 +89,8 @@ Status write_project(const fs::path& folder, const std::string& name, ModuleLang
   const std::string own = name + "/";
   for (const EmbeddedFile& file : kWorldTemplates) {
     const bool mine = file.path.starts_with(own);
-    if (!mine && !file.path.starts_with(kCommonFiles)) continue;
-    const fs::path path = folder / file.path.substr(mine ? own.size() : kCommonFiles.size());
+    if (!mine && !file.path.starts_with(kFilesOfEach)) continue;
+    const fs::path path = folder / file.path.substr(mine ? own.size() : kFilesOfEach.size());
     const bool crate = file.path == "rust/pawl-module/Cargo.toml";
     PAWL_TRY_DO(
         write_project_file(path, crate ? without_examples(file.text) : std::string(file.text)));

@@ -7,7 +7,6 @@
 #include "kernel/frame.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
-#include "wasm/wasm_host.h"
 
 namespace pawl {
 namespace {
@@ -80,42 +79,13 @@ Status Runtime::open_parts() {
   config.core.state.scripts.computations = &actions::computations();
   PAWL_TRY(engine_, EngineLoop::start(*store_, config, clock_, random_));
   effects_->attach(*engine_);
-  if (setup_.worlds) open_worlds();
   return ok_status();
-}
-
-void Runtime::open_worlds() {
-  modules_ = std::make_unique<wasm::WasmHost>();
-  world_line_.connect(*engine_);
-  world_host_ = std::make_unique<WorldHost>(*setup_.worlds, world_line_, clock_, *modules_);
-  own_adapter_ = std::make_unique<OwnAdapter>(*world_host_, setup_.policy, vault_.get());
-  follower_ = engine_->listen([this](uint64_t, const std::shared_ptr<const std::string>& record) {
-    own_adapter_->follow(*record);
-  });
-  world_host_->attach(*own_adapter_);
-}
-
-void Runtime::stop_worlds() {
-  if (!world_host_) return;
-  own_adapter_->stop();
-  world_host_->stop();
-  world_line_.cut();
-  engine_->unlisten(follower_);
-}
-
-void Runtime::stop_effects() {
-  stop_worlds();
-  effects_->stop();
 }
 
 // Running actions answer while they are ended, so the objects they answer to must outlive them.
 void Runtime::close() {
-  if (engine_) stop_worlds();
   if (effects_) effects_->stop();
   if (engine_) engine_->stop();
-  own_adapter_.reset();
-  world_host_.reset();
-  modules_.reset();
   runner_.reset();
   engine_.reset();
   effects_.reset();

@@ -20,8 +20,6 @@
 #include "engine/engine.h"
 #include "engine/waiting_task.h"
 #include "store/store.h"
-#include "worldhost/own_adapter.h"
-#include "worldhost/world_host.h"
 
 namespace pawl {
 
@@ -38,19 +36,19 @@ struct RuntimeSetup {
   actions::ActionPolicy policy = {};
   uint32_t threads = 8;  // of actions
   EngineConfig engine = {};
-  std::optional<WorldHostConfig> worlds = {};  // nothing: module worlds are not run
 };
 
 class Runtime {
  public:
   explicit Runtime(RuntimeSetup setup);
   ~Runtime();
-  Runtime& operator=(Runtime&&) = delete;
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
 
   // May be tried again after a failure.
   Status open();
-  // From now on answers of actions are dropped, and worlds take no inputs.
-  void stop_effects();
+  // From now on answers of actions are dropped.
+  void stop_effects() { effects_->stop(); }
   void close();
 
   // Waits until the decision is durable; returns its outcome.
@@ -62,7 +60,6 @@ class Runtime {
 
   actions::ActionRunner& runner();
   const actions::Vault* vault() const { return vault_.get(); }
-  WorldHost* worlds() { return world_host_.get(); }  // null if there are none
   Store& store() { return *store_; }
   EngineLoop& engine() { return *engine_; }
   Clock& clock() { return clock_; }
@@ -70,8 +67,6 @@ class Runtime {
 
  private:
   Status open_parts();
-  void open_worlds();
-  void stop_worlds();
   Status open_store();
 
   RuntimeSetup setup_;
@@ -83,11 +78,6 @@ class Runtime {
   std::unique_ptr<actions::ActionRunner> runner_;
   std::unique_ptr<EffectDispatcher> effects_;
   std::unique_ptr<EngineLoop> engine_;
-  std::unique_ptr<worlds::ModuleHost> modules_;
-  EngineLoopLine world_line_;
-  std::unique_ptr<WorldHost> world_host_;
-  std::unique_ptr<OwnAdapter> own_adapter_;
-  uint64_t follower_ = 0;  // the listener of own_adapter_
   uint64_t records_found_ = 0;
 };
 

@@ -21,7 +21,8 @@ bool CommitTask::is_stale(const Frame& frame) const {
   const Doc* doc =
       state.find_doc(DocKind::WorldItem, item_doc_key(writes_.world, worlds::head_key()));
   worlds::Head head;
-  return doc == nullptr || !codec::decode(doc->value, head) || head.height != *writes_.height_before;
+  return doc == nullptr || !codec::decode(doc->value, head) ||
+         head.height != *writes_.height_before;
 }
 
 std::optional<Parking> CommitTask::decide(Frame& frame, bool) {
@@ -52,7 +53,9 @@ void CommitTask::end_decision(bool stale) {
   if (auto decided = std::exchange(decided_, nullptr)) decided(stale);
 }
 
-void CommitTask::durable(Wakes&) { over_(stale_ ? CommitFate::Stale : CommitFate::Durable, Error{ErrorCode::Internal, ""}); }
+void CommitTask::durable(Wakes&) {
+  over_(stale_ ? CommitFate::Stale : CommitFate::Durable, Error{ErrorCode::Internal, ""});
+}
 
 void CommitTask::refuse(const Error& error) {
   over_(CommitFate::Refused, error);

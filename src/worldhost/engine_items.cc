@@ -12,7 +12,8 @@ namespace {
 constexpr size_t kPageItems = 512;
 constexpr size_t kPageBytes = 1u << 20;
 
-// Answers while it decides: its reader commits nothing that others see before the batch it read is durable.
+// Answers while it decides: its reader commits nothing that others see before the batch it read is
+// durable.
 class ReadingTask : public Task {
  public:
   explicit ReadingTask(FunctionRef<void(const State&)> read) : read_(read) {}
@@ -102,13 +103,14 @@ void EngineItems::scan(std::string_view prefix, std::string_view from,
     size_t bytes = 0;
     more = false;
     Status read = line_.read([&](const State& state) {
-      StateTable(state, world_).scan(prefix, next, [&](std::string_view key, std::string_view value) {
-        more = page.size() == kPageItems || bytes >= kPageBytes;
-        if (more) return false;
-        bytes += key.size() + value.size();
-        page.emplace_back(key, value);
-        return true;
-      });
+      StateTable(state, world_)
+          .scan(prefix, next, [&](std::string_view key, std::string_view value) {
+            more = page.size() == kPageItems || bytes >= kPageBytes;
+            if (more) return false;
+            bytes += key.size() + value.size();
+            page.emplace_back(key, value);
+            return true;
+          });
     });
     if (!read.ok()) throw Unreadable{read.error()};
     for (const auto& [key, value] : page)

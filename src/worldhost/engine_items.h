@@ -1,6 +1,6 @@
-// EngineItems: the items of a world for a thread that is not the engine's: it asks, and waits for the answer.
-// What it reads may not be durable yet; what is decided from it is committed later, so that no reply comes
-// before it is.
+// EngineItems: the items of a world for a thread that is not the engine's: it asks, and waits for
+// the answer. What it reads may not be durable yet; what is decided from it is committed later, so
+// that no reply comes before it is.
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,6 @@
-// ItemCache: the items of one world that were used last, so that a step of a hot instance asks the engine for
-// nothing. It is a cache of what the engine's state holds; who writes items through the state tells it.
+// ItemCache: the items of one world that were used last, so that a step of a hot instance asks the
+// engine for nothing. It is a cache of what the engine's state holds; who writes items through the
+// state tells it.
 //
 // Thread: of whoever has the world at the time.
 #pragma once
@@ -37,7 +38,8 @@ class ItemCache {
     index_.emplace(entries_.front().key, entries_.begin());
     bytes_ += bytes_of(entries_.front());
   }
-  // Drops what was not used for longest. Call between batches: what a batch has read stays until its end.
+  // Drops what was not used for longest. Call between batches: what a batch has read stays until
+  // its end.
   void evict() {
     while (bytes_ > bytes_max_ && !entries_.empty()) {
       bytes_ -= bytes_of(entries_.back());

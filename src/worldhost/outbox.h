@@ -1,5 +1,6 @@
-// Outbox: the open intents of one world, and who works on each. None of this is journaled: after a restart every
-// open intent is queued again. What is here is durable, so nothing leaves before its frame is (I3).
+// Outbox: the open intents of one world, and who works on each. None of this is journaled: after a
+// restart every open intent is queued again. What is here is durable, so nothing leaves before its
+// frame is (I3).
 //
 // Thread: the caller's lock.
 #pragma once
@@ -48,8 +49,8 @@ class Outbox {
   size_t release_expired(int64_t now_ms);
   int64_t next_expiry_ms() const { return expiries_.empty() ? 0 : expiries_.begin()->first; }
 
-  // The first of the server's own effects that nobody has begun; it counts as begun now. Timers are not among
-  // them. False if there is none.
+  // The first of the server's own effects that nobody has begun; it counts as begun now. Timers are
+  // not among them. False if there is none.
   bool begin_own(OpenIntent& intent);
   void take_back_own(const std::string& hash);  // it could not be begun
   // Timers due by then, by deadline and hash.
@@ -68,18 +69,19 @@ class Outbox {
   using Position = std::pair<uint64_t, uint32_t>;
   struct Entry {
     OpenIntent intent;
-    bool own = false;         // begun by the server
-    std::string adapter;      // holds the lease
+    bool own = false;     // begun by the server
+    std::string adapter;  // holds the lease
     int64_t until_ms = 0;
   };
   void queue(const Entry& entry);
   void unqueue(const Entry& entry);
   void end_lease(Entry& entry);
 
-  std::map<std::string, Entry> entries_;                               // by hash
-  std::map<std::string, std::map<Position, std::string>, std::less<>> queued_;  // kind → position → hash
-  std::set<std::pair<int64_t, std::string>> timers_;                   // deadline, hash
-  std::set<std::pair<int64_t, std::string>> expiries_;                 // of leases
+  std::map<std::string, Entry> entries_;  // by hash
+  std::map<std::string, std::map<Position, std::string>, std::less<>>
+      queued_;                                          // kind → position → hash
+  std::set<std::pair<int64_t, std::string>> timers_;    // deadline, hash
+  std::set<std::pair<int64_t, std::string>> expiries_;  // of leases
   std::map<std::string, worlds::Adapter, std::less<>> adapters_;
   size_t at_work_ = 0;
 };

@@ -6,8 +6,8 @@
 namespace pawl {
 namespace {
 
-OpenIntent open_intent(const std::string& hash, const std::string& kind, uint64_t seq, uint32_t n = 0,
-                       int64_t deliver_at_ns = 0) {
+OpenIntent open_intent(const std::string& hash, const std::string& kind, uint64_t seq,
+                       uint32_t n = 0, int64_t deliver_at_ns = 0) {
   return {.hash = hash, .kind = kind, .seq = seq, .n = n, .deliver_at_ns = deliver_at_ns};
 }
 
@@ -19,8 +19,8 @@ worlds::Adapter only(std::vector<std::string> kinds) {
   return adapter;
 }
 
-std::string leased(Outbox& outbox, const std::string& adapter, const std::vector<std::string>& kinds,
-                   size_t limit = 10, int64_t now_ms = 0) {
+std::string leased(Outbox& outbox, const std::string& adapter,
+                   const std::vector<std::string>& kinds, size_t limit = 10, int64_t now_ms = 0) {
   std::string text;
   for (const std::string& hash : outbox.lease(adapter, kinds, limit, now_ms + 100, now_ms))
     text += hash + " ";

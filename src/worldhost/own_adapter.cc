@@ -52,13 +52,15 @@ OwnReceipt timer_receipt(const worlds::Intent& intent, int64_t delivered_ns) {
 OwnReceipt put_blob(WorldSession& session, std::string_view bytes) {
   const std::string ref = worlds::hash_of_bytes(bytes);
   session.put(worlds::blob_key(ref), std::string(bytes));
-  return ok_receipt([&](worlds::cbor::Map& map) { map.text("blob_ref", ref).nat("size", bytes.size()); });
+  return ok_receipt(
+      [&](worlds::cbor::Map& map) { map.text("blob_ref", ref).nat("size", bytes.size()); });
 }
 
 OwnReceipt get_blob(WorldSession& session, std::string_view ref) {
   const auto bytes = session.world().blob(ref);
   if (!bytes) return failed_receipt("blob.not_found", "there is no blob of this hash");
-  return ok_receipt([&](worlds::cbor::Map& map) { map.bytes("bytes", *bytes).nat("size", bytes->size()); });
+  return ok_receipt(
+      [&](worlds::cbor::Map& map) { map.bytes("bytes", *bytes).nat("size", bytes->size()); });
 }
 
 std::string_view member(const Item& params, std::string_view name) {
@@ -69,8 +71,8 @@ std::string_view member(const Item& params, std::string_view name) {
 }  // namespace
 
 OwnReceipt failed_receipt(std::string_view code, std::string_view message) {
-  OwnReceipt receipt = ok_receipt(
-      [&](worlds::cbor::Map& map) { map.text("code", code).text("message", message); });
+  OwnReceipt receipt =
+      ok_receipt([&](worlds::cbor::Map& map) { map.text("code", code).text("message", message); });
   receipt.status = "error";
   return receipt;
 }
@@ -138,12 +140,12 @@ void OwnAdapter::perform(const std::string& world, const OpenIntent& open) {
     }
     PAWL_TRY(auto program, session.program());
     const worlds::Effect* effect = program->effect(intent->kind);
-    auto params = effect == nullptr
-                      ? Result<std::string>(intent->params)
-                      : secrets_.open(*program, *effect->params_type, intent->params);
+    auto params = effect == nullptr ? Result<std::string>(intent->params)
+                                    : secrets_.open(*program, *effect->params_type, intent->params);
     if (!params.ok()) {
-      found->fault = failed_receipt(
-          intent->kind == "http.request" ? "http.failed" : "secret.unavailable", params.error().message);
+      found->fault =
+          failed_receipt(intent->kind == "http.request" ? "http.failed" : "secret.unavailable",
+                         params.error().message);
     } else {
       found->params = std::move(params).value();
     }
@@ -169,7 +171,8 @@ void OwnAdapter::settle(const std::string& world, const std::string& hash, OwnRe
   };
   order.done = [this, kept, world, hash](const Status& outcome) {
     if (outcome.ok()) return;
-    // A refusal of the world (quarantined) is final; the engine's passes, and the effect must not be done twice.
+    // A refusal of the world (quarantined) is final; the engine's passes, and the effect must not
+    // be done twice.
     const bool passes = outcome.error().code == ErrorCode::StoreFailed ||
                         outcome.error().code == ErrorCode::Overloaded;
     if (passes) host_.later([this, kept, world, hash] { settle(world, hash, *kept); });
@@ -261,19 +264,20 @@ Result<uint64_t> OwnAdapter::fire_until(WorldSession& session, const actions::Va
                                         int64_t now_ns) {
   for (uint64_t fired = 0;; ++fired) {
     std::optional<std::pair<int64_t, std::string>> first;
-    session.world().each_open("", [&](std::string_view, const std::string& hash,
-                                      const worlds::Intent& intent) {
-      if (intent.kind != "timer.set" || intent.deliver_at_ns > now_ns) return true;
-      std::pair<int64_t, std::string> timer(intent.deliver_at_ns, hash);
-      if (!first || timer < *first) first = std::move(timer);
-      return true;
-    });
+    session.world().each_open(
+        "", [&](std::string_view, const std::string& hash, const worlds::Intent& intent) {
+          if (intent.kind != "timer.set" || intent.deliver_at_ns > now_ns) return true;
+          std::pair<int64_t, std::string> timer(intent.deliver_at_ns, hash);
+          if (!first || timer < *first) first = std::move(timer);
+          return true;
+        });
     if (!first) return fired;
     const worlds::Head head = session.world().head();
     const int64_t clock_ns = std::max(first->first, head.test_now_ns);
     auto intent = session.world().intent(first->second);
     PAWL_CHECK(intent.has_value());
-    PAWL_TRY_DO(settle_own(session, vault, first->second, timer_receipt(*intent, clock_ns), clock_ns));
+    PAWL_TRY_DO(
+        settle_own(session, vault, first->second, timer_receipt(*intent, clock_ns), clock_ns));
   }
 }
 

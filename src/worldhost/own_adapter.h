@@ -1,9 +1,10 @@
-// OwnAdapter: the adapter `pawl`. Performs the effects that the server can do itself (timer.set, blob.*,
-// http.request, job.run, run.start) and settles each with a signed receipt, as an input of its world like any other.
+// OwnAdapter: the adapter `pawl`. Performs the effects that the server can do itself (timer.set,
+// blob.*, http.request, job.run, run.start) and settles each with a signed receipt, as an input of
+// its world like any other.
 //
-// An effect is performed after its frame is durable, and again after a restart that came before its receipt: a
-// request may leave twice, under the same idempotency key; a job or run is made once, since its id follows from the
-// intent's hash. A receipt that the engine refuses is given again.
+// An effect is performed after its frame is durable, and again after a restart that came before its
+// receipt: a request may leave twice, under the same idempotency key; a job or run is made once,
+// since its id follows from the intent's hash. A receipt that the engine refuses is given again.
 //
 // Threads: any. stop() before the engine and the HTTP client end.
 #pragma once
@@ -14,8 +15,8 @@
 #include <set>
 #include <string>
 
-#include "actions/http_client.h"
 #include "actions/action.h"
+#include "actions/http_client.h"
 #include "worldhost/secrets.h"
 #include "worldhost/world_host.h"
 
@@ -40,9 +41,11 @@ class OwnAdapter final : public OwnEffects {
   void stop();
 
   // Fires what is due by now_ns in a test world, as part of an order; counts them.
-  static Result<uint64_t> fire_until(WorldSession& session, const actions::Vault* vault, int64_t now_ns);
+  static Result<uint64_t> fire_until(WorldSession& session, const actions::Vault* vault,
+                                     int64_t now_ns);
   // The key pair of a world that begins.
-  static void make_keys(WorldSession& session, const worlds::Head& head, const actions::Vault* vault);
+  static void make_keys(WorldSession& session, const worlds::Head& head,
+                        const actions::Vault* vault);
 
  private:
   // What one effect made that ends by itself: a job, or a run of a definition.
@@ -62,11 +65,12 @@ class OwnAdapter final : public OwnEffects {
   SecretOpener secrets_;
   actions::HttpClient http_;
   std::mutex mutex_;
-  std::map<Uuid, Awaited> awaited_;   // guarded by mutex_
-  bool stopped_ = false;              // guarded by mutex_
+  std::map<Uuid, Awaited> awaited_;  // guarded by mutex_
+  bool stopped_ = false;             // guarded by mutex_
 };
 
-// A receipt of the adapter `pawl` for an open intent of the session's world; nothing if it is not open any more.
+// A receipt of the adapter `pawl` for an open intent of the session's world; nothing if it is not
+// open any more.
 Status settle_own(WorldSession& session, const actions::Vault* vault, const std::string& hash,
                   const OwnReceipt& receipt, int64_t clock_ns = 0);
 

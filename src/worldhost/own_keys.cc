@@ -38,7 +38,8 @@ std::string public_key_of(std::string_view seed32) {
   std::string bytes(32, '\0');
   size_t size = bytes.size();
   PAWL_CHECK(EVP_PKEY_get_raw_public_key(private_key(seed32).get(),
-                                         reinterpret_cast<unsigned char*>(bytes.data()), &size) == 1);
+                                         reinterpret_cast<unsigned char*>(bytes.data()),
+                                         &size) == 1);
   return bytes;
 }
 
@@ -48,8 +49,8 @@ std::string sign_with(std::string_view seed32, std::string_view message) {
   std::string signature(64, '\0');
   size_t size = signature.size();
   PAWL_CHECK(EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1);
-  PAWL_CHECK(EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
-                            reinterpret_cast<const unsigned char*>(message.data()),
+  PAWL_CHECK(EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()),
+                            &size, reinterpret_cast<const unsigned char*>(message.data()),
                             message.size()) == 1);
   return signature;
 }

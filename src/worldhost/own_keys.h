@@ -1,4 +1,5 @@
-// The key pair with which the server signs receipts of the effects that it performs itself: Ed25519, one per world.
+// The key pair with which the server signs receipts of the effects that it performs itself:
+// Ed25519, one per world.
 #pragma once
 
 #include <string>

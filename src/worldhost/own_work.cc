@@ -51,7 +51,8 @@ WorkState state_of_job(const Job& job) {
       return {true, failed_receipt("job.cancelled", "job " + job.id.text() + " was cancelled")};
     case JobState::Discarded: {
       std::string why = "job " + job.id.text() + " failed";
-      if (job.extras && !job.extras->errors.empty()) why += ": " + job.extras->errors.back().message;
+      if (job.extras && !job.extras->errors.empty())
+        why += ": " + job.extras->errors.back().message;
       return {true, failed_receipt("job.discarded", why)};
     }
     case JobState::None:
@@ -80,12 +81,14 @@ WorkState state_of_run(const Run& run) {
 WorkState look(const State& state, const Uuid& id, bool is_job) {
   if (is_job) {
     const Job* job = state.find_job(JobId(id));
-    return job == nullptr ? WorkState{true, failed_receipt("job.discarded", "the job is not there any more")}
-                          : state_of_job(*job);
+    return job == nullptr
+               ? WorkState{true, failed_receipt("job.discarded", "the job is not there any more")}
+               : state_of_job(*job);
   }
   const Run* run = find_script(state, RunId(id));
-  return run == nullptr ? WorkState{true, failed_receipt("run.failed", "the run is not there any more")}
-                        : state_of_run(*run);
+  return run == nullptr
+             ? WorkState{true, failed_receipt("run.failed", "the run is not there any more")}
+             : state_of_run(*run);
 }
 
 // Asks the engine for a job or run of an effect, and tells what it says once that is durable.
@@ -159,8 +162,7 @@ Result<actions::HttpRequest> own_request(const worlds::Intent& intent, std::stri
   if (const Item* headers = params.find("headers"); headers != nullptr && headers->is_map())
     for (size_t i = 0; i + 1 < headers->items.size(); i += 2) {
       const Item* value = headers->items[i + 1].find("$value");  // a literal: secrets were opened
-      if (value != nullptr)
-        request.headers.emplace_back(headers->items[i].string, value->string);
+      if (value != nullptr) request.headers.emplace_back(headers->items[i].string, value->string);
     }
   if (const Item* body = params.find("body"); body != nullptr) request.body = body->string;
   const Item* timeout = params.find("timeout_ms");
@@ -182,7 +184,8 @@ Result<actions::HttpRequest> own_request(const worlds::Intent& intent, std::stri
   };
   auto record = worlds::cbor::read(intent.record);
   const Item* key = record.ok() ? record->find("requested_key") : nullptr;
-  if (key == nullptr || !key->is_bytes()) key = record.ok() ? record->find("idempotency_key") : nullptr;
+  if (key == nullptr || !key->is_bytes())
+    key = record.ok() ? record->find("idempotency_key") : nullptr;
   if (key != nullptr && !has("idempotency-key"))
     request.headers.emplace_back("Idempotency-Key", to_hex(key->string));
   if (!has("user-agent")) request.headers.emplace_back("User-Agent", "pawl");
@@ -225,23 +228,24 @@ void start_own_work(EngineLine& line, const Uuid& id, const worlds::Intent& inte
       line,
       [id, is_job, bytes = intent.params](Frame& frame) -> WorkState {
         const State& state = frame.state();
-        const bool is_there = is_job ? state.find_job(JobId(id)) != nullptr
-                                     : state.find_run(RunId(id)) != nullptr;
+        const bool is_there =
+            is_job ? state.find_job(JobId(id)) != nullptr : state.find_run(RunId(id)) != nullptr;
         if (is_there) return look(state, id, is_job);
         auto params = worlds::cbor::read(bytes);
-        Status made = !params.ok() ? Status(params.error())
-                                   : frame.attempt([&](Frame& within) {
-                                       return is_job ? make_job(within, id, *params)
-                                                     : make_run(within, id, *params);
-                                     });
+        Status made = !params.ok() ? Status(params.error()) : frame.attempt([&](Frame& within) {
+          return is_job ? make_job(within, id, *params) : make_run(within, id, *params);
+        });
         if (made.ok()) return look(state, id, is_job);
-        return {true, failed_receipt(is_job ? "job.discarded" : "run.failed", made.error().message)};
+        return {true,
+                failed_receipt(is_job ? "job.discarded" : "run.failed", made.error().message)};
       },
       std::move(seen));
 }
 
 void look_at_work(EngineLine& line, const Uuid& id, bool is_job, WorkSeen seen) {
-  ask(line, [id, is_job](Frame& frame) { return look(frame.state(), id, is_job); }, std::move(seen));
+  ask(
+      line, [id, is_job](Frame& frame) { return look(frame.state(), id, is_job); },
+      std::move(seen));
 }
 
 bool may_hold_ends(std::string_view record) {

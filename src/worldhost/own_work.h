@@ -27,7 +27,8 @@ void start_own_work(EngineLine& line, const Uuid& id, const worlds::Intent& inte
                     const std::string& hash, WorkSeen seen);
 void look_at_work(EngineLine& line, const Uuid& id, bool is_job, WorkSeen seen);
 
-// Whether a record of the journal may hold the end of a job or of a definition's run; and their ids.
+// Whether a record of the journal may hold the end of a job or of a definition's run; and their
+// ids.
 bool may_hold_ends(std::string_view record);
 void each_ended(std::string_view record, FunctionRef<void(const Uuid&)> visit);
 

@@ -48,7 +48,8 @@ void copy_params(std::string& out, const Type& given, const Item& item, Visit se
     return worlds::cbor::append(out, item);
   }
   const Type& type = given.plain();
-  const bool walks = !item.is_null() && (item.is_map() || item.is_array() || type.kind == TypeKind::Option);
+  const bool walks =
+      !item.is_null() && (item.is_map() || item.is_array() || type.kind == TypeKind::Option);
   if (!walks) return worlds::cbor::append(out, item);
   if (type.kind == TypeKind::Option) return copy_params(out, type.inner.front(), item, secret);
   if (type.kind == TypeKind::Record || type.kind == TypeKind::Map)

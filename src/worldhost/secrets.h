@@ -1,5 +1,5 @@
-// Secrets in the params of effects: a value of type sys/TextOrSecretRef@1 may name one. It is opened only for the
-// adapter that performs the effect, never journaled.
+// Secrets in the params of effects: a value of type sys/TextOrSecretRef@1 may name one. It is
+// opened only for the adapter that performs the effect, never journaled.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,8 @@ std::vector<std::string> named_secrets(const worlds::Type& type, std::string_vie
 class SecretOpener {
  public:
   SecretOpener(EngineLine& line, const actions::Vault* vault) : line_(line), vault_(vault) {}
-  // The params with literals in the places of secrets. The error says which secret is missing, and never its text.
+  // The params with literals in the places of secrets. The error says which secret is missing, and
+  // never its text.
   Result<std::string> open(const worlds::Program& program, const worlds::Type& type,
                            std::string_view params) const;
 

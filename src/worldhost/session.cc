@@ -42,7 +42,8 @@ WorldSession::WorldSession(EngineLine& line, WorldMemory& memory, std::string na
       name_(std::move(name)),
       modules_(modules),
       now_ms_(now_ms),
-      base_((look_up(), std::make_unique<EngineItems>(line, memory.id.value_or(Uuid()), memory.cache))),
+      base_((look_up(),
+             std::make_unique<EngineItems>(line, memory.id.value_or(Uuid()), memory.cache))),
       items_(*base_),
       world_(items_) {
   writes_.name = name_;
@@ -60,7 +61,8 @@ void WorldSession::look_up() {
   memory_.id = found;
 }
 
-// The table that the session reads is that of the new world: nothing is there, and nothing is asked for.
+// The table that the session reads is that of the new world: nothing is there, and nothing is asked
+// for.
 void WorldSession::begin_world(const Uuid& id) {
   PAWL_CHECK(!memory_.id);
   memory_.id = id;

@@ -1,5 +1,5 @@
-// WorldSession: what a batch of orders reads and writes of its world. Each frame is decided over what the frames
-// before it wrote; all together become one CommitTask.
+// WorldSession: what a batch of orders reads and writes of its world. Each frame is decided over
+// what the frames before it wrote; all together become one CommitTask.
 //
 // Reading may throw Unreadable (the engine cannot answer): the batch is given up.
 //
@@ -54,8 +54,8 @@ class WorldSession {
   // Items that orders are about to read, in one go.
   void fetch(const std::vector<std::string>& keys) { base_->fetch(keys); }
 
-  // Runs a command: Result<T>(worlds::Deciding&). What it wrote counts if it succeeds. clock_ns: of a test world,
-  // for this frame; 0 = its clock as it stands.
+  // Runs a command: Result<T>(worlds::Deciding&). What it wrote counts if it succeeds. clock_ns: of
+  // a test world, for this frame; 0 = its clock as it stands.
   template <class Command>
   auto frame(Command&& command, int64_t clock_ns = 0) {
     worlds::Deciding deciding = begin_frame(clock_ns);

@@ -1,4 +1,5 @@
 #include "worldhost/state_table.h"
+
 #include "kernel/settings/doc.h"
 
 namespace pawl {
@@ -9,8 +10,7 @@ constexpr char kTenantEnd = '\x1f';
 }  // namespace
 
 std::string scoped_world(std::string_view tenant, std::string_view name) {
-  return tenant.empty() ? std::string(name)
-                        : std::string(tenant) + kTenantEnd + std::string(name);
+  return tenant.empty() ? std::string(name) : std::string(tenant) + kTenantEnd + std::string(name);
 }
 
 std::string_view tenant_of_world(std::string_view scoped) {
@@ -38,11 +38,10 @@ std::optional<std::string> StateTable::get(std::string_view key) {
 
 void StateTable::scan(std::string_view prefix, std::string_view from,
                       FunctionRef<bool(std::string_view, std::string_view)> visit) {
-  state_.each_doc_under(DocKind::WorldItem, item_doc_key(world_, prefix),
-                        from.empty() ? std::string() : item_doc_key(world_, from), SIZE_MAX,
-                        [&](std::string_view key, std::string_view value) {
-                          return visit(key.substr(16), value);
-                        });
+  state_.each_doc_under(
+      DocKind::WorldItem, item_doc_key(world_, prefix),
+      from.empty() ? std::string() : item_doc_key(world_, from), SIZE_MAX,
+      [&](std::string_view key, std::string_view value) { return visit(key.substr(16), value); });
 }
 
 std::optional<Uuid> find_world(const State& state, std::string_view name) {

@@ -38,11 +38,12 @@ class PurgeTask : public Task, public std::enable_shared_from_this<PurgeTask> {
 
   std::optional<Parking> decide(Frame& frame, bool) override {
     std::vector<std::string> keys;
-    StateTable(frame.state(), world_).scan("", "", [&](std::string_view key, std::string_view value) {
-      forget_run(frame, key, value);
-      keys.emplace_back(key);
-      return keys.size() < kPurgedPerTask;
-    });
+    StateTable(frame.state(), world_)
+        .scan("", "", [&](std::string_view key, std::string_view value) {
+          forget_run(frame, key, value);
+          keys.emplace_back(key);
+          return keys.size() < kPurgedPerTask;
+        });
     for (const std::string& key : keys)
       frame.emit(DocDeleted{DocKind::WorldItem, item_doc_key(world_, key)});
     is_done_ = keys.size() < kPurgedPerTask;
@@ -78,15 +79,15 @@ OpenedWorld read_open_intents(WorldSession& session) {
   OpenedWorld found;
   if (!session.exists()) return found;
   found.is_test = session.world().head().test;
-  session.world().each_open("", [&](std::string_view, const std::string& hash,
-                                    const worlds::Intent& intent) {
-    found.open.push_back({.hash = hash,
-                          .kind = intent.kind,
-                          .seq = intent.seq,
-                          .n = intent.n,
-                          .deliver_at_ns = intent.deliver_at_ns});
-    return true;
-  });
+  session.world().each_open(
+      "", [&](std::string_view, const std::string& hash, const worlds::Intent& intent) {
+        found.open.push_back({.hash = hash,
+                              .kind = intent.kind,
+                              .seq = intent.seq,
+                              .n = intent.n,
+                              .deliver_at_ns = intent.deliver_at_ns});
+        return true;
+      });
   const std::string prefix = worlds::adapter_key("");
   session.table().scan(prefix, "", [&](std::string_view key, std::string_view value) {
     worlds::Adapter adapter;

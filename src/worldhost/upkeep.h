@@ -1,5 +1,5 @@
-// What the host does with a world unasked: reading what is open when it starts, retention, and removing the items
-// of worlds that were deleted.
+// What the host does with a world unasked: reading what is open when it starts, retention, and
+// removing the items of worlds that were deleted.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,8 @@ Status sweep_world(WorldSession& session, const WorldRetention& retention);
 
 // Of a key of DocKind::World.
 bool is_deleted_world(std::string_view key);
-// Removes the items of a deleted world, a part at a time, until none is left; then its key. Returns at once.
+// Removes the items of a deleted world, a part at a time, until none is left; then its key. Returns
+// at once.
 void purge_world(EngineLine& line, const std::string& key);
 
 }  // namespace pawl

@@ -1,5 +1,5 @@
-// Replays every world of a store and compares: what `pawl verify` says of module worlds. A world whose beginning
-// retention has removed is replayed from its last snapshot.
+// Replays every world of a store and compares: what `pawl verify` says of module worlds. A world
+// whose beginning retention has removed is replayed from its last snapshot.
 //
 // Thread: any one, while no engine uses the store. Writes nothing.
 #pragma once
@@ -21,8 +21,9 @@ struct WorldVerdict {
   std::string message;
 };
 
-// Errors only for what keeps worlds from being looked at at all: Corrupt, Unavailable (there is no runtime).
-Result<std::vector<WorldVerdict>> verify_worlds(Store& store, worlds::ModuleHost& modules,
-                                                FunctionRef<void(const std::string& name)> progress);
+// Errors only for what keeps worlds from being looked at at all: Corrupt, Unavailable (there is no
+// runtime).
+Result<std::vector<WorldVerdict>> verify_worlds(
+    Store& store, worlds::ModuleHost& modules, FunctionRef<void(const std::string& name)> progress);
 
 }  // namespace pawl

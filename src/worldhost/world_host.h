@@ -1,18 +1,18 @@
-// WorldHost: takes the inputs of module worlds, runs each world's one at a time on worker threads, and makes what
-// they decide part of the engine's state; then answers, and works on the effects.
+// WorldHost: takes the inputs of module worlds, runs each world's one at a time on worker threads,
+// and makes what they decide part of the engine's state; then answers, and works on the effects.
 //
-//   post() → the world's queue → a worker decides a batch of orders (WorldSession) → CommitTask → the engine's
-//   batch is durable → answers, leases, timers, the server's own effects
+//   post() → the world's queue → a worker decides a batch of orders (WorldSession) → CommitTask →
+//   the engine's batch is durable → answers, leases, timers, the server's own effects
 //
-// A world has at most one batch at work; its next one begins when the state holds the last. So a batch is decided
-// from what is true, and results do not depend on the number of threads. Nothing is told before it is durable,
-// reads neither.
+// A world has at most one batch at work; its next one begins when the state holds the last. So a
+// batch is decided from what is true, and results do not depend on the number of threads. Nothing
+// is told before it is durable, reads neither.
 //
-// After a failure of the store the orders at work are refused, the caches are dropped, and open intents are read
-// again. An order that found its world changed under it is decided again.
+// After a failure of the store the orders at work are refused, the caches are dropped, and open
+// intents are read again. An order that found its world changed under it is decided again.
 //
-// Threads: any, but attach() and stop(). With 0 threads nothing runs by itself: run_one() and fire_due() do it,
-// for the simulator.
+// Threads: any, but attach() and stop(). With 0 threads nothing runs by itself: run_one() and
+// fire_due() do it, for the simulator.
 #pragma once
 
 #include <condition_variable>
@@ -34,8 +34,8 @@
 
 namespace pawl {
 
-// One thing to do with a world. `work` may be called again if it came to nothing: it keeps its outcome in what it
-// captures, and changes nothing else.
+// One thing to do with a world. `work` may be called again if it came to nothing: it keeps its
+// outcome in what it captures, and changes nothing else.
 struct WorldOrder {
   std::function<Status(WorldSession&)> work;  // on a worker
   // Once: what the work saw and wrote is durable; or it was refused. Any thread: be quick.
@@ -47,12 +47,12 @@ struct WorldOrder {
 
 struct WorldHostConfig {
   uint32_t threads = 2;
-  size_t orders_max = 65'536;            // that wait, of all worlds
-  size_t cache_bytes_max = 16u << 20;    // per world
+  size_t orders_max = 65'536;          // that wait, of all worlds
+  size_t cache_bytes_max = 16u << 20;  // per world
   size_t batch_orders_max = 64;
-  size_t batch_bytes_max = 4u << 20;     // of writes
-  int64_t finished_ms = 0;               // retention of ended instances and settled intents; 0 = for ever
-  int64_t journal_ms = 0;                // of frames before the last snapshot; 0 = for ever
+  size_t batch_bytes_max = 4u << 20;  // of writes
+  int64_t finished_ms = 0;  // retention of ended instances and settled intents; 0 = for ever
+  int64_t journal_ms = 0;   // of frames before the last snapshot; 0 = for ever
   int64_t sweep_every_ms = 60'000;
 };
 
@@ -66,7 +66,8 @@ struct LeaseOrder {
 // The intents that were leased; empty when the wait is over. Any thread.
 using Leased = std::function<void(Result<std::vector<std::string>>, int64_t until_ms)>;
 
-// Performs the server's own effects (worldhost/own_adapter.h). Neither call waits; receipts come as orders.
+// Performs the server's own effects (worldhost/own_adapter.h). Neither call waits; receipts come as
+// orders.
 class OwnEffects {
  public:
   virtual ~OwnEffects() = default;
@@ -77,12 +78,14 @@ class OwnEffects {
 
 class WorldHost {
  public:
-  WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clock, worlds::ModuleHost& modules);
+  WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clock,
+            worlds::ModuleHost& modules);
   ~WorldHost();
   WorldHost(const WorldHost&) = delete;
   WorldHost& operator=(const WorldHost&) = delete;
 
-  // Reads the open intents of all worlds, so that timers fire and effects go on. `own` outlives stop().
+  // Reads the open intents of all worlds, so that timers fire and effects go on. `own` outlives
+  // stop().
   void attach(OwnEffects& own);
   // Afterwards nothing is decided or performed; orders that wait are refused.
   void stop();
@@ -108,11 +111,13 @@ class WorldHost {
   EngineLine& line() { return line_; }
 
   // --- by hand, without threads
-  bool run_one();                    // one batch of one world; false: no world has work
-  void fire_due(int64_t now_ms);     // timers, leases that ran out, waits that are over, retention
-  int64_t next_due_ms();             // 0 = never
+  bool run_one();                 // one batch of one world; false: no world has work
+  void fire_due(int64_t now_ms);  // timers, leases that ran out, waits that are over, retention
+  int64_t next_due_ms();          // 0 = never
 
  private:
+  static constexpr int64_t kPauseMs = 200;  // after a refusal, until it is tried again
+
   struct Waiter {
     LeaseOrder order;
     int64_t until_ms = 0;
@@ -129,10 +134,10 @@ class WorldHost {
     bool stale = false;             // its memory is to be dropped before the next batch
     Outbox outbox;
     std::list<Waiter> waiters;
-    bool firing = false;            // its timers are being fired
-    bool is_test = false;           // its timers fire by its own clock
-    int64_t reopen_ms = 0;          // then its open intents are read again; 0 = they are known
-    int64_t due_ms = 0;             // its place in dues_; 0 = it has none
+    bool firing = false;    // its timers are being fired
+    bool is_test = false;   // its timers fire by its own clock
+    int64_t reopen_ms = 0;  // then its open intents are read again; 0 = they are known
+    int64_t due_ms = 0;     // its place in dues_; 0 = it has none
   };
   using ActorPtr = std::shared_ptr<Actor>;
   struct Batch;
@@ -172,13 +177,13 @@ class WorldHost {
   std::condition_variable idle_;
   std::map<std::string, ActorPtr, std::less<>> actors_;
   std::deque<ActorPtr> ready_;
-  size_t waiting_ = 0;   // orders
-  size_t running_ = 0;   // batches whose commit is not over
+  size_t waiting_ = 0;  // orders
+  size_t running_ = 0;  // batches whose commit is not over
   OwnEffects* own_ = nullptr;
   std::set<std::pair<int64_t, ActorPtr>> dues_;
   bool stopped_ = false;
   std::vector<std::function<void()>> later_;
-  int64_t later_ms_ = 0;   // when these are called; 0 = there are none
+  int64_t later_ms_ = 0;  // when these are called; 0 = there are none
   int64_t next_sweep_ms_ = 0;
   std::vector<std::thread> threads_;
   std::thread time_thread_;

@@ -22,6 +22,7 @@ std::optional<uint64_t> number_of(const cbor::Item& item, uint64_t most) {
 }
 
 void read_air_version(const Members& members, Complaints& faults) {
+  if (!members.is_object()) return;
   const cbor::Item* given = members.find("air_version");
   if (given == nullptr || !(given->is_text() && given->string == "1"))
     complain(faults, members.path("air_version"), "air_version", "must be \"1\"");

@@ -26,6 +26,7 @@ class Members {
   Members(const cbor::Item& item, std::string path, std::initializer_list<std::string_view> known,
           std::vector<Complaint>& faults);
 
+  bool is_object() const { return item_ != nullptr; }
   const cbor::Item* find(std::string_view name) const;
   const cbor::Item* need(std::string_view name) const;  // field.missing
   std::string path(std::string_view name) const;

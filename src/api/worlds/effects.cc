@@ -1,4 +1,5 @@
-// Effects of a world: reading them, leasing them to adapters, taking receipts; adapters; effects of operators.
+// Effects of a world: reading them, leasing them to adapters, taking receipts; adapters; effects of
+// operators.
 #include "api/paging.h"
 #include "api/routes.h"
 #include "api/worlds/world_call.h"
@@ -55,8 +56,8 @@ Result<EffectFilter> read_filter(const Call& call) {
   return filter;
 }
 
-Reply effects_page(App& app, WorldSession& session, EffectFilter filter,
-                                    const std::string& key, const WorldPage& page) {
+Reply effects_page(App& app, WorldSession& session, EffectFilter filter, const std::string& key,
+                   const WorldPage& page) {
   PAWL_TRY(auto program, session.program());
   if (!key.empty()) {
     const worlds::Module* module = program->module(filter.module);
@@ -69,7 +70,8 @@ Reply effects_page(App& app, WorldSession& session, EffectFilter filter,
   w.begin_object().key("effects").begin_array();
   PageFill fill(body, page.limit);
   std::string next;
-  auto visit = [&](std::string_view item_key, const std::string& hash, const worlds::Intent& intent) {
+  auto visit = [&](std::string_view item_key, const std::string& hash,
+                   const worlds::Intent& intent) {
     if (!filter.takes(intent)) return true;
     const worlds::IntentWork work = filter.state == EffectFilterState::Settled
                                         ? worlds::IntentWork{}
@@ -98,17 +100,17 @@ void list_effects(App& app, Call&& call) {
   if (!filter.ok()) return call.fail(filter.error());
   auto page = world_page(call);
   if (!page.ok()) return call.fail(page.error());
-  answer_from_world(app, bare_world_call(std::move(call)), name,
-                    [&app, filter = *filter, key = call.query("key"), page = *page](
-                        WorldSession& session) {
-                      return effects_page(app, session, filter, key, page);
-                    });
+  answer_from_world(
+      app, bare_world_call(std::move(call)), name,
+      [&app, filter = *filter, key = call.query("key"), page = *page](WorldSession& session) {
+        return effects_page(app, session, filter, key, page);
+      });
 }
 
 // --- leases
 
-Reply leased_reply(App& app, WorldSession& session,
-                                    const std::vector<std::string>& hashes, int64_t until_ms) {
+Reply leased_reply(App& app, WorldSession& session, const std::vector<std::string>& hashes,
+                   int64_t until_ms) {
   PAWL_TRY(auto program, session.program());
   const SecretOpener secrets(app.worlds()->line(), app.vault());
   std::string body;
@@ -132,8 +134,8 @@ Reply leased_reply(App& app, WorldSession& session,
 
 void lease(App& app, Call&& call) {
   const std::string name = call.params[0];
-  auto request = read_world_call(std::move(call),
-                                 {"adapter_id", "kinds", "limit", "lease_ms", "wait_ms"});
+  auto request =
+      read_world_call(std::move(call), {"adapter_id", "kinds", "limit", "lease_ms", "wait_ms"});
   if (!request) return;
   Fields fields(request->body());
   LeaseOrder order;
@@ -167,15 +169,16 @@ void lease(App& app, Call&& call) {
   check.done = [&app, held, order, scoped, name](const Status& outcome) {
     if (!outcome.ok()) return held->request->call.fail(outcome.error());
     if (!held->verdict.ok()) return held->request->call.fail(held->verdict.error());
-    app.worlds()->lease(scoped, order, [&app, held, name](Result<std::vector<std::string>> hashes,
-                                                          int64_t until_ms) {
-      if (!hashes.ok()) return held->request->call.fail(hashes.error());
-      if (hashes->empty()) return held->request->call.answer(world_reply(R"({"effects":[]})"));
-      answer_from_world(app, held->request, name,
-                        [&app, leased = std::move(*hashes), until_ms](WorldSession& session) {
-                          return leased_reply(app, session, leased, until_ms);
-                        });
-    });
+    app.worlds()->lease(
+        scoped, order,
+        [&app, held, name](Result<std::vector<std::string>> hashes, int64_t until_ms) {
+          if (!hashes.ok()) return held->request->call.fail(hashes.error());
+          if (hashes->empty()) return held->request->call.answer(world_reply(R"({"effects":[]})"));
+          answer_from_world(app, held->request, name,
+                            [&app, leased = std::move(*hashes), until_ms](WorldSession& session) {
+                              return leased_reply(app, session, leased, until_ms);
+                            });
+        });
   };
   if (app.worlds() == nullptr)
     return request->call.fail({ErrorCode::Unavailable, "this server runs no worlds"});
@@ -191,8 +194,8 @@ Result<worlds::GivenReceipt> read_receipt(const WorldRequestPtr& request) {
   receipt.intent_hash = fields.required_text("intent_hash");
   receipt.adapter_id = fields.required_text("adapter_id");
   receipt.status = fields.required_text("status");
-  const bool knows_status = receipt.status == "ok" || receipt.status == "error" ||
-                            receipt.status == "timeout";
+  const bool knows_status =
+      receipt.status == "ok" || receipt.status == "error" || receipt.status == "timeout";
   if (fields.ok() && !knows_status) fields.complain("status", "must be ok, error or timeout");
   if (fields.ok() && !worlds::is_hash(receipt.intent_hash))
     fields.complain("intent_hash", "must be sha256: and 64 hex digits");
@@ -243,8 +246,8 @@ Reply settle(App& app, WorldSession& session, const worlds::GivenReceipt& receip
   if (adapter) {
     PAWL_TRY(key, opened_key(app, session, receipt.adapter_id, *adapter));
   }
-  PAWL_TRY_DO(
-      worlds::judge_receipt(session.world(), *program, receipt, adapter ? &*adapter : nullptr, key));
+  PAWL_TRY_DO(worlds::judge_receipt(session.world(), *program, receipt,
+                                    adapter ? &*adapter : nullptr, key));
   PAWL_TRY(worlds::ReceiptReply reply, session.frame([&](worlds::Deciding& deciding) {
     return worlds::take_receipt(deciding, receipt);
   }));
@@ -262,9 +265,8 @@ Reply settle(App& app, WorldSession& session, const worlds::GivenReceipt& receip
 
 void post_receipt(App& app, Call&& call) {
   const std::string name = call.params[0];
-  auto request = read_world_call(
-      std::move(call),
-      {"intent_hash", "adapter_id", "status", "payload", "payload_b64", "cost_cents", "sig"});
+  auto request = read_world_call(std::move(call), {"intent_hash", "adapter_id", "status", "payload",
+                                                   "payload_b64", "cost_cents", "sig"});
   if (!request) return;
   auto receipt = read_receipt(request);
   if (!receipt.ok()) return request->call.fail(receipt.error());
@@ -272,8 +274,7 @@ void post_receipt(App& app, Call&& call) {
   answer_from_world(
       app, request, name,
       [&app, given](WorldSession& session) { return settle(app, session, *given); },
-      {.writes = true,
-       .needs = [given](const worlds::Program&, std::vector<std::string>& keys) {
+      {.writes = true, .needs = [given](const worlds::Program&, std::vector<std::string>& keys) {
          keys.push_back(worlds::intent_key(given->intent_hash));
        }});
 }
@@ -293,21 +294,20 @@ void write_adapter(json::Writer& w, std::string_view id, const worlds::Adapter& 
 
 void list_adapters(App& app, Call&& call) {
   const std::string name = call.params[0];
-  answer_from_world(app, bare_world_call(std::move(call)), name,
-                    [](WorldSession& session) -> Reply {
-                      std::string body;
-                      json::Writer w(body);
-                      w.begin_object().key("adapters").begin_array();
-                      const std::string prefix = worlds::adapter_key("");
-                      session.table().scan(prefix, "", [&](std::string_view key, std::string_view value) {
-                        worlds::Adapter adapter;
-                        if (codec::decode(value, adapter))
-                          write_adapter(w, key.substr(prefix.size()), adapter);
-                        return true;
-                      });
-                      w.end_array().end_object();
-                      return world_reply(std::move(body));
-                    });
+  answer_from_world(
+      app, bare_world_call(std::move(call)), name, [](WorldSession& session) -> Reply {
+        std::string body;
+        json::Writer w(body);
+        w.begin_object().key("adapters").begin_array();
+        const std::string prefix = worlds::adapter_key("");
+        session.table().scan(prefix, "", [&](std::string_view key, std::string_view value) {
+          worlds::Adapter adapter;
+          if (codec::decode(value, adapter)) write_adapter(w, key.substr(prefix.size()), adapter);
+          return true;
+        });
+        w.end_array().end_object();
+        return world_reply(std::move(body));
+      });
 }
 
 bool is_adapter_id(std::string_view id) {
@@ -351,9 +351,10 @@ void put_adapter(App& app, Call&& call) {
   if (!request) return;
   request->call.secret = true;
   if (!is_adapter_id(id) || id == kOwnAdapter)
-    return request->call.fail({ErrorCode::InvalidContent,
-                               id == kOwnAdapter ? "pawl is the server's own adapter"
-                                                 : "an adapter's id has letters, digits and _-.: only"});
+    return request->call.fail(
+        {ErrorCode::InvalidContent, id == kOwnAdapter
+                                        ? "pawl is the server's own adapter"
+                                        : "an adapter's id has letters, digits and _-.: only"});
   auto adapter = read_adapter(request);
   if (!adapter.ok()) return request->call.fail(adapter.error());
   answer_from_world(
@@ -361,8 +362,9 @@ void put_adapter(App& app, Call&& call) {
       [&app, id, given = *adapter](WorldSession& session) -> Reply {
         worlds::Adapter kept = given;
         size_t others = 0;
-        session.table().scan(worlds::adapter_key(""), "",
-                             [&](std::string_view, std::string_view) { return ++others < kAdaptersMax; });
+        session.table().scan(worlds::adapter_key(""), "", [&](std::string_view, std::string_view) {
+          return ++others < kAdaptersMax;
+        });
         if (others >= kAdaptersMax)
           return Error{ErrorCode::RateLimited, "the world has as many adapters as it may"};
         if (kept.hmac && app.vault() != nullptr) {
@@ -381,18 +383,17 @@ void put_adapter(App& app, Call&& call) {
 void remove_adapter(App& app, Call&& call) {
   const std::string name = call.params[0];
   const std::string id = call.params[1];
-  answer_from_world(
-      app, bare_world_call(std::move(call)), name,
-      [id](WorldSession& session) -> Reply {
-        if (id == kOwnAdapter || !session.world().adapter(id))
-          return Error{ErrorCode::NotFound, "adapter not found"};
-        session.change_adapter(id, std::nullopt);
-        std::string body;
-        json::Writer w(body);
-        w.begin_object().field("id", id).field_bool("deleted", true).end_object();
-        return world_reply(std::move(body));
-      },
-      {.writes = true});
+  answer_from_world(app, bare_world_call(std::move(call)), name,
+                    [id](WorldSession& session) -> Reply {
+                      if (id == kOwnAdapter || !session.world().adapter(id))
+                        return Error{ErrorCode::NotFound, "adapter not found"};
+                      session.change_adapter(id, std::nullopt);
+                      std::string body;
+                      json::Writer w(body);
+                      w.begin_object().field("id", id).field_bool("deleted", true).end_object();
+                      return world_reply(std::move(body));
+                    },
+                    {.writes = true});
 }
 
 // --- effects of operators
@@ -405,25 +406,27 @@ void system_effect(App& app, Call&& call) {
   const std::string kind = fields.required_text("kind");
   const std::string cap = fields.text("cap");
   if (!fields.ok()) return request->call.fail(fields.error(ErrorCode::InvalidContent));
-  answer_from_world(
-      app, request, name,
-      [request, kind, cap](WorldSession& session) -> Reply {
-        PAWL_TRY(worlds::EmittedEffect emitted, session.frame([&](worlds::Deciding& deciding) {
-          return worlds::emit_system_effect(deciding, kind, Fields(request->body()).find("params"), cap);
-        }));
-        std::string body;
-        json::Writer w(body);
-        w.begin_object().field("intent_hash", emitted.intent_hash);
-        w.field_int("seq", static_cast<int64_t>(emitted.seq)).end_object();
-        return world_reply(std::move(body), 201);
-      },
-      {.writes = true});
+  answer_from_world(app, request, name,
+                    [request, kind, cap](WorldSession& session) -> Reply {
+                      PAWL_TRY(worlds::EmittedEffect emitted,
+                               session.frame([&](worlds::Deciding& deciding) {
+                                 return worlds::emit_system_effect(
+                                     deciding, kind, Fields(request->body()).find("params"), cap);
+                               }));
+                      std::string body;
+                      json::Writer w(body);
+                      w.begin_object().field("intent_hash", emitted.intent_hash);
+                      w.field_int("seq", static_cast<int64_t>(emitted.seq)).end_object();
+                      return world_reply(std::move(body), 201);
+                    },
+                    {.writes = true});
 }
 
 }  // namespace
 
 void add_world_effect_routes(Router& router) {
-  auto add = [&](std::string_view method, std::string_view path, Permission scope, CallHandler handler) {
+  auto add = [&](std::string_view method, std::string_view path, Permission scope,
+                 CallHandler handler) {
     router.add({method, path, scope, handler});
   };
   add("GET", "/v1/worlds/{w}/effects", Permission::Read, list_effects);

@@ -1,8 +1,9 @@
 // /v1/worlds/{w}/gov/…: proposals, their shadow runs, and changes of the live program.
+#include "worlds/governance.h"
+
 #include "api/routes.h"
 #include "api/worlds/world_call.h"
 #include "worlds/fault.h"
-#include "worlds/governance.h"
 #include "worlds/reading.h"
 
 namespace pawl::api {
@@ -50,8 +51,8 @@ void propose(App& app, Call&& call) {
       [&app, request, base, description](WorldSession& session) -> Reply {
         PAWL_TRY(worlds::ProgramText text, candidate_text(app, request, session));
         PAWL_TRY(worlds::Proposal made, session.frame([&](worlds::Deciding& deciding) {
-          return worlds::propose(deciding, text,
-                                 base.empty() ? std::nullopt : std::optional(base), description);
+          return worlds::propose(deciding, text, base.empty() ? std::nullopt : std::optional(base),
+                                 description);
         }));
         return proposal_reply(made, 201, &text.warnings);
       },
@@ -106,24 +107,25 @@ Result<worlds::ShadowOrder> read_shadow(const WorldRequestPtr& request) {
 
 void shadow(App& app, Call&& call) {
   const std::string name = call.params[0];
-  auto request = read_world_call(std::move(call), {"proposal_id", "events", "from_seq", "max_steps"});
+  auto request =
+      read_world_call(std::move(call), {"proposal_id", "events", "from_seq", "max_steps"});
   if (!request) return;
   auto order = read_shadow(request);
   if (!order.ok()) return request->call.fail(order.error());
   auto given = std::make_shared<worlds::ShadowOrder>(std::move(*order));
-  answer_from_world(
-      app, request, name,
-      [request, given](WorldSession& session) -> Reply {
-        PAWL_TRY(auto candidate, candidate_of(session, given->proposal_id));
-        PAWL_TRY(worlds::Shadowed shadowed, session.frame([&](worlds::Deciding& deciding) {
-          return worlds::shadow(deciding, *given, candidate);
-        }));
-        std::string body;
-        json::Writer w(body);
-        w.begin_object().field_raw("report", shadowed.report_json).end_object();
-        return world_reply(std::move(body));
-      },
-      {.writes = true, .alone = true});
+  answer_from_world(app, request, name,
+                    [request, given](WorldSession& session) -> Reply {
+                      PAWL_TRY(auto candidate, candidate_of(session, given->proposal_id));
+                      PAWL_TRY(worlds::Shadowed shadowed,
+                               session.frame([&](worlds::Deciding& deciding) {
+                                 return worlds::shadow(deciding, *given, candidate);
+                               }));
+                      std::string body;
+                      json::Writer w(body);
+                      w.begin_object().field_raw("report", shadowed.report_json).end_object();
+                      return world_reply(std::move(body));
+                    },
+                    {.writes = true, .alone = true});
 }
 
 // --- decisions
@@ -140,9 +142,8 @@ void decide_proposal(App& app, Call&& call, Verb verb) {
   answer_from_world(
       app, request, name,
       [id, verb](WorldSession& session) -> Reply {
-        PAWL_TRY(worlds::Proposal proposal, session.frame([&](worlds::Deciding& deciding) {
-          return verb(deciding, id);
-        }));
+        PAWL_TRY(worlds::Proposal proposal,
+                 session.frame([&](worlds::Deciding& deciding) { return verb(deciding, id); }));
         return proposal_reply(proposal, 200);
       },
       {.writes = true});
@@ -152,7 +153,7 @@ void approve(App& app, Call&& call) { decide_proposal(app, std::move(call), worl
 void reject(App& app, Call&& call) { decide_proposal(app, std::move(call), worlds::reject); }
 
 Reply apply_decided(App& app, const WorldRequestPtr& request, const std::string& id,
-                                     WorldSession& session) {
+                    WorldSession& session) {
   std::shared_ptr<const worlds::Program> candidate;
   std::optional<worlds::ProgramText> text;
   if (id.empty()) {
@@ -186,10 +187,11 @@ void apply(App& app, Call&& call) {
   if (fields.ok() && direct == !id.empty())
     fields.complain("proposal_id", direct ? "does not go with direct" : "is required", "required");
   if (!fields.ok()) return request->call.fail(fields.error(ErrorCode::InvalidContent));
-  answer_from_world(
-      app, request, name,
-      [&app, request, id](WorldSession& session) { return apply_decided(app, request, id, session); },
-      {.writes = true, .alone = true});
+  answer_from_world(app, request, name,
+                    [&app, request, id](WorldSession& session) {
+                      return apply_decided(app, request, id, session);
+                    },
+                    {.writes = true, .alone = true});
 }
 
 // --- reading
@@ -213,32 +215,31 @@ void list_proposals(App& app, Call&& call) {
 void get_proposal(App& app, Call&& call) {
   const std::string name = call.params[0];
   const std::string id = call.query("proposal_id");
-  answer_from_world(app, bare_world_call(std::move(call)), name,
-                    [id](WorldSession& session) -> Reply {
-                      PAWL_TRY(worlds::Proposal proposal,
-                               worlds::named_proposal(session.world(), id));
-                      std::string body;
-                      json::Writer w(body);
-                      w.begin_object().key("proposal");
-                      worlds::write_proposal(w, proposal);
-                      w.key("report");
-                      const auto report = proposal.report.empty()
-                                              ? std::nullopt
-                                              : session.world().blob(proposal.report);
-                      if (report) {
-                        w.raw(*report);
-                      } else {
-                        w.null();
-                      }
-                      w.end_object();
-                      return world_reply(std::move(body));
-                    });
+  answer_from_world(
+      app, bare_world_call(std::move(call)), name, [id](WorldSession& session) -> Reply {
+        PAWL_TRY(worlds::Proposal proposal, worlds::named_proposal(session.world(), id));
+        std::string body;
+        json::Writer w(body);
+        w.begin_object().key("proposal");
+        worlds::write_proposal(w, proposal);
+        w.key("report");
+        const auto report =
+            proposal.report.empty() ? std::nullopt : session.world().blob(proposal.report);
+        if (report) {
+          w.raw(*report);
+        } else {
+          w.null();
+        }
+        w.end_object();
+        return world_reply(std::move(body));
+      });
 }
 
 }  // namespace
 
 void add_world_governance_routes(Router& router) {
-  auto add = [&](std::string_view method, std::string_view path, Permission scope, CallHandler handler) {
+  auto add = [&](std::string_view method, std::string_view path, Permission scope,
+                 CallHandler handler) {
     router.add({method, path, scope, handler});
   };
   add("POST", "/v1/worlds/{w}/gov/propose", Permission::Operate, propose);

@@ -1,7 +1,7 @@
 #include "api/worlds/instance_calls.h"
 
-#include "api/runs.h"
 #include "api/paging.h"
+#include "api/runs.h"
 #include "api/worlds/world_call.h"
 #include "kernel/frame.h"
 #include "kernel/run.h"
@@ -90,16 +90,15 @@ using Act = Status (*)(worlds::Deciding&, std::string_view module, std::string_v
 void change_instance(App& app, Call&& call, const std::string& world, Act act) {
   const std::string id = call.params[0];
   auto request = bare_world_call(std::move(call));
-  answer_from_world(
-      app, request, std::string(shown_world(world)),
-      [id, act](WorldSession& session) -> Reply {
-        PAWL_TRY(Place place, place_of(session, id));
-        PAWL_TRY_DO(session.frame([&](worlds::Deciding& deciding) {
-          return act(deciding, place.first, place.second);
-        }));
-        return run_reply(session, place);
-      },
-      {.writes = true});
+  answer_from_world(app, request, std::string(shown_world(world)),
+                    [id, act](WorldSession& session) -> Reply {
+                      PAWL_TRY(Place place, place_of(session, id));
+                      PAWL_TRY_DO(session.frame([&](worlds::Deciding& deciding) {
+                        return act(deciding, place.first, place.second);
+                      }));
+                      return run_reply(session, place);
+                    },
+                    {.writes = true});
 }
 
 bool is_about(const worlds::JournalRecord& record, const Place& place) {
@@ -118,7 +117,8 @@ void if_instance(App& app, Call&& call, std::function<void(Call&&, const std::st
                  std::function<void(Call&&)> other) {
   if (app.worlds() == nullptr) return other(std::move(call));
   Round* round = call.leave_round();
-  app.submit(round, std::make_shared<LookTask>(std::move(call), std::move(instance), std::move(other)));
+  app.submit(round,
+             std::make_shared<LookTask>(std::move(call), std::move(instance), std::move(other)));
 }
 
 void cancel_instance(App& app, Call&& call, const std::string& world) {

@@ -9,7 +9,8 @@
 namespace pawl::api {
 
 // Looks which kind of run a call is about, and hands it to the one or the other. Any thread.
-void if_instance(App& app, Call&& call, std::function<void(Call&&, const std::string& world)> instance,
+void if_instance(App& app, Call&& call,
+                 std::function<void(Call&&, const std::string& world)> instance,
                  std::function<void(Call&&)> other);
 
 void cancel_instance(App& app, Call&& call, const std::string& world);

@@ -21,8 +21,7 @@ struct InstanceFilter {
   std::string module, key, status;
 };
 
-Reply instances_page(WorldSession& session, const InstanceFilter& filter,
-                                      const WorldPage& page) {
+Reply instances_page(WorldSession& session, const InstanceFilter& filter, const WorldPage& page) {
   PAWL_TRY(auto program, session.program());
   std::string body;
   json::Writer w(body);
@@ -31,7 +30,8 @@ Reply instances_page(WorldSession& session, const InstanceFilter& filter,
   std::string next;
   auto visit = [&](std::string_view item_key, const std::string& module, const std::string& key,
                    const worlds::Instance& instance) {
-    if (!filter.status.empty() && worlds::status_name(instance.status) != filter.status) return true;
+    if (!filter.status.empty() && worlds::status_name(instance.status) != filter.status)
+      return true;
     if (fill.full()) return next = item_key, false;
     fill.take();
     worlds::write_instance(w, *program, module, key, instance);
@@ -64,8 +64,7 @@ void list_instances(App& app, Call&& call) {
                     });
 }
 
-Reply state_reply(WorldSession& session, const std::string& name,
-                                   const std::string& key_text) {
+Reply state_reply(WorldSession& session, const std::string& name, const std::string& key_text) {
   PAWL_TRY(auto program, session.program());
   auto unknown = [&] {
     return worlds::refusal(ErrorCode::NotFound, "state.unknown",
@@ -116,20 +115,20 @@ void get_digest(App& app, Call&& call) {
 
 void snapshot(App& app, Call&& call) {
   const std::string name = call.params[0];
-  answer_from_world(
-      app, bare_world_call(std::move(call)), name,
-      [](WorldSession& session) -> Reply {
-        PAWL_TRY(worlds::Snapshot taken,
-                 session.frame([](worlds::Deciding& deciding) -> Result<worlds::Snapshot> {
-                   return worlds::take_snapshot(deciding);
-                 }));
-        std::string body;
-        json::Writer w(body);
-        w.begin_object().field("snapshot_ref", taken.ref);
-        w.field_int("height", static_cast<int64_t>(taken.height)).end_object();
-        return world_reply(std::move(body), 201);
-      },
-      {.writes = true, .alone = true});
+  answer_from_world(app, bare_world_call(std::move(call)), name,
+                    [](WorldSession& session) -> Reply {
+                      PAWL_TRY(
+                          worlds::Snapshot taken,
+                          session.frame([](worlds::Deciding& deciding) -> Result<worlds::Snapshot> {
+                            return worlds::take_snapshot(deciding);
+                          }));
+                      std::string body;
+                      json::Writer w(body);
+                      w.begin_object().field("snapshot_ref", taken.ref);
+                      w.field_int("height", static_cast<int64_t>(taken.height)).end_object();
+                      return world_reply(std::move(body), 201);
+                    },
+                    {.writes = true, .alone = true});
 }
 
 void quarantine_world(WorldSession& session, const Error& error) {
@@ -160,24 +159,24 @@ void replay(App& app, Call&& call) {
   if (from != "genesis" && from != "baseline")
     fields.complain("from", "must be genesis or baseline");
   if (!fields.ok()) return request->call.fail(fields.error(ErrorCode::InvalidContent));
-  answer_from_world(
-      app, request, name,
-      [from](WorldSession& session) {
-        return replay_reply(session, from == "genesis" ? worlds::ReplayFrom::Genesis
+  answer_from_world(app, request, name,
+                    [from](WorldSession& session) {
+                      return replay_reply(session, from == "genesis"
+                                                       ? worlds::ReplayFrom::Genesis
                                                        : worlds::ReplayFrom::Baseline);
-      },
-      {.alone = true});
+                    },
+                    {.alone = true});
 }
 
 // --- traces
 
 void get_summary(App& app, Call&& call) {
   const std::string name = call.params[0];
-  answer_from_world(app, bare_world_call(std::move(call)), name,
-                    [&app](WorldSession& session) -> Reply {
-                      return world_reply(worlds::summary_json(
-                          session.world(), app.worlds()->queued(session.name())));
-                    });
+  answer_from_world(
+      app, bare_world_call(std::move(call)), name, [&app](WorldSession& session) -> Reply {
+        return world_reply(
+            worlds::summary_json(session.world(), app.worlds()->queued(session.name())));
+      });
 }
 
 void get_trace(App& app, Call&& call) {
@@ -193,14 +192,14 @@ void get_trace(App& app, Call&& call) {
   } else if (query.schema.empty() || query.correlate_by.empty() || query.value.empty()) {
     return call.fail({ErrorCode::InvalidRequest, "give seq, or schema, correlate_by and value"});
   }
-  answer_from_world(
-      app, bare_world_call(std::move(call)), name,
-      [query](WorldSession& session) -> Reply {
-        PAWL_TRY(auto program, session.program());
-        PAWL_TRY(std::string body, worlds::trace_json(session.world(), *program, query));
-        return world_reply(std::move(body));
-      },
-      {.alone = true});
+  answer_from_world(app, bare_world_call(std::move(call)), name,
+                    [query](WorldSession& session) -> Reply {
+                      PAWL_TRY(auto program, session.program());
+                      PAWL_TRY(std::string body,
+                               worlds::trace_json(session.world(), *program, query));
+                      return world_reply(std::move(body));
+                    },
+                    {.alone = true});
 }
 
 void diagnose(App& app, Call&& call) {
@@ -208,17 +207,15 @@ void diagnose(App& app, Call&& call) {
   const std::string text = call.query("run_id");
   auto run = Uuid::parse(text);
   if (!run) return call.fail({ErrorCode::NotFound, "run " + text.substr(0, 128) + " not found"});
-  answer_from_world(app, bare_world_call(std::move(call)), name,
-                    [id = *run](WorldSession& session) -> Reply {
-                      auto place = session.place_of(id);
-                      const auto instance =
-                          place ? session.world().instance(place->first, place->second)
-                                : std::nullopt;
-                      if (!instance)
-                        return Error{ErrorCode::NotFound, "run " + id.text() + " not found"};
-                      return world_reply(worlds::diagnose_json(session.world(), place->first,
-                                                               place->second, *instance));
-                    });
+  answer_from_world(
+      app, bare_world_call(std::move(call)), name, [id = *run](WorldSession& session) -> Reply {
+        auto place = session.place_of(id);
+        const auto instance =
+            place ? session.world().instance(place->first, place->second) : std::nullopt;
+        if (!instance) return Error{ErrorCode::NotFound, "run " + id.text() + " not found"};
+        return world_reply(
+            worlds::diagnose_json(session.world(), place->first, place->second, *instance));
+      });
 }
 
 void step_test(App& app, Call&& call) {
@@ -226,20 +223,19 @@ void step_test(App& app, Call&& call) {
   auto request = read_world_call(
       std::move(call), {"module", "state", "state_b64", "event", "ctx", "input", "input_b64"});
   if (!request) return;
-  answer_from_world(app, request, name,
-                    [request](WorldSession& session) -> Reply {
-                      PAWL_TRY(auto program, session.program());
-                      PAWL_TRY(std::string body,
-                               worlds::step_test(*program, session.world(), session.modules(),
-                                                 request->body()));
-                      return world_reply(std::move(body));
-                    });
+  answer_from_world(app, request, name, [request](WorldSession& session) -> Reply {
+    PAWL_TRY(auto program, session.program());
+    PAWL_TRY(std::string body,
+             worlds::step_test(*program, session.world(), session.modules(), request->body()));
+    return world_reply(std::move(body));
+  });
 }
 
 }  // namespace
 
 void add_world_instance_routes(Router& router) {
-  auto add = [&](std::string_view method, std::string_view path, Permission scope, CallHandler handler) {
+  auto add = [&](std::string_view method, std::string_view path, Permission scope,
+                 CallHandler handler) {
     router.add({method, path, scope, handler});
   };
   add("GET", "/v1/worlds/{w}/instances", Permission::Read, list_instances);

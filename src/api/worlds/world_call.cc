@@ -24,7 +24,7 @@ struct HeldCall {
 
 // The answer of an earlier call with the same key; nothing if there was none.
 std::optional<Reply> earlier_answer(App& app, const Call& call, WorldSession& session,
-                                                     const KeptAnswers& kept) {
+                                    const KeptAnswers& kept) {
   if (kept.key().empty()) return std::nullopt;
   std::optional<std::string> value = session.noted_answer(kept.key());
   if (!value) return std::nullopt;
@@ -37,8 +37,7 @@ Reply decide_call(App& app, HeldCall& held, WorldSession& session) {
   if (auto earlier = earlier_answer(app, call, session, kept)) return std::move(*earlier);
   if (!session.exists() && !held.rules.takes_missing)
     return no_such_world(shown_world(session.name()));
-  if (held.rules.writes && session.exists())
-    PAWL_TRY_DO(worlds::writable(session.world().head()));
+  if (held.rules.writes && session.exists()) PAWL_TRY_DO(worlds::writable(session.world().head()));
   auto result = held.work(session);
   if (result.ok() && !kept.key().empty() && result->status < 400)
     session.note_answer(kept.key(), kept.encode(app, call, *result),
@@ -66,8 +65,8 @@ WorldRequestPtr read_world_call(Call&& call, std::initializer_list<std::string_v
   return request;
 }
 
-void answer_from_world(App& app, const WorldRequestPtr& request, const std::string& name, WorldWork work,
-                       WorldCallRules rules) {
+void answer_from_world(App& app, const WorldRequestPtr& request, const std::string& name,
+                       WorldWork work, WorldCallRules rules) {
   WorldHost* host = app.worlds();
   if (host == nullptr)
     return request->call.fail({ErrorCode::Unavailable, "this server runs no worlds"});
@@ -107,7 +106,8 @@ void write_world_members(json::Writer& w, const worlds::Head& head) {
   const bool open = head.quarantine_code.empty();
   w.field("id", head.id.text()).field("name", head.name);
   w.field("status", open ? "open" : "quarantined").field("manifest_hash", head.manifest_hash);
-  w.field_int("height", static_cast<int64_t>(head.height)).field_time("created_at", head.created_ms);
+  w.field_int("height", static_cast<int64_t>(head.height))
+      .field_time("created_at", head.created_ms);
   w.field_bool("test", head.test);
   if (!open) {
     w.key("quarantine").begin_object().field("code", head.quarantine_code);
@@ -128,8 +128,9 @@ void write_faults(json::Writer& w, std::string_view name, const std::vector<Comp
 }
 
 Error invalid_manifest(const worlds::ProgramText& text) {
-  Error error = worlds::refusal(ErrorCode::InvalidContent, "manifest.invalid",
-                                "the manifest or its nodes are not valid; see details.validation_errors");
+  Error error =
+      worlds::refusal(ErrorCode::InvalidContent, "manifest.invalid",
+                      "the manifest or its nodes are not valid; see details.validation_errors");
   error.complaints = text.faults;
   return error;
 }

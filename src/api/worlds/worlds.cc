@@ -75,7 +75,7 @@ Result<WorldWish> read_wish(App& app, const WorldRequestPtr& request) {
 }
 
 Reply make_world(App& app, const WorldRequestPtr& request, const WorldWish& wish,
-                                  WorldSession& session) {
+                 WorldSession& session) {
   if (session.exists())
     return worlds::refusal(ErrorCode::Conflict, "world.exists",
                            "there is a world " + wish.made.name + " already");
@@ -107,20 +107,19 @@ void create(App& app, Call&& call) {
     const uint64_t entropy = random.next();
     wish->made.id = Uuid::v7(app.clock().now_ms(), entropy, random.next(), 0);
   }
-  answer_from_world(
-      app, request, wish->made.name,
-      [&app, request, wish = *wish](WorldSession& session) {
-        return make_world(app, request, wish, session);
-      },
-      {.takes_missing = true, .alone = true});
+  answer_from_world(app, request, wish->made.name,
+                    [&app, request, wish = *wish](WorldSession& session) {
+                      return make_world(app, request, wish, session);
+                    },
+                    {.takes_missing = true, .alone = true});
 }
 
 // --- reading and removing
 
 std::optional<worlds::Head> head_of(const State& state, const Doc& world) {
   auto id = Uuid::from_bytes(world.value);
-  const Doc* item = !id ? nullptr
-                        : state.find_doc(DocKind::WorldItem, item_doc_key(*id, worlds::head_key()));
+  const Doc* item =
+      !id ? nullptr : state.find_doc(DocKind::WorldItem, item_doc_key(*id, worlds::head_key()));
   worlds::Head head;
   return item != nullptr && codec::decode(item->value, head) ? std::optional(head) : std::nullopt;
 }
@@ -131,7 +130,8 @@ void list_worlds(App& app, Call&& call) {
                       const State& state = frame.state();
                       list.each_key(state, DocKind::World, SIZE_MAX, [&](std::string_view key) {
                         const Doc* doc = state.find_doc(DocKind::World, key);
-                        if (doc == nullptr || is_deleted_world(key) || !list.takes(key)) return true;
+                        if (doc == nullptr || is_deleted_world(key) || !list.takes(key))
+                          return true;
                         if (auto head = head_of(state, *doc)) write_world(list.writer(), *head);
                         return true;
                       });
@@ -157,23 +157,23 @@ void get_world(App& app, Call&& call) {
 void remove_world(App& app, Call&& call) {
   const std::string name = call.params[0];
   const bool force = call.query("force") == "true";
-  answer_from_world(
-      app, bare_world_call(std::move(call)), name,
-      [&app, force](WorldSession& session) -> Reply {
-        const worlds::Totals totals = session.world().head().totals;
-        const bool quiet = totals.running + totals.waiting + totals.open_intents == 0;
-        if (!quiet && !force)
-          return worlds::refusal(ErrorCode::Conflict, "world.busy",
-                                 "the world has instances or effects at work; ?force=true removes "
-                                 "it all the same");
-        session.remove_world();
-        std::string body;
-        json::Writer w(body);
-        w.begin_object().field("name", session.world().head().name);
-        w.field_bool("deleted", true).end_object();
-        return world_reply(std::move(body));
-      },
-      {.alone = true});
+  answer_from_world(app, bare_world_call(std::move(call)), name,
+                    [&app, force](WorldSession& session) -> Reply {
+                      const worlds::Totals totals = session.world().head().totals;
+                      const bool quiet = totals.running + totals.waiting + totals.open_intents == 0;
+                      if (!quiet && !force)
+                        return worlds::refusal(
+                            ErrorCode::Conflict, "world.busy",
+                            "the world has instances or effects at work; ?force=true removes "
+                            "it all the same");
+                      session.remove_world();
+                      std::string body;
+                      json::Writer w(body);
+                      w.begin_object().field("name", session.world().head().name);
+                      w.field_bool("deleted", true).end_object();
+                      return world_reply(std::move(body));
+                    },
+                    {.alone = true});
 }
 
 // --- manifest
@@ -222,21 +222,21 @@ void validate_manifest(App& app, Call&& call) {
   const std::string name = call.params[0];
   auto request = read_world_call(std::move(call), {"manifest", "nodes"});
   if (!request) return;
-  answer_from_world(
-      app, request, name,
-      [&app, request](WorldSession& session) -> Reply {
-        PAWL_TRY(worlds::ProgramText text,
-                 read_text(request, *app.worlds(), session.exists() ? &session : nullptr));
-        std::string body;
-        json::Writer w(body);
-        w.begin_object().field_bool("valid", text.faults.empty());
-        write_faults(w, "errors", text.faults);
-        write_faults(w, "warnings", text.warnings);
-        if (text.faults.empty()) w.field("manifest_hash", text.manifest_hash);
-        w.end_object();
-        return world_reply(std::move(body));
-      },
-      {.takes_missing = true, .alone = true});
+  answer_from_world(app, request, name,
+                    [&app, request](WorldSession& session) -> Reply {
+                      PAWL_TRY(
+                          worlds::ProgramText text,
+                          read_text(request, *app.worlds(), session.exists() ? &session : nullptr));
+                      std::string body;
+                      json::Writer w(body);
+                      w.begin_object().field_bool("valid", text.faults.empty());
+                      write_faults(w, "errors", text.faults);
+                      write_faults(w, "warnings", text.warnings);
+                      if (text.faults.empty()) w.field("manifest_hash", text.manifest_hash);
+                      w.end_object();
+                      return world_reply(std::move(body));
+                    },
+                    {.takes_missing = true, .alone = true});
 }
 
 // --- blobs
@@ -246,19 +246,18 @@ void put_blob(App& app, Call&& call) {
   if (call.request.body.size() > kBlobBytesMax)
     return call.fail({ErrorCode::TooLarge, "a blob has at most 8 MiB"});
   auto request = bare_world_call(std::move(call));
-  answer_from_world(
-      app, request, name,
-      [request](WorldSession& session) -> Reply {
-        const std::string_view bytes = request->call.request.body;
-        const std::string ref = worlds::hash_of_bytes(bytes);
-        session.put(worlds::blob_key(ref), std::string(bytes));
-        std::string body;
-        json::Writer w(body);
-        w.begin_object().field("blob_ref", ref);
-        w.field_int("size", static_cast<int64_t>(bytes.size())).end_object();
-        return world_reply(std::move(body), 201);
-      },
-      {.writes = true});
+  answer_from_world(app, request, name,
+                    [request](WorldSession& session) -> Reply {
+                      const std::string_view bytes = request->call.request.body;
+                      const std::string ref = worlds::hash_of_bytes(bytes);
+                      session.put(worlds::blob_key(ref), std::string(bytes));
+                      std::string body;
+                      json::Writer w(body);
+                      w.begin_object().field("blob_ref", ref);
+                      w.field_int("size", static_cast<int64_t>(bytes.size())).end_object();
+                      return world_reply(std::move(body), 201);
+                    },
+                    {.writes = true});
 }
 
 void get_blob(App& app, Call&& call) {
@@ -267,7 +266,8 @@ void get_blob(App& app, Call&& call) {
   answer_from_world(app, bare_world_call(std::move(call)), name,
                     [ref](WorldSession& session) -> Reply {
                       auto bytes = worlds::is_hash(ref) ? session.world().blob(ref) : std::nullopt;
-                      if (!bytes) return Error{ErrorCode::NotFound, "there is no blob " + ref.substr(0, 128)};
+                      if (!bytes)
+                        return Error{ErrorCode::NotFound, "there is no blob " + ref.substr(0, 128)};
                       http::Response response;
                       response.status = 200;
                       response.content_type = "application/octet-stream";
@@ -281,7 +281,8 @@ void get_blob(App& app, Call&& call) {
 Reply set_clock(App& app, WorldSession& session, int64_t now_ns) {
   worlds::Head head = session.world().head();
   if (!head.test)
-    return worlds::refusal(ErrorCode::Conflict, "world.not_test", "only a test world's clock can be set");
+    return worlds::refusal(ErrorCode::Conflict, "world.not_test",
+                           "only a test world's clock can be set");
   if (now_ns < head.test_now_ns)
     return Error{ErrorCode::InvalidContent,
                  "the clock does not go back",
@@ -317,7 +318,8 @@ void put_clock(App& app, Call&& call) {
 }  // namespace
 
 void add_world_routes(Router& router) {
-  auto add = [&](std::string_view method, std::string_view path, Permission scope, CallHandler handler) {
+  auto add = [&](std::string_view method, std::string_view path, Permission scope,
+                 CallHandler handler) {
     router.add({method, path, scope, handler});
   };
   add("POST", "/v1/worlds", Permission::Operate, create);

@@ -8,11 +8,9 @@
 #include "kernel/scripts/expression_names.h"
 #include "kernel/scripts/json_fits.h"
 #include "kernel/scripts/run_parts.h"
-#include "kernel/state_config.h"
 #include "kernel/testing/run_world.h"
 #include "kernel/testing/script_world.h"
 #include "plan/definition.h"
-#include "plan/ojs/plan_node.h"
 
 namespace pawl {
 namespace {

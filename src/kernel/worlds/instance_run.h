@@ -1,5 +1,6 @@
-// InstanceRun: what the list of runs knows of an instance of a module. Its state is an item of its world
-// (worlds/items.h), which the kernel of worlds changes; a Run of this kind only follows (InstanceMoved).
+// InstanceRun: what the list of runs knows of an instance of a module. Its state is an item of its
+// world (worlds/items.h), which the kernel of worlds changes; a Run of this kind only follows
+// (InstanceMoved).
 #pragma once
 
 #include <string>

@@ -1,4 +1,6 @@
 // Instances of modules in the list of runs, and the documents that hold what worlds remember.
+#include "kernel/worlds/instance_run.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,7 +11,6 @@
 #include "kernel/run_family.h"
 #include "kernel/settings/settings.h"
 #include "kernel/testing/world.h"
-#include "kernel/worlds/instance_run.h"
 
 namespace pawl {
 namespace {
@@ -35,9 +36,8 @@ std::string move(World& world, const InstanceMoved& event) {
 }
 
 void put_item(World& world, const std::string& key, const std::string& value) {
-  world.frame([&](Frame& frame) {
-    return put_doc(frame, DocKind::WorldItem, key, value), std::string();
-  });
+  world.frame(
+      [&](Frame& frame) { return put_doc(frame, DocKind::WorldItem, key, value), std::string(); });
 }
 
 std::string status_of(const World& world) {
@@ -122,9 +122,8 @@ TEST(WorldItems, AreListedInOrderFromMemoryAndDisk) {
   EXPECT_EQ(under(world, "a", "a2"), "a2=new a3=changed ");
   EXPECT_EQ(under(world, "a", "", 2), "a1=x a2=new ");
   EXPECT_EQ(under(world, ""), "a1=x a2=new a3=changed b1=z ");
-  world.frame([&](Frame& frame) {
-    return world.refused(delete_doc(frame, DocKind::WorldItem, "a1"));
-  });
+  world.frame(
+      [&](Frame& frame) { return world.refused(delete_doc(frame, DocKind::WorldItem, "a1")); });
   EXPECT_EQ(under(world, "a"), "a2=new a3=changed ");
   world.restart();
   EXPECT_EQ(under(world, "a"), "a2=new a3=changed ");
@@ -136,7 +135,8 @@ TEST(Golden, DISABLED_WriteInstances) {
                            InstanceState::Running, InstanceState::Completed,
                            InstanceState::Forgotten, InstanceState::Running}) {
     InstanceMoved event = moved(to);
-    if (to == InstanceState::Failed) event.error_code = "step.trap", event.error_detail = "it trapped";
+    if (to == InstanceState::Failed)
+      event.error_code = "step.trap", event.error_detail = "it trapped";
     move(world, event);
     put_item(world, kModuleWorld.bytes() + "h", std::to_string(static_cast<int>(to)));
     world.now_ms += 10;

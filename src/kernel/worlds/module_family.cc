@@ -1,5 +1,6 @@
-// Instances of modules, as a family of runs. Everything that happens to one is an input of its world, which the
-// host of worlds takes (effects/worlds/world_host.h): what the kernel can do to any run, it cannot do to these.
+// Instances of modules, as a family of runs. Everything that happens to one is an input of its
+// world, which the host of worlds takes (effects/worlds/world_host.h): what the kernel can do to
+// any run, it cannot do to these.
 #include "kernel/compositions/flow.h"
 #include "kernel/quarantine.h"
 #include "kernel/run.h"
@@ -20,7 +21,8 @@ Error not_here(const Run& run, std::string_view what) {
 
 class ModuleFamily final : public RunFamily {
  public:
-  void due(Frame&, const Run&) const override {}           // it has no timers: those of its world are effects
+  void due(Frame&, const Run&) const override {
+  }  // it has no timers: those of its world are effects
   void child_ended(Flow&, const ChildEnd&) const override {}  // its jobs end as receipts
   Status cancel(Frame&, const Run& run, const std::string&, bool) const override {
     return not_here(run, "cancelled in this way");
