@@ -16,7 +16,10 @@
 
 #include "api/app.h"
 #include "engine/task.h"
-#include "kernel/settings/doc.h"
+
+namespace pawl {
+struct Doc;
+}
 
 namespace pawl::api {
 

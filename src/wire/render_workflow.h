@@ -6,11 +6,8 @@
 namespace pawl {
 
 class State;
-struct Run;
 struct PlannedRun;
-}  // namespace pawl
-
-namespace pawl {
+struct Run;
 
 struct WorkflowPage {
   uint32_t from = 0;
