@@ -17,7 +17,10 @@
 #include "api/app.h"
 #include "api/kept_answer.h"
 #include "engine/task.h"
-#include "kernel/settings/doc.h"
+
+namespace pawl {
+struct Doc;
+}
 
 namespace pawl::api {
 

@@ -15,18 +15,17 @@
 namespace pawl {
 
 class Cold;
-class TextsInMemory;
-struct Row;
-struct Run;
-struct RunPart;
-
 class Flow;
 class Frame;
 class State;
+class TextsInMemory;
 struct ChildEnd;
 struct QuarantineReason;
 struct RetryPreview;
 struct RetryRequest;
+struct Row;
+struct Run;
+struct RunPart;
 
 // Context for reading and writing rows of runs.
 struct RunRows {

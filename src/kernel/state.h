@@ -23,8 +23,8 @@
 
 namespace pawl {
 
-// Who looks into an entity includes its header: jobs/job.h, jobs/queue.h, run.h, scripts/run.h,
-// settings/doc.h.
+// A file that looks into an entity includes its header: jobs/job.h, jobs/queue.h, run.h,
+// scripts/run.h, settings/doc.h.
 class Cold;
 struct Cron;
 struct DefinitionHead;

@@ -3,7 +3,6 @@
 
 #include "kernel/fire_timers.h"
 #include "kernel/jobs/forget_jobs.h"
-#include "kernel/mutable_state.h"
 #include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/expression_names.h"
 #include "kernel/scripts/json_fits.h"
