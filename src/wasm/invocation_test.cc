@@ -12,8 +12,8 @@
 namespace pawl::wasm {
 namespace {
 
-using testing::kGiveInput;
 using testing::end_name;
+using testing::kGiveInput;
 using testing::module_text;
 using testing::step_text;
 using testing::wat;
