@@ -17,6 +17,7 @@
 
 namespace pawl::wasm {
 
+// The times are those of a small module; each MiB of code adds half of them.
 struct CompileLimits {
   uint32_t cpu_s = 10;
   uint32_t real_s = 40;
