@@ -159,6 +159,13 @@ pid_t start_child(const WasmtimeApi& api, std::string_view code, const CompileLi
   return child;
 }
 
+CompileLimits scaled(CompileLimits limits, size_t code_bytes) {
+  const auto mebibytes = static_cast<uint32_t>(code_bytes >> 20);
+  limits.cpu_s += limits.cpu_s * mebibytes / 2;
+  limits.real_s += limits.real_s * mebibytes / 2;
+  return limits;
+}
+
 Error not_compiled(std::string why) { return Error{ErrorCode::InvalidContent, std::move(why)}; }
 
 Error no_process() {
@@ -187,7 +194,8 @@ Result<Compiled> outcome(int status, bool in_time, const std::string& bytes,
 }  // namespace
 
 Result<Compiled> compile_apart(const WasmtimeApi& api, std::string_view code,
-                               const CompileLimits& limits) {
+                               const CompileLimits& small) {
+  const CompileLimits limits = scaled(small, code.size());
   const auto deadline = SteadyClock::now() + std::chrono::seconds(limits.real_s);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return no_process();

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "wasm/race_marks.h"
 #include "wasm/wasmtime_library.h"
 
 namespace pawl::wasm {
@@ -24,6 +25,10 @@ Invocation::Invocation(const WasmtimeApi& api, WasmEngine* engine, const LoadedM
   const auto memory_bytes =
       static_cast<int64_t>(std::min(limits.memory_pages, kMemoryPagesMax) * kPageBytes);
   api.wasmtime_store_limiter(store_.get(), memory_bytes, kTableElementsMax, 1, kTablesMax, 1);
+}
+
+Invocation::~Invocation() {
+  if (has_memory_) mark_given_back(api_.wasmtime_memory_data(context_, &memory_.memory));
 }
 
 worlds::ModuleCall Invocation::run(worlds::Entry entry, std::string_view input) {
@@ -52,7 +57,9 @@ bool Invocation::instantiate() {
     return over(CallEnd::Unavailable);
   }
   if (trap != nullptr) return over_by(trap);
-  return find("memory", memory_) && find("alloc", alloc_);
+  has_memory_ = find("memory", memory_);
+  if (has_memory_) mark_taken(api_.wasmtime_memory_data(context_, &memory_.memory));
+  return has_memory_ && find("alloc", alloc_);
 }
 
 bool Invocation::initialize() {

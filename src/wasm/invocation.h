@@ -15,6 +15,9 @@ class Invocation {
   // `ticks` of the epoch until it is stopped.
   Invocation(const WasmtimeApi& api, WasmEngine* engine, const LoadedModule& module,
              const worlds::ModuleLimits& limits, uint64_t ticks);
+  ~Invocation();
+  Invocation(const Invocation&) = delete;
+  Invocation& operator=(const Invocation&) = delete;
 
   worlds::ModuleCall run(worlds::Entry entry, std::string_view input);
 
@@ -40,6 +43,7 @@ class Invocation {
   WasmContext* context_;
   WasmInstance instance_;
   WasmExtern memory_;
+  bool has_memory_ = false;
   WasmExtern alloc_;
   worlds::CallEnd end_ = worlds::CallEnd::Returned;
 };

@@ -1,6 +1,8 @@
 // How calls end, and that they end so every time.
 #include "wasm/invocation.h"
 
+#include <pthread.h>
+
 #include <chrono>
 #include <map>
 #include <thread>
@@ -12,8 +14,8 @@
 namespace pawl::wasm {
 namespace {
 
-using testing::kGiveInput;
 using testing::end_name;
+using testing::kGiveInput;
 using testing::module_text;
 using testing::step_text;
 using testing::wat;
@@ -107,7 +109,6 @@ TEST_F(Calls, AnAllocatorThatFailsIsATrap) {
 }
 
 TEST_F(Calls, RecursionWithoutEndTrapsAtTheSameDepth) {
-  // Each level leaves its number in memory, and a second module of the same depth less one returns.
   const std::string code =
       wat(step_text("(call $down (i32.const 0)) i64.const 0)"
                     "(func $down (param i32) (call $down (i32.add (local.get 0) (i32.const 1)))"));
@@ -119,6 +120,28 @@ TEST_F(Calls, RecursionWithoutEndTrapsAtTheSameDepth) {
   uint64_t there = 0;
   std::thread([&] { there = call(code).fuel; }).join();
   EXPECT_EQ(there, first.fuel);
+}
+
+// There a module that goes as deep as it may would end the process.
+TEST_F(Calls, AThreadWithASmallStackIsRefused) {
+  struct Call {
+    std::string code = wat(step_text(kGiveInput));
+    std::string story;
+  } small;
+  pthread_attr_t attributes;
+  ASSERT_EQ(::pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&attributes, 512 << 10), 0);
+  pthread_t thread;
+  const auto run = [](void* given) -> void* {
+    auto* call_there = static_cast<Call*>(given);
+    call_there->story = story(call(call_there->code));
+    return nullptr;
+  };
+  EXPECT_EQ(story(call(small.code)), "returned in");
+  ASSERT_EQ(::pthread_create(&thread, &attributes, run, &small), 0);
+  ::pthread_join(thread, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  EXPECT_EQ(small.story, "unavailable");
 }
 
 TEST_F(Calls, ALoopWithoutEndSpendsItsFuel) {

@@ -49,10 +49,10 @@ WasmHost& host() {
 
 void call(benchmark::State& state, std::string_view module, const std::string& input) {
   const std::string code = module_bytes(module);
+  const auto load = [&](std::string_view) { return std::optional(code); };
   uint64_t fuel = 0;
   for (auto _ : state) {
-    const worlds::ModuleCall called =
-        host().call(module, [&](std::string_view) { return code; }, worlds::Entry::Step, input, {});
+    const worlds::ModuleCall called = host().call(module, load, worlds::Entry::Step, input, {});
     if (called.end != worlds::CallEnd::Returned) return state.SkipWithError("it did not return");
     fuel = called.fuel;
   }

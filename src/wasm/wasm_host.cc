@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "wasm/epoch_ticker.h"
 #include "wasm/invocation.h"
+#include "wasm/stack_room.h"
 #include "wasm/wasmtime_library.h"
 #include "worlds/fault.h"
 
@@ -18,7 +19,8 @@ namespace {
 using worlds::CallEnd;
 
 constexpr uint32_t kCallsAtLeast = 16;
-constexpr ptrdiff_t kCompilersMax = 2;  // at a time: each may take a processor and a gigabyte
+constexpr ptrdiff_t kCompilersMax = 2;        // at a time: each may take a processor and a gigabyte
+constexpr size_t kStackBytesOwn = 128 << 10;  // of a call, beside the module's
 constexpr size_t kModuleOverheadBytes = 64 << 10;
 
 // (module): what the smallest artifact is made of, to see whether this process may have code at
@@ -168,6 +170,7 @@ worlds::ModuleCall WasmHost::call(std::string_view wasm_hash, worlds::LoadCode l
   if (module == nullptr) return {CallEnd::Unavailable};
   if (module->facts.memory_pages > limits.memory_pages) return {CallEnd::Trap};
   if (!can_be_called(module->facts, entry)) return {CallEnd::Unavailable};
+  if (!stack_has_room(kStackBytesMax + kStackBytesOwn)) return {CallEnd::Unavailable};
   const Place place(here.places);
   const EpochTicker::Running running(here.ticker);
   return Invocation(here.api, here.engine.get(), *module, limits,

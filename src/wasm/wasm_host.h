@@ -4,8 +4,9 @@
 // The library is loaded when the first call needs it. While it is missing, judge() is refused with
 // worlds.no_runtime and call() ends as Unavailable; each looks for it again.
 //
-// Any thread. judge() may take as long as the compiler is given (CompileLimits): call it where
-// waiting is allowed. So may the first call of a module after a start.
+// Any thread with 640 KiB of stack left; in another, call() ends as Unavailable. judge() may take
+// as long as the compiler is given (CompileLimits): call it where waiting is allowed. So may the
+// first call of a module after a start.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct WasmHostOptions {
   CompileLimits judge_limits = {};
   // For a module that was accepted: what it took then it may take longer on a busy or slower
   // machine.
-  CompileLimits call_limits = {.cpu_s = 60, .real_s = 300, .memory_bytes = uint64_t{2} << 30};
+  CompileLimits call_limits = {.cpu_s = 30, .real_s = 120, .memory_bytes = uint64_t{2} << 30};
 };
 
 class WasmHost final : public worlds::ModuleHost {

@@ -75,7 +75,7 @@ std::string HostCase::story(const worlds::ModuleCall& call) {
 }
 
 const HostCase::Handlers& HostCase::handlers_before() {
-  static const auto handlers = [] {
+  static const auto kHandlers = [] {
     Handlers found{};
     for (size_t number = 1; number < found.size(); ++number) {
       struct sigaction now {};
@@ -85,7 +85,7 @@ const HostCase::Handlers& HostCase::handlers_before() {
     }
     return found;
   }();
-  return handlers;
+  return kHandlers;
 }
 
 }  // namespace pawl::wasm::testing

@@ -8,14 +8,14 @@
 namespace pawl::wasm::testing {
 
 std::string wat(std::string_view text) {
-  static const WasmtimeApi api = load_wasmtime("").value();
+  static const WasmtimeApi kApi = load_wasmtime("").value();
   WasmBytes bytes;
-  if (WasmError* error = api.wasmtime_wat2wasm(text.data(), text.size(), &bytes)) {
-    std::fprintf(stderr, "%s\n", take_message(api, error).c_str());
+  if (WasmError* error = kApi.wasmtime_wat2wasm(text.data(), text.size(), &bytes)) {
+    std::fprintf(stderr, "%s\n", take_message(kApi, error).c_str());
     std::abort();
   }
   std::string wasm(bytes.data, bytes.size);
-  api.wasm_byte_vec_delete(&bytes);
+  kApi.wasm_byte_vec_delete(&bytes);
   return wasm;
 }
 
