@@ -425,18 +425,22 @@ TEST(Effects, AnEnforcerDeniesInItsOwnWordsOrByFailing) {
 // What an enforcer does in real time is not in the journal: so its whole step fails, which is.
 TEST(Effects, AnEnforcerThatRunsOutOfTimeFailsTheStepWhole) {
   TestWorld world;
-  world.host.set("guard", [](std::string_view) { return ModuleCall{.end = CallEnd::Timeout}; });
+  world.host.set("guard",
+                 [](std::string_view) { return ModuleCall{.end = CallEnd::Timeout, .fuel = 77}; });
   world.host.set(
       "flow", saying_at_first([](StepSaid& s) {
         s.effect("work.do", work_params(4), "safe").effect("safe.do", work_params(4), "safe");
       }));
   EXPECT_EQ(world.post("t/Start@1", kStartA),
             R"(domain_event Start | step_failed flow["a"] #0 <0 step.timeout)");
+  // A replay knows no more of it than that, and comes to the same sum.
+  EXPECT_EQ(world.fuel, world.program().limits.fuel);
   const std::vector<uint64_t> ordinals = {0};
   world.timed_out = &ordinals;
   world.host.set("flow", [](std::string_view) { return StepSaid().call(); });
   EXPECT_EQ(world.post("t/Start@1", R"({"id":"b","n":1})"),
             R"(domain_event Start | step_failed flow["b"] #0 <0 step.timeout)");
+  EXPECT_EQ(world.fuel, world.program().limits.fuel);
 }
 
 // --- operators

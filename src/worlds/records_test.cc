@@ -149,10 +149,11 @@ TEST(Frames, AreCheckedWhenTheyAreRead) {
     EmptyTable empty;
     Overlay table(empty);
     table.put(frame_key(2), bad);
+    World table_world(table);
     try {
-      const auto frame = World(table).frame(2);
-      ASSERT_TRUE(frame);
-      EXPECT_EQ(frame_checksum(2, *frame), frame_checksum(2, *world.world().frame(2)));
+      ASSERT_TRUE(table_world.frame(2));
+      // Only what is no record may be another.
+      EXPECT_EQ(frame_line(table_world, 2), frame_line(world.world(), 2));
     } catch (const Unreadable& unreadable) {
       EXPECT_EQ(unreadable.error.code, ErrorCode::Corrupt);
     }

@@ -165,6 +165,7 @@ std::string TestWorld::run(FunctionRef<Status(Deciding&)> command) {
   }
   changed = std::move(deciding.changed);
   opened = std::move(deciding.opened);
+  fuel = deciding.fuel;
   settled = std::move(deciding.settled);
   for (auto& [key, value] : deciding.writes().take()) {
     if (value) {

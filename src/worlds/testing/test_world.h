@@ -83,6 +83,7 @@ class TestWorld {
   // Of the last command.
   std::map<std::string, InstanceChange> changed;
   std::vector<std::string> opened, settled;
+  uint64_t fuel = 0;
   std::optional<EventReply> reply;
   std::optional<ReceiptReply> receipt_reply;
   Error error{ErrorCode::Internal, ""};
