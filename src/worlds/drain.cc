@@ -123,6 +123,7 @@ void Drain::skip(const QueuedDelivery& delivery, std::string_view code) {
 Status Drain::step(const QueuedDelivery& delivery) {
   const uint64_t ordinal = steps_++;
   ++frame_.deciding().steps;
+  const uint64_t fuel_before = fuel_;
   JudgedStep step;
   std::vector<Asked> asked;
   PAWL_TRY(std::optional<Fault> fault, call_module(delivery, ordinal, step));
@@ -130,6 +131,9 @@ Status Drain::step(const QueuedDelivery& delivery) {
     PAWL_TRY(fault, pass_gate(delivery, ordinal, step, asked));
   }
   if (fault) {
+    // How far a call came before its time was up is not known to a replay: it counts as a whole
+    // one.
+    if (fault->code == kTimeout) set_fuel(fuel_before + frame_.program().limits.fuel);
     keep_failure(delivery, ordinal, *fault, std::move(asked));
   } else {
     keep(delivery, ordinal, std::move(step), std::move(asked));
@@ -143,13 +147,12 @@ bool Drain::timed_out_before(uint64_t ordinal) const {
          std::find(ordinals->begin(), ordinals->end(), ordinal) != ordinals->end();
 }
 
-void Drain::use_fuel(uint64_t fuel) {
-  fuel_ += fuel;
-  frame_.deciding().fuel += fuel;
+void Drain::set_fuel(uint64_t fuel) {
+  frame_.deciding().fuel += fuel - fuel_;
+  fuel_ = fuel;
 }
 
 ModuleCall Drain::call_host(const QueuedDelivery& delivery, uint64_t ordinal) {
-  // How far a call came before its time was up is not known to a replay.
   if (timed_out_before(ordinal)) return {.end = CallEnd::Timeout};
   const Module& module = *delivery.module;
   const Content& content = *delivery.content;
@@ -182,7 +185,7 @@ Result<std::optional<Fault>> Drain::call_module(const QueuedDelivery& delivery, 
   const ModuleCall call = call_host(delivery, ordinal);
   if (call.end == CallEnd::Unavailable)
     return Error{ErrorCode::Unavailable, "no runtime for modules: " + call.output};
-  use_fuel(call.end == CallEnd::Timeout ? frame_.program().limits.fuel : call.fuel);
+  set_fuel(fuel_ + call.fuel);
   if (auto fault = fault_of_call(call.end)) return fault;
   StepOutput output;
   if (auto fault = read_step_output(call.output, output)) return fault;
@@ -201,7 +204,6 @@ Result<std::optional<Fault>> Drain::pass_gate(const QueuedDelivery& delivery, ui
       return Error{ErrorCode::Unavailable, "no runtime for the enforcer of a cap"};
     if (end == CapEnd::TimedOut) {
       asked.clear();
-      use_fuel(frame_.program().limits.fuel);
       return fault_of_call(CallEnd::Timeout);
     }
     if (asked.back().passage.allow()) continue;
@@ -244,7 +246,7 @@ Drain::Asked Drain::ask(const QueuedDelivery& delivery, uint64_t ordinal, size_t
                 .seq = frame_.seq()};
   out.passage = pass_effect(frame_.program(), sound, intent.hash,
                             {.kind = intent.origin, .name = intent.origin_name}, room);
-  use_fuel(room.fuel);
+  set_fuel(fuel_ + room.fuel);
   end = out.passage.end;
   intent.params = std::move(effect.sound.params);
   return out;

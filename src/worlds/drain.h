@@ -79,7 +79,7 @@ class Drain {
   void emit(JudgedEvent event, Cause step);
   bool timed_out_before(uint64_t ordinal) const;
   void report(const QueuedDelivery& delivery, Delivery::Outcome outcome);
-  void use_fuel(uint64_t fuel);
+  void set_fuel(uint64_t fuel);
 
   // Gives the host the code of a module.
   struct LoadBlob {

@@ -10,17 +10,14 @@
 namespace pawl::worlds {
 namespace {
 
-constexpr std::string_view kFlow = "t/flow@1";
-constexpr std::string_view kStart = R"({"id":"a","n":1})";
-
 std::string note(std::string_view text) {
   return cbor_text(R"({"text":")" + std::string(text) + "\"}");
 }
 TEST(PostEvent, IsJournaledRoutedAndSteppedInOneFrame) {
   TestWorld world;
-  EXPECT_EQ(world.post("t/Start@1", kStart),
+  EXPECT_EQ(world.post("t/Start@1", kStartA),
             R"(domain_event Start | step flow["a"] #0 <0 running)");
-  EXPECT_EQ(world.instance(kFlow, R"("a")"), "running Start");
+  EXPECT_EQ(world.instance(kFlow, kKeyA), "running Start");
   ASSERT_TRUE(world.reply);
   EXPECT_EQ(world.reply->seq, 2u);
   EXPECT_EQ(world.reply->deliveries.size(), 1u);
@@ -33,15 +30,15 @@ TEST(PostEvent, IsJournaledRoutedAndSteppedInOneFrame) {
 // R-4.1
 TEST(PostEvent, TheRecordHoldsTheCanonicalEventAndItsStamp) {
   TestWorld world;
-  world.post("t/Start@1", kStart, R"("a")", "client-7");
+  world.post("t/Start@1", kStartA, R"("a")", "client-7");
   const std::string record = world.record(0);
   EXPECT_EQ(in_record(record, "schema"), "t/Start@1");
-  EXPECT_EQ(string_of(member_of(record, "value")), cbor_text(kStart));
+  EXPECT_EQ(string_of(member_of(record, "value")), cbor_text(kStartA));
   EXPECT_EQ(string_of(member_of(record, "key")), cbor_text("\"a\""));
   EXPECT_EQ(in_record(record, "client_id"), "client-7");
   EXPECT_EQ(in_record(record, "cause"), "null");
   EXPECT_EQ(in_record(record, "event_hash"),
-            event_hash("t/Start@1", cbor_text(kStart), std::string_view(cbor_text("\"a\""))));
+            event_hash("t/Start@1", cbor_text(kStartA), std::string_view(cbor_text("\"a\""))));
   EXPECT_EQ(in_record(record, "stamp.now_ns"), std::to_string(world.now_ns));
   EXPECT_EQ(in_record(record, "stamp.logical_now_ns"), std::to_string(world.now_ns));
   EXPECT_EQ(in_record(record, "stamp.manifest_hash"), world.program().manifest_hash);
@@ -82,9 +79,9 @@ TEST(PostEvent, ChangedOrderOfSubscriptionsIsTheOrderOfDeliveries) {
 TEST(PostEvent, AFailedInstanceIsSkipped) {
   TestWorld world;
   world.host.set("flow", [](std::string_view) { return ModuleCall{.end = CallEnd::Trap}; });
-  world.post("t/Start@1", kStart);
-  EXPECT_EQ(world.instance(kFlow, R"("a")"), "failed step.trap without state");
-  EXPECT_EQ(world.post("t/Start@1", kStart),
+  world.post("t/Start@1", kStartA);
+  EXPECT_EQ(world.instance(kFlow, kKeyA), "failed step.trap without state");
+  EXPECT_EQ(world.post("t/Start@1", kStartA),
             R"(domain_event Start | delivery_skipped flow["a"] <0 instance.failed)");
   EXPECT_EQ(world.reply->deliveries[0].outcome, Delivery::Outcome::Skipped);
   EXPECT_EQ(world.world().head().totals.failed, 1u);
@@ -97,14 +94,14 @@ TEST(PostEvent, ACompletedInstanceIsSteppedAgain) {
     const StepSeen seen(input);
     return StepSaid().state(log_state({seen.state ? "again" : "first"})).status("completed").call();
   });
-  EXPECT_EQ(world.post("t/Start@1", kStart),
+  EXPECT_EQ(world.post("t/Start@1", kStartA),
             R"(domain_event Start | step flow["a"] #0 <0 completed)");
-  EXPECT_EQ(world.instance(kFlow, R"("a")"), "completed first");
+  EXPECT_EQ(world.instance(kFlow, kKeyA), "completed first");
   world.post("t/Poke@1", R"({"id":"a"})");
-  EXPECT_EQ(world.instance(kFlow, R"("a")"), "completed again");
+  EXPECT_EQ(world.instance(kFlow, kKeyA), "completed again");
   world.host.set("flow", [](std::string_view) { return StepSaid().call(); });
   world.post("t/Poke@1", R"({"id":"a"})");
-  EXPECT_EQ(world.instance(kFlow, R"("a")"), "completed without state");
+  EXPECT_EQ(world.instance(kFlow, kKeyA), "completed without state");
   EXPECT_EQ(in_record(world.record(1), "state_hash"), "null");
 }
 
@@ -113,8 +110,9 @@ TEST(PostEvent, FailedByItsOwnWordKeepsItsState) {
   world.host.set("flow", [](std::string_view) {
     return StepSaid().state(log_state({"sorry"})).status("failed", "no stock").call();
   });
-  EXPECT_EQ(world.post("t/Start@1", kStart), R"(domain_event Start | step flow["a"] #0 <0 failed)");
-  EXPECT_EQ(world.instance(kFlow, R"("a")"), "failed module.failed sorry");
+  EXPECT_EQ(world.post("t/Start@1", kStartA),
+            R"(domain_event Start | step flow["a"] #0 <0 failed)");
+  EXPECT_EQ(world.instance(kFlow, kKeyA), "failed module.failed sorry");
   EXPECT_EQ(world.world().instance(kFlow, cbor_text("\"a\""))->error_detail, "no stock");
   EXPECT_EQ(world.reply->deliveries[0].outcome, Delivery::Outcome::Stepped);
 }
@@ -149,8 +147,8 @@ TEST(PostEvent, CborIsReadLikeTheSugarAndStrictly) {
   EXPECT_EQ(post("\xa2\x62id\x61"
                  "a\x61n\x01"),
             R"(domain_event Start | step flow["a"] #0 <0 running)");
-  EXPECT_EQ(string_of(member_of(world.record(0), "value")), cbor_text(kStart));
-  EXPECT_EQ(post(cbor_text(kStart) + '\0'), "refused event.invalid");
+  EXPECT_EQ(string_of(member_of(world.record(0), "value")), cbor_text(kStartA));
+  EXPECT_EQ(post(cbor_text(kStartA) + '\0'), "refused event.invalid");
   EXPECT_EQ(post(cbor_text(R"({"id":"a","n":"1"})")), "refused event.invalid");
 }
 
@@ -231,14 +229,14 @@ TEST(PostEvent, AModuleSeesItsArmItsKeyAndTheContext) {
     input_seen = input;
     return StepSaid().state(log_state({"s"})).call();
   });
-  world.post("t/Start@1", kStart);
+  world.post("t/Start@1", kStartA);
   EXPECT_EQ(*cbor::canonical(input_seen), input_seen);
   EXPECT_EQ(in_record(input_seen, "version"), "1");
   EXPECT_EQ(in_record(input_seen, "state"), "null");
   const StepSeen seen(input_seen);
   EXPECT_EQ(seen.schema, "t/FlowEvent@1");
   EXPECT_EQ(seen.arm, "Start");
-  EXPECT_EQ(seen.arm_value, cbor_text(kStart));
+  EXPECT_EQ(seen.arm_value, cbor_text(kStartA));
   EXPECT_EQ(seen.key, cbor_text("\"a\""));
   const std::string context(seen.context.value_or(""));
   EXPECT_EQ(*cbor::canonical(context), context);
@@ -251,7 +249,7 @@ TEST(PostEvent, AModuleSeesItsArmItsKeyAndTheContext) {
   EXPECT_EQ(in_record(context, "workflow"), kFlow);
   EXPECT_EQ(string_of(member_of(context, "key")), cbor_text("\"a\""));
   EXPECT_EQ(in_record(context, "cell_mode"), "true");
-  world.post("t/Start@1", kStart);
+  world.post("t/Start@1", kStartA);
   EXPECT_EQ(StepSeen(input_seen).state, log_state({"s"}));
 }
 
@@ -283,7 +281,7 @@ TEST(PostEvent, EmittedEventsAreRoutedInTheSameFrame) {
       said.event("t/Poke@1", cbor_text(R"({"id":"b"})")).event("t/Note@1", note("n"));
     return said.call();
   });
-  EXPECT_EQ(world.post("t/Start@1", kStart),
+  EXPECT_EQ(world.post("t/Start@1", kStartA),
             R"(domain_event Start | step flow["a"] #0 <0 running | domain_event Poke <1 | )"
             R"(domain_event Note <1 | step flow["b"] #1 <2 running | step plain #2 <3 running | )"
             R"(step deaf #3 <3 running)");
@@ -318,33 +316,30 @@ TEST(PostEvent, BadEmissionsFailTheStepWhole) {
       {"bad key", [](StepSaid& s) { s.event("t/Note@1", note("x"), std::string_view("\xff")); },
        "event.invalid"},
       {"state", [](StepSaid& s) { s.state(cbor_text("{}")); }, "step.state_invalid"},
-      {"kind", [](StepSaid& s) { s.effect("other.do", cbor_text(R"({"n":1})")); },
-       "step.undeclared_effect"},
+      {"kind", [](StepSaid& s) { s.effect("other.do", work_params(1)); }, "step.undeclared_effect"},
       {"params", [](StepSaid& s) { s.effect("work.do", cbor_text(R"({"n":"1"})")); },
        "effect.invalid_params"},
-      {"slot", [](StepSaid& s) { s.effect("work.do", cbor_text(R"({"n":1})"), "nowhere"); },
+      {"slot", [](StepSaid& s) { s.effect("work.do", work_params(1), "nowhere"); },
        "cap.missing_binding"},
       {"key size",
-       [](StepSaid& s) {
-         s.effect("work.do", cbor_text(R"({"n":1})"), "work", std::string_view("short"));
-       },
+       [](StepSaid& s) { s.effect("work.do", work_params(1), "work", std::string_view("short")); },
        "effect.invalid_key"},
   };
   for (const BadEmission& bad : cases) {
     TestWorld world;
-    world.post("t/Start@1", kStart);
+    world.post("t/Start@1", kStartA);
     world.host.set("flow", [&](std::string_view) {
       StepSaid said;
       said.state(log_state({"never"}))
           .event("t/Note@1", note("never"))
-          .effect("work.do", cbor_text(R"({"n":1})"), "work");
+          .effect("work.do", work_params(1), "work");
       bad.emit(said);
       return said.call();
     });
     EXPECT_EQ(world.post("t/Poke@1", R"({"id":"a"})"),
               R"(domain_event Poke | step_failed flow["a"] #0 <0 )" + std::string(bad.code))
         << bad.name;
-    EXPECT_EQ(world.instance(kFlow, R"("a")"), "failed " + std::string(bad.code) + " Start")
+    EXPECT_EQ(world.instance(kFlow, kKeyA), "failed " + std::string(bad.code) + " Start")
         << bad.name;
     EXPECT_EQ(world.world().head().totals.intents, 0u);
     EXPECT_TRUE(world.opened.empty());
@@ -364,7 +359,7 @@ TEST(PostEvent, HowACallEndsIsHowTheStepFails) {
     world.host.set("flow", [end = end](std::string_view) {
       return ModuleCall{.end = end, .output = "of the runtime", .fuel = 5};
     });
-    EXPECT_EQ(world.post("t/Start@1", kStart),
+    EXPECT_EQ(world.post("t/Start@1", kStartA),
               R"(domain_event Start | step_failed flow["a"] #0 <0 )" + std::string(code));
     EXPECT_EQ(in_record(world.record(1), "detail").find("runtime"), std::string::npos);
   }
@@ -374,9 +369,9 @@ TEST(PostEvent, HowACallEndsIsHowTheStepFails) {
 TEST(PostEvent, WithoutARuntimeNothingIsWritten) {
   TestWorld world;
   world.host.available = false;
-  EXPECT_EQ(world.post("t/Start@1", kStart), "refused unavailable");
+  EXPECT_EQ(world.post("t/Start@1", kStartA), "refused unavailable");
   world.host.available = true;
-  EXPECT_EQ(world.post("t/Start@1", kStart),
+  EXPECT_EQ(world.post("t/Start@1", kStartA),
             R"(domain_event Start | step flow["a"] #0 <0 running)");
 }
 
@@ -396,7 +391,7 @@ TEST(PostEvent, ACascadeEndsAtItsLimit) {
   world.host.set("flow", [](std::string_view) {
     return StepSaid().state(log_state({})).event("t/Poke@1", cbor_text(R"({"id":"b"})")).call();
   });
-  world.post("t/Start@1", kStart);
+  world.post("t/Start@1", kStartA);
   EXPECT_EQ(world.records_of("step"), "1000");
   EXPECT_EQ(world.records_of("delivery_skipped"), "1");
   const auto frame = world.world().frame(2);
@@ -415,7 +410,7 @@ TEST(PostEvent, ACascadeOfLargeStatesEndsAtItsBytes) {
         .event("t/Poke@1", cbor_text(R"({"id":"b"})"))
         .call();
   });
-  world.post("t/Start@1", kStart);
+  world.post("t/Start@1", kStartA);
   EXPECT_EQ(world.records_of("step"), std::to_string(kFrameBytesMax / 900'000 + 1));
   EXPECT_EQ(world.records_of("delivery_skipped"), "1");
 }
@@ -428,7 +423,7 @@ TEST(PostEvent, ACascadeEndsAtItsFuel) {
     call.fuel = 50'000'000;
     return call;
   });
-  world.post("t/Start@1", kStart);
+  world.post("t/Start@1", kStartA);
   EXPECT_EQ(world.records_of("step"), std::to_string(kFrameFuelMax + 1));
 }
 
@@ -460,7 +455,7 @@ TEST(PostEvent, AWorldWithTooManyOpenIntentsIsBusy) {
     deciding.writes().put(head_key(), codec::encoded(head));
     return ok_status();
   });
-  EXPECT_EQ(world.post("t/Start@1", kStart), "refused world.busy");
+  EXPECT_EQ(world.post("t/Start@1", kStartA), "refused world.busy");
   EXPECT_EQ(http_status(world.error.code), 429);
   EXPECT_EQ(world.system_effect("work.do", R"({"n":1})", "cap_work"), "refused world.busy");
 }

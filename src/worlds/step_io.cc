@@ -252,7 +252,7 @@ std::optional<Fault> fault_of_call(CallEnd end) {
     case CallEnd::FuelExceeded:
       return Fault{"step.fuel_exceeded", "the module used up its fuel"};
     case CallEnd::Timeout:
-      return Fault{"step.timeout", "the module ran out of time"};
+      return Fault{std::string(kTimeout), "the module ran out of time"};
     case CallEnd::BadOutput:
       return invalid_output("the output does not lie in the module's memory");
     case CallEnd::OutputLimit:

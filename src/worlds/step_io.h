@@ -70,6 +70,8 @@ std::string pure_input(const PureCall& call);
 // pure.output_invalid
 std::optional<Fault> read_pure_output(std::string_view bytes, std::string_view& output);
 
+constexpr std::string_view kTimeout = "step.timeout";
+
 // What a call that did not return means for a step. Of Returned and Unavailable: nothing.
 std::optional<Fault> fault_of_call(CallEnd end);
 

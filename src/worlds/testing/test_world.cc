@@ -29,14 +29,6 @@ std::string effect_node(std::string_view name, std::string_view kind, std::strin
 
 constexpr std::string_view kKey = R"(,"key_schema":"t/Id@1")";
 
-// Logs what it hears.
-ModuleCall listen(std::string_view input) {
-  const StepSeen seen(input);
-  std::vector<std::string> log = log_of(seen.state);
-  log.emplace_back(seen.arm.empty() ? "event" : seen.arm);
-  return StepSaid().state(log_state(log)).call();
-}
-
 // sys/CapCheckOutput@1: lets everything through.
 ModuleCall let_through(std::string_view) {
   std::string check, out;
@@ -120,7 +112,8 @@ std::string WorldText::text() const {
 }
 
 TestWorld::TestWorld(const WorldText& body) {
-  for (const std::string_view name : {"flow", "plain", "timer", "deaf"}) host.set(name, listen);
+  for (const std::string_view name : {"flow", "plain", "timer", "deaf"})
+    host.set(name, saying_at_first([](StepSaid&) {}));
   host.set("guard", let_through);
   ProgramText text;
   program_ = read(body, text);
@@ -172,6 +165,7 @@ std::string TestWorld::run(FunctionRef<Status(Deciding&)> command) {
   }
   changed = std::move(deciding.changed);
   opened = std::move(deciding.opened);
+  fuel = deciding.fuel;
   settled = std::move(deciding.settled);
   for (auto& [key, value] : deciding.writes().take()) {
     if (value) {
@@ -277,6 +271,21 @@ std::string TestWorld::records_of(std::string_view kind) {
   for (const JournalRecord& record : frame->records)
     if (record_kind_name(static_cast<RecordKind>(record.kind)) == kind) ++count;
   return std::to_string(count);
+}
+
+std::string work_params(uint64_t n) { return cbor_text(R"({"n":)" + std::to_string(n) + "}"); }
+
+NativeHost::Function saying_at_first(std::function<void(StepSaid&)> say) {
+  return [say = std::move(say)](std::string_view input) {
+    const StepSeen seen(input);
+    std::vector<std::string> log = log_of(seen.state);
+    const bool first = log.empty();
+    log.emplace_back(seen.arm.empty() ? "event" : seen.arm);
+    StepSaid said;
+    said.state(log_state(log));
+    if (first) say(said);
+    return said.call();
+  };
 }
 
 std::string cbor_text(std::string_view json) {

@@ -5,6 +5,7 @@
 // Needs no GoogleTest.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -82,6 +83,7 @@ class TestWorld {
   // Of the last command.
   std::map<std::string, InstanceChange> changed;
   std::vector<std::string> opened, settled;
+  uint64_t fuel = 0;
   std::optional<EventReply> reply;
   std::optional<ReceiptReply> receipt_reply;
   Error error{ErrorCode::Internal, ""};
@@ -94,6 +96,15 @@ class TestWorld {
   World world_{table_};
   std::shared_ptr<const Program> program_;
 };
+
+constexpr std::string_view kFlow = "t/flow@1";
+constexpr std::string_view kStartA = R"({"id":"a","n":1})";  // a Start event for instance "a"
+constexpr std::string_view kKeyA = R"("a")";
+
+// t/Params@1
+std::string work_params(uint64_t n);
+// A module that on its first event says what `say` adds, and otherwise logs what it hears.
+NativeHost::Function saying_at_first(std::function<void(StepSaid&)> say);
 
 // Canonical bytes of plain JSON.
 std::string cbor_text(std::string_view json);
