@@ -48,6 +48,21 @@ struct ObservedEffect {
   std::string code;  // of a denial
 };
 
+// The first of them: as many as a report lists.
+struct ObservedEffects {
+  static constexpr size_t kCountMax = 10'000;
+  static constexpr size_t kBytesMax = 16u << 20;  // of params
+  void add(ObservedEffect effect) {
+    bytes += effect.params.size();
+    cut = cut || list.size() == kCountMax || bytes > kBytesMax;
+    if (!cut) list.push_back(std::move(effect));
+  }
+
+  std::vector<ObservedEffect> list;
+  size_t bytes = 0;
+  bool cut = false;  // there were more
+};
+
 class Deciding {
  public:
   Deciding(Table& base, std::shared_ptr<const Program> program, ModuleHost& host, Stamp stamp)
@@ -69,7 +84,7 @@ class Deciding {
   uint64_t steps = 0;
   // In a shadow: what is not null is told of every effect whose decision the frame keeps; and no more steps are
   // made than this, deliveries past it are skipped with step.cascade_limit.
-  std::vector<ObservedEffect>* observed = nullptr;
+  ObservedEffects* observed = nullptr;
   uint64_t steps_max = UINT64_MAX;
 
  private:

@@ -95,8 +95,8 @@ Status Drain::deliver(QueuedDelivery delivery) {
     skip(delivery, "instance.failed");
     return ok_status();
   }
-  if (steps_ == std::min(kFrameStepsMax, frame_.deciding().steps_max) || frame_.bytes() > kFrameBytesMax ||
-      fuel_ / kFrameFuelMax > frame_.program().limits.fuel) {
+  if (steps_ == std::min(kFrameStepsMax, frame_.deciding().steps_max) ||
+      frame_.bytes() > kFrameBytesMax || fuel_ / kFrameFuelMax > frame_.program().limits.fuel) {
     skip(delivery, "step.cascade_limit");
     return ok_status();
   }
@@ -290,19 +290,19 @@ void Drain::keep(const QueuedDelivery& delivery, uint64_t ordinal, JudgedStep st
 }
 
 void Drain::observe(const Asked& asked) {
-  std::vector<ObservedEffect>* observed = frame_.deciding().observed;
+  ObservedEffects* observed = frame_.deciding().observed;
   if (observed == nullptr) return;
   const NewIntent& intent = asked.intent;
   const bool by_policy = asked.passage.stage() == "policy";
-  observed->push_back({.module = intent.origin_name,
-                       .key = intent.instance_key,
-                       .kind = intent.kind,
-                       .cap_name = intent.cap_name,
-                       .params = intent.params,
-                       .params_hash = intent.params_hash,
-                       .intent_hash = intent.hash,
-                       .allow = asked.passage.allow(),
-                       .code = by_policy ? "policy.denied" : asked.passage.code});
+  observed->add({.module = intent.origin_name,
+                 .key = intent.instance_key,
+                 .kind = intent.kind,
+                 .cap_name = intent.cap_name,
+                 .params = intent.params,
+                 .params_hash = intent.params_hash,
+                 .intent_hash = intent.hash,
+                 .allow = asked.passage.allow(),
+                 .code = by_policy ? "policy.denied" : asked.passage.code});
 }
 
 void Drain::keep_effect(const QueuedDelivery& delivery, Asked asked) {

@@ -327,12 +327,12 @@ const WorldText& text_of(uint64_t seed) {
   return seed % 2 == 0 ? whole : unheard;
 }
 
-constexpr uint64_t kSeeds = 12;
+constexpr uint64_t kWorldSeeds = 12;
 constexpr int kCommands = 150;
 
 TEST(RandomWorld, CountsOutAfterEveryCommand) {
   std::map<std::string, uint64_t> reached;
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (uint64_t seed = 0; seed < kWorldSeeds; ++seed) {
     SCOPED_TRACE(seed);
     TestWorld world(text_of(seed));
     RandomScript script(world, seed);
@@ -365,7 +365,7 @@ TEST(RandomWorld, CountsOutAfterEveryCommand) {
 }
 
 TEST(RandomWorld, TheSameScriptGivesTheSameBytes) {
-  for (uint64_t seed = 0; seed < kSeeds; seed += 3) {
+  for (uint64_t seed = 0; seed < kWorldSeeds; seed += 3) {
     auto play = [&] {
       TestWorld world(text_of(seed));
       RandomScript script(world, seed);

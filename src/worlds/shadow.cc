@@ -16,8 +16,8 @@ namespace pawl::worlds {
 namespace {
 
 constexpr uint64_t kShadowStepsMax = 10'000;
-constexpr size_t kListMax = 10'000;           // of every list of the report
-constexpr size_t kObservedBytes = 16u << 20;  // of params
+constexpr size_t kListMax = 10'000;        // of every list of the report
+constexpr size_t kForkBytes = 256u << 20;  // written; a run that writes more is at its end
 
 struct Failure {
   std::optional<std::string> module;  // none: the input itself is refused by the candidate
@@ -47,7 +47,7 @@ class ShadowRun {
   uint64_t fuel() const { return fuel_; }
   uint64_t unmatched() const { return unmatched_; }
   bool stopped() const { return stopped_; }
-  const std::vector<ObservedEffect>& observed() const { return observed_; }
+  const ObservedEffects& observed() const { return observed_; }
   const std::vector<Failure>& failures() const { return failures_; }
 
  private:
@@ -70,7 +70,8 @@ class ShadowRun {
   std::optional<World> fork_world_;
   uint64_t at_height_ = 0, inputs_ = 0, steps_ = 0, fuel_ = 0, unmatched_ = 0;
   bool stopped_ = false;  // by steps_max_
-  std::vector<ObservedEffect> observed_;
+  size_t fork_bytes_ = 0;
+  ObservedEffects observed_;
   std::vector<Failure> failures_;
 };
 
@@ -105,7 +106,7 @@ void ShadowRun::set_height(uint64_t height) {
 }
 
 bool ShadowRun::may_go_on() {
-  stopped_ = stopped_ || steps_ >= steps_max_;
+  stopped_ = stopped_ || steps_ >= steps_max_ || fork_bytes_ > kForkBytes;
   return !stopped_;
 }
 
@@ -124,6 +125,7 @@ Status ShadowRun::decide(const Stamp& stamp, Command&& command) {
   for (auto& [key, value] : deciding.writes().take()) {
     if (key == frame_key(seq)) continue;  // it was read, and nobody reads it again
     if (value) {
+      fork_bytes_ += key.size() + value->size();
       fork_table_->put(key, *std::move(value));
     } else {
       fork_table_->remove(key);
@@ -238,14 +240,9 @@ class Report {
   }
 
   void write_observed() {
-    size_t shown = 0, bytes = 0;
+    if (run_.observed().cut) cut_.push_back("observed_effects");
     w_.key("observed_effects").begin_array();
-    for (const ObservedEffect& seen : run_.observed()) {
-      bytes += seen.params.size();
-      if (++shown > kListMax || bytes > kObservedBytes) {
-        cut_.push_back("observed_effects");
-        break;
-      }
+    for (const ObservedEffect& seen : run_.observed().list) {
       const Effect* effect = after_.effect(seen.kind);
       w_.begin_object().field("kind", seen.kind).field("cap_name", seen.cap_name).key("params");
       write_value(w_, effect != nullptr ? effect->params_type.get() : nullptr, seen.params);

@@ -276,6 +276,23 @@ TEST(Shadow, StopsAtItsSteps) {
   EXPECT_EQ(in_report(world, "horizon.stopped_by"), "idle");
 }
 
+TEST(Shadow, ListsThatAreCutSayIt) {
+  ShadowWorld world;
+  world.host.set("flow", [](std::string_view) {
+    StepSaid said;
+    for (uint64_t i = 0; i < 64; ++i)
+      said.effect("work.do", cbor_text("{\"n\":" + std::to_string(i) + "}"), "work");
+    return said.state(log_state({})).call();
+  });
+  Events events;
+  for (int i = 0; i < 160; ++i) events.start("k" + std::to_string(i), 0);
+  world.look(events.order());
+  EXPECT_EQ(in_report(world, "observed_effects.9999.kind"), "work.do");
+  EXPECT_EQ(in_report(world, "observed_effects.10000"), "absent");
+  EXPECT_EQ(in_report(world, "cut"), "[\"observed_effects\",\"pending_receipts\"]");
+  EXPECT_EQ(in_report(world, "horizon.steps"), "160");
+}
+
 TEST(Shadow, ABadEventIsRefusedBeforeAnythingRuns) {
   ShadowWorld world;
   world.propose(world.candidate);
