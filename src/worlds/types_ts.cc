@@ -60,8 +60,14 @@ class TsDeclaring {
         return "Option<" + type_of(type.inner[0]) + ">";
       case TypeKind::Record:
       case TypeKind::Variant:
-      case TypeKind::Ref:
         return names_.name_of(type);
+      case TypeKind::Ref: {  // an alias cannot be constructed: what it stands for can
+        const TypeKind kind = type.plain().kind;
+        if (kind != TypeKind::Record && kind != TypeKind::Variant) return type_of(type.plain());
+        const Type* last = &type;
+        while (last->target->kind == TypeKind::Ref) last = last->target.get();
+        return names_.name_of(*last);
+      }
     }
     return "";
   }
