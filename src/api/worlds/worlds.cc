@@ -200,7 +200,8 @@ void list_defs(App& app, Call&& call) {
                         w.begin_object().field("name", def.name).field("kind", def.kind);
                         w.field("hash", def.hash).key("node");
                         const auto node = session.world().node(def.hash);
-                        auto item = worlds::cbor::read(node.value_or(""));
+                        const std::string bytes = node.value_or("");  // the item points into it
+                        auto item = worlds::cbor::read(bytes);
                         if (item.ok()) {
                           std::string text;
                           worlds::cbor::append_json(text, *item);
