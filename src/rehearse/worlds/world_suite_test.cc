@@ -19,7 +19,8 @@ class CountingHost final : public worlds::ModuleHost {
     const auto given = worlds::cbor::read(input);
     if (!given.ok()) return {.end = worlds::CallEnd::Trap};
     uint64_t count = forgetful ? ++calls_ : 1;
-    if (const auto* state = given->find("state"); !forgetful && state != nullptr && !state->string.empty()) {
+    if (const auto* state = given->find("state");
+        !forgetful && state != nullptr && !state->string.empty()) {
       const std::string bytes(state->string);
       const auto before = worlds::cbor::read(bytes);
       count += before->find("count")->number;
@@ -79,14 +80,16 @@ std::string verdict(std::string_view script, bool forgetful = false) {
 }
 
 TEST(WorldSuite, TimersFireWhenTheScriptMovesTheClock) {
-  EXPECT_EQ(verdict("  - event: {schema: a/Add@1, value: {by: 1}}\n"
-                    "  - expect: {instances: [{status: waiting, state: {count: 1}, inflight: [timer.set]}]}\n"
-                    "  - clock: 4999\n"
-                    "  - expect: {effects: [{kind: timer.set, params: {deliver_at_ns: 5000, key: null}}]}\n"
-                    "  - clock: 5000\n"
-                    "  - expect: {effects: [], instances: [{status: running, state: {count: 2}}],"
-                    " journal: [effect_receipt, step]}\n"),
-            "passed");
+  EXPECT_EQ(
+      verdict(
+          "  - event: {schema: a/Add@1, value: {by: 1}}\n"
+          "  - expect: {instances: [{status: waiting, state: {count: 1}, inflight: [timer.set]}]}\n"
+          "  - clock: 4999\n"
+          "  - expect: {effects: [{kind: timer.set, params: {deliver_at_ns: 5000, key: null}}]}\n"
+          "  - clock: 5000\n"
+          "  - expect: {effects: [], instances: [{status: running, state: {count: 2}}],"
+          " journal: [effect_receipt, step]}\n"),
+      "passed");
 }
 
 TEST(WorldSuite, ADifferenceIsNamedByItsPlace) {
@@ -126,7 +129,8 @@ TEST(WorldSuite, AStepIsComparedWithItsGoldenResult) {
   const auto read = read_world_test_file(
       "steps:\n- module: a/m@1\n  state: {count: 4}\n  event: {schema: a/Add@1, value: {by: 1}}\n"
       "  expect: {state: {count: 5}, effects: [], status: running}\n"
-      "- module: a/m@1\n  event: {schema: a/Add@1, value: {by: 1}}\n  expect: {failed: step.trap}\n");
+      "- module: a/m@1\n  event: {schema: a/Add@1, value: {by: 1}}\n  expect: {failed: "
+      "step.trap}\n");
   ASSERT_TRUE(read.valid());
   EXPECT_TRUE(run_step_case(suite, read.file.steps[0]).passed);
   const CaseResult other = run_step_case(suite, read.file.steps[1]);

@@ -47,10 +47,12 @@ TEST(WorldTestFile, EveryFaultHasItsLine) {
 
 // An arm of a variant without a value looks like a matcher.
 TEST(WorldTestFile, AVariantIsAValueAndNoMatcher) {
-  EXPECT_EQ(world_file_faults("worlds:\n- script:\n  - expect: {instances: [{state: {pc: {$tag: Done}}}]}\n"),
+  EXPECT_EQ(world_file_faults(
+                "worlds:\n- script:\n  - expect: {instances: [{state: {pc: {$tag: Done}}}]}\n"),
             "");
-  EXPECT_EQ(world_file_faults("worlds:\n- script:\n  - expect: {instances: [{state: {$like: 1}}]}\n"),
-            "3 worlds[0].script[0].expect.instances[0].state.$like unknown_field\n");
+  EXPECT_EQ(
+      world_file_faults("worlds:\n- script:\n  - expect: {instances: [{state: {$like: 1}}]}\n"),
+      "3 worlds[0].script[0].expect.instances[0].state.$like unknown_field\n");
 }
 
 }  // namespace
