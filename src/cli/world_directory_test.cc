@@ -30,6 +30,7 @@ class WorldFolder {
     return *this;
   }
 
+  std::string path() const { return path_.string(); }
   std::string shown(std::string text) const {
     for (size_t at = 0; (at = text.find(path_.string(), at)) != std::string::npos;)
       text.replace(at, path_.string().size(), "D");
@@ -166,6 +167,18 @@ TEST(WorldDirectory, LargeFilesAreRefused) {
             "D/nodes/a.json:1: D/big.wasm is larger than 8 MiB\n"
             "D/nodes/b.yaml: YAML is read up to 1048576 bytes; write a definition of that size as "
             "JSON\n");
+}
+
+// Types are made before the code that is built with them.
+TEST(WorldDirectory, CodeThatIsNotBuiltYetCanBeLeftOut) {
+  WorldFolder folder;
+  folder.add("manifest.json", "{}")
+      .add("nodes/a.json", R"({"$kind":"defmodule","name":"a/m@1","wasm_file":"m.wasm"})");
+  EXPECT_NE(folder.faults(), "");
+  auto read = WorldDirectory::read(folder.path(), WorldDirectory::Code::Leave);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->members(),
+            R"("manifest":{},"nodes":[{"$kind":"defmodule","name":"a/m@1","wasm_b64":""}])");
 }
 
 TEST(WorldDirectory, APointerLeadsBackToFileAndLine) {

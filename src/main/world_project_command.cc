@@ -18,8 +18,8 @@ using cli::Invocation;
 namespace fs = std::filesystem;
 using worlds::ModuleLanguage;
 
-constexpr std::string_view kFilesOfEach = "each/";
-constexpr std::string_view kTemplateNodes = "each/nodes/visits.yaml";
+constexpr std::string_view kEveryProject = "every/";
+constexpr std::string_view kTemplateNodes = "every/nodes/visits.yaml";
 // A copy of the SDK has no examples.
 constexpr std::string_view kExampleSection = "\n[[example]]";
 
@@ -67,8 +67,7 @@ std::string without_examples(std::string_view cargo) {
   while (!cargo.empty()) {
     const size_t end = std::min(cargo.find("\n[", 1), cargo.size());
     const std::string_view section = cargo.substr(0, end);
-    if (!section.starts_with(kExampleSection) && !section.starts_with("\n[profile"))
-      out += section;
+    if (!section.starts_with(kExampleSection) && !section.starts_with("\n[profile")) out += section;
     cargo.remove_prefix(end);
   }
   return out;
@@ -89,8 +88,8 @@ Status write_project(const fs::path& folder, const std::string& name, ModuleLang
   const std::string own = name + "/";
   for (const EmbeddedFile& file : kWorldTemplates) {
     const bool mine = file.path.starts_with(own);
-    if (!mine && !file.path.starts_with(kFilesOfEach)) continue;
-    const fs::path path = folder / file.path.substr(mine ? own.size() : kFilesOfEach.size());
+    if (!mine && !file.path.starts_with(kEveryProject)) continue;
+    const fs::path path = folder / file.path.substr(mine ? own.size() : kEveryProject.size());
     const bool crate = file.path == "rust/pawl-module/Cargo.toml";
     PAWL_TRY_DO(
         write_project_file(path, crate ? without_examples(file.text) : std::string(file.text)));
@@ -147,7 +146,8 @@ int print_world_types(const Invocation& given, ModuleLanguage language) {
   std::string nodes = "[";
   if (auto defs = answer->root().find("defs"))
     defs->each_element([&](json::View def) {
-      if (auto node = def.find("node")) nodes += (nodes.size() > 1 ? "," : "") + std::string(node->raw());
+      if (auto node = def.find("node"))
+        nodes += (nodes.size() > 1 ? "," : "") + std::string(node->raw());
     });
   nodes += "]";
   const auto doc = json::parse(nodes);

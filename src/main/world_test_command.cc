@@ -90,8 +90,10 @@ class WorldTests {
     rehearse::WorldTestFileRead read = read_world_file(path);
     result.errors = read.errors;
     const fs::path folder = fs::path(path).parent_path();
-    auto program = read.valid() ? programs_.load(folder / read.file.world) : Result<std::string>("");
-    if (!program.ok()) result.errors.push_back({"world", "invalid", program.error().message, "", 0});
+    auto program =
+        read.valid() ? programs_.load(folder / read.file.world) : Result<std::string>("");
+    if (!program.ok())
+      result.errors.push_back({"world", "invalid", program.error().message, "", 0});
     if (!result.errors.empty()) {
       if (!order_.json) std::fputs(file_text(result, order_.report).c_str(), stderr);
       return result;
@@ -155,7 +157,8 @@ int run_world_tests(const Invocation& given) {
     if (!added.ok()) return world_test_usage(added.error().message);
   }
   WorldTests tests(order);
-  if (const Status ready = tests.ready(); !ready.ok()) return world_test_usage(ready.error().message);
+  if (const Status ready = tests.ready(); !ready.ok())
+    return world_test_usage(ready.error().message);
   std::vector<rehearse::FileResult> results;
   size_t cases = 0;
   bool failed = false, invalid = false;
@@ -180,21 +183,22 @@ int run_world_tests(const Invocation& given) {
 }  // namespace
 
 std::vector<cli::Command> world_test_commands() {
-  return {{"worlds test",
-           "test modules: golden steps, and scripts for a whole world",
-           {{"DIR|FILE", "a world's folder (its tests/*.yaml), or a test file; '.' if none is given",
-             false, true}},
-           {{"--filter", "TEXT", "only cases with this in their name"},
-            {"--verbose", "", "what happened in every case"},
-            {"--junit", "FILE", "write a JUnit report"},
-            {"--json", "", "print the whole result"}},
-           "The world runs in this process, on a clock of its own; nothing leaves it: receipts come "
-           "from the script. Every script ends\n"
-           "with a replay of its journal. docs/guide/testing-worlds.md has the language.\n"
-           "Exit codes: 0 all passed, 1 a case failed, 2 an invalid file or command line.\n"
-           "\nExamples:\n  pawl worlds test build/worlds/order\n"
-           "  pawl worlds test --filter refuses --verbose order/tests/order.yaml",
-           run_world_tests}};
+  return {
+      {"worlds test",
+       "test modules: golden steps, and scripts for a whole world",
+       {{"DIR|FILE", "a world's folder (its tests/*.yaml), or a test file; '.' if none is given",
+         false, true}},
+       {{"--filter", "TEXT", "only cases with this in their name"},
+        {"--verbose", "", "what happened in every case"},
+        {"--junit", "FILE", "write a JUnit report"},
+        {"--json", "", "print the whole result"}},
+       "The world runs in this process, on a clock of its own; nothing leaves it: receipts come "
+       "from the script. Every script ends\n"
+       "with a replay of its journal. docs/guide/testing-worlds.md has the language.\n"
+       "Exit codes: 0 all passed, 1 a case failed, 2 an invalid file or command line.\n"
+       "\nExamples:\n  pawl worlds test build/worlds/order\n"
+       "  pawl worlds test --filter refuses --verbose order/tests/order.yaml",
+       run_world_tests}};
 }
 
 }  // namespace pawl

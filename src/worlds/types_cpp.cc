@@ -7,15 +7,15 @@ namespace pawl::worlds {
 namespace {
 
 constexpr std::string_view kCppWords[] = {
-    "alignas",  "alignof",  "and",      "asm",       "auto",     "bool",      "break",    "case",
-    "catch",    "char",     "class",    "concept",   "const",    "constexpr", "continue", "decltype",
-    "default",  "delete",   "do",       "double",    "else",     "enum",      "explicit", "export",
-    "extern",   "false",    "float",    "for",       "friend",   "goto",      "if",       "inline",
-    "int",      "long",     "mutable",  "namespace", "new",      "noexcept",  "not",      "nullptr",
-    "operator", "or",       "private",  "protected", "public",   "register",  "requires", "return",
-    "short",    "signed",   "sizeof",   "static",    "struct",   "switch",    "template", "this",
-    "throw",    "true",     "try",      "typedef",   "typename", "union",     "unsigned", "using",
-    "virtual",  "void",     "volatile", "while",     "xor"};
+    "alignas",  "alignof", "and",      "asm",       "auto",     "bool",      "break",    "case",
+    "catch",    "char",    "class",    "concept",   "const",    "constexpr", "continue", "decltype",
+    "default",  "delete",  "do",       "double",    "else",     "enum",      "explicit", "export",
+    "extern",   "false",   "float",    "for",       "friend",   "goto",      "if",       "inline",
+    "int",      "long",    "mutable",  "namespace", "new",      "noexcept",  "not",      "nullptr",
+    "operator", "or",      "private",  "protected", "public",   "register",  "requires", "return",
+    "short",    "signed",  "sizeof",   "static",    "struct",   "switch",    "template", "this",
+    "throw",    "true",    "try",      "typedef",   "typename", "union",     "unsigned", "using",
+    "virtual",  "void",    "volatile", "while",     "xor"};
 
 std::string cpp_word(const std::string& name) {
   const bool taken =
@@ -70,13 +70,15 @@ void cpp_record(std::string& out, const DeclaredType& type, const TypeNames& nam
   out += "}\ninline void put(pawl::Buffer& out, const " + type.name + "&" + in + ") {\n";
   out += "  out.head(5, " + std::to_string(type.members.size()) + ");\n";
   for (const auto& member : type.members)
-    out += "  put(out, \"" + member.name + "\");\n  put(out, value." + cpp_word(member.name) + ");\n";
+    out +=
+        "  put(out, \"" + member.name + "\");\n  put(out, value." + cpp_word(member.name) + ");\n";
   out += "}\n";
 }
 
 void cpp_variant(std::string& out, const DeclaredType& type, const TypeNames& names) {
   out += "struct " + type.name + " {\n  enum class Tag : uint8_t { ";
-  for (const auto& arm : type.members) out += (&arm == &type.members[0] ? "" : ", ") + cpp_word(arm.name);
+  for (const auto& arm : type.members)
+    out += (&arm == &type.members[0] ? "" : ", ") + cpp_word(arm.name);
   out += " };\n  Tag tag{};\n";
   for (const auto& arm : type.members)
     if (arm.type->plain().kind != TypeKind::Unit)
@@ -94,8 +96,9 @@ void cpp_variant(std::string& out, const DeclaredType& type, const TypeNames& na
   out += "  switch (value.tag) {\n";
   for (const auto& arm : type.members) {
     const bool unit = arm.type->plain().kind == TypeKind::Unit;
-    out += "    case " + type.name + "::Tag::" + cpp_word(arm.name) + ":\n      return put(out, pawl::variant(\"" +
-           arm.name + "\"" + (unit ? "" : ", value.as_" + arm.name) + "));\n";
+    out += "    case " + type.name + "::Tag::" + cpp_word(arm.name) +
+           ":\n      return put(out, pawl::variant(\"" + arm.name + "\"" +
+           (unit ? "" : ", value.as_" + arm.name) + "));\n";
   }
   out += "  }\n}\n";
 }

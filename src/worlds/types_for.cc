@@ -46,9 +46,8 @@ class Declaring final : public TypeNames {
     for (const auto& [name, type] : schemas) {
       const SchemaName parts = split_name(name);
       // Unique names stay short; equal ones tell namespace and version.
-      std::string chosen = bases[parts.base] == 1
-                               ? parts.base
-                               : parts.space + parts.base + "V" + parts.version;
+      std::string chosen =
+          bases[parts.base] == 1 ? parts.base : parts.space + parts.base + "V" + parts.version;
       while (!taken_.insert(chosen).second) chosen += "_";
       schema_names_[name] = chosen;
     }
@@ -78,8 +77,8 @@ class Declaring final : public TypeNames {
     made.name = name;
     made.schema = schema;
     if (type.kind == TypeKind::Record || type.kind == TypeKind::Variant) {
-      made.kind = type.kind == TypeKind::Record ? DeclaredType::Kind::Record
-                                                : DeclaredType::Kind::Variant;
+      made.kind =
+          type.kind == TypeKind::Record ? DeclaredType::Kind::Record : DeclaredType::Kind::Variant;
       for (const auto& [member, inner] : type.members) {
         need(inner, name + camel(member));
         made.members.push_back({member, &inner, name_of(inner)});

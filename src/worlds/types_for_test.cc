@@ -65,10 +65,10 @@ TEST(TypesFor, EqualNamesAreToldApartByNamespaceAndVersion) {
 }
 
 TEST(TypesFor, ABrokenSchemaIsRefused) {
-  EXPECT_EQ(declared(R"([{"$kind":"defschema","name":"a/X@1","type":{"float":{}}}])",
-                     ModuleLanguage::Cpp)
-                .substr(0, 37),
-            "error: the schema a/X@1 is not valid:");
+  EXPECT_EQ(
+      declared(R"([{"$kind":"defschema","name":"a/X@1","type":{"float":{}}}])", ModuleLanguage::Cpp)
+          .substr(0, 37),
+      "error: the schema a/X@1 is not valid:");
   EXPECT_EQ(declared(R"([{"$kind":"defschema","name":"a/X@1","type":{"ref":"a/Y@1"}}])",
                      ModuleLanguage::Cpp)
                 .substr(0, 17),

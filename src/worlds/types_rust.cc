@@ -7,12 +7,12 @@ namespace pawl::worlds {
 namespace {
 
 constexpr std::string_view kRustWords[] = {
-    "abstract", "as",    "async",  "await",  "become", "box",    "break",   "const",  "continue",
-    "do",       "dyn",   "else",   "enum",   "extern", "false",  "final",   "fn",     "for",
-    "gen",      "if",    "impl",   "in",     "let",    "loop",   "macro",   "match",  "mod",
-    "move",     "mut",   "override", "priv", "pub",    "ref",    "return",  "static", "struct",
-    "trait",    "true",  "try",    "type",   "typeof", "unsafe", "unsized", "use",    "virtual",
-    "where",    "while", "yield"};
+    "abstract", "as",     "async",   "await",  "become",  "box",      "break", "const",
+    "continue", "do",     "dyn",     "else",   "enum",    "extern",   "false", "final",
+    "fn",       "for",    "gen",     "if",     "impl",    "in",       "let",   "loop",
+    "macro",    "match",  "mod",     "move",   "mut",     "override", "priv",  "pub",
+    "ref",      "return", "static",  "struct", "trait",   "true",     "try",   "type",
+    "typeof",   "unsafe", "unsized", "use",    "virtual", "where",    "while", "yield"};
 constexpr std::string_view kRustNoRaw[] = {"Self", "crate", "self", "super", "_"};
 
 std::string rust_word(const std::string& name) {
@@ -62,10 +62,11 @@ void rust_record(std::string& out, const DeclaredType& type, const TypeNames& na
   for (const auto& member : type.members)
     out += "    pub " + rust_word(member.name) + ": " + rust_type(*member.type, names) + ",\n";
   const std::string value = type.members.empty() ? "_value" : "value";
-  out += "}\nimpl Read for " + type.name + " {\n    fn read(" + value + ": Value) -> Self {\n        " +
-         type.name + " {\n";
+  out += "}\nimpl Read for " + type.name + " {\n    fn read(" + value +
+         ": Value) -> Self {\n        " + type.name + " {\n";
   for (const auto& member : type.members)
-    out += "            " + rust_word(member.name) + ": Read::read(value.get(\"" + member.name + "\")),\n";
+    out += "            " + rust_word(member.name) + ": Read::read(value.get(\"" + member.name +
+           "\")),\n";
   out += "        }\n    }\n}\nimpl Put for " + type.name +
          " {\n    fn put(&self, out: &mut Vec<u8>) {\n        record(&[\n";
   for (const auto& member : type.members)
@@ -82,8 +83,8 @@ void rust_variant(std::string& out, const DeclaredType& type, const TypeNames& n
     out += "    " + rust_word(arm.name) +
            (is_unit(arm) ? "" : "(" + rust_type(*arm.type, names) + ")") + ",\n";
   const auto& first = type.members[0];
-  out += "}\nimpl Default for " + type.name + " {\n    fn default() -> Self {\n        " + type.name +
-         "::" + rust_word(first.name) + (is_unit(first) ? "" : "(Default::default())") +
+  out += "}\nimpl Default for " + type.name + " {\n    fn default() -> Self {\n        " +
+         type.name + "::" + rust_word(first.name) + (is_unit(first) ? "" : "(Default::default())") +
          "\n    }\n}\nimpl Read for " + type.name + " {\n    fn read(value: Value) -> Self {\n" +
          "        if value.is_null() {\n            return Self::default();\n        }\n"
          "        match value.tag() {\n";
@@ -107,7 +108,8 @@ std::string declare_rust(const std::vector<DeclaredType>& types, const TypeNames
       "//! Made by `pawl worlds types --lang rust`: the types of the world's schemas.\n"
       "//! `T::read(value)` reads one, `encode(&value)` writes one.\n"
       "#![allow(dead_code, non_camel_case_types, non_snake_case, unused_imports)]\n\n"
-      "use pawl_module::{record, unit_variant, variant, BTreeMap, Blob, Put, Read, String, Value, Vec};\n";
+      "use pawl_module::{record, unit_variant, variant, BTreeMap, Blob, Put, Read, String, Value, "
+      "Vec};\n";
   for (const DeclaredType& type : types) {
     out += "\n";
     if (!type.schema.empty()) out += "/// " + type.schema + "\n";

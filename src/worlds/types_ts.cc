@@ -60,8 +60,14 @@ class TsDeclaring {
         return "Option<" + type_of(type.inner[0]) + ">";
       case TypeKind::Record:
       case TypeKind::Variant:
-      case TypeKind::Ref:
         return names_.name_of(type);
+      case TypeKind::Ref: {  // an alias cannot be constructed: what it stands for can
+        const TypeKind kind = type.plain().kind;
+        if (kind != TypeKind::Record && kind != TypeKind::Variant) return type_of(type.plain());
+        const Type* last = &type;
+        while (last->target->kind == TypeKind::Ref) last = last->target.get();
+        return names_.name_of(*last);
+      }
     }
     return "";
   }
@@ -145,20 +151,28 @@ class TsDeclaring {
     const std::string type_name = type_of(type), name = label(type);
     std::string reading, writing;
     if (type.kind == TypeKind::Option) {
-      reading = "  const into = new " + type_name + "();\n  if (!value.isNull) {\n    into.some = true;\n"
-                "    into.value = " + read(type.inner[0], "value") + ";\n  }\n";
-      writing = "  return value.some ? " + encode(type.inner[0], "value.value") + " : Encoded.nothing();\n";
+      reading = "  const into = new " + type_name +
+                "();\n  if (!value.isNull) {\n    into.some = true;\n"
+                "    into.value = " +
+                read(type.inner[0], "value") + ";\n  }\n";
+      writing = "  return value.some ? " + encode(type.inner[0], "value.value") +
+                " : Encoded.nothing();\n";
     } else if (type.kind == TypeKind::Map) {
-      reading = "  const into = new " + type_name + "();\n  const items = value.elements();\n"
+      reading = "  const into = new " + type_name +
+                "();\n  const items = value.elements();\n"
                 "  for (let i = 0; i < items.length; i += 2)\n    into.set(" +
-                read(type.inner[0], "items[i]") + ", " + read(type.inner[1], "items[i + 1]") + ");\n";
-      writing = "  const out = new Entries();\n  const keys = value.keys();\n"
-                "  for (let i = 0; i < keys.length; ++i)\n    out.add(" +
-                encode(type.inner[0], "keys[i]") + ", " + encode(type.inner[1], "value.get(keys[i])") +
-                ");\n  return out.done();\n";
+                read(type.inner[0], "items[i]") + ", " + read(type.inner[1], "items[i + 1]") +
+                ");\n";
+      writing =
+          "  const out = new Entries();\n  const keys = value.keys();\n"
+          "  for (let i = 0; i < keys.length; ++i)\n    out.add(" +
+          encode(type.inner[0], "keys[i]") + ", " + encode(type.inner[1], "value.get(keys[i])") +
+          ");\n  return out.done();\n";
     } else {
-      reading = "  const into = new " + type_name + "();\n  const items = value.elements();\n"
-                "  for (let i = 0; i < items.length; ++i) into.push(" + read(type.inner[0], "items[i]") + ");\n";
+      reading = "  const into = new " + type_name +
+                "();\n  const items = value.elements();\n"
+                "  for (let i = 0; i < items.length; ++i) into.push(" +
+                read(type.inner[0], "items[i]") + ");\n";
       writing = "  const out = new List();\n  for (let i = 0; i < value.length; ++i) out.add(" +
                 encode(type.inner[0], "value[i]") + ");\n  return out.done();\n";
     }
@@ -173,7 +187,8 @@ class TsDeclaring {
       const std::string& name = member.name;
       fields += "  " + name + ": " + type_of(*member.type) + " = " +
                 initial(*member.type, type_of(*member.type)) + ";\n";
-      reading += "  into." + name + " = " + read(*member.type, "value.get(\"" + name + "\")") + ";\n";
+      reading +=
+          "  into." + name + " = " + read(*member.type, "value.get(\"" + name + "\")") + ";\n";
       writing += "  out.put(\"" + name + "\", " + encode(*member.type, "value." + name) + ");\n";
     }
     finish(type, fields, "  const into = new " + type.name + "();\n" + reading + "  return into;\n",
@@ -203,17 +218,18 @@ class TsDeclaring {
     const Type& inner = *type.members[0].type;
     const std::string reading = read(inner, "value"), writing = encode(inner, "value");
     flush();
-    out_ += "export type " + type.name + " = " + type_of(inner) + ";\nexport function read_" + type.name +
-            "(value: Value): " + type.name + " {\n  return " + reading + ";\n}\nexport function encode_" +
-            type.name + "(value: " + type.name + "): Encoded {\n  return " + writing + ";\n}\n";
+    out_ += "export type " + type.name + " = " + type_of(inner) + ";\nexport function read_" +
+            type.name + "(value: Value): " + type.name + " {\n  return " + reading +
+            ";\n}\nexport function encode_" + type.name + "(value: " + type.name +
+            "): Encoded {\n  return " + writing + ";\n}\n";
   }
 
   void finish(const DeclaredType& type, const std::string& fields, const std::string& reading,
               const std::string& writing) {
     flush();
     out_ += "export class " + type.name + " {\n" + fields + "}\nexport function read_" + type.name +
-            "(value: Value): " + type.name + " {\n" + reading + "}\nexport function encode_" + type.name +
-            "(value: " + type.name + "): Encoded {\n" + writing + "}\n";
+            "(value: Value): " + type.name + " {\n" + reading + "}\nexport function encode_" +
+            type.name + "(value: " + type.name + "): Encoded {\n" + writing + "}\n";
   }
 
   void flush() { out_ += std::exchange(functions_, {}); }

@@ -29,8 +29,8 @@
 
 extern crate alloc;
 
-pub use alloc::{collections::BTreeMap, format, string::String, vec, vec::Vec};
 use alloc::string::ToString;
+pub use alloc::{collections::BTreeMap, format, string::String, vec, vec::Vec};
 
 // --- memory
 
@@ -366,7 +366,11 @@ impl<'a> Value<'a> {
     pub fn integer(&self) -> i64 {
         let (major, number, _) = self.open();
         assert!(major <= 1);
-        if major == 0 { number as i64 } else { !number as i64 }
+        if major == 0 {
+            number as i64
+        } else {
+            !number as i64
+        }
     }
     pub fn text(&self) -> &'a str {
         core::str::from_utf8(self.content(3)).expect("UTF-8")
@@ -375,17 +379,33 @@ impl<'a> Value<'a> {
         self.content(2)
     }
     pub fn nat_or(&self, otherwise: u64) -> u64 {
-        if self.is_null() { otherwise } else { self.nat() }
+        if self.is_null() {
+            otherwise
+        } else {
+            self.nat()
+        }
     }
     pub fn integer_or(&self, otherwise: i64) -> i64 {
-        if self.is_null() { otherwise } else { self.integer() }
+        if self.is_null() {
+            otherwise
+        } else {
+            self.integer()
+        }
     }
     pub fn text_or(&self, otherwise: &'a str) -> &'a str {
-        if self.is_null() { otherwise } else { self.text() }
+        if self.is_null() {
+            otherwise
+        } else {
+            self.text()
+        }
     }
     /// Nothing if it is null.
     pub fn some(self) -> Option<Value<'a>> {
-        if self.is_null() { None } else { Some(self) }
+        if self.is_null() {
+            None
+        } else {
+            Some(self)
+        }
     }
 
     /// A field of a record, or the value of a map's text key; null if there is none.
@@ -408,7 +428,11 @@ impl<'a> Value<'a> {
 
     /// How many elements a list or set has, or entries a map.
     pub fn size(&self) -> u64 {
-        if self.is_null() { 0 } else { self.open().1 }
+        if self.is_null() {
+            0
+        } else {
+            self.open().1
+        }
     }
     pub fn elements(&self) -> impl Iterator<Item = Value<'a>> {
         let (mut rest, mut left) = self.inside(4);
@@ -582,11 +606,7 @@ impl<'a> Step<'a> {
         self.events.push(record(&[("schema", &schema), ("value", &Bytes(&value.0))]));
     }
     pub fn publish_keyed(&mut self, schema: &str, value: Encoded, key: Encoded) {
-        self.events.push(record(&[
-            ("schema", &schema),
-            ("value", &Bytes(&value.0)),
-            ("key", &Bytes(&key.0)),
-        ]));
+        self.events.push(record(&[("schema", &schema), ("value", &Bytes(&value.0)), ("key", &Bytes(&key.0))]));
     }
     pub fn annotate(&mut self, annotations: Encoded) {
         self.annotations = Some(annotations.0);

@@ -5,8 +5,8 @@
 #include "base/base64.h"
 #include "base/json_writer.h"
 #include "base/quote.h"
-#include "worlds/record_view.h"
 #include "worlds/reading.h"
+#include "worlds/record_view.h"
 #include "worlds/written.h"
 
 namespace pawl::rehearse {
@@ -130,19 +130,21 @@ Result<std::string> WorldStage::find_intent(const Value& receipt) {
   const std::string kind = text_of(receipt, "of");
   std::string found, open;
   size_t seen = 0;
-  world_.each_open("", [&](std::string_view, const std::string& hash, const worlds::Intent& intent) {
-    const worlds::Effect* effect = program_->effect(intent.kind);
-    const Value params = value_of_bytes(effect ? effect->params_type.get() : nullptr, intent.params);
-    if (seen++ < kOpenShownMax) open += "; open: " + intent.kind + " " + params.json();
-    const Value* key = receipt.find("key");
-    const Value* wanted = receipt.find("params");
-    const std::string module = text_of(receipt, "module");
-    if (intent.kind == kind && (module.empty() || module == intent.origin_name) &&
-        (key == nullptr || *key == key_value(intent.origin_name, intent.instance_key)) &&
-        (wanted == nullptr || *wanted == params))
-      found = hash;
-    return found.empty();
-  });
+  world_.each_open(
+      "", [&](std::string_view, const std::string& hash, const worlds::Intent& intent) {
+        const worlds::Effect* effect = program_->effect(intent.kind);
+        const Value params =
+            value_of_bytes(effect ? effect->params_type.get() : nullptr, intent.params);
+        if (seen++ < kOpenShownMax) open += "; open: " + intent.kind + " " + params.json();
+        const Value* key = receipt.find("key");
+        const Value* wanted = receipt.find("params");
+        const std::string module = text_of(receipt, "module");
+        if (intent.kind == kind && (module.empty() || module == intent.origin_name) &&
+            (key == nullptr || *key == key_value(intent.origin_name, intent.instance_key)) &&
+            (wanted == nullptr || *wanted == params))
+          found = hash;
+        return found.empty();
+      });
   if (!found.empty()) return found;
   return Error{ErrorCode::NotFound,
                "no open effect fits this receipt" + (open.empty() ? "; none is open" : open)};
@@ -192,7 +194,8 @@ Result<uint64_t> WorldStage::move_clock(int64_t to_ns) {
   for (uint64_t fired = 0; fired <= kTimersPerMoveMax; ++fired) {
     std::optional<worlds::Intent> next;
     std::string hash;
-    world_.each_open("", [&](std::string_view, const std::string& one, const worlds::Intent& intent) {
+    world_.each_open("", [&](std::string_view, const std::string& one,
+                             const worlds::Intent& intent) {
       if (intent.kind == kTimerKind && intent.deliver_at_ns <= to_ns &&
           (!next || std::tie(intent.deliver_at_ns, one) < std::tie(next->deliver_at_ns, hash))) {
         next = intent;
@@ -258,8 +261,7 @@ void WorldStage::snapshot() {
 }
 
 Status WorldStage::replay(worlds::ReplayFrom from) {
-  PAWL_TRY(const worlds::Replayed again,
-           worlds::replay(world_, host_, from, [] { return true; }));
+  PAWL_TRY(const worlds::Replayed again, worlds::replay(world_, host_, from, [] { return true; }));
   if (again.digest == worlds::digest_of(world_)) return ok_status();
   return Error{ErrorCode::Conflict, "a replay of the journal comes to another state"};
 }
@@ -277,23 +279,26 @@ Value WorldStage::key_value(std::string_view module, const std::string& key) con
 
 Value::Array WorldStage::instances() {
   Value::Array all;
-  world_.each_instance("", "", [&](std::string_view, const std::string& module,
-                                   const std::string& key, const worlds::Instance& instance) {
-    Value::Object one;
-    one.set("module", module);
-    one.set("key", key_value(module, key));
-    one.set("status", worlds::status_name(instance.status));
-    const worlds::Module* known = program_->module(module);
-    one.set("state", instance.has_state
-                         ? value_of_bytes(known ? known->state_type.get() : nullptr, instance.state)
-                         : Value());
-    one.set("error", instance.error_code.empty() ? Value() : Value(instance.error_code));
-    Value::Array inflight;
-    for (const worlds::Inflight& open : instance.inflight) inflight.emplace_back(open.kind);
-    one.set("inflight", std::move(inflight));
-    all.emplace_back(std::move(one));
-    return true;
-  });
+  world_.each_instance(
+      "", "",
+      [&](std::string_view, const std::string& module, const std::string& key,
+          const worlds::Instance& instance) {
+        Value::Object one;
+        one.set("module", module);
+        one.set("key", key_value(module, key));
+        one.set("status", worlds::status_name(instance.status));
+        const worlds::Module* known = program_->module(module);
+        one.set("state",
+                instance.has_state
+                    ? value_of_bytes(known ? known->state_type.get() : nullptr, instance.state)
+                    : Value());
+        one.set("error", instance.error_code.empty() ? Value() : Value(instance.error_code));
+        Value::Array inflight;
+        for (const worlds::Inflight& open : instance.inflight) inflight.emplace_back(open.kind);
+        one.set("inflight", std::move(inflight));
+        all.emplace_back(std::move(one));
+        return true;
+      });
   return all;
 }
 
@@ -336,8 +341,7 @@ Value::Array WorldStage::journal_since(uint64_t seq) {
   Value::Array all;
   world_.each_frame(seq + 1, [&](uint64_t, const worlds::FrameRecords& frame) {
     for (const worlds::JournalRecord& record : frame.records)
-      all.emplace_back(
-          worlds::record_kind_name(static_cast<worlds::RecordKind>(record.kind)));
+      all.emplace_back(worlds::record_kind_name(static_cast<worlds::RecordKind>(record.kind)));
     return true;
   });
   return all;

@@ -119,8 +119,7 @@ class ScriptRun {
         return settle(step);
       case StepKind::Advance:
       case StepKind::Clock: {
-        const int64_t to =
-            step.kind == StepKind::Clock ? step.ns : stage_.now_ns() + step.ns;
+        const int64_t to = step.kind == StepKind::Clock ? step.ns : stage_.now_ns() + step.ns;
         PAWL_TRY(const uint64_t fired, stage_.move_clock(to));
         note(step, "clock", std::to_string(fired) + " timers fired");
         return ok_status();

@@ -19,7 +19,7 @@ using LoadProgram = std::function<Result<std::string>(const std::string& folder)
 
 struct WorldSuite {
   worlds::ModuleHost& host;
-  std::string program;   // that the file is about
+  std::string program;    // that the file is about
   LoadProgram load = {};  // for scripts that apply another
 };
 

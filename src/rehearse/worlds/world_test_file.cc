@@ -17,27 +17,28 @@ using plan::Cursor;
 using Kind = ScriptStep::Kind;
 
 constexpr std::string_view kWorldTop[] = {"world", "steps", "worlds"};
-constexpr std::string_view kWorldStep[] = {"name", "module", "state", "event", "input", "ctx", "expect"};
-constexpr std::string_view kWorldStepExpect[] = {"state",   "status", "error",  "events",
+constexpr std::string_view kWorldStep[] = {"name",  "module", "state", "event",
+                                           "input", "ctx",    "expect"};
+constexpr std::string_view kWorldStepExpect[] = {"state",   "status", "error", "events",
                                                  "effects", "output", "failed"};
 constexpr std::string_view kWorldCase[] = {"name", "now", "seed", "script"};
 constexpr std::string_view kWorldExpect[] = {"instances", "effects", "events", "journal"};
-constexpr std::string_view kScriptKeys[] = {"event",     "receipt", "advance", "clock",
-                                            "restart",   "snapshot", "apply",  "terminate",
-                                            "retry",     "expect",  "refused", "outcome",
-                                            "duplicate"};
-constexpr Named<Kind> kKinds[] = {
-    {"event", Kind::Event},         {"receipt", Kind::Receipt}, {"advance", Kind::Advance},
-    {"clock", Kind::Clock},         {"restart", Kind::Restart}, {"snapshot", Kind::Snapshot},
-    {"apply", Kind::Apply},         {"terminate", Kind::Terminate}, {"retry", Kind::Retry},
-    {"expect", Kind::Expect}};
-constexpr std::string_view kEventKeys[] = {"schema", "value", "value_b64", "lens", "key", "client_id"};
-constexpr std::string_view kReceiptKeys[] = {"of",     "module",  "key",         "params",
-                                             "status", "payload", "payload_b64", "cost_cents",
-                                             "adapter"};
-constexpr std::string_view kInstanceKeys[] = {"module", "key", "status", "state", "error", "inflight"};
-constexpr std::string_view kEffectKeys[] = {"kind",     "module",    "key",
-                                            "params",   "cap_name",  "cap_slot", "state"};
+constexpr std::string_view kScriptKeys[] = {"event",    "receipt", "advance",   "clock", "restart",
+                                            "snapshot", "apply",   "terminate", "retry", "expect",
+                                            "refused",  "outcome", "duplicate"};
+constexpr Named<Kind> kKinds[] = {{"event", Kind::Event},     {"receipt", Kind::Receipt},
+                                        {"advance", Kind::Advance}, {"clock", Kind::Clock},
+                                        {"restart", Kind::Restart}, {"snapshot", Kind::Snapshot},
+                                        {"apply", Kind::Apply},     {"terminate", Kind::Terminate},
+                                        {"retry", Kind::Retry},     {"expect", Kind::Expect}};
+constexpr std::string_view kEventKeys[] = {"schema", "value", "value_b64",
+                                           "lens",   "key",   "client_id"};
+constexpr std::string_view kReceiptKeys[] = {
+    "of", "module", "key", "params", "status", "payload", "payload_b64", "cost_cents", "adapter"};
+constexpr std::string_view kInstanceKeys[] = {"module", "key",   "status",
+                                              "state",  "error", "inflight"};
+constexpr std::string_view kEffectKeys[] = {"kind",     "module",   "key",  "params",
+                                            "cap_name", "cap_slot", "state"};
 constexpr std::string_view kEmittedKeys[] = {"schema", "value", "key"};
 constexpr size_t kScriptMax = 10'000;
 

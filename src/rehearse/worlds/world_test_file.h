@@ -37,12 +37,12 @@ struct ScriptStep {
     Expect
   };
   Kind kind = Kind::Event;
-  std::string place;  // worlds[0].script[2], for messages
-  Value body;         // what the key of its kind holds
-  int64_t ns = 0;     // Advance: by; Clock: to
-  std::string refused;    // the code that it must be refused with; "" = it must not be
-  std::string outcome;    // Receipt: "" = settled
-  bool duplicate = false; // Event
+  std::string place;       // worlds[0].script[2], for messages
+  Value body;              // what the key of its kind holds
+  int64_t ns = 0;          // Advance: by; Clock: to
+  std::string refused;     // the code that it must be refused with; "" = it must not be
+  std::string outcome;     // Receipt: "" = settled
+  bool duplicate = false;  // Event
 };
 
 struct ScriptCase {
