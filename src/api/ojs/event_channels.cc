@@ -6,6 +6,8 @@
 //
 // A job's stream ends with the job. For an ended job the end is sent at once; if Last-Event-ID
 // shows that the client has seen it, the answer is 204, which tells clients not to reconnect.
+#include <set>
+
 #include "api/app.h"
 #include "api/ojs/events_query.h"
 #include "api/ojs/render_queue.h"

@@ -1,6 +1,7 @@
 // A queue as clients see it: its name, its counts by state, and its settings.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "api/router.h"
