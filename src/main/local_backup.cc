@@ -211,7 +211,7 @@ int verify_data(const Invocation& given) {
     return verify(**store, [&](uint64_t done, uint64_t total) { bar.show(done, total); });
   }();
   if (!report.ok()) return fail(report.error());
-  WasmHost modules;
+  wasm::WasmHost modules;
   auto worlds = verify_worlds(**store, modules, [](const std::string&) {});
   if (!worlds.ok()) return fail(worlds.error());
   if (given.has("--json")) {

@@ -85,7 +85,7 @@ Status Runtime::open_parts() {
 }
 
 void Runtime::open_worlds() {
-  modules_ = std::make_unique<WasmHost>();
+  modules_ = std::make_unique<wasm::WasmHost>();
   world_line_.connect(*engine_);
   world_host_ = std::make_unique<WorldHost>(*setup_.worlds, world_line_, clock_, *modules_);
   own_adapter_ = std::make_unique<OwnAdapter>(*world_host_, setup_.policy, vault_.get());

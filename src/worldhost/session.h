@@ -33,6 +33,7 @@ struct OutboxChanges {
   std::vector<OpenIntent> opened;
   std::vector<std::string> settled;
   std::vector<std::pair<std::string, std::optional<worlds::Adapter>>> adapters;
+  std::optional<bool> is_test;  // of a world that was made
   bool empty() const { return opened.empty() && settled.empty() && adapters.empty(); }
 };
 
@@ -74,6 +75,7 @@ class WorldSession {
     worlds::Deciding deciding = begin_frame(0);
     write(deciding);
     keep(deciding);
+    outbox_.is_test = world_.head().test;
   }
   void remove_world() { writes_.removes = true; }
   bool removes() const { return writes_.removes; }

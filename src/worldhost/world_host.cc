@@ -25,6 +25,7 @@ struct WorldHost::Batch {
   std::vector<Status> outcomes;  // as many as were decided
   OutboxChanges outbox;
   bool removes = false;
+  std::string purge;  // the key of the removed world
 };
 
 WorldHost::WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clock,
@@ -172,6 +173,7 @@ Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites
     }
     batch.outbox = session.take_outbox();
     batch.removes = session.removes();
+    if (batch.removes) batch.purge = deleted_world_key(session.id());
     writes = session.take_writes();
     return ok_status();
   });
@@ -245,6 +247,7 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
   if (fate == CommitFate::Refused)
     for (WorldOrder& order : batch.orders) order.done(error);
   for (auto& answer : answers) answer();
+  if (fate == CommitFate::Durable && batch.removes) purge_world(line_, batch.purge);
   perform(actor->name, own);
   end_batch();
 }
@@ -257,6 +260,7 @@ void WorldHost::end_batch() {
 // --- effects
 
 void WorldHost::take_outbox(Actor& actor, OutboxChanges changes) {
+  if (changes.is_test) actor.is_test = *changes.is_test;
   for (auto& [id, adapter] : changes.adapters) {
     if (adapter) {
       actor.outbox.put_adapter(id, *adapter);

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/codec.h"
@@ -259,8 +260,11 @@ struct Adapter {
     visit(1, "hmac", self.hmac);
     visit(2, "key", self.key);
     visit(3, "sealed", self.sealed);
-    visit(4, "all_kinds", self.all_kinds);
     visit(5, "kinds", self.kinds);
+    // A field at zero is left out and read back as its default: so the exception is what is kept.
+    bool only_listed = !self.all_kinds;
+    visit(6, "only_listed", only_listed);
+    if constexpr (!std::is_const_v<Self>) self.all_kinds = !only_listed;
   }
 };
 

@@ -114,7 +114,9 @@ void write_effect(json::Writer& w, const Program& program, const std::string& ha
   write_value(w, effect != nullptr ? effect->params_type.get() : nullptr, intent.params);
   w.field("params_b64", base64(intent.params)).field("params_hash", intent.params_hash);
   w.field("cap_name", intent.cap_name);
-  w.field("idempotency_key", to_hex(record.bytes("idempotency_key")));
+  // An adapter is given the key that the module asked for, if it asked for one.
+  const bool asked = lease_until_ms != 0 && !record.is_null("requested_key");
+  w.field("idempotency_key", to_hex(record.bytes(asked ? "requested_key" : "idempotency_key")));
   w.field("state", effect_state(intent, work));
   write_origin(w, record.member("origin"));
   if (intent.settlement == Settlement::Open && work.inflight && !work.adapter_id.empty()) {

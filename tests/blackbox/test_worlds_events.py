@@ -4,7 +4,7 @@ import unittest
 
 from harness import join_all
 from world_bytes import b64, dec, enc, event_hash, sha, step_entropy, test_entropy, unb64
-from world_case import NAT, NOW, SEED, Program, WorldCase, pure, record, ref, schema, subscription, variant, workflow
+from world_case import NAT, NOW, SEED, TEXT, Program, WorldCase, pure, record, ref, schema, subscription, variant, workflow
 from world_modules import BAD_POINTER, LOOP, RECURSE, TRAP, effect, emit, play, play_grow, pure_output, step_output
 
 DONE = step_output({"last": b"done"}, status="completed")

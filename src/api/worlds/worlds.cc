@@ -199,8 +199,8 @@ void list_defs(App& app, Call&& call) {
                       for (const worlds::Def& def : program->defs) {
                         w.begin_object().field("name", def.name).field("kind", def.kind);
                         w.field("hash", def.hash).key("node");
-                        const auto node = session.world().node(def.hash);
-                        auto item = worlds::cbor::read(node.value_or(""));
+                        const std::string node = session.world().node(def.hash).value_or("");
+                        auto item = worlds::cbor::read(node);  // points into the node's bytes
                         if (item.ok()) {
                           std::string text;
                           worlds::cbor::append_json(text, *item);
