@@ -1,6 +1,4 @@
-"""What is on disk is the world: digests, snapshots, replays, kills, damage; the same script gives the same bytes."""
-import glob
-import os
+"""What is on disk is the world: digests, snapshots, replays, kills; the same script gives the same bytes."""
 import random
 import threading
 import unittest
@@ -215,54 +213,6 @@ class Kills(WorldCase):
             journals.append([enc(one.value) for one in world.journal()])
             world.call("DELETE", "?force=true")
         self.assertEqual(*journals)
-
-
-class Damage(WorldCase):
-    shared = False
-
-    def flip(self, needle):
-        """Flips a bit of the last place where these bytes stand on disk."""
-        places = []
-        for path in sorted(glob.glob(os.path.join(self.server.data, "**"), recursive=True)):
-            if os.path.isfile(path):
-                with open(path, "rb") as file:
-                    data = file.read()
-                at = data.find(needle)
-                while at >= 0:
-                    places.append((path, at))
-                    at = data.find(needle, at + 1)
-        self.assertTrue(places, "the bytes are not on disk as they are")
-        for path, at in places:
-            with open(path, "r+b") as file:
-                file.seek(at + len(needle) // 2)
-                byte = file.read(1)[0]
-                file.seek(-1, os.SEEK_CUR)
-                file.write(bytes([byte ^ 1]))
-        return places
-
-    def test_a_damaged_world_is_quarantined_and_others_serve(self):
-        """R-10.3, I9"""
-        marked, well = self.make(), self.make()
-        marked.go(step_output({"last": b"before"}))
-        needle = b"needle-" + os.urandom(12).hex().encode()
-        seq = marked.event("t/Go@1", {"id": needle.decode(), "out": b64(play(step_output({"last": b"x"})))})["seq"]
-        marked.go()
-        self.assertEqual(self.server.stop(), 0)
-        self.flip(needle)
-        self.server.start()
-        self.client.close()
-        well.go()
-        self.assertEqual(well.get()["status"], "open")
-        reply = self.client.post(f"/v1/worlds/{marked.name}/replay", {"from": "genesis"})
-        if reply.status == 409:
-            self.assertIn(reply.body["error"]["code"], ("journal.corrupt", "replay.divergence", "world.quarantined"))
-        got = marked.get()
-        self.assertEqual(got["status"], "quarantined", reply.raw)
-        self.assertIn(got["quarantine"]["code"], ("journal.corrupt", "replay.divergence"))
-        self.assertEqual(got["quarantine"]["seq"], seq)
-        marked.refused(409, "world.quarantined", "POST", "/events", {"schema": "t/Go@1", "value": {"id": "a", "out": ""}})
-        self.assertEqual(marked.get("/journal", limit=1)["entries"][0]["seq"], 1)
-        well.check_replays()
 
 
 if __name__ == "__main__":
