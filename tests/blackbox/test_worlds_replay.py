@@ -1,6 +1,4 @@
-"""What is on disk is the world: digests, snapshots, replays, kills, damage; the same script gives the same bytes."""
-import glob
-import os
+"""What is on disk is the world: digests, snapshots, replays, kills; the same script gives the same bytes."""
 import random
 import threading
 import unittest

@@ -98,7 +98,7 @@ class Traces(WorldCase):
             if not cursor:
                 break
         self.assertEqual(pages, [(one.seq, one.n) for one in everything])
-        for path in ("/journal?limit=0", "/journal?limit=x"):
+        for path in ("/journal?limit=0", "/journal?limit=x", "/journal?cursor=nonsense"):
             self.assertIn(self.client.get(f"/v1/worlds/{world.name}{path}").status, (400, 422), path)
 
 
