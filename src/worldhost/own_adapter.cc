@@ -92,7 +92,7 @@ Status settle_own(WorldSession& session, const actions::Vault* vault, const std:
 
 void OwnAdapter::make_keys(WorldSession& session, const worlds::Head& head,
                            const actions::Vault* vault) {
-  const std::string seed = new_own_seed(head);
+  const std::string seed = new_own_seed(session, head);
   session.put(kKeyItem, vault == nullptr ? kPlain + seed
                                          : kSealed + vault->seal(vault_name(session.id()), seed));
   worlds::Adapter own;
@@ -102,8 +102,16 @@ void OwnAdapter::make_keys(WorldSession& session, const worlds::Head& head,
 }
 
 OwnAdapter::OwnAdapter(WorldHost& host, const actions::ActionPolicy& policy,
-                       const actions::Vault* vault)
-    : host_(host), policy_(policy), vault_(vault), secrets_(host.line(), vault) {}
+                       const actions::Vault* vault, SendRequest send)
+    : host_(host),
+      policy_(policy),
+      vault_(vault),
+      secrets_(host.line(), vault),
+      http_(send ? nullptr : std::make_unique<actions::HttpClient>()),
+      send_(send ? std::move(send) : [client = http_.get()](actions::HttpRequest request,
+                                                            actions::HttpClient::Done done) {
+        client->send(std::move(request), std::move(done));
+      }) {}
 
 OwnAdapter::~OwnAdapter() { stop(); }
 
@@ -183,7 +191,7 @@ void OwnAdapter::send_request(const std::string& world, const std::string& hash,
   auto request = own_request(full, params, policy_);
   if (!request.ok())
     return settle(world, hash, failed_receipt("http.failed", request.error().message));
-  http_.send(std::move(*request), [this, world, hash](Result<actions::HttpResponse> result) {
+  send_(std::move(*request), [this, world, hash](Result<actions::HttpResponse> result) {
     settle(world, hash, receipt_of_response(std::move(result)));
   });
 }

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -27,9 +28,14 @@ struct OwnReceipt {
 };
 OwnReceipt failed_receipt(std::string_view code, std::string_view message);
 
+// Sends a request of http.request.
+using SendRequest = std::function<void(actions::HttpRequest, actions::HttpClient::Done)>;
+
 class OwnAdapter final : public OwnEffects {
  public:
-  OwnAdapter(WorldHost& host, const actions::ActionPolicy& policy, const actions::Vault* vault);
+  // `send`: null = by an HTTP client of its own.
+  OwnAdapter(WorldHost& host, const actions::ActionPolicy& policy, const actions::Vault* vault,
+             SendRequest send = nullptr);
   ~OwnAdapter() override;
 
   void perform(const std::string& world, const OpenIntent& intent) override;
@@ -60,7 +66,8 @@ class OwnAdapter final : public OwnEffects {
   const actions::ActionPolicy& policy_;
   const actions::Vault* vault_;
   SecretOpener secrets_;
-  actions::HttpClient http_;
+  std::unique_ptr<actions::HttpClient> http_;
+  const SendRequest send_;
   std::mutex mutex_;
   std::map<Uuid, Awaited> awaited_;   // guarded by mutex_
   bool stopped_ = false;              // guarded by mutex_

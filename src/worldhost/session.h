@@ -6,6 +6,7 @@
 // Thread: the worker that has the world.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,10 @@
 #include "worlds/commands.h"
 
 namespace pawl {
+
+// Random bytes, from the system's secure source or the simulator's seed.
+using FillRandom = std::function<void(char* out, size_t size)>;
+void fill_from_system(char* out, size_t size);
 
 // What a world's actor keeps between batches.
 struct WorldMemory {
@@ -39,7 +44,7 @@ struct OutboxChanges {
 class WorldSession {
  public:
   WorldSession(EngineLine& line, WorldMemory& memory, std::string name, worlds::ModuleHost& modules,
-               int64_t now_ms);
+               int64_t now_ms, const FillRandom& fill_random);
 
   const std::string& name() const { return name_; }
   bool exists() const { return memory_.id.has_value() && !writes_.removes; }
@@ -48,6 +53,7 @@ class WorldSession {
   worlds::World& world() { return world_; }
   worlds::Table& table() { return items_; }
   worlds::ModuleHost& modules() { return modules_; }
+  void fill_random(char* out, size_t size) const { fill_random_(out, size); }
   // The live program. Corrupt if it cannot be loaded.
   Result<std::shared_ptr<const worlds::Program>> program();
   // Items that orders are about to read, in one go.
@@ -103,6 +109,7 @@ class WorldSession {
   const std::string name_;
   worlds::ModuleHost& modules_;
   const int64_t now_ms_;
+  const FillRandom& fill_random_;  // of the host
   std::unique_ptr<EngineItems> base_;
   worlds::Overlay items_;
   worlds::World world_;

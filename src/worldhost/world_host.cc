@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/plant.h"
 #include "kernel/cold.h"
 #include "kernel/state.h"
 #include "worldhost/upkeep.h"
@@ -158,7 +159,8 @@ void WorldHost::serve() {
 
 Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites& writes) {
   return reading([&]() -> Status {
-    WorldSession session(line_, actor->memory, actor->name, modules_, clock_.now_ms());
+    WorldSession session(line_, actor->memory, actor->name, modules_, clock_.now_ms(),
+                         config_.fill_random);
     if (session.exists() && batch.orders.size() > 1) {
       std::vector<std::string> keys;
       if (auto program = session.program(); program.ok())
@@ -207,7 +209,12 @@ void WorldHost::run_batch(const ActorPtr& actor, std::vector<WorldOrder> orders)
 
 // The state holds the batch, or will never: the world's next one may begin.
 void WorldHost::decided(const ActorPtr& actor, Batch& batch, bool stale) {
+  if (has_bug(Bug::AnsweredWhenDecided) && !stale)
+    for (size_t i = 0; i < batch.outcomes.size(); ++i)
+      if (auto done = std::exchange(batch.orders[i].done, [](const Status&) {}))
+        done(batch.outcomes[i]);
   std::lock_guard lock(mutex_);
+  if (has_bug(Bug::LeasedBeforeDurable) && !stale) take_outbox(*actor, batch.outbox);
   actor->busy = false;
   if (stale) {
     actor->stale = true;

@@ -54,6 +54,7 @@ struct WorldHostConfig {
   int64_t finished_ms = 0;               // retention of ended instances and settled intents; 0 = for ever
   int64_t journal_ms = 0;                // of frames before the last snapshot; 0 = for ever
   int64_t sweep_every_ms = 60'000;
+  FillRandom fill_random = fill_from_system;  // entropy of frames, keys of worlds
 };
 
 struct LeaseOrder {
