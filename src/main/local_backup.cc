@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -15,6 +16,8 @@
 #include "main/local.h"
 #include "store/sqlite_backup.h"
 #include "store/sqlite_store.h"
+#include "wasm/wasm_host.h"
+#include "worldhost/verify_worlds.h"
 
 namespace pawl {
 namespace {
@@ -165,10 +168,15 @@ int restore(const Invocation& given) {
   return cli::kDone;
 }
 
-std::string report_json(const VerifyReport& report) {
+bool all_good(const std::vector<WorldVerdict>& worlds) {
+  return std::all_of(worlds.begin(), worlds.end(),
+                     [](const WorldVerdict& world) { return world.code.empty(); });
+}
+
+std::string report_json(const VerifyReport& report, const std::vector<WorldVerdict>& worlds) {
   std::string body;
   json::Writer w(body);
-  w.begin_object().field_bool("good", report.good());
+  w.begin_object().field_bool("good", report.good() && all_good(worlds));
   w.field_int("records", static_cast<int64_t>(report.records))
       .field_int("events", static_cast<int64_t>(report.events));
   w.field_int("first_record", static_cast<int64_t>(report.first_record));
@@ -180,7 +188,14 @@ std::string report_json(const VerifyReport& report) {
   for (const VerifyDifference& one : report.first_differences) w.string(one.text());
   w.end_array().field("digest", report.digest);
   if (!report.digest_replayed.empty()) w.field("digest_replayed", report.digest_replayed);
-  w.end_object();
+  w.key("worlds").begin_array();
+  for (const WorldVerdict& world : worlds) {
+    w.begin_object().field("name", world.name).field_bool("good", world.code.empty());
+    w.field_int("frames", static_cast<int64_t>(world.frames));
+    if (!world.code.empty()) w.field("code", world.code).field("message", world.message);
+    w.end_object();
+  }
+  w.end_array().end_object();
   return body;
 }
 
@@ -196,9 +211,12 @@ int verify_data(const Invocation& given) {
     return verify(**store, [&](uint64_t done, uint64_t total) { bar.show(done, total); });
   }();
   if (!report.ok()) return fail(report.error());
+  WasmHost modules;
+  auto worlds = verify_worlds(**store, modules, [](const std::string&) {});
+  if (!worlds.ok()) return fail(worlds.error());
   if (given.has("--json")) {
-    cli::print_text(report_json(*report) + "\n");
-    return report->good() ? cli::kDone : cli::kRefused;
+    cli::print_text(report_json(*report, *worlds) + "\n");
+    return report->good() && all_good(*worlds) ? cli::kDone : cli::kRefused;
   }
   cli::print_text("replayed " + std::to_string(report->records) + " records, " +
                   std::to_string(report->events) + " events; compared " +
@@ -209,6 +227,16 @@ int verify_data(const Invocation& given) {
                     " entities are older than the journal and were not compared\n");
   for (const VerifyDifference& one : report->first_differences)
     cli::print_text("  " + cli::printable(one.text()) + "\n");
+  for (const WorldVerdict& world : *worlds)
+    cli::print_text("world " + cli::printable(world.name) + ": " +
+                    (world.code.empty()
+                         ? "replayed " + std::to_string(world.frames) + " frames"
+                         : world.code + ": " + cli::printable(world.message)) +
+                    "\n");
+  if (report->good() && !all_good(*worlds)) {
+    cli::complain("a world does not replay: its journal or its modules have changed");
+    return cli::kRefused;
+  }
   if (!report->good()) {
     cli::complain(std::to_string(report->differences) +
                   " differences: the stored data does not match its history");

@@ -132,21 +132,21 @@ Type builtin_type(std::string_view expression) {
 
 // Read once; each program resolves copies of its own.
 const std::vector<Type>& builtin_types() {
-  static const std::vector<Type> types = [] {
+  static const std::vector<Type> kTypes = [] {
     std::vector<Type> read;
     for (const BuiltinSchema& schema : kSchemas) read.push_back(builtin_type(schema.type));
     return read;
   }();
-  return types;
+  return kTypes;
 }
 
 const std::vector<Type>& builtin_cap_types() {
-  static const std::vector<Type> types = [] {
+  static const std::vector<Type> kTypes = [] {
     std::vector<Type> read;
     for (const BuiltinCap& cap : kCaps) read.push_back(builtin_type(cap.type));
     return read;
   }();
-  return types;
+  return kTypes;
 }
 
 // --- constraints

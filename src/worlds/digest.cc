@@ -94,13 +94,13 @@ Digest digest_of(World& world) {
   const Head head = world.head();
   // A list's encoding begins with its length, so the instances are visited twice.
   size_t cells = 0, instances = 0;
-  world.each_instance("", "",
-                      [&](std::string_view, const std::string&, const std::string&,
-                          const Instance& instance) {
-                        cells += instance.has_state ? 1 : 0;
-                        ++instances;
-                        return true;
-                      });
+  world.each_instance(
+      "", "",
+      [&](std::string_view, const std::string&, const std::string&, const Instance& instance) {
+        cells += instance.has_state ? 1 : 0;
+        ++instances;
+        return true;
+      });
   ListHash states(cells), all(instances);
   std::string element;
   world.each_instance("", "",

@@ -1,4 +1,5 @@
-// The elements that the digest hashes and a snapshot lists, as canonical CBOR (contract, section 6).
+// The elements that the digest hashes and a snapshot lists, as canonical CBOR (contract, section
+// 6).
 #pragma once
 
 #include <string>

@@ -37,8 +37,8 @@ void cut_at_mark(std::vector<Complaint>& faults);
 
 struct ModuleDraft {
   Module module;
-  bool has_kind = false;                     // module_kind was one of the two
-  std::vector<std::string> effects_emitted;  // in the order of the list, for their places
+  bool has_kind = false;                                        // module_kind was one of the two
+  std::vector<std::pair<size_t, std::string>> effects_emitted;  // by their places in the list
 };
 
 struct NodeDraft {

@@ -98,7 +98,7 @@ Status Drain::deliver(QueuedDelivery delivery) {
     skip(delivery, "instance.failed");
     return ok_status();
   }
-  if (steps_ == kFrameStepsMax || frame_.bytes() > kFrameBytesMax ||
+  if (steps_ == std::min(kFrameStepsMax, frame_.deciding().steps_max) || frame_.bytes() > kFrameBytesMax ||
       fuel_ / kFrameFuelMax > frame_.program().limits.fuel) {
     skip(delivery, "step.cascade_limit");
     return ok_status();
@@ -291,6 +291,7 @@ void Drain::keep(const QueuedDelivery& delivery, uint64_t ordinal, JudgedStep st
                                                         .state_hash = instance.state_hash,
                                                         .module_version = module.wasm_hash}))};
   report(delivery, Delivery::Outcome::Stepped);
+  for (const Asked& effect : asked) observe(effect);
   const size_t queued = queue_.size();
   for (Asked& effect : asked) keep_effect(delivery, std::move(effect));
   const auto denials = static_cast<std::ptrdiff_t>(queue_.size() - queued);
@@ -299,6 +300,22 @@ void Drain::keep(const QueuedDelivery& delivery, uint64_t ordinal, JudgedStep st
     const auto first = queue_.begin() + static_cast<std::ptrdiff_t>(queued);
     std::rotate(first, first + denials, queue_.end());
   }
+}
+
+void Drain::observe(const Asked& asked) {
+  std::vector<ObservedEffect>* observed = frame_.deciding().observed;
+  if (observed == nullptr) return;
+  const NewIntent& intent = asked.intent;
+  const bool by_policy = asked.passage.stage() == "policy";
+  observed->push_back({.module = intent.origin_name,
+                       .key = intent.instance_key,
+                       .kind = intent.kind,
+                       .cap_name = intent.cap_name,
+                       .params = intent.params,
+                       .params_hash = intent.params_hash,
+                       .intent_hash = intent.hash,
+                       .allow = asked.passage.allow(),
+                       .code = by_policy ? "policy.denied" : asked.passage.code});
 }
 
 void Drain::keep_effect(const QueuedDelivery& delivery, Asked asked) {
@@ -340,6 +357,7 @@ void Drain::keep_failure(const QueuedDelivery& delivery, uint64_t ordinal, const
                          std::vector<Asked> asked) {
   const Module& module = *delivery.module;
   const Fault journaled{fault.code, std::string(cut_text(fault.detail, kDetailMax))};
+  for (const Asked& denied : asked) observe(denied);
   for (Asked& denied : asked) append_decisions(frame_, std::move(denied.passage));
   frame_.append(RecordKind::StepFailed, step_failed_record({.module = module.name,
                                                             .key = record_key(delivery.key),

@@ -78,6 +78,7 @@ class Drain {
             std::vector<Asked> asked);
   void keep_failure(const QueuedDelivery& delivery, uint64_t ordinal, const Fault& fault,
                     std::vector<Asked> asked);
+  void observe(const Asked& asked);
   void keep_effect(const QueuedDelivery& delivery, Asked asked);
   void emit(JudgedEvent event, Cause step);
   bool timed_out_before(uint64_t ordinal) const;

@@ -1,4 +1,5 @@
-// One call of a module on what a client gives, judged like a live step up to its caps; nothing is kept.
+// One call of a module on what a client gives, judged like a live step up to its caps; nothing is
+// kept.
 #include <initializer_list>
 
 #include "base/hash.h"
@@ -70,7 +71,8 @@ Result<int64_t> integer_member(json::View object, const std::string& path, std::
   const auto found = object.find(name);
   if (!found) return otherwise;
   const auto value = found->as_int();
-  if (!value || *value < 0) return bad_member(path + "/" + std::string(name), "must be a time, 0 or more");
+  if (!value || *value < 0)
+    return bad_member(path + "/" + std::string(name), "must be a time, 0 or more");
   return *value;
 }
 
@@ -97,7 +99,8 @@ Status read_dry_event(const Program& program, const Module& module, json::View b
   dry.value = *std::move(value);
   auto key = event->find("key");
   if (key && key->is_null()) key.reset();
-  if (!module.keyed()) return key ? Status(bad_member("/event/key", "the module is not keyed")) : ok_status();
+  if (!module.keyed())
+    return key ? Status(bad_member("/event/key", "the module is not keyed")) : ok_status();
   if (key) {
     auto encoded = from_json(*module.key_type, *key);
     if (!encoded.ok()) return bad_member("/event/key", encoded.error().message);
@@ -109,13 +112,15 @@ Status read_dry_event(const Program& program, const Module& module, json::View b
   for (const Subscription& subscription : program.subscriptions)
     if (subscription.module == module.name && subscription.event == dry.schema)
       dry.key = item_at_path(dry.value, subscription.key_field);
-  return dry.key.empty() ? bad_member("/event/key", "is missing: the module is keyed") : ok_status();
+  return dry.key.empty() ? bad_member("/event/key", "is missing: the module is keyed")
+                         : ok_status();
 }
 
 Status read_dry_context(json::View body, DryStep& dry) {
   const auto context = body.find("ctx");
   if (!context || context->is_null()) return ok_status();
-  PAWL_TRY_DO(only_members(*context, "/ctx", {"now_ns", "logical_now_ns", "journal_height", "entropy_b64"}));
+  PAWL_TRY_DO(only_members(*context, "/ctx",
+                           {"now_ns", "logical_now_ns", "journal_height", "entropy_b64"}));
   PAWL_TRY(dry.now_ns, integer_member(*context, "/ctx", "now_ns", 0));
   PAWL_TRY(dry.logical_now_ns, integer_member(*context, "/ctx", "logical_now_ns", dry.now_ns));
   PAWL_TRY(dry.journal_height, integer_member(*context, "/ctx", "journal_height", 0));
@@ -240,7 +245,8 @@ Result<std::string> dry_workflow(const Program& program, const Module& module, M
   if (call.end == CallEnd::Unavailable) return no_runtime(module.name);
   if (const auto fault = fault_of_call(call.end)) return failed_json(*fault, call.fuel);
   StepOutput output;
-  if (const auto fault = read_step_output(call.output, output)) return failed_json(*fault, call.fuel);
+  if (const auto fault = read_step_output(call.output, output))
+    return failed_json(*fault, call.fuel);
   JudgedStep step;
   if (const auto fault = judge_step(program, module, output, false, step))
     return failed_json(*fault, call.fuel);
@@ -282,7 +288,8 @@ Result<std::string> dry_pure(const Program& program, const Module& module, Modul
   if (call.end == CallEnd::Unavailable) return no_runtime(module.name);
   if (const auto fault = pure_fault(call)) return failed_json(*fault, call.fuel);
   std::string_view output;
-  if (const auto fault = read_pure_output(call.output, output)) return failed_json(*fault, call.fuel);
+  if (const auto fault = read_pure_output(call.output, output))
+    return failed_json(*fault, call.fuel);
   const auto canonical = from_cbor(*module.output_type, output);
   if (!canonical.ok())
     return failed_json({"pure.output_invalid", canonical.error().message}, call.fuel);
@@ -298,7 +305,8 @@ Result<std::string> dry_pure(const Program& program, const Module& module, Modul
 
 }  // namespace
 
-Result<std::string> step_test(const Program& program, World& world, ModuleHost& host, json::View body) {
+Result<std::string> step_test(const Program& program, World& world, ModuleHost& host,
+                              json::View body) {
   if (!body.is_object()) return bad_member("/", "must be an object");
   PAWL_TRY(const std::string name, text_member(body, "", "module"));
   const Module* module = program.module(name);

@@ -56,10 +56,19 @@ void take_code(const cbor::Item& node, NodeDraft& draft, Complaints& faults) {
   draft.code = std::move(code);
 }
 
+// `room`: how much text may still come.
 std::optional<NodeDraft> read_given_node(json::View view, const std::string& path, GivenJson& json,
-                                         Complaints& faults) {
+                                         size_t& room, Complaints& faults) {
   std::optional<std::string> bytes = json.read(view, path);
   if (!bytes) return std::nullopt;
+  const auto code = view.find("wasm_b64");
+  const size_t size = bytes->size() - (code && code->is_string() ? code->string().size() : 0);
+  if (size > room) {
+    if (room > 0) complain(faults, path, "limit.invalid", "the nodes are larger than 8 MiB");
+    room = 0;
+    return std::nullopt;
+  }
+  room -= size;
   const Result<cbor::Item> item = cbor::read(*bytes);
   if (!item.ok()) {
     complain(faults, path, "type.invalid", item.error().message);
@@ -188,10 +197,12 @@ std::vector<NodeDraft> read_given_nodes(json::View nodes, GivenJson& json, Compl
              "must be an array of at most " + std::to_string(kNodesMax) + " nodes");
     return drafts;
   }
-  size_t index = 0;
+  size_t index = 0, room = kNodeBytesMax;
   nodes.each_element([&](json::View node) {
     const std::string path = below("/nodes", index++);
-    if (auto draft = read_given_node(node, path, json, faults)) drafts.push_back(std::move(*draft));
+    if (auto draft = read_given_node(node, path, json, room, faults))
+      drafts.push_back(std::move(*draft));
+    if (faults.size() > kFaultsMax) faults.resize(kFaultsMax);  // read_type() does not count
   });
   return drafts;
 }

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/plant.h"
 #include "worlds/frame.h"
+#include "worlds/gate.h"
 #include "worlds/reading.h"
 #include "worlds/written.h"
 
@@ -68,16 +69,9 @@ Status quiescent(Deciding& deciding, const Head& head, QueuedWork queued) {
                             " instances are not at their end, " +
                             std::to_string(totals.workflow_intents) + " intents are open, " +
                             std::to_string(queued.queued) + " wait to be leased or fired");
-  error.json_details.emplace_back(
-      "blockers", blockers_json(deciding.world(), queued.queued, deciding.stamp().now_ns, kBlockersMax));
+  error.json_details.emplace_back("blockers", blockers_json(deciding.world(), queued.queued,
+                                                            deciding.stamp().now_ns, kBlockersMax));
   return error;
-}
-
-bool matches_governance(const Rule& rule, std::string_view kind, std::string_view verb) {
-  // Governance has neither a cap nor a cap's type, and is only meant by rules that name it.
-  return rule.origin_kind == OriginKind::Governance && !rule.cap_type &&
-         (!rule.cap_name || rule.cap_name->empty()) && (!rule.effect_kind || *rule.effect_kind == kind) &&
-         (!rule.origin_name || *rule.origin_name == verb);
 }
 
 }  // namespace
@@ -93,15 +87,13 @@ std::optional<uint64_t> parse_proposal_id(std::string_view id) {
 }
 
 Status allow_governance(const Program& program, std::string_view verb) {
-  if (!program.policy) return ok_status();
   const std::string kind = "governance." + std::string(verb);
-  for (const Rule& rule : program.policy->rules) {
-    if (!matches_governance(rule, kind, verb)) continue;
-    if (rule.allow) return ok_status();
-    return refusal(ErrorCode::Forbidden, "policy.denied",
-                   "policy " + program.policy->name + " denies " + kind);
-  }
-  return ok_status();
+  // Verbs have neither a cap nor a cap's type.
+  const PolicyDecision decision =
+      judge_policy(program, kind, "", "", {.kind = OriginKind::Governance, .name = verb});
+  if (decision.allow) return ok_status();
+  return refusal(ErrorCode::Forbidden, "policy.denied",
+                 "policy " + std::string(decision.policy_name) + " denies " + kind);
 }
 
 Result<Proposal> named_proposal(World& world, std::string_view id) {

@@ -1,5 +1,5 @@
-// The verbs of governance as a replay needs them: what a proposal's nodes and a shadow's run have left on disk
-// is there already, and only the frame is decided again.
+// The verbs of governance as a replay needs them: what a proposal's nodes and a shadow's run have
+// left on disk is there already, and only the frame is decided again.
 #pragma once
 
 #include <memory>

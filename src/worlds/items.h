@@ -3,13 +3,19 @@
 //
 //   h                         Head
 //   f seq(8)                  FrameRecords: the world's journal, one item a frame; seq big-endian
-//   c module 0x00 key         Instance with its cell; key: canonical bytes, empty if the module is
-//   not keyed i hash(32)                Intent o seq(8) n(4)             hash(32) of an open
-//   intent, in emission order; n: its record's place in the frame z seq(8) n(4) hash(32) of a
-//   settled intent, likewise k client_id               ClientNote p seq(8) Proposal b hash(32) a
-//   blob: code, snapshots, reports, and what blob.put keeps n hash(32)                a node or
-//   manifest, canonical CBOR a adapter_id              Adapter e ended_ms(8) module 0x00 key
-//   nothing: a terminal keyed instance without state or open intents, for retention
+//   c module 0x00 key         Instance with its cell; key: canonical bytes, empty if not keyed
+//   i hash(32)                Intent
+//   o seq(8) n(4)             hash(32) of an open intent, in emission order; n: its record's place
+//   z seq(8) n(4)             hash(32) of a settled intent, likewise
+//   k client_id               ClientNote
+//   p seq(8)                  Proposal
+//   b hash(32)                a blob: code, snapshots, reports, and what blob.put keeps
+//   n hash(32)                a node or manifest, canonical CBOR
+//   a adapter_id              Adapter
+//   e ended_ms(8) module 0x00 key
+//                             nothing: a terminal keyed instance without state or open intents,
+//                             for retention
+//   s seq(8) n(4)             BaselineChunk (worlds/snapshot.h): what a replay may begin with
 //
 // Items are a cache of the frames, except b, n and a. Fields are in the form of base/codec.h;
 // numbers are never used again.

@@ -158,12 +158,10 @@ class ProgramJudge {
     module.annotations_type = find_type(module.annotations_schema, workflow + "/annotations");
     module.input_type = find_type(module.input_schema, pure + "/input");
     module.output_type = find_type(module.output_schema, pure + "/output");
-    for (size_t i = 0; i < draft.effects_emitted.size(); ++i) {
-      const std::string& kind = draft.effects_emitted[i];
-      if (!kind.empty() && program_.effect(kind) == nullptr)
-        fault(below(workflow + "/effects_emitted", i), "effect.unknown",
+    for (const auto& [index, kind] : draft.effects_emitted)
+      if (program_.effect(kind) == nullptr)
+        fault(below(workflow + "/effects_emitted", index), "effect.unknown",
               "no effect has the kind " + in_quotes(kind));
-    }
     program_.modules.emplace(module.name, std::move(module));
   }
 
@@ -301,38 +299,6 @@ std::shared_ptr<Program> judge_program(const Draft& draft, Complaints& faults) {
   auto program = std::make_shared<Program>();
   ProgramJudge(draft, *program, faults).run();
   return program;
-}
-
-Status judge_code(const Draft& draft, const ModuleLimits& limits, FindBytes find_blob,
-                  ModuleHost& host, Complaints& faults) {
-  std::map<std::string_view, std::string_view> given;  // by hash
-  for (const NodeDraft& node : draft.nodes)
-    if (node.code) given.emplace(std::get<ModuleDraft>(node.def).module.wasm_hash, *node.code);
-  std::map<std::pair<std::string_view, Entry>, std::vector<Complaint>> judged;
-  for (const NodeDraft& node : draft.nodes) {
-    const ModuleDraft* module = std::get_if<ModuleDraft>(&node.def);
-    if (module == nullptr || !module->has_kind || module->module.wasm_hash.empty()) continue;
-    const std::string_view hash = module->module.wasm_hash;
-    const Entry entry = module->module.kind == ModuleKind::Pure ? Entry::Run : Entry::Step;
-    auto known = judged.find({hash, entry});
-    if (known == judged.end()) {
-      const auto here = given.find(hash);
-      const std::optional<std::string> stored =
-          here == given.end() ? find_blob(hash) : std::nullopt;
-      if (here == given.end() && !stored) {
-        complain(faults, node.path + "/wasm_hash", "ref.unknown",
-                 "no code of this hash was given or is stored");
-        continue;
-      }
-      const std::string_view code = stored ? std::string_view(*stored) : here->second;
-      PAWL_TRY(auto complaints, host.judge(code, entry, limits.memory_pages));
-      known = judged.emplace(std::pair(hash, entry), std::move(complaints)).first;
-    }
-    for (const Complaint& complaint : known->second)
-      complain(faults, node.path + (node.code ? "/wasm_b64" : "/wasm_hash"), complaint.code,
-               complaint.message);
-  }
-  return ok_status();
 }
 
 }  // namespace pawl::worlds

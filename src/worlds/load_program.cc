@@ -10,8 +10,6 @@
 namespace pawl::worlds {
 namespace {
 
-constexpr size_t kFaultsMax = 1000;
-
 // The manifest of a body; an empty one after a complaint.
 ManifestDraft read_given_manifest(std::optional<json::View> manifest, GivenJson& json,
                                   ProgramText& text) {
@@ -21,6 +19,10 @@ ManifestDraft read_given_manifest(std::optional<json::View> manifest, GivenJson&
   }
   const std::optional<std::string> bytes = json.read(*manifest, "/manifest");
   if (!bytes) return {};
+  if (bytes->size() > kManifestBytesMax) {
+    complain(text.faults, "/manifest", "limit.invalid", "is larger than 4 MiB");
+    return {};
+  }
   const Result<cbor::Item> item = cbor::read(*bytes);
   if (item.ok()) return read_manifest(*item, text.faults, text.warnings);
   complain(text.faults, "/manifest", "type.invalid", item.error().message);

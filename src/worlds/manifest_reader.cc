@@ -105,8 +105,10 @@ void read_defaults(const Members& manifest, ManifestDraft& draft, Complaints& fa
   const Members defaults(*given, manifest.path("defaults"), {"policy", "cap_grants"}, faults);
   draft.policy = defaults.optional_text("policy");
   size_t index = 0;
-  for (const cbor::Item& grant : defaults.array("cap_grants"))
-    draft.grants.push_back(read_grant(grant, below(defaults.path("cap_grants"), index++), faults));
+  for (const cbor::Item& item : defaults.array("cap_grants")) {
+    GrantDraft grant = read_grant(item, below(defaults.path("cap_grants"), index++), faults);
+    if (!grant.name.empty() || !grant.cap.empty()) draft.grants.push_back(std::move(grant));
+  }
 }
 
 BindingDraft read_binding(std::string_view module, const cbor::Item& item, std::string path,
@@ -178,8 +180,10 @@ void read_routing(const Members& manifest, ManifestDraft& draft, Complaints& fau
                         faults);
   const std::string_view list = name_written(routing, "subscriptions", "events", faults, warnings);
   size_t index = 0;
-  for (const cbor::Item& route : routing.array(list))
-    draft.routes.push_back(read_route(route, below(routing.path(list), index++), faults, warnings));
+  for (const cbor::Item& item : routing.array(list)) {
+    RouteDraft route = read_route(item, below(routing.path(list), index++), faults, warnings);
+    if (!route.event.empty() || !route.module.empty()) draft.routes.push_back(std::move(route));
+  }
   index = 0;
   for (const cbor::Item& item : routing.array("inboxes")) {
     InboxDraft inbox;
@@ -187,7 +191,7 @@ void read_routing(const Members& manifest, ManifestDraft& draft, Complaints& fau
     const Members members(item, inbox.path, {"source", "workflow"}, faults);
     inbox.source = members.text("source");
     inbox.workflow = members.text("workflow");
-    draft.inboxes.push_back(std::move(inbox));
+    if (!inbox.workflow.empty()) draft.inboxes.push_back(std::move(inbox));
   }
 }
 

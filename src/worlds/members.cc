@@ -37,15 +37,16 @@ bool is_versioned(std::string_view name) {
 }
 
 const std::vector<cbor::Item>& no_items() {
-  static const std::vector<cbor::Item> none;
-  return none;
+  static const std::vector<cbor::Item> kNone;
+  return kNone;
 }
 
 }  // namespace
 
 void complain(std::vector<Complaint>& faults, std::string path, std::string_view code,
               std::string message) {
-  faults.push_back(Complaint{std::move(path), std::move(message), std::string(code)});
+  if (faults.size() < kFaultsMax)
+    faults.push_back(Complaint{std::move(path), std::move(message), std::string(code)});
 }
 
 Members::Members(const cbor::Item& item, std::string path,

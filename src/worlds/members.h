@@ -14,6 +14,8 @@
 
 namespace pawl::worlds {
 
+constexpr size_t kFaultsMax = 1000;  // after so many nothing more is said
+
 void complain(std::vector<Complaint>& faults, std::string path, std::string_view code,
               std::string message);
 

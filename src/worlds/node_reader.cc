@@ -98,11 +98,12 @@ void read_workflow_abi(const cbor::Item& given, const std::string& path, ModuleD
   module.has_context = read_context(abi, "sys/WorkflowContext@1", faults);
   module.declares_effects = abi.find("effects_emitted") != nullptr;
   size_t index = 0;
-  for (const cbor::Item& kind : abi.array("effects_emitted")) {
-    const std::string at = below(abi.path("effects_emitted"), index++);
-    draft.effects_emitted.push_back(text_of(kind, at, "type.invalid", faults));
-    if (!draft.effects_emitted.back().empty())
-      module.effects_emitted.insert(draft.effects_emitted.back());
+  for (const cbor::Item& given_kind : abi.array("effects_emitted")) {
+    const std::string at = below(abi.path("effects_emitted"), index);
+    std::string kind = text_of(given_kind, at, "type.invalid", faults);
+    if (!kind.empty() && module.effects_emitted.insert(kind).second)
+      draft.effects_emitted.emplace_back(index, std::move(kind));
+    ++index;
   }
   read_cap_slots(abi, module, faults);
 }
@@ -196,7 +197,9 @@ void read_cap(const cbor::Item& node, NodeDraft& draft, Complaints& faults) {
   draft.def = std::move(cap);
 }
 
-Rule read_rule(const cbor::Item& given, const std::string& path, Complaints& faults) {
+// Nothing if it says not even when.
+std::optional<Rule> read_rule(const cbor::Item& given, const std::string& path,
+                              Complaints& faults) {
   const Members members(given, path, {"when", "decision"}, faults);
   Rule rule;
   const std::string decision = members.text("decision", "policy.invalid");
@@ -204,7 +207,7 @@ Rule read_rule(const cbor::Item& given, const std::string& path, Complaints& fau
   if (!decision.empty() && decision != "allow" && decision != "deny")
     complain(faults, members.path("decision"), "policy.invalid", "must be allow or deny");
   const cbor::Item* condition = members.need("when");
-  if (condition == nullptr) return rule;
+  if (condition == nullptr) return std::nullopt;
   const Members when(*condition, members.path("when"),
                      {"effect_kind", "cap_name", "cap_type", "origin_kind", "origin_name"}, faults);
   rule.effect_kind = when.optional_text("effect_kind", "policy.invalid");
@@ -226,7 +229,8 @@ void read_policy(const cbor::Item& node, NodeDraft& draft, Complaints& faults) {
   policy.name = draft.name = read_name(members, draft.kind, faults);
   size_t index = 0;
   for (const cbor::Item& rule : members.needed_array("rules"))
-    policy.rules.push_back(read_rule(rule, below(members.path("rules"), index++), faults));
+    if (auto read = read_rule(rule, below(members.path("rules"), index++), faults))
+      policy.rules.push_back(*std::move(read));
   draft.def = std::move(policy);
 }
 
@@ -241,9 +245,11 @@ void read_secret(const cbor::Item& node, NodeDraft& draft, Complaints& faults) {
     complain(faults, members.path("expected_digest"), "type.invalid",
              "must be \"sha256:\" and 64 hexadecimal digits in lower case");
   size_t index = 0;
-  for (const cbor::Item& cap : members.array("allowed_caps"))
-    secret.allowed_caps.push_back(
-        text_of(cap, below(members.path("allowed_caps"), index++), "type.invalid", faults));
+  for (const cbor::Item& given : members.array("allowed_caps")) {
+    const std::string at = below(members.path("allowed_caps"), index++);
+    if (std::string cap = text_of(given, at, "type.invalid", faults); !cap.empty())
+      secret.allowed_caps.push_back(std::move(cap));
+  }
   draft.def = std::move(secret);
 }
 

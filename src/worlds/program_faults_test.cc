@@ -24,7 +24,7 @@ void expect_faults(const std::vector<BadBody>& cases) {
     OrderBody body;
     for (const Change& change : bad.changes) body.with(change.part, change.other);
     const ProgramText text = read_body(body.text());
-    EXPECT_EQ(told(text.faults), bad.faults) << body.text();
+    EXPECT_EQ(fault_lines(text.faults), bad.faults) << body.text();
     EXPECT_EQ(text.program == nullptr, !bad.faults.empty());
     for (const Complaint& fault : text.faults) EXPECT_NE(fault.message, "") << fault.path;
   }
@@ -58,7 +58,7 @@ TEST(ProgramFaults, OfTheManifestsShape) {
 TEST(ProgramFaults, OfALimit) {
   auto limits = [](std::string_view text) {
     const std::string members = R"({"air_version":"1","limits":)" + std::string(text) + "}";
-    return told(read_body(R"({"manifest":)" + members + "}").faults);
+    return fault_lines(read_body(R"({"manifest":)" + members + "}").faults);
   };
   EXPECT_EQ(limits(R"({"fuel":1000000000,"memory_pages":4096})"), Lines{});
   EXPECT_EQ(limits(R"({"fuel":1,"memory_pages":1})"), Lines{});
@@ -112,7 +112,7 @@ TEST(ProgramFaults, OfTwoEffectsOfOneKind) {
   body.nodes.push_back(
       R"({"$kind":"defeffect","name":"com.acme/Other@1","kind":"payment.charge",
       "params_schema":"com.acme/ChargeParams@1","receipt_schema":"sys/EffectError@1","cap_type":"payments"})");
-  EXPECT_EQ(told(read_body(body.text()).faults), Lines{"name.duplicate /nodes/12/kind"});
+  EXPECT_EQ(fault_lines(read_body(body.text()).faults), Lines{"name.duplicate /nodes/12/kind"});
 }
 
 TEST(ProgramFaults, OfListsAndHashes) {
@@ -120,9 +120,9 @@ TEST(ProgramFaults, OfListsAndHashes) {
   const std::string good =
       read_body(R"({"manifest":{"air_version":"1"},"nodes":[)" + schema + "]}").nodes.at(0).hash;
   auto faults = [&](const std::string& list, const std::string& nodes) {
-    return told(read_body(R"({"manifest":{"air_version":"1","schemas":)" + list + R"(},"nodes":[)" +
-                          nodes + "]}")
-                    .faults);
+    return fault_lines(read_body(R"({"manifest":{"air_version":"1","schemas":)" + list +
+                                 R"(},"nodes":[)" + nodes + "]}")
+                           .faults);
   };
   const std::string other = "sha256:" + std::string(64, 'a');
   EXPECT_EQ(faults(R"([{"name":"a/A@1","hash":")" + good + "\"}]", schema), Lines{});
@@ -150,7 +150,7 @@ TEST(ProgramFaults, OfAHashThatIsAnotherNodes) {
       R"({"manifest":{"air_version":"1"},"nodes":[{"$kind":"defschema","name":"a/A@1","type":{"nat":{}}}]})");
   store.keep(kept);
   auto faults = [&](const std::string& list, const std::string& hash) {
-    return told(
+    return fault_lines(
         read_body(R"({"manifest":{"air_version":"1",)" + list + hash + "\"}]}}", store).faults);
   };
   const std::string& hash = kept.nodes.at(0).hash;
@@ -175,7 +175,7 @@ TEST(ProgramFaults, OfAStoredNodeStandAtItsEntry) {
       R"({"manifest":{"air_version":"1","effects":[{"name":"com.acme/Charge@1","hash":")" + hash +
           "\"}]}}",
       store);
-  EXPECT_EQ(told(text.faults),
+  EXPECT_EQ(fault_lines(text.faults),
             (Lines{"ref.unknown /manifest/effects/0", "ref.unknown /manifest/effects/0"}));
 }
 
@@ -221,6 +221,8 @@ TEST(ProgramFaults, OfModules) {
        {"hash.mismatch /nodes/6/wasm_hash"}},
       {{{R"("wasm_b64":"b3JkZXI=")", R"("wasm_file":"x.wasm","wasm_b64":"b3JkZXI=")"}},
        {"field.unknown /nodes/6/wasm_file"}},
+      {{{R"("wasm_b64":"b3JkZXI=")", R"("wasm_b64":["b3JkZXI="])"}},
+       {"module.invalid /nodes/6/wasm_b64"}},
       // "module.imports", "module.memory": what the host says
       {{{"b3JkZXI=", "bW9kdWxlLmltcG9ydHM="}, {"ZW5mb3JjZQ==", "bW9kdWxlLm1lbW9yeQ=="}},
        {"module.imports /nodes/6/wasm_b64", "module.memory /nodes/7/wasm_b64"}},
@@ -377,7 +379,7 @@ TEST(ProgramFaults, AreAllToldAtOnce) {
 }
 
 TEST(ProgramFaults, OfBodiesThatAreNothingOfTheKind) {
-  auto faults = [](const std::string& body) { return told(read_body(body).faults); };
+  auto faults = [](const std::string& body) { return fault_lines(read_body(body).faults); };
   EXPECT_EQ(faults("{}"), Lines{"field.missing /manifest"});
   EXPECT_EQ(faults(R"({"manifest":null,"nodes":null})"), Lines{"field.missing /manifest"});
   EXPECT_EQ(faults(R"({"manifest":[],"nodes":{}})"),
@@ -401,10 +403,26 @@ TEST(ProgramFaults, OfMoreThanCanBeTaken) {
   }
   const ProgramText text = read_body(R"({"manifest":{"air_version":"1","caps":[)" + entries +
                                      R"(]},"nodes":[)" + nodes + "]}");
-  EXPECT_EQ(told(text.faults), (Lines{"limit.invalid /manifest/caps", "limit.invalid /nodes"}));
+  EXPECT_EQ(fault_lines(text.faults),
+            (Lines{"limit.invalid /manifest/caps", "limit.invalid /nodes"}));
   const ProgramText bad = read_body(R"({"manifest":{"air_version":"1"},"nodes":[)" +
                                     nodes.substr(0, 2 * kNodesMax - 1) + "]}");
   EXPECT_EQ(bad.faults.size(), 1000u);
+
+  const std::string large(size_t{8} << 20, 'x');
+  auto secrets = [&](const std::string& second) {
+    return fault_lines(read_body(R"({"manifest":{"air_version":"1"},"nodes":[
+      {"$kind":"defsecret","name":"a@1","binding_id":")" +
+                                 large.substr(100) + R"("},
+      {"$kind":"defsecret","name":"b@1","binding_id":")" +
+                                 second + R"("},
+      {"$kind":"defsecret","name":"c@1","binding_id":"c"}]})")
+                           .faults);
+  };
+  EXPECT_EQ(secrets("b"), Lines{"limit.invalid /nodes/2"});
+  EXPECT_EQ(secrets(large), Lines{"limit.invalid /nodes/1"});
+  EXPECT_EQ(fault_lines(read_body(R"({"manifest":{"air_version":")" + large + R"("}})").faults),
+            Lines{"limit.invalid /manifest"});
 }
 
 }  // namespace

@@ -79,8 +79,8 @@ TEST(ProgramText, OneOfEverythingIsAcceptedWithoutWarning) {
   JudgingHost host;
   const auto read = read_body(OrderBody().text(), host);
   ASSERT_TRUE(read.ok());
-  EXPECT_EQ(told(read->faults), Lines{});
-  EXPECT_EQ(told(read->warnings), Lines{});
+  EXPECT_EQ(fault_lines(read->faults), Lines{});
+  EXPECT_EQ(fault_lines(read->warnings), Lines{});
   EXPECT_EQ(host.judged, (Lines{"enforce run 256", "order step 256"}));
   ASSERT_NE(read->program, nullptr);
   const Program& program = *read->program;
@@ -120,7 +120,7 @@ TEST(ProgramText, TheSketchOfRoutingAndBindingIsTakenAsItIs) {
   }
 })";
   const ProgramText text = read_body(body.text());
-  EXPECT_EQ(told(text.faults), Lines{});
+  EXPECT_EQ(fault_lines(text.faults), Lines{});
   ASSERT_NE(text.program, nullptr);
   EXPECT_EQ(text.program->bindings.at("com.acme/order_workflow@1").at("payments"), "cap_payments");
 }
@@ -130,7 +130,7 @@ TEST(ProgramText, ANodeIsHashedAsItWasGiven) {
   const ProgramText text = read_body(
       R"({"manifest":{"air_version":"1"},"nodes":[
         {"type":{"record":{"n":{"nat":{}}}},"name":"com.acme/Tick@1","$kind":"defschema"}]})");
-  ASSERT_EQ(told(text.faults), Lines{});
+  ASSERT_EQ(fault_lines(text.faults), Lines{});
   ASSERT_EQ(text.nodes.size(), 1u);
   EXPECT_EQ(text.nodes[0].hash.substr(0, 23), "sha256:0d3924a36e75aa82");
   EXPECT_EQ(text.nodes[0].hash, hash_of_structure(text.nodes[0].bytes));
@@ -156,7 +156,7 @@ TEST(ProgramText, CodeThatComesAlongBecomesItsHash) {
   ProgramStore store;
   store.blobs[hash_of_bytes("order")] = "order";
   const ProgramText text = read_body(by_hash.text(), store);
-  EXPECT_EQ(told(text.faults), Lines{});
+  EXPECT_EQ(fault_lines(text.faults), Lines{});
   EXPECT_EQ(text.manifest_hash, read_body(OrderBody().text()).manifest_hash);
   EXPECT_EQ(text.blobs.size(), 1u);  // the enforcer's
 
@@ -179,7 +179,7 @@ TEST(ProgramText, WhatIsFilledInHasTheHashOfWhatIsWrittenOut) {
   // What GET prints, with the nodes found by their hashes.
   const std::string printed = R"({"manifest":)" + filled.program->manifest_json + "}";
   const ProgramText again = read_body(printed, store);
-  EXPECT_EQ(told(again.faults), Lines{});
+  EXPECT_EQ(fault_lines(again.faults), Lines{});
   EXPECT_EQ(again.manifest_hash, filled.manifest_hash);
   EXPECT_EQ(again.manifest, filled.manifest);
 
@@ -203,7 +203,7 @@ TEST(ProgramText, AGivenListKeepsItsOrderAndAnAbsentOneIsSorted) {
   auto names = [&](const std::string& manifest) {
     Lines out;
     const ProgramText text = read_body(R"({"manifest":)" + manifest + "," + nodes);
-    EXPECT_EQ(told(text.faults), Lines{});
+    EXPECT_EQ(fault_lines(text.faults), Lines{});
     if (text.program != nullptr)
       for (const Def& def : text.program->defs) out.push_back(def.name);
     return out;
@@ -217,8 +217,8 @@ TEST(ProgramText, NodesThatNoListNamesAreLeftOutWithAWarning) {
   const ProgramText text = read_body(
       R"({"manifest":{"air_version":"1","schemas":[]},"nodes":[
         {"$kind":"defschema","name":"a/B@1","type":{"nat":{}}}]})");
-  EXPECT_EQ(told(text.faults), Lines{});
-  EXPECT_EQ(told(text.warnings), Lines{"node.unlisted /nodes/0"});
+  EXPECT_EQ(fault_lines(text.faults), Lines{});
+  EXPECT_EQ(fault_lines(text.warnings), Lines{"node.unlisted /nodes/0"});
   EXPECT_TRUE(text.nodes.empty());
   ASSERT_NE(text.program, nullptr);
   EXPECT_TRUE(text.program->defs.empty());
@@ -231,9 +231,9 @@ TEST(ProgramText, OldNamesOfRoutingAreReadWithAWarningAndNeverPrinted) {
       .with(R"("module": "com.acme/order_workflow@1")",
             R"("reducer": "com.acme/order_workflow@1")");
   const ProgramText text = read_body(old.text());
-  EXPECT_EQ(told(text.faults), Lines{});
-  EXPECT_EQ(told(text.warnings), (Lines{"field.alias /manifest/routing/events",
-                                        "field.alias /manifest/routing/events/0/reducer"}));
+  EXPECT_EQ(fault_lines(text.faults), Lines{});
+  EXPECT_EQ(fault_lines(text.warnings), (Lines{"field.alias /manifest/routing/events",
+                                               "field.alias /manifest/routing/events/0/reducer"}));
   EXPECT_EQ(text.manifest_hash, read_body(OrderBody().text()).manifest_hash);
   ASSERT_NE(text.program, nullptr);
   EXPECT_EQ(text.program->manifest_json.find("reducer"), std::string::npos);
@@ -313,14 +313,14 @@ TEST(ProgramText, NodesAndCodeAreFoundByHash) {
   JudgingHost host;
   const auto again = read_body(R"({"manifest":)" + first.program->manifest_json + "}", host, store);
   ASSERT_TRUE(again.ok());
-  EXPECT_EQ(told(again->faults), Lines{});
+  EXPECT_EQ(fault_lines(again->faults), Lines{});
   EXPECT_EQ(host.judged.size(), 2u);  // code that is at hand is judged again: limits may be new
   EXPECT_EQ(again->nodes.size(), first.nodes.size());
 
   store.blobs.clear();
   const ProgramText codeless =
       read_body(R"({"manifest":)" + first.program->manifest_json + "}", store);
-  EXPECT_EQ(told(codeless.faults),
+  EXPECT_EQ(fault_lines(codeless.faults),
             (Lines{"ref.unknown /manifest/modules/0", "ref.unknown /manifest/modules/1"}));
   EXPECT_EQ(codeless.program, nullptr);
 }

@@ -1,5 +1,6 @@
-// RecordView: the members of a journal record, for those who read the journal. A member that is absent or of
-// another kind reads as empty, so that a record of an unknown or legacy kind is never a fault of the reader.
+// RecordView: the members of a journal record, for those who read the journal. A member that is
+// absent or of another kind reads as empty, so that a record of an unknown or legacy kind is never
+// a fault of the reader.
 //
 // It points into the record's bytes, which must outlive it.
 #pragma once

@@ -1,4 +1,5 @@
-// Inputs as the journal has them, to be decided once more: by a replay, or by a shadow under another program.
+// Inputs as the journal has them, to be decided once more: by a replay, or by a shadow under
+// another program.
 #pragma once
 
 #include "worlds/commands.h"

@@ -1,6 +1,7 @@
 #include "worlds/replay.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/unreadable.h"
 #include "worlds/frame.h"
@@ -20,14 +21,18 @@ bool is_of_disk(std::string_view key) {
 constexpr std::string_view kCorrupt = "journal.corrupt";
 constexpr std::string_view kDivergence = "replay.divergence";
 
+Error broken(uint64_t seq, std::string_view wire, std::string message) {
+  Error error = refusal(ErrorCode::Conflict, wire, std::move(message));
+  error.json_details.emplace_back("seq", std::to_string(seq));
+  return error;
+}
+
 Error corrupt(uint64_t seq, std::string message) {
-  return refusal(ErrorCode::Conflict, kCorrupt, std::move(message))
-      .with("seq", std::to_string(seq));
+  return broken(seq, kCorrupt, std::move(message));
 }
 
 Error diverged(uint64_t seq, std::string message) {
-  return refusal(ErrorCode::Conflict, kDivergence, std::move(message))
-      .with("seq", std::to_string(seq));
+  return broken(seq, kDivergence, std::move(message));
 }
 
 Error genesis_gone(uint64_t first_kept) {
@@ -103,7 +108,8 @@ Replay::Replay(World& disk, ModuleHost& host)
     : disk_(disk), host_(host), table_(disk.table()), world_(table_), live_(disk.head()) {}
 
 Result<std::shared_ptr<const Program>> Replay::load(std::string_view manifest_hash) {
-  auto program = load_program(manifest_hash, [&](std::string_view hash) { return disk_.node(hash); });
+  auto program =
+      load_program(manifest_hash, [&](std::string_view hash) { return disk_.node(hash); });
   if (!program.ok()) {
     if (passes_on(program.error())) return std::move(program).failure();
     return corrupt(next_, "manifest " + std::string(manifest_hash) +
@@ -133,9 +139,9 @@ Status Replay::begin_at_genesis() {
 
 Status Replay::begin_at_baseline(uint64_t seq) {
   next_ = seq;
-  const Status read = each_baseline_item(disk_.table(), seq, [&](std::string key, std::string value) {
-    table_.put(std::move(key), std::move(value));
-  });
+  const Status read = each_baseline_item(
+      disk_.table(), seq,
+      [&](std::string key, std::string value) { table_.put(std::move(key), std::move(value)); });
   if (!read.ok()) return corrupt(seq, read.error().message);
   PAWL_TRY(program_, load(world_.head().manifest_hash));
   if (world_.head().height + 1 != seq)
@@ -231,8 +237,8 @@ Status Replay::decide(Deciding& deciding, const FrameRecords& frame) {
     case RecordKind::Governance:
       break;
   }
-  return diverged(next_, "frame " + std::to_string(next_) + " begins with no input: " +
-                             record_name(frame.records, 0));
+  return diverged(next_, "frame " + std::to_string(next_) +
+                             " begins with no input: " + record_name(frame.records, 0));
 }
 
 Status Replay::decide_genesis(Deciding& deciding, const RecordView& record) {
@@ -306,7 +312,8 @@ Status Replay::decide_governance(Deciding& deciding, const FrameRecords& frame) 
   }
   if (action != "applied") return diverged(next_, "no verb of governance is recorded so");
   PAWL_TRY(auto candidate, load(record.text("manifest_hash")));
-  // Work that waits for adapters is outside of the journal; there was none, or it would not have been applied.
+  // Work that waits for adapters is outside of the journal; there was none, or it would not have
+  // been applied.
   PAWL_TRY_DO(apply_program(deciding, id, candidate, {.queued = 0}));
   applied_ = std::move(candidate);
   return ok_status();
@@ -351,13 +358,17 @@ Status Replay::compare_items() {
   if (disk_.table().get(frame_key(height + 1)))
     return corrupt(height + 1, "there is a frame past the world's height");
   std::optional<std::string> broken;
-  disk_.each_instance("", "", [&](std::string_view, const std::string& module, const std::string&,
-                                  const Instance& instance) {
-    if (instance.has_state && hash_of_bytes(instance.state) != instance.state_hash) broken = module;
-    return !broken;
-  });
+  disk_.each_instance(
+      "", "",
+      [&](std::string_view, const std::string& module, const std::string&,
+          const Instance& instance) {
+        if (instance.has_state && hash_of_bytes(instance.state) != instance.state_hash)
+          broken = module;
+        return !broken;
+      });
   if (broken)
-    return diverged(height, "the state of an instance of " + *broken + " is not what its hash says");
+    return diverged(height,
+                    "the state of an instance of " + *broken + " is not what its hash says");
   if (snapshot_bytes(world_) == snapshot_bytes(disk_)) return ok_status();
   return diverged(height, "every frame holds, but what the world keeps of them is another");
 }
@@ -377,6 +388,14 @@ Result<Replayed> replay(World& world, ModuleHost& host, ReplayFrom from,
     if (hole.error.code != ErrorCode::Corrupt) return hole.error;
     return corrupt(seq, hole.error.message);
   }
+}
+
+std::optional<uint64_t> broken_frame(const Error& error) {
+  if (error.wire != kCorrupt && error.wire != kDivergence) return std::nullopt;
+  uint64_t seq = 0;
+  for (const auto& [name, json] : error.json_details)
+    if (name == "seq") std::from_chars(json.data(), json.data() + json.size(), seq);
+  return seq;
 }
 
 void quarantine(World& world, Overlay& writes, std::string_view code, std::string_view message,

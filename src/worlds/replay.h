@@ -1,12 +1,14 @@
-// Replay: a world built again from what is on its disk, frame by frame. Each frame's input is decided once more
-// with the stamp that was recorded, and the records must come out the same, byte for byte.
+// Replay: a world built again from what is on its disk, frame by frame. Each frame's input is
+// decided once more with the stamp that was recorded, and the records must come out the same, byte
+// for byte.
 //
-// What a step takes from the journal instead of deciding it: that it ran out of real time. What a verb of
-// governance takes from the disk: the nodes of its candidate, and the report of a shadow.
+// What a step takes from the journal instead of deciding it: that it ran out of real time. What a
+// verb of governance takes from the disk: the nodes of its candidate, and the report of a shadow.
 //
-// A difference is Conflict with replay.divergence, bytes that cannot be read with journal.corrupt, frames that
-// retention took with replay.genesis_gone; the first two with `seq`. Unavailable says nothing of the world: there
-// was no runtime, or the machine was too slow for a step. Nothing is written.
+// A difference is Conflict with replay.divergence, bytes that cannot be read with journal.corrupt,
+// frames that retention took with replay.genesis_gone; the first two with `seq`. Unavailable says
+// nothing of the world: there was no runtime, or the machine was too slow for a step. Nothing is
+// written.
 #pragma once
 
 #include <map>
@@ -20,8 +22,9 @@
 
 namespace pawl::worlds {
 
-// The items that frames bring about, in memory; contents and settings (b, n, a) and the frames are those of the
-// disk. What is put under those keys is dropped, except frames that only a baseline holds.
+// The items that frames bring about, in memory; contents and settings (b, n, a) and the frames are
+// those of the disk. What is put under those keys is dropped, except frames that only a baseline
+// holds.
 class ReplayTable final : public Table {
  public:
   explicit ReplayTable(Table& disk) : disk_(disk) {}
@@ -41,8 +44,8 @@ class Replay {
  public:
   Replay(World& disk, ModuleHost& host);
 
-  // Where it begins. Genesis: before frame 1. Baseline: before the frame of the newest snapshot record, if that
-  // is not past `until`; if there is none, at genesis.
+  // Where it begins. Genesis: before frame 1. Baseline: before the frame of the newest snapshot
+  // record, if that is not past `until`; if there is none, at genesis.
   Status begin(ReplayFrom from, uint64_t until);
   // Frames up to `until`, which is one. `go_on`: asked before each; false ends it with Unavailable.
   Status run(uint64_t until, FunctionRef<bool()> go_on);
@@ -78,8 +81,11 @@ class Replay {
   uint64_t frames_ = 0;
 };
 
-// A world whose journal does not hold is quarantined: reads work, writes are refused with world.quarantined.
-// The first finding stays.
+// The frame at which a replay found the journal not to hold; nothing: the error says nothing of it.
+std::optional<uint64_t> broken_frame(const Error& error);
+
+// A world whose journal does not hold is quarantined: reads work, writes are refused with
+// world.quarantined. The first finding stays.
 void quarantine(World& world, Overlay& writes, std::string_view code, std::string_view message,
                 uint64_t seq);
 

@@ -1,5 +1,5 @@
-// The shadow of a proposal: its program on a fork of the world, fed with what the world was fed with, or with given
-// events. The fork lives in memory; of the run only the report stays.
+// The shadow of a proposal: its program on a fork of the world, fed with what the world was fed
+// with, or with given events. The fork lives in memory; of the run only the report stays.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -146,7 +146,8 @@ void ShadowRun::note_frame(const FrameRecords& frame, uint64_t steps_left, uint6
     } else if (kind == RecordKind::ReceiptFault && record.boolean("workflow_failed")) {
       const auto intent = fork_world_->intent(record.text("intent_hash"));
       if (intent)
-        failures_.push_back({intent->origin_name, intent->instance_key, std::string(record.text("code"))});
+        failures_.push_back(
+            {intent->origin_name, intent->instance_key, std::string(record.text("code"))});
     }
   }
 }
@@ -261,18 +262,19 @@ class Report {
   void write_instances() {
     size_t shown = 0;
     w_.key("instances").begin_array();
-    run_.fork().each_instance("", "", [&](std::string_view, const std::string& module,
-                                          const std::string& key, const Instance& instance) {
-      if (++shown > kListMax) return cut_.push_back("instances"), false;
-      w_.begin_object().field("module", module);
-      write_key(w_, "key", key);
-      w_.field("status", status_name(instance.status));
-      write_nat(w_, "last_seq", instance.last_seq);
-      w_.field("module_version", instance.module_version);
-      write_inflight(w_, instance);
-      w_.end_object();
-      return true;
-    });
+    run_.fork().each_instance("", "",
+                              [&](std::string_view, const std::string& module,
+                                  const std::string& key, const Instance& instance) {
+                                if (++shown > kListMax) return cut_.push_back("instances"), false;
+                                w_.begin_object().field("module", module);
+                                write_key(w_, "key", key);
+                                w_.field("status", status_name(instance.status));
+                                write_nat(w_, "last_seq", instance.last_seq);
+                                w_.field("module_version", instance.module_version);
+                                write_inflight(w_, instance);
+                                w_.end_object();
+                                return true;
+                              });
     w_.end_array();
   }
 
@@ -372,12 +374,13 @@ class Report {
           return states_ <= kListMax;
         });
     // Those that only the live world has.
-    live_.each_instance("", "", [&](std::string_view, const std::string& module,
-                                    const std::string& key, const Instance& instance) {
-      if (instance.has_state && !run_.fork().instance(module, key))
-        write_state(module, key, instance.state_hash, "");
-      return states_ <= kListMax;
-    });
+    live_.each_instance("", "",
+                        [&](std::string_view, const std::string& module, const std::string& key,
+                            const Instance& instance) {
+                          if (instance.has_state && !run_.fork().instance(module, key))
+                            write_state(module, key, instance.state_hash, "");
+                          return states_ <= kListMax;
+                        });
     w_.end_array();
   }
 
@@ -432,8 +435,7 @@ Result<Shadowed> shadow(Deciding& deciding, const ShadowOrder& order,
   }
   if (!run.stopped()) PAWL_TRY_DO(run.feed(events, deciding.stamp()));
 
-  Shadowed shadowed{
-      Report(deciding.world(), deciding.program(), *candidate, run).text(proposal)};
+  Shadowed shadowed{Report(deciding.world(), deciding.program(), *candidate, run).text(proposal)};
   const std::string hash = hash_of_bytes(shadowed.report_json);
   deciding.writes().put(blob_key(hash), shadowed.report_json);
   write_shadowed(deciding, std::move(proposal), hash);

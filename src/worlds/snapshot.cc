@@ -139,13 +139,13 @@ void keep_baseline(World& world, Overlay& writes, uint64_t seq) {
       return true;
     });
   }
-  world.each_instance("", "",
-                      [&](std::string_view, const std::string&, const std::string&,
-                          const Instance& instance) {
-                        if (instance.status == InstanceStatus::Failed && instance.failed_cause_seq != 0)
-                          retried_from.insert(instance.failed_cause_seq);
-                        return true;
-                      });
+  world.each_instance(
+      "", "",
+      [&](std::string_view, const std::string&, const std::string&, const Instance& instance) {
+        if (instance.status == InstanceStatus::Failed && instance.failed_cause_seq != 0)
+          retried_from.insert(instance.failed_cause_seq);
+        return true;
+      });
   for (const uint64_t of : retried_from) {
     const std::string key = frame_key(of);
     if (const auto frame = world.table().get(key)) writer.add(key, *frame);

@@ -1,12 +1,13 @@
 // What a snapshot says, and what is kept beside it so that a replay can begin there.
 //
-// The snapshot's blob is the contract's: hashes, not contents. The baseline is all the rest: the items of the
-// world below the snapshot's frame, as they are, in chunks
+// The snapshot's blob is the contract's: hashes, not contents. The baseline is all the rest: the
+// items of the world below the snapshot's frame, as they are, in chunks
 //
 //   s seq(8) n(4)   BaselineChunk; seq: of the frame with the snapshot's record
 //
-// together with the frames that a retry of a failed instance would read. Only the newest snapshot has one. It is
-// proved by the snapshot: what it holds must give the same blob again, and each chunk has a checksum.
+// together with the frames that a retry of a failed instance would read. Only the newest snapshot
+// has one. It is proved by the snapshot: what it holds must give the same blob again, and each
+// chunk has a checksum.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,8 @@ std::string snapshot_bytes(World& world);
 // Writes the blob and the record, without a baseline: what a replay does again.
 Snapshot write_snapshot(Deciding& deciding);
 
-// Gives every item of the baseline of the frame `seq`. Corrupt if there is none or a chunk is not whole.
+// Gives every item of the baseline of the frame `seq`. Corrupt if there is none or a chunk is not
+// whole.
 Status each_baseline_item(Table& table, uint64_t seq,
                           FunctionRef<void(std::string key, std::string value)> visit);
 

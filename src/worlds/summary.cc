@@ -150,7 +150,8 @@ std::string blockers_json(World& world, uint64_t queued, int64_t now_ns, size_t 
   json::Writer w(out);
   w.begin_object();
   const uint64_t most = limit;
-  const size_t instances = write_instances_in_the_way(w, world, std::min(most, non_terminal(totals)));
+  const size_t instances =
+      write_instances_in_the_way(w, world, std::min(most, non_terminal(totals)));
   const size_t intents =
       write_intents_in_the_way(w, world, now_ns, std::min(most, totals.workflow_intents));
   write_nat(w, "queued_work", queued);

@@ -1,4 +1,5 @@
-// What came of an event: its own frame, and the frames of the receipts of the intents that came of it.
+// What came of an event: its own frame, and the frames of the receipts of the intents that came of
+// it.
 #include <map>
 #include <set>
 
@@ -26,9 +27,10 @@ bool is_decision(RecordKind kind) {
   return kind == RecordKind::CapDecision || kind == RecordKind::PolicyDecision;
 }
 
-// Of each record of a frame the one that it came of. Decisions and intents do not say it: they stand behind
-// their step, but those of a denial that failed its step stand before.
-std::vector<std::optional<Cause>> causes_in(uint64_t seq, const std::vector<JournalRecord>& records) {
+// Of each record of a frame the one that it came of. Decisions and intents do not say it: they
+// stand behind their step, but those of a denial that failed its step stand before.
+std::vector<std::optional<Cause>> causes_in(uint64_t seq,
+                                            const std::vector<JournalRecord>& records) {
   std::vector<std::optional<Cause>> causes(records.size());
   std::optional<Cause> step;
   for (uint32_t n = 0; n < records.size(); ++n) {
@@ -187,10 +189,11 @@ class Chain {
 
   World& world_;
   std::map<Cause, Link> links_;
-  std::vector<std::string> emitted_;   // intents, in order
-  std::set<uint64_t> frames_;          // of receipts, not yet read
-  std::set<std::string> forgotten_;    // intents without an item, whose receipt has not been met
-  std::map<std::pair<std::string, std::string>, std::string> touched_;  // instance -> its last status
+  std::vector<std::string> emitted_;  // intents, in order
+  std::set<uint64_t> frames_;         // of receipts, not yet read
+  std::set<std::string> forgotten_;   // intents without an item, whose receipt has not been met
+  std::map<std::pair<std::string, std::string>, std::string>
+      touched_;  // instance -> its last status
   bool cut_ = false;
 };
 

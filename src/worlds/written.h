@@ -15,8 +15,8 @@ namespace pawl::worlds {
 // 64-bit numbers without a sign; the writer's own integers have one.
 void write_nat(json::Writer& w, std::string_view name, uint64_t value);
 
-// Canonical bytes as the type's sugar; if they are not of that type (it may have been another when they were
-// written) or there is none, as plain CBOR prints; null if they are no CBOR.
+// Canonical bytes as the type's sugar; if they are not of that type (it may have been another when
+// they were written) or there is none, as plain CBOR prints; null if they are no CBOR.
 void write_value(json::Writer& w, const Type* type, std::string_view canonical);
 
 // The key of an instance as sugar: null if the module is not keyed.

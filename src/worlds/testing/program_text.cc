@@ -92,7 +92,7 @@ ProgramText read_body(const std::string& body, const ProgramStore& store) {
   return text.ok() ? *std::move(text) : ProgramText{};
 }
 
-std::vector<std::string> told(const std::vector<Complaint>& complaints) {
+std::vector<std::string> fault_lines(const std::vector<Complaint>& complaints) {
   std::vector<Complaint> sorted = complaints;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Complaint& a, const Complaint& b) { return a.path < b.path; });

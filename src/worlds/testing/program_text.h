@@ -42,6 +42,6 @@ Result<ProgramText> read_body(const std::string& body, JudgingHost& host,
 ProgramText read_body(const std::string& body, const ProgramStore& store = {});
 
 // Each as "code path", in the order of the paths.
-std::vector<std::string> told(const std::vector<Complaint>& complaints);
+std::vector<std::string> fault_lines(const std::vector<Complaint>& complaints);
 
 }  // namespace pawl::worlds
