@@ -12,7 +12,6 @@
 #include "worlds/reading.h"
 #include "worlds/route.h"
 #include "worlds/step_io.h"
-#include "worlds/walk.h"
 #include "worlds/written.h"
 
 namespace pawl::worlds {
@@ -111,7 +110,7 @@ Status read_dry_event(const Program& program, const Module& module, json::View b
   // As a live event would find its instance.
   for (const Subscription& subscription : program.subscriptions)
     if (subscription.module == module.name && subscription.event == dry.schema)
-      dry.key = item_at_path(dry.value, subscription.key_field);
+      dry.key = find_bytes(*type, dry.value, subscription.key_field);
   return dry.key.empty() ? bad_member("/event/key", "is missing: the module is keyed")
                          : ok_status();
 }

@@ -58,7 +58,7 @@ std::string_view text_of_item(std::string_view item) {
 }
 
 // The member `name` of the map that `item` is; `tag` gets the text of a member "$tag" before it.
-std::string_view member_of(std::string_view item, std::string_view name, std::string_view& tag) {
+std::string_view member_in(std::string_view item, std::string_view name, std::string_view& tag) {
   size_t at = 0;
   cbor::Head head;
   if (!cbor::take_head(item, at, head) || head.major != cbor::kMajorMap) return {};
@@ -129,7 +129,7 @@ std::string_view find_bytes(const Type& type, std::string_view canonical, std::s
     const bool arm = at->kind == TypeKind::Variant && segment == kArmSegment;
     if (!arm && at->kind != TypeKind::Record) return {};
     std::string_view tag;
-    item = member_of(item, segment, tag);
+    item = member_in(item, segment, tag);
     const Type* next = at->member(arm ? tag : segment);
     if (item.empty() || next == nullptr) return {};
     if (item == "\xf6" && next->plain().kind == TypeKind::Option) return {};

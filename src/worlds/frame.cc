@@ -213,7 +213,7 @@ void Frame::finish() {
     if (work.changed) write_instance(item_key, work);
   write_intents();
   FrameRecords frame{.records = std::move(records_), .written_ms = now_ms()};
-  frame.checksum = frame_checksum(seq_, frame.records);
+  frame.checksum = frame_checksum(seq_, frame);
   std::string bytes;
   bytes.reserve(bytes_ + 16 * frame.records.size() + 32);
   codec::encode(bytes, frame);

@@ -75,11 +75,12 @@ std::string_view proposal_state_name(ProposalState state) {
   return "submitted";
 }
 
-uint32_t frame_checksum(uint64_t seq, const std::vector<JournalRecord>& records) {
+uint32_t frame_checksum(uint64_t seq, const FrameRecords& frame) {
   std::string head;
   put_u64(head, seq);
+  put_u64(head, static_cast<uint64_t>(frame.written_ms));
   uint32_t sum = crc32c(head);
-  for (const JournalRecord& record : records) {
+  for (const JournalRecord& record : frame.records) {
     head.clear();
     head.push_back(static_cast<char>(record.kind));
     put_u64(head, record.bytes.size());

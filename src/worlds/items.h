@@ -277,7 +277,7 @@ struct JournalRecord {
 struct FrameRecords {
   std::vector<JournalRecord> records;
   int64_t written_ms = 0;  // of the stamp: for retention by age
-  uint32_t checksum = 0;   // crc32c over the records, so that a flipped byte is journal.corrupt
+  uint32_t checksum = 0;   // so that a flipped byte is journal.corrupt
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit(1, "records", self.records);
@@ -286,9 +286,9 @@ struct FrameRecords {
   }
 };
 
-// What FrameRecords::checksum holds. The frame's own number is in it, so that a frame in another's
-// place is found.
-uint32_t frame_checksum(uint64_t seq, const std::vector<JournalRecord>& records);
+// What FrameRecords::checksum holds: crc32c over all the rest. The frame's own number is in it, so
+// that a frame in another's place is found.
+uint32_t frame_checksum(uint64_t seq, const FrameRecords& frame);
 
 std::string head_key();
 std::string frame_key(uint64_t seq);

@@ -35,7 +35,7 @@ Stamp recorded_stamp(const FrameRecords& frame, int64_t last_logical_ns) {
     out = {stamp.integer("now_ns"), stamp.integer("logical_now_ns"),
            std::string(stamp.bytes("entropy"))};
   } else {
-    // Not guarded by the frame's checksum: it may be anything.
+    // Whoever can write checksums may have written anything.
     out.now_ns = std::clamp<int64_t>(frame.written_ms, 0, kTimeMsMax) * kNsPerMs;
     out.logical_now_ns =
         first.maybe_int("logical_now_ns").value_or(std::max(out.now_ns, last_logical_ns));

@@ -117,7 +117,8 @@ Result<std::shared_ptr<const Program>> Replay::load(std::string_view manifest_ha
   }
   for (const auto& [name, module] : program.value()->modules) {
     const auto code = disk_.blob(module.wasm_hash);
-    if (code && hash_of_bytes(*code) != module.wasm_hash)
+    if (!code) return corrupt(next_, "the code of " + name + " is missing");
+    if (hash_of_bytes(*code) != module.wasm_hash)
       return corrupt(next_, "the code of " + name + " is not what its hash says");
   }
   return program;

@@ -11,9 +11,9 @@ namespace {
 
 // The instance that a keyed subscription picks for this value.
 std::optional<EventFault> key_of_target(const Subscription& subscription, const Module& module,
-                                        std::string_view value, MaybeBytes explicit_key,
-                                        std::string& key) {
-  const std::string_view item = item_at_path(value, subscription.key_field);
+                                        const Type& type, std::string_view value,
+                                        MaybeBytes explicit_key, std::string& key) {
+  const std::string_view item = find_bytes(type, value, subscription.key_field);
   Result<std::string> read = item.empty() ? Result<std::string>(Error{ErrorCode::NotFound, ""})
                                           : from_cbor(*module.key_type, item);
   if (!read.ok()) {
@@ -48,13 +48,16 @@ Result<std::string> canonical_key(const Program& program, std::string_view schem
 std::optional<EventFault> find_targets(const Program& program, std::string_view schema,
                                        std::string_view value, MaybeBytes explicit_key,
                                        std::vector<Target>& targets) {
+  std::shared_ptr<const Type> type;
   for (const Subscription& subscription : program.subscriptions) {
     if (subscription.event != schema) continue;
     const Module* module = program.module(subscription.module);
     if (module == nullptr) continue;
     Target target{.module = module, .subscription = &subscription, .key = {}};
     if (module->keyed()) {
-      auto fault = key_of_target(subscription, *module, value, explicit_key, target.key);
+      if (type == nullptr) type = program.types.find(schema);
+      if (type == nullptr) continue;
+      auto fault = key_of_target(subscription, *module, *type, value, explicit_key, target.key);
       if (fault) return fault;
     }
     targets.push_back(std::move(target));

@@ -153,11 +153,15 @@ class Chain {
     const RecordView record(entry.bytes);
     const RecordKind kind = record_kind(entry);
     if (kind == RecordKind::EffectIntent) {
-      note_intent(std::string(record.text("intent_hash")));
+      note_intent(std::string(record.text("intent_hash")), place);
     } else if (kind == RecordKind::EffectReceipt) {
       const std::string hash(record.text("intent_hash"));
       forgotten_.erase(hash);
-      if (const auto intent = world_.intent(hash)) cause = Cause{intent->seq, intent->n};
+      if (const auto its = emitted_at_.find(hash); its != emitted_at_.end()) {
+        cause = its->second;
+      } else if (const auto intent = world_.intent(hash)) {
+        cause = Cause{intent->seq, intent->n};
+      }
     } else if (kind == RecordKind::Step || kind == RecordKind::StepFailed) {
       touched_[{std::string(record.text("module")), std::string(record.bytes("key"))}] =
           kind == RecordKind::Step ? std::string(record.text("status")) : "failed";
@@ -165,8 +169,9 @@ class Chain {
     links_.emplace(place, Link{kind, entry.bytes, cause});
   }
 
-  void note_intent(const std::string& hash) {
+  void note_intent(const std::string& hash, Cause place) {
     emitted_.push_back(hash);
+    emitted_at_.emplace(hash, place);
     const auto intent = world_.intent(hash);
     if (!intent) {
       forgotten_.insert(hash);  // settled so long ago that retention took it
@@ -190,8 +195,9 @@ class Chain {
   World& world_;
   std::map<Cause, Link> links_;
   std::vector<std::string> emitted_;  // intents, in order
-  std::set<uint64_t> frames_;         // of receipts, not yet read
-  std::set<std::string> forgotten_;   // intents without an item, whose receipt has not been met
+  std::map<std::string, Cause> emitted_at_;
+  std::set<uint64_t> frames_;        // of receipts, not yet read
+  std::set<std::string> forgotten_;  // intents without an item, whose receipt has not been met
   std::map<std::pair<std::string, std::string>, std::string>
       touched_;  // instance -> its last status
   bool cut_ = false;

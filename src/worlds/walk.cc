@@ -1,7 +1,5 @@
 #include "worlds/walk.h"
 
-#include <algorithm>
-
 #include "worlds/cbor_head.h"
 
 namespace pawl::worlds {
@@ -35,15 +33,6 @@ std::string_view member_of(std::string_view map, std::string_view key) {
     if (found) return map.substr(value_begin, at - value_begin);
   }
   return {};
-}
-
-std::string_view item_at_path(std::string_view value, std::string_view path) {
-  while (!path.empty() && !value.empty()) {
-    const size_t dot = std::min(path.find('.'), path.size());
-    value = member_of(value, path.substr(0, dot));
-    path.remove_prefix(std::min(dot + 1, path.size()));
-  }
-  return value == "\xf6" ? std::string_view{} : value;
 }
 
 std::string_view string_of(std::string_view item) {

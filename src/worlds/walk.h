@@ -14,10 +14,6 @@ bool skip_item(std::string_view bytes, size_t& at);
 // The encoding of a member of a map with this text key; empty if there is none, or this is no map.
 std::string_view member_of(std::string_view map, std::string_view key);
 
-// The encoding of the item at a dotted path ("order.id", "$value.id"); empty if there is none, or
-// it is null.
-std::string_view item_at_path(std::string_view value, std::string_view path);
-
 // The content of an encoded text or byte string; empty for other items.
 std::string_view string_of(std::string_view item);
 

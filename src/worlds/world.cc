@@ -35,7 +35,7 @@ uint64_t seq_of(std::string_view item_key) {
 
 FrameRecords checked_frame(uint64_t seq, std::string_view bytes) {
   FrameRecords frame;
-  if (!codec::decode(bytes, frame) || frame.checksum != frame_checksum(seq, frame.records))
+  if (!codec::decode(bytes, frame) || frame.checksum != frame_checksum(seq, frame))
     broken_item("frame", std::to_string(seq));
   return frame;
 }
