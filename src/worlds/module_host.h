@@ -2,7 +2,7 @@
 // and fuzzers can put native functions in its place.
 //
 // A call is a pure function of the code and the input: a fresh instance each time, no imports, no clock, no
-// threads, NaNs made canonical; it ends after a counted amount of fuel. The one exception is Timeout (real
+// threads, one bit pattern for not-a-number; it ends after a counted amount of fuel. The one exception is Timeout (real
 // time), which a replay takes from the journal.
 //
 // Any thread; calls run in parallel.
@@ -23,6 +23,7 @@ enum class Entry : uint8_t { Step, Run };  // which export is called
 struct ModuleLimits {
   uint64_t fuel = 50'000'000;
   uint32_t memory_pages = 256;
+  uint32_t time_ms = 5'000;  // of real time; a replay, which repeats what was in time, gives more
 };
 
 enum class CallEnd : uint8_t {
