@@ -30,7 +30,8 @@ std::vector<std::string> module_effects(std::string_view module);
 bool hears_denials(std::string_view module);
 std::string module_version(uint64_t number, std::string_view module);  // the hash of its code
 
-constexpr std::string_view kActLetters = "xxxgpttbBjrdqzfTLOSuv6E";
+constexpr std::string_view kActLetters = "xxxxgpptttbBjjrddddqqz";
+constexpr std::string_view kBadLetters = "fTLOSuv6E";
 
 class NativeModules : public worlds::ModuleHost {
  public:

@@ -129,8 +129,7 @@ Result<worlds::ProgramText> ModuleCrowd::candidate(WorldSession& session, uint64
   return text;
 }
 
-void ModuleCrowd::create() {
-  const std::string name = draw_world();
+void ModuleCrowd::create(const std::string& name) {
   const uint64_t number = random_.below(kModulePrograms);
   worlds::NewWorld made;
   made.name = name;
@@ -214,7 +213,8 @@ void ModuleCrowd::remove_adapter() {
 std::string ModuleCrowd::draw_script(int depth) {
   std::string script;
   for (uint64_t left = random_.below(depth == 0 ? 4 : 3) + (depth == 0 ? 1 : 0); left > 0; --left) {
-    const char act = kActLetters[random_.below(kActLetters.size())];
+    const std::string_view letters = random_.percent(10) ? kBadLetters : kActLetters;
+    const char act = letters[random_.below(letters.size())];
     if (act != 'd') {
       script += act;
       continue;
@@ -614,7 +614,7 @@ void ModuleCrowd::about_a_proposal() {
         return session.world().node(hash);
       }));
       if (verb == "apply") {
-        const worlds::QueuedWork queued{world_.modules()->host().queued(session.name())};
+        const worlds::QueuedWork queued{world_.modules()->host().queued(session)};
         return to_status(session.frame([&](worlds::Deciding& deciding) {
           return worlds::apply_program(deciding, id, program, queued);
         }));
@@ -646,7 +646,7 @@ void ModuleCrowd::apply_directly() {
     order.work = [this, number](WorldSession& session) -> Status {
       PAWL_TRY_DO(open_world(session));
       PAWL_TRY(worlds::ProgramText text, candidate(session, number));
-      const worlds::QueuedWork queued{world_.modules()->host().queued(session.name())};
+      const worlds::QueuedWork queued{world_.modules()->host().queued(session)};
       return to_status(session.frame([&](worlds::Deciding& deciding) {
         worlds::keep_program_text(deciding.world(), deciding.writes(), text);
         return worlds::apply_program(deciding, "", text.program, queued);
@@ -740,7 +740,8 @@ void ModuleCrowd::trouble() {
 void ModuleCrowd::act() {
   if (!world_.modules()->is_up()) return;
   if (random_.percent(5)) return deliver_late();
-  if (model().named(kWorldNames[0]) == nullptr && random_.percent(50)) return create();
+  for (const std::string& name : kWorldNames)
+    if (model().named(name) == nullptr && random_.percent(25)) return create(name);
   const uint64_t what = random_.below(100);
   if (what < 30) return post_event();
   if (what < 42) return lease();
@@ -756,7 +757,7 @@ void ModuleCrowd::act() {
   if (what < 92) return snapshot();
   if (what < 94) return replay();
   if (what < 96) return move_test_clock(draw_world(), random_.between(0, 3'000));
-  if (what < 97) return create();
+  if (what < 97) return create(draw_world());
   if (what < 98) return trouble();
   if (random_.percent(30)) remove();
 }

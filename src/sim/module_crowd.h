@@ -51,7 +51,7 @@ class ModuleCrowd {
   std::string draw_script(int depth);
   static Status open_world(WorldSession& session);
 
-  void create();
+  void create(const std::string& world);
   void remove();
   void put_adapter(const std::string& world, const std::string& id, uint64_t kinds);
   void remove_adapter();

@@ -30,6 +30,7 @@ struct ModelIntent {
   IntentState state = IntentState::Open;
   std::string adapter;  // that settled it
   uint64_t settled_seq = 0;
+  uint64_t deadline_ns = 0;  // of a timer
 };
 
 struct ModelInstance {

@@ -334,6 +334,10 @@ void ModuleWalk::intent(const PlainItem& body) {
   made.origin_kind = origin.text("kind");
   made.seq = seq_;
   made.n = n_;
+  PlainItem params;
+  if (!read_plain(body.text("params"), params))
+    return broken("module canonical", "its params are not in canonical form");
+  if (made.kind == "timer.set") made.deadline_ns = params.nat("deliver_at_ns");
   if (made.origin_kind == "workflow") {
     if (!stepped_ || events_began_) return broken("module journal", "no step asks for it");
     made.origin = {origin.text("name"), origin.text("instance_key")};
@@ -402,6 +406,8 @@ void ModuleWalk::receipt(const PlainItem& body) {
   ++world_.receipts;
   const ModelIntent& intent = world_.intents[hash];
   check_signature(body, intent.kind);
+  if (body.at("stamp").nat("now_ns") < intent.deadline_ns)
+    return broken("module clock", "a timer has fired before its time");
   if (body.text("payload_hash") != plain_hash_of_bytes(body.text("payload")))
     return broken("module identity", "a wrong payload_hash");
   if (intent.origin_kind != "workflow") return;

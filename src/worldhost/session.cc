@@ -50,6 +50,8 @@ WorldSession::WorldSession(EngineLine& line, WorldMemory& memory, std::string na
       items_(*base_),
       world_(items_) {
   writes_.name = name_;
+  writes_.refusals = memory.refusals;
+  writes_.refusals_seen = memory.refusals_seen;
   if (memory_.id) {
     writes_.world = *memory_.id;
     writes_.height_before = world_.head().height;

@@ -6,6 +6,7 @@
 // Thread: the worker that has the world.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,6 +32,9 @@ struct WorldMemory {
   std::optional<Uuid> id;  // of the world of this name; nothing: not looked up, or there is none
   ItemCache cache;
   std::shared_ptr<const worlds::Program> program;
+  // Batches of this world that were refused: what is decided from a memory that has seen fewer of them is stale.
+  std::shared_ptr<std::atomic<uint64_t>> refusals = std::make_shared<std::atomic<uint64_t>>(0);
+  uint64_t refusals_seen = 0;
 };
 
 // What the session's orders left for the outbox, once it is durable.
@@ -38,6 +42,7 @@ struct OutboxChanges {
   std::vector<OpenIntent> opened;
   std::vector<std::string> settled;
   std::vector<std::pair<std::string, std::optional<worlds::Adapter>>> adapters;
+  std::optional<bool> is_test;  // of a world that began with the session
   bool empty() const { return opened.empty() && settled.empty() && adapters.empty(); }
 };
 
@@ -80,6 +85,7 @@ class WorldSession {
     worlds::Deciding deciding = begin_frame(0);
     write(deciding);
     keep(deciding);
+    outbox_.is_test = world_.head().test;
   }
   void remove_world() { writes_.removes = true; }
   bool removes() const { return writes_.removes; }

@@ -26,6 +26,7 @@ struct WorldHost::Batch {
   std::vector<Status> outcomes;  // as many as were decided
   OutboxChanges outbox;
   bool removes = false;
+  Uuid world;  // that it removes
 };
 
 WorldHost::WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clock,
@@ -35,6 +36,17 @@ WorldHost::WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clo
 WorldHost::~WorldHost() { stop(); }
 
 void WorldHost::attach(OwnEffects& own) {
+  {
+    std::lock_guard lock(mutex_);
+    own_ = &own;
+    next_sweep_ms_ = clock_.now_ms() + config_.sweep_every_ms;
+  }
+  open_worlds();
+  for (uint32_t i = 0; i < config_.threads; ++i) threads_.emplace_back([this] { serve(); });
+  if (config_.threads != 0) time_thread_ = std::thread([this] { keep_time(); });
+}
+
+void WorldHost::open_worlds() {
   std::vector<std::string> names;
   Status read = line_.read([&](const State& state) {
     state.each_doc_key(DocKind::World, "", SIZE_MAX, [&](std::string_view name) {
@@ -42,11 +54,9 @@ void WorldHost::attach(OwnEffects& own) {
       return true;
     });
   });
-  if (!read.ok()) log::error("worlds cannot be listed", {{"error", read.error().message}});
-  {
-    std::lock_guard lock(mutex_);
-    own_ = &own;
-    next_sweep_ms_ = clock_.now_ms() + config_.sweep_every_ms;
+  if (!read.ok()) {
+    log::error("worlds cannot be listed yet", {{"error", read.error().message}});
+    return later([this] { open_worlds(); });
   }
   for (const std::string& name : names) {
     if (is_deleted_world(name)) {
@@ -55,8 +65,6 @@ void WorldHost::attach(OwnEffects& own) {
       open_world(name);
     }
   }
-  for (uint32_t i = 0; i < config_.threads; ++i) threads_.emplace_back([this] { serve(); });
-  if (config_.threads != 0) time_thread_ = std::thread([this] { keep_time(); });
 }
 
 void WorldHost::stop() {
@@ -139,6 +147,7 @@ bool WorldHost::run_one() {
     actor->memory.program.reset();
     actor->memory.id.reset();
   }
+  actor->memory.refusals_seen = actor->memory.refusals->load();
   lock.unlock();
   run_batch(actor, std::move(orders));
   return true;
@@ -174,6 +183,7 @@ Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites
     }
     batch.outbox = session.take_outbox();
     batch.removes = session.removes();
+    if (batch.removes) batch.world = session.id();
     writes = session.take_writes();
     return ok_status();
   });
@@ -231,6 +241,7 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
     std::lock_guard lock(mutex_);
     switch (fate) {
       case CommitFate::Durable:
+        if (batch.outbox.is_test) actor->is_test = *batch.outbox.is_test;
         take_outbox(*actor, std::move(batch.outbox));
         serve_waiters(*actor, answers);
         own = begin_own(*actor);
@@ -239,6 +250,7 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
       case CommitFate::Stale:
         break;
       case CommitFate::Refused:
+        ++*actor->memory.refusals;
         // It may turn out to be durable when the store is back: then its intents are open.
         actor->stale = true;
         actor->reopen_ms = clock_.now_ms() + kReopenMs;
@@ -253,6 +265,8 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
     for (WorldOrder& order : batch.orders) order.done(error);
   for (auto& answer : answers) answer();
   perform(actor->name, own);
+  if (fate == CommitFate::Durable && batch.removes)
+    purge_world(line_, deleted_world_key(batch.world));
   end_batch();
 }
 
@@ -332,6 +346,15 @@ uint64_t WorldHost::queued(const std::string& world) {
   std::lock_guard lock(mutex_);
   auto at = actors_.find(world);
   return at == actors_.end() ? 0 : at->second->outbox.queued();
+}
+
+uint64_t WorldHost::queued(WorldSession& session) {
+  uint64_t count = 0;
+  session.world().each_open("", [&](std::string_view, const std::string& hash, const worlds::Intent&) {
+    count += work_of(session.name(), hash).inflight ? 0 : 1;
+    return true;
+  });
+  return count;
 }
 
 bool WorldHost::knows_adapter(const std::string& world, const std::string& adapter) {
@@ -489,6 +512,7 @@ void WorldHost::open_world(const std::string& name) {
       }
       of->is_test = found->is_test;
       of->outbox.retain(found->open);
+      of->outbox.forget_adapters();  // one may have been removed by a batch that was refused
       OutboxChanges changes;
       changes.opened = std::move(found->open);
       changes.adapters = std::move(found->adapters);

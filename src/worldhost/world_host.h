@@ -95,6 +95,8 @@ class WorldHost {
   // --- what only the host knows of a world. Any thread.
   worlds::IntentWork work_of(const std::string& world, const std::string& intent);
   uint64_t queued(const std::string& world);
+  // The same of the open intents that a session sees, which may not be durable yet.
+  uint64_t queued(WorldSession& session);
   bool knows_adapter(const std::string& world, const std::string& adapter);
   // The work of one effect is over without a receipt: it is queued again.
   void give_up(const std::string& world, const std::string& intent);
@@ -159,6 +161,7 @@ class WorldHost {
   void over(const ActorPtr& actor, Batch& batch, CommitFate fate, const Error& error);
   void end_batch();
   void perform(const std::string& world, const std::vector<OpenIntent>& intents);
+  void open_worlds();
   void open_world(const std::string& name);
   void sweep(const std::string& name);
 
