@@ -182,7 +182,7 @@ void ModuleCrowd::put_adapter(const std::string& world, const std::string& id, u
       worlds::Adapter adapter;
       adapter.hmac = true;
       adapter.key = secret_of(session.id(), id);
-      adapter.all_kinds = kinds == 0;
+      adapter.limited = kinds != 0;
       if (kinds == 1) adapter.kinds = {"sim.call"};
       if (kinds == 2) adapter.kinds = {"sim.call", "sim.guarded", "blob.put"};
       if (kinds == 3) adapter.kinds = {"job.run", "blob.get"};

@@ -266,6 +266,10 @@ void ModuleWalk::skipped(const PlainItem& body) {
 
 void ModuleWalk::cap_decision(const PlainItem& body) {
   if (decided_) return broken("module gate", "a decision without what it is about");
+  const uint64_t logical_now_ns = body.nat("logical_now_ns");
+  if (n_ == 0 ? logical_now_ns < world_.logical_now_ns : logical_now_ns != world_.logical_now_ns)
+    return broken("module clock", "a decision at another time");
+  world_.logical_now_ns = logical_now_ns;
   if (events_began_ && stepped_) close_group();
   decided_ = Decided{body.text("intent_hash"), body.text("effect_kind"),
                      body.text("decision") == "allow", std::nullopt, n_};

@@ -21,7 +21,7 @@ bool Outbox::is_own(const std::string& kind) const {
   if (!is_built_in(kind)) return false;
   return std::none_of(adapters_.begin(), adapters_.end(), [&](const auto& each) {
     const worlds::Adapter& adapter = each.second;
-    return !adapter.all_kinds &&
+    return adapter.limited &&
            std::find(adapter.kinds.begin(), adapter.kinds.end(), kind) != adapter.kinds.end();
   });
 }
@@ -30,7 +30,7 @@ bool Outbox::may_take(const std::string& id, const std::string& kind) const {
   auto at = adapters_.find(id);
   if (at == adapters_.end() || kind == kTimer) return false;
   const worlds::Adapter& adapter = at->second;
-  if (adapter.all_kinds) return !is_built_in(kind);
+  if (!adapter.limited) return !is_built_in(kind);
   return std::find(adapter.kinds.begin(), adapter.kinds.end(), kind) != adapter.kinds.end();
 }
 

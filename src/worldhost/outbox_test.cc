@@ -14,7 +14,7 @@ OpenIntent open_intent(const std::string& hash, const std::string& kind, uint64_
 worlds::Adapter for_all() { return {}; }
 worlds::Adapter only(std::vector<std::string> kinds) {
   worlds::Adapter adapter;
-  adapter.all_kinds = false;
+  adapter.limited = true;
   adapter.kinds = std::move(kinds);
   return adapter;
 }

@@ -104,7 +104,7 @@ void OwnAdapter::make_keys(WorldSession& session, const worlds::Head& head,
                                          : kSealed + vault->seal(vault_name(session.id()), seed));
   worlds::Adapter own;
   own.key = public_key_of(seed);
-  own.all_kinds = false;  // others may take its kinds over: see Outbox::is_own
+  own.limited = true;  // others may take its kinds over: see Outbox::is_own
   session.put(worlds::adapter_key(kOwnAdapter), codec::encoded(own));
 }
 

@@ -252,14 +252,14 @@ struct Adapter {
   bool hmac = false;
   std::string key;  // public key, or the secret (sealed where the server has a vault)
   bool sealed = false;
-  bool all_kinds = true;
+  bool limited = false;  // to `kinds`; else it has all but built-in ones
   std::vector<std::string> kinds;
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit(1, "hmac", self.hmac);
     visit(2, "key", self.key);
     visit(3, "sealed", self.sealed);
-    visit(4, "all_kinds", self.all_kinds);
+    visit(4, "limited", self.limited);
     visit(5, "kinds", self.kinds);
   }
 };

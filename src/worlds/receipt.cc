@@ -50,7 +50,7 @@ bool is_hmac(std::string_view secret, std::string_view message, std::string_view
 }
 
 bool serves(const Adapter& adapter, std::string_view kind) {
-  if (adapter.all_kinds) return !is_builtin_effect(kind);
+  if (!adapter.limited) return !is_builtin_effect(kind);
   return std::find(adapter.kinds.begin(), adapter.kinds.end(), kind) != adapter.kinds.end();
 }
 

@@ -408,7 +408,7 @@ TEST(JudgeReceipt, ChecksInTheOrderOfTheContract) {
   other.intent_hash = world.intents[0];
   EXPECT_EQ(judge(other, &adapter), "receipt.bad_signature");
   EXPECT_EQ(judge(receipt, nullptr), "receipt.bad_signature");
-  adapter.all_kinds = false;
+  adapter.limited = true;
   adapter.kinds = {"other.do"};
   EXPECT_EQ(judge(other, &adapter), "receipt.bad_signature");
   EXPECT_EQ(judge(receipt, &adapter), "receipt.kind_not_allowed");
@@ -430,8 +430,17 @@ TEST(JudgeReceipt, AnAdapterOfAllKindsHasNoBuiltInOnes) {
   sign(receipt, world.world());
   Adapter adapter{.hmac = true};
   EXPECT_EQ(judged(world, receipt, &adapter), "receipt.kind_not_allowed");
-  adapter = {.hmac = true, .all_kinds = false, .kinds = {"timer.set"}};
+  adapter = {.hmac = true, .limited = true, .kinds = {"timer.set"}};
   EXPECT_EQ(judged(world, receipt, &adapter), "fine");
+}
+
+// What is kept of it on disk limits it as well.
+TEST(JudgeReceipt, AnAdapterOfSomeKindsIsKeptSo) {
+  const Adapter given{.hmac = true, .limited = true, .kinds = {"work.do"}};
+  Adapter kept;
+  ASSERT_TRUE(codec::decode(codec::encoded(given), kept));
+  EXPECT_TRUE(kept.limited);
+  EXPECT_EQ(kept.kinds, given.kinds);
 }
 
 }  // namespace

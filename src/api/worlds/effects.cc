@@ -282,7 +282,7 @@ void post_receipt(App& app, Call&& call) {
 void write_adapter(json::Writer& w, std::string_view id, const worlds::Adapter& adapter) {
   w.begin_object().field("id", id).field("algorithm", adapter.hmac ? "hmac-sha256" : "ed25519");
   if (!adapter.hmac) w.field("public_key", worlds::base64(adapter.key));
-  if (!adapter.all_kinds && id != kOwnAdapter) {
+  if (adapter.limited && id != kOwnAdapter) {
     w.key("kinds").begin_array();
     for (const std::string& kind : adapter.kinds) w.string(kind);
     w.end_array();
@@ -334,7 +334,7 @@ Result<worlds::Adapter> read_adapter(const WorldRequestPtr& request) {
   if (fields.ok() && !adapter.hmac && adapter.key.size() != kEd25519Bytes)
     fields.complain("public_key", "must have 32 bytes");
   if (fields.has("kinds")) {
-    adapter.all_kinds = false;
+    adapter.limited = true;
     adapter.kinds = fields.texts("kinds");
     if (std::find(adapter.kinds.begin(), adapter.kinds.end(), "timer.set") != adapter.kinds.end())
       fields.complain("kinds", "timer.set is the server's own");
