@@ -12,6 +12,14 @@ void plant(std::string_view where) {
                                     : Plant::None;
 }
 
+Bug bug_named(std::string_view name) {
+#define PAWL_BUG(bug, text) \
+  if (name == text) return Bug::bug;
+#include "base/bugs.def"
+#undef PAWL_BUG
+  return Bug::None;
+}
+
 void die_of_plant() {
   std::fputs("pawl: aborting as PAWL_PLANT_ABORT asks\n", stderr);
   std::abort();

@@ -23,4 +23,18 @@ inline void abort_if_planted(Plant here, std::string_view text) {
   if (planted == here && text.find(kPlantText) != std::string_view::npos) die_of_plant();
 }
 
+// A bug for the simulator's checkers to find, behind a flag that only it sets: never on a server.
+enum class Bug : unsigned char {
+  None,
+#define PAWL_BUG(name, text) name,
+#include "base/bugs.def"
+#undef PAWL_BUG
+};
+
+inline Bug planted_bug = Bug::None;
+
+inline bool has_bug(Bug bug) { return planted_bug == bug; }
+// The bug of this name in sim/plants.def; None: the simulator itself implements it.
+Bug bug_named(std::string_view name);
+
 }  // namespace pawl

@@ -91,7 +91,7 @@ void audit_queues(const State& state, const JournalModel& model, Verdict& verdic
 void audit_runs(const State& state, const JournalModel& model, Verdict& verdict) {
   size_t seen = 0;
   state.each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
-    if (run.script) return true;
+    if (run.script || run.kind == RunKind::Module) return true;
     ++seen;
     const ModelRun* known = model.runs().existing(run.id);
     std::string name = "run " + short_name(JobId(run.id));

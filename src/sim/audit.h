@@ -7,6 +7,7 @@
 
 #include "kernel/mutable_state.h"
 #include "sim/model.h"
+#include "sim/module_code.h"
 #include "sim/verdict.h"
 
 namespace pawl::sim {
@@ -18,6 +19,10 @@ void audit_scripts(const State& state, const JournalModel& model, Verdict& verdi
 // Walks every waiting job: this loads all index windows into memory, so the core must be discarded
 // afterwards.
 void audit_order(const State& state, const JournalModel& model, Verdict& verdict);
+
+// Module worlds: items, list of runs; `thorough` also replays them.
+void audit_modules(const State& state, const ModuleModel& model, NativeModules& code, bool thorough,
+                   Verdict& verdict);
 
 // A state folded from the first record over an empty store (I2).
 class GenesisFold {

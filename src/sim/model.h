@@ -17,6 +17,7 @@
 #include "base/function_ref.h"
 #include "journal/events.h"
 #include "journal/record.h"
+#include "sim/module_model.h"
 #include "sim/run_model.h"
 #include "sim/script_model.h"
 #include "sim/verdict.h"
@@ -98,7 +99,7 @@ struct ModelCron {
 class JournalModel {
  public:
   explicit JournalModel(Verdict& verdict)
-      : verdict_(verdict), runs_(verdict, *this), scripts_(verdict, *this) {}
+      : verdict_(verdict), runs_(verdict, *this), scripts_(verdict, *this), modules_(verdict) {}
   JournalModel& operator=(JournalModel&&) = delete;
 
   // `after` is called after each event with its sequence, for tasks that saw the state at that
@@ -115,6 +116,8 @@ class JournalModel {
   const RunModel& runs() const { return runs_; }
   ScriptModel& scripts() { return scripts_; }
   const ScriptModel& scripts() const { return scripts_; }
+  ModuleModel& modules() { return modules_; }
+  const ModuleModel& modules() const { return modules_; }
   void restarted() {  // the engine was
     runs_.restarted();
     scripts_.restarted();
@@ -165,6 +168,7 @@ class JournalModel {
   void happened(const CronFired& event, const At& at);
   void happened(const CronSkipped& event, const At& at);
 
+  void happened(const InstanceMoved& event, const At&) { modules_.happened(event); }
   void happened(const RunForgotten& event, const At& at) {
     if (!scripts_.is_forgotten(event, at)) runs_.happened(event, at);
   }
@@ -179,6 +183,7 @@ class JournalModel {
   Verdict& verdict_;
   RunModel runs_;
   ScriptModel scripts_;
+  ModuleModel modules_;
   std::map<JobId, ModelJob> jobs_;
   std::map<std::string, ModelQueue> queues_;
   std::map<std::string, ModelLimit> limits_;

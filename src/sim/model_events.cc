@@ -35,6 +35,7 @@ void JournalModel::happened(const JobCreated& event, const At& at) {
   job.birth = event;
   job.history = std::move(history);
   bool readable = codec::decode(event.spec, job.spec);
+  if (readable) modules_.work_made(job.spec.args);
   if (job.spec.retry.empty()) {
     job.policy = RetryPolicy::standard();
   } else {
@@ -307,11 +308,13 @@ void JournalModel::happened(const LimitConfigured& event, const At&) {
 
 void JournalModel::happened(const DocPut& event, const At& at) {
   scripts_.document(event, at);
+  modules_.document(event);
   documents_[event.key] = event.expires_ms;
 }
 
 void JournalModel::happened(const DocDeleted& event, const At& at) {
   if (event.key == kSwallowed) return;
+  modules_.document(event);
   auto found = documents_.find(event.key);
   if (found == documents_.end()) return broken("document", at, JobId(), "deleted, but not there");
   if (found->second != 0 && found->second <= at.time_ms) verdict_.reach(Probe::DocumentForgotten);

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "base/plant.h"
 #include "sim/crowd.h"
+#include "sim/module_crowd.h"
 #include "sim/world.h"
 
 namespace pawl::sim {
@@ -11,6 +13,8 @@ namespace {
 constexpr int kRoundsToTheEnd = 20'000;  // a long loop in tiny turns takes some thousands
 constexpr uint64_t kSeedsPerSqlite = 4;  // the slower world; the others are in memory
 
+constexpr uint64_t kSeedsPerModules = 3;  // worlds with a host of module worlds
+
 void move_clock(World& world, SimRandom& random) {
   uint64_t how = random.below(100);
   world.advance(random.percent(world.mix().clock_back)    ? -random.between(1, 20'000)
@@ -18,7 +22,9 @@ void move_clock(World& world, SimRandom& random) {
                 : how < 63                                ? random.between(0, 50)
                 : how < 94                                ? random.between(50, 5'000)
                                                           : random.between(5'000, 60'000));
-  if (random.percent(70)) world.tick();
+  if (!random.percent(70)) return;
+  world.tick();
+  world.fire_module_timers();
 }
 
 // One step of the engine with its open batch.
@@ -33,6 +39,12 @@ void engine_step(World& world, SimRandom& random) {
   world.commit();
 }
 
+// One of those around module worlds; what it draws is apart, so that other seeds stay as they are.
+void module_step(World& world, ModuleCrowd& crowd, SimRandom& aside) {
+  if (aside.percent(60)) crowd.act();
+  world.serve_modules(aside.below(6));
+}
+
 void one_step(World& world, Crowd& crowd, SimRandom& random) {
   if (random.below(1000) < world.mix().crash) return world.crash();
   uint64_t what = random.below(1000);
@@ -45,7 +57,18 @@ void one_step(World& world, Crowd& crowd, SimRandom& random) {
 }
 
 // Liveness: without faults, and with time, every job ends.
-void run_to_the_end(World& world, Crowd& crowd, Verdict& verdict) {
+bool is_over(const World& world) {
+  return world.model().unfinished() == 0 && world.model().modules().open_intents() == 0;
+}
+
+// When something is due next; a second from now if nobody knows.
+int64_t next_wait_ms(World& world) {
+  int64_t due_ms = world.model().first_due_ms();
+  if (ModuleWorlds* modules = world.modules()) due_ms = sooner(due_ms, modules->next_due_ms());
+  return due_ms == 0 ? 1'000 : std::max<int64_t>(due_ms - world.now_ms(), 1'000);
+}
+
+void run_to_the_end(World& world, Crowd& crowd, ModuleCrowd& module_crowd, Verdict& verdict) {
   world.calm_down();
   world.settle();
   if (verdict.failed()) return;
@@ -53,19 +76,20 @@ void run_to_the_end(World& world, Crowd& crowd, Verdict& verdict) {
   uint64_t life = world.life();
   world.settle();
   int round = 0;
-  for (; round < kRoundsToTheEnd && !verdict.failed() && world.model().unfinished() > 0; ++round) {
+  for (; round < kRoundsToTheEnd && !verdict.failed() && !is_over(world); ++round) {
     // A checkpoint that failed before the faults stopped fails the commit after it.
     if (std::exchange(life, world.life()) != world.life()) crowd.open_all_gates();
     crowd.work_off();
+    if (world.modules() != nullptr) module_crowd.work_off();
     world.settle();
     if (verdict.failed()) return;
-    int64_t due_ms = world.model().first_due_ms();
-    int64_t wait_ms = due_ms == 0 ? 1'000 : due_ms - world.now_ms();
-    world.advance(wait_ms < 1'000 ? 1'000 : wait_ms);
+    world.advance(next_wait_ms(world));
     world.tick();
   }
   verdict.expect(round < kRoundsToTheEnd, "liveness",
-                 std::to_string(world.model().unfinished()) + " jobs and runs never end");
+                 std::to_string(world.model().unfinished()) + " jobs and runs never end, " +
+                     std::to_string(world.model().modules().open_intents()) +
+                     " intents are never settled");
   if (!verdict.failed()) world.audit(false);
   if (!verdict.failed()) world.audit(true);
 }
@@ -90,6 +114,7 @@ SimReport report_of(const World& world, const Verdict& verdict) {
   report.definitions = world.model().scripts().all().size();
   report.events = world.model().events();
   report.crashes = world.crashes();
+  report.frames = world.model().modules().frames();
   report.probes = verdict.probes();
   return report;
 }
@@ -109,19 +134,26 @@ SimReport run_simulation(const SimOptions& options) {
   if (!known) return refused("no such plant: " + options.plant);
   if (store.empty()) store = mix64(options.seed) % kSeedsPerSqlite == 0 ? "sqlite" : "memory";
   if (store != "sqlite" && store != "memory") return refused("no such store: " + store);
+  planted_bug = bug_named(options.plant);
   Verdict verdict(options.trace);
   SimRandom random(options.seed);
   FaultMix mix = FaultMix::draw(random);
   SimRandom disk_random(~options.seed);
   mix.draw_disk(disk_random);
-  World world(random, verdict, planted, mix, store == "sqlite");
+  const uint64_t modules = mix64(~mix64(options.seed));
+  World world(random, verdict, planted, mix, store == "sqlite",
+              modules % kSeedsPerModules == 0 ? modules : 0);
   Crowd crowd(world, random, verdict);
+  ModuleCrowd module_crowd(world, verdict);
   uint32_t steps_done = 0;
   auto step = [&](uint32_t number) {
     uint64_t step_seed = mix64(options.seed ^ mix64(number + 1));
     random.restart(step_seed);
     world.begin_step(~step_seed);
-    one_step(world, crowd, random);
+    SimRandom aside(mix64(step_seed));
+    module_crowd.begin_step(aside.next());
+    if (world.modules() != nullptr && aside.percent(60)) module_step(world, module_crowd, aside);
+    if (world.modules() == nullptr || aside.percent(60)) one_step(world, crowd, random);
     steps_done = number + 1;
   };
   if (options.only) {
@@ -130,7 +162,8 @@ SimReport run_simulation(const SimOptions& options) {
   } else {
     for (uint32_t number = 0; number < options.steps && !verdict.failed(); ++number) step(number);
   }
-  if (!verdict.failed()) run_to_the_end(world, crowd, verdict);
+  if (!verdict.failed()) run_to_the_end(world, crowd, module_crowd, verdict);
+  planted_bug = Bug::None;
   SimReport report = report_of(world, verdict);
   report.steps_done = steps_done;
   return report;

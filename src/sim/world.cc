@@ -56,7 +56,7 @@ CoreConfig World::draw_config(SimRandom& random) {
 }
 
 World::World(SimRandom& random, Verdict& verdict, const Plants& plants, const FaultMix& mix,
-             bool sqlite)
+             bool sqlite, uint64_t modules)
     : random_(random),
       core_random_(random.next()),
       verdict_(verdict),
@@ -72,7 +72,9 @@ World::World(SimRandom& random, Verdict& verdict, const Plants& plants, const Fa
   if (!config_.state.scripts.parallel_steps) model_.scripts().one_step_at_a_time();
   if (plants.frozen_clock) clock_.freeze();
   if (sqlite) make_disk();
+  if (modules != 0) modules_ = std::make_unique<ModuleWorlds>(desk_, plants_, clock_, modules);
   PAWL_CHECK(try_open());
+  if (modules_) modules_->engine_is(*core_);
 }
 
 std::string World::told() const {
@@ -122,6 +124,37 @@ void World::advance(int64_t by_ms) {
   if (by_ms < 0) verdict_.reach(Probe::ClockBack);
   if (by_ms >= 3'600'000) verdict_.reach(Probe::ClockJump);
   clock_.move(by_ms);
+}
+
+bool World::serve_modules(uint64_t steps_max) {
+  if (!modules_) return false;
+  bool served = false;
+  const uint64_t life = life_;
+  for (uint64_t i = 0; i < steps_max && life == life_ && !verdict_.failed(); ++i) {
+    if (auto task = modules_->next_task()) {
+      submit(task);
+    } else {
+      arm_read_trouble();
+      if (!modules_->run_one()) {
+        if (on_disk()) disk_.files->faults().disarm();
+        return served;
+      }
+      check_reads();
+    }
+    served = true;
+  }
+  return served;
+}
+
+void World::fire_module_timers() {
+  if (!modules_) return;
+  modules_->fire_due();
+  check_reads();
+}
+
+void World::audit_module_worlds(bool thorough) {
+  if (!modules_ || verdict_.failed()) return;
+  audit_modules(core_->state(), model_.modules(), modules_->code(), thorough, verdict_);
 }
 
 void World::tick() {
@@ -198,7 +231,9 @@ void World::commit() {
 void World::release() {
   in_flight_->released = true;
   std::vector<TaskPtr> tasks = in_flight_->closed.outgoing.answers;
-  Core::release(in_flight_->closed);
+  Core::release(in_flight_->closed, [this](uint64_t, std::string&& record) {
+    if (modules_) modules_->follow(record);
+  });
   if (!plants_.fetch_reply_twice) return;
   Wakes wakes;
   for (const TaskPtr& task : tasks)
@@ -242,7 +277,7 @@ void World::fail_commit() {
   }
   count_crash(kept);
   in_flight_.reset();
-  reopen();
+  reopen(modules_ && random_.percent(50));
 }
 
 // --- its ends and beginnings
@@ -278,6 +313,7 @@ void World::crash() {
 }
 
 bool World::try_open() {
+  if (modules_) modules_->engine_is_gone();
   core_.reset();
   store_.reset();
   auto store = SimStore::open(disk_, plants_, verdict_);
@@ -292,6 +328,7 @@ bool World::try_open() {
 }
 
 bool World::open_core() {
+  if (modules_) modules_->engine_is_gone();
   core_.reset();
   if (on_disk()) settle_doubt();
   if (verdict_.failed()) return false;
@@ -306,7 +343,8 @@ bool World::open_core() {
   return true;
 }
 
-void World::reopen() {
+void World::reopen(bool same_process) {
+  if (modules_ && !same_process) modules_->process_is_gone();
   fetches_.clear();
   if (verdict_.failed()) return;
   for (int i = 0; i < 2 && random_.percent(mix_.recovery_fails); ++i) {
@@ -343,6 +381,9 @@ void World::check_recovered() {
   audit_entities(core_->state(), model_, verdict_);
   verdict_.expect(core_->state().digest() == genesis_.digest(), "I2 replay",
                   "rows and tail give another state than the fold from genesis");
+  if (!modules_ || verdict_.failed()) return;
+  audit_module_worlds(false);
+  modules_->engine_is(*core_);
 }
 
 // --- checking
@@ -370,6 +411,9 @@ void World::come_to_rest() {
     tick();
     if (verdict_.failed()) return;
     if (life != life_) continue;  // due work is due again after the restart
+    fire_module_timers();
+    if (verdict_.failed()) return;
+    if (serve_modules(kTicksMax) || life != life_) continue;
     if (!core_->wants_commit()) return;
     close_batch(false);
   }
@@ -408,6 +452,7 @@ void World::audit(bool thorough) {
   effects_.check_all_asked();
   model_.scripts().check_gates(config_.state.scripts.max_concurrent);
   audit_entities(core_->state(), model_, verdict_);
+  audit_module_worlds(thorough);
   verdict_.expect(core_->state().digest() == genesis_.digest(), "I2 replay",
                   "the live state is another than the fold from genesis");
   check_parked();

@@ -13,6 +13,7 @@
 #include "sim/chance.h"
 #include "sim/effect_world.h"
 #include "sim/fault_mix.h"
+#include "sim/module_worlds.h"
 #include "sim/plants.h"
 #include "sim/sim_store.h"
 #include "sim/tasks.h"
@@ -21,15 +22,17 @@ namespace pawl::sim {
 
 class World {
  public:
-  // `sqlite`: the store is SQLite on a simulated disk, else the one in memory.
+  // `sqlite`: the store is SQLite on a simulated disk, else the one in memory. `modules`: beside it
+  // runs a host of module worlds, drawn from this seed; 0 = none.
   World(SimRandom& random, Verdict& verdict, const Plants& plants, const FaultMix& mix,
-        bool sqlite);
+        bool sqlite, uint64_t modules);
 
   // The engine's random numbers depend only on the seed and the step, so that removing some steps
   // changes a trace little.
   void begin_step(uint64_t step_seed) {
     core_random_.restart(step_seed);
     if (disk_.files) disk_.files->begin_step(mix64(step_seed));
+    if (modules_) modules_->begin_step(mix64(~step_seed));
   }
 
   // --- what the crowd does
@@ -37,6 +40,10 @@ class World {
 
   // --- what the world does; each is one step
   void advance(int64_t by_ms);
+  // The host of module worlds does up to this much of its work, and the engine what it asks for.
+  // False if there was nothing.
+  bool serve_modules(uint64_t steps_max);
+  void fire_module_timers();
   void tick();
   void close_batch(bool idle);
   void commit();
@@ -52,6 +59,7 @@ class World {
 
   Desk& desk() { return desk_; }
   EffectWorld& effects() { return effects_; }
+  ModuleWorlds* modules() { return modules_.get(); }  // null: there are none
   const JournalModel& model() const { return model_; }
   int64_t now_ms() const { return clock_.true_ms(); }
   bool in_flight() const { return in_flight_.has_value(); }
@@ -76,7 +84,9 @@ class World {
   };
   static CoreConfig draw_config(SimRandom& random);
   void come_to_rest();
-  void reopen();
+  // `same_process`: only the engine has failed.
+  void reopen(bool same_process = false);
+  void audit_module_worlds(bool thorough);
   bool try_open();
   void read_durable_record(const ClosedBatch& closed);
   bool open_core();
@@ -125,6 +135,7 @@ class World {
   GenesisFold genesis_;
   std::unique_ptr<SimStore> store_;
   std::unique_ptr<Core> core_;
+  std::unique_ptr<ModuleWorlds> modules_;
   std::optional<InFlight> in_flight_;
   std::vector<std::weak_ptr<FetchTask>> fetches_;  // not yet answered
   ClosedBatch doubt_;    // its commit failed: only a restart shows whether it is durable

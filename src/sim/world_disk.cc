@@ -159,6 +159,7 @@ void World::come_back() {
     return verdict_.fail("I1 recovery", "the reopened store cannot be read");
   }
   if (random_.percent(50)) {
+    if (modules_) modules_->process_is_gone();
     core_.reset();
     store_.reset();  // closes it in order, as far as possible
     if (faults.full()) give_room();
@@ -193,6 +194,7 @@ void World::crash_on_disk() {
 }
 
 void World::power_cut() {
+  if (modules_) modules_->process_is_gone();
   disk_.files->faults().stop();
   core_.reset();
   store_.reset();

@@ -5,8 +5,10 @@
 // store failed and came back with less), nothing is emitted, and the orders are decided again.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +30,9 @@ struct WorldWrites {
   std::vector<InstanceMoved> moved;
   std::vector<DocPut> docs;  // besides the world's items: kept answers
   size_t bytes = 0;
+  // Of the world's memory (WorldMemory): another number now means that it was decided from what was lost.
+  std::shared_ptr<const std::atomic<uint64_t>> refusals;
+  uint64_t refusals_seen = 0;
 };
 
 enum class CommitFate : uint8_t { Durable, Stale, Refused };

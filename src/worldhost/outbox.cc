@@ -1,4 +1,5 @@
 #include "worldhost/outbox.h"
+#include "base/plant.h"
 
 #include <algorithm>
 
@@ -99,7 +100,7 @@ std::vector<std::string> Outbox::lease(const std::string& adapter,
   for (const auto& [position, hash] : found) {
     if (leased.size() == limit) break;
     Entry& entry = entries_.at(hash);
-    unqueue(entry);
+    if (!has_bug(Bug::LeasedToTwo)) unqueue(entry);
     entry.adapter = adapter;
     entry.until_ms = until_ms;
     expiries_.emplace(until_ms, hash);

@@ -36,6 +36,7 @@ class Outbox {
   bool remove(const std::string& hash);
   void put_adapter(const std::string& id, const worlds::Adapter& adapter);
   void remove_adapter(const std::string& id);
+  void forget_adapters() { adapters_.clear(); }
   bool knows_adapter(const std::string& id) const { return adapters_.count(id) != 0; }
   // Whether this adapter may work on intents of this kind.
   bool may_take(const std::string& adapter, const std::string& kind) const;

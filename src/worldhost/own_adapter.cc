@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "worldhost/own_keys.h"
 #include "worldhost/own_work.h"
+#include "worlds/frame.h"
 #include "worlds/hash.h"
 
 namespace pawl {
@@ -33,6 +34,11 @@ OwnReceipt ok_receipt(FunctionRef<void(worlds::cbor::Map&)> fill) {
   fill(map);
   map.end();
   return receipt;
+}
+
+bool passes(const Error& error) {
+  return error.code == ErrorCode::StoreFailed || error.code == ErrorCode::Overloaded ||
+         error.code == ErrorCode::RateLimited || error.code == ErrorCode::Unavailable;
 }
 
 // A timer's key is given back as it came.
@@ -79,6 +85,7 @@ OwnReceipt failed_receipt(std::string_view code, std::string_view message) {
 
 Status settle_own(WorldSession& session, const actions::Vault* vault, const std::string& hash,
                   const OwnReceipt& receipt, int64_t clock_ns) {
+  PAWL_TRY_DO(worlds::writable(session.world().head()));
   PAWL_TRY(std::string seed, own_seed(session, vault));
   worlds::GivenReceipt given;
   given.intent_hash = hash;
@@ -94,7 +101,7 @@ Status settle_own(WorldSession& session, const actions::Vault* vault, const std:
 
 void OwnAdapter::make_keys(WorldSession& session, const worlds::Head& head,
                            const actions::Vault* vault) {
-  const std::string seed = new_own_seed(head);
+  const std::string seed = new_own_seed(session, head);
   session.put(kKeyItem, vault == nullptr ? kPlain + seed
                                          : kSealed + vault->seal(vault_name(session.id()), seed));
   worlds::Adapter own;
@@ -104,8 +111,16 @@ void OwnAdapter::make_keys(WorldSession& session, const worlds::Head& head,
 }
 
 OwnAdapter::OwnAdapter(WorldHost& host, const actions::ActionPolicy& policy,
-                       const actions::Vault* vault)
-    : host_(host), policy_(policy), vault_(vault), secrets_(host.line(), vault) {}
+                       const actions::Vault* vault, SendRequest send)
+    : host_(host),
+      policy_(policy),
+      vault_(vault),
+      secrets_(host.line(), vault),
+      http_(send ? nullptr : std::make_unique<actions::HttpClient>()),
+      send_(send ? std::move(send) : [client = http_.get()](actions::HttpRequest request,
+                                                            actions::HttpClient::Done done) {
+        client->send(std::move(request), std::move(done));
+      }) {}
 
 OwnAdapter::~OwnAdapter() { stop(); }
 
@@ -127,7 +142,7 @@ void OwnAdapter::perform(const std::string& world, const OpenIntent& open) {
   WorldOrder order;
   order.work = [this, found, hash = open.hash](WorldSession& session) -> Status {
     *found = {};
-    if (!session.exists()) return ok_status();
+    if (!session.exists() || !worlds::writable(session.world().head()).ok()) return ok_status();
     auto intent = session.world().intent(hash);
     if (!intent || intent->settlement != worlds::Settlement::Open) return ok_status();
     if (intent->kind == "blob.put" || intent->kind == "blob.get") {
@@ -171,11 +186,9 @@ void OwnAdapter::settle(const std::string& world, const std::string& hash, OwnRe
   };
   order.done = [this, kept, world, hash](const Status& outcome) {
     if (outcome.ok()) return;
-    // A refusal of the world (quarantined) is final; the engine's passes, and the effect must not
+    // A refusal of the world (quarantined) is final; the engine's and the runtime's pass, and the effect must not
     // be done twice.
-    const bool passes = outcome.error().code == ErrorCode::StoreFailed ||
-                        outcome.error().code == ErrorCode::Overloaded;
-    if (passes) host_.later([this, kept, world, hash] { settle(world, hash, *kept); });
+    if (passes(outcome.error())) host_.later([this, kept, world, hash] { settle(world, hash, *kept); });
   };
   if (!host_.post(world, std::move(order)).ok())
     host_.later([this, kept, world, hash] { settle(world, hash, *kept); });
@@ -186,7 +199,7 @@ void OwnAdapter::send_request(const std::string& world, const std::string& hash,
   auto request = own_request(full, params, policy_);
   if (!request.ok())
     return settle(world, hash, failed_receipt("http.failed", request.error().message));
-  http_.send(std::move(*request), [this, world, hash](Result<actions::HttpResponse> result) {
+  send_(std::move(*request), [this, world, hash](Result<actions::HttpResponse> result) {
     settle(world, hash, receipt_of_response(std::move(result)));
   });
 }
@@ -229,16 +242,20 @@ void OwnAdapter::follow(std::string_view record) {
       if (at != awaited_.end()) ended.emplace_back(id, at->second);
     });
   }
-  for (const auto& [id, awaited] : ended)
-    look_at_work(host_.line(), id, awaited.is_job,
-                 [this, id, to = awaited](Result<WorkState> state) {
-                   if (!state.ok() || !state->over) return;
-                   {
-                     std::lock_guard lock(mutex_);
-                     if (awaited_.erase(id) == 0) return;
-                   }
-                   settle(to.world, to.intent, std::move(state->receipt));
-                 });
+  for (const auto& [id, awaited] : ended) look_again(id, awaited);
+}
+
+// Its end is in the journal; a refusal to look at it passes.
+void OwnAdapter::look_again(const Uuid& id, const Awaited& to) {
+  look_at_work(host_.line(), id, to.is_job, [this, id, to](Result<WorkState> state) {
+    if (!state.ok()) return host_.later([this, id, to] { look_again(id, to); });
+    if (!state->over) return;
+    {
+      std::lock_guard lock(mutex_);
+      if (awaited_.erase(id) == 0) return;
+    }
+    settle(to.world, to.intent, std::move(state->receipt));
+  });
 }
 
 // --- timers
@@ -255,7 +272,11 @@ void OwnAdapter::fire_timers(const std::string& world) {
     }
     return ok_status();
   };
-  order.done = [this, world](const Status&) { host_.timers_fired(world); };
+  order.done = [this, world](const Status& outcome) {
+    if (outcome.ok()) return host_.timers_fired(world);
+    // Those of a quarantined world fire no more.
+    if (passes(outcome.error())) host_.later([this, world] { host_.timers_fired(world); });
+  };
   if (!host_.post(world, std::move(order)).ok()) host_.timers_fired(world);
 }
 

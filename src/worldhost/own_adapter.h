@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -28,9 +29,14 @@ struct OwnReceipt {
 };
 OwnReceipt failed_receipt(std::string_view code, std::string_view message);
 
+// Sends a request of http.request.
+using SendRequest = std::function<void(actions::HttpRequest, actions::HttpClient::Done)>;
+
 class OwnAdapter final : public OwnEffects {
  public:
-  OwnAdapter(WorldHost& host, const actions::ActionPolicy& policy, const actions::Vault* vault);
+  // `send`: null = by an HTTP client of its own.
+  OwnAdapter(WorldHost& host, const actions::ActionPolicy& policy, const actions::Vault* vault,
+             SendRequest send = nullptr);
   ~OwnAdapter() override;
 
   void perform(const std::string& world, const OpenIntent& intent) override;
@@ -56,6 +62,7 @@ class OwnAdapter final : public OwnEffects {
 
   void send_request(const std::string& world, const std::string& hash, const worlds::Intent& full,
                     const std::string& params);
+  void look_again(const Uuid& id, const Awaited& to);
   void start_work(const std::string& world, const std::string& hash, const worlds::Intent& full);
   void settle(const std::string& world, const std::string& hash, OwnReceipt receipt);
 
@@ -63,7 +70,8 @@ class OwnAdapter final : public OwnEffects {
   const actions::ActionPolicy& policy_;
   const actions::Vault* vault_;
   SecretOpener secrets_;
-  actions::HttpClient http_;
+  std::unique_ptr<actions::HttpClient> http_;
+  const SendRequest send_;
   std::mutex mutex_;
   std::map<Uuid, Awaited> awaited_;  // guarded by mutex_
   bool stopped_ = false;             // guarded by mutex_

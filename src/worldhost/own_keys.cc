@@ -1,7 +1,6 @@
 #include "worldhost/own_keys.h"
 
 #include <openssl/evp.h>
-#include <openssl/rand.h>
 
 #include <memory>
 
@@ -24,13 +23,13 @@ Key private_key(std::string_view seed32) {
 
 }  // namespace
 
-std::string new_own_seed(const worlds::Head& head) {
+std::string new_own_seed(const WorldSession& session, const worlds::Head& head) {
   if (head.test) {
     const auto digest = sha256("pawl-adapter/" + head.seed);
     return {reinterpret_cast<const char*>(digest.data()), digest.size()};
   }
   std::string seed(32, '\0');
-  PAWL_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(seed.data()), 32) == 1);
+  session.fill_random(seed.data(), seed.size());
   return seed;
 }
 

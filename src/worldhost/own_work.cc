@@ -3,6 +3,7 @@
 #include "actions/host_policy.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/plant.h"
 #include "journal/peek.h"
 #include "journal/record.h"
 #include "kernel/frame.h"
@@ -218,7 +219,9 @@ OwnReceipt receipt_of_response(Result<actions::HttpResponse> response) {
 }
 
 Uuid id_of_work(const worlds::Intent& intent, std::string_view hash) {
-  return Uuid::v7(intent.emitted_ns / 1'000'000, hash64(hash, 1), hash64(hash, 2), 0);
+  static uint64_t made = 0;
+  const uint64_t salt = has_bug(Bug::WorkMadeTwice) ? ++made : 0;
+  return Uuid::v7(intent.emitted_ns / 1'000'000, hash64(hash, 1 + salt), hash64(hash, 2), 0);
 }
 
 void start_own_work(EngineLine& line, const Uuid& id, const worlds::Intent& intent,

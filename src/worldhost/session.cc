@@ -3,6 +3,7 @@
 #include <openssl/rand.h>
 
 #include "base/check.h"
+#include "base/plant.h"
 #include "kernel/cold.h"
 #include "kernel/run.h"
 #include "kernel/settings/doc.h"
@@ -35,18 +36,26 @@ bool looks_alike(const worlds::Instance& a, const worlds::Instance& b) {
 
 }  // namespace
 
+void fill_from_system(char* out, size_t size) {
+  PAWL_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(out), static_cast<int>(size)) == 1);
+}
+
 WorldSession::WorldSession(EngineLine& line, WorldMemory& memory, std::string name,
-                           worlds::ModuleHost& modules, int64_t now_ms)
+                           worlds::ModuleHost& modules, int64_t now_ms,
+                           const FillRandom& fill_random)
     : line_(line),
       memory_(memory),
       name_(std::move(name)),
       modules_(modules),
       now_ms_(now_ms),
+      fill_random_(fill_random),
       base_((look_up(),
              std::make_unique<EngineItems>(line, memory.id.value_or(Uuid()), memory.cache))),
       items_(*base_),
       world_(items_) {
   writes_.name = name_;
+  writes_.refusals = memory.refusals;
+  writes_.refusals_seen = memory.refusals_seen;
   if (memory_.id) {
     writes_.world = *memory_.id;
     writes_.height_before = world_.head().height;
@@ -85,7 +94,7 @@ worlds::Deciding WorldSession::begin_frame(int64_t clock_ns) {
     if (!live.ok()) throw Unreadable{live.error()};
   }
   char entropy[64];
-  PAWL_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(entropy), sizeof entropy) == 1);
+  fill_random_(entropy, sizeof entropy);
   worlds::Head head = writes_.creates && items_.writes().empty() ? worlds::Head{} : world_.head();
   if (clock_ns != 0) head.test_now_ns = clock_ns;
   worlds::Stamp stamp =
@@ -117,6 +126,7 @@ void WorldSession::keep(worlds::Deciding& deciding) {
 
 void WorldSession::note_moves(worlds::Deciding& deciding) {
   for (const auto& [item, change] : deciding.changed) {
+    if (has_bug(Bug::ForgottenStaysListed) && !change.after) continue;
     if (change.before && change.after && looks_alike(*change.before, *change.after)) continue;
     InstanceMoved moved;
     moved.run = RunId(change.after ? change.after->run_id : change.before->run_id);

@@ -6,6 +6,8 @@
 // Thread: the worker that has the world.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,12 +22,19 @@
 
 namespace pawl {
 
+// Random bytes, from the system's secure source or the simulator's seed.
+using FillRandom = std::function<void(char* out, size_t size)>;
+void fill_from_system(char* out, size_t size);
+
 // What a world's actor keeps between batches.
 struct WorldMemory {
   explicit WorldMemory(size_t cache_bytes_max) : cache(cache_bytes_max) {}
   std::optional<Uuid> id;  // of the world of this name; nothing: not looked up, or there is none
   ItemCache cache;
   std::shared_ptr<const worlds::Program> program;
+  // Batches of this world that were refused: what is decided from a memory that has seen fewer of them is stale.
+  std::shared_ptr<std::atomic<uint64_t>> refusals = std::make_shared<std::atomic<uint64_t>>(0);
+  uint64_t refusals_seen = 0;
 };
 
 // What the session's orders left for the outbox, once it is durable.
@@ -34,13 +43,14 @@ struct OutboxChanges {
   std::vector<OpenIntent> opened;
   std::vector<std::string> settled;
   std::vector<std::pair<std::string, std::optional<worlds::Adapter>>> adapters;
+  std::optional<bool> is_test;  // of a world that began with the session
   bool empty() const { return opened.empty() && settled.empty() && adapters.empty(); }
 };
 
 class WorldSession {
  public:
   WorldSession(EngineLine& line, WorldMemory& memory, std::string name, worlds::ModuleHost& modules,
-               int64_t now_ms);
+               int64_t now_ms, const FillRandom& fill_random);
 
   const std::string& name() const { return name_; }
   bool exists() const { return memory_.id.has_value() && !writes_.removes; }
@@ -49,6 +59,7 @@ class WorldSession {
   worlds::World& world() { return world_; }
   worlds::Table& table() { return items_; }
   worlds::ModuleHost& modules() { return modules_; }
+  void fill_random(char* out, size_t size) const { fill_random_(out, size); }
   // The live program. Corrupt if it cannot be loaded.
   Result<std::shared_ptr<const worlds::Program>> program();
   // Items that orders are about to read, in one go.
@@ -105,6 +116,7 @@ class WorldSession {
   const std::string name_;
   worlds::ModuleHost& modules_;
   const int64_t now_ms_;
+  const FillRandom& fill_random_;  // of the host
   std::unique_ptr<EngineItems> base_;
   worlds::Overlay items_;
   worlds::World world_;

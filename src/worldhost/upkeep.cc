@@ -1,5 +1,6 @@
 #include "worldhost/upkeep.h"
 
+#include "base/plant.h"
 #include "kernel/frame.h"
 #include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
@@ -18,7 +19,7 @@ void trim_frames(WorldSession& session, int64_t older_than_ms) {
   worlds::Head head = session.world().head();
   uint64_t first = head.first_kept;
   session.world().each_frame(first, [&](uint64_t seq, const worlds::FrameRecords& frame) {
-    if (seq >= head.last_snapshot || frame.written_ms > older_than_ms ||
+    if ((seq >= head.last_snapshot && !has_bug(Bug::FramesTrimmedTooFar)) || frame.written_ms > older_than_ms ||
         seq - head.first_kept >= kFramesPerSweep)
       return false;
     first = seq + 1;
@@ -81,6 +82,7 @@ OpenedWorld read_open_intents(WorldSession& session) {
   found.is_test = session.world().head().test;
   session.world().each_open(
       "", [&](std::string_view, const std::string& hash, const worlds::Intent& intent) {
+        if (has_bug(Bug::TimerLostAtRestart) && intent.kind == "timer.set") return true;
         found.open.push_back({.hash = hash,
                               .kind = intent.kind,
                               .seq = intent.seq,

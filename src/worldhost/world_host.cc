@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/plant.h"
 #include "kernel/cold.h"
 #include "kernel/state.h"
 #include "worldhost/upkeep.h"
@@ -28,6 +29,17 @@ WorldHost::WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clo
 WorldHost::~WorldHost() { stop(); }
 
 void WorldHost::attach(OwnEffects& own) {
+  {
+    std::lock_guard lock(mutex_);
+    own_ = &own;
+    next_sweep_ms_ = clock_.now_ms() + config_.sweep_every_ms;
+  }
+  open_worlds();
+  for (uint32_t i = 0; i < config_.threads; ++i) threads_.emplace_back([this] { serve(); });
+  if (config_.threads != 0) time_thread_ = std::thread([this] { keep_time(); });
+}
+
+void WorldHost::open_worlds() {
   std::vector<std::string> names;
   Status read = line_.read([&](const State& state) {
     state.each_doc_key(DocKind::World, "", SIZE_MAX, [&](std::string_view name) {
@@ -35,11 +47,9 @@ void WorldHost::attach(OwnEffects& own) {
       return true;
     });
   });
-  if (!read.ok()) log::error("worlds cannot be listed", {{"error", read.error().message}});
-  {
-    std::lock_guard lock(mutex_);
-    own_ = &own;
-    next_sweep_ms_ = clock_.now_ms() + config_.sweep_every_ms;
+  if (!read.ok()) {
+    log::error("worlds cannot be listed yet", {{"error", read.error().message}});
+    return later([this] { open_worlds(); });
   }
   for (const std::string& name : names) {
     if (is_deleted_world(name)) {
@@ -48,8 +58,6 @@ void WorldHost::attach(OwnEffects& own) {
       open_world(name);
     }
   }
-  for (uint32_t i = 0; i < config_.threads; ++i) threads_.emplace_back([this] { serve(); });
-  if (config_.threads != 0) time_thread_ = std::thread([this] { keep_time(); });
 }
 
 void WorldHost::stop() {
@@ -132,6 +140,7 @@ bool WorldHost::run_one() {
     actor->memory.program.reset();
     actor->memory.id.reset();
   }
+  actor->memory.refusals_seen = actor->memory.refusals->load();
   lock.unlock();
   run_batch(actor, std::move(orders));
   return true;
@@ -152,7 +161,8 @@ void WorldHost::serve() {
 
 Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites& writes) {
   return reading([&]() -> Status {
-    WorldSession session(line_, actor->memory, actor->name, modules_, clock_.now_ms());
+    WorldSession session(line_, actor->memory, actor->name, modules_, clock_.now_ms(),
+                         config_.fill_random);
     if (session.exists() && batch.orders.size() > 1) {
       std::vector<std::string> keys;
       if (auto program = session.program(); program.ok())
@@ -201,7 +211,12 @@ void WorldHost::run_batch(const ActorPtr& actor, std::vector<WorldOrder> orders)
 
 // The state holds the batch, or will never: the world's next one may begin.
 void WorldHost::decided(const ActorPtr& actor, Batch& batch, bool stale) {
+  if (has_bug(Bug::AnsweredWhenDecided) && !stale)
+    for (size_t i = 0; i < batch.outcomes.size(); ++i)
+      if (auto done = std::exchange(batch.orders[i].done, [](const Status&) {}))
+        done(batch.outcomes[i]);
   std::lock_guard lock(mutex_);
+  if (has_bug(Bug::LeasedBeforeDurable) && !stale) take_outbox(*actor, batch.outbox);
   actor->busy = false;
   if (stale) {
     actor->stale = true;
@@ -218,6 +233,7 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
     std::lock_guard lock(mutex_);
     switch (fate) {
       case CommitFate::Durable:
+        if (batch.outbox.is_test) actor->is_test = *batch.outbox.is_test;
         take_outbox(*actor, std::move(batch.outbox));
         serve_waiters(*actor, answers);
         own = begin_own(*actor);
@@ -229,6 +245,7 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
       case CommitFate::Stale:
         break;
       case CommitFate::Refused:
+        ++*actor->memory.refusals;
         // It may turn out to be durable when the store is back: then its intents are open.
         actor->stale = true;
         actor->reopen_ms = clock_.now_ms() + kPauseMs;
@@ -328,6 +345,15 @@ uint64_t WorldHost::queued(const std::string& world) {
   return at == actors_.end() ? 0 : at->second->outbox.queued();
 }
 
+uint64_t WorldHost::queued(WorldSession& session) {
+  uint64_t count = 0;
+  session.world().each_open("", [&](std::string_view, const std::string& hash, const worlds::Intent&) {
+    count += work_of(session.name(), hash).inflight ? 0 : 1;
+    return true;
+  });
+  return count;
+}
+
 bool WorldHost::knows_adapter(const std::string& world, const std::string& adapter) {
   std::lock_guard lock(mutex_);
   auto at = actors_.find(world);
@@ -364,6 +390,7 @@ void WorldHost::open_world(const std::string& name) {
       }
       of->is_test = found->is_test;
       of->outbox.retain(found->open);
+      of->outbox.forget_adapters();  // one may have been removed by a batch that was refused
       OutboxChanges changes;
       changes.opened = std::move(found->open);
       changes.adapters = std::move(found->adapters);

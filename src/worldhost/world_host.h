@@ -54,6 +54,7 @@ struct WorldHostConfig {
   int64_t finished_ms = 0;  // retention of ended instances and settled intents; 0 = for ever
   int64_t journal_ms = 0;   // of frames before the last snapshot; 0 = for ever
   int64_t sweep_every_ms = 60'000;
+  FillRandom fill_random = fill_from_system;  // entropy of frames, keys of worlds
 };
 
 struct LeaseOrder {
@@ -97,6 +98,8 @@ class WorldHost {
   // --- what only the host knows of a world. Any thread.
   worlds::IntentWork work_of(const std::string& world, const std::string& intent);
   uint64_t queued(const std::string& world);
+  // The same of the open intents that a session sees, which may not be durable yet.
+  uint64_t queued(WorldSession& session);
   bool knows_adapter(const std::string& world, const std::string& adapter);
   // The work of one effect is over without a receipt: it is queued again.
   void give_up(const std::string& world, const std::string& intent);
@@ -163,6 +166,7 @@ class WorldHost {
   void over(const ActorPtr& actor, Batch& batch, CommitFate fate, const Error& error);
   void end_batch();
   void perform(const std::string& world, const std::vector<OpenIntent>& intents);
+  void open_worlds();
   void open_world(const std::string& name);
   void sweep(const std::string& name);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/plant.h"
 #include "worlds/hash.h"
 #include "worlds/intent.h"
 
@@ -13,6 +14,8 @@ namespace {
 std::string entropy_of_step(std::string_view entropy, uint64_t ordinal) {
   if (ordinal == 0) return std::string(entropy);
   std::string seed(entropy);
+  static uint64_t draws = 0;
+  if (has_bug(Bug::StampDrawnAgain)) seed += std::to_string(++draws);
   for (int shift = 24; shift >= 0; shift -= 8) seed.push_back(static_cast<char>(ordinal >> shift));
   return sha512(seed);
 }
@@ -31,7 +34,7 @@ void fail_instance(Instance& instance, uint64_t seq, const Fault& fault, const C
   instance.error_detail = fault.detail;
   instance.error_seq = seq;
   instance.failed_cause_seq = input.seq;
-  instance.failed_cause_n = input.n;
+  instance.failed_cause_n = has_bug(Bug::RetryOfAnotherInput) ? 0 : input.n;
   instance.failed_route_continuation = route == Route::Continuation;
 }
 
@@ -134,6 +137,12 @@ Status Drain::step(const QueuedDelivery& delivery) {
     // How far a call came before its time was up is not known to a replay: it counts as a whole
     // one.
     if (fault->code == kTimeout) set_fuel(fuel_before + frame_.program().limits.fuel);
+    if (has_bug(Bug::FailedStepKeepsState) && step.state) {
+      Instance& instance = frame_.change_instance(delivery.module->name, delivery.key);
+      instance.has_state = true;
+      instance.state = *step.state;
+      instance.state_hash = hash_of_bytes(instance.state);
+    }
     keep_failure(delivery, ordinal, *fault, std::move(asked));
   } else {
     keep(delivery, ordinal, std::move(step), std::move(asked));
@@ -285,8 +294,14 @@ void Drain::keep(const QueuedDelivery& delivery, uint64_t ordinal, JudgedStep st
                                                         .module_version = module.wasm_hash}))};
   report(delivery, Delivery::Outcome::Stepped);
   for (const Asked& effect : asked) observe(effect);
+  const size_t queued = queue_.size();
   for (Asked& effect : asked) keep_effect(delivery, std::move(effect));
+  const auto denials = static_cast<std::ptrdiff_t>(queue_.size() - queued);
   for (JudgedEvent& event : step.events) emit(std::move(event), kept);
+  if (has_bug(Bug::DenialAfterDeliveries)) {
+    const auto first = queue_.begin() + static_cast<std::ptrdiff_t>(queued);
+    std::rotate(first, first + denials, queue_.end());
+  }
 }
 
 void Drain::observe(const Asked& asked) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "worlds/continuation.h"
+#include "base/plant.h"
 #include "worlds/frame.h"
 #include "worlds/judged_step.h"
 #include "worlds/passage.h"
@@ -40,7 +41,10 @@ class Drain {
  public:
   explicit Drain(Frame& frame) : frame_(frame) {}
 
-  void queue(QueuedDelivery delivery) { queue_.push_back(std::move(delivery)); }
+  void queue(QueuedDelivery delivery) {
+    if (has_bug(Bug::CascadeReversed)) return queue_.push_front(std::move(delivery));
+    queue_.push_back(std::move(delivery));
+  }
   // To all targets of a domain event, whose record is `cause`. Reported ones are of the input
   // itself.
   void queue_event(std::shared_ptr<const Content> content, std::vector<Target> targets, Cause cause,

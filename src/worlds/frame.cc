@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/plant.h"
 #include "base/unreadable.h"
 #include "worlds/hash.h"
 #include "worlds/intent.h"
@@ -191,11 +192,13 @@ void Frame::settle(const std::string& hash, Settlement settlement, std::string_v
   --totals().workflow_intents;
   if (instance(intent.origin_name, intent.instance_key) == nullptr) return;
   auto& inflight = change_instance(intent.origin_name, intent.instance_key).inflight;
+  if (has_bug(Bug::InflightLost)) inflight.clear();
   std::erase_if(inflight, [&](const Inflight& open) { return open.hash == hash; });
 }
 
 uint64_t Frame::drop_open_intents(Instance& instance) {
   const std::vector<Inflight> open = std::exchange(instance.inflight, {});
+  if (has_bug(Bug::TerminatedKeepsIntents)) return open.size();
   for (const Inflight& intent : open) settle(intent.hash, Settlement::Dropped);
   return open.size();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/plant.h"
 #include "worlds/builtins.h"
 #include "worlds/cbor.h"
 #include "worlds/members.h"
@@ -202,7 +203,8 @@ std::optional<Fault> judge_effect(const Program& program, const Module& module,
                                   std::string_view kind, std::string_view slot,
                                   std::string_view params, bool needs_grant, SoundEffect& sound) {
   const std::string_view slot_name = slot.empty() ? kDefaultSlot : slot;
-  sound.effect = module.effects_emitted.count(kind) != 0 ? program.effect(kind) : nullptr;
+  const bool declared = module.effects_emitted.count(kind) != 0 || has_bug(Bug::AllowlistIgnored);
+  sound.effect = declared ? program.effect(kind) : nullptr;
   if (sound.effect == nullptr) {
     return Fault{"step.undeclared_effect", "'" + std::string(cut_text(kind, kDenyCodeMax)) +
                                                "' is not in the effects_emitted of '" +
@@ -260,7 +262,7 @@ PolicyDecision judge_policy(const Program& program, std::string_view effect_kind
         !is_or_absent(rule.cap_type, cap_type) || !is_or_absent(rule.origin_name, asker.name))
       continue;
     decision.rule_index = i;
-    decision.allow = rule.allow;
+    decision.allow = rule.allow || has_bug(Bug::PolicyIgnored);
     return decision;
   }
   return decision;

@@ -1,5 +1,6 @@
 #include "worlds/intent.h"
 
+#include "base/plant.h"
 #include "worlds/hash.h"
 
 namespace pawl::worlds {
@@ -15,7 +16,8 @@ std::string idempotency_key(const IntentIdentity& identity) {
       .text("origin_kind", identity.origin_kind)
       .text("origin_name", identity.origin_name)
       .nat("effect_index", identity.effect_index)
-      .maybe_bytes("instance_key", identity.instance_key)
+      .maybe_bytes("instance_key",
+                   has_bug(Bug::IntentWithoutInstance) ? MaybeBytes() : identity.instance_key)
       .maybe_bytes("requested_key", identity.requested_key);
   return digest_of_structure(out);
 }

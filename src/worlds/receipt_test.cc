@@ -434,5 +434,14 @@ TEST(JudgeReceipt, AnAdapterOfAllKindsHasNoBuiltInOnes) {
   EXPECT_EQ(judged(world, receipt, &adapter), "fine");
 }
 
+// What is kept of it on disk limits it as well.
+TEST(JudgeReceipt, AnAdapterOfSomeKindsIsKeptSo) {
+  const Adapter given{.hmac = true, .only_kinds = true, .kinds = {"work.do"}};
+  Adapter kept;
+  ASSERT_TRUE(codec::decode(codec::encoded(given), kept));
+  EXPECT_TRUE(kept.only_kinds);
+  EXPECT_EQ(kept.kinds, given.kinds);
+}
+
 }  // namespace
 }  // namespace pawl::worlds

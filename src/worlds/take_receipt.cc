@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "worlds/commands.h"
+#include "base/plant.h"
 #include "worlds/drain.h"
 #include "worlds/hash.h"
 #include "worlds/receipt.h"
@@ -117,8 +118,10 @@ class ReceiptCommand {
                                              .cause = handled_,
                                              .code = "instance.failed"}));
     } else if (plan.continuation) {
-      drain.queue_continuation(*std::move(plan.continuation), intent_.instance_key, handled_,
-                               handled_);
+      const bool misled = has_bug(Bug::ReceiptToAnotherKey) && !intent_.instance_key.empty();
+      drain.queue_continuation(*std::move(plan.continuation),
+                               misled ? std::string_view("\x61\x61") : intent_.instance_key,
+                               handled_, handled_);
     }
     return drain.run();
   }
@@ -140,7 +143,7 @@ Result<ReceiptReply> take_receipt(Deciding& deciding, const GivenReceipt& receip
     return refusal(ErrorCode::NotFound, "receipt.unknown_intent",
                    "the world has no intent '" + receipt.intent_hash + "'");
   }
-  if (intent->settlement != Settlement::Open)
+  if (intent->settlement != Settlement::Open && !has_bug(Bug::SettlesTwice))
     return ReceiptReply{.outcome = ReceiptOutcome::Duplicate, .seq = {}};
   return ReceiptCommand(frame, receipt, *intent).run();
 }

@@ -162,7 +162,7 @@ Reply apply_decided(App& app, const WorldRequestPtr& request, const std::string&
   } else {
     PAWL_TRY(candidate, candidate_of(session, id));
   }
-  const worlds::QueuedWork queued{app.worlds()->queued(session.name())};
+  const worlds::QueuedWork queued{app.worlds()->queued(session)};
   PAWL_TRY(worlds::Applied applied,
            session.frame([&](worlds::Deciding& deciding) -> Result<worlds::Applied> {
              if (text) worlds::keep_program_text(deciding.world(), deciding.writes(), *text);
