@@ -136,9 +136,8 @@ Proposal write_shadowed(Deciding& deciding, Proposal proposal, std::string_view 
 
 Result<Proposal> propose(Deciding& deciding, const ProgramText& text,
                          std::optional<std::string> base, std::string_view description) {
-  const std::string live = deciding.world().head().manifest_hash;
-  PAWL_TRY(Proposal proposal,
-           write_proposed(deciding, text.manifest_hash, base.value_or(live), description));
+  const std::string on = base ? *std::move(base) : deciding.world().head().manifest_hash;
+  PAWL_TRY(Proposal proposal, write_proposed(deciding, text.manifest_hash, on, description));
   keep_program_text(deciding.world(), deciding.writes(), text);
   return proposal;
 }

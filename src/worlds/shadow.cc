@@ -417,13 +417,14 @@ Result<Shadowed> shadow(Deciding& deciding, const ShadowOrder& order,
                         std::shared_ptr<const Program> candidate) {
   PAWL_TRY(Proposal proposal,
            shadowable_proposal(deciding.world(), deciding.program(), order.proposal_id));
-  PAWL_CHECK(proposal.manifest_hash == candidate->manifest_hash);
-  PAWL_TRY(const std::vector<Event> events, judged_events(*candidate, order.events));
+  const Program& program = *candidate;
+  PAWL_CHECK(proposal.manifest_hash == program.manifest_hash);
+  PAWL_TRY(const std::vector<Event> events, judged_events(program, order.events));
   const Head head = deciding.world().head();
   if (order.from_seq && (*order.from_seq == 0 || *order.from_seq > head.height + 1))
     return Error{ErrorCode::InvalidContent, "from_seq is a frame of the world, or the next one"};
 
-  ShadowRun run(deciding.world(), deciding.host(), candidate, order.max_steps);
+  ShadowRun run(deciding.world(), deciding.host(), std::move(candidate), order.max_steps);
   if (order.from_seq) {
     PAWL_TRY_DO(run.fork_before(*order.from_seq));
     PAWL_TRY_DO(run.feed_again(*order.from_seq));
@@ -432,7 +433,7 @@ Result<Shadowed> shadow(Deciding& deciding, const ShadowOrder& order,
   }
   if (!run.stopped()) PAWL_TRY_DO(run.feed(events, deciding.stamp()));
 
-  Shadowed shadowed{Report(deciding.world(), deciding.program(), *candidate, run).text(proposal)};
+  Shadowed shadowed{Report(deciding.world(), deciding.program(), program, run).text(proposal)};
   const std::string hash = hash_of_bytes(shadowed.report_json);
   deciding.writes().put(blob_key(hash), shadowed.report_json);
   write_shadowed(deciding, std::move(proposal), hash);

@@ -217,7 +217,7 @@ std::string BusyWorld::reject(std::string_view id) {
 
 std::string BusyWorld::apply(std::string_view id, const WorldText& body, uint64_t queued) {
   const ProgramText text = read(body);
-  const std::string line = run([&](Deciding& deciding) -> Status {
+  std::string line = run([&](Deciding& deciding) -> Status {
     PAWL_TRY_DO(apply_program(deciding, id, text.program, {.queued = queued}));
     keep_program_text(deciding.world(), deciding.writes(), text);
     return ok_status();
