@@ -1,4 +1,4 @@
-# pawl_module(name DEPS modules… LIBS libraries… SRCS files…
+# pawl_module(name DEPS modules… LIBS libraries… SRCS files… STATE_SRCS files…
 #             TESTS files… TEST_SUPPORT files… TEST_DEPS modules… FUZZ files… FUZZ_SUPPORT files…)
 #
 # One folder of src/ = one static library. Two guards keep the layers apart: a dependency must already
@@ -8,6 +8,10 @@
 # What tests are built on (worlds, fixtures, oracles) stands in the module's folder testing/ and is a library of its own,
 # pawl_<name>_testing, from TEST_SUPPORT. The module's test program links it, and that of TEST_DEPS: modules below whose
 # test support it uses too. FUZZ_SUPPORT names the files of TEST_SUPPORT that a fuzzer needs; they stand without GTest.
+#
+# STATE_SRCS are those source files that read the kernel's state (they include kernel/state.h or kernel/frame.h, themselves
+# or by another header), where the module has many others: in groups of their own, so that a change of these headers
+# compiles only them.
 #
 # How a cold build stays short (figures in docs/adr/0012-build-time.md):
 # - PAWL_UNITY compiles up to PAWL_UNITY_FILES files of a module as one, so that its headers are parsed and its
@@ -53,6 +57,18 @@ function(pawl_fast_build target holder)
   endif()
 endfunction()
 
+# pawl_unity_groups(name files…): compiles them in groups of the same size. Their target has UNITY_BUILD_MODE GROUP.
+function(pawl_unity_groups name)
+  list(LENGTH ARGN count)
+  math(EXPR groups "(${count} + ${PAWL_UNITY_FILES} - 1) / ${PAWL_UNITY_FILES}")
+  set(at 0)
+  foreach(file IN LISTS ARGN)
+    math(EXPR group "${at} * ${groups} / ${count}")
+    set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${name}_${group})
+    math(EXPR at "${at} + 1")
+  endforeach()
+endfunction()
+
 function(pawl_test_code target)
   target_compile_options(${target} PRIVATE -O0)  # only the tested code is optimized
   pawl_fast_build(${target} pawl_test_headers)
@@ -68,8 +84,8 @@ function(pawl_include_root name)
 endfunction()
 
 function(pawl_module name)
-  cmake_parse_arguments(M "" "" "DEPS;LIBS;SRCS;TESTS;TEST_SUPPORT;TEST_DEPS;FUZZ;FUZZ_SUPPORT" ${ARGN})
-  add_library(pawl_${name} STATIC ${M_SRCS})
+  cmake_parse_arguments(M "" "" "DEPS;LIBS;SRCS;STATE_SRCS;TESTS;TEST_SUPPORT;TEST_DEPS;FUZZ;FUZZ_SUPPORT" ${ARGN})
+  add_library(pawl_${name} STATIC ${M_SRCS} ${M_STATE_SRCS})
   foreach(dep ${M_DEPS})
     if(NOT TARGET pawl_${dep})
       message(FATAL_ERROR "${name} depends on ${dep}, which src/CMakeLists.txt does not list before it")
@@ -83,6 +99,11 @@ function(pawl_module name)
     target_compile_options(pawl_${name} PRIVATE ${PAWL_HOT_OPTIONS})
   else()
     pawl_fast_build(pawl_${name} pawl_standard_headers)
+  endif()
+  if(M_STATE_SRCS)
+    set_target_properties(pawl_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
+    pawl_unity_groups(state ${M_STATE_SRCS})
+    pawl_unity_groups(other ${M_SRCS})
   endif()
 
   if(PAWL_TESTS)

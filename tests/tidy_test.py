@@ -122,6 +122,14 @@ class Rules(unittest.TestCase):
             ["src/api/more_jobs.cc:1: not in CMake", "src/api/queues.cc:1: not in CMake",
              "tests/blackbox/test_b.py:1: not in CMake", "tests/scenarios/lost.scenario:1: not registered"])
 
+    def test_readers_of_the_state_are_compiled_apart(self):
+        state = '#include "kernel/state.h"\n'
+        self.assertEqual(
+            self.found({"src/api/CMakeLists.txt": "pawl_module(api\n  STATE_SRCS a.cc ojs/b.cc\n  SRCS c.cc ojs/d.cc\n  TESTS e_test.cc)",
+                        "src/api/a.cc": state, "src/api/ojs/b.cc": state, "src/api/c.cc": "", "src/api/ojs/d.cc": state,
+                        "src/api/e_test.cc": state, "src/sim/CMakeLists.txt": "pawl_module(sim SRCS a.cc)", "src/sim/a.cc": state}),
+            ["src/api/ojs/d.cc:1: state sources"])
+
     def test_length_is_a_ratchet(self):
         def tree(lines, limit=None):
             files = {"docs/a.py": "x\n" * lines}

@@ -1,382 +1,741 @@
-// Write a module for Pawl in C++17, without a standard library.
+// Modules of Pawl worlds in C++: one header, no library, for clang (14 or later) and wasm-ld.
 //
-//   #include "pawl_module.h"
-//   using namespace pawl_module;
+//   clang++ --target=wasm32 -std=c++20 -O2 -ffreestanding -fno-exceptions -fno-rtti -nostdlib \
+//     -I sdk/module-cpp -Wl,--no-entry -Wl,--strip-all -Wl,-z,stack-size=65536 counter.cc -o counter.wasm
 //
-//   void step(Step& step) {                          // called once for each event
-//     uint64_t count = step.has_state() ? step.state().nat() : 0;
-//     step.set_state(Writer().nat(count + 1));
+// A workflow is a function over a Step, made a module by PAWL_WORKFLOW; a pure module is a function over a
+// Pure, made one by PAWL_PURE. A module has one of them, and is one source file.
+//
+//   void counter(pawl::Step& step) {
+//     uint64_t count = step.state()["count"].nat_or(0);
+//     step.set_state(pawl::record("count", count + step.event()["by"].nat()));
 //   }
-//   PAWL_MODULE_STEP(step)
+//   PAWL_WORKFLOW(counter)
 //
-//   clang++ --target=wasm32 -std=c++17 -O2 -ffreestanding -fno-exceptions -fno-rtti -mbulk-memory \
-//     -nostdlib -Wl,--no-entry -Wl,--strip-all -I sdk/module-cpp -o counter.wasm counter.cc
+// Values are CBOR as docs/reference/module-abi.md has it. Value reads them where they lie; Encoded is one that
+// was written. What a module was given fits its schemas, so a Value that is read as something else is a mistake
+// of the module: it traps, the step fails with step.trap, and nothing of it is kept. A field that is not there,
+// and one of a null, is null; *_or() gives a fallback for it.
 //
-// A step is a pure function: it sees its state, the event and the context, and says what shall be.
-// There is no clock, no file and no memory from one call to the next; time, entropy and the outside
-// come in, effects go out. So memory is only ever taken, and given back when the call ends. What
-// cannot be, such as a member that the schema does not have, ends the step with a trap: the engine
-// then drops all that it said and journals why.
+// Every call has a fresh memory, so nothing is ever freed, and globals do not last. There is no clock and no
+// random but those of the context. Do not use float or double: values cannot have them.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-namespace pawl_module {
+extern "C" {
+extern unsigned char __heap_base;  // of wasm-ld
+// clang calls these where it sees a loop or a copy.
+__attribute__((weak, no_builtin)) void* memcpy(void* to, const void* from, size_t size) {
+  auto* t = static_cast<unsigned char*>(to);
+  auto* f = static_cast<const unsigned char*>(from);
+  for (; size >= 8; size -= 8, t += 8, f += 8)
+    *reinterpret_cast<uint64_t __attribute__((aligned(1), may_alias))*>(t) =
+        *reinterpret_cast<const uint64_t __attribute__((aligned(1), may_alias))*>(f);
+  while (size-- > 0) *t++ = *f++;
+  return to;
+}
+__attribute__((weak, no_builtin)) void* memmove(void* to, const void* from, size_t size) {
+  auto* t = static_cast<unsigned char*>(to);
+  auto* f = static_cast<const unsigned char*>(from);
+  if (t <= f) return memcpy(to, from, size);
+  while (size-- > 0) t[size] = f[size];
+  return to;
+}
+__attribute__((weak, no_builtin)) void* memset(void* to, int byte, size_t size) {
+  auto* t = static_cast<unsigned char*>(to);
+  while (size-- > 0) *t++ = static_cast<unsigned char>(byte);
+  return to;
+}
+__attribute__((weak, no_builtin)) int memcmp(const void* a, const void* b, size_t size) {
+  auto* x = static_cast<const unsigned char*>(a);
+  auto* y = static_cast<const unsigned char*>(b);
+  for (; size > 0; --size, ++x, ++y)
+    if (*x != *y) return *x < *y ? -1 : 1;
+  return 0;
+}
+__attribute__((weak, no_builtin)) size_t strlen(const char* text) {
+  size_t size = 0;
+  while (text[size] != 0) ++size;
+  return size;
+}
+}
 
-// Used in many places: once in the code instead of at each.
-#define PAWL_MODULE_ONCE __attribute__((noinline))
-
-[[noreturn]] inline void trap() { __builtin_trap(); }
+namespace pawl {
 
 // --- memory
 
-namespace memory {
+[[noreturn]] inline void trap() { __builtin_trap(); }
 
-constexpr size_t kPage = 65536;
-extern "C" unsigned char __heap_base;  // where the linker's data ends
-inline uintptr_t next = 0;
-
-// Null if the module's limit of memory is reached.
-inline void* take(size_t size) {
-  if (next == 0) next = (reinterpret_cast<uintptr_t>(&__heap_base) + 7) & ~uintptr_t{7};
-  const uintptr_t place = next;
+// Never freed; traps where the manifest's memory_pages end.
+inline unsigned char* allocate(size_t size) {
+  static size_t next = 0;
+  constexpr size_t kPage = 65536;
+  if (next == 0) next = reinterpret_cast<size_t>(&__heap_base);
+  const size_t start = (next + 7) & ~size_t{7};
+  const size_t end = start + size;
+  if (end < start) trap();
   const size_t have = __builtin_wasm_memory_size(0) * kPage;
-  if (size > SIZE_MAX - 7 - place) return nullptr;
-  const uintptr_t end = place + ((size + 7) & ~size_t{7});
-  if (end > have && __builtin_wasm_memory_grow(0, (end - have + kPage - 1) / kPage) == SIZE_MAX)
-    return nullptr;
+  if (end > have) {
+    // A step often needs only a little more, and again: doubling keeps the calls few.
+    const size_t need = (end - have + kPage - 1) / kPage;
+    if (__builtin_wasm_memory_grow(0, need > 16 ? need : 16) == SIZE_MAX &&
+        __builtin_wasm_memory_grow(0, need) == SIZE_MAX)
+      trap();
+  }
   next = end;
-  return reinterpret_cast<void*>(place);
+  return reinterpret_cast<unsigned char*>(start);
 }
 
-inline void* need(size_t size) {
-  void* place = take(size);
-  if (place == nullptr) trap();
-  return place;
-}
-
-}  // namespace memory
-
-// Some bytes that live somewhere else: a text or a byte string.
-struct View {
-  const char* data = nullptr;
+// A view of bytes, or of UTF-8 text. Whether it is written as text or as bytes is said by the type.
+struct Bytes {
+  const unsigned char* data = nullptr;
   size_t size = 0;
 
-  constexpr View() = default;
-  constexpr View(const char* bytes, size_t count) : data(bytes), size(count) {}
-  template <size_t size_with_nul>
-  constexpr View(const char (&literal)[size_with_nul]) : data(literal), size(size_with_nul - 1) {}
-
   bool empty() const { return size == 0; }
-  friend bool operator==(View a, View b) {
-    if (a.size != b.size) return false;
-    for (size_t i = 0; i < a.size; ++i) {
-      if (a.data[i] != b.data[i]) return false;
-    }
-    return true;
+  bool operator==(const Bytes& other) const {
+    return size == other.size && memcmp(data, other.data, size) == 0;
   }
-  friend bool operator!=(View a, View b) { return !(a == b); }
 };
 
-// --- CBOR, written
+struct Text : Bytes {
+  constexpr Text() = default;
+  constexpr Text(const unsigned char* at, size_t length) : Bytes{at, length} {}
+  Text(const char* literal)  // NOLINT: texts are written as literals
+      : Bytes{reinterpret_cast<const unsigned char*>(literal), __builtin_strlen(literal)} {}
+};
+inline bool operator==(const Text& a, const Text& b) {
+  return static_cast<const Bytes&>(a) == static_cast<const Bytes&>(b);
+}
 
-// One value. The members of a map may be written in any order, the engine sorts them; an array and
-// a map are begun with how many items or members follow:
-//   Writer().map(2).text("n").nat(5).text("name").text("x")
-class Writer {
+// A growing run of bytes.
+class Buffer {
  public:
-  Writer& nat(uint64_t value) { return head(0, value); }
-  Writer& integer(int64_t value) {
-    return value < 0 ? head(1, ~static_cast<uint64_t>(value))
-                     : head(0, static_cast<uint64_t>(value));
+  void byte(unsigned value) {
+    reserve(1);
+    data_[size_++] = static_cast<unsigned char>(value);
   }
-  Writer& bytes(View value) { return head(2, value.size).raw(value); }
-  Writer& text(View value) { return head(3, value.size).raw(value); }
-  Writer& array(size_t count) { return head(4, count); }
-  Writer& map(size_t count) { return head(5, count); }
-  Writer& boolean(bool value) { return byte(value ? 0xf5 : 0xf4); }
-  Writer& null() { return byte(0xf6); }
-  Writer& option_bytes(View value, bool is) { return is ? bytes(value) : null(); }
-  // A value of a variant type: arm("Paid") and its value, or unit_arm("Open").
-  Writer& arm(View tag) { return map(2).text("$tag").text(tag).text("$value"); }
-  Writer& unit_arm(View tag) { return map(1).text("$tag").text(tag); }
-  // What is encoded already.
-  PAWL_MODULE_ONCE Writer& raw(View encoded) {
-    room(encoded.size);
-    __builtin_memcpy(data_ + size_, encoded.data, encoded.size);
-    size_ += encoded.size;
-    return *this;
+  void append(const Bytes& more) {
+    reserve(more.size);
+    memcpy(data_ + size_, more.data, more.size);
+    size_ += more.size;
   }
-
-  View view() const { return {data_, size_}; }
-  operator View() const { return view(); }
+  // The head of a CBOR item: its major type and its number, in the shortest form.
+  void head(unsigned major, uint64_t number) {
+    const unsigned type = major << 5;
+    if (number < 24) return byte(type | static_cast<unsigned>(number));
+    const int width = number <= 0xff ? 0 : number <= 0xffff ? 1 : number <= 0xffffffff ? 2 : 3;
+    byte(type | static_cast<unsigned>(24 + width));
+    for (int shift = (8 << width) - 8; shift >= 0; shift -= 8)
+      byte(static_cast<unsigned>(number >> shift) & 0xff);
+  }
+  Bytes view() const { return {data_, size_}; }
 
  private:
-  Writer& byte(unsigned value) {
-    room(1);
-    data_[size_++] = static_cast<char>(value);
-    return *this;
-  }
-  PAWL_MODULE_ONCE Writer& head(unsigned major, uint64_t value) {
-    major <<= 5;
-    if (value < 24) return byte(major | static_cast<unsigned>(value));
-    const unsigned log = value <= 0xff ? 0 : value <= 0xffff ? 1 : value <= 0xffffffff ? 2 : 3;
-    byte(major | (24 + log));
-    for (int shift = (8 << log) - 8; shift >= 0; shift -= 8) byte((value >> shift) & 0xff);
-    return *this;
-  }
-  PAWL_MODULE_ONCE void room(size_t more) {
-    if (more <= capacity_ - size_) return;
-    capacity_ = 2 * (capacity_ + more) + 64;
-    char* larger = static_cast<char*>(memory::need(capacity_));
-    __builtin_memcpy(larger, data_, size_);
-    data_ = larger;
+  void reserve(size_t more) {
+    if (size_ + more <= capacity_) return;
+    size_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;
+    while (capacity < size_ + more) capacity *= 2;
+    unsigned char* grown = allocate(capacity);
+    memcpy(grown, data_, size_);
+    data_ = grown;
+    capacity_ = capacity;
   }
 
-  char* data_ = nullptr;
-  size_t size_ = 0;
-  size_t capacity_ = 0;
+  unsigned char* data_ = nullptr;
+  size_t size_ = 0, capacity_ = 0;
 };
 
-// --- CBOR, read
+// An array that grows. Its elements are copied as bytes, and never destroyed.
+template <class T>
+class Array {
+ public:
+  void add(const T& value) {
+    if (size_ == capacity_) {
+      capacity_ = capacity_ == 0 ? 8 : capacity_ * 2;
+      T* grown = reinterpret_cast<T*>(allocate(capacity_ * sizeof(T)));
+      memcpy(static_cast<void*>(grown), static_cast<const void*>(items_), size_ * sizeof(T));
+      items_ = grown;
+    }
+    memcpy(static_cast<void*>(items_ + size_++), static_cast<const void*>(&value), sizeof(T));
+  }
+  size_t size() const { return size_; }
+  T& operator[](size_t at) { return at < size_ ? items_[at] : (trap(), items_[0]); }
+  const T& operator[](size_t at) const { return at < size_ ? items_[at] : (trap(), items_[0]); }
+  T* begin() { return items_; }
+  T* end() { return items_ + size_; }
+  const T* begin() const { return items_; }
+  const T* end() const { return items_ + size_; }
 
-// One value inside encoded bytes. Reading it as what it is not is a trap.
+ private:
+  T* items_ = nullptr;
+  size_t size_ = 0, capacity_ = 0;
+};
+
+// --- writing: each gives an Encoded, and takes them as parts
+
+struct Encoded {
+  Bytes bytes;
+};
+
+inline void put(Buffer& out, const Encoded& value) { out.append(value.bytes); }
+inline void put(Buffer& out, bool value) { out.byte(value ? 0xf5 : 0xf4); }
+inline void put(Buffer& out, uint64_t value) { out.head(0, value); }
+inline void put(Buffer& out, int64_t value) {
+  if (value >= 0) return out.head(0, static_cast<uint64_t>(value));
+  out.head(1, ~static_cast<uint64_t>(value));
+}
+inline void put(Buffer& out, uint32_t value) { put(out, uint64_t{value}); }
+inline void put(Buffer& out, int32_t value) { put(out, int64_t{value}); }
+inline void put(Buffer& out, unsigned long value) { put(out, uint64_t{value}); }
+inline void put(Buffer& out, const Text& value) {
+  out.head(3, value.size);
+  out.append(value);
+}
+inline void put(Buffer& out, const char* value) { put(out, Text(value)); }
+inline void put(Buffer& out, const Bytes& value) {
+  out.head(2, value.size);
+  out.append(value);
+}
+inline void put(Buffer& out, decltype(nullptr)) { out.byte(0xf6); }  // none, unit
+
+template <class T>
+Encoded encode(const T& value) {
+  Buffer out;
+  put(out, value);
+  return {out.view()};
+}
+
+namespace inside {
+inline void put_fields(Buffer&) {}
+template <class T, class... More>
+void put_fields(Buffer& out, const char* name, const T& value, const More&... more) {
+  put(out, Text(name));
+  put(out, value);
+  put_fields(out, more...);
+}
+}  // namespace inside
+
+// record("order_id", id, "amount_cents", 4200u): all fields of the type, in any order; nullptr is none.
+template <class... Fields>
+Encoded record(const Fields&... fields) {
+  static_assert(sizeof...(Fields) % 2 == 0, "names and values by turns");
+  Buffer out;
+  out.head(5, sizeof...(Fields) / 2);
+  inside::put_fields(out, fields...);
+  return {out.view()};
+}
+
+// An arm of a variant: variant("Paid", record(…)), and variant("Open") if the arm is a unit.
+inline Encoded variant(const Text& tag) { return record("$tag", tag); }
+template <class T>
+Encoded variant(const Text& tag, const T& value) {
+  return record("$tag", tag, "$value", value);
+}
+
+// A list, or a set: sets are sorted by the server.
+class List {
+ public:
+  template <class T>
+  List& add(const T& value) {
+    put(items_, value);
+    ++count_;
+    return *this;
+  }
+  Encoded done() const {
+    Buffer out;
+    out.head(4, count_);
+    out.append(items_.view());
+    return {out.view()};
+  }
+
+ private:
+  Buffer items_;
+  uint64_t count_ = 0;
+};
+
+// A map, its keys in any order, each once.
+class Map {
+ public:
+  template <class K, class T>
+  Map& add(const K& key, const T& value) {
+    put(items_, key);
+    put(items_, value);
+    ++count_;
+    return *this;
+  }
+  Encoded done() const {
+    Buffer out;
+    out.head(5, count_);
+    out.append(items_.view());
+    return {out.view()};
+  }
+
+ private:
+  Buffer items_;
+  uint64_t count_ = 0;
+};
+
+namespace inside {
+inline void put_part(Buffer& out, const Bytes& part) { out.append(part); }
+inline void put_part(Buffer& out, const char* part) { out.append(Text(part)); }
+inline void put_part(Buffer& out, uint64_t number) {
+  unsigned char digits[20];
+  size_t at = sizeof digits;
+  do {
+    digits[--at] = static_cast<unsigned char>('0' + number % 10);
+    number /= 10;
+  } while (number != 0);
+  out.append({digits + at, sizeof digits - at});
+}
+}  // namespace inside
+
+// concat("order ", id, " failed ", uint64_t{3}, " times")
+template <class... Parts>
+Text concat(const Parts&... parts) {
+  Buffer out;
+  (inside::put_part(out, parts), ...);
+  return {out.view().data, out.view().size};
+}
+
+// --- reading
+
 class Value {
  public:
-  Value() = default;
-  explicit Value(View encoded) : at_(encoded.data), end_(encoded.data + encoded.size) {}
+  Value() = default;  // null
+  Value(const unsigned char* at, const unsigned char* end) : at_(at), end_(end) {}
+  explicit Value(const Bytes& encoded) : at_(encoded.data), end_(encoded.data + encoded.size) {}
 
-  bool exists() const { return at_ != end_; }
-  bool is_null() const { return exists() && first() == 0xf6; }
-  bool is_map() const { return exists() && major() == 5; }
-  uint64_t nat() const { return number(0); }
+  bool is_null() const { return at_ == end_ || *at_ == 0xf6; }
+  bool is_text() const { return at_ != end_ && *at_ >> 5 == 3; }
+  explicit operator bool() const { return !is_null(); }
+
+  bool boolean() const {
+    if (is_null() || (*at_ != 0xf4 && *at_ != 0xf5)) trap();
+    return *at_ == 0xf5;
+  }
+  uint64_t nat() const { return open(0).number; }
   int64_t integer() const {
-    return major() == 1 ? ~static_cast<int64_t>(number(1)) : static_cast<int64_t>(number(0));
+    const Head head = open();
+    if (head.major > 1) trap();
+    return static_cast<int64_t>(head.major == 0 ? head.number : ~head.number);
   }
-  bool boolean() const { return first() == 0xf5 || (first() == 0xf4 ? false : (trap(), false)); }
-  View bytes() const { return string(2); }
-  View text() const { return string(3); }
-  size_t size() const {
-    return static_cast<size_t>(number(major() == 5 ? 5 : 4));
-  }  // items or members
+  Text text() const {
+    const Head head = open(3);
+    return {head.content, static_cast<size_t>(head.number)};
+  }
+  Bytes bytes() const {
+    const Head head = open(2);
+    return {head.content, static_cast<size_t>(head.number)};
+  }
+  uint64_t nat_or(uint64_t otherwise) const { return is_null() ? otherwise : nat(); }
+  int64_t integer_or(int64_t otherwise) const { return is_null() ? otherwise : integer(); }
+  bool boolean_or(bool otherwise) const { return is_null() ? otherwise : boolean(); }
+  Text text_or(const Text& otherwise) const { return is_null() ? otherwise : text(); }
 
-  // Of an array.
-  Value item(size_t index) const { return after(index, 4); }
-  // Of a map with text keys; does not exist if there is none of that name.
-  PAWL_MODULE_ONCE Value operator[](View key) const {
-    Value at = after(0, 5);
-    for (size_t left = size(); left > 0; --left) {
-      const Value found = at.next();
-      if (at.text() == key) return found;
-      at = found.next();
-    }
-    return Value();
+  // A field of a record, or the value of a map's text key; null if there is none.
+  Value operator[](const char* name) const;
+  // The value of a map's key.
+  template <class K>
+  Value at(const K& key) const {
+    return find(encode(key));
   }
-  // Of a variant: the arm's name and value.
-  View tag() const { return (*this)["$tag"].text(); }
+
+  // Of a variant: which arm, and what is in it (null for a unit).
+  Text tag() const { return (*this)["$tag"].text(); }
   Value arm() const { return (*this)["$value"]; }
+  // What is in this arm; null if the variant has another.
+  Value arm(const Text& tag) const { return this->tag() == tag ? arm() : Value(); }
 
-  // Its own bytes, without what follows.
-  View encoded() const { return {at_, static_cast<size_t>(next().at_ - at_)}; }
+  // Elements of a list or set; of a map, its entries.
+  uint64_t size() const {
+    if (is_null()) return 0;
+    const Head head = open();
+    if (head.major != 4 && head.major != 5) trap();
+    return head.number;
+  }
 
- private:
-  Value(const char* at, const char* end) : at_(at), end_(end) {}
+  struct Entry;
+  template <class Item>
+  class Range;
+  Range<Value> elements() const;
+  Range<Entry> entries() const;
 
-  unsigned first() const { return exists() ? static_cast<unsigned char>(*at_) : (trap(), 0); }
-  unsigned major() const { return first() >> 5; }
-  // The number in the head, and where the head ends.
-  PAWL_MODULE_ONCE uint64_t head(const char*& body) const {
-    const unsigned low = first() & 31;
-    body = at_ + 1;
-    if (low < 24) return low;
-    if (low > 27 || end_ - body < (1 << (low - 24))) trap();
-    uint64_t value = 0;
-    for (int left = 1 << (low - 24); left > 0; --left)
-      value = value << 8 | static_cast<unsigned char>(*body++);
-    return value;
+  // As it stands: to be stored, or sent on, without reading it.
+  Encoded encoded() const {
+    static const unsigned char null = 0xf6;
+    if (at_ == end_) return {{&null, 1}};
+    return {{at_, static_cast<size_t>(skip() - at_)}};
   }
-  uint64_t number(unsigned wanted) const {
-    const char* body;
-    return major() == wanted ? head(body) : (trap(), 0);
-  }
-  PAWL_MODULE_ONCE View string(unsigned wanted) const {
-    const char* body;
-    const uint64_t count = major() == wanted ? head(body) : (trap(), 0);
-    if (count > static_cast<uint64_t>(end_ - body)) trap();
-    return {body, static_cast<size_t>(count)};
-  }
-  PAWL_MODULE_ONCE Value after(size_t items, unsigned wanted) const {
-    const char* body;
-    const uint64_t count = major() == wanted ? head(body) : (trap(), 0);
-    if (items > count) trap();
-    Value at(body, end_);
-    while (items-- > 0) at = at.next();
+
+  // The byte behind this value.
+  const unsigned char* skip() const {
+    uint64_t left = 1;
+    const unsigned char* at = at_;
+    while (left > 0) {
+      const Head head = Value(at, end_).open();
+      at = head.content;
+      --left;
+      if (head.major == 2 || head.major == 3) at += head.number;
+      if (head.major == 4) left += head.number;
+      if (head.major == 5) left += 2 * head.number;
+      if (at > end_) trap();
+    }
     return at;
   }
-  // What stands behind it. The engine gives no value deeper than 64.
-  PAWL_MODULE_ONCE Value next() const {
-    const char* body;
-    uint64_t inside = head(body);
-    switch (major()) {
-      case 2:
-      case 3: {
-        const View skipped = string(major());
-        return Value(skipped.data + skipped.size, end_);
-      }
-      case 5:
-        inside *= 2;
-        [[fallthrough]];
-      case 4: {
-        Value at(body, end_);
-        while (inside-- > 0) at = at.next();
-        return at;
-      }
-      default:
-        return Value(body, end_);
-    }
-  }
-
-  const char* at_ = nullptr;
-  const char* end_ = nullptr;
-};
-
-// --- steps of a workflow
-
-// Only for a module whose ABI has `context`.
-class Context {
- public:
-  explicit Context(View encoded) : encoded_(encoded), value_(encoded) {}
-
-  bool exists() const { return value_.exists(); }
-  int64_t now_ns() const { return value_["now_ns"].integer(); }
-  int64_t logical_now_ns() const {
-    return value_["logical_now_ns"].integer();
-  }  // never goes back: the one to reckon with
-  uint64_t journal_height() const { return value_["journal_height"].nat(); }
-  View entropy() const { return value_["entropy"].bytes(); }  // 64 bytes
-  View event_hash() const { return value_["event_hash"].text(); }
-  View manifest_hash() const { return value_["manifest_hash"].text(); }
-  View encoded() const { return encoded_; }
+  const unsigned char* end() const { return end_; }
 
  private:
-  View encoded_;
-  Value value_;
+  struct Head {
+    unsigned major = 0;
+    uint64_t number = 0;
+    const unsigned char* content = nullptr;
+  };
+
+  Head open() const {
+    if (at_ >= end_) trap();
+    Head head{static_cast<unsigned>(*at_ >> 5), static_cast<uint64_t>(*at_ & 31), at_ + 1};
+    if (head.number < 24) return head;
+    if (head.number > 27) trap();
+    const size_t width = size_t{1} << (head.number - 24);
+    if (static_cast<size_t>(end_ - head.content) < width) trap();
+    head.number = 0;
+    for (size_t i = 0; i < width; ++i) head.number = head.number << 8 | *head.content++;
+    return head;
+  }
+  Head open(unsigned major) const {
+    const Head head = open();
+    if (head.major != major) trap();
+    if (major != 0 && head.number > static_cast<size_t>(end_ - head.content)) trap();
+    return head;
+  }
+  Value find(const Encoded& key) const;
+
+  const unsigned char* at_ = nullptr;
+  const unsigned char* end_ = nullptr;
+};
+
+struct Value::Entry {
+  Value key, value;
+};
+
+// for (Value item : value.elements()) …; for (auto [key, item] : value.entries()) …
+template <class Item>
+class Value::Range {
+ public:
+  class Iterator {
+   public:
+    Iterator(const unsigned char* at, const unsigned char* end, uint64_t left)
+        : at_(at), end_(end), left_(left) {}
+    bool operator!=(const Iterator& other) const { return left_ != other.left_; }
+    Item operator*() const {
+      if constexpr (sizeof(Item) == sizeof(Value)) {
+        return Value(at_, end_);
+      } else {
+        return {Value(at_, end_), Value(Value(at_, end_).skip(), end_)};
+      }
+    }
+    Iterator& operator++() {
+      at_ = Value(at_, end_).skip();
+      if constexpr (sizeof(Item) != sizeof(Value)) at_ = Value(at_, end_).skip();
+      --left_;
+      return *this;
+    }
+
+   private:
+    const unsigned char* at_;
+    const unsigned char* end_;
+    uint64_t left_;
+  };
+  Range(const unsigned char* at, const unsigned char* end, uint64_t count)
+      : at_(at), end_(end), count_(count) {}
+  Iterator begin() const { return {at_, end_, count_}; }
+  Iterator end() const { return {end_, end_, 0}; }
+
+ private:
+  const unsigned char* at_;
+  const unsigned char* end_;
+  uint64_t count_;
+};
+
+inline Value::Range<Value> Value::elements() const {
+  if (is_null()) return {end_, end_, 0};
+  const Head head = open();
+  if (head.major != 4) trap();
+  return {head.content, end_, head.number};
+}
+
+inline Value::Range<Value::Entry> Value::entries() const {
+  if (is_null()) return {end_, end_, 0};
+  const Head head = open();
+  if (head.major != 5) trap();
+  return {head.content, end_, head.number};
+}
+
+inline Value Value::operator[](const char* name) const {
+  const Text wanted(name);
+  for (const Entry entry : entries())
+    if (entry.key.is_text() && entry.key.text() == wanted) return entry.value;
+  return {};
+}
+
+// Both are in the shortest form, so equal keys are equal bytes.
+inline Value Value::find(const Encoded& key) const {
+  for (const Entry entry : entries()) {
+    const unsigned char* begin = entry.key.at_;
+    const unsigned char* behind = entry.value.at_;
+    if (Bytes{begin, static_cast<size_t>(behind - begin)} == key.bytes) return entry.value;
+  }
+  return {};
+}
+
+inline void put(Buffer& out, const Value& value) { put(out, value.encoded()); }
+
+// --- typed values: `pawl worlds types --lang cpp` makes structs of a world's schemas, which these read and write
+
+struct Unit {};
+
+template <class T>
+struct Option {
+  bool some = false;
+  T value{};
+};
+
+template <class K, class T>
+struct Pair {
+  K key{};
+  T value{};
+};
+template <class K, class T>
+using Pairs = Array<Pair<K, T>>;  // a map
+
+// A null leaves `into` as it is.
+inline void read(const Value&, Unit&) {}
+inline void read(const Value& value, bool& into) { into = value.boolean_or(into); }
+inline void read(const Value& value, uint64_t& into) { into = value.nat_or(into); }
+inline void read(const Value& value, int64_t& into) { into = value.integer_or(into); }
+inline void read(const Value& value, Text& into) { into = value.text_or(into); }
+inline void read(const Value& value, Bytes& into) {
+  if (value) into = value.bytes();
+}
+template <class T>
+void read(const Value& value, Option<T>& into);
+template <class K, class T>
+void read(const Value& value, Array<Pair<K, T>>& into);
+template <class T>
+void read(const Value& value, Array<T>& into) {
+  for (const Value item : value.elements()) {
+    T one{};
+    read(item, one);
+    into.add(one);
+  }
+}
+template <class T>
+void read(const Value& value, Option<T>& into) {
+  into.some = !value.is_null();
+  if (into.some) read(value, into.value);
+}
+template <class K, class T>
+void read(const Value& value, Array<Pair<K, T>>& into) {
+  for (const auto entry : value.entries()) {
+    Pair<K, T> one{};
+    read(entry.key, one.key);
+    read(entry.value, one.value);
+    into.add(one);
+  }
+}
+
+inline void put(Buffer& out, const Unit&) { out.byte(0xf6); }
+template <class T>
+void put(Buffer& out, const Option<T>& value);
+template <class K, class T>
+void put(Buffer& out, const Array<Pair<K, T>>& value);
+template <class T>
+void put(Buffer& out, const Array<T>& value) {
+  out.head(4, value.size());
+  for (const T& item : value) put(out, item);
+}
+template <class T>
+void put(Buffer& out, const Option<T>& value) {
+  if (value.some) return put(out, value.value);
+  out.byte(0xf6);
+}
+template <class K, class T>
+void put(Buffer& out, const Array<Pair<K, T>>& value) {
+  out.head(5, value.size());
+  for (const Pair<K, T>& entry : value) {
+    put(out, entry.key);
+    put(out, entry.value);
+  }
+}
+
+// as<OrderState>(step.state()): of null, what T is when nobody says anything.
+template <class T>
+T as(const Value& value) {
+  T into{};
+  read(value, into);
+  return into;
+}
+
+// "sha256:…" as its 32 bytes: the form of an idempotency key.
+inline Bytes hash_bytes(const Text& hash) {
+  constexpr size_t kPrefix = 7, kSize = 32;
+  if (hash.size != kPrefix + 2 * kSize) trap();
+  unsigned char* out = allocate(kSize);
+  for (size_t i = 0; i < 2 * kSize; ++i) {
+    const unsigned char c = hash.data[kPrefix + i];
+    const unsigned digit = c >= 'a' ? c - 'a' + 10u : c - static_cast<unsigned>('0');
+    out[i / 2] = static_cast<unsigned char>(i % 2 == 0 ? digit << 4 : out[i / 2] | digit);
+  }
+  return {out, kSize};
+}
+
+// --- a step
+
+constexpr uint64_t kMillisecond = 1'000'000, kSecond = 1'000 * kMillisecond, kMinute = 60 * kSecond,
+                   kHour = 60 * kMinute;
+
+struct EffectOptions {
+  Text slot = {};              // of cap_slots; "" = the one called "default"
+  Bytes idempotency_key = {};  // 32 bytes; none: the server makes one of where the effect was emitted
 };
 
 class Step {
  public:
-  explicit Step(View input) : input_(input) {}
-
-  bool has_state() const { return !input_["state"].is_null(); }
-  Value state() const { return Value(input_["state"].bytes()); }
-  View event_schema() const { return input_["event"]["schema"].text(); }
-  View event_bytes() const { return input_["event"]["value"].bytes(); }
-  Value event() const { return Value(event_bytes()); }
-  // Of a keyed module.
-  bool has_key() const { return input_["event"]["key"].exists(); }
-  View key_bytes() const { return has_key() ? input_["event"]["key"].bytes() : View(); }
-  Context context() const {
-    return Context(input_["ctx"].exists() ? input_["ctx"].bytes() : View());
+  explicit Step(const Value& input) : input_(input), event_(input["event"]) {
+    const Value state = input["state"];
+    if (state) given_ = state.bytes();
+    if (const Value ctx = input["ctx"]) ctx_ = Value(ctx.bytes());
+    state_ = given_;
   }
 
-  // Without it the state stays as it was.
-  void set_state(View encoded) { state_ = encoded, state_set_ = true; }
-  // The instance is completed, its state gone.
-  void drop_state() { state_ = View(), state_set_ = true; }
+  // --- what the step is given
+  Value state() const { return given_.empty() ? Value() : Value(given_); }  // null: there is none yet
+  Value event() const { return Value(event_["value"].bytes()); }  // of abi.event
+  // The event's arm, if abi.event is a variant: its tag, and what is in it.
+  Text tag() const { return event().tag(); }
+  Value value() const { return event().arm(); }
+  Text schema() const { return event_["schema"].text(); }  // abi.event
+  Value key() const {  // of the instance; null if the module is not keyed
+    const Value key = event_["key"];
+    return key ? Value(key.bytes()) : Value();
+  }
+
+  // --- where and when, if abi.context is sys/WorkflowContext@1; the same in every replay
+  uint64_t now_ns() const { return context()["now_ns"].nat(); }
+  uint64_t logical_now_ns() const { return context()["logical_now_ns"].nat(); }  // never goes back
+  uint64_t height() const { return context()["journal_height"].nat(); }
+  Bytes entropy() const { return context()["entropy"].bytes(); }  // 64 bytes
+  Text event_hash() const { return context()["event_hash"].text(); }
+  Value context() const {
+    if (!ctx_) trap();  // the manifest's abi.context does not ask for it
+    return ctx_;
+  }
+
+  // --- what it says. Without set_state() the state stays as it is.
+  void set_state(const Encoded& state) { state_ = state.bytes; }
+  void clear_state() { state_ = {}; }  // the instance is completed, and its cell gone
   void complete() { status_ = "completed"; }
-  void fail(View error) { status_ = "failed", error_ = error; }
-  void annotate(View encoded) { annotation_ = encoded, annotated_ = true; }
-
-  void emit_event(View schema, View value) { event_head(schema, value, 2); }
-  void emit_event(View schema, View value, View key) {
-    event_head(schema, value, 3).text("key").bytes(key);
+  void fail(const Text& error) {
+    status_ = "failed";
+    error_ = error;
   }
-
-  // The slot of the capability, if it is not "default"; a key of 32 bytes that tells the outside
-  // which effects are one.
-  void emit_effect(View kind, View params, View cap_slot = View(), View idempotency_key = View()) {
-    const bool slot = !cap_slot.empty();
-    const bool key = !idempotency_key.empty();
-    effects_.map(2 + slot + key).text("kind").text(kind).text("params_cbor").bytes(params);
-    if (slot) effects_.text("cap_slot").text(cap_slot);
-    if (key) effects_.text("idempotency_key").bytes(idempotency_key);
-    ++effect_count_;
+  void effect(const Text& kind, const Encoded& params, const EffectOptions& options = {}) {
+    Buffer out;
+    out.head(5, 2u + (options.slot.empty() ? 0 : 1) + (options.idempotency_key.empty() ? 0 : 1));
+    inside::put_fields(out, "kind", kind, "params_cbor", params.bytes);
+    if (!options.slot.empty()) inside::put_fields(out, "cap_slot", options.slot);
+    if (!options.idempotency_key.empty())
+      inside::put_fields(out, "idempotency_key", options.idempotency_key);
+    effects_.add(Encoded{out.view()});
   }
+  // A timer: its receipt comes at this time, on the logical clock.
+  void timer(uint64_t deliver_at_ns) {
+    effect("timer.set", record("deliver_at_ns", deliver_at_ns, "key", nullptr));
+  }
+  // A domain event, for whoever subscribes to its schema.
+  void publish(const Text& schema, const Encoded& value) {
+    events_.add(record("schema", schema, "value", value.bytes));
+  }
+  void publish(const Text& schema, const Encoded& value, const Encoded& key) {
+    events_.add(record("schema", schema, "value", value.bytes, "key", key.bytes));
+  }
+  void annotate(const Encoded& annotations) { annotations_ = annotations.bytes; }
 
-  View output() const {
-    Writer out;
-    out.map(1 + (event_count_ > 0) + (effect_count_ > 0) + annotated_ + !status_.empty() +
-            !error_.empty());
-    out.text("state");
-    const bool kept = !state_set_ && has_state();
-    const View state = kept ? input_["state"].bytes() : state_;
-    out.option_bytes(state, kept || state.data != nullptr);
-    if (event_count_ > 0) out.text("domain_events").array(event_count_).raw(events_);
-    if (effect_count_ > 0) out.text("effects").array(effect_count_).raw(effects_);
-    if (annotated_) out.text("ann").bytes(annotation_);
-    if (!status_.empty()) out.text("status").text(status_);
-    if (!error_.empty()) out.text("error").text(error_);
-    return out;
+  Bytes output() const {
+    Buffer out;
+    out.head(5, 3u + (annotations_.empty() ? 0 : 1) + (status_.empty() ? 0 : 1) +
+                    (error_.empty() ? 0 : 1));
+    put(out, "state");
+    if (state_.empty()) {
+      put(out, nullptr);
+    } else {
+      put(out, state_);
+    }
+    inside::put_fields(out, "effects", effects_.done(), "domain_events", events_.done());
+    if (!annotations_.empty()) inside::put_fields(out, "ann", annotations_);
+    if (!status_.empty()) inside::put_fields(out, "status", status_);
+    if (!error_.empty()) inside::put_fields(out, "error", error_);
+    return out.view();
   }
 
  private:
-  Writer& event_head(View schema, View value, size_t members) {
-    ++event_count_;
-    return events_.map(members).text("schema").text(schema).text("value").bytes(value);
-  }
-
-  Value input_;
-  View state_;
-  bool state_set_ = false;
-  View status_;
-  View error_;
-  View annotation_;
-  bool annotated_ = false;
-  Writer events_;
-  size_t event_count_ = 0;
-  Writer effects_;
-  size_t effect_count_ = 0;
+  Value input_, event_, ctx_;
+  Bytes given_, state_, annotations_;
+  Text status_, error_;
+  List effects_, events_;
 };
 
-// --- pure modules
-
-class Run {
+// A receipt, as sys/EffectReceiptEnvelope@1 brings it: Receipt(step.value()).
+class Receipt {
  public:
-  explicit Run(View input) : input_(input) {}
+  explicit Receipt(const Value& envelope) : envelope_(envelope) {}
+  Text status() const { return envelope_["status"].text(); }  // ok, error, timeout
+  bool ok() const { return status() == "ok"; }
+  Text kind() const { return envelope_["effect_kind"].text(); }
+  Text intent() const { return envelope_["intent_id"].text(); }
+  Text params_hash() const { return envelope_["params_hash"].text(); }
+  // ok: of the effect's receipt_schema; else that, or sys/EffectError@1 {code, message}.
+  Value payload() const { return Value(envelope_["receipt_payload"].bytes()); }
 
-  View input_bytes() const { return input_["input"].bytes(); }
-  Value input() const { return Value(input_bytes()); }
-  Context context() const {
-    return Context(input_["ctx"].exists() ? input_["ctx"].bytes() : View());
+ private:
+  Value envelope_;
+};
+
+class Pure {
+ public:
+  explicit Pure(const Value& input) : input_(input) {}
+  Value input() const { return Value(input_["input"].bytes()); }
+  Value context() const {  // if abi.context is sys/PureContext@1
+    const Value ctx = input_["ctx"];
+    if (!ctx) trap();
+    return Value(ctx.bytes());
   }
-  void set_output(View encoded) { output_ = encoded; }
-  View output() const { return Writer().map(1).text("output").bytes(output_); }
+  void set_output(const Encoded& output) { output_ = output.bytes; }
+  Bytes output() const { return record("output", output_).bytes; }
 
  private:
   Value input_;
-  View output_;
+  Bytes output_;
 };
 
-inline uint64_t packed(View view) {
-  return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(view.data)) << 32 | view.size;
+inline uint64_t packed(const Bytes& output) {
+  return uint64_t{reinterpret_cast<size_t>(output.data)} << 32 | output.size;
 }
 
-}  // namespace pawl_module
+}  // namespace pawl
 
-#define PAWL_MODULE_EXPORT(name) extern "C" __attribute__((export_name(name)))
-#define PAWL_MODULE_ALLOC()                                          \
-  PAWL_MODULE_EXPORT("alloc") void* pawl_module_alloc(size_t size) { \
-    return pawl_module::memory::take(size);                          \
+// The exports of a module: memory (by the linker), alloc, and step or run.
+#define PAWL_EXPORT_(name, Call, function)                                                        \
+  extern "C" __attribute__((export_name("alloc"))) void* pawl_export_alloc(size_t size) {         \
+    return pawl::allocate(size);                                                                  \
+  }                                                                                               \
+  extern "C" __attribute__((export_name(name))) uint64_t pawl_export_entry(                       \
+      const unsigned char* input, size_t size) {                                                  \
+    pawl::Call call{pawl::Value(pawl::Bytes{input, size})};                                       \
+    function(call);                                                                               \
+    return pawl::packed(call.output());                                                           \
   }
-#define PAWL_MODULE_ENTRY(name, Call, function)                                         \
-  PAWL_MODULE_ALLOC()                                                                   \
-  PAWL_MODULE_EXPORT(name) uint64_t pawl_module_##Call(const char* data, size_t size) { \
-    pawl_module::Call call(pawl_module::View(data, size));                              \
-    function(call);                                                                     \
-    return pawl_module::packed(call.output());                                          \
-  }
-// void function(Step&), of a workflow module.
-#define PAWL_MODULE_STEP(function) PAWL_MODULE_ENTRY("step", Step, function)
-// void function(Run&), of a pure module.
-#define PAWL_MODULE_RUN(function) PAWL_MODULE_ENTRY("run", Run, function)
+#define PAWL_WORKFLOW(function) PAWL_EXPORT_("step", Step, function)
+#define PAWL_PURE(function) PAWL_EXPORT_("run", Pure, function)

@@ -101,8 +101,7 @@ class ActionRunner {
  public:
   explicit ActionRunner(ActionPolicy policy, uint32_t threads = 4);
   ~ActionRunner();  // ends running actions with CANCELLED
-  ActionRunner(const ActionRunner&) = delete;
-  ActionRunner& operator=(const ActionRunner&) = delete;
+  ActionRunner& operator=(ActionRunner&&) = delete;
 
   // Returns a handle for cancel(), unique while the runner lives. If 10,000 wait for a thread
   // already, the outcome is ACTION_UNAVAILABLE.

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "actions/testing/blotter_reference.h"
-#include "actions/value_text.h"
+#include "base/base64.h"
 #include "base/hash.h"
 
 namespace pawl::actions {
@@ -41,8 +41,7 @@ TEST(Blotter, FindsBase64AtEveryAlignment) {
   Blotter blotter = of({secret});
   for (const char* before : {"", "u", "us", "user:", "me@example.org:"})
     for (const char* behind : {"", "x", "\n", "and more"}) {
-      std::string told =
-          blotter.text("Basic " + actions::base64(std::string(before) + secret + behind));
+      std::string told = blotter.text("Basic " + base64(std::string(before) + secret + behind));
       EXPECT_NE(told.find("***"), std::string::npos) << before << behind;
       EXPECT_LT(told.size(), 45u) << told;
     }
@@ -71,9 +70,8 @@ TEST(Blotter, FindsQuotedAndOctalSpellings) {
 // A JSON text inside a JSON text, and an address in the query of another.
 TEST(Blotter, FindsItEscapedTwice) {
   Blotter blotter = of({"p\"a/b c"});
-  EXPECT_EQ(
-      blotter.text(actions::base64("\"p\\\"a/b c\"") + " " + actions::base64("p%22a%2fb%20c")),
-      "In***Ig== ***w==");
+  EXPECT_EQ(blotter.text(base64("\"p\\\"a/b c\"") + " " + base64("p%22a%2fb%20c")),
+            "In***Ig== ***w==");
   for (const char* spelt : {R"(p\\\"a/b c)", R"(p\\\"a\\/b c)", R"(p\\\"a\\\/b c)",
                             "p%2522a%252Fb%2520c", "p%2522a%252fb%2520c"})
     EXPECT_EQ(blotter.text("<" + std::string(spelt) + ">"), "<***>") << spelt;
@@ -82,7 +80,7 @@ TEST(Blotter, FindsItEscapedTwice) {
 TEST(Blotter, FindsHexAndBase64InLinesAndGroups) {
   const std::string secret(70, 'k');
   Blotter blotter = of({secret});
-  std::string encoded = actions::base64(secret);
+  std::string encoded = base64(secret);
   encoded.insert(76, "\n");
   EXPECT_EQ(blotter.text(encoded + "\n").find("tra2tr"), std::string::npos);
   EXPECT_EQ(of({"abc-def"}).text("00 61 62 63 2D 64\n65:66 00"), "00 *** 00");
@@ -146,7 +144,7 @@ TEST(Blotter, TextsInASecretThatIsJsonCount) {
 TEST(Blotter, ManyLinesDoNotMakeItSlow) {
   std::string bundle, text;
   for (int i = 0; i < 700; ++i)
-    bundle += actions::base64(sha256_hex(std::to_string(i))).substr(0, 64) + "\n";
+    bundle += base64(sha256_hex(std::to_string(i))).substr(0, 64) + "\n";
   while (text.size() < 200'000) text += sha256_hex(std::to_string(text.size())) + " %41\\/ ";
   Blotter blotter = of({bundle});
   const auto started = std::chrono::steady_clock::now();
@@ -181,7 +179,7 @@ TEST(Blotter, FindsWhatTryingEverythingFinds) {
     const std::string& spelt = secrets[0].text;
     std::string text = some(60);
     if (below(2) == 0) text += spelt + some(20);
-    if (below(4) == 0) text += actions::base64(some(3) + spelt) + some(20);
+    if (below(4) == 0) text += base64(some(3) + spelt) + some(20);
     const Blotter blotter(secrets);
     const BlotterReference reference(secrets);
     Blotter::Effort effort;

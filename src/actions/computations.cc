@@ -6,6 +6,7 @@
 #include "actions/pure_actions.h"
 #include "actions/receipt.h"
 #include "base/plant.h"
+#include "kernel/meter.h"
 
 namespace pawl::actions {
 namespace {

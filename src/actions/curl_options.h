@@ -15,8 +15,7 @@ class CurlOptions {
  public:
   explicit CurlOptions(CURL* easy) : easy_(easy) {}
 
-  template <class Argument>
-  void set(CURLoption option, Argument argument) {
+  void set(CURLoption option, auto argument) {
     if (code_ == CURLE_OK) code_ = curl_easy_setopt(easy_, option, argument);
   }
   void refuse(CURLcode code) {

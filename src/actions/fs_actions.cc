@@ -11,6 +11,7 @@
 #include "actions/fs_error.h"
 #include "actions/path_policy.h"
 #include "actions/value_text.h"
+#include "base/base64.h"
 #include "base/quote.h"
 #include "base/time.h"
 

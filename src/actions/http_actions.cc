@@ -9,6 +9,8 @@
 #include "actions/http_url.h"
 #include "actions/value_text.h"
 #include "base/ascii.h"
+#include "base/base64.h"
+#include "base/named.h"
 #include "base/quote.h"
 #include "base/url.h"
 
@@ -149,43 +151,34 @@ std::string method_of(const ActionRequest& request) {
   return method;
 }
 
-std::string_view standard_reason(int status) {
-  struct Known {
-    int status;
-    std::string_view reason;
-  };
-  static constexpr Known kKnown[] = {{200, "OK"},
-                                     {201, "Created"},
-                                     {202, "Accepted"},
-                                     {204, "No Content"},
-                                     {206, "Partial Content"},
-                                     {301, "Moved Permanently"},
-                                     {302, "Found"},
-                                     {303, "See Other"},
-                                     {304, "Not Modified"},
-                                     {307, "Temporary Redirect"},
-                                     {308, "Permanent Redirect"},
-                                     {400, "Bad Request"},
-                                     {401, "Unauthorized"},
-                                     {403, "Forbidden"},
-                                     {404, "Not Found"},
-                                     {405, "Method Not Allowed"},
-                                     {408, "Request Timeout"},
-                                     {409, "Conflict"},
-                                     {410, "Gone"},
-                                     {413, "Content Too Large"},
-                                     {415, "Unsupported Media Type"},
-                                     {422, "Unprocessable Content"},
-                                     {425, "Too Early"},
-                                     {429, "Too Many Requests"},
-                                     {500, "Internal Server Error"},
-                                     {502, "Bad Gateway"},
-                                     {503, "Service Unavailable"},
-                                     {504, "Gateway Timeout"}};
-  for (const Known& known : kKnown)
-    if (known.status == status) return known.reason;
-  return "";
-}
+constexpr Named<int> kStandardReasons[] = {{"OK", 200},
+                                           {"Created", 201},
+                                           {"Accepted", 202},
+                                           {"No Content", 204},
+                                           {"Partial Content", 206},
+                                           {"Moved Permanently", 301},
+                                           {"Found", 302},
+                                           {"See Other", 303},
+                                           {"Not Modified", 304},
+                                           {"Temporary Redirect", 307},
+                                           {"Permanent Redirect", 308},
+                                           {"Bad Request", 400},
+                                           {"Unauthorized", 401},
+                                           {"Forbidden", 403},
+                                           {"Not Found", 404},
+                                           {"Method Not Allowed", 405},
+                                           {"Request Timeout", 408},
+                                           {"Conflict", 409},
+                                           {"Gone", 410},
+                                           {"Content Too Large", 413},
+                                           {"Unsupported Media Type", 415},
+                                           {"Unprocessable Content", 422},
+                                           {"Too Early", 425},
+                                           {"Too Many Requests", 429},
+                                           {"Internal Server Error", 500},
+                                           {"Bad Gateway", 502},
+                                           {"Service Unavailable", 503},
+                                           {"Gateway Timeout", 504}};
 
 // Content-Type, X-Request-Id: the case in which definitions name headers.
 std::string customary_case(std::string name) {
@@ -216,8 +209,9 @@ Value output_of(HttpResponse response, const std::vector<expr::Secret>& secrets,
     if (name == "content-type") content_type = repaired_utf8(value);
     headers.set(key, repaired_utf8(value));
   }
-  std::string reason = response.reason.empty() ? std::string(standard_reason(response.status))
-                                               : repaired_utf8(response.reason);
+  std::string reason = response.reason.empty()
+                           ? std::string(name_of(kStandardReasons, response.status))
+                           : repaired_utf8(response.reason);
   bool as_base64 = false;
   Value body = body_value(response.body, content_type, secrets, as_base64);
   Value::Object output{

@@ -6,7 +6,7 @@
 
 #include "actions/host_policy.h"
 #include "actions/testing/action_world.h"
-#include "actions/value_text.h"
+#include "base/base64.h"
 
 namespace pawl::actions {
 namespace {

@@ -86,8 +86,7 @@ class HttpClient {
   using Done = std::function<void(Result<HttpResponse>)>;
 
   explicit HttpClient(const HttpClientConfig& config = {});
-  HttpClient(const HttpClient&) = delete;
-  HttpClient& operator=(const HttpClient&) = delete;
+  HttpClient& operator=(HttpClient&&) = delete;
   ~HttpClient();
 
   // Any thread. A refusal that needs no network calls done before send returns. The number is for

@@ -15,8 +15,7 @@ const std::string* find_header(const HeaderList& headers, std::string_view name)
   return nullptr;
 }
 
-template <class Predicate>
-void drop_headers(HeaderList& headers, Predicate predicate) {
+void drop_headers(HeaderList& headers, auto predicate) {
   headers.erase(std::remove_if(headers.begin(), headers.end(),
                                [&](const auto& header) { return predicate(header.first); }),
                 headers.end());

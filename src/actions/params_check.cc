@@ -3,13 +3,13 @@
 #include "actions/params_check.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
 #include "actions/action.h"
 #include "actions/value_text.h"
 #include "base/quote.h"
+#include "base/read_number.h"
 #include "expr/schema/json_schema.h"
 
 namespace pawl::actions {
@@ -57,10 +57,7 @@ std::optional<Value> from_text(const Value& schema, const std::string& text) {
     return Value(text == "true");
   if (!declares(schema, "integer") && !declares(schema, "number")) return std::nullopt;
   int64_t whole = 0;
-  const char* end = text.data() + text.size();
-  if (auto [at, error] = std::from_chars(text.data(), end, whole);
-      error == std::errc() && at == end && !text.empty())
-    return Value(whole);
+  if (read_number(text, whole)) return Value(whole);
   if (!declares(schema, "number")) return std::nullopt;
   auto parsed = Value::parse(text);
   if (parsed.ok() && parsed->is_number()) return std::move(parsed).value();

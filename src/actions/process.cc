@@ -55,8 +55,7 @@ class PipeSignalHeld {
     sigaddset(&pipe_, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
   }
-  PipeSignalHeld(const PipeSignalHeld&) = delete;
-  PipeSignalHeld& operator=(const PipeSignalHeld&) = delete;
+  PipeSignalHeld& operator=(PipeSignalHeld&&) = delete;
   ~PipeSignalHeld() {
     if (sigismember(&before_, SIGPIPE) == 0) {
       const timespec none{};

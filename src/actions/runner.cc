@@ -269,8 +269,7 @@ class ActionRunner::Impl {
 
   // An exception from a library (no memory, an unexpected length) fails this action, not the
   // server.
-  template <class Work>
-  void guarded(const Task& task, Work&& work) {
+  void guarded(const Task& task, auto&& work) {
     WorkingOn working(WorkKind::Action, Uuid::parse(task.request.run_id).value_or(Uuid{}));
     try {
       if (planted == Plant::Action) abort_if_planted(planted, task.request.params.json());

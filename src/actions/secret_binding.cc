@@ -1,11 +1,11 @@
 #include "actions/secret_binding.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "actions/action.h"
 #include "base/codec.h"
 #include "base/quote.h"
+#include "base/read_number.h"
 
 namespace pawl::actions {
 namespace {
@@ -17,8 +17,7 @@ struct BoundSecret {
   SecretBinding binding;
   std::string sealed;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "binding", self.binding);
     visit(2, "sealed", self.sealed);
   }
@@ -45,9 +44,7 @@ std::optional<BoundSecret> parse_bound(std::string_view stored) {
 
 bool is_port(std::string_view text) {
   int number = 0;
-  const char* end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && at == end && number >= 1 && number <= 65535;
+  return read_number(text, number) && number >= 1 && number <= 65535;
 }
 
 bool is_address_v6(std::string_view text) {

@@ -33,8 +33,7 @@ struct SecretBinding {
   // With the defaults filled in.
   std::vector<std::string> effective_actions() const;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "hosts", self.hosts);
     visit(2, "actions", self.actions);
   }

@@ -14,6 +14,7 @@
 #include "actions/path_policy.h"
 #include "actions/process.h"
 #include "actions/value_text.h"
+#include "base/base64.h"
 #include "base/quote.h"
 
 namespace pawl::actions {

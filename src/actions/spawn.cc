@@ -104,8 +104,7 @@ class SignalsHeld {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
-  SignalsHeld(const SignalsHeld&) = delete;
-  SignalsHeld& operator=(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(SignalsHeld&&) = delete;
   ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
  private:

@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-#include "actions/value_text.h"
+#include "base/base64.h"
 #include "base/url.h"
 #include "base/value.h"
 
@@ -68,7 +68,7 @@ std::string with_lower_hex(std::string text) {
 
 // The part of the base64 that does not depend on the surrounding bytes.
 std::string in_base64(std::string_view text, size_t bytes_before) {
-  std::string whole = actions::base64(std::string(bytes_before, '\0') + std::string(text));
+  std::string whole = base64(std::string(bytes_before, '\0') + std::string(text));
   size_t from = (bytes_before * 8 + 5) / 6;
   size_t to = (bytes_before + text.size()) * 8 / 6;
   return whole.substr(from, to - from);

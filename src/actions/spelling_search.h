@@ -107,8 +107,7 @@ class SpellingSearch::Scan {
  public:
   Scan(const SpellingSearch& search, std::string_view text);
   ~Scan();
-  Scan(const Scan&) = delete;
-  Scan& operator=(const Scan&) = delete;
+  Scan& operator=(Scan&&) = delete;
 
   // The longest spelling that begins here. `beginnings`: also if only its beginning matches.
   Found at(size_t place, bool beginnings);

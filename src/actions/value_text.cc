@@ -1,7 +1,5 @@
 #include "actions/value_text.h"
 
-#include <openssl/evp.h>
-
 #include <cmath>
 
 #include "base/quote.h"
@@ -55,15 +53,6 @@ std::string repaired_utf8(std::string_view bytes) {
     out.append(bytes.substr(0, length));
     bytes.remove_prefix(length);
   }
-  return out;
-}
-
-std::string base64(std::string_view bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // one more: it writes a final NUL
-  int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                             reinterpret_cast<const unsigned char*>(bytes.data()),
-                             static_cast<int>(bytes.size()));
-  out.resize(static_cast<size_t>(size));
   return out;
 }
 

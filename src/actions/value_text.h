@@ -17,7 +17,6 @@ std::optional<std::string> scalar_text(const Value& value);
 bool is_utf8(std::string_view bytes);
 // Invalid UTF-8 becomes U+FFFD.
 std::string repaired_utf8(std::string_view bytes);
-std::string base64(std::string_view bytes);
 
 // Members of a parameters object, with their defaults. check_params has checked their types.
 std::string string_param(const Value& params, std::string_view name, std::string_view missing = "");

@@ -17,8 +17,7 @@ class WorkPool {
   WorkPool(uint32_t threads, size_t waiting_max, bool patient = false);
   // Waits for running work; waiting work is dropped.
   ~WorkPool();
-  WorkPool(const WorkPool&) = delete;
-  WorkPool& operator=(const WorkPool&) = delete;
+  WorkPool& operator=(WorkPool&&) = delete;
 
   // False if the queue is full.
   bool add(std::function<void()> work);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/testing/api_world.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {
@@ -21,6 +22,25 @@ const std::map<Permission, std::vector<Entry>> kTable = {
         {"GET", "/"}, {"GET", "/status/status.css"}, {"GET", "/status/status.js"},
         {"GET", "/health"}, {"GET", "/ready"}, {"GET", "/ojs/manifest"}, {"GET", "/ojs/v1/health"}}},
     {Permission::Read, {
+        {"GET", "/v1/worlds"},
+        {"GET", "/v1/worlds/{w}"},
+        {"GET", "/v1/worlds/{w}/manifest"},
+        {"GET", "/v1/worlds/{w}/defs"},
+        {"GET", "/v1/worlds/{w}/blobs/{ref}"},
+        {"GET", "/v1/worlds/{w}/journal"},
+        {"GET", "/v1/worlds/{w}/effects"},
+        {"GET", "/v1/worlds/{w}/adapters"},
+        {"GET", "/v1/worlds/{w}/instances"},
+        {"GET", "/v1/worlds/{w}/state/{module}"},
+        {"GET", "/v1/worlds/{w}/state/{namespace}/{module}"},
+        {"GET", "/v1/worlds/{w}/digest"},
+        {"GET", "/v1/worlds/{w}/trace-summary"},
+        {"GET", "/v1/worlds/{w}/trace"},
+        {"GET", "/v1/worlds/{w}/trace/diagnose"},
+        {"GET", "/v1/worlds/{w}/gov/list"},
+        {"GET", "/v1/worlds/{w}/gov/get"},
+        {"POST", "/v1/worlds/{w}/manifest/validate"},
+        {"POST", "/v1/worlds/{w}/step-test"},
         {"GET", "/metrics"}, {"GET", "/v1/system"}, {"GET", "/v1/actions"}, {"GET", "/v1/events"},
         {"GET", "/v1/decisions"}, {"GET", "/v1/decisions/{id}"},
         {"GET", "/v1/definitions"}, {"GET", "/v1/definitions/schema"},
@@ -64,6 +84,8 @@ const std::map<Permission, std::vector<Entry>> kTable = {
         {"GET", "/ojs/v1/admin/schemas/{type}/versions"},
         {"GET", "/ojs/v1/admin/schemas/{type}/{version}"}}},
     {Permission::Write, {
+        {"POST", "/v1/worlds/{w}/events"},
+        {"POST", "/v1/worlds/{w}/blobs"},
         {"POST", "/v1/definitions"}, {"DELETE", "/v1/definitions/{name}"},
         {"POST", "/v1/runs"}, {"POST", "/v1/runs/{id}/signals"}, {"POST", "/v1/runs/{id}/cancel"},
         {"POST", "/v1/runs/{id}/retry"}, {"POST", "/v1/runs/{id}/extend"},
@@ -79,6 +101,8 @@ const std::map<Permission, std::vector<Entry>> kTable = {
         {"POST", "/ojs/v1/cron"}, {"PUT", "/ojs/v1/cron/{name}"}, {"DELETE", "/ojs/v1/cron/{name}"},
         {"POST", "/ojs/v1/cron/{name}/trigger"}}},
     {Permission::Worker, {
+        {"POST", "/v1/worlds/{w}/effects/lease"},
+        {"POST", "/v1/worlds/{w}/receipts"},
         {"POST", "/ojs/v1/workers/fetch"}, {"POST", "/ojs/v1/workers/ack"},
         {"POST", "/ojs/v1/workers/nack"}, {"POST", "/ojs/v1/workers/heartbeat"},
         {"POST", "/ojs/v1/workers/beat"}, {"POST", "/ojs/v1/workers/progress"},
@@ -94,6 +118,13 @@ const std::map<Permission, std::vector<Entry>> kTable = {
         {"GET", "/ojs/v1/ojs/v1/checkpoints/{id}"}, {"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}"},
         {"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume"}}},
     {Permission::Operate, {
+        {"POST", "/v1/worlds"},
+        {"POST", "/v1/worlds/{w}/clock"},
+        {"POST", "/v1/worlds/{w}/system/effects"},
+        {"POST", "/v1/worlds/{w}/snapshot"},
+        {"POST", "/v1/worlds/{w}/replay"},
+        {"POST", "/v1/worlds/{w}/gov/propose"},
+        {"POST", "/v1/worlds/{w}/gov/shadow"},
         {"POST", "/v1/runs/{id}/pause"}, {"POST", "/v1/runs/{id}/resume"},
         {"POST", "/v1/runs/{id}/release"},
         {"POST", "/v1/schedules/{name}/pause"}, {"POST", "/v1/schedules/{name}/resume"},
@@ -130,6 +161,12 @@ const std::map<Permission, std::vector<Entry>> kTable = {
         {"PUT", "/ojs/v1/admin/schemas/{type}/{version}"},
         {"DELETE", "/ojs/v1/admin/schemas/{type}/{version}"}}},
     {Permission::Admin, {
+        {"DELETE", "/v1/worlds/{w}"},
+        {"PUT", "/v1/worlds/{w}/adapters/{id}"},
+        {"DELETE", "/v1/worlds/{w}/adapters/{id}"},
+        {"POST", "/v1/worlds/{w}/gov/approve"},
+        {"POST", "/v1/worlds/{w}/gov/reject"},
+        {"POST", "/v1/worlds/{w}/gov/apply"},
         {"POST", "/v1/keys"}, {"GET", "/v1/keys"}, {"DELETE", "/v1/keys/{id}"},
         {"PUT", "/v1/secrets/{name}"}, {"GET", "/v1/secrets"}, {"DELETE", "/v1/secrets/{name}"},
         {"DELETE", "/ojs/v1/dead-letter"}, {"DELETE", "/ojs/v1/admin/dead-letter"},

@@ -7,23 +7,22 @@ namespace pawl::api {
 namespace {
 
 void list_actions(App& app, Call&& call) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("actions").begin_array();
+  json::ObjectWriter w;
+  w.key("actions").begin_array();
   for (const actions::ActionInfo& info :
        app.actions() == nullptr ? actions::builtin_actions() : app.actions()->list()) {
     w.begin_object().field("name", info.name).field("description", info.description);
     w.field_raw("params_schema", info.params_schema.json());
     w.field_raw("output_schema", info.output_schema.json()).end_object();
   }
-  w.end_array().end_object();
-  call.answer(json_response(Surface::V1, 200, std::move(body)));
+  w.end_array();
+  call.answer(json_response(Surface::V1, 200, w.close()));
 }
 
 }  // namespace
 
 void add_action_routes(Router& router) {
-  router.add({"GET", "/v1/actions", Permission::Read, Surface::V1, list_actions});
+  router.add({"GET", "/v1/actions", Permission::Read, list_actions});
 }
 
 }  // namespace pawl::api

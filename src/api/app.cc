@@ -9,6 +9,7 @@
 #include "api/routes.h"
 #include "base/log.h"
 #include "engine/waiting_task.h"
+#include "kernel/frame.h"
 
 namespace pawl::api {
 namespace {
@@ -36,21 +37,6 @@ class ReadKeys : public Task {
   std::promise<std::vector<ApiKey>> answer_;
 };
 
-// Reads the part of the state that App keeps in memory.
-class ReadState : public WaitingTask {
- public:
-  explicit ReadState(App& app) : app_(app) {}
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    app_.set_maintenance(is_in_maintenance(frame.state()));
-    app_.stats_history().sample(frame.state(), frame.now_ms());
-    return std::nullopt;
-  }
-  bool only_reads() const override { return true; }
-
- private:
-  App& app_;
-};
-
 bool sane_tenant(std::string_view tenant) {
   if (tenant.size() > 128) return false;
   for (char c : tenant)
@@ -71,7 +57,7 @@ bool foreign_origin(const http::Request& request) {
 constexpr size_t kUnusedBodyBytesMax = 64 * 1024;
 
 Surface surface_of(const Route* route, const http::Request& request) {
-  return route != nullptr ? route->surface : surface_of_path(request.path);
+  return surface_of_path(route != nullptr ? route->pattern : request.path);
 }
 
 // Whether the value of "definition" is more than the name of a stored definition.
@@ -128,8 +114,12 @@ void App::load() {
   for (const ApiKey& key : keys.get()) keys_.put(key);
   if (reading->closed()) keys_.close();
   auto sample = [this] {
+    auto look = [this](const Frame& frame) {
+      set_maintenance(is_in_maintenance(frame.state()));
+      stats_history_.sample(frame.state(), frame.now_ms());
+    };
     // On failure there is only a gap in the history.
-    (void)WaitingTask::run(engine_, std::make_shared<ReadState>(*this)).ok();
+    (void)run_on_engine(engine_, look, true).ok();
   };
   sample();
   stats_history_.start(sample);
@@ -152,8 +142,8 @@ Status App::allow(const http::Request& request, const Route& route, bool from_kn
     return Error{ErrorCode::InvalidRequest, "Idempotency-Key must be at most " +
                                                 std::to_string(kIdempotencyKeyMax) + " bytes"};
   std::string_view version = request.header("ojs-version");
-  if (route.surface == Surface::Ojs && !version.empty() && version.substr(0, 2) != "1." &&
-      version != "1")
+  if (surface_of_path(route.pattern) == Surface::Ojs && !version.empty() &&
+      version.substr(0, 2) != "1." && version != "1")
     return Error{ErrorCode::Unsupported, "OJS-Version '" + std::string(version) +
                                              "' is not supported; this server speaks 1.0"};
   return keys_.check(request.header("authorization"), route.scope);

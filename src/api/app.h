@@ -28,6 +28,10 @@
 #include "http/server.h"
 #include "store/store.h"
 
+namespace pawl {
+class WorldHost;
+}
+
 namespace pawl::api {
 
 struct AppConfig {
@@ -70,9 +74,9 @@ class App {
   // round.
   http::RoundHandler round_handler();
 
-  // Decides on the engine thread and answers when durable. Decide: Result<http::Response>(Frame&).
+  // Decides on the engine thread and answers when durable. Decide: Reply(Frame&).
   // Honours Idempotency-Key on calls that write.
-  using Decide = std::function<Result<http::Response>(Frame&)>;
+  using Decide = std::function<Reply(Frame&)>;
   void decide(Call&& call, Decide decide);
   // The same for calls that read much: only a few are in the engine at a time (Turns).
   void decide_list(Call&& call, Decide decide);
@@ -81,7 +85,7 @@ class App {
   void decide_unkept(Call&& call, Decide decide, std::function<void()> on_done);
   // The same for calls that may wait: as long as it sets waiting.parking, it is called again when
   // that event has happened, and the last answer counts. See call_task.h for Idempotency-Key.
-  using DecideAndWait = std::function<Result<http::Response>(Frame&, Waiting& waiting)>;
+  using DecideAndWait = std::function<Reply(Frame&, Waiting& waiting)>;
   void decide_and_wait(Call&& call, DecideAndWait decide);
   // The same for calls that lease jobs: given up if the client disconnects, since no job must be
   // leased to it.
@@ -113,6 +117,9 @@ class App {
   }
   actions::ActionRunner* actions() { return actions_; }
   const actions::Vault* vault() { return vault_; }
+  // Null if this server runs no worlds.
+  void use_worlds(WorldHost* worlds) { worlds_ = worlds; }
+  WorldHost* worlds() { return worlds_; }
   EventHub& events() { return events_; }
   ReaderPool& readers() { return readers_; }
   // Compiles definitions, schemas and workflows: alternates between clients (by key, or by address
@@ -156,6 +163,7 @@ class App {
   std::function<void()> on_webhooks_change_;
   actions::ActionRunner* actions_ = nullptr;
   const actions::Vault* vault_ = nullptr;
+  WorldHost* worlds_ = nullptr;
   EventHub events_;
   ReaderPool readers_;
   Turns turns_;

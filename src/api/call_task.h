@@ -15,7 +15,9 @@
 #include <string>
 
 #include "api/app.h"
+#include "api/kept_answer.h"
 #include "engine/task.h"
+#include "kernel/settings/doc.h"
 
 namespace pawl::api {
 
@@ -40,11 +42,7 @@ class CallTask : public Task {
   Call& call() { return call_; }
 
  private:
-  void answer(Result<http::Response> result);
-  void repeat(const Doc& doc);
-  void keep(Frame& frame, const http::Response& response);
-  bool seals() const;
-  std::string opened(const std::string& value) const;
+  void answer(Reply result);
 
   App& app_;
   Call call_;
@@ -52,8 +50,7 @@ class CallTask : public Task {
   bool waited_ = false;
   bool failed_ = false;
   http::Response response_;
-  std::string key_;  // of the kept answer; "" = there is none
-  std::string body_hash_;
+  std::optional<KeptAnswers> kept_;
 };
 
 }  // namespace pawl::api

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/testing/api_world.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {

@@ -1,7 +1,12 @@
 // Compositions of jobs as /v1 shows them.
 #include "api/run_view.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
+#include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
+#include "plan/ojs/plan_node.h"
 #include "wire/render_job.h"
 #include "wire/render_workflow.h"
 #include "wire/reply_room.h"
@@ -12,20 +17,8 @@ namespace {
 constexpr size_t kStepBytesUsual = 512;  // of a step besides its output
 
 std::string_view status_of(const Run& run, ChildState child, const Job* job) {
-  switch (child) {
-    case ChildState::Waiting:
-      return is_terminal(run.state) ? "cancelled" : "pending";
-    case ChildState::Completed:
-      return "completed";
-    case ChildState::Failed:
-      return "failed";
-    case ChildState::Cancelled:
-      return "cancelled";
-    case ChildState::Skipped:
-      return "skipped";
-    case ChildState::Started:
-      break;
-  }
+  if (child == ChildState::Waiting) return is_terminal(run.state) ? "cancelled" : "pending";
+  if (child != ChildState::Started) return name_of(kChildEnds, child);
   if (job == nullptr || job->state == JobState::Active) return "running";
   if (job->state == JobState::Retryable) return "retrying";
   return job->state == JobState::Pending ? "suspended" : "scheduled";
@@ -106,9 +99,8 @@ class CompositionView final : public RunView {
   void begin(json::Writer& w, const State&, const Run& run) const override { begin_run(w, run); }
   std::string body(const State& state, const Run& run, const StepWindow& window) const override {
     ReplyRoom room;
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("run");
+    json::ObjectWriter w;
+    w.key("run");
     begin_run(w, run);
     uint32_t from = std::min(window.from, run.total);
     uint32_t to = from + std::min(window.count, run.total - from);
@@ -120,8 +112,8 @@ class CompositionView final : public RunView {
       if (run.child(i) == ChildState::Started) w.string(step_id_of(state, run, i));
     w.end_array();
     if (to < run.total) w.field("next_cursor", std::to_string(to));
-    w.end_object().end_object();
-    return body;
+    w.end_object();
+    return w.close();
   }
   void explain(Explainer& explainer, const Run& run, const std::string& prefix,
                size_t depth) const override {
@@ -137,7 +129,8 @@ constexpr CompositionView kCompositionView;
 const RunView& composition_view() { return kCompositionView; }
 
 const RunView& view_of(const Run& run) {
-  return run.kind == RunKind::Script ? script_view() : composition_view();
+  if (run.kind == RunKind::Script) return script_view();
+  return run.kind == RunKind::Module ? instance_view() : composition_view();
 }
 
 }  // namespace pawl::api

@@ -5,7 +5,11 @@
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/frame.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/stored_decision.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_workflow.h"
 
 namespace pawl::api {
@@ -50,34 +54,31 @@ void list_decisions(App& app, Call&& call) {
                     });
 }
 
-Result<StoredDecision> visible_decision(const State& state, const std::string& id,
-                                        const std::string& tenant) {
+Result<StoredDecision> visible_decision(const State& state, std::string_view id,
+                                        std::string_view tenant) {
   const Doc* doc = state.find_doc(DocKind::Decision, id);
   StoredDecision decision;
   if (doc == nullptr || !codec::decode(doc->value, decision) ||
       (!tenant.empty() && decision.tenant != tenant))
-    return Error{ErrorCode::NotFound, "decision " + id.substr(0, 128) + " not found"};
+    return Error{ErrorCode::NotFound, "decision " + std::string(id.substr(0, 128)) + " not found"};
   return decision;
 }
 
 void get_decision(App& app, Call&& call) {
   std::string id = call.params[0];
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [id, tenant](Frame& frame) -> Reply {
     PAWL_TRY(StoredDecision decision, visible_decision(frame.state(), id, tenant));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("decision");
+    json::ObjectWriter w;
+    w.key("decision");
     write_decision(w, frame.state(), id, decision);
-    w.end_object();
-    return json_response(Surface::V1, 200, std::move(body));
+    return json_response(Surface::V1, 200, w.close());
   });
 }
 
 void resolve(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   refuse_unknown(call, fields, {"choice", "data", "reasoning", "agent_id", "resolved_by"});
   DecisionAnswer answer;
   answer.choice = fields.required_text("choice");
@@ -87,25 +88,23 @@ void resolve(App& app, Call&& call) {
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   std::string id = call.params[0];
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant, answer](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [id, tenant, answer](Frame& frame) -> Reply {
     PAWL_TRY_DO(visible_decision(frame.state(), id, tenant));
     PAWL_TRY_DO(resolve_decision(frame, id, answer));
     PAWL_TRY(StoredDecision decision, visible_decision(frame.state(), id, tenant));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("decision");
+    json::ObjectWriter w;
+    w.key("decision");
     write_decision(w, frame.state(), id, decision);
-    w.end_object();
-    return json_response(Surface::V1, 200, std::move(body));
+    return json_response(Surface::V1, 200, w.close());
   });
 }
 
 }  // namespace
 
 void add_decision_routes(Router& router) {
-  router.add({"GET", "/v1/decisions", Permission::Read, Surface::V1, list_decisions});
-  router.add({"GET", "/v1/decisions/{id}", Permission::Read, Surface::V1, get_decision});
-  router.add({"POST", "/v1/decisions/{id}", Permission::Write, Surface::V1, resolve});
+  router.add({"GET", "/v1/decisions", Permission::Read, list_decisions});
+  router.add({"GET", "/v1/decisions/{id}", Permission::Read, get_decision});
+  router.add({"POST", "/v1/decisions/{id}", Permission::Write, resolve});
 }
 
 }  // namespace pawl::api

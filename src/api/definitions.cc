@@ -10,9 +10,14 @@
 #include "api/schedules.h"
 #include "base/url.h"
 #include "expr/schema/json_schema.h"
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/stored_definition.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 #include "plan/source.h"
 
 namespace pawl::api {
@@ -86,12 +91,10 @@ std::vector<StoredDefinition> versions_of(const State& state, const std::string&
 }
 
 std::string put_body(const DefinitionHead& head, const std::string& warnings) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   write_head(w, head);
-  w.field_raw("warnings", warnings).end_object();
-  return body;
+  w.field_raw("warnings", warnings);
+  return w.close();
 }
 
 // Data of the call besides the definition itself.
@@ -101,7 +104,7 @@ struct Along {
   std::vector<CronSpec> triggers;
 };
 
-Result<http::Response> put_decided(Frame& frame, StoredDefinition stored, const Along& along) {
+Reply put_decided(Frame& frame, StoredDefinition stored, const Along& along) {
   const std::string& warnings = along.warnings;
   bool whole = true;
   std::vector<DefinitionHead> known = heads_of(frame.state(), stored.name, SIZE_MAX, whole);
@@ -169,13 +172,12 @@ Status check_schema(Fields& fields, std::string_view name) {
 }
 
 void put_definition(App& app, Call&& call) {
-  auto doc = parse_definition_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_definition_body(call));
+  Fields fields(doc.root());
   bool wrapped = fields.has("definition");
   if (!wrapped && !fields.has("steps")) fields.complain("definition", "is required", "required");
   refuse_unknown(call, fields, kMembers, wrapped);
-  std::string text(doc->root().raw());
+  std::string text(doc.root().raw());
   if (auto inner = fields.find("definition"))
     text = inner->is_string() ? inner->string() : std::string(inner->raw());
   plan::ReadResult read = read_given(app, call, text);
@@ -198,9 +200,9 @@ void put_definition(App& app, Call&& call) {
   if (!read.valid()) return call.fail(fault_error(read, wrapped ? "definition" : ""));
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   stored.canonical = read.canonical;
-  auto triggers = parse_triggers(stored.triggers, stored.name, call.tenant, is_lenient(call));
-  if (!triggers.ok()) return call.fail(triggers.error());
-  Along along{faults_json(read.warnings), call.tenant, std::move(triggers).value()};
+  PAWL_TRY_CALL(call, auto triggers,
+                parse_triggers(stored.triggers, stored.name, call.tenant, is_lenient(call)));
+  Along along{faults_json(read.warnings), call.tenant, std::move(triggers)};
   app.decide(std::move(call), [stored, along = std::move(along)](Frame& frame) {
     return put_decided(frame, stored, along);
   });
@@ -211,33 +213,28 @@ void validate(App& app, Call&& call) {
   std::string yaml = call.request.header("content-type").find("yaml") != std::string_view::npos
                          ? std::string(call.request.body)
                          : "";
-  auto doc = parse_definition_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_definition_body(call));
+  Fields fields(doc.root());
   auto given = fields.find("definition");
   refuse_unknown(call, fields, kMembers, given.has_value());
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
-  std::string text(given ? given->raw() : doc->root().raw());
+  std::string text(given ? given->raw() : doc.root().raw());
   if (given && given->is_string()) text = given->string();
   plan::ReadResult read = read_given(app, call, yaml.empty() || given ? text : yaml);
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field_bool("valid", read.valid());
+  json::ObjectWriter w;
+  w.field_bool("valid", read.valid());
   w.field_raw("errors", faults_json(read.errors)).field_raw("warnings", faults_json(read.warnings));
-  w.end_object();
-  call.answer(json_response(Surface::V1, 200, std::move(body)));
+  call.answer(json_response(Surface::V1, 200, w.close()));
 }
 
 void get_definition(App& app, Call&& call) {
   std::string name = call.params[0];
   std::string version = call.query("version");
-  app.decide(std::move(call), [name, version](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [name, version](Frame& frame) -> Reply {
     StoredDefinition stored;
     if (find_definition(frame.state(), name, version, stored) == nullptr)
       return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
-    std::string body;
-    json::Writer w(body);
-    w.begin_object();
+    json::ObjectWriter w;
     write_definition(w, stored);
     bool whole = true;
     w.key("versions").begin_array();
@@ -245,8 +242,7 @@ void get_definition(App& app, Call&& call) {
       if (!each.removed) w.string(each.version);
     w.end_array();
     if (!whole) w.field_bool("versions_omitted", true);
-    w.end_object();
-    return json_response(Surface::V1, 200, std::move(body));
+    return json_response(Surface::V1, 200, w.close());
   });
 }
 
@@ -285,38 +281,35 @@ void remove_definition(App& app, Call&& call) {
   std::string version = call.query("version");
   bool force = call.query("force") == "true";
   std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [name, version, force, tenant](Frame& frame) -> Result<http::Response> {
-               std::vector<StoredDefinition> known = versions_of(frame.state(), name);
-               if (!version.empty())
-                 std::erase_if(known, [&](const auto& each) { return each.version != version; });
-               if (known.empty())
-                 return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
-               size_t live = live_runs(frame.state(), name, version);
-               if (live > 0 && !force)
-                 return Error{ErrorCode::Conflict,
-                              "Cannot unregister workflow with " + std::to_string(live) +
-                                  " running instances (force=true removes it; they go on)"};
-               // The text stays: it is needed to show runs, also finished ones.
-               for (StoredDefinition& stored : known) {
-                 stored.removed = true;
-                 put_doc(frame, DocKind::Definition, definition_key(name, stored.version),
-                         codec::encoded(stored));
-               }
-               std::vector<StoredDefinition> left = versions_of(frame.state(), name);
-               if (left.empty()) {
-                 PAWL_TRY_DO(delete_doc(frame, DocKind::Definition, name));
-                 PAWL_TRY_DO(put_triggers(frame, name, tenant, {}));
-               } else {
-                 put_doc(frame, DocKind::Definition, name, left.back().version);
-               }
-               std::string body;
-               json::Writer w(body);
-               w.begin_object().field("name", name).key("removed").begin_array();
-               for (const StoredDefinition& stored : known) w.string(stored.version);
-               w.end_array().end_object();
-               return json_response(Surface::V1, 200, std::move(body));
-             });
+  app.decide(std::move(call), [name, version, force, tenant](Frame& frame) -> Reply {
+    std::vector<StoredDefinition> known = versions_of(frame.state(), name);
+    if (!version.empty())
+      std::erase_if(known, [&](const auto& each) { return each.version != version; });
+    if (known.empty()) return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
+    size_t live = live_runs(frame.state(), name, version);
+    if (live > 0 && !force)
+      return Error{ErrorCode::Conflict,
+                   "Cannot unregister workflow with " + std::to_string(live) +
+                       " running instances (force=true removes it; they go on)"};
+    // The text stays: it is needed to show runs, also finished ones.
+    for (StoredDefinition& stored : known) {
+      stored.removed = true;
+      put_doc(frame, DocKind::Definition, definition_key(name, stored.version),
+              codec::encoded(stored));
+    }
+    std::vector<StoredDefinition> left = versions_of(frame.state(), name);
+    if (left.empty()) {
+      PAWL_TRY_DO(delete_doc(frame, DocKind::Definition, name));
+      PAWL_TRY_DO(put_triggers(frame, name, tenant, {}));
+    } else {
+      put_doc(frame, DocKind::Definition, name, left.back().version);
+    }
+    json::ObjectWriter w;
+    w.field("name", name).key("removed").begin_array();
+    for (const StoredDefinition& stored : known) w.string(stored.version);
+    w.end_array();
+    return json_response(Surface::V1, 200, w.close());
+  });
 }
 
 void draw_definition(App& app, Call&& call) {
@@ -340,29 +333,16 @@ void schema(App&, Call&& call) {
 }  // namespace
 
 void add_definition_routes(Router& router) {
-  router.add({"POST",
-              "/v1/definitions",
-              Permission::Write,
-              Surface::V1,
-              put_definition,
-              {},
-              Compiles::Always});
-  router.add({"POST",
-              "/v1/definitions/validate",
-              Permission::Read,
-              Surface::V1,
-              validate,
-              {},
-              Compiles::Always});
-  router.add({"GET", "/v1/definitions", Permission::Read, Surface::V1, list_definitions});
-  router.add({"GET", "/v1/definitions/schema", Permission::Read, Surface::V1, schema});
-  router.add({"GET", "/v1/definitions/{name}", Permission::Read, Surface::V1, get_definition});
+  router.add({"POST", "/v1/definitions", Permission::Write, put_definition, {}, Compiles::Always});
   router.add(
-      {"DELETE", "/v1/definitions/{name}", Permission::Write, Surface::V1, remove_definition});
+      {"POST", "/v1/definitions/validate", Permission::Read, validate, {}, Compiles::Always});
+  router.add({"GET", "/v1/definitions", Permission::Read, list_definitions});
+  router.add({"GET", "/v1/definitions/schema", Permission::Read, schema});
+  router.add({"GET", "/v1/definitions/{name}", Permission::Read, get_definition});
+  router.add({"DELETE", "/v1/definitions/{name}", Permission::Write, remove_definition});
   router.add({"GET",
               "/v1/definitions/{name}/diagram",
               Permission::Read,
-              Surface::V1,
               draw_definition,
               {},
               Compiles::Always});

@@ -1,28 +1,16 @@
 #include "api/diagram_reply.h"
 
 #include "engine/waiting_task.h"
+#include "kernel/frame.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "plan/definition.h"
 
 namespace pawl::api {
 namespace {
 
-class TakeSource : public WaitingTask {
- public:
-  explicit TakeSource(std::function<Result<DiagramSource>(const State&)> take)
-      : take_(std::move(take)) {}
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    source = take_(frame.state());
-    return std::nullopt;
-  }
-  bool only_reads() const override { return true; }
-  Result<DiagramSource> source = DiagramSource();
-
- private:
-  std::function<Result<DiagramSource>(const State&)> take_;
-};
-
-Result<http::Response> draw(const DiagramSource& source, plan::DiagramFormat format) {
+Reply draw(const DiagramSource& source, plan::DiagramFormat format) {
   PAWL_TRY(auto script, plan::compile_canonical(source.canonical));
   PAWL_TRY_DO(plan::check_drawable(*script, format));
   plan::StepStatuses statuses;
@@ -39,12 +27,13 @@ Result<http::Response> draw(const DiagramSource& source, plan::DiagramFormat for
 
 void answer_diagram(App& app, Call&& call,
                     std::function<Result<DiagramSource>(const State&)> take) {
-  auto format = plan::parse_diagram_format(call.query("format"));
-  if (!format.ok()) return call.fail(format.error());
-  auto taking = std::make_shared<TakeSource>(std::move(take));
-  if (Status ran = WaitingTask::run(app.engine(), taking); !ran.ok()) return call.fail(ran.error());
-  if (!taking->source.ok()) return call.fail(taking->source.error());
-  auto response = draw(*taking->source, *format);
+  PAWL_TRY_CALL(call, auto format, plan::parse_diagram_format(call.query("format")));
+  Result<DiagramSource> source = DiagramSource();
+  auto look = [&](const Frame& frame) { source = take(frame.state()); };
+  if (Status ran = run_on_engine(app.engine(), look, true); !ran.ok())
+    return call.fail(ran.error());
+  if (!source.ok()) return call.fail(source.error());
+  auto response = draw(*source, format);
   response.ok() ? call.answer(std::move(*response)) : call.fail(response.error());
 }
 

@@ -7,6 +7,7 @@
 #include "api/host_name.h"
 #include "api/testing/api_world.h"
 #include "base/json.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {

@@ -58,8 +58,7 @@ http::Response stream_head();
 class EventHub {
  public:
   EventHub(EngineLoop& engine, Store& store, const EventHubConfig& config = {});
-  EventHub(const EventHub&) = delete;
-  EventHub& operator=(const EventHub&) = delete;
+  EventHub& operator=(EventHub&&) = delete;
   ~EventHub();
 
   // Starts the answer and sends the events after `after` that match the filter. Overloaded when

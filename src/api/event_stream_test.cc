@@ -7,6 +7,7 @@
 #include "api/testing/api_world.h"
 #include "base/json.h"
 #include "base/value.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {

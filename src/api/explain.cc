@@ -1,10 +1,18 @@
 #include "api/explain.h"
 
 #include "api/run_view.h"
+#include "base/json_writer.h"
 #include "base/quote.h"
 #include "base/time.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/quarantine.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
+#include "plan/ojs/plan_node.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl::api {
 namespace {

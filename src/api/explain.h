@@ -8,11 +8,24 @@
 // Thread: the engine thread (it reads the state).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "api/workers.h"
-#include "kernel/state.h"
+#include "base/uuid.h"
+
+namespace pawl {
+class State;
+struct Job;
+struct Run;
+struct Scope;
+struct StepRecord;
+namespace plan {
+struct Script;
+struct Step;
+}  // namespace plan
+}  // namespace pawl
 
 namespace pawl::api {
 
@@ -25,6 +38,7 @@ struct Wait {
   int64_t since_ms = 0;
   int64_t until_ms = 0;  // 0 = unknown
   std::string detail;    // one sentence
+  std::string detail_json = {};  // an object in its place, for programs
   JobId job;             // nil if no job is concerned
   RunId run = {};        // the inner run that waits; nil = the run itself
   std::string queue = {};
@@ -58,6 +72,11 @@ class Explainer {
   // What the parts of a run of each family wait for (run_view.h).
   void add_composition(const Run& run, const std::string& prefix, size_t depth);
   void add_script(const Run& run, const std::string& prefix, size_t depth);
+  void add_instance(const Run& run);
+
+  // Tells whether somebody works on an open effect of an instance, which is in no state.
+  using IsInflight = std::function<bool(const Run& run, const std::string& intent)>;
+  void ask_for_effects(IsInflight is_inflight) { is_inflight_ = std::move(is_inflight); }
 
  private:
   void add_child(const Run& run, uint32_t index, const std::string& step_id, size_t depth);
@@ -79,6 +98,7 @@ class Explainer {
   int64_t now_ms_;
   size_t walk_left_ = 10'000;     // ready jobs that may still be walked past
   size_t children_left_ = 1'000;  // may be read although nothing more is shown
+  IsInflight is_inflight_;
   Explanation out_;
 };
 

@@ -2,8 +2,13 @@
 #include "api/explain.h"
 #include "api/run_view.h"
 #include "base/time.h"
+#include "kernel/run.h"
 #include "kernel/scripts/admission.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/state.h"
+#include "plan/script.h"
 
 namespace pawl::api {
 namespace {

@@ -3,8 +3,8 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/read_number.h"
 #include "http/parser.h"
 
 namespace pawl::api {
@@ -13,9 +13,7 @@ namespace {
 bool is_port(std::string_view text) {
   if (text.empty()) return true;  // "host:" is the usual port
   int number = 0;
-  const char* end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && at == end && number >= 0 && number <= 65535;
+  return read_number(text, number) && number >= 0 && number <= 65535;
 }
 
 bool is_address(int family, std::string_view text) {

@@ -4,18 +4,13 @@
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "base/json_writer.h"
+#include "kernel/frame.h"
 
 namespace pawl::api {
 namespace {
 
 constexpr size_t kKeysMax = 10'000;
 constexpr size_t kKeyNameBytesMax = 255;
-
-void write_key(json::Writer& w, const ApiKey& key) {
-  w.field("id", key.id).field("name", key.name).key("scopes").begin_array();
-  for (const std::string& scope : scope_names(key.scopes)) w.string(scope);
-  w.end_array().field_time("created_at", key.created_ms);
-}
 
 size_t key_count(const State& state) {
   size_t count = 0;
@@ -38,23 +33,19 @@ Result<NewApiKey> parse_key(const json::Doc& doc, int64_t now_ms) {
 }
 
 void create_key(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  auto made = parse_key(*doc, app.clock().now_ms());
-  if (!made.ok()) return call.fail(made.error());
-  auto decide = [made = *made](Frame& frame) -> Result<http::Response> {
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  PAWL_TRY_CALL(call, auto made, parse_key(doc, app.clock().now_ms()));
+  auto decide = [made](Frame& frame) -> Reply {
     if (key_count(frame.state()) >= kKeysMax)
       return Error{ErrorCode::Conflict, "there are as many keys as there may be; revoke some"};
     store_key(frame, made.key);
-    std::string body;
-    json::Writer w(body);
-    w.begin_object();
+    json::ObjectWriter w;
     write_key(w, made.key);
-    w.field("key", made.text).end_object();
-    return json_response(Surface::V1, 201, std::move(body));
+    w.field("key", made.text);
+    return json_response(Surface::V1, 201, w.close());
   };
   app.decide_unkept(std::move(call), std::move(decide),
-                    [&app, key = made->key] { app.keys().put(key); });
+                    [&app, key = made.key] { app.keys().put(key); });
 }
 
 void list_keys(App& app, Call&& call) {
@@ -71,7 +62,7 @@ void list_keys(App& app, Call&& call) {
 
 void revoke(App& app, Call&& call) {
   std::string id = call.params[0];
-  auto decide = [id](Frame& frame) -> Result<http::Response> {
+  auto decide = [id](Frame& frame) -> Reply {
     PAWL_TRY_DO(revoke_stored_key(frame, id));
     std::string body;
     json::Writer(body).begin_object().field("id", id).field_bool("revoked", true).end_object();
@@ -83,9 +74,9 @@ void revoke(App& app, Call&& call) {
 }  // namespace
 
 void add_key_routes(Router& router) {
-  router.add({"POST", "/v1/keys", Permission::Admin, Surface::V1, create_key});
-  router.add({"GET", "/v1/keys", Permission::Admin, Surface::V1, list_keys});
-  router.add({"DELETE", "/v1/keys/{id}", Permission::Admin, Surface::V1, revoke});
+  router.add({"POST", "/v1/keys", Permission::Admin, create_key});
+  router.add({"GET", "/v1/keys", Permission::Admin, list_keys});
+  router.add({"DELETE", "/v1/keys/{id}", Permission::Admin, revoke});
 }
 
 }  // namespace pawl::api

@@ -1,6 +1,7 @@
 #include "api/keyed_list.h"
 
 #include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 
@@ -28,26 +29,22 @@ bool KeyedList::spend(std::string_view key, size_t bytes) {
 
 void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> names,
                        size_t limit_default, std::function<void(const Frame&, KeyedList&)> walk) {
-  auto page = parse_page(call, limit_default);
-  if (!page.ok()) return call.fail(page.error());
+  PAWL_TRY_CALL(call, auto page, parse_page(call, limit_default));
   std::string tenant = call.tenant;
   Surface surface = call.surface();
   app.decide_list(std::move(call),
-                  [page = *page, tenant, surface, names = std::move(names),
-                   walk = std::move(walk)](Frame& frame) -> Result<http::Response> {
+                  [page, tenant, surface, names = std::move(names),
+                   walk = std::move(walk)](Frame& frame) -> Reply {
                     std::string items;
                     PAWL_TRY(PageWindow window, PageWindow::open(page, items));
                     KeyedList list(items, window, tenant);
                     list.writer().begin_array();
                     walk(frame, list);
                     list.writer().end_array();
-                    std::string body;
-                    json::Writer w(body);
-                    w.begin_object();
+                    json::ObjectWriter w;
                     for (std::string_view name : names) w.field_raw(name, items);
                     write_pagination(w, page, window.end());
-                    w.end_object();
-                    return json_response(surface, 200, std::move(body));
+                    return json_response(surface, 200, w.close());
                   });
 }
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {
@@ -54,6 +57,12 @@ std::vector<std::string> scope_names(uint32_t scopes) {
   for (Permission scope : kScopes)
     if ((scopes & bit(scope)) != 0) names.emplace_back(scope_name(scope));
   return names;
+}
+
+void write_key(json::Writer& w, const ApiKey& key) {
+  w.field("id", key.id).field("name", key.name).key("scopes").begin_array();
+  for (const std::string& scope : scope_names(key.scopes)) w.string(scope);
+  w.end_array().field_time("created_at", key.created_ms);
 }
 
 NewApiKey make_api_key(std::string_view name, uint32_t scopes, int64_t now_ms) {

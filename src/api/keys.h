@@ -16,9 +16,13 @@
 
 #include "api/router.h"
 #include "base/function_ref.h"
+#include "base/json_writer.h"
 #include "base/result.h"
-#include "kernel/frame.h"
-#include "kernel/state.h"
+
+namespace pawl {
+class Frame;
+class State;
+}  // namespace pawl
 
 namespace pawl::api {
 
@@ -30,8 +34,7 @@ struct ApiKey {
   int64_t created_ms = 0;
 
   bool allows(Permission scope) const;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "id", self.id);
     visit(2, "name", self.name);
     visit(3, "hash", self.hash);
@@ -42,6 +45,7 @@ struct ApiKey {
 
 Result<uint32_t> parse_scopes(const std::vector<std::string>& names);
 std::vector<std::string> scope_names(uint32_t scopes);
+void write_key(json::Writer& w, const ApiKey& key);  // the members of an open object
 
 struct NewApiKey {
   ApiKey key;

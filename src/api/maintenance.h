@@ -1,7 +1,9 @@
 // The stored maintenance mode. See ojs/maintenance.cc.
 #pragma once
 
-#include "kernel/state.h"
+namespace pawl {
+class State;
+}
 
 namespace pawl::api {
 

@@ -21,9 +21,7 @@ std::string merged(const json::View* target, json::View patch) {
   if (!patch.is_object()) return std::string(patch.raw());
   PatchMembers old = members_of(target);
   PatchMembers changes = members_of(&patch);
-  std::string text;
-  json::Writer w(text);
-  w.begin_object();
+  json::ObjectWriter w;
   for (const auto& [name, value] : old)
     if (changes.count(name) == 0) w.key(name).raw(value.raw());
   for (const auto& [name, value] : changes) {
@@ -31,8 +29,7 @@ std::string merged(const json::View* target, json::View patch) {
     auto before = old.find(name);
     w.key(name).raw(merged(before == old.end() ? nullptr : &before->second, value));
   }
-  w.end_object();
-  return text;
+  return w.close();
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 #include "api/app.h"
 #include "api/process_usage.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {
@@ -22,8 +24,7 @@ class MetricsText {
     int size = std::snprintf(text, sizeof text, " %.15g\n", value);
     out_.append(text, static_cast<size_t>(size));
   }
-  template <class Number>
-  void one(std::string_view name, std::string_view type, std::string_view help, Number value) {
+  void one(std::string_view name, std::string_view type, std::string_view help, auto value) {
     describe(name, type, help);
     sample(name, "", static_cast<double>(value));
   }
@@ -156,8 +157,7 @@ void add_process(MetricsText& page, const App& app, int64_t now_ms) {
 }
 
 // The samples of a family must be adjacent, hence one pass for each.
-template <class Visit>
-size_t each_shown_queue(const State& state, Visit&& visit) {
+size_t each_shown_queue(const State& state, auto&& visit) {
   size_t queues = 0;
   state.each_queue([&](const Queue& queue) {
     if (queues++ >= kQueuesShownMax) return true;
@@ -196,7 +196,7 @@ void add_queues(MetricsText& page, const State& state) {
 }
 
 void metrics(App& app, Call&& call) {
-  app.decide(std::move(call), [&app](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [&app](Frame& frame) -> Reply {
     MetricsText page;
     add_store(page, app.store());
     add_engine(page, app.engine().stats());
@@ -215,7 +215,7 @@ void metrics(App& app, Call&& call) {
 }  // namespace
 
 void add_metrics_routes(Router& router) {
-  router.add({"GET", "/metrics", Permission::Read, Surface::Plain, metrics});
+  router.add({"GET", "/metrics", Permission::Read, metrics});
 }
 
 }  // namespace pawl::api

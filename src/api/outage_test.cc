@@ -7,6 +7,7 @@
 
 #include "api/testing/api_world.h"
 #include "effects/effect_dispatcher.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {

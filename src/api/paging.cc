@@ -1,9 +1,9 @@
 #include "api/paging.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/hash.h"
+#include "base/read_number.h"
 
 namespace pawl::api {
 namespace {
@@ -14,8 +14,7 @@ Result<size_t> number(const Call& call, std::string_view name, size_t fallback, 
   std::string text = call.query(name);
   if (text.empty()) return fallback;
   size_t value = 0;
-  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed == std::errc() && end == text.data() + text.size() && value >= least) return value;
+  if (read_number(text, value) && value >= least) return value;
   return Error{ErrorCode::InvalidRequest,
                std::string(name) + " must be a whole number from " + std::to_string(least)};
 }
@@ -58,12 +57,12 @@ Result<Page> parse_page(const Call& call, size_t limit_default) {
 
 void write_pagination(json::Writer& w, const Page& page, const PageEnd& end) {
   w.key("pagination").begin_object();
-  if (end.total) w.field_int("total", static_cast<int64_t>(*end.total));
+  if (end.total) w.field_int("total", *end.total);
   if (end.total_is_estimate) w.field_bool("total_is_estimate", true);
-  w.field_int("page", static_cast<int64_t>(page.number));
-  w.field_int("per_page", static_cast<int64_t>(page.limit));
-  w.field_int("limit", static_cast<int64_t>(page.limit));
-  w.field_int("offset", static_cast<int64_t>(page.offset));
+  w.field_int("page", page.number);
+  w.field_int("per_page", page.limit);
+  w.field_int("limit", page.limit);
+  w.field_int("offset", page.offset);
   w.field_bool("has_more", !end.next_cursor.empty());
   if (!end.next_cursor.empty()) w.field("next_cursor", end.next_cursor);
   w.end_object();

@@ -1,13 +1,15 @@
 #include "api/past_run.h"
 
-#include <charconv>
 #include <variant>
 
 #include "api/body.h"
 #include "api/run_view.h"
+#include "base/read_number.h"
 #include "base/time.h"
 #include "engine/retrospect.h"
 #include "engine/waiting_task.h"
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "plan/ojs/parse_workflow.h"
 
 namespace pawl::api {
@@ -20,9 +22,7 @@ struct Position {
 
 Result<Position> parse_position(const std::string& text) {
   Position position;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position.sequence);
-  if (error == std::errc() && end == text.data() + text.size() && position.sequence > 0)
-    return position;
+  if (read_number(text, position.sequence) && position.sequence > 0) return position;
   position.sequence = 0;
   auto time = parse_rfc3339(text);
   if (!time.ok())
@@ -32,20 +32,6 @@ Result<Position> parse_position(const std::string& text) {
   return position;
 }
 
-// Where to begin reading; a deleted run may have existed at that time.
-class FindBeginning : public WaitingTask {
- public:
-  explicit FindBeginning(const RunId& id) : id_(id) {}
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    if (const Run* run = frame.state().find_run(id_)) created_ms = run->created_ms;
-    return std::nullopt;
-  }
-  int64_t created_ms = 0;
-
- private:
-  RunId id_;
-};
-
 http::Response render(const Call& call, const Retrospect& past, const StepWindow& window) {
   const Run& run = past.run();
   bool pace = call.query("format") == "pace";
@@ -54,21 +40,23 @@ http::Response render(const Call& call, const Retrospect& past, const StepWindow
   std::string body = run_body(past.state(), run, window);
   PAWL_CHECK(!body.empty() && body.back() == '}');
   body.pop_back();
-  std::string at;
-  json::Writer w(at);
-  w.begin_object().field_int("seq", static_cast<int64_t>(past.moment().sequence));
-  w.field_time("time", past.moment().time_ms).end_object();
-  return json_response(Surface::V1, 200, body + ",\"at\":" + at + "}");
+  json::ObjectWriter at;
+  at.field_int("seq", past.moment().sequence);
+  at.field_time("time", past.moment().time_ms);
+  return json_response(Surface::V1, 200, body + ",\"at\":" + at.close() + "}");
 }
 
-Result<http::Response> render_past_run(App& app, const Call& call, const RunId& id,
-                                       const Position& position, const StepWindow& window) {
-  auto look = std::make_shared<FindBeginning>(id);
-  PAWL_TRY_DO(WaitingTask::run(app.engine(), look));
+Reply render_past_run(App& app, const Call& call, const RunId& id, const Position& position,
+                      const StepWindow& window) {
+  int64_t created_ms = 0;  // where to begin reading; a deleted run may have existed at that time
+  auto look = [&](const Frame& frame) {
+    if (const Run* run = frame.state().find_run(id)) created_ms = run->created_ms;
+  };
+  PAWL_TRY_DO(run_on_engine(app.engine(), look, false));
   Store& store = app.store();
   PAWL_TRY(auto past, position.sequence != 0
-                          ? Retrospect::at_sequence(store, id, look->created_ms, position.sequence)
-                          : Retrospect::at_time(store, id, look->created_ms, position.time_ms));
+                          ? Retrospect::at_sequence(store, id, created_ms, position.sequence)
+                          : Retrospect::at_time(store, id, created_ms, position.time_ms));
   if (!call.tenant.empty() && past->run().tenant != call.tenant)
     return Error{ErrorCode::NotFound, "run " + call.params[0].substr(0, 128) + " not found"};
   http::Response response;
@@ -79,11 +67,10 @@ Result<http::Response> render_past_run(App& app, const Call& call, const RunId& 
 }  // namespace
 
 void answer_past_run(App& app, Call&& call, const StepWindow& window) {
-  auto position = parse_position(call.query("at"));
-  if (!position.ok()) return call.fail(position.error());
+  PAWL_TRY_CALL(call, auto position, parse_position(call.query("at")));
   RunId id = workflow_id(call.params[0]);
   auto shared = std::make_shared<Call>(std::move(call));
-  std::function<void()> work = [&app, shared, id, window, position = *position] {
+  std::function<void()> work = [&app, shared, id, window, position] {
     auto response = render_past_run(app, *shared, id, position, window);
     response.ok() ? shared->answer(std::move(*response)) : shared->fail(response.error());
   };

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "engine/retrospect.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {

@@ -19,8 +19,7 @@ namespace pawl::api {
 class ReaderPool {
  public:
   explicit ReaderPool(size_t threads = 2, size_t waiting_max = 256);
-  ReaderPool(const ReaderPool&) = delete;
-  ReaderPool& operator=(const ReaderPool&) = delete;
+  ReaderPool& operator=(ReaderPool&&) = delete;
   ~ReaderPool();
 
   // Overloaded when too many wait, Unavailable after stop(): then the work was not taken.

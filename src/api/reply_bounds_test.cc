@@ -6,6 +6,7 @@
 
 #include "api/paging.h"
 #include "api/testing/api_world.h"
+#include "kernel/scripts/run.h"
 #include "wire/reply_room.h"
 
 namespace pawl::api {

@@ -96,10 +96,9 @@ http::Response json_response(Surface surface, int status, std::string body) {
 }
 
 http::Response error_response(Surface surface, const Error& error, std::string_view request_id) {
-  std::string body;
-  json::Writer w(body);
+  json::ObjectWriter w;
   bool later = worth_retrying(error.code);
-  w.begin_object().key("error").begin_object();
+  w.key("error").begin_object();
   w.field("code", wire_code(error)).field("message", error.message);
   if (surface == Surface::Ojs) {
     w.field("type", wire_code(error.code))
@@ -108,8 +107,8 @@ http::Response error_response(Surface surface, const Error& error, std::string_v
     w.field("docs_url", "/docs/errors#" + std::string(wire_code(error.code)));
   }
   write_error_details(w, surface, error);
-  w.field("request_id", request_id).end_object().end_object();
-  http::Response response = json_response(surface, http_status(error.code), std::move(body));
+  w.field("request_id", request_id).end_object();
+  http::Response response = json_response(surface, http_status(error.code), w.close());
   if (later) response.headers.emplace_back("Retry-After", "1");
   if (error.code == ErrorCode::Unauthenticated)
     response.headers.emplace_back("WWW-Authenticate", "Bearer");

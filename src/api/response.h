@@ -13,6 +13,9 @@ namespace pawl::api {
 
 enum class Surface { Ojs, V1, Plain };
 
+// What a decision of a call comes to.
+using Reply = Result<http::Response>;
+
 // Sets the content type of Open Job Spec replies, for clients that require application/json. Call
 // before the first reply.
 void use_ojs_content_type(const std::string& type);

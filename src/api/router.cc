@@ -1,10 +1,15 @@
 #include "api/router.h"
 
+#include "base/named.h"
 #include "base/url.h"
 #include "wire/field_choice.h"
 
 namespace pawl::api {
 namespace {
+
+constexpr Named<Permission> kScopeNames[] = {
+    {"public", Permission::Public}, {"read", Permission::Read},       {"write", Permission::Write},
+    {"worker", Permission::Worker}, {"operate", Permission::Operate}, {"admin", Permission::Admin}};
 
 std::string_view next_segment(std::string_view& rest) {
   if (!rest.empty() && rest.front() == '/') rest.remove_prefix(1);
@@ -46,26 +51,10 @@ Surface surface_of_path(std::string_view path) {
   return path.substr(0, 4) == "/v1/" ? Surface::V1 : Surface::Plain;
 }
 
-std::string_view scope_name(Permission scope) {
-  switch (scope) {
-    case Permission::Public:
-      return "public";
-    case Permission::Read:
-      return "read";
-    case Permission::Write:
-      return "write";
-    case Permission::Worker:
-      return "worker";
-    case Permission::Operate:
-      return "operate";
-    case Permission::Admin:
-      return "admin";
-  }
-  return "";
-}
+std::string_view scope_name(Permission scope) { return name_of(kScopeNames, scope); }
 
 Surface Call::surface() const {
-  return route != nullptr ? route->surface : surface_of_path(request.path);
+  return surface_of_path(route != nullptr ? route->pattern : request.path);
 }
 
 void Call::answer(http::Response&& response, Wakes* wakes) {

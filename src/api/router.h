@@ -25,7 +25,7 @@ std::string_view scope_name(Permission scope);
 
 struct Route;
 
-Surface surface_of_path(std::string_view path);  // also of paths that no route answers
+Surface surface_of_path(std::string_view path);  // of a route or a request
 
 // What the requests of one poll round ask of the engine: handed over together, when the round ends.
 using Round = std::vector<TaskPtr>;
@@ -50,6 +50,14 @@ struct Call {
   Round* leave_round() { return std::exchange(round, nullptr); }  // it outlives the round
 };
 
+// PAWL_TRY for a handler: binds the value, or answers the call with the error.
+#define PAWL_TRY_CALL_AS(temporary, call, declaration, expression) \
+  auto temporary = (expression);                                   \
+  if (!temporary.ok()) return (call).fail(temporary.error());      \
+  declaration = std::move(temporary).value()
+#define PAWL_TRY_CALL(call, declaration, expression) \
+  PAWL_TRY_CALL_AS(PAWL_CONCAT(pawl_try_, __LINE__), call, declaration, expression)
+
 // Whether a call compiles text from its client: expressions, patterns, whole definitions. That may
 // take long, so it is done on a pool (App::checks) and never on an I/O thread.
 enum class Compiles : uint8_t {
@@ -65,7 +73,6 @@ struct Route {
   std::string_view method;
   std::string_view pattern;  // "/ojs/v1/jobs/{id}"
   Permission scope;
-  Surface surface;
   CallHandler handler;
   std::string_view fields_of = {};  // the member of its answer that ?fields= chooses from, if any
   Compiles compiles = Compiles::Nothing;

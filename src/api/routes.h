@@ -44,5 +44,10 @@ void add_secret_routes(Router& router);             // secrets.cc
 void add_action_routes(Router& router);             // action_list.cc
 void add_key_routes(Router& router);                // key_calls.cc
 void add_system_routes(Router& router);             // system.cc
+void add_world_routes(Router& router);              // worlds/worlds.cc
+void add_world_event_routes(Router& router);        // worlds/events.cc
+void add_world_effect_routes(Router& router);       // worlds/effects.cc
+void add_world_instance_routes(Router& router);     // worlds/instances.cc
+void add_world_governance_routes(Router& router);   // worlds/governance.cc
 
 }  // namespace pawl::api

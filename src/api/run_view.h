@@ -33,5 +33,6 @@ const RunView& view_of(const Run& run);
 // Each is defined in its family's file.
 const RunView& composition_view();
 const RunView& script_view();
+const RunView& instance_view();
 
 }  // namespace pawl::api

@@ -4,16 +4,24 @@
 
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/explain.h"
 #include "api/paging.h"
 #include "api/past_run.h"
 #include "api/routes.h"
 #include "api/run_view.h"
 #include "base/time.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
+#include "kernel/state.h"
+#include "kernel/worlds/instance_run.h"
 #include "plan/ojs/parse_workflow.h"
 #include "wire/render_job.h"
 #include "wire/render_workflow.h"
+#include "worldhost/state_table.h"
+#include "worldhost/world_host.h"
 
 namespace pawl::api {
 namespace {
@@ -26,37 +34,33 @@ std::string run_body(const State& state, const Run& run, const StepWindow& windo
   return view_of(run).body(state, run, window);
 }
 
-Result<const Run*> visible_run(const State& state, const std::string& text,
-                               const std::string& tenant) {
+Result<const Run*> visible_run(const State& state, std::string_view text, std::string_view tenant) {
   const Run* run = state.find_run(workflow_id(text));
   if (run == nullptr || (!tenant.empty() && run->tenant != tenant))
-    return Error{ErrorCode::NotFound, "run " + text.substr(0, 128) + " not found"};
+    return Error{ErrorCode::NotFound, "run " + std::string(text.substr(0, 128)) + " not found"};
   return run;
 }
 
 namespace {
 
 void get_run(App& app, Call&& call) {
-  auto page = parse_page(call, kStepsShownUsual);
-  if (!page.ok()) return call.fail(page.error());
+  PAWL_TRY_CALL(call, auto page, parse_page(call, kStepsShownUsual));
   StepWindow window{
-      .from = 0, .count = static_cast<uint32_t>(page->limit), .fields = call.query("fields")};
-  if (!page->cursor.empty()) {
+      .from = 0, .count = static_cast<uint32_t>(page.limit), .fields = call.query("fields")};
+  if (!page.cursor.empty()) {
     char* end = nullptr;
-    window.from = static_cast<uint32_t>(std::strtoul(page->cursor.c_str(), &end, 10));
+    window.from = static_cast<uint32_t>(std::strtoul(page.cursor.c_str(), &end, 10));
     if (*end != '\0')
       return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
   }
   if (!call.query("at").empty()) return answer_past_run(app, std::move(call), window);
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
   bool pace = call.query("format") == "pace";
-  app.decide(std::move(call), [text, tenant, window, pace](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
-    if (auto body = pace ? view_of(*run).pace(frame.state(), *run) : std::nullopt)
-      return json_response(Surface::V1, 200, std::move(*body));
-    return json_response(Surface::V1, 200, run_body(frame.state(), *run, window));
-  });
+  decide_on(app, std::move(call), visible_run,
+            [window, pace](Frame& frame, const Run* run) -> Reply {
+              if (auto body = pace ? view_of(*run).pace(frame.state(), *run) : std::nullopt)
+                return json_response(Surface::V1, 200, std::move(*body));
+              return json_response(Surface::V1, 200, run_body(frame.state(), *run, window));
+            });
 }
 
 struct RunFilter {
@@ -68,11 +72,14 @@ struct RunFilter {
   std::string text = {};  // somewhere in its id or name
   int64_t since_ms = 0;   // created then or later
   int64_t until_ms = INT64_MAX;
+  std::string world = {};
 
   bool takes(const Run& run) const {
     if (run.created_ms < since_ms || run.created_ms > until_ms) return false;
     if (!text.empty() && run.name.find(text) == std::string::npos &&
         workflow_id_text(run).find(text) == std::string::npos)
+      return false;
+    if (!world.empty() && (run.instance == nullptr || run.instance->world_name != world))
       return false;
     return (status.empty() || family_of(run).status(run) == status) &&
            (kind.empty() || kind_name(run.kind) == kind) && (name.empty() || run.name == name) &&
@@ -81,8 +88,7 @@ struct RunFilter {
 };
 
 void list_runs(App& app, Call&& call) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
+  PAWL_TRY_CALL(call, auto page, parse_page(call));
   std::string name = call.query("definition");
   RunFilter filter{call.query("status"),
                    call.query("kind"),
@@ -92,6 +98,7 @@ void list_runs(App& app, Call&& call) {
   if (std::string parent = call.query("parent"); !parent.empty())
     filter.parent = workflow_id(parent);
   filter.text = call.query("text");
+  filter.world = call.query("world");
   for (auto [member, bound] : {std::pair{"since", &filter.since_ms}, {"until", &filter.until_ms}}) {
     std::string text = call.query(member);
     if (text.empty()) continue;
@@ -101,16 +108,14 @@ void list_runs(App& app, Call&& call) {
           {ErrorCode::InvalidRequest, std::string(member) + ": " + when.error().message});
     *bound = *when;
   }
-  auto from = page->cursor.empty() ? std::optional<RunId>(RunId()) : RunId::parse(page->cursor);
+  auto from = page.cursor.empty() ? std::optional<RunId>(RunId()) : RunId::parse(page.cursor);
   if (!from)
     return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
   app.decide_list(
-      std::move(call),
-      [filter, limit = page->limit, start = *from](Frame& frame) -> Result<http::Response> {
-        std::string body;
-        json::Writer w(body);
-        w.begin_object().key("runs").begin_array();
-        PageFill fill(body, limit);
+      std::move(call), [filter, limit = page.limit, start = *from](Frame& frame) -> Reply {
+        json::ObjectWriter w;
+        w.key("runs").begin_array();
+        PageFill fill(w.out(), limit);
         RunId beyond;
         RunId go_on = frame.state().each_run(start, true, kListScanMax, [&](const Run& run) {
           if (!filter.takes(run)) return true;
@@ -123,8 +128,7 @@ void list_runs(App& app, Call&& call) {
         w.end_array();
         RunId next = beyond.is_nil() ? go_on : beyond;
         if (!next.is_nil()) w.field("next_cursor", next.text());
-        w.end_object();
-        return json_response(Surface::V1, 200, std::move(body));
+        return json_response(Surface::V1, 200, w.close());
       });
 }
 
@@ -154,7 +158,11 @@ void render_wait(json::Writer& w, const Wait& wait) {
   w.field("reason", wait.reason);
   w.field_time_if_set("since", wait.since_ms);
   w.field_time_if_set("until", wait.until_ms);
-  w.field("detail", wait.detail);
+  if (wait.detail_json.empty()) {
+    w.field("detail", wait.detail);
+  } else {
+    w.field_raw("detail", wait.detail_json);
+  }
   if (!wait.job.is_nil()) w.key("job_id").uuid(wait.job);
   if (!wait.run.is_nil()) w.key("run_id").uuid(wait.run);
   if (!wait.queue.empty()) w.field("queue", wait.queue);
@@ -167,9 +175,8 @@ void render_wait(json::Writer& w, const Wait& wait) {
 
 std::string explanation_body(std::string_view id, const Ended& ended, int64_t created_ms,
                              const Explanation& explanation) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("id", id).field("status", ended.status);
+  json::ObjectWriter w;
+  w.field("id", id).field("status", ended.status);
   if (ended.at_ms != 0) {
     w.key("ended").begin_object().field("status", ended.status).field_time("at", ended.at_ms);
     w.field_int("after_ms", ended.at_ms - created_ms);
@@ -182,23 +189,25 @@ std::string explanation_body(std::string_view id, const Ended& ended, int64_t cr
   }
   w.key("waiting_for").begin_array();
   for (const Wait& wait : explanation.waits) render_wait(w, wait);
-  w.end_array().field_int("waiting_total", static_cast<int64_t>(explanation.waits_total));
+  w.end_array().field_int("waiting_total", explanation.waits_total);
   w.key("next").begin_array();
   for (const NextStep& next : explanation.next) {
     w.begin_object().field("step_id", next.step_id).field("type", next.type);
     if (!next.after.empty()) w.field("after", next.after);
     w.end_object();
   }
-  w.end_array().field_int("next_total", static_cast<int64_t>(explanation.next_total)).end_object();
-  return body;
+  w.end_array().field_int("next_total", explanation.next_total);
+  return w.close();
 }
 
 void explain_run(App& app, Call&& call) {
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [&app, text, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_run(frame.state(), text, tenant));
-    Explanation explanation = Explainer(frame.state(), app.workers(), frame.now_ms()).run(*run);
+  decide_on(app, std::move(call), visible_run, [&app](Frame& frame, const Run* run) -> Reply {
+    Explainer explainer(frame.state(), app.workers(), frame.now_ms());
+    explainer.ask_for_effects([&app](const Run& instance, const std::string& intent) {
+      const std::string world = scoped_world(instance.tenant, instance.instance->world_name);
+      return app.worlds() != nullptr && app.worlds()->work_of(world, intent).inflight;
+    });
+    Explanation explanation = explainer.run(*run);
     return json_response(
         Surface::V1, 200,
         explanation_body(workflow_id_text(*run), end_of(*run), run->created_ms, explanation));
@@ -206,10 +215,7 @@ void explain_run(App& app, Call&& call) {
 }
 
 void explain_job(App& app, Call&& call) {
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [&app, text, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), text, tenant));
+  decide_on(app, std::move(call), visible_job, [&app](Frame& frame, const Job* job) -> Reply {
     Explanation explanation = Explainer(frame.state(), app.workers(), frame.now_ms()).job(*job);
     return json_response(
         Surface::V1, 200,
@@ -220,10 +226,10 @@ void explain_job(App& app, Call&& call) {
 }  // namespace
 
 void add_run_routes(Router& router) {
-  router.add({"GET", "/v1/runs", Permission::Read, Surface::V1, list_runs, "runs"});
-  router.add({"GET", "/v1/runs/{id}", Permission::Read, Surface::V1, get_run, "run"});
-  router.add({"GET", "/v1/runs/{id}/explain", Permission::Read, Surface::V1, explain_run});
-  router.add({"GET", "/v1/jobs/{id}/explain", Permission::Read, Surface::V1, explain_job});
+  router.add({"GET", "/v1/runs", Permission::Read, list_runs, "runs"});
+  router.add({"GET", "/v1/runs/{id}", Permission::Read, get_run, "run"});
+  router.add({"GET", "/v1/runs/{id}/explain", Permission::Read, explain_run});
+  router.add({"GET", "/v1/jobs/{id}/explain", Permission::Read, explain_job});
 }
 
 }  // namespace pawl::api

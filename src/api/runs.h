@@ -4,7 +4,12 @@
 
 #include <string>
 
-#include "kernel/state.h"
+#include "base/result.h"
+
+namespace pawl {
+class State;
+struct Run;
+}  // namespace pawl
 
 namespace pawl::api {
 
@@ -18,7 +23,6 @@ struct StepWindow {
 
 std::string run_body(const State& state, const Run& run, const StepWindow& window);
 // NotFound for a run of another tenant too.
-Result<const Run*> visible_run(const State& state, const std::string& text,
-                               const std::string& tenant);
+Result<const Run*> visible_run(const State& state, std::string_view text, std::string_view tenant);
 
 }  // namespace pawl::api

@@ -3,6 +3,7 @@
 
 #include "api/testing/api_world.h"
 #include "base/json.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {
@@ -301,6 +302,22 @@ TEST(Runs, EventsNameTheRunByItsClientsId) {
   std::string all = world.body("GET", "/v1/events", "", "Accept: application/json\r\n");
   EXPECT_NE(all.find(R"("type":"workflow_started",)" + named), std::string::npos) << all;
   EXPECT_EQ(all.find(unnamed), std::string::npos) << all;
+}
+
+// Definitions may be nested deeper than other bodies; a run of one can be extended all the same.
+TEST(ExtendRun, TakesARunWhoseDefinitionIsNestedDeeply) {
+  ApiWorld world;
+  const std::string deep = std::string(100, '[') + std::string(100, ']');
+  const std::string definition =
+      R"({"name":"deep","steps":[{"id":"w","type":"wait","config":{"duration":"1h"}},)"
+      R"({"id":"log","depends_on":["w"],"action":"workflow.log","params":{"message":"m","data":)" +
+      deep + "}}]}";
+  ASSERT_EQ(http::status_of(world.call("POST", "/v1/definitions", definition)), "201");
+  const std::string run = text_of(world.body("POST", "/v1/runs", R"({"definition":"deep"})"), "id");
+  EXPECT_EQ(http::status_of(world.call("POST", "/v1/runs/" + run + "/extend",
+                                       R"({"steps":[{"id":"more","action":"workflow.log",)"
+                                       R"("params":{"message":"m"}}]})")),
+            "200");
 }
 
 }  // namespace

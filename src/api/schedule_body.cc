@@ -7,8 +7,12 @@
 #include "base/quote.h"
 #include "base/time.h"
 #include "base/tz.h"
+#include "kernel/jobs/job.h"
 #include "kernel/run_family.h"
 #include "kernel/settings/cron_jobs.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl::api {
 namespace {

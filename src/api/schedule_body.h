@@ -13,7 +13,13 @@
 
 #include "api/body.h"
 #include "base/json_writer.h"
-#include "kernel/state.h"
+#include "base/result.h"
+#include "journal/events.h"
+
+namespace pawl {
+class State;
+struct Cron;
+}  // namespace pawl
 
 namespace pawl::api {
 

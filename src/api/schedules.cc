@@ -9,8 +9,12 @@
 #include "api/schedule_body.h"
 #include "base/quote.h"
 #include "base/url.h"
+#include "kernel/frame.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/cron_jobs.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {
@@ -34,7 +38,7 @@ bool has_room(const State& state, size_t more) {
   return count + more <= kSchedulesMax;
 }
 
-Result<http::Response> put_decided(Frame& frame, const CronSpec& spec) {
+Reply put_decided(Frame& frame, const CronSpec& spec) {
   const State& state = frame.state();
   StoredDefinition stored;
   if (!spec.definition.empty() &&
@@ -60,15 +64,13 @@ Result<http::Response> put_decided(Frame& frame, const CronSpec& spec) {
 }
 
 void put_schedule(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   refuse_unknown(call, fields,
                  {"name", "definition", "job", "version", "inputs", "cron", "every", "at",
                   "timezone", "overlap", "jitter", "paused", "description"});
-  auto spec = parse_schedule(fields, call.tenant);
-  if (!spec.ok()) return call.fail(spec.error());
-  app.decide(std::move(call), [spec = *spec](Frame& frame) { return put_decided(frame, spec); });
+  PAWL_TRY_CALL(call, auto spec, parse_schedule(fields, call.tenant));
+  app.decide(std::move(call), [spec](Frame& frame) { return put_decided(frame, spec); });
 }
 
 void list_schedules(App& app, Call&& call) {
@@ -87,10 +89,10 @@ void list_schedules(App& app, Call&& call) {
 }
 
 // Changes one existing schedule by `act`; the answer shows the changed schedule.
-template <class Act>  // Status act(Frame&, const std::string& key)
-void change_schedule(App& app, Call&& call, Act act) {
+// act: Status(Frame&, const std::string& key)
+void change_schedule(App& app, Call&& call, auto act) {
   std::string key = schedule_key(call.tenant, call.params[0]);
-  app.decide(std::move(call), [key, act](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key, act](Frame& frame) -> Reply {
     if (frame.state().find_cron(key) == nullptr) return no_such_schedule(key);
     PAWL_TRY_DO(act(frame, key));
     return json_response(Surface::V1, 200, body_of(frame.state(), *frame.state().find_cron(key)));
@@ -111,29 +113,25 @@ void resume_schedule(App& app, Call&& call) {
 
 void remove_schedule(App& app, Call&& call) {
   std::string key = schedule_key(call.tenant, call.params[0]);
-  app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key](Frame& frame) -> Reply {
     if (!delete_cron(frame, key).ok()) return no_such_schedule(key);
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field("name", schedule_name(key)).field_bool("deleted", true).end_object();
-    return json_response(Surface::V1, 200, std::move(body));
+    json::ObjectWriter w;
+    w.field("name", schedule_name(key)).field_bool("deleted", true);
+    return json_response(Surface::V1, 200, w.close());
   });
 }
 
 void trigger_schedule(App& app, Call&& call) {
   std::string key = schedule_key(call.tenant, call.params[0]);
-  app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key](Frame& frame) -> Reply {
     if (frame.state().find_cron(key) == nullptr) return no_such_schedule(key);
     PAWL_TRY(CronStarted begun, start_cron(frame, key));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object();
+    json::ObjectWriter w;
     if (!begun.run.is_nil()) w.key("run_id").uuid(begun.run);
     if (!begun.job.is_nil()) w.key("job_id").uuid(begun.job);
     w.key("schedule");
     render_schedule(w, frame.state(), *frame.state().find_cron(key));
-    w.end_object();
-    return json_response(Surface::V1, 201, std::move(body));
+    return json_response(Surface::V1, 201, w.close());
   });
 }
 
@@ -169,14 +167,13 @@ Status put_triggers(Frame& frame, const std::string& definition, const std::stri
 }
 
 void add_schedule_routes(Router& router) {
-  constexpr Surface kV1 = Surface::V1;
-  router.add({"GET", "/v1/schedules", Permission::Read, kV1, list_schedules});
-  router.add({"POST", "/v1/schedules", Permission::Write, kV1, put_schedule});
-  router.add({"GET", "/v1/schedules/{name}", Permission::Read, kV1, get_schedule});
-  router.add({"DELETE", "/v1/schedules/{name}", Permission::Write, kV1, remove_schedule});
-  router.add({"POST", "/v1/schedules/{name}/pause", Permission::Operate, kV1, pause_schedule});
-  router.add({"POST", "/v1/schedules/{name}/resume", Permission::Operate, kV1, resume_schedule});
-  router.add({"POST", "/v1/schedules/{name}/trigger", Permission::Write, kV1, trigger_schedule});
+  router.add({"GET", "/v1/schedules", Permission::Read, list_schedules});
+  router.add({"POST", "/v1/schedules", Permission::Write, put_schedule});
+  router.add({"GET", "/v1/schedules/{name}", Permission::Read, get_schedule});
+  router.add({"DELETE", "/v1/schedules/{name}", Permission::Write, remove_schedule});
+  router.add({"POST", "/v1/schedules/{name}/pause", Permission::Operate, pause_schedule});
+  router.add({"POST", "/v1/schedules/{name}/resume", Permission::Operate, resume_schedule});
+  router.add({"POST", "/v1/schedules/{name}/trigger", Permission::Write, trigger_schedule});
 }
 
 }  // namespace pawl::api

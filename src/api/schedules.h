@@ -4,7 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "kernel/frame.h"
+#include "base/result.h"
+#include "journal/events.h"
+
+namespace pawl {
+class Frame;
+}
 
 namespace pawl::api {
 

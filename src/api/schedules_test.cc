@@ -2,6 +2,7 @@
 
 #include "api/testing/api_world.h"
 #include "base/time.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {

@@ -2,13 +2,22 @@
 #include "actions/params_judge.h"
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/definition_faults.h"
 #include "api/diagram_reply.h"
 #include "api/routes.h"
+#include "api/runs.h"
 #include "base/time.h"
 #include "base/url.h"
 #include "engine/waiting_task.h"
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/stored_definition.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
+#include "plan/definition.h"
 #include "plan/ojs/parse_workflow.h"
 #include "wire/render_script.h"
 #include "wire/render_workflow.h"
@@ -20,15 +29,16 @@ constexpr int64_t kWaitMsMax = 60'000;
 constexpr size_t kIdBytesMax = 255;
 constexpr size_t kSignalNameMax = 255;
 
-Result<const Run*> visible_script(const State& state, const std::string& text,
-                                  const std::string& tenant) {
-  const Run* run = state.find_run(workflow_id(text));
-  if (run == nullptr || (!tenant.empty() && run->tenant != tenant))
-    return Error{ErrorCode::NotFound, "run " + text.substr(0, 128) + " not found"};
-  if (find_script(state, run->id) == nullptr)
-    return Error{ErrorCode::Conflict, "run " + text.substr(0, 128) + " is a " +
-                                          std::string(kind_name(run->kind)) +
-                                          ", not a run of a definition"};
+Result<const Run*> visible_script(const State& state, std::string_view text,
+                                  std::string_view tenant) {
+  PAWL_TRY(const Run* run, visible_run(state, text, tenant));
+  if (find_script(state, run->id) == nullptr) {
+    Error error{ErrorCode::Conflict, "run " + std::string(text.substr(0, 128)) + " is a " +
+                                         std::string(kind_name(run->kind)) +
+                                         ", not a run of a definition"};
+    if (run->kind == RunKind::Module) error.wire = "run.unsupported";
+    return error;
+  }
   return run;
 }
 
@@ -100,13 +110,12 @@ Result<StartScript> parse_start(App& app, Call& call, int64_t& wait_ms, std::str
 void start(App& app, Call&& call) {
   int64_t wait_ms = 0;
   std::string warnings;
-  auto command = parse_start(app, call, wait_ms, warnings);
-  if (!command.ok()) return call.fail(command.error());
+  PAWL_TRY_CALL(call, auto command, parse_start(app, call, wait_ms, warnings));
   RunId begun;
   int64_t until_ms = 0;
   app.decide_and_wait(std::move(call),
-                      [command = std::move(command).value(), wait_ms, begun, until_ms, warnings](
-                          Frame& frame, Waiting& waiting) mutable -> Result<http::Response> {
+                      [command = std::move(command), wait_ms, begun, until_ms, warnings](
+                          Frame& frame, Waiting& waiting) mutable -> Reply {
                         if (begun.is_nil()) {
                           PAWL_TRY(begun, start_script(frame, command));
                           until_ms = frame.now_ms() + wait_ms;
@@ -128,12 +137,9 @@ void start(App& app, Call&& call) {
 
 // --- steering
 
-template <class Act>  // Status act(Frame&, const RunId&)
-void change_run(App& app, Call&& call, Act act) {
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant, act](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_script(frame.state(), text, tenant));
+// act: Status(Frame&, const RunId&)
+void change_run(App& app, Call&& call, auto act) {
+  decide_on(app, std::move(call), visible_script, [act](Frame& frame, const Run* run) -> Reply {
     RunId id = run->id;
     PAWL_TRY_DO(act(frame, id));
     return run_response(frame.state(), id, 200);
@@ -141,9 +147,8 @@ void change_run(App& app, Call&& call, Act act) {
 }
 
 void signal(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   refuse_unknown(call, fields,
                  {"type", "signal_type", "step_id", "payload", "agent_id", "reasoning"});
   ScriptSignal signal;
@@ -162,9 +167,8 @@ void signal(App& app, Call&& call) {
 }
 
 void pause_run_call(App& app, Call&& call) {
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  Fields fields(doc.root());
   refuse_unknown(call, fields, {"mode", "reason"});
   std::string mode = fields.text("mode", "drain");
   if (mode != "drain" && mode != "now") fields.complain("mode", "must be drain or now");
@@ -175,9 +179,8 @@ void pause_run_call(App& app, Call&& call) {
 }
 
 void resume_run_call(App& app, Call&& call) {
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  Fields fields(doc.root());
   refuse_unknown(call, fields, {"reason"});
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   change_run(app, std::move(call),
@@ -194,26 +197,9 @@ Result<std::string> text_of_run(const State& state, const Run& run) {
   return stored.canonical;
 }
 
-class ReadRunText : public WaitingTask {
- public:
-  ReadRunText(std::string run, std::string tenant)
-      : run_(std::move(run)), tenant_(std::move(tenant)) {}
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    auto run = visible_script(frame.state(), run_, tenant_);
-    text = run.ok() ? text_of_run(frame.state(), **run) : Result<std::string>(run.error());
-    return std::nullopt;
-  }
-  bool only_reads() const override { return true; }
-  Result<std::string> text = std::string();
-
- private:
-  std::string run_;
-  std::string tenant_;
-};
-
 // The run's text with the new steps appended, checked as a whole.
 Result<std::string> extended(App& app, const std::string& canonical, const Value& steps) {
-  PAWL_TRY(Value definition, Value::parse(canonical));
+  PAWL_TRY(Value definition, plan::parse_canonical(canonical));
   Value* list = definition.is_object() ? definition.as_object().find("steps") : nullptr;
   if (list == nullptr || !list->is_array())
     return Error{ErrorCode::Conflict, "its definition has no steps"};
@@ -229,28 +215,29 @@ Result<std::string> extended(App& app, const std::string& canonical, const Value
 }
 
 void extend(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   refuse_unknown(call, fields, {"steps", "reason", "agent_id"});
   auto steps = Value::parse(fields.raw("steps", "null"));
   if (!steps.ok() || !steps->is_array() || steps->as_array().empty())
     fields.complain("steps", "is required: a list of steps", "required");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
-  std::string data(doc->root().raw());
+  std::string data(doc.root().raw());
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   // Checked here, on the pool: the engine only checks that no other call extended it meanwhile.
-  auto reading = std::make_shared<ReadRunText>(text, tenant);
-  if (Status ran = WaitingTask::run(app.engine(), reading); !ran.ok())
+  Result<std::string> found = std::string();
+  auto look = [&](const Frame& frame) {
+    auto run = visible_script(frame.state(), text, tenant);
+    found = run.ok() ? text_of_run(frame.state(), **run) : Result<std::string>(run.error());
+  };
+  if (Status ran = run_on_engine(app.engine(), look, true); !ran.ok())
     return call.fail(ran.error());
-  if (!reading->text.ok()) return call.fail(reading->text.error());
-  std::string before = std::move(reading->text).value();
-  auto whole = extended(app, before, *steps);
-  if (!whole.ok()) return call.fail(whole.error());
+  PAWL_TRY_CALL(call, std::string before, std::move(found));
+  PAWL_TRY_CALL(call, auto whole, extended(app, before, *steps));
   app.decide(std::move(call),
              [text, tenant, data, before = std::move(before),
-              canonical = std::move(whole).value()](Frame& frame) -> Result<http::Response> {
+              canonical = std::move(whole)](Frame& frame) -> Reply {
                PAWL_TRY(const Run* run, visible_script(frame.state(), text, tenant));
                PAWL_TRY(std::string now, text_of_run(frame.state(), *run));
                if (now != before)
@@ -263,16 +250,14 @@ void extend(App& app, Call&& call) {
 }
 
 // One part of a run: GET …/steps/{id} and …/context/{name}.
-template <class Render>  // Result<std::string> render(const State&, const Run&, part)
-void part_of_run(App& app, Call&& call, Render render) {
-  std::string id = call.params[0];
+// render: Result<std::string>(const State&, const Run&, part)
+void part_of_run(App& app, Call&& call, auto render) {
   std::string part = call.params[1];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, part, tenant, render](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Run* run, visible_script(frame.state(), id, tenant));
-    PAWL_TRY(std::string body, render(frame.state(), *run, part));
-    return json_response(Surface::V1, 200, std::move(body));
-  });
+  decide_on(app, std::move(call), visible_script,
+            [part, render](Frame& frame, const Run* run) -> Reply {
+              PAWL_TRY(std::string body, render(frame.state(), *run, part));
+              return json_response(Surface::V1, 200, std::move(body));
+            });
 }
 
 void step(App& app, Call&& call) { part_of_run(app, std::move(call), script_step_body); }
@@ -296,26 +281,14 @@ void draw_run(App& app, Call&& call) {
 }  // namespace
 
 void add_script_routes(Router& router) {
-  router.add({"POST", "/v1/runs", Permission::Write, Surface::V1, start, {}, Compiles::Sometimes});
-  router.add({"POST", "/v1/runs/{id}/signals", Permission::Write, Surface::V1, signal});
-  router.add({"POST", "/v1/runs/{id}/pause", Permission::Operate, Surface::V1, pause_run_call});
-  router.add({"POST", "/v1/runs/{id}/resume", Permission::Operate, Surface::V1, resume_run_call});
-  router.add({"POST",
-              "/v1/runs/{id}/extend",
-              Permission::Write,
-              Surface::V1,
-              extend,
-              {},
-              Compiles::Always});
-  router.add({"GET", "/v1/runs/{id}/steps/{step}", Permission::Read, Surface::V1, step});
-  router.add({"GET", "/v1/runs/{id}/context/{name}", Permission::Read, Surface::V1, variable});
-  router.add({"GET",
-              "/v1/runs/{id}/diagram",
-              Permission::Read,
-              Surface::V1,
-              draw_run,
-              {},
-              Compiles::Always});
+  router.add({"POST", "/v1/runs", Permission::Write, start, {}, Compiles::Sometimes});
+  router.add({"POST", "/v1/runs/{id}/signals", Permission::Write, signal});
+  router.add({"POST", "/v1/runs/{id}/pause", Permission::Operate, pause_run_call});
+  router.add({"POST", "/v1/runs/{id}/resume", Permission::Operate, resume_run_call});
+  router.add({"POST", "/v1/runs/{id}/extend", Permission::Write, extend, {}, Compiles::Always});
+  router.add({"GET", "/v1/runs/{id}/steps/{step}", Permission::Read, step});
+  router.add({"GET", "/v1/runs/{id}/context/{name}", Permission::Read, variable});
+  router.add({"GET", "/v1/runs/{id}/diagram", Permission::Read, draw_run, {}, Compiles::Always});
 }
 
 }  // namespace pawl::api

@@ -6,7 +6,10 @@
 #include "api/body.h"
 #include "api/keyed_list.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {
@@ -62,16 +65,15 @@ void put_secret(App& app, Call&& call) {
   if (app.vault() == nullptr)
     return call.fail(
         {ErrorCode::Unsupported, "this server has no vault: it runs without a data directory"});
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   std::string name = call.params[0];
   std::string value = fields.required_text("value");
   if (!is_secret_name(name))
     fields.complain("", "a secret's name has letters, digits, '_' and '-' only");
   if (value.size() > kSecretBytesMax) fields.complain("value", "must be at most 64 KiB");
   actions::SecretBinding binding = read_binding(fields);
-  doc->root().each_member([&](json::View key, json::View) {
+  doc.root().each_member([&](json::View key, json::View) {
     std::string member = key.string();
     // A misspelt "hosts" would leave the secret open to every host.
     if (member != "value" && member != "hosts" && member != "actions")
@@ -81,7 +83,7 @@ void put_secret(App& app, Call&& call) {
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidContent));
   std::string sealed = actions::seal_secret(*app.vault(), name, value, binding);
   call.secret = true;
-  app.decide(std::move(call), [name, sealed, binding](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [name, sealed, binding](Frame& frame) -> Reply {
     bool existed = frame.state().find_doc(DocKind::Secret, name) != nullptr;
     size_t count = 0;
     frame.state().each_doc(DocKind::Secret, "", kSecretsMax,
@@ -89,12 +91,10 @@ void put_secret(App& app, Call&& call) {
     if (!existed && count >= kSecretsMax)
       return Error{ErrorCode::Conflict, "there are as many secrets as there may be"};
     put_doc(frame, DocKind::Secret, name, sealed);
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field("name", name);
+    json::ObjectWriter w;
+    w.field("name", name);
     if (!binding.is_default()) render_binding(w, binding);
-    w.end_object();
-    return json_response(Surface::V1, existed ? 200 : 201, std::move(body));
+    return json_response(Surface::V1, existed ? 200 : 201, w.close());
   });
 }
 
@@ -115,7 +115,7 @@ void list_secrets(App& app, Call&& call) {
 
 void remove_secret(App& app, Call&& call) {
   std::string name = call.params[0];
-  app.decide(std::move(call), [name](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [name](Frame& frame) -> Reply {
     if (!delete_doc(frame, DocKind::Secret, name).ok())
       return Error{ErrorCode::NotFound, "no such secret"};
     std::string body;
@@ -127,9 +127,9 @@ void remove_secret(App& app, Call&& call) {
 }  // namespace
 
 void add_secret_routes(Router& router) {
-  router.add({"PUT", "/v1/secrets/{name}", Permission::Admin, Surface::V1, put_secret});
-  router.add({"GET", "/v1/secrets", Permission::Admin, Surface::V1, list_secrets});
-  router.add({"DELETE", "/v1/secrets/{name}", Permission::Admin, Surface::V1, remove_secret});
+  router.add({"PUT", "/v1/secrets/{name}", Permission::Admin, put_secret});
+  router.add({"GET", "/v1/secrets", Permission::Admin, list_secrets});
+  router.add({"DELETE", "/v1/secrets/{name}", Permission::Admin, remove_secret});
 }
 
 }  // namespace pawl::api

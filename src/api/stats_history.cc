@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "journal/events.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/event_projection.h"
 
 namespace pawl::api {

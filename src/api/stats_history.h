@@ -19,7 +19,9 @@
 #include <thread>
 #include <vector>
 
-#include "kernel/state.h"
+namespace pawl {
+class State;
+}
 
 namespace pawl::api {
 

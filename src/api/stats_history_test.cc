@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "api/merge_patch.h"
+#include "kernel/mutable_state.h"
 #include "kernel/testing/world.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl::api {
 namespace {

@@ -35,9 +35,9 @@ void script(App&, Call&& call) {
 }  // namespace
 
 void add_status_page_routes(Router& router) {
-  router.add({"GET", "/", Permission::Public, Surface::Plain, status_page});
-  router.add({"GET", "/status/status.css", Permission::Public, Surface::Plain, style});
-  router.add({"GET", "/status/status.js", Permission::Public, Surface::Plain, script});
+  router.add({"GET", "/", Permission::Public, status_page});
+  router.add({"GET", "/status/status.css", Permission::Public, style});
+  router.add({"GET", "/status/status.js", Permission::Public, script});
 }
 
 }  // namespace pawl::api

@@ -6,6 +6,8 @@
 #include "api/routes.h"
 #include "base/json_writer.h"
 #include "engine/recovery.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/queue.h"
 
 namespace pawl::api {
 namespace {
@@ -13,9 +15,8 @@ namespace {
 void server_health(App& app, Call&& call) {
   std::optional<Error> failure = app.engine().failed();
   std::string status = failure ? "unhealthy" : app.draining() ? "degraded" : "ok";
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("status", status).field("version", app.config().version);
+  json::ObjectWriter w;
+  w.field("status", status).field("version", app.config().version);
   w.field_int("uptime_seconds", (app.clock().now_ms() - app.started_ms()) / 1000);
   w.key("backend")
       .begin_object()
@@ -23,8 +24,7 @@ void server_health(App& app, Call&& call) {
       .field("status", failure ? "unhealthy" : "ok")
       .end_object();
   if (failure) w.field("error", failure->message);
-  w.end_object();
-  call.answer(json_response(call.surface(), failure ? 503 : 200, std::move(body)));
+  call.answer(json_response(call.surface(), failure ? 503 : 200, w.close()));
 }
 
 // Answered on the I/O thread: it must report a stuck engine.
@@ -32,18 +32,16 @@ void ready(App& app, Call&& call) {
   const EnginePulse pulse = app.engine().pulse();
   const bool stuck = std::max(pulse.turn_age_ms, pulse.commit_age_ms) > app.config().stuck_after_ms;
   const bool good = !stuck && !app.engine().failed() && !app.draining();
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("status", stuck ? "stuck" : good ? "ready" : "not_ready");
+  json::ObjectWriter w;
+  w.field("status", stuck ? "stuck" : good ? "ready" : "not_ready");
   w.field_bool("ready", good).field_int("engine_turn_age_ms", pulse.turn_age_ms);
-  w.field_int("commit_age_ms", pulse.commit_age_ms).end_object();
-  call.answer(json_response(call.surface(), good ? 200 : 503, std::move(body)));
+  w.field_int("commit_age_ms", pulse.commit_age_ms);
+  call.answer(json_response(call.surface(), good ? 200 : 503, w.close()));
 }
 
 void manifest(App& app, Call&& call) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("specversion", "1.0").field("ojs_version", "1.0");
+  json::ObjectWriter w;
+  w.field("specversion", "1.0").field("ojs_version", "1.0");
   w.key("implementation")
       .begin_object()
       .field("name", "pawl")
@@ -63,31 +61,30 @@ void manifest(App& app, Call&& call) {
         "job-versioning", "multi-tenancy", "observability", "progress", "rate-limiting",
         "schema-registry", "webhooks"})
     w.string(name);
-  w.end_array().end_object();
-  call.answer(json_response(Surface::Ojs, 200, std::move(body)));
+  w.end_array();
+  call.answer(json_response(Surface::Ojs, 200, w.close()));
 }
 
 void render_store(json::Writer& w, App& app) {
   StoreStats stats = app.store().stats();
-  auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
   w.key("store")
       .begin_object()
       .field("type", app.config().store_name)
-      .field_int("commits", number(stats.commits));
-  w.field_int("outages", number(app.engine().stats().outages));
-  w.field_int("fsyncs", number(stats.fsyncs))
-      .field_int("file_bytes", number(stats.file_bytes))
-      .field_int("wal_bytes", number(stats.wal_bytes));
+      .field_int("commits", stats.commits);
+  w.field_int("outages", app.engine().stats().outages);
+  w.field_int("fsyncs", stats.fsyncs)
+      .field_int("file_bytes", stats.file_bytes)
+      .field_int("wal_bytes", stats.wal_bytes);
   w.key("fsync")
       .begin_object()
-      .field_int("p50_us", number(stats.sync_ns_p50 / 1000))
-      .field_int("p99_us", number(stats.sync_ns_p99 / 1000));
-  w.field_int("mean_us", stats.fsyncs == 0 ? 0 : number(stats.sync_ns_total / stats.fsyncs / 1000))
+      .field_int("p50_us", stats.sync_ns_p50 / 1000)
+      .field_int("p99_us", stats.sync_ns_p99 / 1000);
+  w.field_int("mean_us", stats.fsyncs == 0 ? 0 : stats.sync_ns_total / stats.fsyncs / 1000)
       .end_object()
       .end_object();
-  w.key("journal").begin_object().field_int("first", number(app.store().journal_first()));
-  w.field_int("head", number(app.store().journal_last()))
-      .field_int("bytes_written", number(stats.journal_bytes))
+  w.key("journal").begin_object().field_int("first", app.store().journal_first());
+  w.field_int("head", app.store().journal_last())
+      .field_int("bytes_written", stats.journal_bytes)
       .end_object();
 }
 
@@ -104,62 +101,54 @@ void render_server_counts(json::Writer& w, App& app, const State& state) {
   w.key("jobs").begin_object();
   for (size_t i = 1; i < kJobStateCount; ++i)
     w.field_int(state_name(static_cast<JobState>(i)), static_cast<int64_t>(jobs[i]));
-  w.field_int("dead_letter", static_cast<int64_t>(dead)).end_object();
+  w.field_int("dead_letter", dead).end_object();
   w.key("counts")
       .begin_object()
       .field_int("queues", queues)
-      .field_int("jobs_resident", static_cast<int64_t>(stats.jobs_resident));
-  w.field_int("dirty", static_cast<int64_t>(stats.dirty))
-      .field_int("fetches_parked", static_cast<int64_t>(stats.parked));
-  w.field_int("inputs_waiting", static_cast<int64_t>(stats.inputs_waiting))
-      .field_int("event_streams", static_cast<int64_t>(app.events().streams()));
-  w.field_int("connections", static_cast<int64_t>(app.http_stats().connections_open)).end_object();
+      .field_int("jobs_resident", stats.jobs_resident);
+  w.field_int("dirty", stats.dirty).field_int("fetches_parked", stats.parked);
+  w.field_int("inputs_waiting", stats.inputs_waiting)
+      .field_int("event_streams", app.events().streams());
+  w.field_int("connections", app.http_stats().connections_open).end_object();
 }
 
 void system(App& app, Call&& call) {
-  app.decide(std::move(call), [&app](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [&app](Frame& frame) -> Reply {
     const AppConfig& config = app.config();
     ProcessUsage usage = process_usage();
     const Recovery& recovery = app.engine().recovery();
     int64_t now_ms = app.clock().now_ms();
-    std::string body;
-    json::Writer w(body);
-    w.begin_object()
-        .field("name", "pawl")
-        .field("version", config.version)
-        .field("data", config.data_dir);
+    json::ObjectWriter w;
+    w.field("name", "pawl").field("version", config.version).field("data", config.data_dir);
     w.field_time("started_at", app.started_ms())
         .field_time("time", now_ms)
         .field_int("uptime_ms", now_ms - app.started_ms());
     w.field_bool("draining", app.draining());
     render_store(w, app);
     render_server_counts(w, app, frame.state());
-    w.key("recovery").begin_object().field_int("records", static_cast<int64_t>(recovery.records));
-    w.field_int("events", static_cast<int64_t>(recovery.events)).end_object();
-    w.key("process").begin_object().field_int("resident_bytes",
-                                              static_cast<int64_t>(usage.resident_bytes));
+    w.key("recovery").begin_object().field_int("records", recovery.records);
+    w.field_int("events", recovery.events).end_object();
+    w.key("process").begin_object().field_int("resident_bytes", usage.resident_bytes);
     w.key("cpu_seconds").real(usage.cpu_seconds).end_object();
-    w.key("limits").begin_object().field_int("batch_jobs_max",
-                                             static_cast<int64_t>(config.batch_jobs_max));
-    w.field_int("fetch_count_max", static_cast<int64_t>(config.fetch_count_max))
+    w.key("limits").begin_object().field_int("batch_jobs_max", config.batch_jobs_max);
+    w.field_int("fetch_count_max", config.fetch_count_max)
         .field_int("fetch_wait_ms_max", config.fetch_wait_ms_max);
-    w.field_int("result_bytes_max", static_cast<int64_t>(config.result_bytes_max))
+    w.field_int("result_bytes_max", config.result_bytes_max)
         .field_int("idempotency_ms", config.idempotency_ms)
         .end_object();
-    w.end_object();
-    return json_response(Surface::V1, 200, std::move(body));
+    return json_response(Surface::V1, 200, w.close());
   });
 }
 
 }  // namespace
 
 void add_system_routes(Router& router) {
-  router.add({"GET", "/ojs/manifest", Permission::Public, Surface::Ojs, manifest});
-  router.add({"GET", "/ojs/v1/health", Permission::Public, Surface::Ojs, server_health});
-  router.add({"GET", "/ojs/v1/admin/system/health", Permission::Read, Surface::Ojs, server_health});
-  router.add({"GET", "/health", Permission::Public, Surface::Plain, server_health});
-  router.add({"GET", "/v1/system", Permission::Read, Surface::V1, system});
-  router.add({"GET", "/ready", Permission::Public, Surface::Plain, ready});
+  router.add({"GET", "/ojs/manifest", Permission::Public, manifest});
+  router.add({"GET", "/ojs/v1/health", Permission::Public, server_health});
+  router.add({"GET", "/ojs/v1/admin/system/health", Permission::Read, server_health});
+  router.add({"GET", "/health", Permission::Public, server_health});
+  router.add({"GET", "/v1/system", Permission::Read, system});
+  router.add({"GET", "/ready", Permission::Public, ready});
 }
 
 }  // namespace pawl::api

@@ -19,8 +19,7 @@ class Turns {
   static constexpr size_t kWaitingMax = 4'096;
 
   explicit Turns(EngineLoop& engine) : engine_(engine) {}
-  Turns(const Turns&) = delete;
-  Turns& operator=(const Turns&) = delete;
+  Turns& operator=(Turns&&) = delete;
 
   struct Visit {
     TaskPtr task;

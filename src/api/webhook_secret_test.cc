@@ -6,6 +6,8 @@
 
 #include "api/testing/api_world.h"
 #include "effects/webhook.h"
+#include "kernel/scripts/run.h"
+#include "kernel/settings/doc.h"
 
 namespace pawl::api {
 namespace {

@@ -10,6 +10,8 @@
 #include "api/testing/api_world.h"
 #include "base/hash.h"
 #include "effects/webhook_service.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {

@@ -2,7 +2,7 @@
 //
 // A record declares its fields once:
 //   struct JobLeased { JobId job; uint32_t attempt = 0;
-//     template <class Self, class Visitor> static void fields(Self& self, Visitor&& visit) {
+//     static void fields(auto& self, auto&& visit) {
 //       visit(1, "job", self.job); visit(2, "attempt", self.attempt); } };
 // Bytes: for each field that is not at its default, a tag (number << 2 | wire) and the value.
 //   wire 0  varint: unsigned, enum, bool; signed as zigzag
@@ -113,8 +113,7 @@ class Reader {
 enum class Wire : uint8_t { Varint = 0, Id = 1, Bytes = 2 };
 
 struct AnyVisitor {
-  template <class T>
-  void operator()(int, const char*, T&&) const {}
+  void operator()(int, const char*, auto&&) const {}
 };
 template <class T>
 concept Record = requires(T& record, AnyVisitor visit) {
@@ -168,8 +167,7 @@ class FieldWriter {
     typename T::Reference room;
     put_object(number, std::string_view(value.stored(room)));
   }
-  template <Record T>
-  void put_object(int number, const T& value) {
+  void put_object(int number, const Record auto& value) {
     size_t tag_at = out_.size();
     tag(number, Wire::Bytes);
     size_t body_at = out_.size();
@@ -241,8 +239,7 @@ struct FieldReader {
   std::string_view bytes_value;
   bool bad = false;
 
-  template <class T>
-  void operator()(int number, const char*, T& value) {
+  void operator()(int number, const char*, auto& value) {
     if (number == wanted) take(value);
   }
   template <class T>
@@ -270,13 +267,11 @@ struct FieldReader {
     if (wire != Wire::Bytes) return void(bad = true);
     value = bytes_value;
   }
-  template <StoredText T>
-  void take_object(T& value) {
+  void take_object(StoredText auto& value) {
     if (wire != Wire::Bytes) return void(bad = true);
     value.take_stored(bytes_value);
   }
-  template <Record T>
-  void take_object(T& value) {
+  void take_object(Record auto& value) {
     if (wire != Wire::Bytes || !decode(bytes_value, value)) bad = true;
   }
   template <class T>
@@ -305,8 +300,7 @@ void encode(std::string& out, const T& record) {
   T::fields(record, writer);
 }
 
-template <Record T>
-std::string encoded(const T& record) {
+std::string encoded(const Record auto& record) {
   std::string out;
   encode(out, record);
   return out;

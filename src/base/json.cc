@@ -3,29 +3,23 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/named.h"
 #include "base/plain_text.h"
+#include "base/read_number.h"
 #include "base/utf8.h"
 
 namespace pawl::json {
 
-std::string_view kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::Null:
-      return "null";
-    case Kind::False:
-    case Kind::True:
-      return "boolean";
-    case Kind::Number:
-      return "number";
-    case Kind::String:
-      return "string";
-    case Kind::Array:
-      return "array";
-    case Kind::Object:
-      return "object";
-  }
-  return "";
-}
+namespace {
+
+constexpr Named<Kind> kKindNames[] = {{"null", Kind::Null},     {"boolean", Kind::False},
+                                      {"boolean", Kind::True},  {"number", Kind::Number},
+                                      {"string", Kind::String}, {"array", Kind::Array},
+                                      {"object", Kind::Object}};
+
+}  // namespace
+
+std::string_view kind_name(Kind kind) { return name_of(kKindNames, kind); }
 
 class Parser {
  public:
@@ -286,9 +280,7 @@ bool View::equals(std::string_view text) const {
 std::optional<int64_t> View::as_int() const {
   if (!is_number()) return std::nullopt;
   int64_t value = 0;
-  std::string_view text = raw();
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size()) return value;
+  if (read_number(raw(), value)) return value;
   std::optional<double> real = as_double();
   if (!real || std::floor(*real) != *real || std::fabs(*real) > 9007199254740992.0)
     return std::nullopt;

@@ -81,8 +81,8 @@ class View {
 
   std::optional<View> find(std::string_view key) const;  // nothing for non-objects
 
-  template <class Visit>  // visit(View key, View value)
-  void each_member(Visit&& visit) const {
+  // visit(View key, View value)
+  void each_member(auto&& visit) const {
     if (!is_object()) return;
     uint32_t at = index_ + 1;
     for (uint32_t i = 0; i < node().count; ++i) {
@@ -91,8 +91,8 @@ class View {
       at = doc_->nodes_[value].next;
     }
   }
-  template <class Visit>  // visit(View element)
-  void each_element(Visit&& visit) const {
+  // visit(View element)
+  void each_element(auto&& visit) const {
     if (!is_array()) return;
     uint32_t at = index_ + 1;
     for (uint32_t i = 0; i < node().count; ++i) {

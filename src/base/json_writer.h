@@ -3,6 +3,7 @@
 #pragma once
 
 #include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,7 +31,7 @@ class Writer {
   }
   Writer& boolean(bool value) { return raw(value ? "true" : "false"); }
   Writer& null() { return raw("null"); }
-  Writer& integer(int64_t value) { return number(value); }
+  Writer& integer(std::integral auto value) { return number(static_cast<int64_t>(value)); }
   Writer& real(double value);
   Writer& uuid(const Uuid& id) {
     separate();
@@ -43,7 +44,9 @@ class Writer {
 
   // "name": value in one call; null-like values are the caller's choice to omit.
   Writer& field(std::string_view name, std::string_view text) { return key(name).string(text); }
-  Writer& field_int(std::string_view name, int64_t value) { return key(name).integer(value); }
+  Writer& field_int(std::string_view name, std::integral auto value) {
+    return key(name).integer(value);
+  }
   Writer& field_bool(std::string_view name, bool value) { return key(name).boolean(value); }
   Writer& field_raw(std::string_view name, std::string_view json) { return key(name).raw(json); }
   Writer& field_time(std::string_view name, int64_t unix_ms) { return key(name).time(unix_ms); }
@@ -78,6 +81,18 @@ class Writer {
   }
 
   std::string& out_;
+};
+
+// Writes one object into a text of its own: open for members until close() returns the text.
+class ObjectWriter : public Writer {
+ public:
+  ObjectWriter() : Writer(text_) { begin_object(); }
+  ObjectWriter& operator=(ObjectWriter&&) = delete;
+
+  std::string close() { return end_object(), std::move(text_); }
+
+ private:
+  std::string text_;
 };
 
 }  // namespace pawl::json

@@ -78,15 +78,10 @@ std::string text_line(std::string_view level, std::string_view message,
 
 std::string json_line(std::string_view level, std::string_view message,
                       std::initializer_list<Field> fields) {
-  std::string line;
-  json::Writer w(line);
-  w.begin_object()
-      .field_time("time", SystemClock().now_ms())
-      .field("level", level)
-      .field("message", message);
+  json::ObjectWriter w;
+  w.field_time("time", SystemClock().now_ms()).field("level", level).field("message", message);
   for (const auto& [name, value] : fields) w.field(name, value);
-  w.end_object();
-  return line;
+  return w.close();
 }
 
 }  // namespace

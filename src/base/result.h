@@ -98,12 +98,14 @@ class [[nodiscard]] Result {
     PAWL_CHECK(ok());
     return *value_;
   }
-  T&& value() && {
+  // By value: what a temporary holds may be walked by a range-for.
+  T value() && {
     PAWL_CHECK(ok());
     return *std::move(value_);
   }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 

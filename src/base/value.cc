@@ -137,8 +137,7 @@ struct NoPlaces {
   void end(const std::string&, size_t) {}
 };
 
-template <class Places>
-void write_text(std::string& out, const std::string& text, Places& places) {
+void write_text(std::string& out, const std::string& text, auto& places) {
   places.begin(out, json::Kind::String);
   json::append_quoted(out, text);
   places.end(out, 0);
@@ -164,8 +163,7 @@ json::Kind json_kind(const Value& value) {
   return json::Kind::Null;
 }
 
-template <class Places>
-void write_value(std::string& out, const Value& value, Places& places) {
+void write_value(std::string& out, const Value& value, auto& places) {
   if (value.is_string()) return write_text(out, value.as_string(), places);
   places.begin(out, json_kind(value));
   size_t count = 0;

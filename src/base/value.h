@@ -136,8 +136,7 @@ struct Value::Member {
 class ValueDoc {
  public:
   explicit ValueDoc(const Value& value);
-  ValueDoc(const ValueDoc&) = delete;
-  ValueDoc& operator=(const ValueDoc&) = delete;
+  ValueDoc& operator=(ValueDoc&&) = delete;
 
   // What parse() would refuse: the root is only to be read if it is fine.
   const Status& status() const { return status_; }

@@ -19,8 +19,7 @@ class Sleeper {
 class Wakes {
  public:
   Wakes() = default;
-  Wakes(const Wakes&) = delete;
-  Wakes& operator=(const Wakes&) = delete;
+  Wakes& operator=(Wakes&&) = delete;
   ~Wakes() {
     for (const auto& sleeper : owed_) sleeper->wake_if_sleeping();
   }

@@ -48,8 +48,7 @@ struct WorkPoolOptions {
 class WorkPool {
  public:
   explicit WorkPool(const WorkPoolOptions& options);
-  WorkPool(const WorkPool&) = delete;
-  WorkPool& operator=(const WorkPool&) = delete;
+  WorkPool& operator=(WorkPool&&) = delete;
   ~WorkPool();
 
   // On an error the work was not taken: Overloaded when too many wait, RateLimited when too many of

@@ -51,8 +51,7 @@ class WatchedThread {
  public:
   WatchedThread();
   ~WatchedThread();
-  WatchedThread(const WatchedThread&) = delete;
-  WatchedThread& operator=(const WatchedThread&) = delete;
+  WatchedThread& operator=(WatchedThread&&) = delete;
 
  private:
   bool mine_ = false;
@@ -66,8 +65,7 @@ class WorkingCommand {
  public:
   WorkingCommand() : slot_(work_slot) {}
   ~WorkingCommand() { tell(0); }
-  WorkingCommand(const WorkingCommand&) = delete;
-  WorkingCommand& operator=(const WorkingCommand&) = delete;
+  WorkingCommand& operator=(WorkingCommand&&) = delete;
 
   void tell(int32_t group) {
     if (slot_ != nullptr) slot_->command.store(group, std::memory_order_relaxed);
@@ -94,8 +92,7 @@ class WorkingOn {
   ~WorkingOn() {
     if (slot_ != nullptr) set(kind_, id_hi_, id_lo_, sequence_);
   }
-  WorkingOn(const WorkingOn&) = delete;
-  WorkingOn& operator=(const WorkingOn&) = delete;
+  WorkingOn& operator=(WorkingOn&&) = delete;
 
  private:
   void keep() {

@@ -76,12 +76,9 @@ int actions(const Invocation& given) {
 }  // namespace
 
 std::vector<Command> action_commands() {
-  return {{"actions",
-           "list the actions that steps can use",
-           {{"NAME", "only this one, with its parameters", false}},
-           remote_options({}),
-           "Example:\n  pawl actions http.get",
-           actions}};
+  return {remote("actions", "list the actions that steps can use", actions,
+                 {{"NAME", "only this one, with its parameters", false}}, {},
+                 "Example:\n  pawl actions http.get")};
 }
 
 }  // namespace pawl::cli

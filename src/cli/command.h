@@ -80,6 +80,7 @@ std::vector<Command> decision_commands();
 std::vector<Command> schedule_commands();
 std::vector<Command> secret_commands();
 std::vector<Command> action_commands();
+std::vector<Command> world_commands();
 std::vector<Command> demo_commands();
 
 }  // namespace pawl::cli

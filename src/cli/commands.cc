@@ -6,10 +6,10 @@ namespace pawl::cli {
 
 std::vector<Command> remote_commands() {
   std::vector<Command> all;
-  for (auto family :
-       {job_commands, queue_commands, cron_commands, dead_letter_commands, worker_commands,
-        event_commands, workflow_commands, run_commands, server_definition_commands,
-        decision_commands, schedule_commands, secret_commands, action_commands, demo_commands}) {
+  for (auto family : {job_commands, queue_commands, cron_commands, dead_letter_commands,
+                      worker_commands, event_commands, workflow_commands, run_commands,
+                      server_definition_commands, decision_commands, schedule_commands,
+                      secret_commands, action_commands, world_commands, demo_commands}) {
     std::vector<Command> some = family();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }
@@ -23,6 +23,7 @@ std::vector<Group> groups() {
           {"definitions", "workflows that can be run by name"},
           {"decisions", "questions of runs, and their answers"},
           {"schedules", "definitions and jobs that start by the clock"},
+          {"worlds", "modules in WebAssembly whose every step can be replayed"},
           {"secrets", "values that definitions use and no one can read back"},
           {"queues", "show, pause, resume and empty queues"},
           {"cron", "recurring jobs"},

@@ -169,7 +169,8 @@ std::string fish(const std::vector<Command>& commands) {
     if (!second_word(command.path).empty())
       when += "; and __fish_seen_subcommand_from " + second_word(command.path);
     for (const Parameter& parameter : command.parameters)
-      if (parameter.name.rfind("FILE", 0) == 0) out += "complete -c pawl -n '" + when + "' -F\n";
+      if (parameter.name.rfind("FILE", 0) == 0 || parameter.name == "DIR")
+        out += "complete -c pawl -n '" + when + "' -F\n";
     for (const Option& option : command.options) {
       out += "complete -c pawl -n '" + when + "' -l " + option.name.substr(2) + " -d '" +
              plain(option.help) + "'";

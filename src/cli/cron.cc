@@ -45,16 +45,15 @@ int put_cron(const Invocation& given) {
   std::string args = given.text("--args", "[]");
   if (auto doc = json::parse(args); !doc.ok())
     return session.fail({ErrorCode::InvalidRequest, "--args takes JSON, not " + in_quotes(args)});
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("name", given.argument(0)).field("expression", given.argument(1));
+  json::ObjectWriter w;
+  w.field("name", given.argument(0)).field("expression", given.argument(1));
   if (given.has("--timezone")) w.field("timezone", given.text("--timezone"));
   if (given.has("--overlap")) w.field("overlap_policy", given.text("--overlap"));
   w.key("job_template").begin_object().field("type", given.argument(2)).field_raw("args", args);
   if (given.has("--queue"))
     w.key("options").begin_object().field("queue", given.text("--queue")).end_object();
-  w.end_object().end_object();
-  return session.show("POST", kCron, body, print_cron);
+  w.end_object();
+  return session.show("POST", kCron, w.close(), print_cron);
 }
 
 int remove_cron(const Invocation& given) {
@@ -79,26 +78,23 @@ int resume_cron(const Invocation& given) { return act(given, "/resume"); }
 
 std::vector<Command> cron_commands() {
   return {
-      {"cron list", "list what is scheduled", {}, remote_options({}), "", list_crons},
-      {"cron put",
-       "schedule a job, or change its schedule",
-       {kCronName, {"EXPRESSION", "five fields, or @daily and the like"}, {"TYPE", "of the jobs"}},
-       remote_options({{"--args", "JSON", "of the jobs, by default []"},
-                       {"--queue", "NAME", "of the jobs"},
-                       {"--timezone", "ZONE", "such as Europe/Vienna, by default UTC"},
-                       {"--overlap", "POLICY", "if the previous job still runs",
-                        "skip allow cancel_previous enqueue"}}),
-       "Example:\n  pawl cron put nightly '0 3 * * *' report.nightly --timezone Europe/Vienna",
-       put_cron},
-      {"cron delete", "end a schedule", {kCronName}, remote_options({}), "", remove_cron},
-      {"cron trigger",
-       "push its job now, in addition to its schedule",
-       {kCronName},
-       remote_options({}),
-       "",
-       trigger_cron},
-      {"cron pause", "push nothing until resumed", {kCronName}, remote_options({}), "", pause_cron},
-      {"cron resume", "end a pause", {kCronName}, remote_options({}), "", resume_cron}};
+      remote("cron list", "list what is scheduled", list_crons),
+      remote(
+          "cron put", "schedule a job, or change its schedule", put_cron,
+          {kCronName,
+           {"EXPRESSION", "five fields, or @daily and the like"},
+           {"TYPE", "of the jobs"}},
+          {{"--args", "JSON", "of the jobs, by default []"},
+           {"--queue", "NAME", "of the jobs"},
+           {"--timezone", "ZONE", "such as Europe/Vienna, by default UTC"},
+           {"--overlap", "POLICY", "if the previous job still runs",
+            "skip allow cancel_previous enqueue"}},
+          "Example:\n  pawl cron put nightly '0 3 * * *' report.nightly --timezone Europe/Vienna"),
+      remote("cron delete", "end a schedule", remove_cron, {kCronName}),
+      remote("cron trigger", "push its job now, in addition to its schedule", trigger_cron,
+             {kCronName}),
+      remote("cron pause", "push nothing until resumed", pause_cron, {kCronName}),
+      remote("cron resume", "end a pause", resume_cron, {kCronName})};
 }
 
 }  // namespace pawl::cli

@@ -9,9 +9,7 @@ namespace {
 const Parameter kDeadLetterId{"ID", "the job's id"};
 
 int list_dead_letters(const Invocation& given) {
-  std::string query = query_of({{"queue", given.text("--queue")},
-                                {"limit", given.text("--limit", "50")},
-                                {"cursor", given.text("--cursor")}});
+  std::string query = query_of(given, {"queue", "limit", "cursor"}, "50");
   return Session(given).show("GET", "/ojs/v1/dead-letter" + query, "",
                              [](json::View root) { print_jobs(root, "nothing died"); });
 }
@@ -34,26 +32,12 @@ int remove_dead_letter(const Invocation& given) {
 }  // namespace
 
 std::vector<Command> dead_letter_commands() {
-  return {{"dead-letter list",
-           "list jobs that ran out of attempts",
-           {},
-           remote_options({{"--queue", "NAME", "only this queue"},
-                           {"--limit", "N", "at most this many (50)"},
-                           {"--cursor", "CURSOR", "continue where the last page ended"}}),
-           "",
-           list_dead_letters},
-          {"dead-letter retry",
-           "run a job again",
-           {kDeadLetterId},
-           remote_options({}),
-           "",
-           retry_dead_letter},
-          {"dead-letter delete",
-           "delete a job",
-           {kDeadLetterId},
-           remote_options({}),
-           "",
-           remove_dead_letter}};
+  return {remote("dead-letter list", "list jobs that ran out of attempts", list_dead_letters, {},
+                 {{"--queue", "NAME", "only this queue"},
+                  {"--limit", "N", "at most this many (50)"},
+                  {"--cursor", "CURSOR", "continue where the last page ended"}}),
+          remote("dead-letter retry", "run a job again", retry_dead_letter, {kDeadLetterId}),
+          remote("dead-letter delete", "delete a job", remove_dead_letter, {kDeadLetterId})};
 }
 
 }  // namespace pawl::cli

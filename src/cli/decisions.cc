@@ -51,14 +51,12 @@ int resolve(const Invocation& given) {
   Session session(given);
   auto data = given_json(given, "--data");
   if (!data.ok()) return session.fail(data.error());
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("choice", given.argument(1));
+  json::ObjectWriter w;
+  w.field("choice", given.argument(1));
   if (given.has("--reason")) w.field("reasoning", given.text("--reason"));
   if (given.has("--by")) w.field("resolved_by", given.text("--by"));
   if (!data->empty()) w.field_raw("data", *data);
-  w.end_object();
-  return session.show("POST", path_of("/v1/decisions/", given.argument(0)), body,
+  return session.show("POST", path_of("/v1/decisions/", given.argument(0)), w.close(),
                       [&](json::View root) {
                         json::View decision = root.find("decision").value_or(root);
                         print_text(printable(member(decision, "step_id")) + ": " +
@@ -69,26 +67,19 @@ int resolve(const Invocation& given) {
 }  // namespace
 
 std::vector<Command> decision_commands() {
-  return {{"decisions list",
-           "list open decisions",
-           {},
-           remote_options({{"--all", "", "also decisions that were made"},
-                           {"--status", "STATUS", "only this status (pending)",
-                            "pending resolved timed_out cancelled"},
-                           {"--run", "ID", "only of this run"},
-                           {"--agent", "NAME", "only for this agent"},
-                           {"--limit", "N", "at most this many"},
-                           {"--cursor", "CURSOR", "continue where the last page ended"}}),
-           "",
-           list_decisions},
-          {"decisions resolve",
-           "decide",
-           {{"ID", "the decision's id"}, {"CHOICE", "one of its options, or any text"}},
-           remote_options({{"--data", "JSON", "more data for the run"},
-                           {"--reason", "TEXT", "why"},
-                           {"--by", "NAME", "who decides"}}),
-           "",
-           resolve}};
+  return {remote("decisions list", "list open decisions", list_decisions, {},
+                 {{"--all", "", "also decisions that were made"},
+                  {"--status", "STATUS", "only this status (pending)",
+                   "pending resolved timed_out cancelled"},
+                  {"--run", "ID", "only of this run"},
+                  {"--agent", "NAME", "only for this agent"},
+                  {"--limit", "N", "at most this many"},
+                  {"--cursor", "CURSOR", "continue where the last page ended"}}),
+          remote("decisions resolve", "decide", resolve,
+                 {{"ID", "the decision's id"}, {"CHOICE", "one of its options, or any text"}},
+                 {{"--data", "JSON", "more data for the run"},
+                  {"--reason", "TEXT", "why"},
+                  {"--by", "NAME", "who decides"}})};
 }
 
 }  // namespace pawl::cli

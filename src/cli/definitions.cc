@@ -60,19 +60,16 @@ int put_definition(const Invocation& given) {
     complain("the definition is not valid; nothing was changed");
     return kRefused;
   }
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   for (const auto& [option, name] :
        {std::pair{"--name", "name"}, {"--version", "version"}, {"--description", "description"}})
     if (given.has(option)) w.field(name, given.text(option));
-  w.field("definition", *text).end_object();
-  return session.show("POST", kDefinitions + lenient, body, print_put);
+  w.field("definition", *text);
+  return session.show("POST", kDefinitions + lenient, w.close(), print_put);
 }
 
 int list_definitions(const Invocation& given) {
-  std::string query =
-      query_of({{"limit", given.text("--limit", "100")}, {"cursor", given.text("--cursor")}});
+  std::string query = query_of(given, {"limit", "cursor"}, "100");
   return Session(given).show("GET", kDefinitions + query, "", [](json::View root) {
     Table table({"NAME", "VERSION", "CREATED", "DESCRIPTION"});
     if (auto all = root.find("definitions"))
@@ -103,8 +100,7 @@ int get_definition(const Invocation& given) {
 }
 
 int remove_definition(const Invocation& given) {
-  std::string path = definition_path(given) + query_of({{"version", given.text("--version")},
-                                                        {"force", given.text("--force")}});
+  std::string path = definition_path(given) + query_of(given, {"version", "force"});
   return Session(given).show("DELETE", path, "", [&](json::View root) {
     std::string versions;
     if (auto all = root.find("removed"); all && all->is_array())
@@ -136,45 +132,27 @@ int diagram(const Invocation& given) {
 }  // namespace
 
 std::vector<Command> server_definition_commands() {
-  return {
-      {"definitions put",
-       "register a definition, or a new version of it",
-       {{"FILE", "YAML or JSON; - reads standard input"}},
-       remote_options({{"--name", "NAME", "instead of the name in the file"},
-                       {"--version", "VERSION", "instead of v1, v2 …"},
-                       {"--description", "TEXT", "for people"},
-                       {"--lenient", "", "unknown fields are warnings"}}),
-       "The same text keeps its version; a changed text is the next version.\n\nExample:\n  pawl "
-       "definitions put examples/hello.yaml",
-       put_definition},
-      {"definitions list",
-       "list definitions",
-       {},
-       remote_options({{"--limit", "N", "at most this many"},
-                       {"--cursor", "CURSOR", "continue where the last page ended"}}),
-       "",
-       list_definitions},
-      {"definitions get",
-       "show a definition and its versions",
-       {kDefinitionName},
-       remote_options({kVersion}),
-       "",
-       get_definition},
-      {"definitions delete",
-       "remove a definition",
-       {kDefinitionName},
-       remote_options({{"--version", "VERSION", "only this version"},
-                       {"--force", "", "even if it has live runs; they continue"}}),
-       "",
-       remove_definition},
-      {"definitions diagram",
-       "draw a definition",
-       {kDefinitionName},
-       remote_options({{"--format", "FORMAT", "ascii, mermaid or svg (ascii)", "ascii mermaid svg"},
-                       kVersion,
-                       {"--output", "FILE", "write it there"}}),
-       "",
-       diagram}};
+  return {remote("definitions put", "register a definition, or a new version of it", put_definition,
+                 {{"FILE", "YAML or JSON; - reads standard input"}},
+                 {{"--name", "NAME", "instead of the name in the file"},
+                  {"--version", "VERSION", "instead of v1, v2 …"},
+                  {"--description", "TEXT", "for people"},
+                  {"--lenient", "", "unknown fields are warnings"}},
+                 "The same text keeps its version; a changed text is the next "
+                 "version.\n\nExample:\n  pawl "
+                 "definitions put examples/hello.yaml"),
+          remote("definitions list", "list definitions", list_definitions, {},
+                 {{"--limit", "N", "at most this many"},
+                  {"--cursor", "CURSOR", "continue where the last page ended"}}),
+          remote("definitions get", "show a definition and its versions", get_definition,
+                 {kDefinitionName}, {kVersion}),
+          remote("definitions delete", "remove a definition", remove_definition, {kDefinitionName},
+                 {{"--version", "VERSION", "only this version"},
+                  {"--force", "", "even if it has live runs; they continue"}}),
+          remote("definitions diagram", "draw a definition", diagram, {kDefinitionName},
+                 {{"--format", "FORMAT", "ascii, mermaid or svg (ascii)", "ascii mermaid svg"},
+                  kVersion,
+                  {"--output", "FILE", "write it there"}})};
 }
 
 }  // namespace pawl::cli

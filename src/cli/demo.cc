@@ -43,8 +43,7 @@ class TemporaryDirectory {
     std::error_code ignored;
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
   const std::string& path() const { return path_; }
 
  private:
@@ -53,15 +52,14 @@ class TemporaryDirectory {
 
 void write_job(json::Writer& w, std::string_view type, size_t number) {
   w.begin_object().field("type", type).key("args").begin_array();
-  w.integer(static_cast<int64_t>(number)).end_array();
+  w.integer(number).end_array();
   w.key("options").begin_object().field("queue", "demo").end_object().end_object();
 }
 
 // reserve → all items packed side by side → letters as a batch with callbacks → close
 std::string order_workflow(size_t number) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("type", "chain").field("name", "order-" + std::to_string(number));
+  json::ObjectWriter w;
+  w.field("type", "chain").field("name", "order-" + std::to_string(number));
   w.key("steps").begin_array();
   write_job(w, "order.reserve", number);
   w.begin_object().field("type", "group").key("jobs").begin_array();
@@ -78,8 +76,8 @@ std::string order_workflow(size_t number) {
   write_job(w, "letters.alarm", number);
   w.end_object().end_object();
   write_job(w, "order.close", number);
-  w.end_array().end_object();
-  return body;
+  w.end_array();
+  return w.close();
 }
 
 // Counts of events in the journal.

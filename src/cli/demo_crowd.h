@@ -15,8 +15,7 @@ class DemoCrowd {
  public:
   DemoCrowd(const DemoServer& server, size_t workers, std::chrono::milliseconds work);
   ~DemoCrowd();
-  DemoCrowd(const DemoCrowd&) = delete;
-  DemoCrowd& operator=(const DemoCrowd&) = delete;
+  DemoCrowd& operator=(DemoCrowd&&) = delete;
 
   size_t executed() const { return executed_; }
   size_t accepted() const { return accepted_; }  // results that a server took

@@ -15,8 +15,7 @@ class DemoServer {
  public:
   explicit DemoServer(std::string data_dir) : data_dir_(std::move(data_dir)) {}
   ~DemoServer();
-  DemoServer(const DemoServer&) = delete;
-  DemoServer& operator=(const DemoServer&) = delete;
+  DemoServer& operator=(DemoServer&&) = delete;
 
   // Returns when it answers. Unavailable, with its error output, if it exits before.
   Status start();

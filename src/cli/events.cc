@@ -81,17 +81,15 @@ int show_events(const Invocation& given) {
 }  // namespace
 
 std::vector<Command> event_commands() {
-  return {{"events",
-           "list events of jobs",
-           {},
-           remote_options({{"--follow", "", "follow new events until Ctrl-C"},
-                           {"--types", "TYPES", "only these, as job.completed,job.failed"},
-                           {"--queue", "NAME", "only of this queue"},
-                           {"--limit", "N", "at most this many (100)"},
-                           {"--after", "CURSOR", "continue where the last page ended"}}),
-           "Examples:\n  pawl events --follow --types job.failed,job.discarded\n  pawl events "
-           "--limit 20 --json",
-           show_events}};
+  return {
+      remote("events", "list events of jobs", show_events, {},
+             {{"--follow", "", "follow new events until Ctrl-C"},
+              {"--types", "TYPES", "only these, as job.completed,job.failed"},
+              {"--queue", "NAME", "only of this queue"},
+              {"--limit", "N", "at most this many (100)"},
+              {"--after", "CURSOR", "continue where the last page ended"}},
+             "Examples:\n  pawl events --follow --types job.failed,job.discarded\n  pawl events "
+             "--limit 20 --json")};
 }
 
 }  // namespace pawl::cli

@@ -117,16 +117,13 @@ class ExecWorker {
   }
 
   std::string fetch_body(size_t room) {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("queues").begin_array();
+    json::ObjectWriter w;
+    w.key("queues").begin_array();
     for (const std::string& queue : options_.queues) w.string(queue);
-    w.end_array()
-        .field_int("count", static_cast<int64_t>(room))
-        .field("worker_id", options_.worker_id);
+    w.end_array().field_int("count", room).field("worker_id", options_.worker_id);
     w.field_int("visibility_timeout_ms", options_.lease_ms);
-    w.field_int("wait_ms", options_.once ? 0 : kFetchWaitMs).end_object();
-    return body;
+    w.field_int("wait_ms", options_.once ? 0 : kFetchWaitMs);
+    return w.close();
   }
 
   size_t start_jobs(const std::string& body) {
@@ -164,12 +161,11 @@ class ExecWorker {
   void settle(Session& session, RunningJob& job, const Result<ChildEnd>& end) {
     bool good = end.ok() && end->exit_code == 0 && end->signal == 0 && !end->output_cut;
     bool back = job.given_back && !good;
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field("job_id", job.id).field("worker_id", options_.worker_id);
+    json::ObjectWriter w;
+    w.field("job_id", job.id).field("worker_id", options_.worker_id);
     if (!job.attempt.empty()) w.field_raw("attempt", job.attempt);
     good ? write_result(w, end->output) : write_failure(w, end, back);
-    w.end_object();
+    std::string body = w.close();
     // Retries the report: the command has run and should not run twice.
     for (int tries = 0; tries < 10; ++tries) {
       auto reply =
@@ -243,16 +239,14 @@ class ExecWorker {
     }
   }
   void beat_once(Session& session, const std::vector<std::shared_ptr<RunningJob>>& now) {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object()
-        .field("worker_id", options_.worker_id)
-        .field_int("visibility_timeout_ms", options_.lease_ms);
+    json::ObjectWriter w;
+    w.field("worker_id", options_.worker_id);
+    w.field_int("visibility_timeout_ms", options_.lease_ms);
     w.key("active_jobs").begin_array();
     for (const auto& job : now)
       if (!job->over) w.string(job->id);
-    w.end_array().end_object();
-    auto reply = session.call("POST", "/ojs/v1/workers/heartbeat", body);
+    w.end_array();
+    auto reply = session.call("POST", "/ojs/v1/workers/heartbeat", w.close());
     if (!reply.ok() || reply->status != 200) return;
     auto doc = json::parse(reply->body);
     auto extended = doc.ok() ? doc->root().find("jobs_extended") : std::nullopt;

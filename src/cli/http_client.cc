@@ -3,12 +3,12 @@
 #include <curl/curl.h>
 #include <sys/socket.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/ascii.h"
 #include "base/quote.h"
+#include "base/read_number.h"
 
 namespace pawl::cli {
 namespace {
@@ -64,9 +64,7 @@ Result<Url> parse_url(std::string_view text) {
   size_t bracket = authority.rfind(']');
   if (colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket)) {
     std::string_view port = authority.substr(colon + 1);
-    auto [end, failed] = std::from_chars(port.data(), port.data() + port.size(), url.port);
-    if (failed != std::errc{} || end != port.data() + port.size() || url.port < 1 ||
-        url.port > 65535)
+    if (!read_number(port, url.port) || url.port < 1 || url.port > 65535)
       return bad("its port is none");
     authority = authority.substr(0, colon);
   } else {
@@ -183,7 +181,9 @@ Status HttpClient::set_up(Exchange& exchange, std::string_view method, std::stri
   set(CURLOPT_PREREQDATA, &exchange);
   set(CURLOPT_WRITEFUNCTION, Exchange::on_body);
   set(CURLOPT_WRITEDATA, &exchange);
+  bool typed = false;
   for (const auto& [name, value] : headers) {
+    typed = typed || name == "Content-Type";
     if (value.find_first_of("\r\n") != std::string::npos)
       return Error{ErrorCode::InvalidRequest, "the header " + name + " would break its line"};
     exchange.add_header(name + ": " + value);
@@ -191,7 +191,7 @@ Status HttpClient::set_up(Exchange& exchange, std::string_view method, std::stri
   if (!body.empty() || method == "POST" || method == "PUT" || method == "PATCH") {
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
     set(CURLOPT_POSTFIELDS, body.empty() ? "" : body.data());
-    exchange.add_header("Content-Type: application/json");
+    if (!typed) exchange.add_header("Content-Type: application/json");
     exchange.add_header("Expect:");
   }
   set(CURLOPT_HTTPHEADER, exchange.headers);

@@ -52,6 +52,7 @@ class HttpClient {
  public:
   explicit HttpClient(Url url, HttpOptions options = {});
 
+  // A body is JSON unless the headers have a Content-Type.
   Result<HttpReply> call(std::string_view method, std::string_view path, std::string_view body = {},
                          const Headers& headers = {});
   // GET; `take` gets the body of a 2xx reply piece by piece until it returns false or the stream

@@ -5,6 +5,7 @@
 
 #include "base/json_writer.h"
 #include "base/quote.h"
+#include "base/read_number.h"
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/session.h"
@@ -43,21 +44,17 @@ class Envelope {
   explicit Envelope(const Invocation& given) : given_(given) {}
 
   Result<std::string> build() {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field("type", given_.argument(0));
+    json::ObjectWriter w;
+    w.field("type", given_.argument(0));
     raw(w, "args", "--args", "[]");
     if (given_.has("--id")) w.field("id", given_.text("--id"));
     if (given_.has("--meta")) raw(w, "meta", "--meta", "{}");
-    std::string options;
-    json::Writer o(options);
-    o.begin_object();
+    json::ObjectWriter o;
     build_options(o);
-    o.end_object();
+    std::string options = o.close();
     if (options != "{}") w.field_raw("options", options);
-    w.end_object();
     if (!error_.empty()) return Error{ErrorCode::InvalidRequest, error_};
-    return body;
+    return w.close();
   }
 
  private:
@@ -112,8 +109,7 @@ class Envelope {
     if (!given_.has(option)) return;
     std::string text = given_.text(option);
     int64_t value = 0;
-    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failed != std::errc{} || end != text.data() + text.size())
+    if (!read_number(text, value))
       complain_about(option + " takes a number, not " + in_quotes(text));
     w.field_int(name, value);
   }
@@ -174,11 +170,7 @@ int get_job(const Invocation& given) {
 }
 
 int list_jobs(const Invocation& given) {
-  std::string query = query_of({{"queue", given.text("--queue")},
-                                {"state", given.text("--state")},
-                                {"type", given.text("--type")},
-                                {"limit", given.text("--limit", "50")},
-                                {"cursor", given.text("--cursor")}});
+  std::string query = query_of(given, {"queue", "state", "type", "limit", "cursor"}, "50");
   return Session(given).show("GET", kJobs + query, "",
                              [](json::View root) { print_jobs(root, "no jobs"); });
 }
@@ -258,27 +250,16 @@ std::vector<Command> job_commands() {
       {"--type", "TYPE", "only this type"},
       {"--limit", "N", "at most this many (50)"},
       {"--cursor", "CURSOR", "continue where the last page ended"}};
-  return {{"jobs push",
-           "push a job",
-           {{"TYPE", "such as email.send"}},
-           remote_options(push_options),
-           kPushDetails,
-           push},
-          {"jobs get", "show a job", {kJobId}, remote_options({}), "", get_job},
-          {"jobs list",
-           "list jobs",
-           {},
-           remote_options(list_options),
-           "Examples:\n  pawl jobs list --state discarded\n  pawl jobs list --queue mail --json",
-           list_jobs},
-          {"jobs cancel", "cancel an unfinished job", {kJobId}, remote_options({}), "", cancel_job},
-          {"jobs retry", "run a discarded job again", {kJobId}, remote_options({}), "", retry_job},
-          {"jobs wait",
-           "wait until a job ends",
-           {kJobId},
-           remote_options({kJobLimit}),
-           "Exit 0 if it completed, 1 if it was discarded, cancelled, or does not end in time.",
-           wait}};
+  return {
+      remote("jobs push", "push a job", push, {{"TYPE", "such as email.send"}}, push_options,
+             kPushDetails),
+      remote("jobs get", "show a job", get_job, {kJobId}),
+      remote("jobs list", "list jobs", list_jobs, {}, list_options,
+             "Examples:\n  pawl jobs list --state discarded\n  pawl jobs list --queue mail --json"),
+      remote("jobs cancel", "cancel an unfinished job", cancel_job, {kJobId}),
+      remote("jobs retry", "run a discarded job again", retry_job, {kJobId}),
+      remote("jobs wait", "wait until a job ends", wait, {kJobId}, {kJobLimit},
+             "Exit 0 if it completed, 1 if it was discarded, cancelled, or does not end in time.")};
 }
 
 }  // namespace pawl::cli

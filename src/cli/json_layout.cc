@@ -52,9 +52,9 @@ std::string laid_out_json(std::string_view json) {
 }
 
 std::string diagram_json(std::string_view format, std::string_view picture) {
-  std::string body;
-  json::Writer(body).begin_object().field("format", format).field("diagram", picture).end_object();
-  return body;
+  json::ObjectWriter w;
+  w.field("format", format).field("diagram", picture);
+  return w.close();
 }
 
 }  // namespace pawl::cli

@@ -45,12 +45,11 @@ void print_new_key(const KeyRow& row, const std::string& secret) {
 }
 
 int create_key(const Invocation& given) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("name", given.argument(0)).key("scopes").begin_array();
+  json::ObjectWriter w;
+  w.field("name", given.argument(0)).key("scopes").begin_array();
   for (const std::string& scope : wanted_scopes(given)) w.string(scope);
-  w.end_array().end_object();
-  return Session(given).show("POST", kKeys, body, [](json::View root) {
+  w.end_array();
+  return Session(given).show("POST", kKeys, w.close(), [](json::View root) {
     print_new_key(row_of(root), member(root, "key"));
   });
 }

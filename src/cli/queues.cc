@@ -26,8 +26,7 @@ void print_queue_state(json::View root) {
 }
 
 int list_queues(const Invocation& given) {
-  std::string query =
-      query_of({{"limit", given.text("--limit", "100")}, {"cursor", given.text("--cursor")}});
+  std::string query = query_of(given, {"limit", "cursor"}, "100");
   return Session(given).show("GET", kQueues + query, "", [](json::View root) {
     Table table({"QUEUE", "STATE", "AVAILABLE", "ACTIVE", "SCHEDULED", "RETRYABLE"});
     auto queues = root.find("queues");
@@ -75,9 +74,7 @@ int config(const Invocation& given) {
     });
   };
   if (given.texts("--set").empty()) return session.show("GET", path, "", print);
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   for (const std::string& pair : given.texts("--set")) {
     size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -87,8 +84,7 @@ int config(const Invocation& given) {
     w.key(pair.substr(0, equals));
     json::parse(value).ok() ? w.raw(value) : w.string(value);
   }
-  w.end_object();
-  return session.show("PUT", path, body, print);
+  return session.show("PUT", path, w.close(), print);
 }
 
 int purge(const Invocation& given) {
@@ -110,33 +106,19 @@ int purge(const Invocation& given) {
 
 std::vector<Command> queue_commands() {
   return {
-      {"queues list",
-       "list queues and how full they are",
-       {},
-       remote_options({{"--limit", "N", "at most this many (100)"},
-                       {"--cursor", "CURSOR", "continue where the last page ended"}}),
-       "",
-       list_queues},
-      {"queues stats", "figures of one queue", {kQueueName}, remote_options({}), "", stats},
-      {"queues pause",
-       "hand out no more jobs of it",
-       {kQueueName},
-       remote_options({}),
-       "Pushing goes on; jobs in work are finished.",
-       pause_queue},
-      {"queues resume", "end a pause", {kQueueName}, remote_options({}), "", resume_queue},
-      {"queues config",
-       "show or change its settings",
-       {kQueueName},
-       remote_options({{"--set", "NAME=VALUE", "may be repeated"}}),
-       "Examples:\n  pawl queues config mail\n  pawl queues config mail --set max_depth=10000",
-       config},
-      {"queues purge",
-       "remove the jobs that wait in it",
-       {kQueueName},
-       remote_options({{"--yes", "", "yes, remove them"}, {"--state", "STATE", "only this state"}}),
-       "",
-       purge}};
+      remote("queues list", "list queues and how full they are", list_queues, {},
+             {{"--limit", "N", "at most this many (100)"},
+              {"--cursor", "CURSOR", "continue where the last page ended"}}),
+      remote("queues stats", "figures of one queue", stats, {kQueueName}),
+      remote("queues pause", "hand out no more jobs of it", pause_queue, {kQueueName}, {},
+             "Pushing goes on; jobs in work are finished."),
+      remote("queues resume", "end a pause", resume_queue, {kQueueName}),
+      remote(
+          "queues config", "show or change its settings", config, {kQueueName},
+          {{"--set", "NAME=VALUE", "may be repeated"}},
+          "Examples:\n  pawl queues config mail\n  pawl queues config mail --set max_depth=10000"),
+      remote("queues purge", "remove the jobs that wait in it", purge, {kQueueName},
+             {{"--yes", "", "yes, remove them"}, {"--state", "STATE", "only this state"}})};
 }
 
 }  // namespace pawl::cli

@@ -58,6 +58,8 @@ void print_run(json::View root) {
   print_pair("id", member(run, "id"));
   print_pair("kind", member(run, "kind"));
   print_pair("name", member(run, "name"));
+  print_pair("world", member(run, "world"));
+  print_pair("key", member(run, "key"));
   std::string version = member(run, "version");
   print_pair("definition", member(run, "definition") + (version.empty() ? "" : " " + version));
   print_pair("status", member(run, "paused") == "true" ? status + " (paused)" : status,
@@ -88,9 +90,8 @@ void print_run(json::View root) {
 
 Result<std::string> start_body(const Invocation& given, bool wait) {
   PAWL_TRY(Value inputs, given_inputs(given));
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("definition", given.argument(0)).field_raw("inputs", inputs.json());
+  json::ObjectWriter w;
+  w.field("definition", given.argument(0)).field_raw("inputs", inputs.json());
   for (const auto& [option, name] :
        {std::pair{"--version", "version"}, {"--id", "id"}, {"--agent", "agent_id"}})
     if (given.has(option)) w.field(name, given.text(option));
@@ -99,8 +100,7 @@ Result<std::string> start_body(const Invocation& given, bool wait) {
     w.field_raw("priority", priority.json());
   }
   if (wait) w.field("wait", "10s");
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 int code_of(const std::string& status) {
@@ -146,23 +146,15 @@ int start(const Invocation& given) {
 // --- looking
 
 int get_run(const Invocation& given) {
-  std::string query = query_of({{"at", given.text("--at")},
-                                {"limit", given.text("--limit")},
-                                {"cursor", given.text("--cursor")}});
+  std::string query = query_of(given, {"at", "limit", "cursor"});
   return Session(given).show("GET", run_path(given) + query, "", print_run);
 }
 
 int list_runs(const Invocation& given) {
-  std::string query = query_of({{"status", given.text("--status")},
-                                {"kind", given.text("--kind")},
-                                {"name", given.text("--name")},
-                                {"definition", given.text("--definition")},
-                                {"parent", given.text("--parent")},
-                                {"text", given.text("--text")},
-                                {"since", given.text("--since")},
-                                {"until", given.text("--until")},
-                                {"limit", given.text("--limit", "50")},
-                                {"cursor", given.text("--cursor")}});
+  std::string query = query_of(given,
+                               {"status", "kind", "name", "definition", "parent", "world", "text",
+                                "since", "until", "limit", "cursor"},
+                               "50");
   return Session(given).show("GET", "/v1/runs" + query, "", [](json::View root) {
     Table table({"ID", "KIND", "NAME", "STATE", "DONE", "CREATED"});
     if (auto runs = root.find("runs"))
@@ -204,9 +196,7 @@ void print_event(json::View event) {
 }
 
 int past_events(const Invocation& given) {
-  std::string query = query_of({{"types", given.text("--types")},
-                                {"limit", given.text("--limit", "100")},
-                                {"after", given.text("--after")}});
+  std::string query = query_of(given, {"types", "limit", "after"}, "100");
   return Session(given).show("GET", run_path(given, "/events") + query, "", [](json::View root) {
     if (auto run_events = root.find("events"))
       run_events->each_element([](json::View event) { print_event(event); });
@@ -308,15 +298,13 @@ int signal(const Invocation& given) {
   Session session(given);
   auto payload = given_json(given, "--payload");
   if (!payload.ok()) return session.fail(payload.error());
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("type", given.argument(1));
+  json::ObjectWriter w;
+  w.field("type", given.argument(1));
   for (const auto& [option, name] :
        {std::pair{"--step", "step_id"}, {"--agent", "agent_id"}, {"--reason", "reasoning"}})
     if (given.has(option)) w.field(name, given.text(option));
   if (!payload->empty()) w.field_raw("payload", *payload);
-  w.end_object();
-  return session.show("POST", run_path(given, "/signals"), body, print_run);
+  return session.show("POST", run_path(given, "/signals"), w.close(), print_run);
 }
 
 const Parameter kRunId{"ID", "the run's id"};
@@ -330,104 +318,63 @@ const char* const kAtDetails =
 const Option kAgent{"--agent", "NAME", "on whose behalf"};
 
 std::vector<Command> looking_commands() {
-  return {{"runs list",
-           "list runs, newest first",
-           {},
-           remote_options({{"--status", "STATUS", "only this status",
-                            "pending active suspended completed failed cancelled"},
-                           {"--kind", "KIND", "only this kind", "chain group batch dag map"},
-                           {"--name", "NAME", "only workflows of this name"},
-                           {"--definition", "NAME", "only runs of this definition"},
-                           {"--parent", "ID", "only runs that this run started"},
-                           {"--text", "TEXT", "only if the name or the id contains it"},
-                           {"--since", "TIME", "only runs created then or later, RFC 3339"},
-                           {"--until", "TIME", "only runs created then or earlier"},
-                           kRunLimit,
-                           kRunCursor}),
-           "",
-           list_runs},
-          {"runs get",
-           "show a run and its steps",
-           {kRunId},
-           remote_options({kAt, kRunLimit, kRunCursor}),
-           kAtDetails,
-           get_run},
-          {"runs show",
-           "the same as runs get",
-           {kRunId},
-           remote_options({kAt, kRunLimit, kRunCursor}),
-           kAtDetails,
-           get_run},
-          {"runs explain",
-           "what a run waits for, and since when",
-           {kRunId},
-           remote_options({}),
-           "",
-           explain},
-          {"runs events",
-           "what happened in a run",
-           {kRunId},
-           remote_options({{"--follow", "", "follow new events until the run ends"},
-                           {"--types", "TYPES", "only these, as step_failed,step_retrying"},
-                           kRunLimit,
-                           {"--after", "CURSOR", "continue where the last page ended"}}),
-           "",
-           run_events},
-          {"jobs explain",
-           "what a job waits for, and since when",
-           {{"ID", "the job's id"}},
-           remote_options({}),
-           "",
-           explain_job}};
+  return {remote("runs list", "list runs, newest first", list_runs, {},
+                 {{"--status", "STATUS", "only this status",
+                   "pending active suspended completed failed cancelled"},
+                  {"--kind", "KIND", "only this kind", "chain group batch dag map module"},
+                  {"--name", "NAME", "only workflows of this name"},
+                  {"--definition", "NAME", "only runs of this definition"},
+                  {"--parent", "ID", "only runs that this run started"},
+                  {"--world", "NAME", "only instances of modules of this world"},
+                  {"--text", "TEXT", "only if the name or the id contains it"},
+                  {"--since", "TIME", "only runs created then or later, RFC 3339"},
+                  {"--until", "TIME", "only runs created then or earlier"},
+                  kRunLimit,
+                  kRunCursor}),
+          remote("runs get", "show a run and its steps", get_run, {kRunId},
+                 {kAt, kRunLimit, kRunCursor}, kAtDetails),
+          remote("runs show", "the same as runs get", get_run, {kRunId},
+                 {kAt, kRunLimit, kRunCursor}, kAtDetails),
+          remote("runs explain", "what a run waits for, and since when", explain, {kRunId}),
+          remote("runs events", "what happened in a run", run_events, {kRunId},
+                 {{"--follow", "", "follow new events until the run ends"},
+                  {"--types", "TYPES", "only these, as step_failed,step_retrying"},
+                  kRunLimit,
+                  {"--after", "CURSOR", "continue where the last page ended"}}),
+          remote("jobs explain", "what a job waits for, and since when", explain_job,
+                 {{"ID", "the job's id"}})};
 }
 
 }  // namespace
 
 std::vector<Command> run_commands() {
   std::vector<Command> commands = {
-      {"runs start",
-       "start a run of a definition",
-       {{"NAME", "the definition"}},
-       remote_options(input_options(
-           {{"--version", "VERSION", "of the definition, by default the newest"},
-            {"--wait", "", "until it ends: exit 0 completed, 1 failed, 4 needs an answer"},
-            {"--id", "ID", "of the run, instead of a generated one"},
-            {"--priority", "N", "from -1000 to 1000"},
-            kAgent,
-            {"--idempotency-key", "KEY", "repeated requests start one run"}})),
-       "Example:\n  pawl runs start hello --input name=Ada --wait",
-       start},
-      {"runs cancel",
-       "cancel what has not begun",
-       {kRunId},
-       remote_options({{"--reason", "TEXT", "why; shown with the run"},
-                       {"--rollback", "", "undo completed steps"}}),
-       "",
-       cancel_run},
-      {"runs pause",
-       "start no further step until resumed",
-       {kRunId},
-       remote_options({{"--now", "", "also stop running steps"}}),
-       "",
-       pause_run},
-      {"runs resume", "continue after a pause", {kRunId}, remote_options({}), "", resume_run},
-      {"runs release", "try a quarantined run again", {kRunId}, remote_options({}), "", release},
-      {"runs retry",
-       "go on from what failed, or from a step",
-       {kRunId},
-       remote_options(input_options({{"--from", "STEP", "run this step and its dependents again"},
-                                     {"--preview", "", "only list steps that would run again"}})),
-       "",
-       retry_run},
-      {"runs signal",
-       "tell a run something",
-       {kRunId, {"TYPE", "decision, data, cancel, retry, skip, or a name of your own"}},
-       remote_options({{"--step", "STEP", "the step it is for"},
-                       {"--payload", "JSON", "data for the run"},
-                       {"--reason", "TEXT", "why"},
-                       kAgent}),
-       "Example:\n  pawl runs signal 0192… paid --payload '{\"amount\": 12}'",
-       signal}};
+      remote("runs start", "start a run of a definition", start, {{"NAME", "the definition"}},
+             input_options(
+                 {{"--version", "VERSION", "of the definition, by default the newest"},
+                  {"--wait", "", "until it ends: exit 0 completed, 1 failed, 4 needs an answer"},
+                  {"--id", "ID", "of the run, instead of a generated one"},
+                  {"--priority", "N", "from -1000 to 1000"},
+                  kAgent,
+                  {"--idempotency-key", "KEY", "repeated requests start one run"}}),
+             "Example:\n  pawl runs start hello --input name=Ada --wait"),
+      remote("runs cancel", "cancel what has not begun", cancel_run, {kRunId},
+             {{"--reason", "TEXT", "why; shown with the run"},
+              {"--rollback", "", "undo completed steps"}}),
+      remote("runs pause", "start no further step until resumed", pause_run, {kRunId},
+             {{"--now", "", "also stop running steps"}}),
+      remote("runs resume", "continue after a pause", resume_run, {kRunId}),
+      remote("runs release", "try a quarantined run again", release, {kRunId}),
+      remote("runs retry", "go on from what failed, or from a step", retry_run, {kRunId},
+             input_options({{"--from", "STEP", "run this step and its dependents again"},
+                            {"--preview", "", "only list steps that would run again"}})),
+      remote("runs signal", "tell a run something", signal,
+             {kRunId, {"TYPE", "decision, data, cancel, retry, skip, or a name of your own"}},
+             {{"--step", "STEP", "the step it is for"},
+              {"--payload", "JSON", "data for the run"},
+              {"--reason", "TEXT", "why"},
+              kAgent},
+             "Example:\n  pawl runs signal 0192… paid --payload '{\"amount\": 12}'")};
   std::vector<Command> looking = looking_commands();
   std::move(looking.begin(), looking.end(), std::back_inserter(commands));
   return commands;

@@ -76,9 +76,8 @@ Result<std::string> put_body(const Invocation& given) {
   PAWL_TRY_DO(check_put(given));
   PAWL_TRY(Value inputs, given_inputs(given));
   PAWL_TRY(std::string args, given_json(given, "--args"));
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("name", given.argument(0));
+  json::ObjectWriter w;
+  w.field("name", given.argument(0));
   if (given.has("--job")) {
     w.key("job").begin_object().field("type", given.text("--job"));
     w.field_raw("args", args.empty() ? "[]" : args);
@@ -91,8 +90,7 @@ Result<std::string> put_body(const Invocation& given) {
     if (std::string option = std::string("--") + name; given.has(option))
       w.field(name, given.text(option));
   if (!inputs.as_object().empty()) w.field_raw("inputs", inputs.json());
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 int put_schedule(const Invocation& given) {
@@ -103,8 +101,7 @@ int put_schedule(const Invocation& given) {
 }
 
 int list_schedules(const Invocation& given) {
-  std::string query =
-      query_of({{"limit", given.text("--limit", "100")}, {"cursor", given.text("--cursor")}});
+  std::string query = query_of(given, {"limit", "cursor"}, "100");
   return Session(given).show("GET", kSchedules + query, "", [](json::View root) {
     Table table({"NAME", "STARTS", "WHEN", "ZONE", "STATE", "NEXT"});
     if (auto all = root.find("schedules"))
@@ -138,54 +135,34 @@ int remove_schedule(const Invocation& given) {
 }  // namespace
 
 std::vector<Command> schedule_commands() {
-  return {
-      {"schedules put",
-       "schedule a definition or a job, or change its schedule",
-       {kScheduleName},
-       remote_options(input_options(
-           {{"--definition", "NAME", "start a run of this definition"},
-            {"--version", "VERSION", "of the definition, by default the newest"},
-            {"--job", "TYPE", "push a job of this type"},
-            {"--args", "JSON", "of the job, by default []"},
-            {"--queue", "NAME", "of the job"},
-            {"--cron", "EXPRESSION", "five fields, or @daily and the like"},
-            {"--every", "DURATION", "such as 15m"},
-            {"--at", "TIME", "once, RFC 3339"},
-            {"--timezone", "ZONE", "of --cron, such as Europe/Vienna; by default UTC"},
-            {"--overlap", "POLICY", "if the previous one still runs", "skip queue allow"},
-            {"--jitter", "DURATION",
-             "start up to this much later, so that not all start at once"}})),
-       "Examples:\n  pawl schedules put nightly --definition report --cron '0 3 * * *' --timezone "
-       "Europe/Vienna\n"
-       "  pawl schedules put ping --job net.ping --every 5m --overlap skip",
-       put_schedule},
-      {"schedules list",
-       "list what is scheduled",
-       {},
-       remote_options({{"--limit", "N", "at most this many"},
-                       {"--cursor", "CURSOR", "continue where the last page ended"}}),
-       "",
-       list_schedules},
-      {"schedules get", "show a schedule", {kScheduleName}, remote_options({}), "", get_schedule},
-      {"schedules pause",
-       "start nothing until resumed",
-       {kScheduleName},
-       remote_options({}),
-       "",
-       pause_schedule},
-      {"schedules resume", "end a pause", {kScheduleName}, remote_options({}), "", resume_schedule},
-      {"schedules trigger",
-       "start it now, beside its schedule",
-       {kScheduleName},
-       remote_options({}),
-       "",
-       trigger_schedule},
-      {"schedules delete",
-       "end a schedule",
-       {kScheduleName},
-       remote_options({}),
-       "",
-       remove_schedule}};
+  return {remote("schedules put", "schedule a definition or a job, or change its schedule",
+                 put_schedule, {kScheduleName},
+                 input_options(
+                     {{"--definition", "NAME", "start a run of this definition"},
+                      {"--version", "VERSION", "of the definition, by default the newest"},
+                      {"--job", "TYPE", "push a job of this type"},
+                      {"--args", "JSON", "of the job, by default []"},
+                      {"--queue", "NAME", "of the job"},
+                      {"--cron", "EXPRESSION", "five fields, or @daily and the like"},
+                      {"--every", "DURATION", "such as 15m"},
+                      {"--at", "TIME", "once, RFC 3339"},
+                      {"--timezone", "ZONE", "of --cron, such as Europe/Vienna; by default UTC"},
+                      {"--overlap", "POLICY", "if the previous one still runs", "skip queue allow"},
+                      {"--jitter", "DURATION",
+                       "start up to this much later, so that not all start at once"}}),
+                 "Examples:\n  pawl schedules put nightly --definition report --cron '0 3 * * *' "
+                 "--timezone "
+                 "Europe/Vienna\n"
+                 "  pawl schedules put ping --job net.ping --every 5m --overlap skip"),
+          remote("schedules list", "list what is scheduled", list_schedules, {},
+                 {{"--limit", "N", "at most this many"},
+                  {"--cursor", "CURSOR", "continue where the last page ended"}}),
+          remote("schedules get", "show a schedule", get_schedule, {kScheduleName}),
+          remote("schedules pause", "start nothing until resumed", pause_schedule, {kScheduleName}),
+          remote("schedules resume", "end a pause", resume_schedule, {kScheduleName}),
+          remote("schedules trigger", "start it now, beside its schedule", trigger_schedule,
+                 {kScheduleName}),
+          remote("schedules delete", "end a schedule", remove_schedule, {kScheduleName})};
 }
 
 }  // namespace pawl::cli

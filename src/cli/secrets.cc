@@ -27,8 +27,7 @@ class NoEcho {
     ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
     std::fputs("\n", stderr);
   }
-  NoEcho(const NoEcho&) = delete;
-  NoEcho& operator=(const NoEcho&) = delete;
+  NoEcho& operator=(NoEcho&&) = delete;
 
  private:
   termios before_{};
@@ -73,19 +72,16 @@ int set(const Invocation& given) {
   Session session(given);
   auto value = read_value(given);
   if (!value.ok()) return session.fail(value.error());
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("value", *value);
+  json::ObjectWriter w;
+  w.field("value", *value);
   write_list(w, "hosts", given.texts("--host"));
   write_list(w, "actions", given.texts("--action"));
-  w.end_object();
-  return session.show("PUT", path_of("/v1/secrets/", given.argument(0)), body,
+  return session.show("PUT", path_of("/v1/secrets/", given.argument(0)), w.close(),
                       [&](json::View) { print_text(printable(given.argument(0)) + " is kept\n"); });
 }
 
 int list_secrets(const Invocation& given) {
-  std::string query =
-      query_of({{"limit", given.text("--limit", "100")}, {"cursor", given.text("--cursor")}});
+  std::string query = query_of(given, {"limit", "cursor"}, "100");
   return Session(given).show("GET", "/v1/secrets" + query, "", [](json::View root) {
     Table table({"NAME", "HOSTS", "ACTIONS", "UPDATED"});
     if (auto all = root.find("secrets"))
@@ -110,30 +106,24 @@ const Parameter kSecretName{"NAME", "letters, digits, '_' and '-'"};
 
 std::vector<Command> secret_commands() {
   return {
-      {"secrets set",
-       "keep a secret, or change it",
-       {kSecretName},
-       remote_options({{"--value", "TEXT",
-                        "instead of standard input; others may see it in "
-                        "the list of processes"},
-                       {"--host", "HOST",
-                        "the only host that may get it: a name, *.example.com, host:port; may "
-                        "be repeated"},
-                       {"--action", "ACTION",
-                        "the only action that may use it: http.*, http.post, shell.exec, "
-                        "crypto.hmac; may be repeated"}}),
-       "Definitions use it as ${{ secrets.NAME }}, in headers, query and body of http.* and in "
-       "env of shell.exec.\nWithout --host any host may get it: bind what you can.\n\nExample:\n"
-       "  pawl secrets set API_TOKEN --host api.example.com < token.txt",
-       set},
-      {"secrets list",
-       "names of what is kept, and what each is for",
-       {},
-       remote_options({{"--limit", "N", "at most this many"},
-                       {"--cursor", "CURSOR", "continue where the last page ended"}}),
-       "",
-       list_secrets},
-      {"secrets delete", "delete a secret", {kSecretName}, remote_options({}), "", remove_secret}};
+      remote(
+          "secrets set", "keep a secret, or change it", set, {kSecretName},
+          {{"--value", "TEXT",
+            "instead of standard input; others may see it in "
+            "the list of processes"},
+           {"--host", "HOST",
+            "the only host that may get it: a name, *.example.com, host:port; may "
+            "be repeated"},
+           {"--action", "ACTION",
+            "the only action that may use it: http.*, http.post, shell.exec, "
+            "crypto.hmac; may be repeated"}},
+          "Definitions use it as ${{ secrets.NAME }}, in headers, query and body of http.* and in "
+          "env of shell.exec.\nWithout --host any host may get it: bind what you can.\n\nExample:\n"
+          "  pawl secrets set API_TOKEN --host api.example.com < token.txt"),
+      remote("secrets list", "names of what is kept, and what each is for", list_secrets, {},
+             {{"--limit", "N", "at most this many"},
+              {"--cursor", "CURSOR", "continue where the last page ended"}}),
+      remote("secrets delete", "delete a secret", remove_secret, {kSecretName})};
 }
 
 }  // namespace pawl::cli

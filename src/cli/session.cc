@@ -33,17 +33,19 @@ void print_complaints(json::View error) {
 
 }  // namespace
 
-std::vector<Option> remote_options(std::vector<Option> own) {
+Command remote(const std::string& path, const std::string& summary, int (*run)(const Invocation&),
+               std::vector<Parameter> parameters, std::vector<Option> own,
+               const std::string& details) {
   own.push_back({"--json", "", "print the server's JSON unchanged"});
   own.push_back({"--url", "URL", std::string("the server (PAWL_URL), by default ") + kDefaultUrl});
   own.push_back({"--key", "KEY", "API key (PAWL_API_KEY)"});
   own.push_back({"--tenant", "NAME", "act for this tenant (PAWL_TENANT)"});
   own.push_back(
       {"--ca-file", "FILE", "certificates to trust instead of the system's (PAWL_CA_FILE)"});
-  return own;
+  return {path, summary, std::move(parameters), std::move(own), details, run};
 }
 
-Session::Session(const Invocation& given) : json_(given.has("--json")) {
+Session::Session(const Invocation& given, int silence_s) : json_(given.has("--json")) {
   auto url = parse_url(from(given, "--url", "PAWL_URL", kDefaultUrl));
   if (!url.ok()) {
     complain(url.error().message);
@@ -51,6 +53,7 @@ Session::Session(const Invocation& given) : json_(given.has("--json")) {
     return;
   }
   HttpOptions options;
+  options.silence_s = silence_s;
   options.ca_file = from(given, "--ca-file", "PAWL_CA_FILE");
   client_.emplace(std::move(url).value(), options);
   headers_.emplace_back("Accept", "application/json");
@@ -111,7 +114,10 @@ int Session::refuse(const HttpReply& reply) {
 
 std::optional<Answer> Session::ask(std::string_view method, std::string_view path,
                                    std::string_view body) {
-  auto reply = call(method, path, body);
+  return read(call(method, path, body));
+}
+
+std::optional<Answer> Session::read(Result<HttpReply> reply) {
   if (!reply.ok()) {
     fail(reply.error());
     return std::nullopt;
@@ -180,6 +186,14 @@ std::string query_of(const std::vector<std::pair<std::string, std::string>>& pai
   return query;
 }
 
+std::string query_of(const Invocation& given, std::initializer_list<const char*> names,
+                     const std::string& limit) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string name : names)
+    pairs.emplace_back(name, given.text("--" + name, name == "limit" ? limit : ""));
+  return query_of(pairs);
+}
+
 void print_pair(std::string_view name, const std::string& value, Colour colour) {
   if (value.empty()) return;
   std::string line(name);
@@ -208,8 +222,11 @@ void print_explanation(json::View root) {
     waits->each_element([&](json::View wait) {
       any = true;
       std::string step = member(wait, "step_id");
-      print_text((step.empty() ? "" : printable(step) + ": ") + printable(member(wait, "detail")) +
-                 " (since " + printable(member(wait, "since")) + ")\n");
+      std::string detail = member(wait, "detail");
+      if (auto effect = wait.find("detail"); effect && effect->is_object())  // of a module
+        detail = "effect " + member(*effect, "kind") + ", " + member(*effect, "state");
+      print_text((step.empty() ? "" : printable(step) + ": ") + printable(detail) + " (since " +
+                 printable(member(wait, "since")) + ")\n");
     });
   if (!any) print_text("waits for nothing\n");
   int64_t more =

@@ -17,8 +17,10 @@
 
 namespace pawl::cli {
 
-// The command's own options, followed by those of every command that calls a server.
-std::vector<Option> remote_options(std::vector<Option> own);
+// A command that calls a server: its own options are followed by those that all of them take.
+Command remote(const std::string& path, const std::string& summary, int (*run)(const Invocation&),
+               std::vector<Parameter> parameters = {}, std::vector<Option> own = {},
+               const std::string& details = {});
 
 // A reply's JSON with the text it points into.
 struct Answer {
@@ -32,12 +34,15 @@ class Session {
  public:
   // --url or PAWL_URL or http://127.0.0.1:8080; --key or PAWL_API_KEY; --tenant or PAWL_TENANT;
   // --ca-file or PAWL_CA_FILE.
-  explicit Session(const Invocation& given);
+  // `silence_s`: how long a reply may take to begin.
+  explicit Session(const Invocation& given, int silence_s = HttpOptions{}.silence_s);
 
   // The answer to a call, or nothing after printing the error on stderr; exit_code() then gives the
   // kind of failure.
   std::optional<Answer> ask(std::string_view method, std::string_view path,
                             std::string_view body = {});
+  // The same for a reply that is there.
+  std::optional<Answer> read(Result<HttpReply> reply);
   // Calls and prints: the unchanged JSON with --json, else by `print`.
   int show(std::string_view method, std::string_view path, std::string_view body,
            const std::function<void(json::View)>& print);
@@ -76,6 +81,9 @@ std::string path_of(std::string_view before, std::string_view segment, std::stri
 Result<int64_t> parse_span(std::string_view text);
 // "?a=b&c=d" of the pairs that are not empty.
 std::string query_of(const std::vector<std::pair<std::string, std::string>>& pairs);
+// The same of the options that the parameters are named after; limit: for where --limit is missing.
+std::string query_of(const Invocation& given, std::initializer_list<const char*> names,
+                     const std::string& limit = {});
 void print_text(std::string_view text);  // to stdout, as it is
 // "name         value", or nothing at all for an empty value.
 void print_pair(std::string_view name, const std::string& value, Colour colour = Colour::None);

@@ -5,28 +5,15 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/named.h"
 #include "base/utf8.h"
 
 namespace pawl::cli {
 namespace {
 
-const char* code_of(Colour colour) {
-  switch (colour) {
-    case Colour::None:
-      return "0";
-    case Colour::Red:
-      return "31";
-    case Colour::Green:
-      return "32";
-    case Colour::Yellow:
-      return "33";
-    case Colour::Blue:
-      return "34";
-    case Colour::Grey:
-      return "90";
-  }
-  return "0";
-}
+constexpr Named<Colour> kColourCodes[] = {{"0", Colour::None},   {"31", Colour::Red},
+                                          {"32", Colour::Green}, {"33", Colour::Yellow},
+                                          {"34", Colour::Blue},  {"90", Colour::Grey}};
 
 }  // namespace
 
@@ -39,15 +26,21 @@ bool colours_on(std::FILE* stream) {
 
 std::string painted(std::string_view text, Colour colour, bool on) {
   if (!on || colour == Colour::None) return std::string(text);
-  return std::string("\x1b[") + code_of(colour) + "m" + std::string(text) + "\x1b[0m";
+  return "\x1b[" + std::string(name_of(kColourCodes, colour)) + "m" + std::string(text) + "\x1b[0m";
 }
 
 Colour colour_of_state(std::string_view state) {
-  if (state == "completed" || state == "running" || state == "ok") return Colour::Green;
-  if (state == "discarded" || state == "failed" || state == "terminate") return Colour::Red;
+  if (state == "completed" || state == "running" || state == "ok" || state == "open" ||
+      state == "stepped")
+    return Colour::Green;
+  if (state == "discarded" || state == "failed" || state == "terminate" || state == "quarantined" ||
+      state == "rejected")
+    return Colour::Red;
   if (state == "retryable" || state == "paused" || state == "quiet") return Colour::Yellow;
-  if (state == "active") return Colour::Blue;
-  if (state == "cancelled" || state == "scheduled" || state == "pending") return Colour::Grey;
+  if (state == "active" || state == "waiting" || state == "inflight") return Colour::Blue;
+  if (state == "cancelled" || state == "scheduled" || state == "pending" || state == "queued" ||
+      state == "skipped")
+    return Colour::Grey;
   return Colour::None;
 }
 

@@ -45,8 +45,7 @@ class ProgressBar {
  public:
   explicit ProgressBar(std::string what);
   ~ProgressBar();
-  ProgressBar(const ProgressBar&) = delete;
-  ProgressBar& operator=(const ProgressBar&) = delete;
+  ProgressBar& operator=(ProgressBar&&) = delete;
   void show(uint64_t done, uint64_t total);
 
   static std::string bar(std::string_view what, uint64_t done, uint64_t total);

@@ -72,19 +72,15 @@ const char* kWorkDetails =
 }  // namespace
 
 std::vector<Command> worker_commands() {
-  return {{"workers list", "workers of the last hour", {}, remote_options({}), "", list_workers},
-          {"worker",
-           "run a command for every job of a queue",
-           {},
-           remote_options(
-               {{"--queue", "NAME", "queue to fetch from; may be repeated (default)"},
-                {"--exec", "COMMAND", "what to run"},
-                {"--concurrency", "N", "jobs at a time (1)"},
-                {"--lease", "DURATION", "a worker that dies loses its jobs after this (30s)"},
-                {"--id", "NAME", "its name, by default host and pid"},
-                {"--once", "", "do the waiting jobs, then exit: 0, or 1 if a job failed"}}),
-           kWorkDetails,
-           work}};
+  return {remote("workers list", "workers of the last hour", list_workers),
+          remote("worker", "run a command for every job of a queue", work, {},
+                 {{"--queue", "NAME", "queue to fetch from; may be repeated (default)"},
+                  {"--exec", "COMMAND", "what to run"},
+                  {"--concurrency", "N", "jobs at a time (1)"},
+                  {"--lease", "DURATION", "a worker that dies loses its jobs after this (30s)"},
+                  {"--id", "NAME", "its name, by default host and pid"},
+                  {"--once", "", "do the waiting jobs, then exit: 0, or 1 if a job failed"}},
+                 kWorkDetails)};
 }
 
 }  // namespace pawl::cli

@@ -79,11 +79,7 @@ int retry_workflow(const Invocation& given) {
 }
 
 int list_workflows(const Invocation& given) {
-  std::string query = query_of({{"state", given.text("--state")},
-                                {"type", given.text("--type")},
-                                {"name", given.text("--name")},
-                                {"limit", given.text("--limit", "50")},
-                                {"cursor", given.text("--cursor")}});
+  std::string query = query_of(given, {"state", "type", "name", "limit", "cursor"}, "50");
   return Session(given).show("GET", kWorkflows + query, "", [](json::View root) {
     Table table({"ID", "TYPE", "NAME", "STATE", "DONE", "FAILED", "CREATED"});
     if (auto list_workflows = root.find("workflows"))
@@ -105,43 +101,21 @@ constexpr const char* kKinds = "chain group batch dag map";
 }  // namespace
 
 std::vector<Command> workflow_commands() {
-  return {{"workflows create",
-           "create a workflow from a JSON file",
-           {{"FILE", "as docs/guide/workflows.md describes; - reads standard input"}},
-           remote_options({{"--idempotency-key", "KEY", "repeated requests create one workflow"}}),
-           "Example:\n  echo "
-           "'{\"type\":\"chain\",\"steps\":[{\"type\":\"a.one\",\"args\":[]},{\"type\":"
-           "\"a.two\",\"args\":[]}]}' | pawl workflows create -",
-           create_workflow},
-          {"workflows list",
-           "list workflows, newest first",
-           {},
-           remote_options(
-               {{"--state", "STATE", "only this state", "running completed failed cancelled"},
-                {"--type", "TYPE", "only this type", kKinds},
-                {"--name", "NAME", "only of this name"},
-                kWorkflowLimit,
-                kWorkflowCursor}),
-           "",
-           list_workflows},
-          {"workflows get",
-           "show a workflow and its steps",
-           {kWorkflowId},
-           remote_options({}),
-           "",
-           get_workflow},
-          {"workflows cancel",
-           "cancel what has not begun",
-           {kWorkflowId},
-           remote_options({}),
-           "",
-           cancel_workflow},
-          {"workflows retry",
-           "retry the failed steps",
-           {kWorkflowId},
-           remote_options({}),
-           "",
-           retry_workflow}};
+  return {remote("workflows create", "create a workflow from a JSON file", create_workflow,
+                 {{"FILE", "as docs/guide/workflows.md describes; - reads standard input"}},
+                 {{"--idempotency-key", "KEY", "repeated requests create one workflow"}},
+                 "Example:\n  echo "
+                 "'{\"type\":\"chain\",\"steps\":[{\"type\":\"a.one\",\"args\":[]},{\"type\":"
+                 "\"a.two\",\"args\":[]}]}' | pawl workflows create -"),
+          remote("workflows list", "list workflows, newest first", list_workflows, {},
+                 {{"--state", "STATE", "only this state", "running completed failed cancelled"},
+                  {"--type", "TYPE", "only this type", kKinds},
+                  {"--name", "NAME", "only of this name"},
+                  kWorkflowLimit,
+                  kWorkflowCursor}),
+          remote("workflows get", "show a workflow and its steps", get_workflow, {kWorkflowId}),
+          remote("workflows cancel", "cancel what has not begun", cancel_workflow, {kWorkflowId}),
+          remote("workflows retry", "retry the failed steps", retry_workflow, {kWorkflowId})};
 }
 
 }  // namespace pawl::cli

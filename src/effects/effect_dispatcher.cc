@@ -6,8 +6,13 @@
 #include "base/log.h"
 #include "base/quote.h"
 #include "base/working_on.h"
+#include "kernel/meter.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/json_fits.h"
+#include "kernel/scripts/secret_source.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

@@ -26,6 +26,7 @@
 #include "effects/work_directories.h"
 #include "engine/effects.h"
 #include "engine/engine.h"
+#include "kernel/scripts/effect_request.h"
 
 namespace pawl {
 

@@ -5,8 +5,10 @@
 #include "actions/blotter.h"
 #include "actions/receipt.h"
 #include "base/working_on.h"
+#include "kernel/meter.h"
 #include "kernel/scripts/breakers.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
 
 namespace pawl {
 namespace {

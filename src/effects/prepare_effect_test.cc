@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "actions/computations.h"
+#include "kernel/mutable_state.h"
 #include "kernel/scripts/breakers.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {

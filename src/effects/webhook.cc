@@ -3,7 +3,11 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "kernel/cold.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {
@@ -16,8 +20,7 @@ struct Hidden {
   std::string secret;
   std::vector<std::string> values;  // of its headers, in their order
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "secret", self.secret);
     visit(2, "values", self.values);
   }

@@ -28,8 +28,7 @@ struct WebhookHeader {
   std::string name;
   std::string value;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "name", self.name);
     visit(2, "value", self.value);
   }
@@ -51,8 +50,7 @@ struct Webhook {
   bool signs = false;  // there is a secret, sealed or not
   std::string sealed;  // secret and values of headers, which are empty then
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "id", self.id);
     visit(2, "url", self.url);
     visit(3, "events", self.events);

@@ -5,7 +5,10 @@
 
 #include "base/log.h"
 #include "engine/waiting_task.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {
@@ -14,17 +17,6 @@ constexpr int64_t kPauseMs = 1'000;  // before retrying after a refusal
 constexpr int64_t kForEver = 3'600'000;
 
 }  // namespace
-
-class WebhookDispatcher::LoadTask : public WaitingTask {
- public:
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    webhooks = all_webhooks(frame.state());
-    cursor = webhook_cursor(frame.state());
-    return std::nullopt;
-  }
-  std::vector<Webhook> webhooks;
-  std::optional<EventPosition> cursor;
-};
 
 class WebhookDispatcher::StepTask : public WaitingTask {
  public:
@@ -140,12 +132,17 @@ bool WebhookDispatcher::follow() {
 }
 
 bool WebhookDispatcher::load() {
-  auto task = std::make_shared<LoadTask>();
-  if (!WaitingTask::run(engine_, task).ok()) return false;
+  std::vector<Webhook> webhooks;
+  std::optional<EventPosition> cursor;
+  auto look = [&](const Frame& frame) {
+    webhooks = all_webhooks(frame.state());
+    cursor = webhook_cursor(frame.state());
+  };
+  if (!run_on_engine(engine_, look, false).ok()) return false;
   wishes_.clear();
-  for (const Webhook& webhook : task->webhooks)
+  for (const Webhook& webhook : webhooks)
     if (webhook.active) wishes_.push_back({webhook.id, webhook.created_ms, webhook.filter()});
-  cursor_ = task->cursor;
+  cursor_ = cursor;
   // The records read beyond the cursor held nothing to deliver: they need not be read again unless
   // the subscriptions have changed.
   if (cursor_) position_ = std::max(position_, *cursor_);

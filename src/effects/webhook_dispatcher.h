@@ -34,8 +34,7 @@ struct DispatcherConfig {
 class WebhookDispatcher {
  public:
   WebhookDispatcher(EngineLoop& engine, Store& store, const DispatcherConfig& config = {});
-  WebhookDispatcher(const WebhookDispatcher&) = delete;
-  WebhookDispatcher& operator=(const WebhookDispatcher&) = delete;
+  WebhookDispatcher& operator=(WebhookDispatcher&&) = delete;
   ~WebhookDispatcher();
 
   // The subscriptions are about to change. Called while the change is being decided, and therefore
@@ -60,7 +59,6 @@ class WebhookDispatcher {
     std::vector<Delivery> deliveries;
   };
   enum class Outcome { Done, Moved, Full, Refused };
-  class LoadTask;
   class StepTask;
 
   void run();

@@ -5,7 +5,11 @@
 #include "actions/header_rule.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
+#include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {
@@ -23,8 +27,7 @@ constexpr json::Limits kEventJson{.depth_max = 256};
 // Tasks may outlive the sender: one that is parked is answered when the engine stops.
 struct WebhookSender::Link {
   explicit Link(WebhookSender& of) : sender(&of) {}
-  template <class Act>
-  void call(Act&& act) {
+  void call(auto&& act) {
     std::lock_guard lock(mutex);
     if (sender != nullptr) act(*sender);
   }

@@ -22,7 +22,7 @@
 #include "base/clock.h"
 #include "effects/webhook.h"
 #include "engine/engine.h"
-#include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/lease_claim.h"
 
 namespace pawl {
 
@@ -44,8 +44,7 @@ class WebhookSender {
  public:
   WebhookSender(EngineLoop& engine, Clock& clock, actions::HttpClient& client,
                 WebhookCounts& counts, const SenderConfig& config = {});
-  WebhookSender(const WebhookSender&) = delete;
-  WebhookSender& operator=(const WebhookSender&) = delete;
+  WebhookSender& operator=(WebhookSender&&) = delete;
   ~WebhookSender();
 
   void stop();

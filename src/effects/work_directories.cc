@@ -14,6 +14,7 @@
 #include "journal/peek.h"
 #include "journal/record.h"
 #include "kernel/frame.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {
@@ -26,23 +27,6 @@ constexpr size_t kRunsPerQuestion = 64;  // each may be read from disk, on the e
 constexpr size_t kRecordsMax = 1'000;
 
 }  // namespace
-
-class WorkDirectories::Ask : public WaitingTask {
- public:
-  explicit Ask(std::vector<RunId> runs) : runs_(std::move(runs)) {}
-
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    for (const RunId& run : runs_)
-      if (frame.state().find_run(run) == nullptr) gone.push_back(run);
-    return std::nullopt;
-  }
-  bool only_reads() const override { return true; }
-
-  std::vector<RunId> gone;
-
- private:
-  const std::vector<RunId> runs_;
-};
 
 WorkRoot WorkRoot::in(const std::string& data_dir) {
   namespace fs = std::filesystem;
@@ -174,16 +158,21 @@ void WorkDirectories::sort_out() {
   if (doubtful_.empty()) return;
   auto end =
       doubtful_.begin() + static_cast<std::ptrdiff_t>(std::min(doubtful_.size(), kRunsPerQuestion));
-  auto ask = std::make_shared<Ask>(std::vector<RunId>(doubtful_.begin(), end));
+  const std::vector<RunId> asked(doubtful_.begin(), end);
+  std::vector<RunId> gone;
+  auto look = [&](const Frame& frame) {
+    for (const RunId& run : asked)
+      if (frame.state().find_run(run) == nullptr) gone.push_back(run);
+  };
   {
     std::lock_guard lock(mutex_);
     asking_ = true;
   }
-  Status told = WaitingTask::run(*engine_, ask);
+  Status told = run_on_engine(*engine_, look, true);
   refused_ = !told.ok() && (told.error().code == ErrorCode::Overloaded ||
                             told.error().code == ErrorCode::StoreFailed);
   if (!refused_) doubtful_.erase(doubtful_.begin(), end);
-  take(told.ok() ? ask->gone : std::vector<RunId>());
+  take(told.ok() ? gone : std::vector<RunId>());
 }
 
 void WorkDirectories::take(const std::vector<RunId>& gone) {

@@ -38,8 +38,7 @@ struct WorkRoot {
 class WorkDirectories {
  public:
   explicit WorkDirectories(WorkRoot root);
-  WorkDirectories(const WorkDirectories&) = delete;
-  WorkDirectories& operator=(const WorkDirectories&) = delete;
+  WorkDirectories& operator=(WorkDirectories&&) = delete;
   ~WorkDirectories();
 
   const std::string& root() const { return root_.path; }
@@ -50,7 +49,6 @@ class WorkDirectories {
   void stop();
 
  private:
-  class Ask;
   using Record = std::shared_ptr<const std::string>;
 
   void close_root();

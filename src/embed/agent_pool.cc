@@ -7,8 +7,15 @@
 #include "base/log.h"
 #include "base/quote.h"
 #include "embed/definition_text.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/run.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/state.h"
 #include "wire/render_workflow.h"
 
 namespace pawl::embed {

@@ -7,8 +7,12 @@
 #include "embed/definition_text.h"
 #include "embed/host_parts.h"
 #include "embed/registry.h"
+#include "kernel/frame.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_workflow.h"
 #include "wire/render_workflow.h"
 

@@ -28,8 +28,7 @@ class JournalFollower {
 
   JournalFollower(EngineLoop& engine, Store& store, const EventPosition& after, Take take);
   ~JournalFollower();
-  JournalFollower(const JournalFollower&) = delete;
-  JournalFollower& operator=(const JournalFollower&) = delete;
+  JournalFollower& operator=(JournalFollower&&) = delete;
 
   // Passes on all durable events, and ends.
   void finish();

@@ -43,8 +43,8 @@ Status set(const std::string& key, const Value& value, std::string& out) {
 }
 
 // Sets every member of one level through `choose`, which returns false for an unknown name.
-template <class Choose>  // bool choose(name, value, Status&)
-Status each(const std::string& prefix, const Value& object, Choose choose) {
+// bool choose(name, value, Status&)
+Status each(const std::string& prefix, const Value& object, auto choose) {
   if (!object.is_object())
     return wrong(prefix.empty() ? "the configuration" : prefix, "must be a mapping");
   for (const Value::Member& member : object.as_object()) {

@@ -2,8 +2,14 @@
 
 #include <algorithm>
 
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/stored_definition.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl::embed {
 namespace {

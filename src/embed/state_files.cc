@@ -11,6 +11,8 @@
 #include "base/json_writer.h"
 #include "base/log.h"
 #include "kernel/frame.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
 #include "wire/pace_state.h"
 #include "wire/render_workflow.h"
 

@@ -7,8 +7,13 @@
 
 #include "base/working_on.h"
 #include "kernel/fire_timers.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/quarantine.h"
 #include "kernel/run_commands.h"
+#include "kernel/run_family.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl {
 namespace {
@@ -119,8 +124,7 @@ size_t Core::quarantine(const std::vector<Suspect>& suspects,
 
 // All reads of the state happen in here. After a failed read a decision is incomplete, and the
 // state is not read again.
-template <class Work>
-void Core::try_reading(Work&& work) {
+void Core::try_reading(auto&& work) {
   if (unreadable_) return;
   Status read = reading(work);
   if (!read.ok()) unreadable_ = read.error();

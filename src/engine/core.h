@@ -33,6 +33,7 @@
 #include "engine/store_cold.h"
 #include "journal/record.h"
 #include "kernel/mutable_state.h"
+#include "kernel/scripts/effect_request.h"
 #include "store/store.h"
 
 namespace pawl {
@@ -98,8 +99,7 @@ class Core {
 
   Core(Store& store, const CoreConfig& config, Clock& clock, Random& random);
   Status recover();
-  template <class Work>
-  void try_reading(Work&& work);
+  void try_reading(auto&& work);
   void advance_clock();
   void fire_due(uint64_t& allowance);
   void take_turns();

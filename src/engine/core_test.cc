@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/testing/core_world.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/scripts/run.h"
 #include "kernel/settings/settings.h"
 
 namespace pawl {

@@ -3,6 +3,8 @@
 
 #include "engine/testing/core_world.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
 #include "plan/definition.h"
 
 namespace pawl {

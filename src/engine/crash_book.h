@@ -44,8 +44,7 @@ class CrashBook {
   // Reads what the last process left and begins this one's page. Never fails: see above.
   static std::unique_ptr<CrashBook> open(const std::string& path);
   ~CrashBook();  // a clean shutdown: clears all blame
-  CrashBook(const CrashBook&) = delete;
-  CrashBook& operator=(const CrashBook&) = delete;
+  CrashBook& operator=(CrashBook&&) = delete;
 
   // Suspects that are not quarantined yet.
   std::vector<Suspect> suspects() const;

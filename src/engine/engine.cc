@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/working_on.h"
 #include "engine/core.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl {
 namespace {

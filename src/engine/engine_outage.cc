@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "engine/core.h"
 #include "engine/engine.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl {
 namespace {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/testing/engine_world.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl {
 namespace {

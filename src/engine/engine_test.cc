@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine/testing/engine_world.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl {
 namespace {

@@ -19,8 +19,7 @@ struct TailRow {
   uint64_t sequence = 0;  // the first event that rows do not hold
   int64_t now_ms = 0;     // time never goes back, not even over a restart
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "sequence", self.sequence);
     visit(2, "now_ms", self.now_ms);
   }

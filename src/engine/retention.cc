@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "kernel/frame.h"
 #include "kernel/jobs/forget_jobs.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

@@ -5,6 +5,7 @@
 #include "base/codec.h"
 #include "engine/recovery.h"
 #include "kernel/keys.h"
+#include "kernel/settings/doc.h"
 
 namespace pawl {
 namespace {
@@ -32,10 +33,7 @@ bool decoded(const journal::EventBytes& event, Event& out) {
 struct Subject {
   Uuid id;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
-    visit(1, "id", self.id);
-  }
+  static void fields(auto& self, auto&& visit) { visit(1, "id", self.id); }
 };
 
 // Queues, limits, documents, crons: their event numbers are adjacent.

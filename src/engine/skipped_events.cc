@@ -2,8 +2,10 @@
 
 #include "base/codec.h"
 #include "kernel/cold.h"
+#include "kernel/frame.h"
 #include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {
@@ -11,10 +13,7 @@ namespace {
 struct SkippedRanges {
   std::vector<SkippedRange> ranges;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
-    visit(1, "ranges", self.ranges);
-  }
+  static void fields(auto& self, auto&& visit) { visit(1, "ranges", self.ranges); }
 };
 
 }  // namespace

@@ -21,8 +21,7 @@ struct SkippedRange {
   uint64_t from = 0;  // sequences, both included
   uint64_t to = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "from", self.from);
     visit(2, "to", self.to);
   }

@@ -6,7 +6,12 @@
 
 #include "engine/recovery.h"
 #include "engine/verify_index.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
+#include "kernel/settings/doc.h"
+#include "plan/ojs/plan_node.h"
 #include "store/sqlite_store.h"
 
 namespace pawl {

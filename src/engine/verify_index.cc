@@ -1,7 +1,13 @@
 #include "engine/verify_index.h"
 
 #include "base/hash.h"
+#include "base/result.h"
+#include "journal/events.h"
+#include "kernel/cold.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/keys.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
 
 namespace pawl {

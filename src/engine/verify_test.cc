@@ -4,10 +4,13 @@
 
 #include "engine/testing/core_world.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/keys.h"
+#include "kernel/scripts/run.h"
 #include "kernel/settings/cron_jobs.h"
 #include "kernel/settings/settings.h"
 #include "kernel/testing/run_world.h"
+#include "plan/ojs/plan_node.h"
 
 namespace pawl {
 namespace {

@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 
+#include "base/function_ref.h"
 #include "engine/engine.h"
 
 namespace pawl {
@@ -24,5 +25,24 @@ class WaitingTask : public Task {
  private:
   std::promise<Status> settled_;
 };
+
+// Calls `act` on the engine's thread and blocks until what it decided is durable. only_reads: as
+// Task says.
+inline Status run_on_engine(EngineLoop& engine, FunctionRef<void(Frame&)> act, bool only_reads) {
+  class Acting : public WaitingTask {
+   public:
+    Acting(FunctionRef<void(Frame&)> given, bool reads) : act_(given), only_reads_(reads) {}
+    std::optional<Parking> decide(Frame& frame, bool) override {
+      act_(frame);
+      return std::nullopt;
+    }
+    bool only_reads() const override { return only_reads_; }
+
+   private:
+    FunctionRef<void(Frame&)> act_;  // it outlives the wait
+    bool only_reads_;
+  };
+  return WaitingTask::run(engine, std::make_shared<Acting>(act, only_reads));
+}
 
 }  // namespace pawl

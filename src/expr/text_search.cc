@@ -7,8 +7,7 @@ namespace {
 
 // Knuth, Morris and Pratt: for each beginning of the part, its longest end that is a beginning too.
 // at(i) is the part's i-th byte, so that the same code reads a part from its end.
-template <typename At>
-std::vector<uint32_t> borders_of(size_t size, At at) {
+std::vector<uint32_t> borders_of(size_t size, auto at) {
   std::vector<uint32_t> borders(size);
   uint32_t border = 0;
   for (size_t i = 1; i < size; ++i) {

@@ -30,8 +30,7 @@ class Connection {
  public:
   // Owns fd and tls (null: plain).
   Connection(IoContext& context, int fd, ssl_st* tls, std::string peer);
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  Connection& operator=(Connection&&) = delete;
   ~Connection();
 
   void on_events(uint32_t events);

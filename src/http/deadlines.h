@@ -16,8 +16,7 @@ enum class DeadlineKind : unsigned char { Idle, Head, Body, Write, Linger, None 
 
 struct Deadline {
   explicit Deadline(Connection* connection) : owner(connection) {}
-  Deadline(const Deadline&) = delete;
-  Deadline& operator=(const Deadline&) = delete;
+  Deadline& operator=(Deadline&&) = delete;
 
   Connection* const owner;
   DeadlineKind kind = DeadlineKind::None;  // None: not armed

@@ -39,8 +39,7 @@ struct ServerShared {
 class IoThread {
  public:
   IoThread(ServerShared& shared, RoundHandler handler);
-  IoThread(const IoThread&) = delete;
-  IoThread& operator=(const IoThread&) = delete;
+  IoThread& operator=(IoThread&&) = delete;
   ~IoThread();
 
   // open() makes the descriptors; then run() starts the thread and stop() ends it.

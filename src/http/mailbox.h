@@ -91,8 +91,7 @@ class Mailbox : public Sleeper, public std::enable_shared_from_this<Mailbox> {
  public:
   // Owns event_fd.
   Mailbox(int event_fd, size_t stream_bytes_max);
-  Mailbox(const Mailbox&) = delete;
-  Mailbox& operator=(const Mailbox&) = delete;
+  Mailbox& operator=(Mailbox&&) = delete;
   ~Mailbox() override;
 
   // Any thread. False if closed: the message was not taken (an Adopt must then close its socket).

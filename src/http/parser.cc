@@ -67,8 +67,7 @@ std::string_view trim(std::string_view text) {
 }
 
 // Calls visit(item) for each non-empty element of a comma separated list.
-template <typename Visit>
-void each_item(std::string_view list, Visit visit) {
+void each_item(std::string_view list, auto visit) {
   while (!list.empty()) {
     const size_t comma = list.find(',');
     const std::string_view item = trim(list.substr(0, comma));

@@ -4,62 +4,39 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/named.h"
 #include "base/short_text.h"
 
 namespace pawl::http {
 namespace {
 
+constexpr Named<int> kReasonPhrases[] = {{"OK", 200},
+                                         {"Created", 201},
+                                         {"Accepted", 202},
+                                         {"No Content", 204},
+                                         {"Not Modified", 304},
+                                         {"Bad Request", 400},
+                                         {"Unauthorized", 401},
+                                         {"Forbidden", 403},
+                                         {"Not Found", 404},
+                                         {"Method Not Allowed", 405},
+                                         {"Request Timeout", 408},
+                                         {"Conflict", 409},
+                                         {"Content Too Large", 413},
+                                         {"URI Too Long", 414},
+                                         {"Unsupported Media Type", 415},
+                                         {"Expectation Failed", 417},
+                                         {"Unprocessable Content", 422},
+                                         {"Too Many Requests", 429},
+                                         {"Request Header Fields Too Large", 431},
+                                         {"Internal Server Error", 500},
+                                         {"Not Implemented", 501},
+                                         {"Service Unavailable", 503},
+                                         {"HTTP Version Not Supported", 505}};
+
 std::string_view reason_phrase(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 201:
-      return "Created";
-    case 202:
-      return "Accepted";
-    case 204:
-      return "No Content";
-    case 304:
-      return "Not Modified";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 409:
-      return "Conflict";
-    case 413:
-      return "Content Too Large";
-    case 414:
-      return "URI Too Long";
-    case 415:
-      return "Unsupported Media Type";
-    case 417:
-      return "Expectation Failed";
-    case 422:
-      return "Unprocessable Content";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Not Implemented";
-    case 503:
-      return "Service Unavailable";
-    case 505:
-      return "HTTP Version Not Supported";
-    default:
-      return "Status";  // clients ignore the phrase; it must only be present
-  }
+  std::string_view phrase = name_of(kReasonPhrases, status);
+  return phrase.empty() ? "Status" : phrase;  // clients ignore it; it must only be present
 }
 
 struct Digits {

@@ -138,8 +138,7 @@ class Server {
   // make_handler: called here, once for each I/O thread.
   static Result<std::unique_ptr<Server>> start(ServerConfig config,
                                                const std::function<RoundHandler()>& make_handler);
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
+  Server& operator=(Server&&) = delete;
   ~Server();  // stop()
 
   int port() const;

@@ -17,8 +17,7 @@ class TlsContext {
   // does not belong to the certificate.
   static Result<std::unique_ptr<TlsContext>> load(const std::string& certificate_file,
                                                   const std::string& key_file);
-  TlsContext(const TlsContext&) = delete;
-  TlsContext& operator=(const TlsContext&) = delete;
+  TlsContext& operator=(TlsContext&&) = delete;
   ~TlsContext();
 
   // A session that accepts on `fd`; null without memory. The caller frees it with SSL_free.

@@ -28,8 +28,7 @@ struct TakenBytes {
 class Transport {
  public:
   Transport(int fd, ssl_st* tls) : fd_(fd), tls_(tls), handshaking_(tls != nullptr) {}
-  Transport(const Transport&) = delete;
-  Transport& operator=(const Transport&) = delete;
+  Transport& operator=(Transport&&) = delete;
   ~Transport() { close(); }
 
   int fd() const { return fd_; }

@@ -7,3 +7,4 @@
 #include "journal/run_events.h"
 #include "journal/script_events.h"
 #include "journal/settings_events.h"
+#include "journal/world_events.h"

@@ -35,8 +35,7 @@ struct JobEventHead {
   uint32_t attempt = 0;
   std::string limit;  // concurrency key, if the job has one
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "job", self.job);
     visit(2, "queue", self.queue);
     visit(3, "type", self.type);
@@ -55,8 +54,7 @@ struct JobError {
   int64_t at_ms = 0;
   bool final = false;  // the sender said that retrying is pointless
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "code", self.code);
     visit(2, "type", self.type);
     visit(3, "message", self.message);
@@ -81,8 +79,7 @@ struct JobParent {
   RunId run;
   Place place{};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "node", self.place);
   }
@@ -98,8 +95,7 @@ struct JobCreated : JobEventHead {
   std::string spec;        // JobSpec, encoded
   JobParent parent;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     JobEventHead::fields(self, visit);
     visit(10, "state", self.state);
     visit(11, "priority", self.priority);
@@ -120,8 +116,7 @@ struct JobLeased : JobEventHead {
   int64_t lease_until_ms = 0;
   int64_t deadline_ms = 0;  // execution timeout, 0 = none
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     JobEventHead::fields(self, visit);
     visit(10, "worker", self.worker);
     visit(11, "lease_until_ms", self.lease_until_ms);
@@ -132,8 +127,7 @@ struct JobLeased : JobEventHead {
 struct LeaseExtended : JobEventHead {
   int64_t lease_until_ms = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     JobEventHead::fields(self, visit);
     visit(10, "lease_until_ms", self.lease_until_ms);
   }
@@ -143,8 +137,7 @@ struct JobCompleted : JobEventHead {
   std::string result;  // JSON text or empty
   int64_t started_ms = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     JobEventHead::fields(self, visit);
     visit(10, "result", self.result);
     visit(11, "started_ms", self.started_ms);
@@ -159,8 +152,7 @@ struct JobFailed : JobEventHead {
   int64_t retry_delay_ms = 0;
   bool dead_letter = false;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     JobEventHead::fields(self, visit);
     visit(10, "to", self.to);
     visit(11, "error", self.error);
@@ -182,8 +174,7 @@ struct JobRequeued : JobEventHead {
   int64_t scheduled_ms = 0;
   std::string spec = {};  // JobSpec, encoded; empty = as it was
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     JobEventHead::fields(self, visit);
     visit(10, "reason", self.reason);
     visit(11, "to", self.to);
@@ -197,8 +188,7 @@ struct JobCancelled : JobEventHead {
   std::string reason;
   bool was_held = false;  // a worker held it, so its ack may still arrive
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     JobEventHead::fields(self, visit);
     visit(10, "reason", self.reason);
     visit(11, "was_held", self.was_held);
@@ -212,8 +202,7 @@ struct JobExpired : JobEventHead {};
 struct JobRevived : JobEventHead {
   bool was_dead_letter = false;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     JobEventHead::fields(self, visit);
     visit(10, "was_dead_letter", self.was_dead_letter);
   }
@@ -225,8 +214,7 @@ struct JobsForgotten {
   std::string queue;
   uint64_t dead = 0;  // how many of them leave the dead letter list
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "jobs", self.jobs);
     visit(2, "queue", self.queue);
     visit(3, "dead", self.dead);
@@ -237,8 +225,7 @@ struct CheckpointSaved : JobEventHead {
   std::string state;  // JSON text
   uint64_t sequence = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     JobEventHead::fields(self, visit);
     visit(10, "state", self.state);
     visit(11, "sequence", self.sequence);
@@ -252,8 +239,7 @@ struct ProgressReported : JobEventHead {
   std::string message;
   std::string data;  // JSON text or empty
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     JobEventHead::fields(self, visit);
     visit(10, "progress", self.progress);
     visit(11, "message", self.message);

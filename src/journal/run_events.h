@@ -21,7 +21,8 @@ enum class RunKind : uint8_t {
   Batch = 3,
   Dag = 4,
   Map = 5,
-  Script = 6
+  Script = 6,
+  Module = 7  // an instance of a module in a world
 };
 enum class RunState : uint8_t { None = 0, Running = 1, Completed = 2, Failed = 3, Cancelled = 4 };
 enum class ChildState : uint8_t {
@@ -39,8 +40,7 @@ struct HeldChild {
   uint32_t index = 0;
   std::string plan;  // PlanNode, encoded: see plan/ojs/plan_node.h
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "index", self.index);
     visit(2, "plan", self.plan);
   }
@@ -64,8 +64,7 @@ struct RunCreated {
   bool named_steps = false;      // clients gave the children ids, which are shown
   std::string parent_client_id;  // the client_id of the parent run
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "kind", self.kind);
     visit(3, "name", self.name);
@@ -98,8 +97,7 @@ struct RunEventHead {
   uint32_t failed = 0;
   uint32_t cancelled = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "kind", self.kind);
     visit(3, "name", self.name);
@@ -125,8 +123,7 @@ struct RunChildDone : RunEventHead {
   std::string reason;           // why it was skipped, or failed without a job of its own
   std::string child_client_id;  // of a nested run: its client_id
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     RunEventHead::fields(self, visit);
     visit(10, "index", self.index);
     visit(11, "outcome", self.outcome);
@@ -145,8 +142,7 @@ struct RunCallbackFired : RunEventHead {
   CallbackRole role = CallbackRole::OnComplete;
   JobId job;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     RunEventHead::fields(self, visit);
     visit(10, "role", self.role);
     visit(11, "job", self.job);
@@ -158,8 +154,7 @@ struct RunFinished : RunEventHead {
   std::string reason;
   uint32_t failed_callbacks = 0;  // bit per CallbackRole
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     RunEventHead::fields(self, visit);
     visit(10, "state", self.state);
     visit(11, "reason", self.reason);
@@ -172,8 +167,7 @@ struct RunRetried : RunEventHead {
   std::vector<uint32_t>
       restart;  // children that start again at once; other failed ones wait for their turn
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     RunEventHead::fields(self, visit);
     visit(10, "restart", self.restart);
   }
@@ -184,19 +178,13 @@ struct RunRetried : RunEventHead {
 struct RunYielded {
   RunId run;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
-    visit(1, "run", self.run);
-  }
+  static void fields(auto& self, auto&& visit) { visit(1, "run", self.run); }
 };
 
 struct RunForgotten {
   RunId run;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
-    visit(1, "run", self.run);
-  }
+  static void fields(auto& self, auto&& visit) { visit(1, "run", self.run); }
 };
 
 }  // namespace pawl

@@ -45,8 +45,7 @@ struct StepError {
 
   bool empty() const { return code.empty(); }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "code", self.code);
     visit(2, "message", self.message);
     visit(3, "details", self.details);
@@ -71,8 +70,7 @@ struct ScriptCreated {
   // counted under this digest. Older runs have none.
   std::string text_digest;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "definition", self.definition);
     visit(3, "version", self.version);
@@ -110,8 +108,7 @@ struct ScriptMoved {
   std::string text_digest;  // as in ScriptCreated
   std::string run_client_id = {};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "definition", self.definition);
     visit(3, "from", self.from);
@@ -136,8 +133,7 @@ struct ScriptPhased {
   StepError error;
   std::vector<std::string> compensate;  // of a rollback: steps to undo, in this order
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "phase", self.phase);
     visit(3, "outcome", self.outcome);
@@ -152,8 +148,7 @@ struct ScriptPaused {
   bool paused = false;
   std::string reason;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "paused", self.paused);
     visit(3, "reason", self.reason);
@@ -173,8 +168,7 @@ struct ScopeOpened {
   uint32_t owner_position = 0;
   std::string run_client_id = {};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "scope", self.scope);
     visit(10, "owner_position", self.owner_position);
@@ -198,8 +192,7 @@ struct ScopeClosed {
   uint32_t index = 0;
   std::string run_client_id = {};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "scope", self.scope);
     visit(3, "failed", self.failed);
@@ -217,8 +210,7 @@ struct StepEvent {
   uint32_t position = 0;  // in its list
   std::string run_client_id = {};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "step", self.step);
     visit(3, "position", self.position);
@@ -233,8 +225,7 @@ struct StepStarted : StepEvent {
   int64_t due_ms = 0;
   DueKind due = DueKind::None;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     StepEvent::fields(self, visit);
     visit(10, "type", self.type);
     visit(11, "attempt", self.attempt);
@@ -250,8 +241,7 @@ struct StepSuspended : StepEvent {
   std::string signal;
   int64_t due_ms = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     StepEvent::fields(self, visit);
     visit(10, "decision", self.decision);
     visit(11, "signal", self.signal);
@@ -264,8 +254,7 @@ struct ChildMoved : StepEvent {
   RunId child;
   bool suspended = false;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     StepEvent::fields(self, visit);
     visit(10, "child", self.child);
     visit(11, "suspended", self.suspended);
@@ -278,8 +267,7 @@ struct StepRetrying : StepEvent {
   StepError error;
   int64_t due_ms = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     StepEvent::fields(self, visit);
     visit(10, "attempt", self.attempt);
     visit(11, "attempts_max", self.attempts_max);
@@ -297,8 +285,7 @@ struct StepEnded : StepEvent {
   bool dormant = false;  // it is a fallback: the list does not count its end
   int64_t duration_ms = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     StepEvent::fields(self, visit);
     visit(10, "state", self.state);
     visit(11, "output", self.output);
@@ -319,8 +306,7 @@ struct StepNoted : StepEvent {
   std::string items;   // of a loop: JSON list
   uint32_t count = 0;  // of a loop: items; of a parallel: branches
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     StepEvent::fields(self, visit);
     visit(10, "type", self.type);
     visit(11, "data", self.data);
@@ -336,8 +322,7 @@ struct VariableSet {
   std::string value;  // JSON
   std::string run_client_id = {};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "key", self.key);
     visit(3, "value", self.value);
@@ -355,8 +340,7 @@ struct SignalReceived {
   bool kept = false;  // no step waits for it yet
   std::string run_client_id = {};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "type", self.type);
     visit(3, "step", self.step);
@@ -373,8 +357,7 @@ struct SignalTaken {
   RunId run;
   uint32_t place = 0;  // among the kept ones
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "place", self.place);
   }
@@ -390,8 +373,7 @@ struct StepPlace {
   uint32_t next = 0;
   int64_t due_ms = 0;  // of a resumed step: its timeout; 0 = none
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "step", self.step);
     visit(2, "position", self.position);
     visit(3, "dormant", self.dormant);
@@ -409,8 +391,7 @@ struct StepsReset {
   std::vector<std::string> dropped;   // scopes that are deleted with their contents
   std::string inputs;                 // JSON object, if they were edited
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "steps", self.steps);
     visit(3, "reopened", self.reopened);
@@ -423,10 +404,7 @@ struct StepsReset {
 struct ScriptYielded {
   RunId run;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
-    visit(1, "run", self.run);
-  }
+  static void fields(auto& self, auto&& visit) { visit(1, "run", self.run); }
 };
 
 // Some of many evaluations (of a run's outputs, or of a decision's data) are done: the next frame
@@ -436,8 +414,7 @@ struct PartsMade {
   std::string step;                 // "" = the run's outputs
   std::vector<std::string> values;  // JSON; appended to the earlier ones
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "step", self.step);
     visit(3, "values", self.values);
@@ -453,8 +430,7 @@ struct StepsReady {
   bool guarded = false;    // their conditions are true, too
   bool withdrawn = false;  // they wait for their dependencies again
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "scope", self.scope);
     visit(3, "positions", self.positions);
@@ -475,8 +451,7 @@ struct ScriptExtended {
   std::string data;      // JSON: the request
   std::string run_client_id = {};
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "source", self.source);
     visit(3, "steps", self.steps);

@@ -18,8 +18,7 @@ struct QueueSettings {
   uint32_t rate_per_second = 0;  // 0 = no limit
 
   bool operator==(const QueueSettings&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "paused", self.paused);
     visit(2, "depth_max", self.depth_max);
     visit(3, "warn_permille", self.warn_permille);
@@ -33,8 +32,7 @@ struct QueueConfigured {
   QueueSettings settings;
   bool paused_before = false;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "queue", self.queue);
     visit(2, "settings", self.settings);
     visit(3, "paused_before", self.paused_before);
@@ -48,8 +46,7 @@ struct LimitSettings {
   int64_t period_ms = 0;
 
   bool operator==(const LimitSettings&) const = default;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "concurrency", self.concurrency);
     visit(2, "rate", self.rate);
     visit(3, "period_ms", self.period_ms);
@@ -60,8 +57,7 @@ struct LimitConfigured {
   std::string key;
   LimitSettings settings;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "key", self.key);
     visit(2, "settings", self.settings);
   }
@@ -84,13 +80,15 @@ enum class DocKind : uint8_t {
   RunTurn = 12,      // gate, rank → a run that waits there
   Maintenance = 13,  // "" → start and reason of a maintenance
   Skipped = 14,    // a run or job → its events that every fold skips, see engine/skipped_events.h
-  PlannedRun = 15  // id of a nested run that has not started → JobParent: its place in its parent
+  PlannedRun = 15,  // id of a nested run that has not started → JobParent: its place in its parent
+  World = 16,       // name → id of a world
+  WorldItem = 17,   // id of a world, key → one of its items: see worlds/items.h
 };
-constexpr DocKind kLastDocKind = DocKind::PlannedRun;
+constexpr DocKind kLastDocKind = DocKind::WorldItem;
 // Kinds that may be very numerous: their documents leave memory once their row is durable.
 constexpr bool is_numerous(DocKind kind) {
   return kind == DocKind::Idempotency || kind == DocKind::Decision || kind == DocKind::RunTurn ||
-         kind == DocKind::PlannedRun;
+         kind == DocKind::PlannedRun || kind == DocKind::WorldItem;
 }
 
 // Kinds whose documents are all in memory: a document that is not in memory does not exist.
@@ -104,8 +102,7 @@ struct DocPut {
   std::string value;
   int64_t expires_ms = 0;  // 0 = kept until deleted
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "kind", self.kind);
     visit(2, "key", self.key);
     visit(3, "value", self.value);
@@ -117,8 +114,7 @@ struct DocDeleted {
   DocKind kind = DocKind::None;
   std::string key;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "kind", self.kind);
     visit(2, "key", self.key);
   }
@@ -157,8 +153,7 @@ struct CronSpec {
   int64_t at_ms = 0;            // likewise: once
   int64_t jitter_ms = 0;        // it fires up to this much late
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "name", self.name);
     visit(2, "expression", self.expression);
     visit(3, "timezone", self.timezone);
@@ -182,8 +177,7 @@ struct CronPut {
   int64_t next_ms = 0;
   int64_t planned_ms = 0;  // the same without jitter; 0 = no jitter
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "cron", self.cron);
     visit(2, "next_ms", self.next_ms);
     visit(3, "planned_ms", self.planned_ms);
@@ -193,10 +187,7 @@ struct CronPut {
 struct CronDeleted {
   std::string name;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
-    visit(1, "name", self.name);
-  }
+  static void fields(auto& self, auto&& visit) { visit(1, "name", self.name); }
 };
 
 struct CronFired {
@@ -208,8 +199,7 @@ struct CronFired {
   int64_t planned_ms = 0;  // of next_ms, as in CronPut
   bool waited = false;     // this firing waited for the end of the previous one
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "name", self.name);
     visit(2, "job", self.job);
     visit(3, "due_ms", self.due_ms);
@@ -236,8 +226,7 @@ struct CronSkipped {
   int64_t planned_ms = 0;  // of next_ms, as in CronPut
   bool waited = false;     // as in CronFired
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "name", self.name);
     visit(2, "reason", self.reason);
     visit(3, "due_ms", self.due_ms);

@@ -2,6 +2,9 @@
 #include <algorithm>
 
 #include "kernel/mutable_state.h"
+#include "kernel/run.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl {
 

@@ -16,6 +16,7 @@
 
 #include "base/function_ref.h"
 #include "base/result.h"
+#include "base/unreadable.h"
 
 namespace pawl {
 
@@ -48,16 +49,11 @@ struct Row {
   size_t size() const { return text ? text->size() : value ? value->size() : 0; }
 };
 
-struct Unreadable {
-  Error error;
-};
-
 // An invalid row counts as unreadable.
 [[noreturn]] void unreadable_row(std::string_view what, std::string_view key);
 
 // Catches Unreadable: runs work() to its end, or returns the error of the first unreadable row.
-template <class Work>
-Status reading(Work&& work) {
+Status reading(auto&& work) {
   try {
     if constexpr (std::is_same_v<decltype(work()), Status>) {
       return work();

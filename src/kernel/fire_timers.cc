@@ -2,10 +2,15 @@
 
 #include "base/working_on.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
 #include "kernel/run_commands.h"
 #include "kernel/scripts/admission.h"
 #include "kernel/settings/cron_jobs.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
+#include "kernel/timer_key.h"
 
 namespace pawl {
 namespace {

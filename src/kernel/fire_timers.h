@@ -2,9 +2,11 @@
 // time, so that no decision sees an expired lease or a job that should have been promoted.
 #pragma once
 
-#include "kernel/frame.h"
+#include <cstddef>
 
 namespace pawl {
+
+class Frame;
 
 // Processes up to max entities; true if more are due. Runs that have yielded come last, and only
 // while the frame has allowance left; with `leave_yielded` not at all.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/jobs/queue.h"
+#include "kernel/mutable_state.h"
+#include "kernel/state.h"
 #include "kernel/testing/world.h"
 
 namespace pawl {

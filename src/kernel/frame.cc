@@ -3,8 +3,37 @@
 #include <type_traits>
 
 #include "journal/events.h"
+#include "kernel/mutable_state.h"
+#include "kernel/run.h"
 
 namespace pawl {
+
+Frame::Frame(MutableState& state, journal::RecordWriter& record, int64_t now_ms, uint64_t entropy)
+    : Frame(state, record, now_ms, entropy, state.script_defaults().frame_allowance) {}
+
+Frame::Frame(MutableState& state, journal::RecordWriter& record, int64_t now_ms, uint64_t entropy,
+             uint64_t allowance)
+    : state_(state),
+      readable_(state),
+      record_(record),
+      now_ms_(now_ms),
+      entropy_(entropy),
+      first_(record.event_count()),
+      meter_(allowance) {
+  record_.begin_frame(now_ms);
+}
+
+void Frame::note_cancelled_effect(const Run& run, uint32_t effect) {
+  state_.note_cancelled_effect(run, effect);
+}
+
+void Frame::note_held_back(const Queue& queue, const Limit& limit) {
+  state_.note_held_back(queue, limit);
+}
+
+void Frame::note_cron_waits(const Cron& cron) { state_.note_cron_waits(cron); }
+
+void Frame::note_gate_seen(const std::string& gate) { state_.note_gate_seen(gate); }
 
 template <class Given>
 void Frame::add(Given&& event) {

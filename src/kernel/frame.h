@@ -16,31 +16,32 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 #include "journal/record.h"
 #include "kernel/meter.h"
-#include "kernel/mutable_state.h"
 
 namespace pawl {
 
+class MutableState;
+class State;
+struct Cron;
+struct Job;
+struct Limit;
+struct Queue;
+struct Run;
+
 class Frame {
  public:
-  Frame(MutableState& state, journal::RecordWriter& record, int64_t now_ms, uint64_t entropy)
-      : Frame(state, record, now_ms, entropy, state.script_defaults().frame_allowance) {}
+  // With the allowance that the operator has set.
+  Frame(MutableState& state, journal::RecordWriter& record, int64_t now_ms, uint64_t entropy);
   Frame(MutableState& state, journal::RecordWriter& record, int64_t now_ms, uint64_t entropy,
-        uint64_t allowance)
-      : state_(state),
-        record_(record),
-        now_ms_(now_ms),
-        entropy_(entropy),
-        first_(record.event_count()),
-        meter_(allowance) {
-    record_.begin_frame(now_ms);
-  }
+        uint64_t allowance);
   ~Frame() { record_.end_frame(); }
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  const State& state() const { return state_; }
+  const State& state() const { return readable_; }
   int64_t now_ms() const { return now_ms_; }
   uint64_t emitted() const { return record_.event_count() - first_; }
   Meter& meter() { return meter_; }
@@ -64,14 +65,10 @@ class Frame {
   void emit(StepEnded&& event);
 
   // Notes for the state that are not events, since they change no answer.
-  void note_cancelled_effect(const Run& run, uint32_t effect) {
-    state_.note_cancelled_effect(run, effect);
-  }
-  void note_held_back(const Queue& queue, const Limit& limit) {
-    state_.note_held_back(queue, limit);
-  }
-  void note_cron_waits(const Cron& cron) { state_.note_cron_waits(cron); }
-  void note_gate_seen(const std::string& gate) { state_.note_gate_seen(gate); }
+  void note_cancelled_effect(const Run& run, uint32_t effect);
+  void note_held_back(const Queue& queue, const Limit& limit);
+  void note_cron_waits(const Cron& cron);
+  void note_gate_seen(const std::string& gate);
 
   // --- answers that come while a step's child is being made
   // Told from within, they would begin more steps, which make more children: as deep as a loop is
@@ -113,6 +110,7 @@ class Frame {
   void add(Given&& event);
 
   MutableState& state_;
+  const State& readable_;  // the same
   journal::RecordWriter& record_;
   int64_t now_ms_;
   uint64_t entropy_;

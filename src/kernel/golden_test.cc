@@ -85,6 +85,11 @@ TEST(Golden, EveryReleasedJournalStillMeansTheSame) {
 #define PAWL_EVENT(number, name) \
   EXPECT_EQ(seen.count(EventType::name), 1u) << "no golden journal holds a " #name;
 #include "journal/event_types.def"
+#include "kernel/cold.h"
+#include "kernel/mutable_state.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
+#include "plan/ojs/plan_node.h"
 #undef PAWL_EVENT
 }
 

@@ -20,8 +20,7 @@ class IdTable {
     for (Entity* entity : slots_)
       if (entity != nullptr && entity != gone()) delete entity;
   }
-  IdTable(const IdTable&) = delete;
-  IdTable& operator=(const IdTable&) = delete;
+  IdTable& operator=(IdTable&&) = delete;
 
   Entity* find(const Uuid& id) const {
     for (size_t at = home(id);; at = next(at)) {

@@ -1,6 +1,9 @@
 #include "kernel/keys.h"
 
 #include "base/quote.h"
+#include "journal/events.h"
+#include "kernel/cold.h"
+#include "kernel/jobs/queue.h"
 
 namespace pawl {
 namespace {

@@ -6,10 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/jobs/queue.h"
-#include "kernel/state.h"
+#include "base/uuid.h"
+#include "kernel/timer_key.h"
 
 namespace pawl {
+
+struct ReadyKey;
 
 void put_big_endian(std::string& out, uint64_t value, int bytes);
 

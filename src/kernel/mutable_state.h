@@ -9,13 +9,16 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "journal/record.h"
 #include "kernel/state.h"
 
 namespace pawl {
+
+struct EffectNote;
+struct Resident;
+struct Row;
 
 struct Stamp {
   uint64_t sequence = 0;
@@ -55,9 +58,9 @@ class MutableState : public State {
   // Queues in which a job became available since the last call: for waking parked fetches.
   std::vector<Queue*> take_ready_queues();
   // Runs of definitions that ended or were suspended since the last call: tasks may wait for them.
-  std::vector<RunId> take_moved_runs() { return std::exchange(memory_->moved_runs, {}); }
+  std::vector<RunId> take_moved_runs();
   // Effects requested since the last call: to be executed once they are durable.
-  std::vector<EffectNote> take_effects() { return std::exchange(memory_->new_effects, {}); }
+  std::vector<EffectNote> take_effects();
   // After recovery: every open effect counts as requested now, and runs that have yielded wait for
   // their turns. Runs that are on disk only are read a few at a time, by recall(), so that the
   // start time does not depend on their number; reading such a run earlier recalls it.
@@ -71,8 +74,8 @@ class MutableState : public State {
   // again, the queue counts as ready.
   void note_held_back(const Queue& queue, const Limit& limit);
   // The run or job that this cron's firing waits for is still active.
-  void note_cron_waits(const Cron& cron) { memory_->cron_looks.erase(cron.spec.name); }
-  void note_gate_seen(const std::string& gate) { memory_->gate_looks.erase(gate); }
+  void note_cron_waits(const Cron& cron);
+  void note_gate_seen(const std::string& gate);
 
  private:
   Status fold_one(const journal::EventBytes& event);

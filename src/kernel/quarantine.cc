@@ -3,7 +3,11 @@
 #include "base/working_on.h"
 #include "kernel/compositions/run_flow.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

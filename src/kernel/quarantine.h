@@ -7,9 +7,14 @@
 
 #include <string>
 
-#include "kernel/frame.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Frame;
+struct Run;
 
 constexpr std::string_view kQuarantined = "QUARANTINED";
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/mutable_state.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {

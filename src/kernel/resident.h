@@ -30,15 +30,13 @@ struct Resident {
 class ResidentList {
  public:
   ResidentList() { ends_.before = ends_.after = &ends_; }
-  ResidentList(const ResidentList&) = delete;
-  ResidentList& operator=(const ResidentList&) = delete;
+  ResidentList& operator=(ResidentList&&) = delete;
 
   bool empty() const { return ends_.after == &ends_; }
   size_t size() const { return size_; }
   size_t weight() const { return weight_; }  // of all
   Resident* oldest() const { return empty() ? nullptr : ends_.after; }
-  template <class Visit>
-  void each(Visit&& visit) const {
+  void each(auto&& visit) const {
     for (Resident* at = ends_.after; at != &ends_; at = at->after) visit(at);
   }
   void push_newest(Resident& item, uint32_t weight = 0) {

@@ -1,8 +1,12 @@
 // Entities → rows: when they are written, and what may leave memory.
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/keys.h"
 #include "kernel/mutable_state.h"
 #include "kernel/run_family.h"
 #include "kernel/scripts/run_parts.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state_memory.h"
 
 namespace pawl {
 namespace {

@@ -1,9 +1,18 @@
 // Rows: moving entities between memory and disk never changes the state (I2).
 #include <gtest/gtest.h>
 
+#include "kernel/cold.h"
+#include "kernel/id_table.h"
 #include "kernel/jobs/forget_jobs.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/mutable_state.h"
 #include "kernel/run_commands.h"
+#include "kernel/scripts/stored_definition.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/spill_index.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/random_life.h"
 
 namespace pawl {

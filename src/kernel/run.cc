@@ -3,17 +3,34 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/named.h"
 #include "kernel/run_family.h"
+#include "kernel/scripts/run.h"
+#include "kernel/worlds/instance_run.h"
 
 namespace pawl {
 namespace {
+
+constexpr Named<CallbackRole> kRoleNames[] = {{"on_complete", CallbackRole::OnComplete},
+                                              {"on_success", CallbackRole::OnSuccess},
+                                              {"on_failure", CallbackRole::OnFailure},
+                                              {"on_cancel", CallbackRole::OnCancel}};
+
+constexpr Named<RunState> kRunStateNames[] = {{"running", RunState::Running},
+                                              {"completed", RunState::Completed},
+                                              {"failed", RunState::Failed},
+                                              {"cancelled", RunState::Cancelled}};
+
+constexpr Named<RunKind> kRunKindNames[] = {{"chain", RunKind::Chain}, {"group", RunKind::Group},
+                                            {"batch", RunKind::Batch}, {"dag", RunKind::Dag},
+                                            {"map", RunKind::Map},     {"dag", RunKind::Script},
+                                            {"module", RunKind::Module}};
 
 struct ReasonEntry {
   uint32_t index = 0;
   std::string reason;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "index", self.index);
     visit(2, "reason", self.reason);
   }
@@ -23,8 +40,7 @@ struct IdEntry {
   uint32_t index = 0;
   Uuid id;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "index", self.index);
     visit(2, "id", self.id);
   }
@@ -37,8 +53,7 @@ struct RunRow {
   std::vector<IdEntry> ids;
   RunPart part;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     RunType& run = *self.run;
     visit(1, "id", run.id);
     visit(2, "version", run.version);
@@ -75,11 +90,17 @@ struct RunRow {
     visit(32, "yielded_ms", run.yielded_ms);
     visit(41, "held_bytes", self.part.held_bytes);
     visit(42, "next_part", self.part.next_part);
+    visit(43, "instance", self.part.instance);
     visit(33, "named_steps", run.named_steps);
   }
 };
 
 }  // namespace
+
+Run::Run() : Resident(EntityKind::Run) {}
+Run::~Run() = default;
+Run::Run(Run&&) noexcept = default;
+Run& Run::operator=(Run&&) noexcept = default;
 
 namespace {
 
@@ -108,55 +129,11 @@ bool decode_run(std::string_view bytes, Run& run) {
   return run.children.size() == run.total;
 }
 
-std::string_view kind_name(RunKind kind) {
-  switch (kind) {
-    case RunKind::None:
-      return "";
-    case RunKind::Chain:
-      return "chain";
-    case RunKind::Group:
-      return "group";
-    case RunKind::Batch:
-      return "batch";
-    case RunKind::Dag:
-      return "dag";
-    case RunKind::Map:
-      return "map";
-    case RunKind::Script:
-      return "dag";
-  }
-  return "";
-}
+std::string_view kind_name(RunKind kind) { return name_of(kRunKindNames, kind); }
 
-std::string_view state_name(RunState state) {
-  switch (state) {
-    case RunState::None:
-      return "";
-    case RunState::Running:
-      return "running";
-    case RunState::Completed:
-      return "completed";
-    case RunState::Failed:
-      return "failed";
-    case RunState::Cancelled:
-      return "cancelled";
-  }
-  return "";
-}
+std::string_view state_name(RunState state) { return name_of(kRunStateNames, state); }
 
-std::string_view role_name(CallbackRole role) {
-  switch (role) {
-    case CallbackRole::OnComplete:
-      return "on_complete";
-    case CallbackRole::OnSuccess:
-      return "on_success";
-    case CallbackRole::OnFailure:
-      return "on_failure";
-    case CallbackRole::OnCancel:
-      return "on_cancel";
-  }
-  return "";
-}
+std::string_view role_name(CallbackRole role) { return name_of(kRoleNames, role); }
 
 Uuid child_id(const RunId& run, uint64_t salt, uint32_t index) {
   uint64_t low = run.lo ^ salt;

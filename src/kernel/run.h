@@ -1,4 +1,5 @@
-// Run: one composition of children (jobs or nested runs) and its progress.
+// Run: one composition of children (jobs or nested runs) and its progress; or the run of a definition, or an
+// instance of a module, whose own parts are in `script` and `instance`.
 //
 // A child's id is derived from the run's id, its salt and the child's place, so a run of a hundred
 // thousand jobs needs one byte for each. Children that have not started are separate rows
@@ -9,13 +10,16 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "journal/events.h"
 #include "kernel/resident.h"
-#include "kernel/scripts/run.h"
-#include "plan/ojs/plan_node.h"
 
 namespace pawl {
+
+struct ScriptRun;    // scripts/run.h
+struct InstanceRun;  // worlds/instance_run.h
 
 // The dependencies of a dag's children. Derived from their plans and states; in memory only.
 struct DagLinks {
@@ -25,7 +29,10 @@ struct DagLinks {
 };
 
 struct Run : Resident {
-  Run() : Resident(EntityKind::Run) {}
+  Run();
+  ~Run();
+  Run(Run&&) noexcept;
+  Run& operator=(Run&&) noexcept;
 
   RunId id;
   RunKind kind = RunKind::None;
@@ -63,6 +70,7 @@ struct Run : Resident {
   std::map<uint32_t, std::string>
       reasons;  // children that failed or were skipped without a job of their own
   std::unique_ptr<ScriptRun> script;  // of a definition's run: everything about its steps
+  std::unique_ptr<InstanceRun> instance;  // of an instance of a module
 
   // In memory only.
   uint32_t at_work = 0;                  // children that are Started
@@ -90,6 +98,7 @@ struct RunPart {
   std::string script;
   uint64_t held_bytes = 0;
   uint64_t next_part = 0;
+  std::string instance;
 };
 
 // The logical contents of the run. Its row also has its size, and omits texts with their own rows
@@ -99,8 +108,7 @@ std::string encode_run_row(const Run& run);
 bool decode_run(std::string_view bytes, Run& run);
 
 // Counts one more child, in a Run or in the RunEventHead of an event.
-template <class Counts>
-void count_child(Counts& counts, ChildState outcome) {
+void count_child(auto& counts, ChildState outcome) {
   switch (outcome) {
     case ChildState::Completed:
     case ChildState::Skipped:

@@ -1,5 +1,10 @@
 #include "kernel/run_commands.h"
 
+#include "kernel/frame.h"
+#include "kernel/run.h"
+#include "kernel/run_family.h"
+#include "kernel/state.h"
+
 namespace pawl {
 namespace {
 

@@ -1,9 +1,13 @@
 #include "kernel/run_family.h"
 
+#include "journal/events.h"
+#include "kernel/run.h"
+
 namespace pawl {
 
 const RunFamily& family_of(const Run& run) {
-  return run.kind == RunKind::Script ? script_family() : composition_family();
+  if (run.kind == RunKind::Script) return script_family();
+  return run.kind == RunKind::Module ? module_family() : composition_family();
 }
 
 }  // namespace pawl

@@ -1,5 +1,5 @@
-// RunFamily: what differs between kinds of run. A run is a composition of jobs (compositions/) or
-// a script, the run of a definition (scripts/). Code that handles runs of every kind (timers, ends
+// RunFamily: what differs between kinds of run. A run is a composition of jobs (compositions/), a
+// script, the run of a definition (scripts/), or an instance of a module in a world (worlds/). Code that handles runs of every kind (timers, ends
 // of children, commands, rows, lists) calls the run's family without knowing which one it is.
 //
 // Families are stateless, one object each for the whole process.
@@ -11,27 +11,22 @@
 
 #include "base/function_ref.h"
 #include "base/result.h"
-#include "kernel/cold.h"
-#include "kernel/run.h"
 
 namespace pawl {
+
+class Cold;
+class TextsInMemory;
+struct Row;
+struct Run;
+struct RunPart;
 
 class Flow;
 class Frame;
 class State;
 struct ChildEnd;
 struct QuarantineReason;
-
-struct RetryRequest {
-  std::string from_step = {};  // "" = from what failed
-  std::string inputs = {};     // JSON object that replaces the run's inputs, or ""
-  bool preview = false;        // nothing happens; only returns the plan
-};
-// The steps that a retry runs again, and those it keeps.
-struct RetryPreview {
-  std::vector<std::string> again;
-  std::vector<std::string> kept;
-};
+struct RetryPreview;
+struct RetryRequest;
 
 // Context for reading and writing rows of runs.
 struct RunRows {
@@ -68,6 +63,8 @@ class RunFamily {
   virtual bool counts_children() const = 0;
   // Position of its first event in the journal; 0 = not known.
   virtual uint64_t created_sequence(const Run&) const { return 0; }
+  // Retention leaves it alone: what owns it says when it goes.
+  virtual bool leaves_by_itself() const { return false; }
   // Whether it runs this definition; version "" = any.
   virtual bool follows(const Run&, std::string_view, std::string_view) const { return false; }
   // Open effects.
@@ -111,5 +108,6 @@ const RunFamily& family_of(const Run& run);
 // Each is defined in its family's folder.
 const RunFamily& composition_family();
 const RunFamily& script_family();
+const RunFamily& module_family();
 
 }  // namespace pawl

@@ -1,9 +1,14 @@
 // Runs of every kind in the state: lookup, timers, turns and rows.
 #include <algorithm>
 
+#include "kernel/cold.h"
 #include "kernel/keys.h"
 #include "kernel/mutable_state.h"
+#include "kernel/resident.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
+#include "kernel/state_memory.h"
+#include "plan/ojs/plan_node.h"
 
 namespace pawl {
 namespace {

@@ -41,13 +41,11 @@ class SpillIndex {
   // read(after, limit, emit): calls emit(key) for up to limit live entries on disk with key >
   // *after (all, if after is empty) in order, and returns whether it reached the end. on_disk(key):
   // whether that entry has a durable row.
-  template <class Read>
-  const Key* front(Read&& read) {
+  const Key* front(auto&& read) {
     while (window_.empty() && horizon_) refill(read);
     return window_.empty() ? nullptr : &*window_.begin();
   }
-  template <class Read>
-  const Key* next_after(const Key& key, Read&& read) {
+  const Key* next_after(const Key& key, auto&& read) {
     while (true) {
       auto at = window_.upper_bound(key);
       if (at != window_.end()) return &*at;
@@ -57,8 +55,7 @@ class SpillIndex {
   }
 
   bool too_large() const { return window_.size() > window_max_; }
-  template <class OnDisk>
-  void shrink(OnDisk&& on_disk) {
+  void shrink(auto&& on_disk) {
     auto cut = window_.begin();
     std::advance(cut, window_max_ / 2);
     for (auto at = cut; at != window_.end(); ++at)
@@ -79,8 +76,7 @@ class SpillIndex {
  private:
   bool in_window(const Key& key) const { return !horizon_ || (!unknown_ && !(*horizon_ < key)); }
 
-  template <class Read>
-  void refill(Read&& read) {
+  void refill(auto&& read) {
     std::vector<Key> found;
     size_t limit = window_max_ / 2 + 1;
     std::optional<Key> after = unknown_ ? std::nullopt : horizon_;

@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <utility>
 
 #include "base/hash.h"
+#include "kernel/cold.h"
 #include "kernel/keys.h"
 #include "kernel/mutable_state.h"
 #include "kernel/run_family.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/state_memory.h"
 
 namespace pawl {
 namespace {
@@ -34,6 +38,18 @@ State::State(Cold& cold, const StateConfig& config)
       memory_(std::make_unique<StateMemory>(config.timer_window_max, config.plan_bytes_max)) {}
 
 State::~State() = default;
+
+Result<std::shared_ptr<const expr::JsonSchema>> State::compiled_schema(
+    const std::string& text) const {
+  return memory_->schemas.get(text);
+}
+
+bool State::has_room_for_queue() const { return memory_->queues.size() < config_.queues_max; }
+bool State::has_room_for_limit() const { return memory_->limits.size() < config_.limits_max; }
+size_t State::dirty_count() const { return memory_->dirty.size(); }
+bool State::has_crowded_runs() const { return !memory_->crowded_runs.empty(); }
+bool State::has_effects() const { return !memory_->new_effects.empty(); }
+bool State::has_to_recall() const { return !memory_->to_recall.empty(); }
 
 Status MutableState::load() {
   return reading([&] { load_rows(); });
@@ -320,6 +336,10 @@ const Cron* State::cron_to_look_at() const {
   return memory_->cron_looks.empty() ? nullptr : find_cron(*memory_->cron_looks.begin());
 }
 
+const std::string* State::gate_to_look_at() const {
+  return memory_->gate_looks.empty() ? nullptr : &*memory_->gate_looks.begin();
+}
+
 const RunId* State::next_yielded(int64_t now_ms) const {
   if (memory_->yielded.empty() || memory_->yielded.begin()->first > now_ms) return nullptr;
   return &memory_->yielded.begin()->second;
@@ -344,6 +364,18 @@ int64_t State::next_timer_ms() const {
 void MutableState::note_held_back(const Queue& queue, const Limit& limit) {
   Queue* waits = memory_->queues.find(queue.name)->second.get();
   memory_->limits.find(limit.key)->second->held_back.emplace(waits->name, waits);
+}
+
+void MutableState::note_cron_waits(const Cron& cron) { memory_->cron_looks.erase(cron.spec.name); }
+
+void MutableState::note_gate_seen(const std::string& gate) { memory_->gate_looks.erase(gate); }
+
+std::vector<RunId> MutableState::take_moved_runs() {
+  return std::exchange(memory_->moved_runs, {});
+}
+
+std::vector<EffectNote> MutableState::take_effects() {
+  return std::exchange(memory_->new_effects, {});
 }
 
 std::vector<Queue*> MutableState::take_ready_queues() {

@@ -9,22 +9,43 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "kernel/cold.h"
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 #include "kernel/state_config.h"
-#include "kernel/state_memory.h"
-#include "plan/ojs/plan_node.h"
 
 namespace pawl {
 
+// Who looks into an entity includes its header: jobs/job.h, jobs/queue.h, run.h, scripts/run.h,
+// settings/doc.h.
+class Cold;
+struct Cron;
+struct DefinitionHead;
+struct Doc;
+struct Job;
+struct Limit;
+struct PlanNode;
+struct Queue;
+struct ReadyKey;
+struct Run;
 struct RunRows;
+struct Scope;
+struct StateMemory;
+struct StepRecord;
+struct TimerKey;
+namespace expr {
+class JsonSchema;
+}
+namespace plan {
+struct Script;
+}
 
 struct StateCounts {
   size_t jobs_resident = 0;
@@ -32,8 +53,6 @@ struct StateCounts {
   size_t dirty = 0;
   size_t queues = 0;
 };
-
-inline ReadyKey ready_key(const Job& job) { return {-job.priority, job.order, job.id}; }
 
 class State {
  public:
@@ -57,9 +76,7 @@ class State {
   // Canonical text, compiled and kept for a while; null if it cannot be.
   const plan::Script* compiled_script(const std::string& canonical) const;
   // A schema of inputs, likewise.
-  Result<std::shared_ptr<const expr::JsonSchema>> compiled_schema(const std::string& text) const {
-    return memory_->schemas.get(text);
-  }
+  Result<std::shared_ptr<const expr::JsonSchema>> compiled_schema(const std::string& text) const;
   const Queue* find_queue(std::string_view scoped) const;
   const Limit* find_limit(std::string_view key) const;
   const Cron* find_cron(std::string_view name) const;
@@ -70,8 +87,8 @@ class State {
   // The first one whose key is not before `from` and begins with `prefix`; null if there is none.
   const Doc* first_doc(DocKind kind, std::string_view from, std::string_view prefix) const;
   const ScriptDefaults& script_defaults() const { return config_.scripts; }
-  bool has_room_for_queue() const { return memory_->queues.size() < config_.queues_max; }
-  bool has_room_for_limit() const { return memory_->limits.size() < config_.limits_max; }
+  bool has_room_for_queue() const;
+  bool has_room_for_limit() const;
 
   const ReadyKey* first_ready(const Queue& queue) const;
   const ReadyKey* next_ready(const Queue& queue, const ReadyKey& after) const;
@@ -81,9 +98,7 @@ class State {
   // Frame::note_cron_waits() marks it as checked.
   const Cron* cron_to_look_at() const;
   // A gate with changes (scripts/admission.h); Frame::note_gate_seen() marks it as checked.
-  const std::string* gate_to_look_at() const {
-    return memory_->gate_looks.empty() ? nullptr : &*memory_->gate_looks.begin();
-  }
+  const std::string* gate_to_look_at() const;
   int64_t next_due_ms() const;  // 0 = nothing will ever be due
   // The same without runs that have yielded.
   int64_t next_timer_ms() const;
@@ -98,6 +113,10 @@ class State {
   void each_cron(FunctionRef<bool(const Cron&)> visit) const;
   void each_doc(DocKind kind, std::string_view from, size_t scan_max,
                 FunctionRef<bool(const Doc&)> visit) const;
+  // Keys and values of those whose keys begin with `prefix`, from `from` on, in key order, at most `limit`;
+  // nothing that is read stays in memory.
+  void each_doc_under(DocKind kind, std::string_view prefix, std::string_view from, size_t limit,
+                      FunctionRef<bool(std::string_view key, std::string_view value)> visit) const;
   // The same without reading the documents.
   void each_doc_key(DocKind kind, std::string_view from, size_t scan_max,
                     FunctionRef<bool(std::string_view key)> visit) const;
@@ -112,14 +131,14 @@ class State {
   JobId each_dead(const JobId& from, size_t scan_max, FunctionRef<bool(const Job&)> visit) const;
 
   // --- sizes, for planning batches
-  size_t dirty_count() const { return memory_->dirty.size(); }
-  bool has_crowded_runs() const { return !memory_->crowded_runs.empty(); }
+  size_t dirty_count() const;
+  bool has_crowded_runs() const;
   // The first event that the rows (with all sets collected so far) do not hold; the journal is
   // needed from there on.
   uint64_t tail_start(uint64_t next_sequence) const;
   StateCounts counts() const;
-  bool has_effects() const { return !memory_->new_effects.empty(); }
-  bool has_to_recall() const { return !memory_->to_recall.empty(); }
+  bool has_effects() const;
+  bool has_to_recall() const;
 
   // A digest of the whole logical state, equal for equal histories whatever is in memory. Walks
   // everything.

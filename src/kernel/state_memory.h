@@ -16,13 +16,19 @@
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/run.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/schema_cache.h"
 #include "kernel/scripts/script_cache.h"
 #include "kernel/scripts/stored_definition.h"
+#include "kernel/scripts/text.h"
 #include "kernel/settings/doc.h"
+#include "kernel/spill_index.h"
 #include "kernel/timer_key.h"
 
 namespace pawl {
+
+inline ReadyKey ready_key(const Job& job) { return {-job.priority, job.order, job.id}; }
 
 struct StateMemory {
   StateMemory(size_t timer_window_max, size_t plan_bytes_max)

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -15,6 +16,8 @@
 #include "main/local.h"
 #include "store/sqlite_backup.h"
 #include "store/sqlite_store.h"
+#include "wasm/wasm_host.h"
+#include "worldhost/verify_worlds.h"
 
 namespace pawl {
 namespace {
@@ -58,13 +61,9 @@ int backup(const Invocation& given) {
   }
   uint64_t bytes = fs::file_size(path);
   if (given.has("--json")) {
-    std::string body;
-    json::Writer(body)
-        .begin_object()
-        .field("path", path)
-        .field_int("bytes", static_cast<int64_t>(bytes))
-        .end_object();
-    cli::print_text(body + "\n");
+    json::ObjectWriter w;
+    w.field("path", path).field_int("bytes", bytes);
+    cli::print_text(w.close() + "\n");
   } else {
     cli::print_text("backup in " + path + ", " + cli::bytes_text(bytes) + "\n");
   }
@@ -81,8 +80,7 @@ class File {
   ~File() {
     if (fd_ >= 0) ::close(fd_);
   }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
+  File& operator=(File&&) = delete;
   int get() const { return fd_; }
 
  private:
@@ -165,23 +163,33 @@ int restore(const Invocation& given) {
   return cli::kDone;
 }
 
-std::string report_json(const VerifyReport& report) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field_bool("good", report.good());
-  w.field_int("records", static_cast<int64_t>(report.records))
-      .field_int("events", static_cast<int64_t>(report.events));
-  w.field_int("first_record", static_cast<int64_t>(report.first_record));
-  w.field_int("entities", static_cast<int64_t>(report.entities));
-  w.field_int("entities_too_old", static_cast<int64_t>(report.entities_old));
-  w.field_int("index_entries", static_cast<int64_t>(report.index_entries));
-  w.field_int("differences", static_cast<int64_t>(report.differences));
+bool all_good(const std::vector<WorldVerdict>& worlds) {
+  return std::all_of(worlds.begin(), worlds.end(),
+                     [](const WorldVerdict& world) { return world.code.empty(); });
+}
+
+std::string report_json(const VerifyReport& report, const std::vector<WorldVerdict>& worlds) {
+  json::ObjectWriter w;
+  w.field_bool("good", report.good() && all_good(worlds));
+  w.field_int("records", report.records).field_int("events", report.events);
+  w.field_int("first_record", report.first_record);
+  w.field_int("entities", report.entities);
+  w.field_int("entities_too_old", report.entities_old);
+  w.field_int("index_entries", report.index_entries);
+  w.field_int("differences", report.differences);
   w.key("first_differences").begin_array();
   for (const VerifyDifference& one : report.first_differences) w.string(one.text());
   w.end_array().field("digest", report.digest);
   if (!report.digest_replayed.empty()) w.field("digest_replayed", report.digest_replayed);
-  w.end_object();
-  return body;
+  w.key("worlds").begin_array();
+  for (const WorldVerdict& world : worlds) {
+    w.begin_object().field("name", world.name).field_bool("good", world.code.empty());
+    w.field_int("frames", world.frames);
+    if (!world.code.empty()) w.field("code", world.code).field("message", world.message);
+    w.end_object();
+  }
+  w.end_array();
+  return w.close();
 }
 
 int verify_data(const Invocation& given) {
@@ -196,9 +204,12 @@ int verify_data(const Invocation& given) {
     return verify(**store, [&](uint64_t done, uint64_t total) { bar.show(done, total); });
   }();
   if (!report.ok()) return fail(report.error());
+  wasm::WasmHost modules;
+  auto worlds = verify_worlds(**store, modules, [](const std::string&) {});
+  if (!worlds.ok()) return fail(worlds.error());
   if (given.has("--json")) {
-    cli::print_text(report_json(*report) + "\n");
-    return report->good() ? cli::kDone : cli::kRefused;
+    cli::print_text(report_json(*report, *worlds) + "\n");
+    return report->good() && all_good(*worlds) ? cli::kDone : cli::kRefused;
   }
   cli::print_text("replayed " + std::to_string(report->records) + " records, " +
                   std::to_string(report->events) + " events; compared " +
@@ -209,6 +220,16 @@ int verify_data(const Invocation& given) {
                     " entities are older than the journal and were not compared\n");
   for (const VerifyDifference& one : report->first_differences)
     cli::print_text("  " + cli::printable(one.text()) + "\n");
+  for (const WorldVerdict& world : *worlds)
+    cli::print_text("world " + cli::printable(world.name) + ": " +
+                    (world.code.empty()
+                         ? "replayed " + std::to_string(world.frames) + " frames"
+                         : world.code + ": " + cli::printable(world.message)) +
+                    "\n");
+  if (report->good() && !all_good(*worlds)) {
+    cli::complain("a world does not replay: its journal or its modules have changed");
+    return cli::kRefused;
+  }
   if (!report->good()) {
     cli::complain(std::to_string(report->differences) +
                   " differences: the stored data does not match its history");

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "api/definition_faults.h"
 #include "base/json_writer.h"
 #include "base/quote.h"
 #include "cli/json_layout.h"
@@ -30,41 +31,27 @@ int definitions_usage(const std::string& message) {
 
 // --- validate
 
-void write_faults(json::Writer& w, std::string_view name, const std::vector<plan::Fault>& faults) {
-  w.key(name).begin_array();
-  for (const plan::Fault& fault : faults) {
-    w.begin_object().field("path", fault.path).field("code", fault.code);
-    w.field("message", fault.message);
-    if (!fault.hint.empty()) w.field("hint", fault.hint);
-    if (fault.line != 0) w.field_int("line", fault.line);
-    w.end_object();
-  }
-  w.end_array();
-}
-
 int validate(const Invocation& given) {
   bool json = given.has("--json");
   int code = cli::kDone;
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("files").begin_array();
+  json::ObjectWriter w;
+  w.key("files").begin_array();
   for (const std::string& file : given.arguments) {
     auto text = read_definition_file(file);
     if (!text.ok()) return definitions_usage(text.error().message);
     plan::ReadResult read = read_definition_text(*text, given.has("--lenient"));
     if (!read.valid()) code = cli::kRefused;
     w.begin_object().field("file", file).field_bool("valid", read.valid());
-    write_faults(w, "errors", read.errors);
-    write_faults(w, "warnings", read.warnings);
-    w.end_object();
+    w.field_raw("errors", api::faults_json(read.errors));
+    w.field_raw("warnings", api::faults_json(read.warnings)).end_object();
     if (json) continue;
     std::fputs(fault_lines(file, read, cli::colours_on(stderr)).c_str(), stderr);
     if (read.valid())
       cli::print_text(cli::printable(file) + ": valid, " +
                       std::to_string(read.script->steps.size()) + " steps\n");
   }
-  w.end_array().field_bool("valid", code == cli::kDone).end_object();
-  if (json) cli::print_text(body + "\n");
+  w.end_array().field_bool("valid", code == cli::kDone);
+  if (json) cli::print_text(w.close() + "\n");
   return code;
 }
 
@@ -220,15 +207,13 @@ std::vector<cli::Command> definition_commands() {
             {"--json", "", "print {files: [{file, valid, errors, warnings}], valid}"}},
            "Exit code 1 if one of them is not valid.\n\nExample:\n  pawl validate flows/*.yaml",
            validate},
-          {"graph",
-           "draw a definition, or a run with its status",
-           {{"FILE|RUN", "a definition, or the id of a run on the server"}},
-           cli::remote_options(
-               {{"--format", "FORMAT", "ascii, mermaid or svg (ascii)", "ascii mermaid svg"},
-                {"--output", "FILE", "write it there"}}),
-           "Examples:\n  pawl graph examples/hello.yaml\n  pawl graph deploy.yaml --format svg "
-           "--output deploy.svg",
-           graph},
+          cli::remote(
+              "graph", "draw a definition, or a run with its status", graph,
+              {{"FILE|RUN", "a definition, or the id of a run on the server"}},
+              {{"--format", "FORMAT", "ascii, mermaid or svg (ascii)", "ascii mermaid svg"},
+               {"--output", "FILE", "write it there"}},
+              "Examples:\n  pawl graph examples/hello.yaml\n  pawl graph deploy.yaml --format svg "
+              "--output deploy.svg"),
           {"eval",
            "try an expression",
            {{"EXPR", "as written in a definition"}},

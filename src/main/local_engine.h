@@ -27,8 +27,7 @@ class LocalEngine {
  public:
   static Result<std::unique_ptr<LocalEngine>> start(const LocalOptions& options);
   ~LocalEngine();
-  LocalEngine(const LocalEngine&) = delete;
-  LocalEngine& operator=(const LocalEngine&) = delete;
+  LocalEngine& operator=(LocalEngine&&) = delete;
 
   // Waits until the decision is committed; returns its outcome.
   Status decide(const std::function<Status(Frame&)>& decide);

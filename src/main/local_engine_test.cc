@@ -5,7 +5,11 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/state.h"
 #include "main/run_progress.h"
 #include "plan/definition.h"
 

@@ -1,6 +1,6 @@
 // pawl keys …: over HTTP, or with --data in a directory that no server uses, which is how the first
 // key of a server beyond loopback is created.
-#include <future>
+#include <functional>
 
 #include "api/keys.h"
 #include "base/json_writer.h"
@@ -9,6 +9,8 @@
 #include "cli/session.h"
 #include "cli/terminal.h"
 #include "engine/engine.h"
+#include "engine/waiting_task.h"
+#include "kernel/frame.h"
 #include "main/local.h"
 #include "store/sqlite_store.h"
 
@@ -17,36 +19,17 @@ namespace {
 
 using cli::Invocation;
 
-// A decision on a local engine, with waiting for its outcome.
-class LocalTask : public Task {
- public:
-  using Decide = std::function<Status(Frame&)>;
-  explicit LocalTask(Decide decide) : decide_(std::move(decide)) {}
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    outcome_ = frame.attempt(decide_);
-    return std::nullopt;
-  }
-  void durable(Wakes&) override { promise_.set_value(outcome_); }
-  void refuse(const Error& error) override { promise_.set_value(error); }
-  Status wait() { return promise_.get_future().get(); }
-
- private:
-  Decide decide_;
-  Status outcome_ = ok_status();
-  std::promise<Status> promise_;
-};
-
-Status decide_in(const std::string& directory, LocalTask::Decide decide) {
+Status decide_in(const std::string& directory, const std::function<Status(Frame&)>& decide) {
   PAWL_TRY(std::unique_ptr<Store> store, open_sqlite(directory));
   SystemClock clock;
   SystemRandom random;
   PAWL_TRY(std::unique_ptr<EngineLoop> engine, EngineLoop::start(*store, {}, clock, random));
-  auto task = std::make_shared<LocalTask>(std::move(decide));
-  PAWL_TRY_DO(engine->submit(task));
-  Status outcome = task->wait();
+  Status outcome = ok_status();
+  auto act = [&](Frame& frame) { outcome = frame.attempt(decide); };
+  Status durable = run_on_engine(*engine, act, false);
   engine->stop();
   if (auto failure = engine->failed()) return *failure;
-  return outcome;
+  return durable.ok() ? outcome : durable;
 }
 
 int fail_keys(const Error& error) {
@@ -68,12 +51,6 @@ cli::KeyRow row_of(const api::ApiKey& key) {
           format_rfc3339_ms(key.created_ms)};
 }
 
-void write_row(json::Writer& w, const api::ApiKey& key) {
-  w.field("id", key.id).field("name", key.name).key("scopes").begin_array();
-  for (const std::string& scope : api::scope_names(key.scopes)) w.string(scope);
-  w.end_array().field_time("created_at", key.created_ms);
-}
-
 int create(const Invocation& given) {
   if (!given.has("--data")) return cli::create_key(given);
   auto scopes = api::parse_scopes(cli::wanted_scopes(given));
@@ -88,12 +65,10 @@ int create(const Invocation& given) {
     cli::print_new_key(row_of(made.key), made.text);
     return cli::kDone;
   }
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
-  write_row(w, made.key);
-  w.field("key", made.text).end_object();
-  cli::print_text(body + "\n");
+  json::ObjectWriter w;
+  api::write_key(w, made.key);
+  w.field("key", made.text);
+  cli::print_text(w.close() + "\n");
   return cli::kDone;
 }
 
@@ -105,18 +80,17 @@ int list(const Invocation& given) {
     return ok_status();
   });
   if (!done.ok()) return fail_keys(done.error());
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("keys").begin_array();
+  json::ObjectWriter w;
+  w.key("keys").begin_array();
   std::vector<cli::KeyRow> rows;
   for (const api::ApiKey& key : keys) {
     w.begin_object();
-    write_row(w, key);
+    api::write_key(w, key);
     w.end_object();
     rows.push_back(row_of(key));
   }
-  w.end_array().end_object();
-  given.has("--json") ? cli::print_text(body + "\n") : cli::print_keys(rows);
+  w.end_array();
+  given.has("--json") ? cli::print_text(w.close() + "\n") : cli::print_keys(rows);
   return cli::kDone;
 }
 
@@ -139,25 +113,18 @@ int revoke(const Invocation& given) {
 
 std::vector<cli::Command> key_commands() {
   cli::Option data{"--data", "DIR", "use this data directory, while no server uses it"};
-  return {
-      {"keys create",
-       "make an API key",
-       {{"NAME", "what it is for"}},
-       cli::remote_options(
-           {{"--scope", "SCOPES", "read, write, worker, operate, admin; may be repeated (admin)",
-             "read write worker operate admin"},
-            data}),
-       "The key goes to stdout, once; the server keeps only its hash.\n\nExamples:\n"
-       "  pawl keys create laptop --data ./pawl-data\n  pawl keys create worker-1 --scope worker\n"
-       "  export PAWL_API_KEY=$(pawl keys create me --data ./pawl-data)",
-       create},
-      {"keys list", "list API keys", {}, cli::remote_options({data}), "", list},
-      {"keys revoke",
-       "revoke an API key",
-       {{"ID", "the key's id, not its text"}},
-       cli::remote_options({data}),
-       "",
-       revoke}};
+  return {cli::remote(
+              "keys create", "make an API key", create, {{"NAME", "what it is for"}},
+              {{"--scope", "SCOPES", "read, write, worker, operate, admin; may be repeated (admin)",
+                "read write worker operate admin"},
+               data},
+              "The key goes to stdout, once; the server keeps only its hash.\n\nExamples:\n"
+              "  pawl keys create laptop --data ./pawl-data\n  pawl keys create worker-1 --scope "
+              "worker\n"
+              "  export PAWL_API_KEY=$(pawl keys create me --data ./pawl-data)"),
+          cli::remote("keys list", "list API keys", list, {}, {data}),
+          cli::remote("keys revoke", "revoke an API key", revoke,
+                      {{"ID", "the key's id, not its text"}}, {data})};
 }
 
 }  // namespace pawl

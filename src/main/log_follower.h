@@ -28,8 +28,7 @@ class LogFollower {
   static constexpr size_t kTextBytesMax = 8 * 1024;
 
   explicit LogFollower(EngineLoop& engine);
-  LogFollower(const LogFollower&) = delete;
-  LogFollower& operator=(const LogFollower&) = delete;
+  LogFollower& operator=(LogFollower&&) = delete;
   ~LogFollower() { stop(); }
 
   void stop();  // writes waiting lines first

@@ -1,10 +1,9 @@
 #include "main/run_answers.h"
 
-#include <charconv>
-
 #include "base/quote.h"
+#include "base/read_number.h"
 #include "cli/terminal.h"
-#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl {
 namespace {
@@ -80,9 +79,7 @@ Result<std::string> choice_of(const Question& question, std::string_view typed) 
     ++fitting;
   }
   size_t number = 0;
-  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  bool whole = failed == std::errc{} && end == text.data() + text.size();
-  if (whole && number >= 1 && number <= question.options.size())
+  if (read_number(text, number) && number >= 1 && number <= question.options.size())
     return question.options[number - 1].id;
   if (fitting == 1) return meant->id;
   return Error{ErrorCode::InvalidContent, "there are: " + choices_text(question)};

@@ -5,7 +5,7 @@
 
 #include "base/value.h"
 #include "cli/terminal.h"
-#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl {
 namespace {

@@ -11,7 +11,13 @@
 #include <cstdlib>
 
 #include "cli/terminal.h"
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/stored_decision.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

@@ -46,8 +46,7 @@ class RunWatch {
   RunWatch(LocalEngine& engine, const RunId& run, const plan::Script& script,
            WatchSettings settings);
   ~RunWatch();
-  RunWatch(const RunWatch&) = delete;
-  RunWatch& operator=(const RunWatch&) = delete;
+  RunWatch& operator=(RunWatch&&) = delete;
 
   Watched follow();
 

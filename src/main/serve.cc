@@ -14,6 +14,7 @@
 #include "main/log_follower.h"
 #include "main/memory_return.h"
 #include "runtime/runtime.h"
+#include "worldhost/world_service.h"
 
 namespace pawl {
 namespace {
@@ -159,6 +160,11 @@ int serve(const ServeOptions& given) {
   api::App app(options.app, engine, runtime.store(), runtime.clock());
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
   app.use_actions(&runtime.runner(), runtime.vault());
+  WorldService worlds({.threads = options.worlds_threads,
+                       .finished_ms = options.engine.core.retention.finished_ms,
+                       .journal_ms = options.engine.core.retention.journal_ms},
+                      engine, runtime.clock(), options.actions, runtime.vault());
+  app.use_worlds(&worlds.host());
   app.load();
   if (app.keys().empty() && app.keys().needed())
     log::warning(
@@ -191,6 +197,7 @@ int serve(const ServeOptions& given) {
   app.begin_drain();
   (*server)->drain(std::chrono::milliseconds(options.drain_ms));
   webhooks.stop();
+  worlds.stop();
   runtime.stop_effects();
   engine.stop();
   workflow_log.stop();

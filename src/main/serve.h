@@ -24,6 +24,7 @@ struct ServeOptions {
   int drain_ms = 10'000;
   actions::ActionPolicy actions;
   uint32_t action_threads = 8;
+  uint32_t worlds_threads = 2;
   EngineConfig engine;
   api::AppConfig app;
   http::ServerConfig http;

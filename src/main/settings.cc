@@ -1,10 +1,10 @@
 #include "main/settings.h"
 
 #include <cctype>
-#include <charconv>
 #include <cstdlib>
 
 #include "base/quote.h"
+#include "base/read_number.h"
 #include "base/time.h"
 
 namespace pawl {
@@ -16,8 +16,7 @@ Error takes(std::string_view what, const std::string& text) {
 
 Result<uint64_t> number(const std::string& text, uint64_t least, uint64_t most) {
   uint64_t value = 0;
-  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end != text.data() + text.size() || value < least || value > most)
+  if (!read_number(text, value) || value < least || value > most)
     return takes("a number from " + std::to_string(least) + " to " + std::to_string(most), text);
   return value;
 }
@@ -276,6 +275,8 @@ std::vector<Setting> permissions() {
        PAWL_INTO(number(text, 0, 10'000'000), actions.shell.limits.processes, uint64_t)},
       {"actions.threads", "N", "threads that file and shell actions share (8)",
        PAWL_INTO(number(text, 1, 256), action_threads, uint32_t)},
+      {"worlds.threads", "N", "threads that step the modules of worlds (2)",
+       PAWL_INTO(number(text, 1, 256), worlds_threads, uint32_t)},
   };
 #undef PAWL_ADD_TO
 }

@@ -1,6 +1,5 @@
 // pawl test: runs definitions under virtual time with mocked actions.
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -8,6 +7,7 @@
 
 #include "actions/action.h"
 #include "base/quote.h"
+#include "base/read_number.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
 #include "main/definition_file.h"
@@ -72,8 +72,7 @@ Result<uint64_t> number(const Invocation& given, const std::string& name, uint64
   if (!given.has(name)) return usual;
   std::string text = given.text(name);
   uint64_t value = 0;
-  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed == std::errc() && end == text.data() + text.size() && value <= max) return value;
+  if (read_number(text, value) && value <= max) return value;
   return Error{ErrorCode::InvalidRequest, name + " takes a number, not " + in_quotes(text)};
 }
 

@@ -2,80 +2,10 @@
 
 #include <array>
 
+#include "plan/choices.h"
+
 namespace pawl::plan {
 namespace {
-
-std::string_view name_of(Trigger trigger) {
-  switch (trigger) {
-    case Trigger::NoneFailed:
-      return "none_failed";
-    case Trigger::AllSuccess:
-      return "all_success";
-    case Trigger::AllDone:
-      return "all_done";
-    case Trigger::OneSuccess:
-      return "one_success";
-  }
-  return "";
-}
-
-std::string_view name_of(Backoff backoff) {
-  switch (backoff) {
-    case Backoff::None:
-      return "none";
-    case Backoff::Constant:
-      return "constant";
-    case Backoff::Linear:
-      return "linear";
-    case Backoff::Exponential:
-      return "exponential";
-  }
-  return "";
-}
-
-std::string_view name_of(OnError strategy) {
-  switch (strategy) {
-    case OnError::Propagate:
-      return "";
-    case OnError::Ignore:
-      return "ignore";
-    case OnError::Fail:
-      return "fail_workflow";
-    case OnError::Fallback:
-      return "fallback_step";
-    case OnError::Skip:
-      return "skip";
-    case OnError::Rollback:
-      return "rollback";
-  }
-  return "";
-}
-
-std::string_view name_of(LoopMode mode) {
-  switch (mode) {
-    case LoopMode::ForEach:
-      return "for_each";
-    case LoopMode::While:
-      return "while";
-    case LoopMode::Until:
-      return "until";
-  }
-  return "";
-}
-
-std::string_view name_of(OnTimeout on_timeout) {
-  switch (on_timeout) {
-    case OnTimeout::Fail:
-      return "fail";
-    case OnTimeout::Suspend:
-      return "suspend";
-    case OnTimeout::Cancel:
-      return "cancel";
-    case OnTimeout::Continue:
-      return "continue";
-  }
-  return "";
-}
 
 void set_text(Value::Object& out, std::string_view key, const std::string& text) {
   if (!text.empty()) out.set(key, Value(text));
@@ -121,7 +51,8 @@ class Printer {
 
   void policy(const Step& step, bool compensation, Value::Object& out) const {
     set_text(out, "condition", step.condition);
-    if (step.trigger != Trigger::NoneFailed) out.set("trigger", Value(name_of(step.trigger)));
+    if (step.trigger != Trigger::NoneFailed)
+      out.set("trigger", Value(name_of(kTriggers, step.trigger)));
     set_duration(out, "timeout", step.timeout_ms);
     if (step.retry.by_default) {
       const bool failure = step.retry.max == kUsualRetriesOnFailure;
@@ -129,7 +60,7 @@ class Printer {
     } else if (compensation || !(step.retry == RetryPolicy())) {
       Value::Object retry;
       retry.set("max", Value(static_cast<int64_t>(step.retry.max)));
-      retry.set("backoff", Value(name_of(step.retry.backoff)));
+      retry.set("backoff", Value(name_of(kBackoffs, step.retry.backoff)));
       retry.set("delay", Value(duration_text(step.retry.delay_ms)));
       retry.set("max_delay", Value(duration_text(step.retry.max_delay_ms)));
       retry.set("multiplier", Value(step.retry.multiplier_milli / 1000.0));
@@ -137,7 +68,7 @@ class Printer {
     }
     if (step.on_error == OnError::Propagate) return;
     Value::Object handler;
-    handler.set("strategy", Value(name_of(step.on_error)));
+    handler.set("strategy", Value(name_of(kStrategyNames, step.on_error)));
     if (step.fallback != kNoStep) {
       handler.set("fallback_step", Value(script_.at(step.list, step.fallback).id));
     }
@@ -200,7 +131,7 @@ class Printer {
   }
 
   void loop(const Step& step, Value::Object& out) const {
-    if (step.type_name != "map") out.set("mode", Value(name_of(step.loop_mode)));
+    if (step.type_name != "map") out.set("mode", Value(name_of(kLoopModes, step.loop_mode)));
     if (step.loop_mode == LoopMode::ForEach) {
       out.set("over", step.over);
     } else {
@@ -219,7 +150,8 @@ class Printer {
     set_text(out, "duration", step.duration);
     if (out.empty()) out.set("duration", Value(duration_text(step.duration_ms)));
     set_duration(out, "timeout", step.wait_timeout_ms);
-    if (step.on_timeout != OnTimeout::Fail) out.set("on_timeout", Value(name_of(step.on_timeout)));
+    if (step.on_timeout != OnTimeout::Fail)
+      out.set("on_timeout", Value(name_of(kWaitTimeouts, step.on_timeout)));
   }
 
   void decision(const Step& step, Value::Object& out) const {
@@ -282,7 +214,7 @@ Value canonical_definition(const Script& script) {
   if (!script.input_schema.is_null()) out.set("input_schema", script.input_schema);
   set_duration(out, "timeout", script.timeout_ms);
   if (script.on_timeout != OnTimeout::Fail)
-    out.set("on_timeout", Value(name_of(script.on_timeout)));
+    out.set("on_timeout", Value(name_of(kWaitTimeouts, script.on_timeout)));
   if (script.on_failure == OnError::Rollback) out.set("on_failure", Value("rollback"));
   if (script.text_mode) out.set("compat", Value("text"));
   if (script.priority != 0) out.set("priority", Value(static_cast<int64_t>(script.priority)));

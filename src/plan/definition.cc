@@ -225,8 +225,12 @@ ReadResult read_definition(const Value& definition, const ReadOptions& options) 
   return read(definition, nullptr, options, true);
 }
 
+Result<Value> parse_canonical(std::string_view canonical) {
+  return Value::parse(canonical, kCanonicalJson);
+}
+
 Result<std::shared_ptr<const Script>> compile_canonical(std::string_view canonical) {
-  Result<Value> value = Value::parse(canonical, kCanonicalJson);
+  Result<Value> value = parse_canonical(canonical);
   if (!value.ok()) return Error{ErrorCode::Corrupt, "definition: " + value.error().message};
   ReadOptions options;
   options.lenient = true;

@@ -73,6 +73,8 @@ inline ReadResult read_definition(const char* text, const ReadOptions& options =
 ReadResult read_definition(const Value& definition, const ReadOptions& options = {});
 // Compiles a `canonical` text that was accepted before. Corrupt if it is not one.
 Result<std::shared_ptr<const Script>> compile_canonical(std::string_view canonical);
+// The same text as a value, to be changed. It may be nested deeper than other JSON.
+Result<Value> parse_canonical(std::string_view canonical);
 
 // The JSON Schema (2020-12) of the language, for editors and for GET /v1/definitions/schema.
 const Value& definition_schema();

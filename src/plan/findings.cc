@@ -4,12 +4,19 @@
 #include <cmath>
 #include <type_traits>
 
+#include "base/named.h"
 #include "base/quote.h"
 #include "base/time.h"
 #include "plan/nearest.h"
 
 namespace pawl::plan {
 namespace {
+
+constexpr Named<Value::Kind> kValueKindNames[] = {
+    {"null", Value::Kind::Null},       {"a boolean", Value::Kind::Bool},
+    {"a number", Value::Kind::Int},    {"a number", Value::Kind::Double},
+    {"text", Value::Kind::String},     {"a list", Value::Kind::Array},
+    {"an object", Value::Kind::Object}};
 
 std::string joined(std::span<const std::string_view> names) {
   std::string out;
@@ -26,24 +33,7 @@ bool contains(std::span<const std::string_view> names, std::string_view name) {
 
 }  // namespace
 
-std::string_view kind_name(const Value& value) {
-  switch (value.kind()) {
-    case Value::Kind::Null:
-      return "null";
-    case Value::Kind::Bool:
-      return "a boolean";
-    case Value::Kind::Int:
-    case Value::Kind::Double:
-      return "a number";
-    case Value::Kind::String:
-      return "text";
-    case Value::Kind::Array:
-      return "a list";
-    case Value::Kind::Object:
-      return "an object";
-  }
-  return "";
-}
+std::string_view kind_name(const Value& value) { return name_of(kValueKindNames, value.kind()); }
 
 void Findings::keep(std::vector<Fault>& list, const Cursor& at, std::string_view code,
                     std::string message, std::string hint) {

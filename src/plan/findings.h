@@ -12,18 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/named.h"
 #include "expr/budget.h"
 #include "plan/cursor.h"
 #include "plan/definition.h"
 #include "plan/references.h"
 
 namespace pawl::plan {
-
-template <class Choice>
-struct Named {
-  std::string_view name;
-  Choice value;
-};
 
 class Findings {
  public:

@@ -4,6 +4,7 @@
 #include "base/quote.h"
 #include "base/time.h"
 #include "expr/template/template.h"
+#include "plan/choices.h"
 #include "plan/field_names.h"
 #include "plan/nearest.h"
 #include "plan/secret_rule.h"
@@ -14,11 +15,6 @@ namespace {
 
 constexpr std::string_view kAgentQueue = "agents";
 constexpr size_t kOptionsMax = 1000;
-
-constexpr Named<OnTimeout> kWaitTimeouts[] = {{"fail", OnTimeout::Fail},
-                                              {"continue", OnTimeout::Continue},
-                                              {"suspend", OnTimeout::Suspend},
-                                              {"cancel", OnTimeout::Cancel}};
 
 bool is_template(const Cursor& at) {
   return at.is_string() && expr::has_template(at.value().as_string());

@@ -5,6 +5,7 @@
 #include "base/quote.h"
 #include "expr/template/template.h"
 #include "plan/builtin_actions.h"
+#include "plan/choices.h"
 #include "plan/field_names.h"
 #include "plan/nearest.h"
 #include "plan/step_reader.h"
@@ -48,8 +49,6 @@ const TypeRow& row_of(std::string_view name) {
   return kTypes[0];
 }
 
-constexpr Named<LoopMode> kLoopModes[] = {
-    {"for_each", LoopMode::ForEach}, {"while", LoopMode::While}, {"until", LoopMode::Until}};
 constexpr Named<ParallelMode> kParallelModes[] = {{"all", ParallelMode::All},
                                                   {"race", ParallelMode::Race}};
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/quote.h"
+#include "plan/choices.h"
 #include "plan/field_names.h"
 #include "plan/nearest.h"
 #include "plan/secret_rule.h"
@@ -16,16 +17,6 @@ constexpr size_t kIdBytesMax = 200;
 constexpr int64_t kRetriesMax = 1000;
 constexpr uint32_t kRetriesUsual = 10;
 constexpr auto kMultiplierMax = 1000.0;
-
-constexpr Named<Trigger> kTriggers[] = {{"none_failed", Trigger::NoneFailed},
-                                        {"all_success", Trigger::AllSuccess},
-                                        {"all_done", Trigger::AllDone},
-                                        {"one_success", Trigger::OneSuccess}};
-
-constexpr Named<Backoff> kBackoffs[] = {{"none", Backoff::None},
-                                        {"constant", Backoff::Constant},
-                                        {"linear", Backoff::Linear},
-                                        {"exponential", Backoff::Exponential}};
 
 enum class Strategy : uint8_t { Ignore, Fail, Fallback, Retry, Skip, Rollback };
 constexpr Named<Strategy> kStrategies[] = {{"ignore", Strategy::Ignore},

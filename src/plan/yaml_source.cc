@@ -5,13 +5,13 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <sstream>
 
 #include "base/quote.h"
+#include "base/read_number.h"
 #include "base/utf8.h"
 #include "plan/source.h"
 
@@ -50,18 +50,13 @@ std::optional<Value> as_number(std::string_view text) {
   if (digits.starts_with("0o")) base = 8;
   if (base != 10) digits.remove_prefix(2);
   if (base != 10 && digits.starts_with('-')) return std::nullopt;
-  const char* end = digits.data() + digits.size();
   int64_t whole = 0;
-  const auto read = std::from_chars(digits.data(), end, whole, base);
-  if (read.ec == std::errc() && read.ptr == end) return Value(whole);
+  if (read_number(digits, whole, base)) return Value(whole);
   if (base != 10 || digits.find_first_not_of("+-.eE0123456789") != std::string_view::npos) {
     return std::nullopt;
   }
   auto real = Value(0.0).as_double();
-  const auto read_real = std::from_chars(digits.data(), end, real);
-  if (read_real.ec != std::errc() || read_real.ptr != end || !std::isfinite(real)) {
-    return std::nullopt;
-  }
+  if (!read_number(digits, real) || !std::isfinite(real)) return std::nullopt;
   return Value(real);
 }
 

@@ -13,11 +13,11 @@ constexpr std::string_view kExpect[] = {"status", "outputs", "error",   "steps",
                                         "calls",  "order",   "elapsed", "cel"};
 constexpr std::string_view kCalls[] = {"count", "params"};
 constexpr std::string_view kElapsed[] = {"at_least", "at_most"};
-constexpr plan::Named<std::string_view> kStatus[] = {{"completed", "completed"},
-                                                     {"failed", "failed"},
-                                                     {"cancelled", "cancelled"},
-                                                     {"suspended", "suspended"},
-                                                     {"active", "active"}};
+constexpr Named<std::string_view> kStatus[] = {{"completed", "completed"},
+                                               {"failed", "failed"},
+                                               {"cancelled", "cancelled"},
+                                               {"suspended", "suspended"},
+                                               {"active", "active"}};
 
 }  // namespace
 

@@ -1,7 +1,11 @@
 #include "rehearse/final_state.h"
 
+#include "kernel/run.h"
 #include "kernel/scripts/admission.h"
 #include "kernel/scripts/expression_names.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/state.h"
 #include "rehearse/span.h"
 #include "rehearse/stand_in.h"
 

@@ -1,8 +1,12 @@
 // Reads the result of a rehearsed run from the engine's state: its end, its steps, its waits.
 #pragma once
 
-#include "kernel/state.h"
 #include "rehearse/rehearsal.h"
+
+namespace pawl {
+class State;
+struct Run;
+}  // namespace pawl
 
 namespace pawl::rehearse {
 

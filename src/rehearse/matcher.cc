@@ -12,7 +12,8 @@ constexpr std::string_view kMatchers[] = {"$any", "$cel", "$contains", "$matches
 const Value::Member* matcher_of(const Value& wanted) {
   if (!wanted.is_object() || wanted.as_object().size() != 1) return nullptr;
   const Value::Member& only = wanted.as_object().at(0);
-  return only.key.empty() || only.key[0] != '$' ? nullptr : &only;
+  const bool is_value = only.key.empty() || only.key[0] != '$' || only.key == "$tag";
+  return is_value ? nullptr : &only;
 }
 
 Result<bool> test(const std::string& source, const Value& value, const Value& pattern) {

@@ -6,6 +6,7 @@
 //   {$contains: x}      text that holds x; a list with an element that matches x; an object with
 //                       these members and perhaps more
 //   {$matches: regex}   text in which the expression (RE2) is found
+// An object with only $tag is no matcher: it is an arm of a variant that has nothing in it.
 // Pure; any thread.
 #pragma once
 

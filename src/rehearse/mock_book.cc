@@ -25,8 +25,7 @@ class CallNames {
         .json("execution", execution_)
         .json("idempotency_key", key_);
   }
-  CallNames(const CallNames&) = delete;
-  CallNames& operator=(const CallNames&) = delete;
+  CallNames& operator=(CallNames&&) = delete;
   const expr::Activation& names() const { return names_; }
 
  private:

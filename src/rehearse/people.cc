@@ -1,6 +1,11 @@
 #include "rehearse/people.h"
 
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/stored_decision.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 #include "rehearse/span.h"
 
 namespace pawl::rehearse {

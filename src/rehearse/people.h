@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "kernel/frame.h"
 #include "rehearse/story.h"
 #include "rehearse/test_file.h"
+
+namespace pawl {
+class Frame;
+}
 
 namespace pawl::rehearse {
 

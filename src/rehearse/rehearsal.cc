@@ -5,8 +5,14 @@
 #include <memory>
 
 #include "engine/core.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
 #include "kernel/run_commands.h"
+#include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/settings.h"
 #include "rehearse/final_state.h"
 #include "rehearse/people.h"

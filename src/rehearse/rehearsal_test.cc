@@ -4,6 +4,9 @@
 
 #include "engine/core.h"
 #include "engine/testing/core_world.h"
+#include "kernel/run_commands.h"
+#include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
 #include "rehearse/final_state.h"
 #include "rehearse/stand_in.h"
 #include "rehearse/testing/cases.h"

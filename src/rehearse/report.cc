@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
+#include "base/named.h"
 #include "rehearse/span.h"
 
 namespace pawl::rehearse {
@@ -48,17 +49,9 @@ void write_run(json::Writer& w, const Rehearsed& run, const std::vector<Differen
   w.end_array();
 }
 
-std::string_view twice_name(Twice twice) {
-  switch (twice) {
-    case Twice::Harmless:
-      return "harmless";
-    case Twice::Keyed:
-      return "keyed";
-    case Twice::Unsafe:
-      return "unsafe";
-  }
-  return "";
-}
+constexpr Named<Twice> kTwiceNames[] = {
+    {"harmless", Twice::Harmless}, {"keyed", Twice::Keyed}, {"unsafe", Twice::Unsafe}};
+std::string_view twice_name(Twice twice) { return name_of(kTwiceNames, twice); }
 
 void write_case(json::Writer& w, const CaseResult& result) {
   w.begin_object().field("name", result.name).field_int("line", result.line);
@@ -66,9 +59,9 @@ void write_case(json::Writer& w, const CaseResult& result) {
   write_run(w, result.run, result.differences);
   if (result.seeds_run > 0) {
     w.key("faults_run").begin_object();
-    w.field_int("seeds", static_cast<int64_t>(result.seeds_run));
-    w.field_int("crashes", static_cast<int64_t>(result.crashes));
-    w.field_int("failed", static_cast<int64_t>(result.failed_seeds_total));
+    w.field_int("seeds", result.seeds_run);
+    w.field_int("crashes", result.crashes);
+    w.field_int("failed", result.failed_seeds_total);
     w.field_bool("non_idempotent", result.unsafe);
     w.key("steps").begin_array();
     for (const StepTwice& step : result.twice)
@@ -77,13 +70,13 @@ void write_case(json::Writer& w, const CaseResult& result) {
           .field("action", step.action)
           .field("twice", twice_name(step.twice))
           .field_bool("idempotency_key", step.key)
-          .field_int("calls", static_cast<int64_t>(step.calls))
-          .field_int("doubled", static_cast<int64_t>(step.doubled))
+          .field_int("calls", step.calls)
+          .field_int("doubled", step.doubled)
           .end_object();
     w.end_array();
     w.key("failures").begin_array();
     for (const SeedFailure& failure : result.failed_seeds) {
-      w.begin_object().field_int("seed", static_cast<int64_t>(failure.seed));
+      w.begin_object().field_int("seed", failure.seed);
       write_run(w, failure.run, failure.differences);
       w.end_object();
     }
@@ -212,14 +205,13 @@ std::vector<std::string> timeline_lines(const Rehearsed& run) {
 }
 
 std::string json_report(const std::vector<FileResult>& files) {
-  std::string out;
-  json::Writer w(out);
+  json::ObjectWriter w;
   int64_t passed = 0, failed = 0, invalid = 0;
   for (const FileResult& file : files) {
     invalid += file.errors.empty() ? 0 : 1;
     for (const CaseResult& result : file.cases) ++(result.passed ? passed : failed);
   }
-  w.begin_object().field_int("passed", passed).field_int("failed", failed);
+  w.field_int("passed", passed).field_int("failed", failed);
   w.field_int("invalid_files", invalid).key("files").begin_array();
   for (const FileResult& file : files) {
     w.begin_object().field("file", file.file).key("errors").begin_array();
@@ -235,8 +227,8 @@ std::string json_report(const std::vector<FileResult>& files) {
     for (const CaseResult& result : file.cases) write_case(w, result);
     w.end_array().end_object();
   }
-  w.end_array().end_object();
-  return out;
+  w.end_array();
+  return w.close();
 }
 
 std::string junit_report(const std::vector<FileResult>& files) {

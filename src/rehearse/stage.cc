@@ -6,6 +6,10 @@
 #include "actions/pure_actions.h"
 #include "actions/secret_binding.h"
 #include "base/quote.h"
+#include "kernel/meter.h"
+#include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/secret_source.h"
 #include "rehearse/matcher.h"
 #include "rehearse/stand_in.h"
 

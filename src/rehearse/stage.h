@@ -19,7 +19,7 @@
 #include "actions/action.h"
 #include "effects/prepare_effect.h"
 #include "engine/effects.h"
-#include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
 #include "rehearse/dice.h"
 #include "rehearse/mock_book.h"
 #include "rehearse/story.h"

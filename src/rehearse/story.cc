@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "journal/events.h"
 #include "journal/script_events.h"
-#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "rehearse/span.h"
 
 namespace pawl::rehearse {

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "kernel/frame.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

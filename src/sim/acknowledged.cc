@@ -2,7 +2,14 @@
 
 #include <algorithm>
 
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/stored_decision.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 
 namespace pawl::sim {
 

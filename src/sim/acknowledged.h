@@ -7,9 +7,14 @@
 #include <set>
 #include <string>
 
-#include "kernel/state.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 #include "sim/model.h"
 #include "sim/verdict.h"
+
+namespace pawl {
+class State;
+}
 
 namespace pawl::sim {
 

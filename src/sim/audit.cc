@@ -1,7 +1,13 @@
 #include "sim/audit.h"
 
 #include "kernel/cold.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/settings/doc.h"
+#include "kernel/timer_key.h"
 
 namespace pawl::sim {
 namespace {

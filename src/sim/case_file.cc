@@ -1,16 +1,12 @@
 #include "sim/case_file.h"
 
-#include <charconv>
 #include <fstream>
 #include <sstream>
 
+#include "base/read_number.h"
+
 namespace pawl::sim {
 namespace {
-
-bool read_number(const std::string& word, uint64_t& number) {
-  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return error == std::errc() && end == word.data() + word.size();
-}
 
 bool read_line(const std::string& name, std::istream& words, SimOptions& options) {
   std::string word;

@@ -2,6 +2,12 @@
 
 #include <algorithm>
 
+#include "kernel/meter.h"
+#include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/secret_source.h"
+#include "plan/secret_rule.h"
+
 namespace pawl::sim {
 namespace {
 

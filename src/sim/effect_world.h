@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/effects.h"
-#include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
 #include "sim/plants.h"
 #include "sim/tasks.h"
 

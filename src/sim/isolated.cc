@@ -24,8 +24,7 @@ struct Outcome {
   std::string lines;
   uint64_t steps_done = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "ok", self.ok);
     visit(2, "checker", self.checker);
     visit(3, "what", self.what);

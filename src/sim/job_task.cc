@@ -1,5 +1,9 @@
 // Requests about one job: their effect, and when they should succeed.
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/job_notes.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/state.h"
 #include "sim/tasks.h"
 
 namespace pawl::sim {

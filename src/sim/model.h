@@ -17,7 +17,6 @@
 #include "base/function_ref.h"
 #include "journal/events.h"
 #include "journal/record.h"
-#include "kernel/jobs/job.h"
 #include "sim/run_model.h"
 #include "sim/script_model.h"
 #include "sim/verdict.h"
@@ -100,8 +99,7 @@ class JournalModel {
  public:
   explicit JournalModel(Verdict& verdict)
       : verdict_(verdict), runs_(verdict, *this), scripts_(verdict, *this) {}
-  JournalModel(const JournalModel&) = delete;
-  JournalModel& operator=(const JournalModel&) = delete;
+  JournalModel& operator=(JournalModel&&) = delete;
 
   // `after` is called after each event with its sequence, for tasks that saw the state at that
   // point.
@@ -170,8 +168,7 @@ class JournalModel {
   void happened(const RunForgotten& event, const At& at) {
     if (!scripts_.is_forgotten(event, at)) runs_.happened(event, at);
   }
-  template <class Event>
-  void happened(const Event& event, const At& at) {
+  void happened(const auto& event, const At& at) {
     if constexpr (requires { scripts_.happened(event, at); }) {
       scripts_.happened(event, at);
     } else {

@@ -4,6 +4,7 @@
 
 #include "base/codec.h"
 #include "base/hash.h"
+#include "kernel/scripts/effect_request.h"
 
 namespace pawl::sim {
 std::string rewrite_record(uint64_t number, std::string_view record,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernel/run.h"
+#include "kernel/scripts/effect_request.h"
 #include "sim/model.h"
 #include "sim/words.h"
 
@@ -89,6 +90,7 @@ bool RunModel::may_start(const ModelRun& run, uint32_t index) const {
     case RunKind::Batch:
       return true;
     case RunKind::Script:  // see script_model.h
+    case RunKind::Module:  // moved by its world
     case RunKind::None:
       return false;
   }

@@ -85,8 +85,7 @@ class RunModel : public ModelRuns<ModelRun> {
   void happened(const RunYielded& event, const At& at);
   void happened(const RunForgotten& event, const At& at);
   // Ignores runs of definitions.
-  template <class Event>
-  void happened(const Event&, const At&) {}
+  void happened(const auto&, const At&) {}
   void frame_over(uint64_t sequence);
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/run.h"
+#include "kernel/scripts/effect_request.h"
 #include "sim/model.h"
 #include "sim/run_model.h"
 
@@ -89,6 +90,7 @@ void RunModel::check_running(const ModelRun& run) {
         broken("I4 advance", id, "a map has room, and an item waits");
       return;
     case RunKind::Script:  // moved by its own code
+    case RunKind::Module:  // moved by its world
     case RunKind::None:
       return broken("I5 run", id, "is of no kind");
   }

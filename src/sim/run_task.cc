@@ -1,7 +1,11 @@
 #include "sim/run_task.h"
 
 #include "kernel/compositions/run_flow.h"
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/run_commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/state.h"
 
 namespace pawl::sim {
 

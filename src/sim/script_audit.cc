@@ -1,6 +1,11 @@
 // Compares the engine's runs of definitions step by step with the model.
 #include <algorithm>
 
+#include "kernel/run.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/open_lists.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
 #include "sim/audit.h"
 
 namespace pawl::sim {

@@ -2,6 +2,9 @@
 // inner list.
 #include <algorithm>
 
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_decision.h"
 #include "sim/model.h"
 #include "sim/script_model.h"
 

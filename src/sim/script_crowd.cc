@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/cron_jobs.h"
 #include "kernel/settings/settings.h"
 #include "plan/definition.h"

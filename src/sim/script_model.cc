@@ -3,6 +3,10 @@
 
 #include <algorithm>
 
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_decision.h"
+#include "kernel/scripts/stored_definition.h"
 #include "plan/definition.h"
 #include "sim/model.h"
 #include "sim/script_oracle.h"

@@ -17,7 +17,8 @@
 #include <vector>
 
 #include "journal/events.h"
-#include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/stored_decision.h"
 #include "plan/script.h"
 #include "sim/model_runs.h"
 #include "sim/run_model.h"

@@ -1,6 +1,8 @@
 #include "sim/script_oracle.h"
 
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/model.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl::sim {
 namespace {

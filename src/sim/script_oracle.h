@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "kernel/scripts/effect_request.h"
 #include "sim/script_model.h"
 
 namespace pawl::sim {

@@ -3,6 +3,9 @@
 #include <utility>
 
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_decision.h"
 #include "sim/record_rewrite.h"
 #include "sim/script_model.h"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/step_names.h"
 #include "sim/model.h"
 #include "sim/script_model.h"
 

@@ -1,6 +1,8 @@
 // Events of lists and steps of a run, and where they are legal.
 #include <algorithm>
 
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/step_names.h"
 #include "sim/model.h"
 #include "sim/script_model.h"
 

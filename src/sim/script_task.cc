@@ -1,6 +1,11 @@
 #include "sim/script_task.h"
 
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/run_commands.h"
+#include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/state.h"
 
 namespace pawl::sim {
 

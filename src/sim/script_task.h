@@ -1,6 +1,8 @@
 // Requests about runs of definitions, and the answers of performers.
 #pragma once
 
+#include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
 #include "sim/effect_world.h"
 #include "sim/tasks.h"
 

@@ -4,10 +4,13 @@
 
 #include "engine/core.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
 #include "kernel/run_commands.h"
+#include "kernel/scripts/effect_request.h"
 #include "sim/audit.h"
 #include "sim/sim_vfs.h"
 #include "store/memory_store.h"

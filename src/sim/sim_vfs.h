@@ -39,8 +39,7 @@ class SimVfs {
 
   SimVfs(uint64_t seed, Verdict& verdict, const Plants& plants, PassTime pass_time);
   ~SimVfs();
-  SimVfs(const SimVfs&) = delete;
-  SimVfs& operator=(const SimVfs&) = delete;
+  SimVfs& operator=(SimVfs&&) = delete;
 
   const char* name() const { return name_.c_str(); }
   DiskFaults& faults() { return faults_; }

@@ -70,10 +70,6 @@ void run_to_the_end(World& world, Crowd& crowd, Verdict& verdict) {
   if (!verdict.failed()) world.audit(true);
 }
 
-}  // namespace
-
-namespace {
-
 SimReport refused(std::string what) {
   SimReport report;
   report.ok = false;

@@ -48,8 +48,7 @@ class SharedLanes {
     for (unsigned i = 0; i < count; ++i) new (&lanes_[i]) Lane;
   }
   ~SharedLanes() { ::munmap(lanes_, bytes_); }
-  SharedLanes(const SharedLanes&) = delete;
-  SharedLanes& operator=(const SharedLanes&) = delete;
+  SharedLanes& operator=(SharedLanes&&) = delete;
   Lane& operator[](size_t i) { return lanes_[i]; }
 
  private:

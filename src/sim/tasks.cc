@@ -3,9 +3,15 @@
 #include <set>
 
 #include "kernel/compositions/run_values.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/job_notes.h"
+#include "kernel/run.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl::sim {
 namespace {

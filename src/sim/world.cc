@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernel/jobs/job.h"
 #include "sim/job_plants.h"
 #include "sim/record_rewrite.h"
 #include "sim/script_plants.h"

@@ -18,8 +18,7 @@ class RawFile {
   ~RawFile() {
     if (file()->pMethods != nullptr) file()->pMethods->xClose(file());
   }
-  RawFile(const RawFile&) = delete;
-  RawFile& operator=(const RawFile&) = delete;
+  RawFile& operator=(RawFile&&) = delete;
 
   int code() const { return code_; }
   sqlite3_file* file() { return reinterpret_cast<sqlite3_file*>(memory_.data()); }

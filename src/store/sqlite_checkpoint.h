@@ -45,8 +45,7 @@ class Checkpointer {
  public:
   Checkpointer(Connection connection, uint64_t frame_bytes, CheckpointLimits limits);
   ~Checkpointer();
-  Checkpointer(const Checkpointer&) = delete;
-  Checkpointer& operator=(const Checkpointer&) = delete;
+  Checkpointer& operator=(Checkpointer&&) = delete;
 
   // Committing thread, around each write. After an ok begin_commit() end_commit() must follow.
   Status begin_commit();

@@ -64,8 +64,7 @@ class ResetLater {
  public:
   explicit ResetLater(Statement& statement) : statement_(statement) {}
   ~ResetLater() { statement_.reset(); }
-  ResetLater(const ResetLater&) = delete;
-  ResetLater& operator=(const ResetLater&) = delete;
+  ResetLater& operator=(ResetLater&&) = delete;
 
  private:
   Statement& statement_;

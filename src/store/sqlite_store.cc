@@ -353,9 +353,8 @@ Result<std::optional<std::string>> SqliteStore::get(uint8_t space, std::string_v
 }
 
 // The rows of [from, to) in the order of the query; read() says whether to continue.
-template <class Read>
 Status each_row(Connection& connection, Statement& query, uint8_t space, std::string_view from,
-                std::string_view to, size_t limit, Read&& read) {
+                std::string_view to, size_t limit, auto&& read) {
   const ResetLater reset(query);
   query.bind(1, uint64_t{space});
   query.bind(2, from);

@@ -128,6 +128,29 @@ int check_stored_sum(sqlite3_file* file, uint64_t frame, const void* page, int b
   return SQLITE_OK;
 }
 
+// --- calls that go on to the unix VFS as they are
+
+SqliteVfs* owner_of(sqlite3_vfs* vfs) { return static_cast<SqliteVfs*>(vfs->pAppData); }
+
+template <auto kCall>
+struct PassedOn;
+
+template <class Answer, class... Given,
+          Answer (*sqlite3_io_methods::*kCall)(sqlite3_file*, Given...)>
+struct PassedOn<kCall> {
+  static Answer call(sqlite3_file* file, Given... given) {
+    return (real(file)->pMethods->*kCall)(real(file), given...);
+  }
+};
+
+template <class Answer, class... Given, Answer (*sqlite3_vfs::*kCall)(sqlite3_vfs*, Given...)>
+struct PassedOn<kCall> {
+  static Answer call(sqlite3_vfs* vfs, Given... given) {
+    sqlite3_vfs* base = owner_of(vfs)->base();
+    return (base->*kCall)(base, given...);
+  }
+};
+
 // ---
 
 // Not mapped: pages in mapped memory could not be checked.
@@ -188,15 +211,6 @@ struct ShimCalls : UnmappedFile {
     if (const int flushed = flush(file); flushed != SQLITE_OK) return flushed;
     return real(file)->pMethods->xFileSize(real(file), bytes);
   }
-  static int lock(sqlite3_file* file, int level) {
-    return real(file)->pMethods->xLock(real(file), level);
-  }
-  static int unlock(sqlite3_file* file, int level) {
-    return real(file)->pMethods->xUnlock(real(file), level);
-  }
-  static int check_reserved(sqlite3_file* file, int* reserved) {
-    return real(file)->pMethods->xCheckReservedLock(real(file), reserved);
-  }
   static int control(sqlite3_file* file, int op, void* argument) {
     if (op == kTellDamage) {
       *static_cast<std::string*>(argument) = shim(file)->owner->damage();
@@ -204,27 +218,22 @@ struct ShimCalls : UnmappedFile {
     }
     return real(file)->pMethods->xFileControl(real(file), op, argument);
   }
-  static int sector_size(sqlite3_file* file) {
-    return real(file)->pMethods->xSectorSize(real(file));
-  }
-  static int characteristics(sqlite3_file* file) {
-    return real(file)->pMethods->xDeviceCharacteristics(real(file));
-  }
-  static int shm_map(sqlite3_file* file, int page, int bytes, int extend, void volatile** at) {
-    return real(file)->pMethods->xShmMap(real(file), page, bytes, extend, at);
-  }
-  static int shm_lock(sqlite3_file* file, int offset, int count, int flags) {
-    return real(file)->pMethods->xShmLock(real(file), offset, count, flags);
-  }
-  static void shm_barrier(sqlite3_file* file) { real(file)->pMethods->xShmBarrier(real(file)); }
-  static int shm_unmap(sqlite3_file* file, int remove) {
-    return real(file)->pMethods->xShmUnmap(real(file), remove);
-  }
+
+  // NOLINTBEGIN(readability-identifier-naming): methods_of() takes them as functions
+  static constexpr auto lock = PassedOn<&sqlite3_io_methods::xLock>::call;
+  static constexpr auto unlock = PassedOn<&sqlite3_io_methods::xUnlock>::call;
+  static constexpr auto check_reserved = PassedOn<&sqlite3_io_methods::xCheckReservedLock>::call;
+  static constexpr auto sector_size = PassedOn<&sqlite3_io_methods::xSectorSize>::call;
+  static constexpr auto characteristics =
+      PassedOn<&sqlite3_io_methods::xDeviceCharacteristics>::call;
+  static constexpr auto shm_map = PassedOn<&sqlite3_io_methods::xShmMap>::call;
+  static constexpr auto shm_lock = PassedOn<&sqlite3_io_methods::xShmLock>::call;
+  static constexpr auto shm_barrier = PassedOn<&sqlite3_io_methods::xShmBarrier>::call;
+  static constexpr auto shm_unmap = PassedOn<&sqlite3_io_methods::xShmUnmap>::call;
+  // NOLINTEND(readability-identifier-naming)
 };
 
 constexpr sqlite3_io_methods kMethods = methods_of<ShimCalls>();
-
-SqliteVfs* owner_of(sqlite3_vfs* vfs) { return static_cast<SqliteVfs*>(vfs->pAppData); }
 
 struct VfsCalls {
   static int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags,
@@ -246,38 +255,16 @@ struct VfsCalls {
     return code;
   }
 
-  static int remove(sqlite3_vfs* vfs, const char* path, int sync_directory) {
-    sqlite3_vfs* base = owner_of(vfs)->base();
-    return base->xDelete(base, path, sync_directory);
-  }
-  static int access(sqlite3_vfs* vfs, const char* path, int flags, int* result) {
-    sqlite3_vfs* base = owner_of(vfs)->base();
-    return base->xAccess(base, path, flags, result);
-  }
-  static int full_pathname(sqlite3_vfs* vfs, const char* path, int bytes, char* out) {
-    sqlite3_vfs* base = owner_of(vfs)->base();
-    return base->xFullPathname(base, path, bytes, out);
-  }
-  static int randomness(sqlite3_vfs* vfs, int bytes, char* out) {
-    sqlite3_vfs* base = owner_of(vfs)->base();
-    return base->xRandomness(base, bytes, out);
-  }
-  static int sleep(sqlite3_vfs* vfs, int microseconds) {
-    sqlite3_vfs* base = owner_of(vfs)->base();
-    return base->xSleep(base, microseconds);
-  }
-  static int current_time(sqlite3_vfs* vfs, double* out) {
-    sqlite3_vfs* base = owner_of(vfs)->base();
-    return base->xCurrentTime(base, out);
-  }
-  static int current_time_int64(sqlite3_vfs* vfs, sqlite3_int64* out) {
-    sqlite3_vfs* base = owner_of(vfs)->base();
-    return base->xCurrentTimeInt64(base, out);
-  }
-  static int last_error(sqlite3_vfs* vfs, int bytes, char* out) {
-    sqlite3_vfs* base = owner_of(vfs)->base();
-    return base->xGetLastError(base, bytes, out);
-  }
+  // NOLINTBEGIN(readability-identifier-naming): register_vfs() takes them as functions
+  static constexpr auto remove = PassedOn<&sqlite3_vfs::xDelete>::call;
+  static constexpr auto access = PassedOn<&sqlite3_vfs::xAccess>::call;
+  static constexpr auto full_pathname = PassedOn<&sqlite3_vfs::xFullPathname>::call;
+  static constexpr auto randomness = PassedOn<&sqlite3_vfs::xRandomness>::call;
+  static constexpr auto sleep = PassedOn<&sqlite3_vfs::xSleep>::call;
+  static constexpr auto current_time = PassedOn<&sqlite3_vfs::xCurrentTime>::call;
+  static constexpr auto current_time_int64 = PassedOn<&sqlite3_vfs::xCurrentTimeInt64>::call;
+  static constexpr auto last_error = PassedOn<&sqlite3_vfs::xGetLastError>::call;
+  // NOLINTEND(readability-identifier-naming)
 };
 
 std::string next_name() {

@@ -48,8 +48,7 @@ class SqliteVfs {
   // `base` names a registered VFS, which must outlive this one.
   explicit SqliteVfs(DiskFault fault, const std::string& base = "unix");
   ~SqliteVfs();
-  SqliteVfs(const SqliteVfs&) = delete;
-  SqliteVfs& operator=(const SqliteVfs&) = delete;
+  SqliteVfs& operator=(SqliteVfs&&) = delete;
 
   // The form of the one database that is opened here. Call before its first connection; without it
   // no checksum is written or checked.

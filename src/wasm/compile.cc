@@ -40,8 +40,7 @@ struct Reply {
   ModuleFacts facts;
   std::string artifact;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "compiled", self.compiled);
     visit(2, "why", self.why);
     visit(3, "facts", self.facts);

@@ -36,8 +36,7 @@ struct ModuleFacts {
   CallShape shape(worlds::Entry entry) const { return entry == worlds::Entry::Step ? step : run; }
   bool operator==(const ModuleFacts&) const = default;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "imports", self.imports);
     visit(2, "first_import", self.first_import);
     visit(3, "memory", self.memory);

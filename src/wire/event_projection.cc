@@ -1,8 +1,8 @@
 #include "wire/event_projection.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/read_number.h"
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/run.h"
@@ -298,7 +298,7 @@ void tell(const RunFinished& event, Told& told) {
 
 void tell(const RunRetried& event, Told& told) {
   json::Writer w = told.run("workflow.retried", event);
-  w.field_int("restarted", static_cast<int64_t>(event.restart.size()));
+  w.field_int("restarted", event.restart.size());
   w.key("restarted_steps").begin_array();
   for (size_t i = 0; i < std::min(event.restart.size(), kRestartedShownMax); ++i)
     w.integer(event.restart[i]);
@@ -318,12 +318,6 @@ void tell_job_event(const journal::EventBytes& from, std::vector<OjsEvent>& out)
 
 bool contains(const std::vector<std::string>& list, std::string_view wanted) {
   return list.empty() || std::find(list.begin(), list.end(), wanted) != list.end();
-}
-
-template <class Number>
-bool parse_number(std::string_view text, Number& number) {
-  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failed == std::errc() && end == text.data() + text.size();
 }
 
 // Version 7 leaves 74 bits: the sequence and two bits for the part fit.
@@ -352,9 +346,9 @@ std::optional<EventPosition> EventPosition::parse(std::string_view text) {
     return position;
   }
   size_t dot = text.find('.');
-  if (!parse_number(text.substr(0, dot), position.sequence)) return std::nullopt;
+  if (!read_number(text.substr(0, dot), position.sequence)) return std::nullopt;
   if (dot != std::string_view::npos &&
-      (!parse_number(text.substr(dot + 1), position.part) || position.part > kAllParts))
+      (!read_number(text.substr(dot + 1), position.part) || position.part > kAllParts))
     return std::nullopt;
   return position;
 }

@@ -55,9 +55,7 @@ std::string keep_fields(std::string body, std::string_view member, std::string_v
   auto doc = json::parse(body, {.depth_max = kDepthMax, .nodes_max = UINT32_MAX});
   if (!doc.ok()) return body;
   const Names names = split(fields);
-  std::string kept;
-  json::Writer w(kept);
-  w.begin_object();
+  json::ObjectWriter w;
   doc->root().each_member([&](json::View key, json::View value) {
     w.key(key.string());
     if (!key.equals(member)) {
@@ -70,8 +68,7 @@ std::string keep_fields(std::string body, std::string_view member, std::string_v
       write_chosen(w, value, names);
     }
   });
-  w.end_object();
-  return kept;
+  return w.close();
 }
 
 }  // namespace pawl

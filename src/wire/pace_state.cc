@@ -1,11 +1,23 @@
 #include "wire/pace_state.h"
 
+#include "base/named.h"
 #include "base/time.h"
+#include "journal/events.h"
+#include "kernel/run.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/text.h"
+#include "kernel/state.h"
 #include "wire/render_workflow.h"
 #include "wire/reply_room.h"
 
 namespace pawl {
 namespace {
+
+constexpr Named<ScriptStatus> kPaceStatuses[] = {
+    {"pending", ScriptStatus::Pending},  {"running", ScriptStatus::Active},
+    {"paused", ScriptStatus::Suspended}, {"completed", ScriptStatus::Completed},
+    {"failed", ScriptStatus::Failed},    {"canceled", ScriptStatus::Cancelled}};
 
 Value parsed(const std::string& json) {
   if (json.empty()) return {};
@@ -53,8 +65,8 @@ Value context_of(const ScriptRun& script, ReplyRoom& room, bool& omitted) {
   return context;
 }
 
-template <class Visit>  // visit(const std::string& id, const StepRecord&, bool dormant)
-void each_top_step(const State& state, const Run& run, Visit visit) {
+// visit(const std::string& id, const StepRecord&, bool dormant)
+void each_top_step(const State& state, const Run& run, auto visit) {
   const plan::Script* plan = state.script_of(run);
   const pawl::Scope* root = state.find_scope(run, "");
   if (plan == nullptr || root == nullptr) return;
@@ -68,21 +80,8 @@ void each_top_step(const State& state, const Run& run, Visit visit) {
 
 std::string_view pace_status(const Run& run) {
   const ScriptRun& script = *run.script;
-  switch (script.status) {
-    case ScriptStatus::Pending:
-      return script.paused ? "paused" : "pending";
-    case ScriptStatus::Active:
-      return script.paused ? "paused" : "running";
-    case ScriptStatus::Suspended:
-      return "paused";
-    case ScriptStatus::Completed:
-      return "completed";
-    case ScriptStatus::Failed:
-      return "failed";
-    case ScriptStatus::Cancelled:
-      return "canceled";
-  }
-  return "";
+  bool under_way = script.status == ScriptStatus::Pending || script.status == ScriptStatus::Active;
+  return under_way && script.paused ? "paused" : name_of(kPaceStatuses, script.status);
 }
 
 std::string pace_time(int64_t unix_ms) {

@@ -9,9 +9,11 @@
 #include <string_view>
 
 #include "base/value.h"
-#include "kernel/state.h"
 
 namespace pawl {
+
+class State;
+struct Run;
 
 // Bound of the values in one reply. Lower than elsewhere, since they are parsed and rendered again.
 constexpr size_t kPaceBytesMax = 4u << 20;

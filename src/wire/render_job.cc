@@ -1,7 +1,11 @@
 #include "wire/render_job.h"
 
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
 
 namespace pawl {
 namespace {
@@ -41,7 +45,7 @@ void render_extras(json::Writer& w, const Job& job) {
   }
   if (extras.checkpoint_sequence != 0) {
     w.key("checkpoint").begin_object().field_raw("state", extras.checkpoint);
-    w.field_int("sequence", static_cast<int64_t>(extras.checkpoint_sequence))
+    w.field_int("sequence", extras.checkpoint_sequence)
         .field_time("created_at", extras.checkpoint_ms)
         .end_object();
   }

@@ -2,9 +2,14 @@
 #pragma once
 
 #include "base/json_writer.h"
-#include "kernel/state.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class State;
+struct Job;
 
 // The whole envelope as one JSON object. Pure: equal jobs in equal states render equal.
 void render_job(json::Writer& w, const State& state, const Job& job);

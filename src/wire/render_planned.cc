@@ -2,7 +2,11 @@
 
 #include <vector>
 
+#include "kernel/compositions/planned_runs.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/run.h"
+#include "plan/ojs/job_spec.h"
+#include "plan/ojs/plan_node.h"
 #include "wire/render_workflow.h"
 
 namespace pawl {

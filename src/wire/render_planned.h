@@ -7,9 +7,13 @@
 #include <string_view>
 
 #include "base/json_writer.h"
-#include "kernel/compositions/planned_runs.h"
+#include "base/uuid.h"
 
 namespace pawl {
+
+class State;
+struct PlanNode;
+struct PlannedRun;
 
 struct PlannedPlace {
   std::string id;         // empty: not known yet

@@ -3,7 +3,15 @@
 #include <set>
 
 #include "kernel/compositions/run_values.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/expression_names.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_decision.h"
+#include "kernel/scripts/text.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 #include "wire/field_choice.h"
 #include "wire/render_workflow.h"
 
@@ -14,8 +22,8 @@ constexpr size_t kStatusesMax = 10'000;  // of a diagram
 constexpr size_t kInnerWaitsMax = 100;   // listed per step; explain counts the rest
 
 // The JSON text, or null and a marker where there is no room for it.
-template <class JsonText>  // std::string or Text, which is read only if it is shown
-void render_value(json::Writer& w, const std::string& name, const JsonText& text, ReplyRoom& room) {
+// std::string or Text, which is read only if it is shown
+void render_value(json::Writer& w, const std::string& name, const auto& text, ReplyRoom& room) {
   if (room.takes(text.size())) {
     w.field_raw(name, text);
   } else {
@@ -235,10 +243,10 @@ void begin_script_run(json::Writer& w, const State& state, const Run& run) {
       .real(completed           ? 1
             : counts.total == 0 ? 0
                                 : static_cast<double>(over) / static_cast<double>(counts.total));
-  w.key("counts").begin_object().field_int("total", static_cast<int64_t>(counts.total));
-  w.field_int("completed", static_cast<int64_t>(counts.completed));
-  w.field_int("failed", static_cast<int64_t>(counts.failed));
-  w.field_int("skipped", static_cast<int64_t>(counts.skipped)).end_object();
+  w.key("counts").begin_object().field_int("total", counts.total);
+  w.field_int("completed", counts.completed);
+  w.field_int("failed", counts.failed);
+  w.field_int("skipped", counts.skipped).end_object();
   w.field_time("created_at", run.created_ms);
   w.field_time_if_set("started_at", run.started_ms);
   w.field_time_if_set("completed_at", run.finished_ms);
@@ -259,9 +267,8 @@ void begin_script_run(json::Writer& w, const State& state, const Run& run) {
 }
 
 std::string script_run_body(const State& state, const Run& run, const StepsPage& page) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("run");
+  json::ObjectWriter w;
+  w.key("run");
   begin_script_run(w, state, run);
   const ScriptRun& script = *run.script;
   ReplyRoom room(page.bytes_max);
@@ -275,8 +282,8 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
   if (chosen("context")) render_context(w, script, room);
   const plan::Script* plan = state.script_of(run);
   if (plan == nullptr) {
-    w.field("note", "the text of its definition is gone").end_object().end_object();
-    return body;
+    w.field("note", "the text of its definition is gone").end_object();
+    return w.close();
   }
   render_current(w, state, run, *plan);
   if (chosen("pending_decisions")) render_decisions(w, state, run, *plan, room);
@@ -285,8 +292,8 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
   const bool steps = chosen("steps");
   const Undone undone = undone_in(run);
   // Besides large values there may be many steps with error messages.
-  auto text_bytes = [&, begun = body.size() - room.taken()] {
-    return body.size() - room.taken() - begun;
+  auto text_bytes = [&, begun = w.out().size() - room.taken()] {
+    return w.out().size() - room.taken() - begun;
   };
   const size_t text_bytes_max = page.bytes_max == SIZE_MAX ? SIZE_MAX : kPageBytesMax;
   w.key("steps").begin_object();
@@ -302,8 +309,8 @@ std::string script_run_body(const State& state, const Run& run, const StepsPage&
   });
   w.end_object();
   if (more) w.field("next_cursor", std::to_string(at));
-  w.end_object().end_object();
-  return body;
+  w.end_object();
+  return w.close();
 }
 
 Result<std::string> script_step_body(const State& state, const Run& run, std::string_view step) {
@@ -312,13 +319,11 @@ Result<std::string> script_step_body(const State& state, const Run& run, std::st
   const pawl::Scope* scope = plan == nullptr ? nullptr : state.find_scope(run, path);
   for (uint32_t i = 0; scope != nullptr && i < scope->records.size(); ++i) {
     if (plan->at(scope->list, i).id != id) continue;
-    std::string body;
-    json::Writer w(body);
+    json::ObjectWriter w;
     ReplyRoom room(SIZE_MAX);
-    w.begin_object().key("step");
+    w.key("step");
     render_step(w, state, run, *scope, *plan, i, undone_in(run), room);
-    w.end_object();
-    return body;
+    return w.close();
   }
   return Error{ErrorCode::NotFound,
                "the run has entered no step " + std::string(step.substr(0, 128))};
@@ -327,13 +332,9 @@ Result<std::string> script_step_body(const State& state, const Run& run, std::st
 Result<std::string> script_variable_body(const Run& run, std::string_view name) {
   for (const Variable& variable : run.script->variables) {
     if (variable.key != name) continue;
-    std::string body;
-    json::Writer(body)
-        .begin_object()
-        .field("name", name)
-        .field_raw("value", variable.value)
-        .end_object();
-    return body;
+    json::ObjectWriter w;
+    w.field("name", name).field_raw("value", variable.value);
+    return w.close();
   }
   return Error{ErrorCode::NotFound, "the run has no variable " + std::string(name.substr(0, 128))};
 }

@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "base/json_writer.h"
-#include "kernel/state.h"
+#include "base/result.h"
 #include "wire/reply_room.h"
 
 namespace pawl {
+
+class State;
+struct Run;
 
 struct StepsPage {
   size_t from = 0;

@@ -1,6 +1,12 @@
 #include "wire/render_workflow.h"
 
+#include "kernel/compositions/planned_runs.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
+#include "plan/ojs/plan_node.h"
 #include "wire/render_planned.h"
 #include "wire/reply_room.h"
 #include "wire/workflow_metadata.h"
@@ -35,21 +41,9 @@ uint32_t render_members(json::Writer& w, const State& state, const Run& run,
 
 // The step's state in the terms of the workflow specification.
 std::string_view child_state_name(const Run& run, ChildState child, const Job* job) {
-  switch (child) {
-    case ChildState::Waiting:
-      return is_terminal(run.state) ? "cancelled" : "waiting";
-    case ChildState::Started:
-      return job != nullptr && job->state == JobState::Active ? "active" : "pending";
-    case ChildState::Completed:
-      return "completed";
-    case ChildState::Failed:
-      return "failed";
-    case ChildState::Cancelled:
-      return "cancelled";
-    case ChildState::Skipped:
-      return "skipped";
-  }
-  return "";
+  if (child == ChildState::Waiting) return is_terminal(run.state) ? "cancelled" : "waiting";
+  if (child != ChildState::Started) return name_of(kChildEnds, child);
+  return job != nullptr && job->state == JobState::Active ? "active" : "pending";
 }
 
 // The ids of a run's steps, read from its plan on first use.

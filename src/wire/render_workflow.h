@@ -2,13 +2,21 @@
 #pragma once
 
 #include "base/json_writer.h"
-#include "kernel/state.h"
+#include "base/named.h"
+#include "journal/run_events.h"
 
 namespace pawl {
+
+class State;
+struct Run;
+
 struct PlannedRun;
-}
 
-namespace pawl {
+// How a child that has ended is shown.
+inline constexpr Named<ChildState> kChildEnds[] = {{"completed", ChildState::Completed},
+                                                   {"failed", ChildState::Failed},
+                                                   {"cancelled", ChildState::Cancelled},
+                                                   {"skipped", ChildState::Skipped}};
 
 struct WorkflowPage {
   uint32_t from = 0;

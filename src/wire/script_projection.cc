@@ -2,16 +2,17 @@
 
 #include <algorithm>
 
-#include "kernel/scripts/run.h"
+#include "base/named.h"
+#include "journal/events.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl {
 namespace {
 
 constexpr size_t kOutputBytesMax = 64 * 1024;  // larger ones are read from the run
 
-template <class Event>
 OjsEvent& add(const journal::EventBytes& from, std::vector<OjsEvent>& out, std::string_view type,
-              const Event& told, const std::string& step = "") {
+              const auto& told, const std::string& step = "") {
   OjsEvent& event = out.emplace_back();
   event.position = {from.sequence, 0};
   event.time_ms = from.time_ms;
@@ -38,22 +39,14 @@ void write_output(json::Writer& w, const std::string& output) {
   }
 }
 
+constexpr Named<ScriptStatus> kMovedTypes[] = {{"workflow_suspended", ScriptStatus::Suspended},
+                                               {"workflow_completed", ScriptStatus::Completed},
+                                               {"workflow_failed", ScriptStatus::Failed},
+                                               {"workflow_cancelled", ScriptStatus::Cancelled}};
+
 std::string_view type_of(const ScriptMoved& event) {
-  switch (event.to) {
-    case ScriptStatus::Pending:
-      return "";
-    case ScriptStatus::Active:
-      return event.from == ScriptStatus::Pending ? "workflow_started" : "workflow_resumed";
-    case ScriptStatus::Suspended:
-      return "workflow_suspended";
-    case ScriptStatus::Completed:
-      return "workflow_completed";
-    case ScriptStatus::Failed:
-      return "workflow_failed";
-    case ScriptStatus::Cancelled:
-      return "workflow_cancelled";
-  }
-  return "";
+  if (event.to != ScriptStatus::Active) return name_of(kMovedTypes, event.to);
+  return event.from == ScriptStatus::Pending ? "workflow_started" : "workflow_resumed";
 }
 
 void tell(const ScriptMoved& event, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
@@ -153,6 +146,43 @@ void tell(const ScriptExtended& event, const journal::EventBytes& from,
   add(from, out, "dag_mutated", event).data = event.data.empty() ? "{}" : event.data;
 }
 
+std::string_view status_text(InstanceState state) {
+  switch (state) {
+    case InstanceState::Running:
+      return "running";
+    case InstanceState::Waiting:
+      return "waiting";
+    case InstanceState::Completed:
+      return "completed";
+    case InstanceState::Failed:
+      return "failed";
+    case InstanceState::Forgotten:
+      return "forgotten";
+  }
+  return "";
+}
+
+// Of an instance of a module, which is a run as well.
+void tell(const InstanceMoved& moved, const journal::EventBytes& from, std::vector<OjsEvent>& out) {
+  OjsEvent& event = out.emplace_back();
+  event.position = {from.sequence, 0};
+  event.time_ms = from.time_ms;
+  event.type = "instance_moved";
+  event.run = event.subject = moved.run.text();
+  event.of_definition = true;
+  json::Writer w(event.data);
+  w.begin_object().field("world", moved.world_name).field("module", moved.module);
+  if (!moved.key_json.empty()) w.field_raw("key", moved.key_json);
+  w.field("status", status_text(moved.to)).field("version", moved.version);
+  if (!moved.error_code.empty())
+    w.key("error")
+        .begin_object()
+        .field("code", moved.error_code)
+        .field("detail", moved.error_detail)
+        .end_object();
+  w.end_object();
+}
+
 template <class Event>
 void tell_script_event(const journal::EventBytes& from, std::vector<OjsEvent>& out) {
   if constexpr (requires(const Event& event) { tell(event, from, out); }) {
@@ -184,6 +214,7 @@ const std::vector<std::string_view>& script_event_names() {
       "decision_requested",
       "decision_resolved",
       "error_handler_invoked",
+      "instance_moved",
       "loop_completed",
       "loop_iter_completed",
       "loop_iter_started",
@@ -225,7 +256,7 @@ const std::vector<std::string_view>& script_event_names() {
 }
 
 void render_run_event(json::Writer& w, const OjsEvent& event) {
-  w.begin_object().field_int("seq", static_cast<int64_t>(event.position.sequence));
+  w.begin_object().field_int("seq", event.position.sequence);
   w.field("id", event.id()).field("type", event.type).field("run_id", event.subject);
   if (!event.step.empty()) w.field("step_id", event.step);
   w.field_time("timestamp", event.time_ms).field_raw("data", event.data).end_object();

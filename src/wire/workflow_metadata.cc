@@ -1,6 +1,9 @@
 #include "wire/workflow_metadata.h"
 
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {
@@ -84,9 +87,8 @@ void render_metadata(json::Writer& w, const State& state, const Run& run) {
     w.field_time("completed_at", run.finished_ms);
     if (run.state == RunState::Cancelled) w.field_time("cancelled_at", run.finished_ms);
   }
-  w.field_int("job_count", run.job_count)
-      .field_int("completed_count", static_cast<int64_t>(totals.completed));
-  w.field_int("failed_count", static_cast<int64_t>(totals.failed));
+  w.field_int("job_count", run.job_count).field_int("completed_count", totals.completed);
+  w.field_int("failed_count", totals.failed);
   if (run.generation > 0) w.field_int("retries", run.generation);
   if (!run.reason.empty()) w.field("reason", run.reason);
   render_errors(w, state, run, failed);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "base/json_writer.h"
-#include "kernel/state.h"
 
 namespace pawl {
+
+class State;
+struct Run;
 
 void render_metadata(json::Writer& w, const State& state, const Run& run);
 

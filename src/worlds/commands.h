@@ -40,6 +40,14 @@ struct InstanceChange {
   std::optional<Instance> after;
 };
 
+// An effect that came to the gate, as a shadow reports it.
+struct ObservedEffect {
+  std::string module, key;  // of the instance; key canonical, "" = not keyed
+  std::string kind, cap_name, params, params_hash, intent_hash;
+  bool allow = false;
+  std::string code;  // of a denial
+};
+
 class Deciding {
  public:
   Deciding(Table& base, std::shared_ptr<const Program> program, ModuleHost& host, Stamp stamp)
@@ -59,6 +67,10 @@ class Deciding {
   const std::vector<uint64_t>* timed_out = nullptr;
   uint64_t fuel = 0;                              // used by all calls
   uint64_t steps = 0;
+  // In a shadow: what is not null is told of every effect whose decision the frame keeps; and no more steps are
+  // made than this, deliveries past it are skipped with step.cascade_limit.
+  std::vector<ObservedEffect>* observed = nullptr;
+  uint64_t steps_max = UINT64_MAX;
 
  private:
   Overlay writes_;
@@ -168,7 +180,7 @@ Result<Proposal> reject(Deciding& deciding, std::string_view proposal_id);
 struct QueuedWork { uint64_t queued = 0; };
 struct Applied { std::string manifest_hash; uint64_t seq = 0; };
 // proposal_id "" = direct. gov.unknown_proposal, gov.state, gov.stale_base, policy.denied, apply.blocked (details).
-Result<Applied> apply_program(Deciding& deciding, std::string_view proposal_id, std::shared_ptr<const Program> candidate);
+Result<Applied> apply_program(Deciding& deciding, std::string_view proposal_id, std::shared_ptr<const Program> candidate, QueuedWork queued);
 std::optional<uint64_t> parse_proposal_id(std::string_view id);
 
 // --- snapshots, digest, replay

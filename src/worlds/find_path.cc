@@ -58,7 +58,7 @@ std::string_view text_of_item(std::string_view item) {
 }
 
 // The member `name` of the map that `item` is; `tag` gets the text of a member "$tag" before it.
-std::string_view member_of(std::string_view item, std::string_view name, std::string_view& tag) {
+std::string_view member_in(std::string_view item, std::string_view name, std::string_view& tag) {
   size_t at = 0;
   cbor::Head head;
   if (!cbor::take_head(item, at, head) || head.major != cbor::kMajorMap) return {};
@@ -85,6 +85,17 @@ bool same_type(const Type& a, const Type& b) {
                     [](const auto& m, const auto& n) {
                       return m.first == n.first && same_type(m.second, n.second);
                     });
+}
+
+// What a segment may lead to from a type.
+void add_segment_types(const Type& type, std::string_view segment, std::vector<const Type*>& out) {
+  if (type.kind == TypeKind::Record) {
+    if (const Type* member = type.member(segment); member != nullptr)
+      out.push_back(&present(*member));
+  } else if (type.kind == TypeKind::Variant && segment == kArmSegment) {
+    for (const auto& [tag, arm] : type.members)
+      if (arm.plain().kind != TypeKind::Unit) out.push_back(&present(arm));
+  }
 }
 
 }  // namespace
@@ -118,7 +129,7 @@ std::string_view find_bytes(const Type& type, std::string_view canonical, std::s
     const bool arm = at->kind == TypeKind::Variant && segment == kArmSegment;
     if (!arm && at->kind != TypeKind::Record) return {};
     std::string_view tag;
-    item = member_of(item, segment, tag);
+    item = member_in(item, segment, tag);
     const Type* next = at->member(arm ? tag : segment);
     if (item.empty() || next == nullptr) return {};
     if (item == "\xf6" && next->plain().kind == TypeKind::Option) return {};
@@ -135,15 +146,7 @@ const Type* path_type(const Type& type, std::string_view path) {
   while (!path.empty()) {
     const std::string_view segment = take_segment(path);
     next.clear();
-    for (const Type* at : types) {
-      if (at->kind == TypeKind::Record) {
-        if (const Type* member = at->member(segment); member != nullptr)
-          next.push_back(&present(*member));
-      } else if (at->kind == TypeKind::Variant && segment == kArmSegment) {
-        for (const auto& [tag, arm] : at->members)
-          if (arm.plain().kind != TypeKind::Unit) next.push_back(&present(arm));
-      }
-    }
+    for (const Type* at : types) add_segment_types(*at, segment, next);
     std::sort(next.begin(), next.end());
     next.erase(std::unique(next.begin(), next.end()), next.end());
     types.swap(next);

@@ -66,9 +66,7 @@ TEST(FindPath, GoesThroughRefs) {
 TEST(FindPath, DamagedBytesHaveNothing) {
   const Type type = type_of(R"({"record":{"a":{"nat":{}},"b":{"nat":{}}}})");
   for (std::string_view hex : {"", "a2", "a2616101", "a261610161", "a261619bffffffffffffffff",
-                               "bbffffffffffffffff616101", "8161",
-                               "a26161"
-                               "bbffffffffffffffff"})
+                               "bbffffffffffffffff616101", "8161", "a26161bbffffffffffffffff"})
     EXPECT_EQ(find_bytes(type, from_hex(hex), "b"), "") << hex;
 }
 
@@ -92,9 +90,14 @@ TEST(PathType, IsWhatAllArmsThatHaveThePlaceAgreeOn) {
 TEST(PathType, ArmsWithinArmsDoNotMultiply) {
   std::string schemas = R"({"s0/S@1":{"record":{"k":{"text":{}}}})", path = "$value.";
   for (int i = 1; i < 30; ++i) {
-    const std::string below = R"({"ref":"s)" + std::to_string(i - 1) + R"(/S@1"})";
-    schemas += R"(,"s)" + std::to_string(i) + R"(/S@1":{"variant":{"A":)" + below + R"(,"B":)" +
-               below + "}}";
+    const std::string number = std::to_string(i - 1);
+    schemas += R"(,"s)";
+    schemas += std::to_string(i);
+    schemas += R"(/S@1":{"variant":{"A":{"ref":"s)";
+    schemas += number;
+    schemas += R"(/S@1"},"B":{"ref":"s)";
+    schemas += number;
+    schemas += R"(/S@1"}}})";
     if (i > 1) path += "$value.";
   }
   const Type type = type_of(R"({"ref":"s29/S@1"})", schemas + "}");

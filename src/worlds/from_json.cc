@@ -1,6 +1,7 @@
 // JSON through a type: the sugar that people write, and the tagged form, which names every type.
 #include <cstring>
 
+#include "base/base64.h"
 #include "worlds/type.h"
 #include "worlds/value_rules.h"
 

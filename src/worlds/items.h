@@ -1,19 +1,24 @@
-// What a world remembers, as items of its table: the records below under the keys below, and nothing else.
+// What a world remembers, as items of its table: the records below under the keys below, and
+// nothing else.
 //
 //   h                         Head
 //   f seq(8)                  FrameRecords: the world's journal, one item a frame; seq big-endian
-//   c module 0x00 key         Instance with its cell; key: canonical bytes, empty if the module is not keyed
+//   c module 0x00 key         Instance with its cell; key: canonical bytes, empty if not keyed
 //   i hash(32)                Intent
-//   o seq(8) n(4)             hash(32) of an open intent, in emission order; n: its record's place in the frame
+//   o seq(8) n(4)             hash(32) of an open intent, in emission order; n: its record's place
 //   z seq(8) n(4)             hash(32) of a settled intent, likewise
 //   k client_id               ClientNote
 //   p seq(8)                  Proposal
 //   b hash(32)                a blob: code, snapshots, reports, and what blob.put keeps
 //   n hash(32)                a node or manifest, canonical CBOR
 //   a adapter_id              Adapter
+//   e ended_ms(8) module 0x00 key
+//                             nothing: a terminal keyed instance without state or open intents,
+//                             for retention
+//   s seq(8) n(4)             BaselineChunk (worlds/snapshot.h): what a replay may begin with
 //
-// Items are a cache of the frames, except b, n and a. Fields are in the form of base/codec.h; numbers are never
-// used again.
+// Items are a cache of the frames, except b, n and a. Fields are in the form of base/codec.h;
+// numbers are never used again.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +44,7 @@ struct Totals {
   uint64_t open_intents = 0;      // of any origin
   uint64_t proposed = 0, shadowed = 0, approved = 0, rejected = 0, applied = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "steps", self.steps);
     visit(2, "step_failures", self.step_failures);
     visit(3, "intents", self.intents);
@@ -72,8 +76,8 @@ struct Head {
   std::string name;
   int64_t created_ms = 0;
   std::string manifest_hash;
-  uint64_t height = 0;          // seq of the last frame
-  int64_t logical_now_ns = 0;   // of the last frame
+  uint64_t height = 0;         // seq of the last frame
+  int64_t logical_now_ns = 0;  // of the last frame
   bool test = false;
   std::string seed;             // of a test world
   int64_t test_now_ns = 0;      // its clock
@@ -84,8 +88,7 @@ struct Head {
   uint64_t quarantine_seq = 0;
   Totals totals;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "id", self.id);
     visit(2, "name", self.name);
     visit(3, "created_ms", self.created_ms);
@@ -112,8 +115,7 @@ struct Inflight {
   uint64_t seq = 0;  // emitted_at_seq
   uint32_t n = 0;    // its record in that frame
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "hash", self.hash);
     visit(2, "kind", self.kind);
     visit(3, "params_hash", self.params_hash);
@@ -136,13 +138,13 @@ struct Instance {
   uint64_t failed_cause_seq = 0;
   uint32_t failed_cause_n = 0;
   bool failed_route_continuation = false;
-  bool has_said = false;   // its last step said a status of its own (failed or completed), which outlives open intents
+  bool has_said = false;  // its last step said a status of its own (failed or completed), which
+                          // outlives open intents
   std::vector<Inflight> inflight;  // in emission order
   int64_t created_ms = 0;
-  int64_t ended_ms = 0;    // 0 while it is not terminal
+  int64_t ended_ms = 0;  // 0 while it is not terminal
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run_id", self.run_id);
     visit(2, "status", self.status);
     visit(3, "has_state", self.has_state);
@@ -169,21 +171,20 @@ struct Intent {
   std::string record;  // effect_intent, canonical CBOR
   std::string kind, cap_name, params_hash;
   std::string params;
-  uint8_t origin = 0;          // OriginKind
-  std::string origin_name;     // module, or "system"
-  std::string instance_key;    // canonical bytes
+  uint8_t origin = 0;        // OriginKind
+  std::string origin_name;   // module, or "system"
+  std::string instance_key;  // canonical bytes
   bool keyed = false;
-  uint64_t seq = 0;            // emitted_at_seq
-  uint32_t n = 0;              // of its record
+  uint64_t seq = 0;  // emitted_at_seq
+  uint32_t n = 0;    // of its record
   int64_t emitted_ns = 0;
-  int64_t deliver_at_ns = 0;   // of timer.set; else 0
+  int64_t deliver_at_ns = 0;  // of timer.set; else 0
   Settlement settlement = Settlement::Open;
   uint64_t settled_seq = 0;
   std::string receipt_status, adapter_id;
   int64_t settled_ms = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "record", self.record);
     visit(2, "kind", self.kind);
     visit(3, "cap_name", self.cap_name);
@@ -208,16 +209,21 @@ struct Intent {
 struct ClientNote {
   uint64_t seq = 0;
   std::string event_hash;
-  std::string schema;      // to tell other content apart before it is canonical
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  std::string schema;  // to tell other content apart before it is canonical
+  static void fields(auto& self, auto&& visit) {
     visit(1, "seq", self.seq);
     visit(2, "event_hash", self.event_hash);
     visit(3, "schema", self.schema);
   }
 };
 
-enum class ProposalState : uint8_t { Submitted = 0, Shadowed = 1, Approved = 2, Rejected = 3, Applied = 4 };
+enum class ProposalState : uint8_t {
+  Submitted = 0,
+  Shadowed = 1,
+  Approved = 2,
+  Rejected = 3,
+  Applied = 4
+};
 std::string_view proposal_state_name(ProposalState state);
 
 struct Proposal {
@@ -225,8 +231,7 @@ struct Proposal {
   ProposalState state = ProposalState::Submitted;
   std::string manifest_hash, base, description;
   std::string report;  // hash of the last shadow report's blob; "" = none
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "seq", self.seq);
     visit(2, "state", self.state);
     visit(3, "manifest_hash", self.manifest_hash);
@@ -238,25 +243,23 @@ struct Proposal {
 
 struct Adapter {
   bool hmac = false;
-  std::string key;      // public key, or the secret (sealed where the server has a vault)
+  std::string key;  // public key, or the secret (sealed where the server has a vault)
   bool sealed = false;
-  bool all_kinds = true;
+  bool only_kinds = false;          // else it has all but the built-in ones
   std::vector<std::string> kinds;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "hmac", self.hmac);
     visit(2, "key", self.key);
     visit(3, "sealed", self.sealed);
-    visit(4, "all_kinds", self.all_kinds);
+    visit(4, "only_kinds", self.only_kinds);
     visit(5, "kinds", self.kinds);
   }
 };
 
 struct JournalRecord {
-  uint8_t kind = 0;    // RecordKind (worlds/records.h)
-  std::string bytes;   // canonical CBOR
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  uint8_t kind = 0;   // RecordKind (worlds/records.h)
+  std::string bytes;  // canonical CBOR
+  static void fields(auto& self, auto&& visit) {
     visit(1, "kind", self.kind);
     visit(2, "bytes", self.bytes);
   }
@@ -265,20 +268,24 @@ struct JournalRecord {
 struct FrameRecords {
   std::vector<JournalRecord> records;
   int64_t written_ms = 0;  // of the stamp: for retention by age
-  uint32_t checksum = 0;   // crc32c over the records, so that a flipped byte is journal.corrupt
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  uint32_t checksum = 0;   // so that a flipped byte is journal.corrupt
+  static void fields(auto& self, auto&& visit) {
     visit(1, "records", self.records);
     visit(2, "written_ms", self.written_ms);
     visit(3, "checksum", self.checksum);
   }
 };
 
+// What FrameRecords::checksum holds: crc32c over all the rest. The frame's own number is in it, so
+// that a frame in another's place is found.
+uint32_t frame_checksum(uint64_t seq, const FrameRecords& frame);
+
 std::string head_key();
 std::string frame_key(uint64_t seq);
 std::string instance_key(std::string_view module, std::string_view key);
-std::string instance_prefix(std::string_view module);  // all instances of a module; "" = of the world
-std::string intent_key(std::string_view hash);         // text
+std::string instance_prefix(
+    std::string_view module);                   // all instances of a module; "" = of the world
+std::string intent_key(std::string_view hash);  // text
 std::string open_key(uint64_t seq, uint32_t n);
 std::string settled_key(uint64_t seq, uint32_t n);
 std::string client_key(std::string_view client_id);
@@ -286,7 +293,11 @@ std::string proposal_key(uint64_t seq);
 std::string blob_key(std::string_view hash);
 std::string node_key(std::string_view hash);
 std::string adapter_key(std::string_view id);
+std::string ended_key(int64_t ended_ms, std::string_view module, std::string_view key);
 // Module and key of an instance's item.
 bool split_instance_key(std::string_view item_key, std::string& module, std::string& key);
+// The same of an ended_key().
+bool split_ended_key(std::string_view item_key, int64_t& ended_ms, std::string& module,
+                     std::string& key);
 
 }  // namespace pawl::worlds

@@ -1,5 +1,26 @@
-// Program: a manifest with its nodes, checked and resolved: what a world runs under. Never changes; shared by
-// the threads that step worlds.
+// Program: a manifest with its nodes, checked and resolved: what a world runs under. Never changes;
+// shared by the threads that step worlds.
+//
+// Canonical text: what is stored, hashed and printed; reading it again gives the same bytes and
+// hash.
+//
+// - A node is kept as it was given: JSON -> CBOR, optional members absent or null as the author has
+//   them. Only a module whose code came along changes: wasm_b64 goes, wasm_hash is that of the
+//   code.
+// - A manifest always has air_version, the six lists (entries are {name, hash}),
+//   defaults.cap_grants, module_bindings, routing.subscriptions and routing.inboxes, empty if the
+//   author left them out. It has "$kind", defaults.policy, a grant's expiry_ns, a subscription's
+//   key_field, limits and its members only if they were given and are not null: no default is
+//   written in. A grant's params stay as they were given. What was called routing.events or reducer
+//   has the name of today.
+// - An absent list is made of the given nodes of its kind, sorted by name; a given one keeps its
+//   order. Entries without a hash, or with one of zeros, get that of the given node of their name;
+//   a hash that no given node has is looked up in the store. Given nodes that a given list does not
+//   name are left out, with a warning.
+//
+// Names are unique within a kind of node. Those under sys/ are built in (worlds/builtins.h): never
+// listed, never defined (name.reserved), and neither are the kinds of the server's own effects. A
+// secret may do without a namespace (alias@N).
 #pragma once
 
 #include <cstdint>
@@ -34,7 +55,7 @@ struct Module {
   // workflow
   std::string state_schema, event_schema, annotations_schema;
   TypeRef state_type, event_type, annotations_type;
-  bool declares_effects = false;            // effects_emitted was given
+  bool declares_effects = false;  // effects_emitted was given
   std::set<std::string, std::less<>> effects_emitted;
   std::map<std::string, std::string, std::less<>> cap_slots;  // slot -> cap type
   // pure
@@ -54,8 +75,10 @@ struct Effect {
 struct Cap {
   std::string name;
   std::string cap_type;
-  Type type;             // of a grant's params
-  std::string enforcer;  // a pure module, or sys/CapAllowAll@1, or the built-in of a sys cap
+  Type type;  // of a grant's params
+  // A pure module, or sys/CapAllowAll@1. Of the sys caps with constraints a name of its own under
+  // sys/: for those check_builtin_cap() decides.
+  std::string enforcer;
 };
 
 struct Grant {
@@ -64,7 +87,7 @@ struct Grant {
   std::string cap_type;  // of that
   std::string params;    // canonical CBOR
   std::optional<int64_t> expiry_ns;
-  std::string hash;      // grant_hash
+  std::string hash;  // grant_hash
 };
 
 struct Rule {
@@ -86,10 +109,11 @@ struct Secret {
 };
 
 struct Subscription {
-  std::string event;      // schema
+  std::string event;  // schema
   std::string module;
   std::string key_field;  // "" = none
-  // The module's event schema is this variant, and the event goes into this arm; "" = taken as it is.
+  // The module's event schema is this variant, and the event goes into this arm; "" = taken as it
+  // is.
   std::string arm;
 };
 
@@ -99,18 +123,19 @@ struct Def {  // as GET B/defs lists it
 
 struct Program {
   std::string manifest_hash;
-  std::string manifest;             // canonical CBOR, and as JSON:
+  std::string manifest;  // canonical CBOR, and as JSON:
   std::string manifest_json;
-  std::vector<Def> defs;            // without sys/*; in the manifest's order of lists, then of entries
-  Types types;                      // sys/* too
+  std::vector<Def> defs;  // without sys/*; in the manifest's order of lists, then of entries
+  Types types;            // sys/* too
   std::map<std::string, Module, std::less<>> modules;
   std::map<std::string, Effect, std::less<>> effects;  // by kind; built-in ones too
   std::map<std::string, Cap, std::less<>> caps;        // by name; built-in ones too
   std::map<std::string, Grant, std::less<>> grants;
   std::map<std::string, Secret, std::less<>> secrets;
-  std::optional<Policy> policy;     // defaults.policy
+  std::optional<Policy> policy;                         // defaults.policy
   std::map<std::string, Policy, std::less<>> policies;  // all
-  std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>> bindings;  // module -> slot -> grant
+  std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>
+      bindings;  // module -> slot -> grant
   std::vector<Subscription> subscriptions;
   ModuleLimits limits;
 
@@ -118,32 +143,39 @@ struct Program {
   const Effect* effect(std::string_view kind) const;
 };
 
-// The name of the arm of this variant whose type is a ref to `schema`; "" if there is none, or it is no variant.
+// The name of the arm of this variant whose type is a ref to `schema`; "" if there is none, or it
+// is no variant.
 std::string arm_of(const Type& type, std::string_view schema);
 
 // What a client sends as a world's code. nodes: each as canonical CBOR with its hash.
-struct NodeBytes { std::string hash, bytes; };
+struct NodeBytes {
+  std::string hash, bytes;
+};
 struct ProgramText {
-  std::string manifest;                  // canonical CBOR, complete: lists and hashes filled in
+  std::string manifest;  // canonical CBOR, complete: lists and hashes filled in
   std::string manifest_hash;
   std::vector<NodeBytes> nodes;
   std::map<std::string, std::string> blobs;  // hash -> code that came as wasm_b64
-  std::vector<Complaint> faults;         // all at once; path: JSON pointer into the body
-  std::vector<Complaint> warnings;
+  std::vector<Complaint> faults;  // all at once (the first 1,000); path: JSON pointer into the body
+  std::vector<Complaint> warnings;         // field.alias, node.unlisted
   std::shared_ptr<const Program> program;  // null if there are faults
 };
 
-// Where a reader finds what the body does not bring along: nodes and code by hash (nullopt: unknown).
+// Where a reader finds what the body does not bring along: nodes and code by hash (nullopt:
+// unknown).
 using FindBytes = FunctionRef<std::optional<std::string>(std::string_view hash)>;
 
-// Reads `manifest` and `nodes` of a request body (each may be absent only if the other gives it all). Never
-// fails as a whole: faults tell. Fills in what authors leave out (contract, section 2). The host judges code.
-// An error only if the host is Unavailable and code must be judged.
-Result<ProgramText> read_program(std::optional<json::View> manifest, std::optional<json::View> nodes, FindBytes find_node,
+// Reads `manifest` and `nodes` of a request body; without nodes, all are found by hash. Never fails
+// as a whole: faults tell. Fills in what authors leave out (contract, section 2). The host judges
+// code, that which came along and that which find_blob knows. An error only if the host is
+// Unavailable and code must be judged.
+Result<ProgramText> read_program(std::optional<json::View> manifest,
+                                 std::optional<json::View> nodes, FindBytes find_node,
                                  FindBytes find_blob, ModuleHost& host);
 
-// The same from stored bytes, which were checked when they were stored: for opening a world. Corrupt if they
-// are not what they were.
-Result<std::shared_ptr<const Program>> load_program(std::string_view manifest_hash, FindBytes find_node);
+// The same from stored bytes, which were checked when they were stored: for opening a world.
+// Corrupt if they are not what they were.
+Result<std::shared_ptr<const Program>> load_program(std::string_view manifest_hash,
+                                                    FindBytes find_node);
 
 }  // namespace pawl::worlds

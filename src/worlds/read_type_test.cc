@@ -201,7 +201,9 @@ TEST(ResolveTypes, ATypeOutsideTheTableFindsWhatIsInIt) {
   EXPECT_EQ(json_to_hex(type, R"({"hosts":["b","a"]})"), "a165686f7374738261616162");
   Types types;
   std::vector<Complaint> faults;
-  Type unknown = Type{TypeKind::Ref, {}, {}, "a/Hosts@1", nullptr};
+  Type unknown;
+  unknown.kind = TypeKind::Ref;
+  unknown.ref = "a/Hosts@1";
   types.resolve(unknown, "/nodes/0/schema", faults);
   EXPECT_EQ(told(faults), "/nodes/0/schema/ref ref.unknown");
 }

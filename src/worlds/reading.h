@@ -1,5 +1,5 @@
-// Replies about a world for people and programs, as JSON texts (contract, sections 2, 4, 6 and 8). All of it
-// only reads.
+// Replies about a world for people and programs, as JSON texts (contract, sections 2, 4, 6 and 8).
+// All of it only reads.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,35 @@ struct IntentWork {
 };
 using WorkOf = FunctionRef<IntentWork(const std::string& intent_hash)>;
 
-void write_instance(json::Writer& w, const Program& program, const std::string& module, const std::string& key, const Instance& instance);
+void write_instance(json::Writer& w, const Program& program, const std::string& module,
+                    const std::string& key, const Instance& instance);
 // `lease_until_ms`: of a reply to a lease; 0 = none.
-void write_effect(json::Writer& w, const Program& program, const std::string& hash, const Intent& intent, const IntentWork& work, int64_t lease_until_ms = 0);
+void write_effect(json::Writer& w, const Program& program, const std::string& hash,
+                  const Intent& intent, const IntentWork& work, int64_t lease_until_ms = 0);
 void write_proposal(json::Writer& w, const Proposal& proposal);
 // One entry of GET B/journal.
 void write_record(json::Writer& w, uint64_t seq, uint32_t n, const JournalRecord& record);
 void write_digest(json::Writer& w, const Digest& digest);  // members, without braces
 // GET B/state/{module}
-std::string state_json(const Program& program, const Head& head, const Module& module, const Instance& instance);
+std::string state_json(const Program& program, const Head& head, const Module& module,
+                       const Instance& instance);
 
-std::string summary_json(World& world, uint64_t queued);                       // GET B/trace-summary
-struct TraceQuery { std::optional<uint64_t> seq; std::string schema, correlate_by, value; };
+std::string summary_json(World& world, uint64_t queued);  // GET B/trace-summary
+struct TraceQuery {
+  std::optional<uint64_t> seq;
+  std::string schema, correlate_by, value;
+};
 Result<std::string> trace_json(World& world, const Program& program, const TraceQuery& query);
-std::string diagnose_json(World& world, const std::string& module, const std::string& key, const Instance& instance);
+std::string diagnose_json(World& world, const std::string& module, const std::string& key,
+                          const Instance& instance);
 
-// POST B/step-test and its twin for pure modules; the body's members as the contract has them. Journals nothing.
-Result<std::string> step_test(const Program& program, World& world, ModuleHost& host, json::View body);
+// POST B/step-test and its twin for pure modules; the body's members as the contract has them.
+// Journals nothing.
+Result<std::string> step_test(const Program& program, World& world, ModuleHost& host,
+                              json::View body);
 
-// The apply.blocked details: blockers{…}, as a JSON object. At most `limit` of each list, with totals if cut.
+// The apply.blocked details: blockers{…}, as a JSON object. At most `limit` of each list, with
+// totals if cut.
 std::string blockers_json(World& world, uint64_t queued, int64_t now_ns, size_t limit);
 
 }  // namespace pawl::worlds

@@ -1,5 +1,5 @@
 // Table: what a world remembers, as items with ordered keys (worlds/items.h). Reading it is reading the state:
-// it may wait for the disk, and an item that cannot be read throws Unreadable (kernel/cold.h).
+// it may wait for the disk, and an item that cannot be read throws Unreadable (base/unreadable.h).
 //
 // An Overlay keeps what a decision writes, over a table that it does not change: a frame, a fork for a shadow
 // run, or a whole world in memory when it stands on an EmptyTable.

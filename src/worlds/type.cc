@@ -12,6 +12,13 @@ bool name_comes_before(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+Type::Type() = default;
+Type::Type(const Type& other) = default;
+Type::Type(Type&& other) noexcept = default;
+Type& Type::operator=(const Type& other) = default;
+Type& Type::operator=(Type&& other) noexcept = default;
+Type::~Type() = default;
+
 size_t Type::index_of(std::string_view name) const {
   const auto at = std::lower_bound(members.begin(), members.end(), name,
                                    [](const auto& member_of, std::string_view wanted) {

@@ -57,6 +57,14 @@ struct Type {
   std::string ref;                     // Ref: the schema's name
   std::shared_ptr<const Type> target;  // Ref: what it names, once resolved; else null
 
+  // Defined in type.cc, so that vectors of members are made where Type is complete.
+  Type();
+  Type(const Type& other);
+  Type(Type&& other) noexcept;
+  Type& operator=(const Type& other);
+  Type& operator=(Type&& other) noexcept;
+  ~Type();
+
   const Type* member(std::string_view name) const;
   size_t index_of(std::string_view name) const;  // of a member; members.size() if there is none
   // This, or what it refers to at the end of all refs.

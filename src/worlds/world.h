@@ -25,12 +25,18 @@ class World {
   std::optional<std::string> blob(std::string_view hash);
   std::optional<std::string> node(std::string_view hash);
 
-  // Each visits in the order of its keys from `from` on, an item key ("" = from the first); stops on false.
+  // Each visits in the order of its keys from `from` on, an item key ("" = from the first); stops
+  // on false.
   void each_instance(std::string_view module, std::string_view from,
-                     FunctionRef<bool(std::string_view item_key, const std::string& module, const std::string& key,
-                                      const Instance&)> visit);
-  void each_open(std::string_view from, FunctionRef<bool(std::string_view item_key, const std::string& hash, const Intent&)> visit);
-  void each_settled(std::string_view from, FunctionRef<bool(std::string_view item_key, const std::string& hash, const Intent&)> visit);
+                     FunctionRef<bool(std::string_view item_key, const std::string& module,
+                                      const std::string& key, const Instance&)>
+                         visit);
+  void each_open(
+      std::string_view from,
+      FunctionRef<bool(std::string_view item_key, const std::string& hash, const Intent&)> visit);
+  void each_settled(
+      std::string_view from,
+      FunctionRef<bool(std::string_view item_key, const std::string& hash, const Intent&)> visit);
   void each_frame(uint64_t from_seq, FunctionRef<bool(uint64_t seq, const FrameRecords&)> visit);
   void each_proposal(FunctionRef<bool(const Proposal&)> visit);
   void each_client(FunctionRef<bool(const std::string& client_id, const ClientNote&)> visit);

@@ -4,6 +4,12 @@
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
 #include "base/time.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/event_projection.h"
 
 namespace pawl::api {
@@ -60,7 +66,7 @@ AdminTotals all_queues(const State& state, std::string_view tenant) {
 void write_jobs(json::Writer& w, const AdminTotals& totals) {
   w.key("jobs").begin_object();
   write_state_counts(w, totals.counts);
-  w.field_int("total", static_cast<int64_t>(totals.jobs())).end_object();
+  w.field_int("total", totals.jobs()).end_object();
 }
 
 AdminTotals one_queue(const State& state, const std::string& scoped) {
@@ -72,14 +78,13 @@ AdminTotals one_queue(const State& state, const std::string& scoped) {
 
 // Of the last minute, in both spellings that clients read.
 void write_throughput(json::Writer& w, const Tally& minute) {
-  auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
   w.key("throughput").begin_object();
-  w.field_int("processed_per_minute", number(minute.completed));
-  w.field_int("failed_per_minute", number(minute.failed));
-  w.field_int("enqueued_per_minute", number(minute.enqueued));
-  w.field_int("enqueued_per_min", number(minute.enqueued));
-  w.field_int("completed_per_min", number(minute.completed));
-  w.field_int("failed_per_min", number(minute.failed)).end_object();
+  w.field_int("processed_per_minute", minute.completed);
+  w.field_int("failed_per_minute", minute.failed);
+  w.field_int("enqueued_per_minute", minute.enqueued);
+  w.field_int("enqueued_per_min", minute.enqueued);
+  w.field_int("completed_per_min", minute.completed);
+  w.field_int("failed_per_min", minute.failed).end_object();
 }
 
 void write_worker_counts(json::Writer& w, const std::vector<WorkerInfo>& workers, int64_t now_ms) {
@@ -103,7 +108,7 @@ void write_counts(json::Writer& w, App& app, const AdminTotals& totals, bool as_
   auto queues = static_cast<int64_t>(totals.queues);
   auto paused = static_cast<int64_t>(totals.paused);
   if (!as_objects) {
-    w.field_int("queues", queues).field_int("workers", static_cast<int64_t>(workers.size()));
+    w.field_int("queues", queues).field_int("workers", workers.size());
     return;
   }
   w.key("queues").begin_object().field_int("total", queues).field_int("active", queues - paused);
@@ -114,26 +119,23 @@ void write_counts(json::Writer& w, App& app, const AdminTotals& totals, bool as_
 void admin_stats(App& app, Call&& call) {
   StatsScope scope{call.tenant, call.query("queue")};
   bool as_objects = call.request.header("accept") == "application/openjobspec+json";
-  app.decide(std::move(call), [&app, scope, as_objects](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [&app, scope, as_objects](Frame& frame) -> Reply {
     AdminTotals totals = scope.queue.empty()
                              ? all_queues(frame.state(), scope.tenant)
                              : one_queue(frame.state(), scoped_queue(scope.tenant, scope.queue));
     app.stats_history().sample(frame.state(), frame.now_ms());
     size_t crons = 0;
     frame.state().each_cron([&](const Cron&) { return ++crons, true; });
-    std::string body;
-    json::Writer w(body);
-    w.begin_object();
+    json::ObjectWriter w;
     write_counts(w, app, totals, as_objects, frame.now_ms());
     write_jobs(w, totals);
     write_throughput(w, app.stats_history().last_minute(scope, frame.now_ms()));
-    w.field_int("depth", static_cast<int64_t>(totals.depth));
-    w.field_int("paused_queues", static_cast<int64_t>(totals.paused));
-    w.field_int("dead_letter", static_cast<int64_t>(totals.dead));
-    w.field_int("crons", static_cast<int64_t>(crons));
+    w.field_int("depth", totals.depth);
+    w.field_int("paused_queues", totals.paused);
+    w.field_int("dead_letter", totals.dead);
+    w.field_int("crons", crons);
     w.field_int("uptime_seconds", (frame.now_ms() - app.started_ms()) / 1000);
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
@@ -182,9 +184,8 @@ Result<HistoryQuery> parse_history(const Call& call, int64_t now_ms) {
 }
 
 void history(App& app, Call&& call) {
-  auto query = parse_history(call, app.clock().now_ms());
-  if (!query.ok()) return call.fail(query.error());
-  app.decide(std::move(call), [&app, query = *query](Frame& frame) -> Result<http::Response> {
+  PAWL_TRY_CALL(call, auto query, parse_history(call, app.clock().now_ms()));
+  app.decide(std::move(call), [&app, query](Frame& frame) -> Reply {
     StatsHistory& history = app.stats_history();
     history.sample(frame.state(), frame.now_ms());
     std::string points;
@@ -193,18 +194,16 @@ void history(App& app, Call&& call) {
     for (const auto& [at_ms, tally] :
          history.periods(query.scope, query.period_ms, query.since_ms, query.until_ms)) {
       p.begin_object().field_time("timestamp", at_ms);
-      p.field_int("processed", static_cast<int64_t>(tally.completed));
-      p.field_int("completed", static_cast<int64_t>(tally.completed));
-      p.field_int("failed", static_cast<int64_t>(tally.failed));
-      p.field_int("enqueued", static_cast<int64_t>(tally.enqueued)).end_object();
+      p.field_int("processed", tally.completed);
+      p.field_int("completed", tally.completed);
+      p.field_int("failed", tally.failed);
+      p.field_int("enqueued", tally.enqueued).end_object();
     }
     p.end_array();
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field("period", query.period).field_raw("data", points);
+    json::ObjectWriter w;
+    w.field("period", query.period).field_raw("data", points);
     w.field_raw("data_points", points).field_time("recorded_since", history.since_ms());
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
@@ -221,13 +220,12 @@ int64_t workers_of(App& app, const std::string& tenant, int64_t now_ms) {
 void write_tenant(json::Writer& w, App& app, const std::string& tenant, const AdminTotals& totals,
                   int64_t now_ms) {
   w.field("tenant_id", tenant).field("id", tenant).field("name", tenant);
-  w.field_int("total_jobs", static_cast<int64_t>(totals.jobs()));
-  w.field_int("queues", static_cast<int64_t>(totals.queues));
-  w.field_int("active_jobs",
-              static_cast<int64_t>(totals.counts[static_cast<size_t>(JobState::Active)]));
-  w.field_int("depth", static_cast<int64_t>(totals.depth));
+  w.field_int("total_jobs", totals.jobs());
+  w.field_int("queues", totals.queues);
+  w.field_int("active_jobs", totals.counts[static_cast<size_t>(JobState::Active)]);
+  w.field_int("depth", totals.depth);
   write_jobs(w, totals);
-  w.key("stats").begin_object().field_int("queues", static_cast<int64_t>(totals.queues));
+  w.key("stats").begin_object().field_int("queues", totals.queues);
   write_jobs(w, totals);
   w.field_int("workers", workers_of(app, tenant, now_ms)).end_object();
   w.field_time_if_set("created_at", totals.created_ms);
@@ -254,20 +252,15 @@ Result<std::string> tenant_of_path(const Call& call) {
 }
 
 void answer_tenant(App& app, Call&& call, bool must_exist) {
-  auto tenant = tenant_of_path(call);
-  if (!tenant.ok()) return call.fail(tenant.error());
-  app.decide(std::move(call),
-             [&app, tenant = *tenant, must_exist](Frame& frame) -> Result<http::Response> {
-               AdminTotals totals = all_queues(frame.state(), tenant);
-               if (must_exist && totals.queues == 0)
-                 return Error{ErrorCode::NotFound, "tenant " + tenant + " not found"};
-               std::string body;
-               json::Writer w(body);
-               w.begin_object();
-               write_tenant(w, app, tenant, totals, frame.now_ms());
-               w.end_object();
-               return json_response(Surface::Ojs, 200, std::move(body));
-             });
+  PAWL_TRY_CALL(call, auto tenant, tenant_of_path(call));
+  app.decide(std::move(call), [&app, tenant, must_exist](Frame& frame) -> Reply {
+    AdminTotals totals = all_queues(frame.state(), tenant);
+    if (must_exist && totals.queues == 0)
+      return Error{ErrorCode::NotFound, "tenant " + tenant + " not found"};
+    json::ObjectWriter w;
+    write_tenant(w, app, tenant, totals, frame.now_ms());
+    return json_response(Surface::Ojs, 200, w.close());
+  });
 }
 
 // A tenant that has pushed nothing yet reads as zeros, as a queue does.
@@ -278,11 +271,10 @@ void get_tenant(App& app, Call&& call) { answer_tenant(app, std::move(call), tru
 // the only measure of fairness is how long the first job of each queue has waited.
 void scheduling_stats(App& app, Call&& call) {
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [&app, tenant](Frame& frame) -> Result<http::Response> {
-    std::string body;
-    json::Writer w(body);
+  app.decide(std::move(call), [&app, tenant](Frame& frame) -> Reply {
+    json::ObjectWriter w;
     size_t shown = 0;
-    w.begin_object().key("stats").begin_object().field("strategy", "strict_order");
+    w.key("stats").begin_object().field("strategy", "strict_order");
     w.key("queues").begin_array();
     frame.state().each_queue([&](const Queue& queue) {
       if (is_internal_queue(queue.name)) return true;
@@ -290,29 +282,28 @@ void scheduling_stats(App& app, Call&& call) {
       const ReadyKey* first = frame.state().first_ready(queue);
       const Job* next = first == nullptr ? nullptr : frame.state().find_job(first->job);
       w.begin_object().field("queue", queue_of_scoped(queue.name));
-      w.field_int("available", static_cast<int64_t>(queue.count(JobState::Available)));
-      w.field_int("active", static_cast<int64_t>(queue.count(JobState::Active)));
+      w.field_int("available", queue.count(JobState::Available));
+      w.field_int("active", queue.count(JobState::Active));
       if (next != nullptr) w.field_int("head_wait_ms", frame.now_ms() - next->enqueued_ms);
       if (int64_t asked = app.workers().queue_last_asked_ms(queue.name); asked != 0)
         w.field_time("last_fetch_at", asked);
       w.end_object();
       return ++shown < kPageLimitMax;
     });
-    w.end_array().end_object().end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    w.end_array().end_object();
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
 }  // namespace
 
 void add_admin_stats_routes(Router& router) {
-  constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/admin/stats", Permission::Read, kOjs, admin_stats});
-  router.add({"GET", "/ojs/v1/admin/stats/history", Permission::Read, kOjs, history});
-  router.add({"GET", "/ojs/v1/admin/tenants", Permission::Read, kOjs, list_tenants});
-  router.add({"GET", "/ojs/v1/admin/tenants/{t}", Permission::Read, kOjs, get_tenant});
-  router.add({"GET", "/ojs/v1/admin/tenants/{t}/stats", Permission::Read, kOjs, tenant_stats});
-  router.add({"GET", "/ojs/v1/admin/scheduling/stats", Permission::Read, kOjs, scheduling_stats});
+  router.add({"GET", "/ojs/v1/admin/stats", Permission::Read, admin_stats});
+  router.add({"GET", "/ojs/v1/admin/stats/history", Permission::Read, history});
+  router.add({"GET", "/ojs/v1/admin/tenants", Permission::Read, list_tenants});
+  router.add({"GET", "/ojs/v1/admin/tenants/{t}", Permission::Read, get_tenant});
+  router.add({"GET", "/ojs/v1/admin/tenants/{t}/stats", Permission::Read, tenant_stats});
+  router.add({"GET", "/ojs/v1/admin/scheduling/stats", Permission::Read, scheduling_stats});
 }
 
 }  // namespace pawl::api

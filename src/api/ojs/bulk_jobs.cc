@@ -5,6 +5,12 @@
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
 #include "api/sweep.h"
+#include "base/named.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {
@@ -15,19 +21,11 @@ constexpr size_t kBulkScanPerSlice = 2'000;
 constexpr size_t kErrorsShown = 100;
 constexpr size_t kItemsShown = 1'000;
 
-std::string_view act_name(BulkAct act) {
-  switch (act) {
-    case BulkAct::Retry:
-      return "retry";
-    case BulkAct::Cancel:
-      return "cancel";
-    case BulkAct::Delete:
-      return "delete";
-    case BulkAct::Purge:
-      return "purge";
-  }
-  return "";
-}
+constexpr Named<BulkAct> kBulkActNames[] = {{"retry", BulkAct::Retry},
+                                            {"cancel", BulkAct::Cancel},
+                                            {"delete", BulkAct::Delete},
+                                            {"purge", BulkAct::Purge}};
+std::string_view act_name(BulkAct act) { return name_of(kBulkActNames, act); }
 
 Status forget(Frame& frame, const Job& job) {
   if (!is_terminal(job.state))
@@ -72,24 +70,23 @@ class Sweeper {
   }
 
   std::string report() const {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field("action", act_name(bulk_.act));
-    w.field_int("matched", static_cast<int64_t>(succeeded_ + failed_));
-    w.field_int("succeeded", static_cast<int64_t>(succeeded_));
-    w.field_int("failed", static_cast<int64_t>(failed_));
+    json::ObjectWriter w;
+    w.field("action", act_name(bulk_.act));
+    w.field_int("matched", succeeded_ + failed_);
+    w.field_int("succeeded", succeeded_);
+    w.field_int("failed", failed_);
     std::string past = bulk_.act == BulkAct::Retry    ? "retried"
                        : bulk_.act == BulkAct::Cancel ? "cancelled"
                        : bulk_.act == BulkAct::Delete ? "deleted"
                                                       : "purged";
-    w.field_int(past, static_cast<int64_t>(succeeded_));
-    w.field_int(past + "_count", static_cast<int64_t>(succeeded_));
-    if (bulk_.act == BulkAct::Purge) w.field_int("deleted", static_cast<int64_t>(succeeded_));
-    w.field_int("total_matched", static_cast<int64_t>(succeeded_ + failed_));
-    w.field_int("skipped", static_cast<int64_t>(failed_));
+    w.field_int(past, succeeded_);
+    w.field_int(past + "_count", succeeded_);
+    if (bulk_.act == BulkAct::Purge) w.field_int("deleted", succeeded_);
+    w.field_int("total_matched", succeeded_ + failed_);
+    w.field_int("skipped", failed_);
     w.key("items").begin_array();
     for (size_t i = 0; i < items_.size(); ++i) {
-      w.begin_object().field_int("index", static_cast<int64_t>(i)).key("job_id").uuid(items_[i].id);
+      w.begin_object().field_int("index", i).key("job_id").uuid(items_[i].id);
       w.field("status", items_[i].reason.empty() ? past : "skipped");
       if (!items_[i].reason.empty()) w.field("reason", items_[i].reason);
       w.end_object();
@@ -99,8 +96,8 @@ class Sweeper {
     w.key("errors").begin_array();
     for (const auto& [id, message] : errors_)
       w.begin_object().key("job_id").uuid(id).field("error", message).end_object();
-    w.end_array().end_object();
-    return body;
+    w.end_array();
+    return w.close();
   }
 
  private:
@@ -199,13 +196,11 @@ Status check_data_plane(const json::Doc& doc) {
 }
 
 void bulk_call(App& app, Call&& call, BulkAct act, bool must_confirm = true) {
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  if (Status good = must_confirm ? ok_status() : check_data_plane(*doc); !good.ok())
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  if (Status good = must_confirm ? ok_status() : check_data_plane(doc); !good.ok())
     return call.fail(good.error());
-  auto bulk = parse_bulk(*doc, act, call.tenant, must_confirm);
-  if (!bulk.ok()) return call.fail(bulk.error());
-  run_bulk(app, std::move(call), std::move(bulk).value());
+  PAWL_TRY_CALL(call, auto bulk, parse_bulk(doc, act, call.tenant, must_confirm));
+  run_bulk(app, std::move(call), std::move(bulk));
 }
 
 void bulk_retry(App& app, Call&& call) { bulk_call(app, std::move(call), BulkAct::Retry); }
@@ -221,21 +216,18 @@ constexpr uint32_t kWaiting = bit(JobState::Available) | bit(JobState::Scheduled
 
 // Purges a queue: the waiting jobs unless the body names other states.
 void purge_queue(App& app, Call&& call, bool must_confirm) {
-  auto scoped = queue_of_path(call);
-  if (!scoped.ok()) return call.fail(scoped.error());
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  Fields fields(doc.root());
   if (must_confirm && !fields.boolean("confirm", false))
     return call.fail({ErrorCode::InvalidRequest, "purging needs \"confirm\": true"});
-  auto filter = filter_of_object(doc->root(), call.tenant, "$", "confirm");
-  if (!filter.ok()) return call.fail(filter.error());
-  if (!filter->queue.empty() && filter->queue != queue_of_scoped(*scoped))
+  PAWL_TRY_CALL(call, auto filter, filter_of_object(doc.root(), call.tenant, "$", "confirm"));
+  if (!filter.queue.empty() && filter.queue != queue_of_scoped(scoped))
     return call.fail({ErrorCode::InvalidRequest,
                       "queue must be the one that the path names, or be left out",
                       {{"$.queue", "is another than the path's"}}});
-  Bulk bulk{.act = BulkAct::Purge, .filter = std::move(filter).value(), .ids = {}};
-  bulk.filter.queue = queue_of_scoped(*scoped);
+  Bulk bulk{.act = BulkAct::Purge, .filter = std::move(filter), .ids = {}};
+  bulk.filter.queue = queue_of_scoped(scoped);
   if (bulk.filter.states == 0) bulk.filter.states = kWaiting;
   if ((bulk.filter.states & bit(JobState::Active)) != 0)
     return call.fail({ErrorCode::InvalidRequest, "running jobs are not purged; cancel them"});
@@ -287,19 +279,15 @@ void run_bulk(App& app, Call&& call, Bulk bulk) {
 }
 
 void add_bulk_job_routes(Router& router) {
-  router.add(
-      {"POST", "/ojs/v1/admin/jobs/bulk/retry", Permission::Operate, Surface::Ojs, bulk_retry});
-  router.add(
-      {"POST", "/ojs/v1/admin/jobs/bulk/cancel", Permission::Operate, Surface::Ojs, bulk_cancel});
-  router.add(
-      {"POST", "/ojs/v1/admin/jobs/bulk/delete", Permission::Admin, Surface::Ojs, bulk_delete});
-  router.add({"POST", "/ojs/v1/jobs/bulk/retry", Permission::Operate, Surface::Ojs, retry_many});
-  router.add({"POST", "/ojs/v1/jobs/bulk/cancel", Permission::Operate, Surface::Ojs, cancel_many});
-  router.add({"POST", "/ojs/v1/jobs/bulk/delete", Permission::Admin, Surface::Ojs, delete_many});
-  router.add({"POST", "/ojs/v1/queues/{q}/purge", Permission::Admin, Surface::Ojs, purge});
-  router.add({"POST", "/ojs/v1/admin/queues/{q}/purge", Permission::Admin, Surface::Ojs, purge});
-  router.add({"DELETE", "/ojs/v1/admin/queues/{q}/jobs", Permission::Admin, Surface::Ojs,
-              purge_confirmed});
+  router.add({"POST", "/ojs/v1/admin/jobs/bulk/retry", Permission::Operate, bulk_retry});
+  router.add({"POST", "/ojs/v1/admin/jobs/bulk/cancel", Permission::Operate, bulk_cancel});
+  router.add({"POST", "/ojs/v1/admin/jobs/bulk/delete", Permission::Admin, bulk_delete});
+  router.add({"POST", "/ojs/v1/jobs/bulk/retry", Permission::Operate, retry_many});
+  router.add({"POST", "/ojs/v1/jobs/bulk/cancel", Permission::Operate, cancel_many});
+  router.add({"POST", "/ojs/v1/jobs/bulk/delete", Permission::Admin, delete_many});
+  router.add({"POST", "/ojs/v1/queues/{q}/purge", Permission::Admin, purge});
+  router.add({"POST", "/ojs/v1/admin/queues/{q}/purge", Permission::Admin, purge});
+  router.add({"DELETE", "/ojs/v1/admin/queues/{q}/jobs", Permission::Admin, purge_confirmed});
 }
 
 }  // namespace pawl::api

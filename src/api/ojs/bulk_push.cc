@@ -4,7 +4,10 @@
 #include "api/body.h"
 #include "api/routes.h"
 #include "base/quote.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 
@@ -89,7 +92,7 @@ void push_atomic(Frame& frame, BulkPush& bulk) {
 }
 
 void write_item(json::Writer& w, const State& state, const Item& item, size_t index) {
-  w.begin_object().field_int("index", static_cast<int64_t>(index));
+  w.begin_object().field_int("index", index);
   const Job* job = item.id.is_nil() ? nullptr : state.find_job(item.id);
   if (job != nullptr) {
     w.field("status", item.created ? "created" : "duplicate").key("job_id").uuid(job->id);
@@ -114,16 +117,15 @@ http::Response report(const State& state, const BulkPush& bulk) {
   size_t succeeded = 0;
   for (const Item& item : bulk.items) succeeded += item.id.is_nil() ? 0 : 1;
   size_t total = bulk.items.size();
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field_int("total", static_cast<int64_t>(total));
-  w.field_int("succeeded", static_cast<int64_t>(succeeded));
-  w.field_int("failed", static_cast<int64_t>(total - succeeded));
+  json::ObjectWriter w;
+  w.field_int("total", total);
+  w.field_int("succeeded", succeeded);
+  w.field_int("failed", total - succeeded);
   w.field("atomicity", bulk.atomic ? "atomic" : "partial").key("items").begin_array();
   for (size_t i = 0; i < total; ++i) write_item(w, state, bulk.items[i], i);
-  w.end_array().end_object();
+  w.end_array();
   int status = succeeded == total ? 201 : succeeded == 0 ? 422 : 207;
-  http::Response response = json_response(Surface::Ojs, status, std::move(body));
+  http::Response response = json_response(Surface::Ojs, status, w.close());
   response.headers.emplace_back("X-OJS-Batch-Size", std::to_string(total));
   return response;
 }
@@ -139,27 +141,23 @@ Status check_idempotency(const Call& call, const json::Doc& doc) {
 }
 
 void push(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  if (Status good = check_idempotency(call, *doc); !good.ok()) return call.fail(good.error());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  if (Status good = check_idempotency(call, doc); !good.ok()) return call.fail(good.error());
   EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
-  auto bulk = parse_bulk_push(*doc, rules);
-  if (!bulk.ok()) return call.fail(bulk.error());
-  app.decide(
-      std::move(call),
-      [&app, bulk = std::move(bulk).value()](Frame& frame) mutable -> Result<http::Response> {
-        bulk.atomic ? push_atomic(frame, bulk) : push_partial(frame, bulk);
-        uint64_t made = 0;
-        for (const Item& item : bulk.items) made += item.created ? 1 : 0;
-        app.metrics().jobs_pushed.fetch_add(made, std::memory_order_relaxed);
-        return report(frame.state(), bulk);
-      });
+  PAWL_TRY_CALL(call, auto bulk, parse_bulk_push(doc, rules));
+  app.decide(std::move(call), [&app, bulk = std::move(bulk)](Frame& frame) mutable -> Reply {
+    bulk.atomic ? push_atomic(frame, bulk) : push_partial(frame, bulk);
+    uint64_t made = 0;
+    for (const Item& item : bulk.items) made += item.created ? 1 : 0;
+    app.metrics().jobs_pushed.fetch_add(made, std::memory_order_relaxed);
+    return report(frame.state(), bulk);
+  });
 }
 
 }  // namespace
 
 void add_bulk_push_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/jobs/bulk", Permission::Write, Surface::Ojs, push});
+  router.add({"POST", "/ojs/v1/jobs/bulk", Permission::Write, push});
 }
 
 }  // namespace pawl::api

@@ -8,8 +8,12 @@
 // kept as further members in that text, so they are returned beside the state everywhere.
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/job_notes.h"
+#include "kernel/state.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {
@@ -37,45 +41,35 @@ bool has_checkpoint(const Job& job) { return job.extras && job.extras->checkpoin
 void write_members(json::Writer& w, const Job& job) {
   const JobExtras& extras = *job.extras;
   w.key("job_id").uuid(job.id).field_raw("state", extras.checkpoint);
-  w.field_int("sequence", static_cast<int64_t>(extras.checkpoint_sequence));
+  w.field_int("sequence", extras.checkpoint_sequence);
   w.field_time("created_at", extras.checkpoint_ms).field_time("updated_at", extras.checkpoint_ms);
   w.field_int("attempt", job.attempt);
 }
 
 // Flat, and the same under "checkpoint".
 std::string checkpoint_body(const Job& job) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   write_members(w, job);
   w.key("checkpoint").begin_object();
   write_members(w, job);
-  w.end_object().end_object();
-  return body;
+  w.end_object();
+  return w.close();
 }
 
 void save(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  auto text = parse_checkpoint(*doc);
-  if (!text.ok()) return call.fail(text.error());
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [id, tenant, text = std::move(text).value()](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
-               JobId job_id = job->id;
-               PAWL_TRY_DO(save_checkpoint(frame, {job_id, text}));
-               return json_response(Surface::Ojs, 200,
-                                    checkpoint_body(*frame.state().find_job(job_id)));
-             });
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  PAWL_TRY_CALL(call, auto text, parse_checkpoint(doc));
+  decide_on(app, std::move(call), visible_job,
+            [text = std::move(text)](Frame& frame, const Job* job) -> Reply {
+              JobId job_id = job->id;
+              PAWL_TRY_DO(save_checkpoint(frame, {job_id, text}));
+              return json_response(Surface::Ojs, 200,
+                                   checkpoint_body(*frame.state().find_job(job_id)));
+            });
 }
 
 void get_checkpoint(App& app, Call&& call) {
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+  decide_on(app, std::move(call), visible_job, [](Frame&, const Job* job) -> Reply {
     if (!has_checkpoint(*job))
       return Error{ErrorCode::NotFound, "job " + job->id.text() + " has no checkpoint"};
     return json_response(Surface::Ojs, 200, checkpoint_body(*job));
@@ -83,64 +77,48 @@ void get_checkpoint(App& app, Call&& call) {
 }
 
 void remove_checkpoint(App& app, Call&& call) {
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+  decide_on(app, std::move(call), visible_job, [](Frame& frame, const Job* job) -> Reply {
     JobId job_id = job->id;
     PAWL_TRY_DO(delete_checkpoint(frame, job_id));
-    std::string body;
-    json::Writer(body)
-        .begin_object()
-        .field_bool("deleted", true)
-        .key("job_id")
-        .uuid(job_id)
-        .end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    json::ObjectWriter w;
+    w.field_bool("deleted", true).key("job_id").uuid(job_id);
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
 void resume_from_checkpoint(App& app, Call&& call) {
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("job_id").uuid(job->id);
+  decide_on(app, std::move(call), visible_job, [](Frame&, const Job* job) -> Reply {
+    json::ObjectWriter w;
+    w.key("job_id").uuid(job->id);
     w.field_bool("has_checkpoint", has_checkpoint(*job));
     if (has_checkpoint(*job)) {
       w.key("checkpoint").begin_object();
       write_members(w, *job);
       w.end_object();
     }
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
 }  // namespace
 
 void add_checkpoint_routes(Router& router) {
-  constexpr Surface kOjs = Surface::Ojs;
-  router.add({"PUT", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, save});
-  router.add({"POST", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, save});
-  router.add({"GET", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, get_checkpoint});
+  router.add({"PUT", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, save});
+  router.add({"POST", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, save});
+  router.add({"GET", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, get_checkpoint});
+  router.add({"DELETE", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, remove_checkpoint});
+  router.add({"PUT", "/ojs/v1/checkpoints/{id}", Permission::Worker, save});
+  router.add({"POST", "/ojs/v1/checkpoints/{id}", Permission::Worker, save});
+  router.add({"GET", "/ojs/v1/checkpoints/{id}", Permission::Worker, get_checkpoint});
+  router.add({"DELETE", "/ojs/v1/checkpoints/{id}", Permission::Worker, remove_checkpoint});
   router.add(
-      {"DELETE", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, kOjs, remove_checkpoint});
-  router.add({"PUT", "/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, save});
-  router.add({"POST", "/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, save});
-  router.add({"GET", "/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, get_checkpoint});
-  router.add({"DELETE", "/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, remove_checkpoint});
-  router.add(
-      {"GET", "/ojs/v1/checkpoints/{id}/resume", Permission::Worker, kOjs, resume_from_checkpoint});
+      {"GET", "/ojs/v1/checkpoints/{id}/resume", Permission::Worker, resume_from_checkpoint});
   // Two clients add the prefix to a path that already has it.
-  router.add({"PUT", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, save});
-  router.add({"POST", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, save});
-  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, get_checkpoint});
-  router.add(
-      {"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, kOjs, remove_checkpoint});
-  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume", Permission::Worker, kOjs,
+  router.add({"PUT", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, save});
+  router.add({"POST", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, save});
+  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, get_checkpoint});
+  router.add({"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, remove_checkpoint});
+  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume", Permission::Worker,
               resume_from_checkpoint});
 }
 

@@ -9,7 +9,11 @@
 #include "api/ojs/parse_cron.h"
 #include "api/routes.h"
 #include "base/quote.h"
+#include "kernel/frame.h"
 #include "kernel/settings/cron_jobs.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {
@@ -37,13 +41,10 @@ void write_both(json::Writer& w, const Cron& cron) {
 }
 
 std::string body_of(const Cron& cron) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   write_both(w, cron);
   render_cron_members(w, cron);
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 Status has_room(const State& state, const std::string& scoped) {
@@ -55,12 +56,10 @@ Status has_room(const State& state, const std::string& scoped) {
 }
 
 void put_cron(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
   std::string name = call.params.empty() ? "" : call.params[0];
-  auto cron = parse_cron(*doc, name, call.tenant);
-  if (!cron.ok()) return call.fail(cron.error());
-  app.decide(std::move(call), [cron = *cron](Frame& frame) -> Result<http::Response> {
+  PAWL_TRY_CALL(call, auto cron, parse_cron(doc, name, call.tenant));
+  app.decide(std::move(call), [cron](Frame& frame) -> Reply {
     PAWL_TRY_DO(has_room(frame.state(), cron.name));
     PAWL_TRY(bool created, put_cron(frame, cron));
     return json_response(Surface::Ojs, created ? 201 : 200,
@@ -103,12 +102,9 @@ class Members {
   }
   bool empty() const { return members_.empty(); }
   std::string text() const {
-    std::string text;
-    json::Writer w(text);
-    w.begin_object();
+    json::ObjectWriter w;
     for (const auto& [name, raw] : members_) w.field_raw(name, raw);
-    w.end_object();
-    return text;
+    return w.close();
   }
 
  private:
@@ -169,20 +165,16 @@ class NormalPatch {
 
 // The entry as a PUT would send it.
 std::string as_request(const CronSpec& spec, std::string_view overlap) {
-  std::string text;
-  json::Writer w(text);
-  w.begin_object().field("expression", spec.expression).field("timezone", spec.timezone);
+  json::ObjectWriter w;
+  w.field("expression", spec.expression).field("timezone", spec.timezone);
   w.field("overlap_policy", overlap).field_bool("enabled", !spec.paused);
   if (!spec.description.empty()) w.field_raw("description", spec.description);
-  std::string job;
-  json::Writer j(job);
-  j.begin_object();
+  json::ObjectWriter j;
   render_job_template(j, spec);
-  j.end_object();
+  std::string job = j.close();
   auto envelope = json::parse(job, {.depth_max = 128});
   w.field_raw("job_template", envelope.ok() ? with_options_gathered(envelope->root()) : job);
-  w.end_object();
-  return text;
+  return w.close();
 }
 
 Result<CronSpec> patched(const CronSpec& old, const std::string& patch_cron,
@@ -214,29 +206,26 @@ Status refuse_unknown(json::View patch_cron) {
 }
 
 void patch_cron(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  if (Status good = refuse_unknown(doc->root()); !good.ok()) return call.fail(good.error());
-  if (doc->root().size() == 0) return call.fail({ErrorCode::InvalidRequest, "nothing to change"});
-  auto wish = NormalPatch().of(doc->root());
-  if (!wish.ok()) return call.fail(wish.error());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  if (Status good = refuse_unknown(doc.root()); !good.ok()) return call.fail(good.error());
+  if (doc.root().size() == 0) return call.fail({ErrorCode::InvalidRequest, "nothing to change"});
+  PAWL_TRY_CALL(call, auto wish, NormalPatch().of(doc.root()));
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
   std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [scoped, tenant, wish = *wish](Frame& frame) -> Result<http::Response> {
-               const Cron* cron = find_entry(frame.state(), scoped);
-               if (cron == nullptr) return Error{ErrorCode::NotFound, no_such_cron(scoped)};
-               PAWL_TRY(CronSpec spec, patched(cron->spec, wish, tenant));
-               spec.created_ms = cron->spec.created_ms;
-               PAWL_TRY_DO(put_cron(frame, std::move(spec)));
-               return json_response(Surface::Ojs, 200, body_of(*frame.state().find_cron(scoped)));
-             });
+  app.decide(std::move(call), [scoped, tenant, wish](Frame& frame) -> Reply {
+    const Cron* cron = find_entry(frame.state(), scoped);
+    if (cron == nullptr) return Error{ErrorCode::NotFound, no_such_cron(scoped)};
+    PAWL_TRY(CronSpec spec, patched(cron->spec, wish, tenant));
+    spec.created_ms = cron->spec.created_ms;
+    PAWL_TRY_DO(put_cron(frame, std::move(spec)));
+    return json_response(Surface::Ojs, 200, body_of(*frame.state().find_cron(scoped)));
+  });
 }
 
 // Changes one existing entry by `act`; the answer shows the changed entry.
 void change_cron(App& app, Call&& call, Status (*act)(Frame&, const Cron&)) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
-  app.decide(std::move(call), [scoped, act](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped, act](Frame& frame) -> Reply {
     const Cron* cron = find_entry(frame.state(), scoped);
     if (cron == nullptr) return Error{ErrorCode::NotFound, no_such_cron(scoped)};
     if (act != nullptr) PAWL_TRY_DO(act(frame, *cron));
@@ -264,55 +253,50 @@ void resume_cron(App& app, Call&& call) {
 
 void remove_cron(App& app, Call&& call) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
-  app.decide(std::move(call), [scoped](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped](Frame& frame) -> Reply {
     const Cron* cron = find_entry(frame.state(), scoped);
     if (cron == nullptr) return Error{ErrorCode::NotFound, no_such_cron(scoped)};
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field_bool("deleted", true).field("name", queue_of_scoped(scoped));
+    json::ObjectWriter w;
+    w.field_bool("deleted", true).field("name", queue_of_scoped(scoped));
     write_both(w, *cron);
-    w.end_object();
     PAWL_TRY_DO(delete_cron(frame, scoped));
-    return json_response(Surface::Ojs, 200, std::move(body));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
 void trigger_cron(App& app, Call&& call) {
   std::string scoped = scoped_queue(call.tenant, call.params[0]);
-  app.decide(std::move(call), [scoped](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped](Frame& frame) -> Reply {
     if (find_entry(frame.state(), scoped) == nullptr)
       return Error{ErrorCode::NotFound, no_such_cron(scoped)};
     PAWL_TRY(JobId id, trigger_cron(frame, scoped));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field_bool("triggered", true).key("job_id").uuid(id).key("job");
+    json::ObjectWriter w;
+    w.field_bool("triggered", true).key("job_id").uuid(id).key("job");
     render_job(w, frame.state(), *frame.state().find_job(id));
     write_both(w, *frame.state().find_cron(scoped));
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
 }  // namespace
 
 void add_cron_routes(Router& router) {
-  constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/cron", Permission::Read, kOjs, list_crons});
-  router.add({"POST", "/ojs/v1/cron", Permission::Write, kOjs, put_cron});
-  router.add({"GET", "/ojs/v1/cron/{name}", Permission::Read, kOjs, get_cron});
-  router.add({"PUT", "/ojs/v1/cron/{name}", Permission::Write, kOjs, put_cron});
-  router.add({"PATCH", "/ojs/v1/cron/{name}", Permission::Write, kOjs, patch_cron});
-  router.add({"DELETE", "/ojs/v1/cron/{name}", Permission::Write, kOjs, remove_cron});
+  router.add({"GET", "/ojs/v1/cron", Permission::Read, list_crons});
+  router.add({"POST", "/ojs/v1/cron", Permission::Write, put_cron});
+  router.add({"GET", "/ojs/v1/cron/{name}", Permission::Read, get_cron});
+  router.add({"PUT", "/ojs/v1/cron/{name}", Permission::Write, put_cron});
+  router.add({"PATCH", "/ojs/v1/cron/{name}", Permission::Write, patch_cron});
+  router.add({"DELETE", "/ojs/v1/cron/{name}", Permission::Write, remove_cron});
   // The admin UI's name for it.
-  router.add({"GET", "/ojs/v1/crons", Permission::Read, kOjs, list_crons_for_admin});
-  router.add({"GET", "/ojs/v1/crons/{name}", Permission::Read, kOjs, get_cron});
-  router.add({"PATCH", "/ojs/v1/crons/{name}", Permission::Write, kOjs, patch_cron});
-  router.add({"DELETE", "/ojs/v1/crons/{name}", Permission::Write, kOjs, remove_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/trigger", Permission::Write, kOjs, trigger_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/pause", Permission::Operate, kOjs, pause_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/resume", Permission::Operate, kOjs, resume_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/disable", Permission::Operate, kOjs, pause_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/enable", Permission::Operate, kOjs, resume_cron});
+  router.add({"GET", "/ojs/v1/crons", Permission::Read, list_crons_for_admin});
+  router.add({"GET", "/ojs/v1/crons/{name}", Permission::Read, get_cron});
+  router.add({"PATCH", "/ojs/v1/crons/{name}", Permission::Write, patch_cron});
+  router.add({"DELETE", "/ojs/v1/crons/{name}", Permission::Write, remove_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/trigger", Permission::Write, trigger_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/pause", Permission::Operate, pause_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/resume", Permission::Operate, resume_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/disable", Permission::Operate, pause_cron});
+  router.add({"POST", "/ojs/v1/cron/{name}/enable", Permission::Operate, resume_cron});
 }
 
 }  // namespace pawl::api

@@ -3,6 +3,7 @@
 
 #include "api/testing/api_world.h"
 #include "base/json.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {

@@ -1,8 +1,14 @@
 // The dead letter list: jobs that used up their attempts and are kept for inspection.
 #include "api/app.h"
+#include "api/decide_on.h"
 #include "api/ojs/bulk_jobs.h"
 #include "api/ojs/job_page.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/event_projection.h"
 #include "wire/render_job.h"
 
@@ -48,17 +54,11 @@ Result<JobId> dead_job(const State& state, std::string_view id_text, std::string
   return job->id;
 }
 
-void change_dead_letter(App& app, Call&& call,
-                        Result<http::Response> (*act)(Frame&, const JobId&)) {
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant, act](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(JobId id, dead_job(frame.state(), text, tenant));
-    return act(frame, id);
-  });
+void change_dead_letter(App& app, Call&& call, Reply (*act)(Frame&, const JobId&)) {
+  decide_on(app, std::move(call), dead_job, act);
 }
 
-Result<http::Response> job_response(Frame& frame, const JobId& id) {
+Reply job_response(Frame& frame, const JobId& id) {
   return json_response(Surface::Ojs, 200, job_body(frame.state(), *frame.state().find_job(id)));
 }
 
@@ -67,34 +67,26 @@ void get_dead_letter(App& app, Call&& call) {
 }
 
 void retry_dead_letter(App& app, Call&& call) {
-  change_dead_letter(app, std::move(call),
-                     [](Frame& frame, const JobId& id) -> Result<http::Response> {
-                       PAWL_TRY_DO(revive_job(frame, id));
-                       return job_response(frame, id);
-                     });
+  change_dead_letter(app, std::move(call), [](Frame& frame, const JobId& id) -> Reply {
+    PAWL_TRY_DO(revive_job(frame, id));
+    return job_response(frame, id);
+  });
 }
 
 void remove_dead_letter(App& app, Call&& call) {
-  change_dead_letter(app, std::move(call),
-                     [](Frame& frame, const JobId& id) -> Result<http::Response> {
-                       PAWL_TRY_DO(delete_dead(frame, id));
-                       std::string body;
-                       json::Writer(body)
-                           .begin_object()
-                           .field_bool("deleted", true)
-                           .key("job_id")
-                           .uuid(id)
-                           .end_object();
-                       return json_response(Surface::Ojs, 200, std::move(body));
-                     });
+  change_dead_letter(app, std::move(call), [](Frame& frame, const JobId& id) -> Reply {
+    PAWL_TRY_DO(delete_dead(frame, id));
+    json::ObjectWriter w;
+    w.field_bool("deleted", true).key("job_id").uuid(id);
+    return json_response(Surface::Ojs, 200, w.close());
+  });
 }
 
 void remove_dead_letter_for_admin(App& app, Call&& call) {
-  change_dead_letter(app, std::move(call),
-                     [](Frame& frame, const JobId& id) -> Result<http::Response> {
-                       PAWL_TRY_DO(delete_dead(frame, id));
-                       return json_response(Surface::Ojs, 204, "");
-                     });
+  change_dead_letter(app, std::move(call), [](Frame& frame, const JobId& id) -> Reply {
+    PAWL_TRY_DO(delete_dead(frame, id));
+    return json_response(Surface::Ojs, 204, "");
+  });
 }
 
 struct DeadStats {
@@ -135,43 +127,39 @@ DeadStats gather(const State& state, const std::string& tenant) {
 void write_counts(json::Writer& w, std::string_view name,
                   const std::map<std::string, uint64_t>& counts) {
   w.key(name).begin_object();
-  for (const auto& [key, count] : counts) w.field_int(key, static_cast<int64_t>(count));
+  for (const auto& [key, count] : counts) w.field_int(key, count);
   w.end_object();
 }
 
 void dead_letter_stats(App& app, Call&& call) {
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [tenant](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [tenant](Frame& frame) -> Reply {
     DeadStats found = gather(frame.state(), tenant);
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field_int("total", static_cast<int64_t>(found.total));
+    json::ObjectWriter w;
+    w.field_int("total", found.total);
     write_counts(w, "by_queue", found.by_queue);
     write_counts(w, "by_type", found.by_type);
     write_counts(w, "by_error_type", found.by_error_type);
     w.field_time_if_set("oldest_at", found.oldest_ms);
     w.field_time_if_set("newest_at", found.newest_ms);
     if (found.cut) w.field_bool("partial", true);
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
 // "filter" is optional here, since the dead letter list is bounded.
 void bulk(App& app, Call&& call, BulkAct act) {
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
-  auto parsed = parse_bulk(*doc, act, call.tenant);
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  Fields fields(doc.root());
+  auto parsed = parse_bulk(doc, act, call.tenant);
   bool whole = !fields.has("filter") && !fields.has("ids") && !fields.has("job_ids") &&
                fields.boolean("confirm", false);
   if (!parsed.ok() && !whole) return call.fail(parsed.error());
   Bulk wish;
   if (whole) {
-    auto filter = filter_of_object(doc->root(), call.tenant, "$", "confirm");
-    if (!filter.ok()) return call.fail(filter.error());
+    PAWL_TRY_CALL(call, auto filter, filter_of_object(doc.root(), call.tenant, "$", "confirm"));
     wish.act = act;
-    wish.filter = std::move(filter).value();
+    wish.filter = std::move(filter);
   } else {
     wish = std::move(parsed).value();
   }
@@ -187,32 +175,27 @@ void bulk_delete_dead_letters(App& app, Call&& call) {
 }  // namespace
 
 void add_dead_letter_routes(Router& router) {
-  constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/dead-letter", Permission::Read, kOjs, list_dead_letters});
-  router.add({"DELETE", "/ojs/v1/dead-letter", Permission::Admin, kOjs, bulk_delete_dead_letters});
-  router.add({"GET", "/ojs/v1/dead-letter/stats", Permission::Read, kOjs, dead_letter_stats});
-  router.add(
-      {"POST", "/ojs/v1/dead-letter/retry", Permission::Operate, kOjs, bulk_retry_dead_letters});
-  router.add({"GET", "/ojs/v1/dead-letter/{id}", Permission::Read, kOjs, get_dead_letter});
-  router.add(
-      {"POST", "/ojs/v1/dead-letter/{id}/retry", Permission::Operate, kOjs, retry_dead_letter});
-  router.add({"DELETE", "/ojs/v1/dead-letter/{id}", Permission::Operate, kOjs, remove_dead_letter});
+  router.add({"GET", "/ojs/v1/dead-letter", Permission::Read, list_dead_letters});
+  router.add({"DELETE", "/ojs/v1/dead-letter", Permission::Admin, bulk_delete_dead_letters});
+  router.add({"GET", "/ojs/v1/dead-letter/stats", Permission::Read, dead_letter_stats});
+  router.add({"POST", "/ojs/v1/dead-letter/retry", Permission::Operate, bulk_retry_dead_letters});
+  router.add({"GET", "/ojs/v1/dead-letter/{id}", Permission::Read, get_dead_letter});
+  router.add({"POST", "/ojs/v1/dead-letter/{id}/retry", Permission::Operate, retry_dead_letter});
+  router.add({"DELETE", "/ojs/v1/dead-letter/{id}", Permission::Operate, remove_dead_letter});
 
+  router.add({"GET", "/ojs/v1/admin/dead-letter", Permission::Read, list_dead_letters_for_admin});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter", Permission::Admin, bulk_delete_dead_letters});
+  router.add({"GET", "/ojs/v1/admin/dead-letter/stats", Permission::Read, dead_letter_stats});
   router.add(
-      {"GET", "/ojs/v1/admin/dead-letter", Permission::Read, kOjs, list_dead_letters_for_admin});
-  router.add(
-      {"DELETE", "/ojs/v1/admin/dead-letter", Permission::Admin, kOjs, bulk_delete_dead_letters});
-  router.add({"GET", "/ojs/v1/admin/dead-letter/stats", Permission::Read, kOjs, dead_letter_stats});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/retry", Permission::Operate, kOjs,
+      {"POST", "/ojs/v1/admin/dead-letter/retry", Permission::Operate, bulk_retry_dead_letters});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Permission::Operate,
               bulk_retry_dead_letters});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Permission::Operate, kOjs,
-              bulk_retry_dead_letters});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Permission::Admin, kOjs,
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Permission::Admin,
               bulk_delete_dead_letters});
-  router.add({"GET", "/ojs/v1/admin/dead-letter/{id}", Permission::Read, kOjs, get_dead_letter});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Permission::Operate, kOjs,
-              retry_dead_letter});
-  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Permission::Operate, kOjs,
+  router.add({"GET", "/ojs/v1/admin/dead-letter/{id}", Permission::Read, get_dead_letter});
+  router.add(
+      {"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Permission::Operate, retry_dead_letter});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Permission::Operate,
               remove_dead_letter_for_admin});
 }
 

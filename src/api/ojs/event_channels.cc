@@ -13,6 +13,11 @@
 #include "base/json.h"
 #include "base/quote.h"
 #include "engine/waiting_task.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {
@@ -77,23 +82,22 @@ std::string_view end_event(const Job& job) {
 
 // A share from 0 to 1 with the worker's message and data; finally the end of the job.
 void render_progress(std::string& out, const OjsEvent& event) {
-  std::string text;
-  json::Writer w(text);
-  w.begin_object().field("job_id", event.subject);
+  json::ObjectWriter w;
+  w.field("job_id", event.subject);
   if (!is_end_of_job(event)) {
     auto data = json::parse(event.data);
     for (std::string_view name : {"progress", "message", "data"})
       if (auto value = data.ok() ? data->root().find(name) : std::nullopt)
         w.field_raw(name, value->raw());
-    w.field("state", "active").field_time("updated_at", event.time_ms).end_object();
-    return render_sse(out, event, "progress", text);
+    w.field("state", "active").field_time("updated_at", event.time_ms);
+    return render_sse(out, event, "progress", w.close());
   }
   bool done = event.type == "job.completed";
   bool cancelled = event.type == "job.cancelled";
   if (done) w.field_raw("progress", "1.0");
   w.field("state", done ? "completed" : cancelled ? "cancelled" : "discarded");
-  w.field_time("updated_at", event.time_ms).end_object();
-  render_sse(out, event, done ? "completed" : cancelled ? "cancelled" : "failed", text);
+  w.field_time("updated_at", event.time_ms);
+  render_sse(out, event, done ? "completed" : cancelled ? "cancelled" : "failed", w.close());
 }
 
 // The job's state at the start of a stream, read once.
@@ -164,11 +168,10 @@ void stream_job(App& app, Call& call, FindJob& job, EventsQuery query, StreamSty
 }
 
 void job_events(App& app, Call&& call, const std::string& id, bool streams, StreamStyle style) {
-  auto parsed = parse_events_query(call, app.store());
-  if (!parsed.ok()) return call.fail(parsed.error());
+  PAWL_TRY_CALL(call, auto parsed, parse_events_query(call, app.store()));
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [&app, shared, id, streams, style,
-                                query = std::move(parsed).value()]() mutable {
+                                query = std::move(parsed)]() mutable {
     EventPosition before = journal_end(app.store());
     auto job = std::make_shared<FindJob>(id, shared->tenant);
     if (Status ran = WaitingTask::run(app.engine(), job); !ran.ok())
@@ -196,41 +199,26 @@ void progress_stream(App& app, Call&& call) {
   job_events(app, std::move(call), id, true, {render_progress});
 }
 
-class FindQueue : public WaitingTask {
- public:
-  explicit FindQueue(std::string scoped) : scoped_(std::move(scoped)) {}
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    const Queue* queue = frame.state().find_queue(scoped_);
-    found = queue != nullptr && !queue->settings.deleted;
-    if (found) created_ms = queue->created_ms;
-    return std::nullopt;
-  }
-  bool found = false;
-  int64_t created_ms = 0;
-
- private:
-  std::string scoped_;
-};
-
 // A queue is created by its first job, and a client may subscribe before; but a list of events of a
 // queue that never existed is an error.
 void queue_events(App& app, Call&& call) {
-  auto scoped = queue_of_path(call);
-  if (!scoped.ok()) return call.fail(scoped.error());
-  auto parsed = parse_events_query(call, app.store());
-  if (!parsed.ok()) return call.fail(parsed.error());
-  parsed->filter.queues = {call.params[0]};
+  PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
+  PAWL_TRY_CALL(call, auto parsed, parse_events_query(call, app.store()));
+  parsed.filter.queues = {call.params[0]};
   if (wants_stream(call))
-    return stream_events(app, std::move(call), std::move(parsed).value(), {render_flat});
+    return stream_events(app, std::move(call), std::move(parsed), {render_flat});
   auto shared = std::make_shared<Call>(std::move(call));
-  std::function<void()> work = [&app, shared, scoped = *scoped,
-                                query = std::move(parsed).value()]() mutable {
-    auto queue = std::make_shared<FindQueue>(scoped);
-    if (Status ran = WaitingTask::run(app.engine(), queue); !ran.ok())
+  std::function<void()> work = [&app, shared, scoped, query = std::move(parsed)]() mutable {
+    std::optional<int64_t> created_ms;
+    auto look = [&](const Frame& frame) {
+      const Queue* queue = frame.state().find_queue(scoped);
+      if (queue != nullptr && !queue->settings.deleted) created_ms = queue->created_ms;
+    };
+    if (Status ran = run_on_engine(app.engine(), look, false); !ran.ok())
       return shared->fail(ran.error());
-    if (!queue->found)
+    if (!created_ms)
       return shared->fail({ErrorCode::NotFound, "queue " + shared->params[0] + " not found"});
-    if (!query.after) query.after = position_before(app.store(), queue->created_ms);
+    if (!query.after) query.after = position_before(app.store(), *created_ms);
     answer_events_page(app, *shared, query);
   };
   if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());
@@ -243,27 +231,25 @@ void channel(App& app, Call&& call) {
   bool named = !name.empty();
   if (kind == "job" && named) return job_events(app, std::move(call), name, true, {render_flat});
   if (kind == "workflow" && named) return answer_workflow_events(app, std::move(call), name, true);
-  auto query = parse_events_query(call, app.store());
-  if (!query.ok()) return call.fail(query.error());
+  PAWL_TRY_CALL(call, auto query, parse_events_query(call, app.store()));
   if (kind == "queue" && named) {
-    query->filter.queues = {name};
+    query.filter.queues = {name};
   } else if (!channel.empty() && channel != "all") {
     return call.fail({ErrorCode::InvalidRequest,
                       "channel must be job:ID, queue:NAME, workflow:ID or all, not " +
                           in_quotes(channel.substr(0, 128)),
                       {{"$.channel", "is unknown"}}});
   }
-  stream_events(app, std::move(call), std::move(query).value(), {render_flat});
+  stream_events(app, std::move(call), std::move(query), {render_flat});
 }
 
 }  // namespace
 
 void add_event_channel_routes(Router& router) {
-  constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/events/stream", Permission::Read, kOjs, channel});
-  router.add({"GET", "/ojs/v1/jobs/{id}/events", Permission::Read, kOjs, job_events_by_path});
-  router.add({"GET", "/ojs/v1/queues/{q}/events", Permission::Read, kOjs, queue_events});
-  router.add({"GET", "/ojs/v1/jobs/{id}/progress/stream", Permission::Read, kOjs, progress_stream});
+  router.add({"GET", "/ojs/v1/events/stream", Permission::Read, channel});
+  router.add({"GET", "/ojs/v1/jobs/{id}/events", Permission::Read, job_events_by_path});
+  router.add({"GET", "/ojs/v1/queues/{q}/events", Permission::Read, queue_events});
+  router.add({"GET", "/ojs/v1/jobs/{id}/progress/stream", Permission::Read, progress_stream});
 }
 
 }  // namespace pawl::api

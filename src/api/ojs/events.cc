@@ -1,7 +1,7 @@
 // GET /ojs/v1/events and /v1/events: events as a list with a cursor or as a stream; and
 // /ojs/v1/workflows/{id}/events, /v1/runs/{id}/events: the same for one workflow or run.
-#include <charconv>
 
+#include "api/worlds/instance_calls.h"
 #include "api/app.h"
 #include "api/event_stream.h"
 #include "api/ojs/events_query.h"
@@ -9,10 +9,14 @@
 #include "api/reader_pool.h"
 #include "api/routes.h"
 #include "base/quote.h"
+#include "base/read_number.h"
 #include "effects/event_reader.h"
 #include "engine/waiting_task.h"
 #include "kernel/compositions/planned_runs.h"
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_workflow.h"
 #include "wire/script_projection.h"
 
@@ -68,9 +72,7 @@ Result<EventsQuery> parse_events_query(const Call& call, const Store& store) {
   PAWL_TRY(query.after, parse_after(call, store));
   query.latest = call.query("latest") == "true";
   if (std::string text = call.query("limit"); !text.empty()) {
-    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), query.limit);
-    bool whole = failed == std::errc() && end == text.data() + text.size();
-    if (!whole || query.limit < 1 || query.limit > kEventsListedMost)
+    if (!read_number(text, query.limit) || query.limit < 1 || query.limit > kEventsListedMost)
       return Error{ErrorCode::InvalidRequest, "limit must be a whole number from 1 to 1000"};
   }
   return query;
@@ -90,17 +92,16 @@ void render_items(json::Writer& w, const EventsQuery& query, const EventPage& pa
     w.raw(text);
   }
   w.end_array().key("pagination").begin_object();
-  w.field_int("total", static_cast<int64_t>(page.found));
+  w.field_int("total", page.found);
   if (page.older) w.field_bool("total_is_estimate", true);
-  w.field_int("page", static_cast<int64_t>(query.page->number));
-  w.field_int("per_page", static_cast<int64_t>(query.page->limit));
+  w.field_int("page", query.page->number);
+  w.field_int("per_page", query.page->limit);
   w.field_bool("has_more", page.found > query.page->offset + query.page->limit).end_object();
 }
 
 http::Response render_page(Surface surface, const EventsQuery& query, const EventPage& page) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("events").begin_array();
+  json::ObjectWriter w;
+  w.key("events").begin_array();
   for (const OjsEvent& event : page.events)
     surface == Surface::V1&& event.of_definition ? render_run_event(w, event)
                                                  : render_event(w, event);
@@ -108,18 +109,16 @@ http::Response render_page(Surface surface, const EventsQuery& query, const Even
   if (page.more) w.field("next_cursor", page.next.text());
   if (page.gap) w.field_bool("gap", true);
   if (query.page) render_items(w, query, page);
-  w.end_object();
-  return json_response(surface, 200, std::move(body));
+  return json_response(surface, 200, w.close());
 }
 
 // Page 1 holds the newest events.
 void answer_numbered_page(App& app, Call& call, const EventsQuery& query) {
   size_t wanted = query.page->offset + query.page->limit;
-  auto page = read_latest_events(app.store(), query.filter, wanted);
-  if (!page.ok()) return call.fail(page.error());
-  size_t newer = std::min(page->events.size(), query.page->offset);
-  page->events.resize(page->events.size() - newer);
-  call.answer(render_page(call.surface(), query, *page));
+  PAWL_TRY_CALL(call, auto page, read_latest_events(app.store(), query.filter, wanted));
+  size_t newer = std::min(page.events.size(), query.page->offset);
+  page.events.resize(page.events.size() - newer);
+  call.answer(render_page(call.surface(), query, page));
 }
 
 }  // namespace
@@ -127,12 +126,12 @@ void answer_numbered_page(App& app, Call& call, const EventsQuery& query) {
 void answer_events_page(App& app, Call& call, const EventsQuery& query) {
   if (query.page) return answer_numbered_page(app, call, query);
   ReadBudget budget{.events_max = query.limit};
-  auto page = query.latest && !query.after
-                  ? read_latest_events(app.store(), query.filter, query.limit)
-                  : read_events(app.store(), query.after.value_or(journal_start(app.store())),
-                                query.filter, budget);
-  if (!page.ok()) return call.fail(page.error());
-  call.answer(render_page(call.surface(), query, *page));
+  PAWL_TRY_CALL(call, auto page,
+                query.latest && !query.after
+                    ? read_latest_events(app.store(), query.filter, query.limit)
+                    : read_events(app.store(), query.after.value_or(journal_start(app.store())),
+                                  query.filter, budget));
+  call.answer(render_page(call.surface(), query, page));
 }
 
 void list_events(App& app, Call&& call, EventsQuery query) {
@@ -170,31 +169,11 @@ Status read_page(const Call& call, EventsQuery& query) {
 }
 
 void events(App& app, Call&& call) {
-  auto query = parse_events_query(call, app.store());
-  if (!query.ok()) return call.fail(query.error());
-  if (wants_stream(call)) return stream_events(app, std::move(call), std::move(query).value());
-  if (Status read = read_page(call, *query); !read.ok()) return call.fail(read.error());
-  list_events(app, std::move(call), std::move(query).value());
+  PAWL_TRY_CALL(call, auto query, parse_events_query(call, app.store()));
+  if (wants_stream(call)) return stream_events(app, std::move(call), std::move(query));
+  if (Status read = read_page(call, query); !read.ok()) return call.fail(read.error());
+  list_events(app, std::move(call), std::move(query));
 }
-
-class FindWorkflow : public WaitingTask {
- public:
-  FindWorkflow(RunId id, std::string tenant) : id_(id), tenant_(std::move(tenant)) {}
-  std::optional<Parking> decide(Frame& frame, bool) override {
-    const Run* run = frame.state().find_run(id_);
-    found = run != nullptr && (tenant_.empty() || run->tenant == tenant_);
-    if (found) created_sequence = family_of(*run).created_sequence(*run);
-    if (auto planned = found ? std::nullopt : find_planned(frame.state(), id_))
-      found = tenant_.empty() || planned->around->tenant == tenant_;
-    return std::nullopt;
-  }
-  bool found = false;
-  uint64_t created_sequence = 0;
-
- private:
-  RunId id_;
-  std::string tenant_;
-};
 
 // The id may be in the query, so the error must name it.
 Error no_such_workflow(const std::string& named, bool any_kind) {
@@ -209,21 +188,29 @@ Error no_such_workflow(const std::string& named, bool any_kind) {
 // Events of an unknown workflow would be an empty list; so the workflow is looked up first, on a
 // reader thread since that waits for the engine.
 void answer_workflow_events(App& app, Call&& call, const std::string& named, bool streams) {
-  auto query = parse_events_query(call, app.store());
-  if (!query.ok()) return call.fail(query.error());
+  PAWL_TRY_CALL(call, auto query, parse_events_query(call, app.store()));
   RunId id = workflow_id(named);
   bool any_kind = call.surface() == Surface::V1;
-  (any_kind ? query->filter.run : query->filter.workflow) = id.text();
+  (any_kind ? query.filter.run : query.filter.workflow) = id.text();
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [&app, shared, id, any_kind, named, streams,
-                                query = std::move(query).value()]() mutable {
-    auto look = std::make_shared<FindWorkflow>(id, query.filter.tenant);
-    if (Status ran = WaitingTask::run(app.engine(), look); !ran.ok())
+                                query = std::move(query)]() mutable {
+    const std::string& tenant = query.filter.tenant;
+    bool found = false;
+    uint64_t created_sequence = 0;
+    auto look = [&](const Frame& frame) {
+      const Run* run = frame.state().find_run(id);
+      found = run != nullptr && (tenant.empty() || run->tenant == tenant);
+      if (found) created_sequence = family_of(*run).created_sequence(*run);
+      if (auto planned = found ? std::nullopt : find_planned(frame.state(), id))
+        found = tenant.empty() || planned->around->tenant == tenant;
+    };
+    if (Status ran = run_on_engine(app.engine(), look, false); !ran.ok())
       return shared->fail(ran.error());
-    if (!look->found) return shared->fail(no_such_workflow(named, any_kind));
+    if (!found) return shared->fail(no_such_workflow(named, any_kind));
     if (any_kind) query.filter.tenant.clear();  // it was found to be the caller's
-    if (!query.after && look->created_sequence > 0)
-      query.after = EventPosition{look->created_sequence - 1, EventPosition::kAllParts};
+    if (!query.after && created_sequence > 0)
+      query.after = EventPosition{created_sequence - 1, EventPosition::kAllParts};
     if (!streams) return answer_events_page(app, *shared, query);
     stream_events(app, std::move(*shared), query);
   };
@@ -233,20 +220,28 @@ void answer_workflow_events(App& app, Call&& call, const std::string& named, boo
 namespace {
 
 void workflow_events(App& app, Call&& call) {
-  std::string named = call.params[0];
   bool streams =
       call.surface() == Surface::V1 ? call.query("stream") == "true" : wants_stream(call);
-  answer_workflow_events(app, std::move(call), named, streams);
+  auto of_any_run = [&app, streams](Call&& any) {
+    std::string named = any.params[0];
+    answer_workflow_events(app, std::move(any), named, streams);
+  };
+  if (streams || call.surface() != Surface::V1) return of_any_run(std::move(call));
+  if_instance(
+      app, std::move(call),
+      [&app](Call&& instance, const std::string& world) {
+        instance_events(app, std::move(instance), world);
+      },
+      of_any_run);
 }
 
 }  // namespace
 
 void add_event_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/events", Permission::Read, Surface::Ojs, events});
-  router.add({"GET", "/v1/events", Permission::Read, Surface::V1, events});
-  router.add({"GET", "/v1/runs/{id}/events", Permission::Read, Surface::V1, workflow_events});
-  router.add(
-      {"GET", "/ojs/v1/workflows/{id}/events", Permission::Read, Surface::Ojs, workflow_events});
+  router.add({"GET", "/ojs/v1/events", Permission::Read, events});
+  router.add({"GET", "/v1/events", Permission::Read, events});
+  router.add({"GET", "/v1/runs/{id}/events", Permission::Read, workflow_events});
+  router.add({"GET", "/ojs/v1/workflows/{id}/events", Permission::Read, workflow_events});
 }
 
 }  // namespace pawl::api

@@ -5,6 +5,11 @@
 #include "base/function_ref.h"
 #include "base/quote.h"
 #include "base/time.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/event_projection.h"
 
 namespace pawl::api {

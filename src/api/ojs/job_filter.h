@@ -7,8 +7,14 @@
 #include <string_view>
 
 #include "api/body.h"
+#include "base/result.h"
 #include "base/value.h"
-#include "kernel/state.h"
+#include "journal/events.h"
+
+namespace pawl {
+class State;
+struct Job;
+}  // namespace pawl
 
 namespace pawl::api {
 

@@ -1,8 +1,12 @@
 // Lists of jobs, newest first, and operators' calls on a single job.
 #include "api/app.h"
+#include "api/decide_on.h"
 #include "api/ojs/job_page.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
+#include "kernel/state.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {
@@ -38,10 +42,7 @@ void list_of_tenant(App& app, Call&& call) {
 using Change = Status (*)(Frame&, const JobId&);
 
 void one_job(App& app, Call&& call, Change change) {
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant, change](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), text, tenant));
+  decide_on(app, std::move(call), visible_job, [change](Frame& frame, const Job* job) -> Reply {
     JobId id = job->id;
     JobState previous = change != nullptr ? job->state : JobState::None;
     if (change != nullptr) PAWL_TRY_DO(change(frame, id));
@@ -61,15 +62,12 @@ void cancel_job_for_admin(App& app, Call&& call) {
 }  // namespace
 
 void add_job_list_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/jobs", Permission::Read, Surface::Ojs, list_jobs});
-  router.add({"GET", "/ojs/v1/admin/jobs", Permission::Read, Surface::Ojs, list_jobs_for_admin});
-  router.add(
-      {"GET", "/ojs/v1/admin/tenants/{t}/jobs", Permission::Read, Surface::Ojs, list_of_tenant});
-  router.add({"GET", "/ojs/v1/admin/jobs/{id}", Permission::Read, Surface::Ojs, get_job_for_admin});
-  router.add({"POST", "/ojs/v1/admin/jobs/{id}/retry", Permission::Operate, Surface::Ojs,
-              retry_job_for_admin});
-  router.add({"POST", "/ojs/v1/admin/jobs/{id}/cancel", Permission::Operate, Surface::Ojs,
-              cancel_job_for_admin});
+  router.add({"GET", "/ojs/v1/jobs", Permission::Read, list_jobs});
+  router.add({"GET", "/ojs/v1/admin/jobs", Permission::Read, list_jobs_for_admin});
+  router.add({"GET", "/ojs/v1/admin/tenants/{t}/jobs", Permission::Read, list_of_tenant});
+  router.add({"GET", "/ojs/v1/admin/jobs/{id}", Permission::Read, get_job_for_admin});
+  router.add({"POST", "/ojs/v1/admin/jobs/{id}/retry", Permission::Operate, retry_job_for_admin});
+  router.add({"POST", "/ojs/v1/admin/jobs/{id}/cancel", Permission::Operate, cancel_job_for_admin});
 }
 
 }  // namespace pawl::api

@@ -1,5 +1,7 @@
 #include "api/ojs/job_page.h"
 
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {
@@ -37,21 +39,17 @@ PageEnd JobPage::end(const JobId& go_on) const {
 
 void answer_job_list(App& app, Call&& call, std::string_view name, size_t limit_default,
                      PageEnd (*walk)(json::Writer&, const State&, const JobQuery&)) {
-  auto query = parse_query(call, limit_default);
-  if (!query.ok()) return call.fail(query.error());
-  query->filter.settle(app.clock().now_ms());
-  app.decide_list(std::move(call),
-                  [query = *query, name, walk](Frame& frame) -> Result<http::Response> {
-                    std::string body;
-                    json::Writer w(body);
-                    w.begin_object().key(name).begin_array();
-                    PageEnd end = walk(w, frame.state(), query);
-                    w.end_array();
-                    write_pagination(w, query.page, end);
-                    if (end.total) w.field_int("total", static_cast<int64_t>(*end.total));
-                    w.end_object();
-                    return json_response(Surface::Ojs, 200, std::move(body));
-                  });
+  PAWL_TRY_CALL(call, auto query, parse_query(call, limit_default));
+  query.filter.settle(app.clock().now_ms());
+  app.decide_list(std::move(call), [query, name, walk](Frame& frame) -> Reply {
+    json::ObjectWriter w;
+    w.key(name).begin_array();
+    PageEnd end = walk(w, frame.state(), query);
+    w.end_array();
+    write_pagination(w, query.page, end);
+    if (end.total) w.field_int("total", *end.total);
+    return json_response(Surface::Ojs, 200, w.close());
+  });
 }
 
 }  // namespace pawl::api

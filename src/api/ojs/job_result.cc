@@ -1,10 +1,13 @@
 // GET /jobs/{id}/result: the outcome of a job, at once or when it has ended; POST /jobs/results:
 // the same for many. GET /jobs/{id}/retries: the failed attempts, and the time of the next one.
-#include <charconv>
 
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/routes.h"
+#include "base/read_number.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
 #include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 #include "wire/reply_room.h"
@@ -31,33 +34,27 @@ void write_outcome(json::Writer& w, const Job& job, ReplyRoom& room) {
   }
   if (!is_terminal(job.state)) return;
   w.field_time("completed_at", job.finished_ms).field_time("result_stored_at", job.finished_ms);
-  if (job.state == JobState::Completed)
-    w.field_int("result_size_bytes", static_cast<int64_t>(job.result.size()));
+  if (job.state == JobState::Completed) w.field_int("result_size_bytes", job.result.size());
 }
 
 std::string outcome(const Job& job) {
-  std::string body;
-  json::Writer w(body);
+  json::ObjectWriter w;
   ReplyRoom room(SIZE_MAX);
-  w.begin_object();
   write_outcome(w, job, room);
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 // The job has not ended: the client may call again.
 http::Response still_at_work(const Job& job, const std::string& request_id) {
-  std::string body;
-  json::Writer w(body);
+  json::ObjectWriter w;
   ReplyRoom room(SIZE_MAX);
-  w.begin_object();
   write_outcome(w, job, room);
   w.key("error").begin_object().field("code", "timeout").field("type", "timeout");
   w.field("message", "job " + job.id.text() + " is " + std::string(state_name(job.state)) +
                          "; the time to wait for its end is up");
   w.field_bool("retryable", true).field("hint", "Ask again; the job goes on.");
-  w.field("request_id", request_id).end_object().end_object();
-  return json_response(Surface::Ojs, 408, std::move(body));
+  w.field("request_id", request_id).end_object();
+  return json_response(Surface::Ojs, 408, w.close());
 }
 
 // How long the caller wants to wait; nothing if it does not.
@@ -69,9 +66,7 @@ Result<std::optional<int64_t>> wait_of(const Call& call, int64_t most_ms) {
   std::string text = call.query("timeout");
   int64_t seconds = kWaitUsualMs / 1000;
   if (!text.empty()) {
-    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    bool whole = failed == std::errc() && end == text.data() + text.size();
-    if (!whole || seconds < 0 || seconds > 86'400)
+    if (!read_number(text, seconds) || seconds < 0 || seconds > 86'400)
       return Error{ErrorCode::InvalidRequest,
                    "timeout must be a whole number of seconds from 0 to 86400"};
   }
@@ -79,26 +74,22 @@ Result<std::optional<int64_t>> wait_of(const Call& call, int64_t most_ms) {
 }
 
 void get_result(App& app, Call&& call) {
-  auto wait_ms = wait_of(call, app.config().fetch_wait_ms_max);
-  if (!wait_ms.ok()) return call.fail(wait_ms.error());
+  PAWL_TRY_CALL(call, auto wait_ms, wait_of(call, app.config().fetch_wait_ms_max));
   std::string id = call.params[0];
   std::string tenant = call.tenant;
   std::string request_id(call.request.id);
   int64_t until_ms = 0;
   int64_t look_ms = kLookFirstMs;
-  app.decide_and_wait(
-      std::move(call),
-      [=, wait_ms = *wait_ms](Frame& frame, Waiting& waiting) mutable -> Result<http::Response> {
-        PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
-        if (until_ms == 0) until_ms = frame.now_ms() + wait_ms.value_or(0);
-        if (is_terminal(job->state) || !wait_ms)
-          return json_response(Surface::Ojs, 200, outcome(*job));
-        if (frame.now_ms() < until_ms) {
-          waiting.parking = Parking{{}, until_ms, std::min(until_ms, frame.now_ms() + look_ms)};
-          look_ms = std::min(kLookMostMs, look_ms * 2);
-        }
-        return still_at_work(*job, request_id);
-      });
+  app.decide_and_wait(std::move(call), [=](Frame& frame, Waiting& waiting) mutable -> Reply {
+    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+    if (until_ms == 0) until_ms = frame.now_ms() + wait_ms.value_or(0);
+    if (is_terminal(job->state) || !wait_ms) return json_response(Surface::Ojs, 200, outcome(*job));
+    if (frame.now_ms() < until_ms) {
+      waiting.parking = Parking{{}, until_ms, std::min(until_ms, frame.now_ms() + look_ms)};
+      look_ms = std::min(kLookMostMs, look_ms * 2);
+    }
+    return still_at_work(*job, request_id);
+  });
 }
 
 // A failed attempt: the last one led to the job's current state, earlier ones were retried.
@@ -113,20 +104,16 @@ void write_attempt(json::Writer& w, const Job& job, const JobError& error, bool 
 }
 
 void retries(App& app, Call&& call) {
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("job_id").uuid(job->id).field("state", state_name(job->state));
+  decide_on(app, std::move(call), visible_job, [](Frame&, const Job* job) -> Reply {
+    json::ObjectWriter w;
+    w.key("job_id").uuid(job->id).field("state", state_name(job->state));
     w.field_int("attempt", job->attempt).field_int("max_attempts", job->max_attempts);
     w.key("retries").begin_array();
     if (job->extras)
       for (const JobError& error : job->extras->errors)
         write_attempt(w, *job, error, &error == &job->extras->errors.back());
-    w.end_array().field_raw("policy", policy_text(job->retry_policy(), true)).end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    w.end_array().field_raw("policy", policy_text(job->retry_policy(), true));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
@@ -153,9 +140,8 @@ void write_outcomes(json::Writer& w, const State& state, const std::vector<std::
 }
 
 void many(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   std::vector<std::string> ids = fields.texts(fields.has("ids") ? "ids" : "job_ids");
   if (fields.ok() && ids.empty()) fields.complain("ids", "must name at least one job");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
@@ -163,23 +149,21 @@ void many(App& app, Call&& call) {
     return call.fail(
         {ErrorCode::TooLarge, "ids holds more than " + std::to_string(kIdsMax) + " ids"});
   std::string tenant = call.tenant;
-  app.decide_list(std::move(call),
-                  [ids = std::move(ids), tenant](Frame& frame) -> Result<http::Response> {
-                    std::string body;
-                    json::Writer w(body);
-                    w.begin_object().key("results").begin_object();
-                    write_outcomes(w, frame.state(), ids, tenant);
-                    w.end_object().end_object();
-                    return json_response(Surface::Ojs, 200, std::move(body));
-                  });
+  app.decide_list(std::move(call), [ids = std::move(ids), tenant](Frame& frame) -> Reply {
+    json::ObjectWriter w;
+    w.key("results").begin_object();
+    write_outcomes(w, frame.state(), ids, tenant);
+    w.end_object();
+    return json_response(Surface::Ojs, 200, w.close());
+  });
 }
 
 }  // namespace
 
 void add_job_result_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/jobs/{id}/result", Permission::Read, Surface::Ojs, get_result});
-  router.add({"GET", "/ojs/v1/jobs/{id}/retries", Permission::Read, Surface::Ojs, retries});
-  router.add({"POST", "/ojs/v1/jobs/results", Permission::Read, Surface::Ojs, many});
+  router.add({"GET", "/ojs/v1/jobs/{id}/result", Permission::Read, get_result});
+  router.add({"GET", "/ojs/v1/jobs/{id}/retries", Permission::Read, retries});
+  router.add({"POST", "/ojs/v1/jobs/results", Permission::Read, many});
 }
 
 }  // namespace pawl::api

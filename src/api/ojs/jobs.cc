@@ -1,9 +1,14 @@
 // POST /ojs/v1/jobs and calls on one job.
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 
@@ -18,8 +23,8 @@ void add_depth_headers(http::Response& response, const Queue& queue) {
 
 // A refusal by a full queue includes its depth. The queue is the first bounded one in the request
 // without room.
-Result<http::Response> refused(const Frame& frame, const std::vector<NewJob>& jobs,
-                               const Error& error, const std::string& request_id) {
+Reply refused(const Frame& frame, const std::vector<NewJob>& jobs, const Error& error,
+              const std::string& request_id) {
   if (error.code != ErrorCode::QueueFull) return error;
   http::Response response = error_response(Surface::Ojs, error, request_id);
   std::map<std::string_view, uint64_t> added;
@@ -46,15 +51,12 @@ void add_pressure_headers(http::Response& response, const Queue& queue) {
 }
 
 void push_one(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
   EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
-  auto job = parse_job(doc->root(), rules);
-  if (!job.ok()) return call.fail(job.error());
+  PAWL_TRY_CALL(call, auto job, parse_job(doc.root(), rules));
   std::string request_id(call.request.id);
   app.decide(std::move(call),
-             [&app, request_id, jobs = std::vector<NewJob>{std::move(job).value()}](
-                 Frame& frame) -> Result<http::Response> {
+             [&app, request_id, jobs = std::vector<NewJob>{std::move(job)}](Frame& frame) -> Reply {
                auto pushed = push_jobs(frame, jobs);
                if (!pushed.ok()) return refused(frame, jobs, pushed.error(), request_id);
                const Job& made = *frame.state().find_job((*pushed)[0].id);
@@ -93,45 +95,34 @@ Result<std::vector<NewJob>> parse_batch(const json::Doc& doc, const EnvelopeRule
 }
 
 void push_batch(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
   EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
-  auto jobs = parse_batch(*doc, rules, app.config().batch_jobs_max);
-  if (!jobs.ok()) return call.fail(jobs.error());
+  PAWL_TRY_CALL(call, auto jobs, parse_batch(doc, rules, app.config().batch_jobs_max));
   std::string request_id(call.request.id);
-  app.decide(
-      std::move(call),
-      [&app, request_id, jobs = std::move(jobs).value()](Frame& frame) -> Result<http::Response> {
-        auto result = push_jobs(frame, jobs);
-        if (!result.ok()) return refused(frame, jobs, result.error(), request_id);
-        const std::vector<Pushed>& pushed = *result;
-        std::string body;
-        body.reserve(pushed.size() * 512);
-        json::Writer w(body);
-        w.begin_object().key("jobs").begin_array();
-        for (const Pushed& one : pushed)
-          render_job(w, frame.state(), *frame.state().find_job(one.id));
-        w.end_array().field_int("count", static_cast<int64_t>(pushed.size())).end_object();
-        app.metrics().jobs_pushed.fetch_add(pushed.size(), std::memory_order_relaxed);
-        return json_response(Surface::Ojs, 201, std::move(body));
-      });
+  app.decide(std::move(call), [&app, request_id, jobs = std::move(jobs)](Frame& frame) -> Reply {
+    auto result = push_jobs(frame, jobs);
+    if (!result.ok()) return refused(frame, jobs, result.error(), request_id);
+    const std::vector<Pushed>& pushed = *result;
+    std::string body;
+    body.reserve(pushed.size() * 512);
+    json::Writer w(body);
+    w.begin_object().key("jobs").begin_array();
+    for (const Pushed& one : pushed) render_job(w, frame.state(), *frame.state().find_job(one.id));
+    w.end_array().field_int("count", pushed.size()).end_object();
+    app.metrics().jobs_pushed.fetch_add(pushed.size(), std::memory_order_relaxed);
+    return json_response(Surface::Ojs, 201, std::move(body));
+  });
 }
 
 void get_job(App& app, Call&& call) {
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), text, tenant));
+  decide_on(app, std::move(call), visible_job, [](Frame& frame, const Job* job) -> Reply {
     return json_response(Surface::Ojs, 200, job_body(frame.state(), *job));
   });
 }
 
 // Calls that change one job and answer with it.
 void change_job(App& app, Call&& call, Status (*change)(Frame&, const JobId&)) {
-  std::string text = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant, change](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), text, tenant));
+  decide_on(app, std::move(call), visible_job, [change](Frame& frame, const Job* job) -> Reply {
     JobId id = job->id;
     JobState previous = job->state;
     PAWL_TRY_DO(change(frame, id));
@@ -150,13 +141,13 @@ void retry_job(App& app, Call&& call) { change_job(app, std::move(call), revive_
 }  // namespace
 
 void add_job_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/jobs", Permission::Write, Surface::Ojs, push_one});
-  router.add({"POST", "/ojs/v1/jobs/batch", Permission::Write, Surface::Ojs, push_batch});
-  router.add({"GET", "/ojs/v1/jobs/{id}", Permission::Read, Surface::Ojs, get_job});
-  router.add({"DELETE", "/ojs/v1/jobs/{id}", Permission::Write, Surface::Ojs, cancel_job});
-  router.add({"POST", "/ojs/v1/jobs/{id}/cancel", Permission::Write, Surface::Ojs, cancel_job});
-  router.add({"POST", "/ojs/v1/jobs/{id}/activate", Permission::Write, Surface::Ojs, activate});
-  router.add({"POST", "/ojs/v1/jobs/{id}/retry", Permission::Operate, Surface::Ojs, retry_job});
+  router.add({"POST", "/ojs/v1/jobs", Permission::Write, push_one});
+  router.add({"POST", "/ojs/v1/jobs/batch", Permission::Write, push_batch});
+  router.add({"GET", "/ojs/v1/jobs/{id}", Permission::Read, get_job});
+  router.add({"DELETE", "/ojs/v1/jobs/{id}", Permission::Write, cancel_job});
+  router.add({"POST", "/ojs/v1/jobs/{id}/cancel", Permission::Write, cancel_job});
+  router.add({"POST", "/ojs/v1/jobs/{id}/activate", Permission::Write, activate});
+  router.add({"POST", "/ojs/v1/jobs/{id}/retry", Permission::Operate, retry_job});
 }
 
 }  // namespace pawl::api

@@ -7,7 +7,10 @@
 #include "api/body.h"
 #include "api/routes.h"
 #include "base/time.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {
@@ -22,8 +25,7 @@ struct Maintenance {
   int64_t since_ms = 0;
   int64_t until_ms = 0;  // the operator's estimate; nothing happens at that time
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "reason", self.reason);
     visit(2, "since_ms", self.since_ms);
     visit(3, "until_ms", self.until_ms);
@@ -39,21 +41,19 @@ std::optional<Maintenance> stored(const State& state) {
 
 http::Response status(const State& state) {
   std::optional<Maintenance> on = stored(state);
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field_bool("enabled", on.has_value()).field_bool("maintenance", on.has_value());
+  json::ObjectWriter w;
+  w.field_bool("enabled", on.has_value()).field_bool("maintenance", on.has_value());
   if (on) {
     if (!on->reason.empty()) w.field("reason", on->reason);
     w.field_time("started_at", on->since_ms).field_time("enabled_at", on->since_ms);
     w.field_time_if_set("ends_at", on->until_ms).field_time_if_set("estimated_end", on->until_ms);
   }
-  w.key("pauses").begin_array().string("fetch").end_array().end_object();
-  return json_response(Surface::Ojs, 200, std::move(body));
+  w.key("pauses").begin_array().string("fetch").end_array();
+  return json_response(Surface::Ojs, 200, w.close());
 }
 
 void get_maintenance(App& app, Call&& call) {
-  app.decide(std::move(call),
-             [](Frame& frame) -> Result<http::Response> { return status(frame.state()); });
+  app.decide(std::move(call), [](Frame& frame) -> Reply { return status(frame.state()); });
 }
 
 int64_t duration_of(Fields& fields) {
@@ -68,9 +68,8 @@ int64_t duration_of(Fields& fields) {
 }
 
 void set(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   if (!fields.has("enabled")) fields.complain("enabled", "is required");
   bool enabled = fields.boolean("enabled", false);
   Maintenance wish{fields.text("reason"), 0, 0};
@@ -78,37 +77,35 @@ void set(App& app, Call&& call) {
     fields.complain("reason", "must be at most 1024 bytes");
   int64_t duration_ms = duration_of(fields);
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
-  app.decide(std::move(call),
-             [&app, enabled, wish, duration_ms](Frame& frame) mutable -> Result<http::Response> {
-               std::optional<Maintenance> on = stored(frame.state());
-               if (enabled) {
-                 wish.since_ms = on ? on->since_ms : frame.now_ms();
-                 wish.until_ms = duration_ms == 0 ? 0 : frame.now_ms() + duration_ms;
-                 put_doc(frame, DocKind::Maintenance, kKey, codec::encoded(wish));
-               } else if (on) {
-                 PAWL_TRY_DO(delete_doc(frame, DocKind::Maintenance, kKey));
-               }
-               app.set_maintenance(enabled);
-               return status(frame.state());
-             });
+  app.decide(std::move(call), [&app, enabled, wish, duration_ms](Frame& frame) mutable -> Reply {
+    std::optional<Maintenance> on = stored(frame.state());
+    if (enabled) {
+      wish.since_ms = on ? on->since_ms : frame.now_ms();
+      wish.until_ms = duration_ms == 0 ? 0 : frame.now_ms() + duration_ms;
+      put_doc(frame, DocKind::Maintenance, kKey, codec::encoded(wish));
+    } else if (on) {
+      PAWL_TRY_DO(delete_doc(frame, DocKind::Maintenance, kKey));
+    }
+    app.set_maintenance(enabled);
+    return status(frame.state());
+  });
 }
 
 void config(App& app, Call&& call) {
   const AppConfig& config = app.config();
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("version", config.version).field("backend", config.store_name);
+  json::ObjectWriter w;
+  w.field("version", config.version).field("backend", config.store_name);
   w.field_bool("auth_required", app.keys().needed());
   w.key("limits").begin_object();
-  w.field_int("batch_jobs_max", static_cast<int64_t>(config.batch_jobs_max));
-  w.field_int("fetch_count_max", static_cast<int64_t>(config.fetch_count_max));
+  w.field_int("batch_jobs_max", config.batch_jobs_max);
+  w.field_int("fetch_count_max", config.fetch_count_max);
   w.field_int("fetch_wait_ms_max", config.fetch_wait_ms_max);
-  w.field_int("result_bytes_max", static_cast<int64_t>(config.result_bytes_max)).end_object();
+  w.field_int("result_bytes_max", config.result_bytes_max).end_object();
   w.key("defaults").begin_object();
   w.field_int("visibility_timeout_ms", config.visibility_default_ms);
   w.field_int("idempotency_ms", config.idempotency_ms).end_object();
-  w.field_bool("webhooks_allow_private", config.webhooks_allow_private).end_object();
-  call.answer(json_response(Surface::Ojs, 200, std::move(body)));
+  w.field_bool("webhooks_allow_private", config.webhooks_allow_private);
+  call.answer(json_response(Surface::Ojs, 200, w.close()));
 }
 
 }  // namespace
@@ -116,13 +113,12 @@ void config(App& app, Call&& call) {
 bool is_in_maintenance(const State& state) { return stored(state).has_value(); }
 
 void add_maintenance_routes(Router& router) {
-  constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/admin/system/maintenance", Permission::Read, kOjs, get_maintenance});
-  router.add({"POST", "/ojs/v1/admin/system/maintenance", Permission::Operate, kOjs, set});
-  router.add({"GET", "/ojs/v1/admin/maintenance", Permission::Read, kOjs, get_maintenance});
-  router.add({"POST", "/ojs/v1/admin/maintenance", Permission::Operate, kOjs, set});
-  router.add({"GET", "/ojs/v1/admin/system/config", Permission::Read, kOjs, config});
-  router.add({"GET", "/ojs/v1/admin/config", Permission::Read, kOjs, config});
+  router.add({"GET", "/ojs/v1/admin/system/maintenance", Permission::Read, get_maintenance});
+  router.add({"POST", "/ojs/v1/admin/system/maintenance", Permission::Operate, set});
+  router.add({"GET", "/ojs/v1/admin/maintenance", Permission::Read, get_maintenance});
+  router.add({"POST", "/ojs/v1/admin/maintenance", Permission::Operate, set});
+  router.add({"GET", "/ojs/v1/admin/system/config", Permission::Read, config});
+  router.add({"GET", "/ojs/v1/admin/config", Permission::Read, config});
 }
 
 }  // namespace pawl::api

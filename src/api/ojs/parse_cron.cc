@@ -5,7 +5,9 @@
 #include "base/cron.h"
 #include "base/quote.h"
 #include "base/tz.h"
+#include "kernel/cold.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/settings/doc.h"
 #include "plan/ojs/parse_job.h"
 
 namespace pawl::api {
@@ -76,14 +78,11 @@ bool is_own_member(std::string_view name) {
 
 // The job's envelope from an entry that has the job's members beside its own.
 std::string envelope_of(json::View entry) {
-  std::string text;
-  json::Writer w(text);
-  w.begin_object();
+  json::ObjectWriter w;
   entry.each_member([&](json::View key, json::View value) {
     if (!is_own_member(key.string())) w.key(key.string()).raw(value.raw());
   });
-  w.end_object();
-  return text;
+  return w.close();
 }
 
 Result<std::string> parse_template(Fields& fields, const std::string& name,
@@ -158,16 +157,12 @@ std::string with_options_gathered(json::View envelope) {
   auto options = envelope.find("options");
   bool has_options = options && !options->is_null();
   if (has_options && !options->is_object()) return std::string(envelope.raw());
-  std::string gathered;
-  json::Writer into(gathered);
-  into.begin_object();
+  json::ObjectWriter into;
   if (has_options)
     options->each_member([&](json::View key, json::View value) {
       if (!value.is_null()) into.key(key.string()).raw(value.raw());
     });
-  std::string text;
-  json::Writer w(text);
-  w.begin_object();
+  json::ObjectWriter w;
   envelope.each_member([&](json::View key, json::View value) {
     std::string name = key.string();
     if (name == "options") return;
@@ -178,10 +173,9 @@ std::string with_options_gathered(json::View envelope) {
     auto inside = has_options ? options->find(name) : std::nullopt;
     if (!value.is_null() && (!inside || inside->is_null())) into.key(name).raw(value.raw());
   });
-  into.end_object();
+  std::string gathered = into.close();
   if (gathered != "{}") w.field_raw("options", gathered);
-  w.end_object();
-  return text;
+  return w.close();
 }
 
 void render_job_template(json::Writer& w, const CronSpec& cron) {

@@ -6,7 +6,12 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "kernel/state.h"
+#include "base/result.h"
+#include "journal/events.h"
+
+namespace pawl {
+struct Cron;
+}
 
 namespace pawl::api {
 

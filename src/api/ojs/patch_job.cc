@@ -2,10 +2,14 @@
 // members are fixed.
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/merge_patch.h"
 #include "api/routes.h"
 #include "base/time.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/change_job.h"
+#include "kernel/jobs/job.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
 
@@ -108,9 +112,7 @@ Result<Wish> parse_wish(const json::Doc& doc, int64_t now_ms) {
 // The options of the push, updated by the changes.
 Result<std::string> options_after(std::string_view options, const Wish& wish) {
   if (options.empty()) return std::string();
-  std::string patch_job;
-  json::Writer w(patch_job);
-  w.begin_object();
+  json::ObjectWriter w;
   if (wish.priority) w.field_int("priority", *wish.priority);
   PAWL_TRY(json::Doc old, json::parse(options, {.depth_max = 128}));
   for (std::string_view name : {"scheduled_at", "delay_until"}) {
@@ -123,7 +125,7 @@ Result<std::string> options_after(std::string_view options, const Wish& wish) {
     }
   }
   if (!wish.tags.empty() && old.root().find("tags")) w.field_raw("tags", wish.tags);
-  w.end_object();
+  std::string patch_job = w.close();
   PAWL_TRY(json::Doc changes, json::parse(patch_job, {.depth_max = 128}));
   return merge_patch(old.root(), changes.root());
 }
@@ -147,41 +149,33 @@ Result<std::string> spec_after(const Job& job, const Wish& wish) {
 }
 
 std::string body_of(const State& state, const Job& job, int32_t priority_before) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   render_job_members(w, job);
   w.field_int("previous_priority", priority_before).key("job");
   render_job(w, state, job);
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 void patch_job(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  auto wish = parse_wish(*doc, app.clock().now_ms());
-  if (!wish.ok()) return call.fail(wish.error());
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [id, tenant, wish = std::move(wish).value()](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
-               int32_t before = job->priority;
-               ChangeJob command{job->id, wish.priority, wish.scheduled_ms};
-               PAWL_TRY(command.spec, spec_after(*job, wish));
-               PAWL_TRY_DO(change_job(frame, command));
-               const State& state = frame.state();
-               return json_response(Surface::Ojs, 200,
-                                    body_of(state, *state.find_job(command.job), before));
-             });
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  PAWL_TRY_CALL(call, auto wish, parse_wish(doc, app.clock().now_ms()));
+  decide_on(app, std::move(call), visible_job,
+            [wish = std::move(wish)](Frame& frame, const Job* job) -> Reply {
+              int32_t before = job->priority;
+              ChangeJob command{job->id, wish.priority, wish.scheduled_ms};
+              PAWL_TRY(command.spec, spec_after(*job, wish));
+              PAWL_TRY_DO(change_job(frame, command));
+              const State& state = frame.state();
+              return json_response(Surface::Ojs, 200,
+                                   body_of(state, *state.find_job(command.job), before));
+            });
 }
 
 }  // namespace
 
 void add_patch_job_routes(Router& router) {
-  router.add({"PATCH", "/ojs/v1/jobs/{id}", Permission::Write, Surface::Ojs, patch_job});
-  router.add({"PATCH", "/ojs/v1/admin/jobs/{id}", Permission::Operate, Surface::Ojs, patch_job});
+  router.add({"PATCH", "/ojs/v1/jobs/{id}", Permission::Write, patch_job});
+  router.add({"PATCH", "/ojs/v1/admin/jobs/{id}", Permission::Operate, patch_job});
 }
 
 }  // namespace pawl::api

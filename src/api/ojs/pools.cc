@@ -4,8 +4,12 @@
 #include "api/body.h"
 #include "api/keyed_list.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl::api {
 namespace {
@@ -25,31 +29,28 @@ Result<std::string> parse_pool(const json::Doc& doc, const std::string& name) {
   if (auto queues = fields.find("queues"); queues && !queues->is_object() && !queues->is_array())
     fields.complain("queues", "must be an object or an array");
   if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
-  std::string text;
-  json::Writer w(text);
-  w.begin_object().field("name", name);
+  json::ObjectWriter w;
+  w.field("name", name);
   doc.root().each_member([&](json::View key, json::View value) {
     if (!key.equals("name")) w.key(key.string()).raw(value.raw());
   });
-  w.end_object();
+  std::string text = w.close();
   if (text.size() > kPoolBytesMax)
     return Error{ErrorCode::TooLarge, "a pool is at most 64 KiB of JSON"};
   return text;
 }
 
 http::Response pool_response(int status, std::string_view pool) {
-  std::string body;
-  json::Writer(body).begin_object().field_raw("pool", pool).end_object();
-  return json_response(Surface::Ojs, status, std::move(body));
+  json::ObjectWriter w;
+  w.field_raw("pool", pool);
+  return json_response(Surface::Ojs, status, w.close());
 }
 
 void put_pool(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  auto pool = parse_pool(*doc, call.params[0]);
-  if (!pool.ok()) return call.fail(pool.error());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  PAWL_TRY_CALL(call, auto pool, parse_pool(doc, call.params[0]));
   std::string key = pool_key(call);
-  app.decide(std::move(call), [key, pool = *pool](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key, pool](Frame& frame) -> Reply {
     bool existed = frame.state().find_doc(DocKind::Pool, key) != nullptr;
     size_t count = 0;
     if (!existed)
@@ -64,7 +65,7 @@ void put_pool(App& app, Call&& call) {
 
 void get_pool(App& app, Call&& call) {
   std::string key = pool_key(call);
-  app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key](Frame& frame) -> Reply {
     const Doc* doc = frame.state().find_doc(DocKind::Pool, key);
     if (doc == nullptr) return Error{ErrorCode::NotFound, "no such pool"};
     return pool_response(200, doc->value);
@@ -73,7 +74,7 @@ void get_pool(App& app, Call&& call) {
 
 void remove_pool(App& app, Call&& call) {
   std::string key = pool_key(call);
-  app.decide(std::move(call), [key](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key](Frame& frame) -> Reply {
     PAWL_TRY_DO(delete_doc(frame, DocKind::Pool, key));
     std::string body;
     json::Writer(body).begin_object().field_bool("deleted", true).end_object();
@@ -94,11 +95,10 @@ void list_pools(App& app, Call&& call) {
 }  // namespace
 
 void add_pool_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/admin/pools", Permission::Read, Surface::Ojs, list_pools});
-  router.add({"PUT", "/ojs/v1/admin/pools/{name}", Permission::Operate, Surface::Ojs, put_pool});
-  router.add({"GET", "/ojs/v1/admin/pools/{name}", Permission::Read, Surface::Ojs, get_pool});
-  router.add(
-      {"DELETE", "/ojs/v1/admin/pools/{name}", Permission::Operate, Surface::Ojs, remove_pool});
+  router.add({"GET", "/ojs/v1/admin/pools", Permission::Read, list_pools});
+  router.add({"PUT", "/ojs/v1/admin/pools/{name}", Permission::Operate, put_pool});
+  router.add({"GET", "/ojs/v1/admin/pools/{name}", Permission::Read, get_pool});
+  router.add({"DELETE", "/ojs/v1/admin/pools/{name}", Permission::Operate, remove_pool});
 }
 
 }  // namespace pawl::api

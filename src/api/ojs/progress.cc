@@ -3,8 +3,12 @@
 
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/job_notes.h"
+#include "kernel/state.h"
 #include "wire/render_job.h"
 
 namespace pawl::api {
@@ -45,9 +49,8 @@ Result<ReportProgress> parse_progress(const json::Doc& doc) {
 }
 
 std::string progress_body(const Job& job) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("job_id").uuid(job.id).field("state", state_name(job.state));
+  json::ObjectWriter w;
+  w.key("job_id").uuid(job.id).field("state", state_name(job.state));
   bool reported = job.extras && !job.extras->progress.empty();
   w.field_raw("progress", reported ? job.extras->progress : "0");
   if (reported) {
@@ -55,45 +58,36 @@ std::string progress_body(const Job& job) {
     if (!job.extras->progress_data.empty()) w.field_raw("data", job.extras->progress_data);
     w.field_time("updated_at", job.extras->progress_ms);
   }
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 void report(App& app, Call&& call, const std::string& id, const json::Doc& doc) {
-  auto command = parse_progress(doc);
-  if (!command.ok()) return call.fail(command.error());
+  PAWL_TRY_CALL(call, auto command, parse_progress(doc));
   std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [id, tenant, command = *command](Frame& frame) mutable -> Result<http::Response> {
-               PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
-               command.job = job->id;
-               PAWL_TRY_DO(report_progress(frame, command));
-               return json_response(Surface::Ojs, 200,
-                                    progress_body(*frame.state().find_job(command.job)));
-             });
+  app.decide(std::move(call), [id, tenant, command](Frame& frame) mutable -> Reply {
+    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+    command.job = job->id;
+    PAWL_TRY_DO(report_progress(frame, command));
+    return json_response(Surface::Ojs, 200, progress_body(*frame.state().find_job(command.job)));
+  });
 }
 
 void put_progress(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
   std::string id = call.params[0];
-  report(app, std::move(call), id, *doc);
+  report(app, std::move(call), id, doc);
 }
 
 void put_by_body(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   std::string id = fields.required_text("job_id");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
-  report(app, std::move(call), id, *doc);
+  report(app, std::move(call), id, doc);
 }
 
 void get_progress(App& app, Call&& call) {
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(const Job* job, visible_job(frame.state(), id, tenant));
+  decide_on(app, std::move(call), visible_job, [](Frame&, const Job* job) -> Reply {
     return json_response(Surface::Ojs, 200, progress_body(*job));
   });
 }
@@ -101,11 +95,10 @@ void get_progress(App& app, Call&& call) {
 }  // namespace
 
 void add_progress_routes(Router& router) {
-  router.add({"PUT", "/ojs/v1/jobs/{id}/progress", Permission::Worker, Surface::Ojs, put_progress});
-  router.add(
-      {"POST", "/ojs/v1/jobs/{id}/progress", Permission::Worker, Surface::Ojs, put_progress});
-  router.add({"GET", "/ojs/v1/jobs/{id}/progress", Permission::Read, Surface::Ojs, get_progress});
-  router.add({"POST", "/ojs/v1/workers/progress", Permission::Worker, Surface::Ojs, put_by_body});
+  router.add({"PUT", "/ojs/v1/jobs/{id}/progress", Permission::Worker, put_progress});
+  router.add({"POST", "/ojs/v1/jobs/{id}/progress", Permission::Worker, put_progress});
+  router.add({"GET", "/ojs/v1/jobs/{id}/progress", Permission::Read, get_progress});
+  router.add({"POST", "/ojs/v1/workers/progress", Permission::Worker, put_by_body});
 }
 
 }  // namespace pawl::api

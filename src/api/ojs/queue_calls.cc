@@ -9,8 +9,13 @@
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
 #include "api/sweep.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/event_projection.h"
 
 namespace pawl::api {
@@ -28,14 +33,12 @@ const Queue* find_shown(const State& state, const std::string& scoped) {
 }
 
 std::string queue_body(const State& state, const std::string& scoped) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("queue").begin_object();
+  json::ObjectWriter w;
+  w.key("queue").begin_object();
   render_queue_members(w, scoped, state.find_queue(scoped));
   w.end_object();
   render_queue_members(w, scoped, state.find_queue(scoped));
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 // The calls of this file answer 400 to an invalid value.
@@ -45,9 +48,8 @@ Error as_bad_request(Error error) {
 }
 
 void create_queue(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   std::string name = fields.required_text("name");
   if (fields.ok() && !is_queue_name(name))
     fields.complain("name",
@@ -57,12 +59,12 @@ void create_queue(App& app, Call&& call) {
     fields.complain("name", "must not begin with 'pawl.': those queues are the server's own");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   QueueWish wish;
-  if (Status read = parse_queue_wish(doc->root(), "$", wish); !read.ok())
+  if (Status read = parse_queue_wish(doc.root(), "$", wish); !read.ok())
     return call.fail(as_bad_request(read.error()));
   QueueSettings settings;
   wish.apply(settings);
   std::string scoped = scoped_queue(call.tenant, name);
-  app.decide(std::move(call), [scoped, settings](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped, settings](Frame& frame) -> Reply {
     if (find_shown(frame.state(), scoped) != nullptr)
       return Error{ErrorCode::Conflict,
                    "queue " + std::string(queue_of_scoped(scoped)) + " is there already"};
@@ -76,18 +78,16 @@ void create_queue(App& app, Call&& call) {
 
 // Changes the settings that the body names; the others stay.
 void change_queue(App& app, Call&& call) {
-  auto scoped = queue_of_path(call);
-  if (!scoped.ok()) return call.fail(scoped.error());
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
+  PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
   QueueWish wish;
-  if (Status read = parse_queue_wish(doc->root(), "$", wish); !read.ok())
+  if (Status read = parse_queue_wish(doc.root(), "$", wish); !read.ok())
     return call.fail(as_bad_request(read.error()));
   if (wish.is_empty())
     return call.fail({ErrorCode::InvalidRequest,
                       "there is nothing to change: name paused, max_size, backpressure or "
                       "rate_limit"});
-  app.decide(std::move(call), [scoped = *scoped, wish](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped, wish](Frame& frame) -> Reply {
     if (find_shown(frame.state(), scoped) == nullptr) return no_such_queue(scoped);
     PAWL_TRY_DO(
         configure_queue(frame, scoped, [&](QueueSettings& settings) { wish.apply(settings); }));
@@ -109,10 +109,9 @@ Status check_strategy(const Call& call) {
 }
 
 void remove_queue(App& app, Call&& call) {
-  auto scoped = queue_of_path(call);
-  if (!scoped.ok()) return call.fail(scoped.error());
+  PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
   if (Status good = check_strategy(call); !good.ok()) return call.fail(good.error());
-  app.decide(std::move(call), [scoped = *scoped](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped](Frame& frame) -> Reply {
     const Queue* queue = find_shown(frame.state(), scoped);
     if (queue == nullptr) return no_such_queue(scoped);
     uint64_t unfinished = queue->depth() + queue->count(JobState::Active);
@@ -122,14 +121,11 @@ void remove_queue(App& app, Call&& call) {
                                             " unfinished jobs; purge it or let them finish"};
     PAWL_TRY_DO(configure_queue(frame, scoped,
                                 [](QueueSettings& settings) { settings = {.deleted = true}; }));
-    std::string body;
-    json::Writer(body)
-        .begin_object()
-        .field_bool("deleted", true)
+    json::ObjectWriter w;
+    w.field_bool("deleted", true)
         .field("name", queue_of_scoped(scoped))
-        .field("queue", queue_of_scoped(scoped))
-        .end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+        .field("queue", queue_of_scoped(scoped));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
@@ -155,27 +151,21 @@ struct PriorityCount {
   std::string report() const {
     uint64_t total = 0;
     for (const auto& [priority, count] : counts) total += count;
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field("queue", queue_of_scoped(scoped)).key("distribution").begin_array();
+    json::ObjectWriter w;
+    w.field("queue", queue_of_scoped(scoped)).key("distribution").begin_array();
     for (auto at = counts.rbegin(); at != counts.rend(); ++at)
-      w.begin_object()
-          .field_int("priority", at->first)
-          .field_int("count", static_cast<int64_t>(at->second))
-          .end_object();
+      w.begin_object().field_int("priority", at->first).field_int("count", at->second).end_object();
     w.end_array().key("counts_by_priority").begin_object();
-    for (const auto& [priority, count] : counts)
-      w.field_int(std::to_string(priority), static_cast<int64_t>(count));
-    w.end_object().field_int("total", static_cast<int64_t>(total)).end_object();
-    return body;
+    for (const auto& [priority, count] : counts) w.field_int(std::to_string(priority), count);
+    w.end_object().field_int("total", total);
+    return w.close();
   }
 };
 
 void priority_stats(App& app, Call&& call) {
-  auto scoped = queue_of_path(call);
-  if (!scoped.ok()) return call.fail(scoped.error());
+  PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
   auto count = std::make_shared<PriorityCount>();
-  count->scoped = *scoped;
+  count->scoped = scoped;
   count->started_ms = app.clock().now_ms();
   sweep(
       app, std::move(call), [count](Frame& frame) { return count->slice(frame); },
@@ -185,12 +175,11 @@ void priority_stats(App& app, Call&& call) {
 }  // namespace
 
 void add_queue_call_routes(Router& router) {
-  constexpr Surface kOjs = Surface::Ojs;
-  router.add({"POST", "/ojs/v1/queues", Permission::Operate, kOjs, create_queue});
-  router.add({"PATCH", "/ojs/v1/queues/{q}", Permission::Operate, kOjs, change_queue});
-  router.add({"PATCH", "/ojs/v1/admin/queues/{q}", Permission::Operate, kOjs, change_queue});
-  router.add({"DELETE", "/ojs/v1/queues/{q}", Permission::Operate, kOjs, remove_queue});
-  router.add({"GET", "/ojs/v1/queues/{q}/priority-stats", Permission::Read, kOjs, priority_stats});
+  router.add({"POST", "/ojs/v1/queues", Permission::Operate, create_queue});
+  router.add({"PATCH", "/ojs/v1/queues/{q}", Permission::Operate, change_queue});
+  router.add({"PATCH", "/ojs/v1/admin/queues/{q}", Permission::Operate, change_queue});
+  router.add({"DELETE", "/ojs/v1/queues/{q}", Permission::Operate, remove_queue});
+  router.add({"GET", "/ojs/v1/queues/{q}/priority-stats", Permission::Read, priority_stats});
 }
 
 }  // namespace pawl::api

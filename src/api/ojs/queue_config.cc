@@ -6,7 +6,12 @@
 #include "api/body.h"
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl::api {
 namespace {
@@ -107,9 +112,8 @@ namespace {
 std::string config_body(const State& state, const std::string& scoped) {
   const Queue* queue = state.find_queue(scoped);
   QueueSettings settings = queue == nullptr ? QueueSettings{} : queue->settings;
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("queue", queue_of_scoped(scoped)).field("name", queue_of_scoped(scoped));
+  json::ObjectWriter w;
+  w.field("queue", queue_of_scoped(scoped)).field("name", queue_of_scoped(scoped));
   for (std::string_view name : {"config", "configuration"}) {
     w.key(name).begin_object().field_bool("paused", settings.paused);
     render_queue_settings(w, settings);
@@ -117,19 +121,16 @@ std::string config_body(const State& state, const std::string& scoped) {
   }
   w.field_bool("paused", settings.paused);
   render_queue_settings(w, settings);
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 void put_config(App& app, Call&& call) {
-  auto scoped = queue_of_path(call);
-  if (!scoped.ok()) return call.fail(scoped.error());
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
+  PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
   QueueWish wish;
-  if (Status read = parse_queue_wish(doc->root(), "$", wish); !read.ok())
+  if (Status read = parse_queue_wish(doc.root(), "$", wish); !read.ok())
     return call.fail(read.error());
-  app.decide(std::move(call), [scoped = *scoped, wish](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [scoped, wish](Frame& frame) -> Reply {
     PAWL_TRY_DO(
         configure_queue(frame, scoped, [&](QueueSettings& settings) { wish.apply(settings); }));
     return json_response(Surface::Ojs, 200, config_body(frame.state(), scoped));
@@ -137,21 +138,17 @@ void put_config(App& app, Call&& call) {
 }
 
 void get_config(App& app, Call&& call) {
-  auto scoped = queue_of_path(call);
-  if (!scoped.ok()) return call.fail(scoped.error());
-  app.decide(std::move(call), [scoped = *scoped](Frame& frame) -> Result<http::Response> {
+  PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
+  app.decide(std::move(call), [scoped](Frame& frame) -> Reply {
     return json_response(Surface::Ojs, 200, config_body(frame.state(), scoped));
   });
 }
 
 void get_detail(App& app, Call&& call) {
-  auto scoped = queue_of_path(call);
-  if (!scoped.ok()) return call.fail(scoped.error());
-  app.decide(std::move(call), [&app, scoped = *scoped](Frame& frame) -> Result<http::Response> {
+  PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
+  app.decide(std::move(call), [&app, scoped](Frame& frame) -> Reply {
     const Queue* queue = frame.state().find_queue(scoped);
-    std::string body;
-    json::Writer w(body);
-    w.begin_object();
+    json::ObjectWriter w;
     render_queue_members(w, scoped, queue);
     w.key("configuration").begin_object();
     render_queue_settings(w, queue == nullptr ? QueueSettings{} : queue->settings);
@@ -161,21 +158,18 @@ void get_detail(App& app, Call&& call) {
     if (next != nullptr) w.field_time("next_available_at", next->enqueued_ms);
     if (int64_t asked = app.workers().queue_last_asked_ms(scoped); asked != 0)
       w.field_time("last_fetch_at", asked);
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
 }  // namespace
 
 void add_queue_config_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/admin/queues/{q}", Permission::Read, Surface::Ojs, get_detail});
-  router.add(
-      {"GET", "/ojs/v1/admin/queues/{q}/config", Permission::Read, Surface::Ojs, get_config});
-  router.add(
-      {"PUT", "/ojs/v1/admin/queues/{q}/config", Permission::Operate, Surface::Ojs, put_config});
-  router.add({"GET", "/ojs/v1/queues/{q}/config", Permission::Read, Surface::Ojs, get_config});
-  router.add({"PUT", "/ojs/v1/queues/{q}/config", Permission::Operate, Surface::Ojs, put_config});
+  router.add({"GET", "/ojs/v1/admin/queues/{q}", Permission::Read, get_detail});
+  router.add({"GET", "/ojs/v1/admin/queues/{q}/config", Permission::Read, get_config});
+  router.add({"PUT", "/ojs/v1/admin/queues/{q}/config", Permission::Operate, put_config});
+  router.add({"GET", "/ojs/v1/queues/{q}/config", Permission::Read, get_config});
+  router.add({"PUT", "/ojs/v1/queues/{q}/config", Permission::Operate, put_config});
 }
 
 }  // namespace pawl::api

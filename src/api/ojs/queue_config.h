@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "kernel/state.h"
+#include "journal/events.h"
 
 namespace pawl::api {
 

@@ -6,7 +6,12 @@
 #include "api/ojs/job_page.h"
 #include "api/ojs/render_queue.h"
 #include "api/routes.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/event_projection.h"
 
 namespace pawl::api {
@@ -33,9 +38,8 @@ void list_queues_for_admin(App& app, Call&& call) { list_queues(app, std::move(c
 // {"queue": {…}}; with stats also {"stats": {…}}.
 std::string queue_body(const State& state, const std::string& scoped, bool stats) {
   const Queue* queue = state.find_queue(scoped);
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("queue").begin_object();
+  json::ObjectWriter w;
+  w.key("queue").begin_object();
   render_queue_members(w, scoped, queue);
   w.end_object();
   if (stats) {
@@ -43,8 +47,7 @@ std::string queue_body(const State& state, const std::string& scoped, bool stats
     render_queue_members(w, scoped, queue);
     w.end_object();
   }
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 constexpr int64_t kHourMs = 3'600'000;
@@ -106,9 +109,8 @@ std::string binding_stats(const State& state, const std::string& scoped, int64_t
 }
 
 void read_queue(App& app, Call&& call, bool stats) {
-  auto scoped = queue_of_path(call);
-  if (!scoped.ok()) return call.fail(scoped.error());
-  app.decide(std::move(call), [scoped = *scoped, stats](Frame& frame) -> Result<http::Response> {
+  PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
+  app.decide(std::move(call), [scoped, stats](Frame& frame) -> Reply {
     return json_response(Surface::Ojs, 200, queue_body(frame.state(), scoped, stats));
   });
 }
@@ -118,17 +120,15 @@ void get_queue(App& app, Call&& call) { read_queue(app, std::move(call), false);
 // The conformance suites name no version and expect an object; see binding_stats.
 void get_stats(App& app, Call&& call) {
   if (call.request.header("ojs-version").empty()) return read_queue(app, std::move(call), true);
-  auto scoped = queue_of_path(call);
-  if (!scoped.ok()) return call.fail(scoped.error());
-  app.decide_list(std::move(call), [scoped = *scoped](Frame& frame) -> Result<http::Response> {
+  PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
+  app.decide_list(std::move(call), [scoped](Frame& frame) -> Reply {
     return json_response(Surface::Ojs, 200, binding_stats(frame.state(), scoped, frame.now_ms()));
   });
 }
 
 void set_paused(App& app, Call&& call, bool paused) {
-  auto scoped = queue_of_path(call);
-  if (!scoped.ok()) return call.fail(scoped.error());
-  app.decide(std::move(call), [scoped = *scoped, paused](Frame& frame) -> Result<http::Response> {
+  PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
+  app.decide(std::move(call), [scoped, paused](Frame& frame) -> Reply {
     PAWL_TRY_DO(
         configure_queue(frame, scoped, [&](QueueSettings& settings) { settings.paused = paused; }));
     std::string body = queue_body(frame.state(), scoped, false);
@@ -147,18 +147,14 @@ void resume_queue(App& app, Call&& call) { set_paused(app, std::move(call), fals
 }  // namespace
 
 void add_queue_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/queues", Permission::Read, Surface::Ojs, list_queues});
-  router.add({"GET", "/ojs/v1/queues/{q}", Permission::Read, Surface::Ojs, get_queue});
-  router.add({"GET", "/ojs/v1/queues/{q}/stats", Permission::Read, Surface::Ojs, get_stats});
-  router.add({"POST", "/ojs/v1/queues/{q}/pause", Permission::Operate, Surface::Ojs, pause_queue});
-  router.add(
-      {"POST", "/ojs/v1/queues/{q}/resume", Permission::Operate, Surface::Ojs, resume_queue});
-  router.add(
-      {"GET", "/ojs/v1/admin/queues", Permission::Read, Surface::Ojs, list_queues_for_admin});
-  router.add(
-      {"POST", "/ojs/v1/admin/queues/{q}/pause", Permission::Operate, Surface::Ojs, pause_queue});
-  router.add(
-      {"POST", "/ojs/v1/admin/queues/{q}/resume", Permission::Operate, Surface::Ojs, resume_queue});
+  router.add({"GET", "/ojs/v1/queues", Permission::Read, list_queues});
+  router.add({"GET", "/ojs/v1/queues/{q}", Permission::Read, get_queue});
+  router.add({"GET", "/ojs/v1/queues/{q}/stats", Permission::Read, get_stats});
+  router.add({"POST", "/ojs/v1/queues/{q}/pause", Permission::Operate, pause_queue});
+  router.add({"POST", "/ojs/v1/queues/{q}/resume", Permission::Operate, resume_queue});
+  router.add({"GET", "/ojs/v1/admin/queues", Permission::Read, list_queues_for_admin});
+  router.add({"POST", "/ojs/v1/admin/queues/{q}/pause", Permission::Operate, pause_queue});
+  router.add({"POST", "/ojs/v1/admin/queues/{q}/resume", Permission::Operate, resume_queue});
 }
 
 }  // namespace pawl::api

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "api/testing/api_world.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {

@@ -4,7 +4,11 @@
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "base/time.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl::api {
 namespace {
@@ -15,12 +19,12 @@ void render_limit(json::Writer& w, const Limit& limit, int64_t now_ms) {
   const LimitSettings& settings = limit.settings;
   w.begin_object().field("key", queue_of_scoped(limit.key));
   if (auto tenant = tenant_of_scoped(limit.key); !tenant.empty()) w.field("tenant_id", tenant);
-  w.field_int("active", static_cast<int64_t>(limit.active));
-  w.key("concurrency").begin_object().field_int("active", static_cast<int64_t>(limit.active));
+  w.field_int("active", limit.active);
+  w.key("concurrency").begin_object().field_int("active", limit.active);
   if (settings.concurrency != 0) {
     uint64_t taken = std::min<uint64_t>(limit.active, settings.concurrency);
     w.field_int("limit", settings.concurrency);
-    w.field_int("available", static_cast<int64_t>(settings.concurrency - taken));
+    w.field_int("available", settings.concurrency - taken);
   }
   w.end_object();
   if (settings.rate != 0) {
@@ -45,7 +49,7 @@ void list_rate_limits(App& app, Call&& call) {
                     });
 }
 
-Result<http::Response> limit_response(const Frame& frame, const std::string& key) {
+Reply limit_response(const Frame& frame, const std::string& key) {
   const Limit* limit = frame.state().find_limit(key);
   if (limit == nullptr) return Error{ErrorCode::NotFound, "no job has named this rate limit key"};
   std::string body;
@@ -84,12 +88,10 @@ Result<LimitSettings> parse_settings(const json::Doc& doc) {
 void put_rate_limit(App& app, Call&& call) {
   if (call.params[0].empty() || call.params[0].size() > kQueueBytesMax)
     return call.fail({ErrorCode::InvalidRequest, "a rate limit key has 1 to 255 bytes"});
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  auto settings = parse_settings(*doc);
-  if (!settings.ok()) return call.fail(settings.error());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  PAWL_TRY_CALL(call, auto settings, parse_settings(doc));
   std::string key = scoped_queue(call.tenant, call.params[0]);
-  app.decide(std::move(call), [key, settings = *settings](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key, settings](Frame& frame) -> Reply {
     const Limit* limit = frame.state().find_limit(key);
     if (limit == nullptr && !frame.state().has_room_for_limit())
       return Error{ErrorCode::Overloaded, "the server has as many rate limit keys as it may hold"};
@@ -102,10 +104,9 @@ void put_rate_limit(App& app, Call&& call) {
 }  // namespace
 
 void add_rate_limit_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/rate-limits", Permission::Read, Surface::Ojs, list_rate_limits});
-  router.add({"GET", "/ojs/v1/rate-limits/{key}", Permission::Read, Surface::Ojs, get_rate_limit});
-  router.add(
-      {"PUT", "/ojs/v1/rate-limits/{key}", Permission::Operate, Surface::Ojs, put_rate_limit});
+  router.add({"GET", "/ojs/v1/rate-limits", Permission::Read, list_rate_limits});
+  router.add({"GET", "/ojs/v1/rate-limits/{key}", Permission::Read, get_rate_limit});
+  router.add({"PUT", "/ojs/v1/rate-limits/{key}", Permission::Operate, put_rate_limit});
 }
 
 }  // namespace pawl::api

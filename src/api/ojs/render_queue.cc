@@ -1,6 +1,8 @@
 #include "api/ojs/render_queue.h"
 
+#include "kernel/jobs/queue.h"
 #include "plan/ojs/parse_job.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/event_projection.h"
 
 namespace pawl::api {
@@ -14,14 +16,14 @@ constexpr JobState kShownStates[] = {JobState::Available, JobState::Active,   Jo
 
 void write_state_counts(json::Writer& w, const std::array<uint64_t, kJobStateCount>& counts) {
   for (JobState state : kShownStates)
-    w.field_int(state_name(state), static_cast<int64_t>(counts[static_cast<size_t>(state)]));
+    w.field_int(state_name(state), counts[static_cast<size_t>(state)]);
 }
 
 void render_queue_settings(json::Writer& w, const QueueSettings& settings) {
   if (settings.depth_max != 0) {
-    w.field_int("max_size", static_cast<int64_t>(settings.depth_max));
+    w.field_int("max_size", settings.depth_max);
     w.key("backpressure").begin_object();
-    w.field_int("max_depth", static_cast<int64_t>(settings.depth_max)).field("strategy", "reject");
+    w.field_int("max_depth", settings.depth_max).field("strategy", "reject");
     if (settings.warn_permille != 0)
       w.key("warning_threshold").real(settings.warn_permille / 1000.0);
     w.end_object();

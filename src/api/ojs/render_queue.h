@@ -5,7 +5,12 @@
 
 #include "api/router.h"
 #include "base/json_writer.h"
-#include "kernel/state.h"
+#include "base/result.h"
+#include "journal/events.h"
+
+namespace pawl {
+struct Queue;
+}
 
 namespace pawl::api {
 

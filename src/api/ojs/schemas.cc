@@ -9,8 +9,14 @@
 #include "api/body.h"
 #include "api/keyed_list.h"
 #include "api/routes.h"
+#include "base/read_number.h"
+#include "kernel/cold.h"
+#include "kernel/frame.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl::api {
 namespace {
@@ -27,8 +33,7 @@ struct StoredSchema {
   std::string uri = {};          // given by the client, if any
   bool version_is_text = false;  // given as a string: shown as one
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "type", self.type);
     visit(2, "version", self.version);
     visit(3, "schema", self.schema);
@@ -76,9 +81,7 @@ std::string type_prefix(std::string_view tenant, std::string_view type) {
 // A whole number is written as one, whatever zeros it was given with: "007" is 7.
 void write_version(json::Writer& w, const std::string& version, bool as_text = false) {
   uint32_t number = 0;
-  const char* last = version.data() + version.size();
-  auto [end, failed] = std::from_chars(version.data(), last, number);
-  if (failed == std::errc() && end == last && !as_text) {
+  if (read_number(version, number) && !as_text) {
     w.field_int("version", number);
   } else {
     w.field("version", version);
@@ -93,12 +96,9 @@ void write_members(json::Writer& w, const StoredSchema& stored) {
 }
 
 http::Response schema_response(int status, const StoredSchema& stored) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   write_members(w, stored);
-  w.end_object();
-  return json_response(Surface::Ojs, status, std::move(body));
+  return json_response(Surface::Ojs, status, w.close());
 }
 
 Error no_such_schema(const std::string& named) {
@@ -147,14 +147,13 @@ void write_uri_members(json::Writer& w, const StoredSchema& stored, bool whole) 
 
 // {"schema": {uri, type, version, created_at}, and the same members beside it but for `schema`}
 http::Response uri_response(int status, const StoredSchema& stored, bool whole) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("uri", stored.uri).field("type", stored.type);
+  json::ObjectWriter w;
+  w.field("uri", stored.uri).field("type", stored.type);
   write_version(w, stored.version, stored.version_is_text);
   w.field_time("created_at", stored.created_ms).key("schema").begin_object();
   write_uri_members(w, stored, whole);
-  w.end_object().end_object();
-  return json_response(Surface::Ojs, status, std::move(body));
+  w.end_object();
+  return json_response(Surface::Ojs, status, w.close());
 }
 
 bool is_plain_text(std::string_view text, size_t bytes_max) {
@@ -193,18 +192,15 @@ Result<StoredSchema> parse_uri_schema(const json::Doc& doc) {
 }
 
 void add_by_uri(App& app, Call&& call, const json::Doc& doc) {
-  auto parsed = parse_uri_schema(doc);
-  if (!parsed.ok()) return call.fail(parsed.error());
-  std::string key = uri_key(call.tenant, parsed->uri);
-  app.decide(std::move(call),
-             [key, stored = *parsed](Frame& frame) mutable -> Result<http::Response> {
-               if (frame.state().find_doc(DocKind::Schema, key) != nullptr)
-                 return Error{ErrorCode::Conflict,
-                              "a schema is registered under " + stored.uri + " already"};
-               stored.created_ms = frame.now_ms();
-               put_doc(frame, DocKind::Schema, key, codec::encoded(stored));
-               return uri_response(201, stored, false);
-             });
+  PAWL_TRY_CALL(call, auto parsed, parse_uri_schema(doc));
+  std::string key = uri_key(call.tenant, parsed.uri);
+  app.decide(std::move(call), [key, stored = parsed](Frame& frame) mutable -> Reply {
+    if (frame.state().find_doc(DocKind::Schema, key) != nullptr)
+      return Error{ErrorCode::Conflict, "a schema is registered under " + stored.uri + " already"};
+    stored.created_ms = frame.now_ms();
+    put_doc(frame, DocKind::Schema, key, codec::encoded(stored));
+    return uri_response(201, stored, false);
+  });
 }
 
 // The type's versions, oldest first.
@@ -228,25 +224,22 @@ std::string next_version(const std::vector<StoredSchema>& known) {
 }
 
 void add_schema(App& app, Call&& call, const std::string& type, const std::string& version) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  auto parsed = parse_schema(*doc, type, version);
-  if (!parsed.ok()) return call.fail(parsed.error());
-  std::string prefix = type_prefix(call.tenant, parsed->type);
-  app.decide(
-      std::move(call), [prefix, stored = *parsed](Frame& frame) mutable -> Result<http::Response> {
-        std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
-        if (stored.version.empty()) stored.version = next_version(known);
-        PAWL_TRY(std::string key, version_key(stored.version));
-        if (frame.state().find_doc(DocKind::Schema, prefix + key) != nullptr)
-          return Error{ErrorCode::Conflict, "version " + stored.version + " of " + stored.type +
-                                                " is registered already"};
-        if (known.size() >= kSchemaVersionsMax)
-          return Error{ErrorCode::Conflict, "a type has at most 1000 versions; delete old ones"};
-        stored.created_ms = frame.now_ms();
-        put_doc(frame, DocKind::Schema, prefix + key, codec::encoded(stored));
-        return schema_response(201, stored);
-      });
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  PAWL_TRY_CALL(call, auto parsed, parse_schema(doc, type, version));
+  std::string prefix = type_prefix(call.tenant, parsed.type);
+  app.decide(std::move(call), [prefix, stored = parsed](Frame& frame) mutable -> Reply {
+    std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
+    if (stored.version.empty()) stored.version = next_version(known);
+    PAWL_TRY(std::string key, version_key(stored.version));
+    if (frame.state().find_doc(DocKind::Schema, prefix + key) != nullptr)
+      return Error{ErrorCode::Conflict,
+                   "version " + stored.version + " of " + stored.type + " is registered already"};
+    if (known.size() >= kSchemaVersionsMax)
+      return Error{ErrorCode::Conflict, "a type has at most 1000 versions; delete old ones"};
+    stored.created_ms = frame.now_ms();
+    put_doc(frame, DocKind::Schema, prefix + key, codec::encoded(stored));
+    return schema_response(201, stored);
+  });
 }
 
 void put_version(App& app, Call&& call) {
@@ -259,9 +252,8 @@ void put_type(App& app, Call&& call) {
   add_schema(app, std::move(call), type, "");
 }
 void post(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  if (Fields(doc->root()).has("uri")) return add_by_uri(app, std::move(call), *doc);
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  if (Fields(doc.root()).has("uri")) return add_by_uri(app, std::move(call), doc);
   add_schema(app, std::move(call), "", "");
 }
 
@@ -283,16 +275,15 @@ void get_latest(App& app, Call&& call) {
   Result<std::string> version =
       slash == named.npos ? no_such_schema(named)
                           : key_of(call.tenant, named.substr(0, slash), named.substr(slash + 1));
-  app.decide(
-      std::move(call), [named, prefix, by_uri, version](Frame& frame) -> Result<http::Response> {
-        if (const Doc* doc = frame.state().find_doc(DocKind::Schema, by_uri))
-          return uri_response(200, decoded(*doc), true);
-        std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
-        if (!known.empty()) return schema_response(200, known.back());
-        const Doc* doc = version.ok() ? frame.state().find_doc(DocKind::Schema, *version) : nullptr;
-        if (doc == nullptr) return no_such_schema(named);
-        return schema_response(200, decoded(*doc));
-      });
+  app.decide(std::move(call), [named, prefix, by_uri, version](Frame& frame) -> Reply {
+    if (const Doc* doc = frame.state().find_doc(DocKind::Schema, by_uri))
+      return uri_response(200, decoded(*doc), true);
+    std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
+    if (!known.empty()) return schema_response(200, known.back());
+    const Doc* doc = version.ok() ? frame.state().find_doc(DocKind::Schema, *version) : nullptr;
+    if (doc == nullptr) return no_such_schema(named);
+    return schema_response(200, decoded(*doc));
+  });
 }
 
 Result<std::string> key_of_path(const Call& call) {
@@ -300,10 +291,9 @@ Result<std::string> key_of_path(const Call& call) {
 }
 
 void get_version(App& app, Call&& call) {
-  auto key = key_of_path(call);
-  if (!key.ok()) return call.fail(key.error());
+  PAWL_TRY_CALL(call, auto key, key_of_path(call));
   std::string named = call.params[0] + "/" + call.params[1];
-  app.decide(std::move(call), [key = *key, named](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key, named](Frame& frame) -> Reply {
     const Doc* doc = frame.state().find_doc(DocKind::Schema, key);
     if (doc == nullptr) return no_such_schema(named);
     return schema_response(200, decoded(*doc));
@@ -311,19 +301,17 @@ void get_version(App& app, Call&& call) {
 }
 
 http::Response deleted_response(const std::string& type, size_t count) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field_bool("deleted", true).field("type", type);
-  w.field_int("count", static_cast<int64_t>(count)).end_object();
-  return json_response(Surface::Ojs, 200, std::move(body));
+  json::ObjectWriter w;
+  w.field_bool("deleted", true).field("type", type);
+  w.field_int("count", count);
+  return json_response(Surface::Ojs, 200, w.close());
 }
 
 void delete_version(App& app, Call&& call) {
-  auto key = key_of_path(call);
-  if (!key.ok()) return call.fail(key.error());
+  PAWL_TRY_CALL(call, auto key, key_of_path(call));
   std::string type = call.params[0];
   std::string named = type + "/" + call.params[1];
-  app.decide(std::move(call), [key = *key, type, named](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [key, type, named](Frame& frame) -> Reply {
     if (!delete_doc(frame, DocKind::Schema, key).ok()) return no_such_schema(named);
     return deleted_response(type, 1);
   });
@@ -333,7 +321,7 @@ void delete_type(App& app, Call&& call) {
   std::string prefix = type_prefix(call.tenant, call.params[0]);
   std::string by_uri = uri_key(call.tenant, call.params[0]);
   std::string type = call.params[0];
-  app.decide(std::move(call), [prefix, by_uri, type](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [prefix, by_uri, type](Frame& frame) -> Reply {
     if (delete_doc(frame, DocKind::Schema, by_uri).ok()) {
       std::string body;
       json::Writer(body).begin_object().field_bool("deleted", true).field("uri", type).end_object();
@@ -350,20 +338,19 @@ void delete_type(App& app, Call&& call) {
 void list_versions(App& app, Call&& call) {
   std::string prefix = type_prefix(call.tenant, call.params[0]);
   std::string type = call.params[0];
-  app.decide(std::move(call), [prefix, type](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [prefix, type](Frame& frame) -> Reply {
     std::vector<StoredSchema> known = schema_versions_of(frame.state(), prefix);
     if (known.empty()) return no_such_schema(type);
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field("type", type).field("job_type", type).key("versions").begin_array();
+    json::ObjectWriter w;
+    w.field("type", type).field("job_type", type).key("versions").begin_array();
     for (size_t at = known.size(); at-- > 0;) {
       w.begin_object();
       write_version(w, known[at].version);
       w.field_time("created_at", known[at].created_ms);
       w.field_bool("is_latest", at + 1 == known.size()).end_object();
     }
-    w.end_array().field_int("total", static_cast<int64_t>(known.size())).end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    w.end_array().field_int("total", known.size());
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
@@ -390,30 +377,25 @@ void list_schemas(App& app, Call&& call) {
 }  // namespace
 
 void add_schema_routes(Router& router) {
-  constexpr Surface kOjs = Surface::Ojs;
-  router.add({"GET", "/ojs/v1/admin/schemas", Permission::Read, kOjs, list_schemas});
-  router.add({"POST", "/ojs/v1/admin/schemas", Permission::Operate, kOjs, post});
-  router.add({"GET", "/ojs/v1/admin/schemas/{type}", Permission::Read, kOjs, get_latest});
-  router.add({"PUT", "/ojs/v1/admin/schemas/{type}", Permission::Operate, kOjs, put_type});
-  router.add({"POST", "/ojs/v1/admin/schemas/{type}", Permission::Operate, kOjs, put_type});
-  router.add({"DELETE", "/ojs/v1/admin/schemas/{type}", Permission::Operate, kOjs, delete_type});
+  router.add({"GET", "/ojs/v1/admin/schemas", Permission::Read, list_schemas});
+  router.add({"POST", "/ojs/v1/admin/schemas", Permission::Operate, post});
+  router.add({"GET", "/ojs/v1/admin/schemas/{type}", Permission::Read, get_latest});
+  router.add({"PUT", "/ojs/v1/admin/schemas/{type}", Permission::Operate, put_type});
+  router.add({"POST", "/ojs/v1/admin/schemas/{type}", Permission::Operate, put_type});
+  router.add({"DELETE", "/ojs/v1/admin/schemas/{type}", Permission::Operate, delete_type});
+  router.add({"GET", "/ojs/v1/admin/schemas/{type}/versions", Permission::Read, list_versions});
+  router.add({"GET", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Read, get_version});
+  router.add({"PUT", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate, put_version});
   router.add(
-      {"GET", "/ojs/v1/admin/schemas/{type}/versions", Permission::Read, kOjs, list_versions});
-  router.add(
-      {"GET", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Read, kOjs, get_version});
-  router.add(
-      {"PUT", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate, kOjs, put_version});
-  router.add({"DELETE", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate, kOjs,
-              delete_version});
+      {"DELETE", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate, delete_version});
 
-  router.add({"GET", "/ojs/v1/schemas", Permission::Read, kOjs, list_schemas});
-  router.add({"POST", "/ojs/v1/schemas", Permission::Operate, kOjs, post});
-  router.add({"GET", "/ojs/v1/schemas/{type}", Permission::Read, kOjs, get_latest});
-  router.add({"DELETE", "/ojs/v1/schemas/{type}", Permission::Operate, kOjs, delete_type});
-  router.add({"GET", "/ojs/v1/schemas/{type}/versions", Permission::Read, kOjs, list_versions});
-  router.add({"GET", "/ojs/v1/schemas/{type}/{version}", Permission::Read, kOjs, get_version});
-  router.add(
-      {"DELETE", "/ojs/v1/schemas/{type}/{version}", Permission::Operate, kOjs, delete_version});
+  router.add({"GET", "/ojs/v1/schemas", Permission::Read, list_schemas});
+  router.add({"POST", "/ojs/v1/schemas", Permission::Operate, post});
+  router.add({"GET", "/ojs/v1/schemas/{type}", Permission::Read, get_latest});
+  router.add({"DELETE", "/ojs/v1/schemas/{type}", Permission::Operate, delete_type});
+  router.add({"GET", "/ojs/v1/schemas/{type}/versions", Permission::Read, list_versions});
+  router.add({"GET", "/ojs/v1/schemas/{type}/{version}", Permission::Read, get_version});
+  router.add({"DELETE", "/ojs/v1/schemas/{type}/{version}", Permission::Operate, delete_version});
 }
 
 }  // namespace pawl::api

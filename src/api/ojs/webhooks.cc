@@ -7,10 +7,12 @@
 #include "actions/http_url.h"
 #include "api/app.h"
 #include "api/body.h"
+#include "api/decide_on.h"
 #include "api/routes.h"
 #include "base/hash.h"
 #include "base/quote.h"
 #include "effects/webhook.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/push_jobs.h"
 
 namespace pawl::api {
@@ -125,23 +127,20 @@ void render_webhook(json::Writer& w, const Webhook& webhook) {
 // {"subscription": {…}, and the same members beside it}: some clients read one, some the other.
 http::Response webhook_reply(int status, const Webhook& webhook, std::string_view secret = "",
                              const std::vector<std::string>& dropped = {}) {
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("subscription");
+  json::ObjectWriter w;
+  w.key("subscription");
   render_webhook(w, webhook);
   render_webhook_members(w, webhook);
   if (!secret.empty()) w.field("secret", secret).field("new_secret", secret);
   if (!dropped.empty()) render_webhook_list(w, "dropped", dropped);
-  w.end_object();
-  return json_response(Surface::Ojs, status, std::move(body));
+  return json_response(Surface::Ojs, status, w.close());
 }
 
 bool visible(const Webhook& webhook, std::string_view tenant) {
   return tenant.empty() || webhook.tenant == tenant;
 }
 
-Result<Webhook> visible_webhook(const State& state, const std::string& id,
-                                std::string_view tenant) {
+Result<Webhook> visible_webhook(const State& state, std::string_view id, std::string_view tenant) {
   auto webhook = find_webhook(state, id);
   if (!webhook || !visible(*webhook, tenant))
     return Error{ErrorCode::NotFound, "webhook subscription " + in_quotes(id) + " not found"};
@@ -149,35 +148,30 @@ Result<Webhook> visible_webhook(const State& state, const std::string& id,
 }
 
 void create_webhook(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   Webhook webhook;
   webhook.active = true;
   webhook.tenant = call.tenant;
   if (Status read = read_webhook(fields, webhook, true); !read.ok()) return call.fail(read.error());
   call.secret = true;
-  app.decide(
-      std::move(call),
-      [&app, webhook = std::move(webhook)](Frame& frame) mutable -> Result<http::Response> {
-        if (all_webhooks(frame.state()).size() >= kWebhooksMax)
-          return Error{ErrorCode::Conflict, "there are as many subscriptions as there may be"};
-        webhook.id = frame.fresh_id().text();
-        webhook.created_ms = webhook.updated_ms = frame.now_ms();
-        app.webhooks_change();
-        put_webhook(frame, webhook, app.vault());
-        http::Response response = webhook_reply(201, webhook);
-        response.headers.emplace_back("Location", "/ojs/v1/webhooks/subscriptions/" + webhook.id);
-        return response;
-      });
+  app.decide(std::move(call), [&app, webhook = std::move(webhook)](Frame& frame) mutable -> Reply {
+    if (all_webhooks(frame.state()).size() >= kWebhooksMax)
+      return Error{ErrorCode::Conflict, "there are as many subscriptions as there may be"};
+    webhook.id = frame.fresh_id().text();
+    webhook.created_ms = webhook.updated_ms = frame.now_ms();
+    app.webhooks_change();
+    put_webhook(frame, webhook, app.vault());
+    http::Response response = webhook_reply(201, webhook);
+    response.headers.emplace_back("Location", "/ojs/v1/webhooks/subscriptions/" + webhook.id);
+    return response;
+  });
 }
 
 void list_webhooks(App& app, Call&& call) {
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [tenant](Frame& frame) -> Result<http::Response> {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object();
+  app.decide(std::move(call), [tenant](Frame& frame) -> Reply {
+    json::ObjectWriter w;
     int64_t count = 0;
     for (std::string_view name : {"subscriptions", "items"}) {  // the latter for the admin UI
       w.key(name).begin_array();
@@ -191,18 +185,14 @@ void list_webhooks(App& app, Call&& call) {
     }
     w.field_int("total", count).key("pagination").begin_object().field_int("total", count);
     w.field_int("page", 1).field_int("per_page", count).field_bool("has_more", false);
-    w.end_object().end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    w.end_object();
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
 void get_one(App& app, Call&& call) {
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(Webhook webhook, visible_webhook(frame.state(), id, tenant));
-    return webhook_reply(200, webhook);
-  });
+  decide_on(app, std::move(call), visible_webhook,
+            [](Frame&, const Webhook& webhook) -> Reply { return webhook_reply(200, webhook); });
 }
 
 bool same_origin(const std::string& one, const std::string& other) {
@@ -226,36 +216,32 @@ std::vector<std::string> drop_for_new_origin(Webhook& webhook, Fields& fields) {
 
 // The body is parsed again in the decision, where the current subscription is known.
 void change_webhook(App& app, Call&& call, bool replaces) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
   std::string body(call.request.body);
   call.secret = true;
-  app.decide(std::move(call),
-             [&app, id, tenant, body, replaces](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(Webhook webhook, visible_webhook(frame.state(), id, tenant));
-               PAWL_TRY_DO(open_webhook(webhook, app.vault()));
-               PAWL_TRY(json::Doc again, json::parse(body));
-               Fields fields(again.root());
-               // The admin UI sends only the changed members with PUT.
-               bool whole = replaces && fields.has("url") && fields.has("events");
-               if (whole) {
-                 webhook.queues.clear();
-                 webhook.job_types.clear();
-                 webhook.description.clear();
-                 webhook.active = true;
-               }
-               std::vector<std::string> dropped;
-               if (fields.has("url") && !same_origin(fields.text("url"), webhook.url))
-                 dropped = drop_for_new_origin(webhook, fields);
-               if (whole && !fields.has("headers")) webhook.headers.clear();
-               PAWL_TRY_DO(read_webhook(fields, webhook, whole));
-               webhook.updated_ms = frame.now_ms();
-               app.webhooks_change();
-               put_webhook(frame, webhook, app.vault());
-               return webhook_reply(200, webhook, "", dropped);
-             });
+  decide_on(app, std::move(call), visible_webhook,
+            [&app, body, replaces](Frame& frame, Webhook webhook) -> Reply {
+              PAWL_TRY_DO(open_webhook(webhook, app.vault()));
+              PAWL_TRY(json::Doc again, json::parse(body));
+              Fields fields(again.root());
+              // The admin UI sends only the changed members with PUT.
+              bool whole = replaces && fields.has("url") && fields.has("events");
+              if (whole) {
+                webhook.queues.clear();
+                webhook.job_types.clear();
+                webhook.description.clear();
+                webhook.active = true;
+              }
+              std::vector<std::string> dropped;
+              if (fields.has("url") && !same_origin(fields.text("url"), webhook.url))
+                dropped = drop_for_new_origin(webhook, fields);
+              if (whole && !fields.has("headers")) webhook.headers.clear();
+              PAWL_TRY_DO(read_webhook(fields, webhook, whole));
+              webhook.updated_ms = frame.now_ms();
+              app.webhooks_change();
+              put_webhook(frame, webhook, app.vault());
+              return webhook_reply(200, webhook, "", dropped);
+            });
 }
 
 void patch_webhook(App& app, Call&& call) { change_webhook(app, std::move(call), false); }
@@ -264,7 +250,7 @@ void replace(App& app, Call&& call) { change_webhook(app, std::move(call), true)
 void remove_webhook(App& app, Call&& call) {
   std::string id = call.params[0];
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [&app, id, tenant](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [&app, id, tenant](Frame& frame) -> Reply {
     PAWL_TRY_DO(visible_webhook(frame.state(), id, tenant));
     app.webhooks_change();
     PAWL_TRY_DO(delete_webhook(frame, id));
@@ -275,46 +261,39 @@ void remove_webhook(App& app, Call&& call) {
 }
 
 void rotate_secret(App& app, Call&& call) {
-  auto doc = parse_body(call, true);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, true));
+  Fields fields(doc.root());
   std::string given = read_secret(fields);
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   std::string made = given.empty() ? random_secret(kSecretMadeBytes) : "";
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
   call.secret = true;
-  app.decide(std::move(call),
-             [&app, id, tenant, given, made](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY(Webhook webhook, visible_webhook(frame.state(), id, tenant));
-               PAWL_TRY_DO(open_webhook(webhook, app.vault()));
-               webhook.secret = given.empty() ? made : given;
-               webhook.updated_ms = frame.now_ms();
-               app.webhooks_change();
-               put_webhook(frame, webhook, app.vault());
-               return webhook_reply(200, webhook, made);
-             });
+  decide_on(app, std::move(call), visible_webhook,
+            [&app, given, made](Frame& frame, Webhook webhook) -> Reply {
+              PAWL_TRY_DO(open_webhook(webhook, app.vault()));
+              webhook.secret = given.empty() ? made : given;
+              webhook.updated_ms = frame.now_ms();
+              app.webhooks_change();
+              put_webhook(frame, webhook, app.vault());
+              return webhook_reply(200, webhook, made);
+            });
 }
 
 // Delivers an event that never happened, the same way as real ones.
 void test(App& app, Call&& call) {
-  std::string id = call.params[0];
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [id, tenant](Frame& frame) -> Result<http::Response> {
-    PAWL_TRY(Webhook webhook, visible_webhook(frame.state(), id, tenant));
-    constexpr std::string_view kType = "webhook.test";
-    std::string event;
-    json::Writer e(event);
-    e.begin_object().field("specversion", "1.0").field("id", "evt_" + frame.fresh_id().text());
-    e.field("type", kType).field("source", "/ojs/v1").field_time("time", frame.now_ms());
-    e.field("subject", id).key("data").begin_object().field("subscription_id", id).end_object();
-    e.end_object();
-    PAWL_TRY(std::vector<Pushed> pushed, push_jobs(frame, {delivery_job(id, kType, event)}));
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("delivery_id").uuid(pushed[0].id).field_raw("event", event).end_object();
-    return json_response(Surface::Ojs, 202, std::move(body));
-  });
+  decide_on(
+      app, std::move(call), visible_webhook, [](Frame& frame, const Webhook& webhook) -> Reply {
+        const std::string& id = webhook.id;
+        constexpr std::string_view kType = "webhook.test";
+        json::ObjectWriter e;
+        e.field("specversion", "1.0").field("id", "evt_" + frame.fresh_id().text());
+        e.field("type", kType).field("source", "/ojs/v1").field_time("time", frame.now_ms());
+        e.field("subject", id).key("data").begin_object().field("subscription_id", id).end_object();
+        std::string event = e.close();
+        PAWL_TRY(std::vector<Pushed> pushed, push_jobs(frame, {delivery_job(id, kType, event)}));
+        json::ObjectWriter w;
+        w.key("delivery_id").uuid(pushed[0].id).field_raw("event", event);
+        return json_response(Surface::Ojs, 202, w.close());
+      });
 }
 
 }  // namespace
@@ -322,16 +301,15 @@ void test(App& app, Call&& call) {
 void add_webhook_routes(Router& router) {
   constexpr std::string_view kAll = "/ojs/v1/webhooks/subscriptions";
   constexpr std::string_view kOne = "/ojs/v1/webhooks/subscriptions/{id}";
-  router.add({"POST", kAll, Permission::Operate, Surface::Ojs, create_webhook});
-  router.add({"GET", kAll, Permission::Read, Surface::Ojs, list_webhooks});
-  router.add({"GET", kOne, Permission::Read, Surface::Ojs, get_one});
-  router.add({"PATCH", kOne, Permission::Operate, Surface::Ojs, patch_webhook});
-  router.add({"PUT", kOne, Permission::Operate, Surface::Ojs, replace});
-  router.add({"DELETE", kOne, Permission::Operate, Surface::Ojs, remove_webhook});
-  router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/test", Permission::Operate, Surface::Ojs,
-              test});
+  router.add({"POST", kAll, Permission::Operate, create_webhook});
+  router.add({"GET", kAll, Permission::Read, list_webhooks});
+  router.add({"GET", kOne, Permission::Read, get_one});
+  router.add({"PATCH", kOne, Permission::Operate, patch_webhook});
+  router.add({"PUT", kOne, Permission::Operate, replace});
+  router.add({"DELETE", kOne, Permission::Operate, remove_webhook});
+  router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/test", Permission::Operate, test});
   router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/rotate-secret", Permission::Operate,
-              Surface::Ojs, rotate_secret});
+              rotate_secret});
 }
 
 }  // namespace pawl::api

@@ -5,9 +5,13 @@
 #include "api/ojs/worker_self.h"
 #include "api/routes.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
+#include "plan/ojs/queue_name.h"
 #include "wire/event_projection.h"
 #include "wire/render_job.h"
 
@@ -113,16 +117,14 @@ void decide_fetching(App& app, Call&& call, bool may_wait, App::DecideAndWait de
 }
 
 void fetch(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
-  auto request = parse_fetch(app, fields, call.tenant);
-  if (!request.ok()) return call.fail(request.error());
-  Fetching fetching(app, std::move(request).value());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
+  PAWL_TRY_CALL(call, auto request, parse_fetch(app, fields, call.tenant));
+  Fetching fetching(app, std::move(request));
   bool may_wait = fetching.may_wait();
   decide_fetching(app, std::move(call), may_wait,
                   [fetching = std::move(fetching)](Frame& frame, Waiting& waiting) mutable {
-                    return Result<http::Response>(fetching.answer(frame, waiting, "{"));
+                    return Reply(fetching.answer(frame, waiting, "{"));
                   });
 }
 
@@ -173,16 +175,13 @@ void render_acked(json::Writer& w, const Job& job) {
   w.field_time(job.state == JobState::Cancelled ? "cancelled_at" : "completed_at", job.finished_ms);
 }
 
-Result<http::Response> ack_one(App& app, Frame& frame, const Ack& ack, std::string_view tenant) {
+Reply ack_one(App& app, Frame& frame, const Ack& ack, std::string_view tenant) {
   PAWL_TRY(const Job* job, acknowledge(app, frame, ack, tenant));
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   render_acked(w, *job);
   w.key("job");
   render_job(w, frame.state(), *job);
-  w.end_object();
-  return json_response(Surface::Ojs, 200, std::move(body));
+  return json_response(Surface::Ojs, 200, w.close());
 }
 
 // Acks many jobs, each separately.
@@ -223,7 +222,7 @@ struct AckAndFetch {
   std::optional<Fetching> next;
   std::string acked = {};  // the object of the answer, open; "" before the acks
 
-  Result<http::Response> operator()(Frame& frame, Waiting& waiting) {
+  Reply operator()(Frame& frame, Waiting& waiting) {
     if (acked.empty()) {
       std::string body;
       json::Writer w(body);
@@ -278,32 +277,28 @@ void ack_parsed(App& app, Call&& call, const json::Doc& doc) {
   Fields fields(doc.root());
   bool many = false;
   std::string id_of_path = path_id(call);
-  auto acks = parse_acks(app, fields, id_of_path, many);
-  if (!acks.ok()) return call.fail(acks.error());
+  PAWL_TRY_CALL(call, auto acks, parse_acks(app, fields, id_of_path, many));
   auto next = fields.find("fetch");
   if (!next && !many) {
     std::string tenant = call.tenant;
-    return app.decide(std::move(call),
-                      [&app, tenant, ack = std::move(acks.value()[0])](Frame& frame) {
-                        return ack_one(app, frame, ack, tenant);
-                      });
+    return app.decide(std::move(call), [&app, tenant, ack = std::move(acks[0])](Frame& frame) {
+      return ack_one(app, frame, ack, tenant);
+    });
   }
-  AckAndFetch acking{app, call.tenant, std::move(acks).value(), many, std::nullopt};
+  AckAndFetch acking{app, call.tenant, std::move(acks), many, std::nullopt};
   if (next) {
     Fields fetch_fields(*next, "$.fetch");
-    auto request = parse_fetch(app, fetch_fields, call.tenant);
-    if (!request.ok()) return call.fail(request.error());
-    if (request->command.worker.empty()) request->command.worker = fields.text("worker_id");
-    acking.next.emplace(app, std::move(request).value());
+    PAWL_TRY_CALL(call, auto request, parse_fetch(app, fetch_fields, call.tenant));
+    if (request.command.worker.empty()) request.command.worker = fields.text("worker_id");
+    acking.next.emplace(app, std::move(request));
   }
   bool may_wait = acking.next && acking.next->may_wait();
   decide_fetching(app, std::move(call), may_wait, std::move(acking));
 }
 
 void ack(App& app, Call&& call) {
-  auto doc = parse_body(call, !call.params.empty());
-  if (!doc.ok()) return call.fail(doc.error());
-  ack_parsed(app, std::move(call), *doc);
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, !call.params.empty()));
+  ack_parsed(app, std::move(call), doc);
 }
 
 // --- nack
@@ -354,29 +349,27 @@ void render_nacked(json::Writer& w, const State& state, const Job& job) {
 }
 
 void nack(App& app, Call&& call) {
-  auto doc = parse_body(call, !call.params.empty());
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
-  auto claim = parse_ack(doc->root(), "", app.config().result_bytes_max, path_id(call));
-  if (!claim.ok()) return call.fail(claim.error());
-  NackJob command{.claim = std::move(claim->claim),
+  PAWL_TRY_CALL(call, auto doc, parse_body(call, !call.params.empty()));
+  Fields fields(doc.root());
+  PAWL_TRY_CALL(call, auto claim,
+                parse_ack(doc.root(), "", app.config().result_bytes_max, path_id(call)));
+  NackJob command{.claim = std::move(claim.claim),
                   .error = parse_error(fields),
                   .requeue = fields.boolean("requeue", false)};
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   std::string tenant = call.tenant;
-  app.decide(std::move(call),
-             [&app, tenant, command = std::move(command)](Frame& frame) -> Result<http::Response> {
-               PAWL_TRY_DO(visible_job(frame.state(), command.claim.job, tenant));
-               PAWL_TRY_DO(nack_job(frame, command));
-               std::string body;
-               json::Writer w(body);
-               const Job& job = *frame.state().find_job(command.claim.job);
-               render_nacked(w, frame.state(), job);
-               if (job.state != JobState::Cancelled)
-                 app.metrics().jobs_nacked.fetch_add(1, std::memory_order_relaxed);
-               app.workers().finished(command.claim.worker, 1, frame.now_ms());
-               return json_response(Surface::Ojs, 200, std::move(body));
-             });
+  app.decide(std::move(call), [&app, tenant, command = std::move(command)](Frame& frame) -> Reply {
+    PAWL_TRY_DO(visible_job(frame.state(), command.claim.job, tenant));
+    PAWL_TRY_DO(nack_job(frame, command));
+    std::string body;
+    json::Writer w(body);
+    const Job& job = *frame.state().find_job(command.claim.job);
+    render_nacked(w, frame.state(), job);
+    if (job.state != JobState::Cancelled)
+      app.metrics().jobs_nacked.fetch_add(1, std::memory_order_relaxed);
+    app.workers().finished(command.claim.worker, 1, frame.now_ms());
+    return json_response(Surface::Ojs, 200, std::move(body));
+  });
 }
 
 // --- heartbeat
@@ -415,9 +408,8 @@ std::string directive_for(const State& state, const std::vector<JobId>& jobs, st
 }
 
 void heartbeat(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   std::string worker = fields.text("worker_id");
   if (worker.empty() || worker.size() > kWorkerIdBytesMax)
     fields.complain("worker_id", "is required and must be at most 255 bytes");
@@ -427,40 +419,36 @@ void heartbeat(App& app, Call&& call) {
   int64_t visibility_ms = fields.integer("visibility_timeout_ms", 0, 0, kVisibilityMost);
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   app.workers().beat(worker, jobs.size(), app.clock().now_ms());
-  app.workers().introduces(worker, worker_self(doc->root(), call.tenant), app.clock().now_ms());
-  app.decide(std::move(call),
-             [&app, worker, jobs, visibility_ms](Frame& frame) -> Result<http::Response> {
-               std::string body;
-               json::Writer w(body);
-               w.begin_object().field(
-                   "state", directive_for(frame.state(), jobs, app.workers().state(worker)));
-               w.key("jobs_extended").begin_array();
-               std::vector<JobId> lost;
-               for (const JobId& id : jobs) {
-                 if (extend_lease(frame, {id, worker, 0}, visibility_ms,
-                                  app.config().visibility_default_ms)) {
-                   w.uuid(id);
-                 } else {
-                   lost.push_back(id);
-                 }
-               }
-               w.end_array().key("jobs_lost").begin_array();
-               for (const JobId& id : lost) w.uuid(id);
-               w.end_array().field_time("server_time", frame.now_ms()).end_object();
-               return json_response(Surface::Ojs, 200, std::move(body));
-             });
+  app.workers().introduces(worker, worker_self(doc.root(), call.tenant), app.clock().now_ms());
+  app.decide(std::move(call), [&app, worker, jobs, visibility_ms](Frame& frame) -> Reply {
+    json::ObjectWriter w;
+    w.field("state", directive_for(frame.state(), jobs, app.workers().state(worker)));
+    w.key("jobs_extended").begin_array();
+    std::vector<JobId> lost;
+    for (const JobId& id : jobs) {
+      if (extend_lease(frame, {id, worker, 0}, visibility_ms, app.config().visibility_default_ms)) {
+        w.uuid(id);
+      } else {
+        lost.push_back(id);
+      }
+    }
+    w.end_array().key("jobs_lost").begin_array();
+    for (const JobId& id : lost) w.uuid(id);
+    w.end_array().field_time("server_time", frame.now_ms());
+    return json_response(Surface::Ojs, 200, w.close());
+  });
 }
 
 }  // namespace
 
 void add_worker_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/workers/fetch", Permission::Worker, Surface::Ojs, fetch});
-  router.add({"POST", "/ojs/v1/workers/ack", Permission::Worker, Surface::Ojs, ack});
-  router.add({"POST", "/ojs/v1/workers/nack", Permission::Worker, Surface::Ojs, nack});
-  router.add({"POST", "/ojs/v1/jobs/{id}/ack", Permission::Worker, Surface::Ojs, ack});
-  router.add({"POST", "/ojs/v1/jobs/{id}/nack", Permission::Worker, Surface::Ojs, nack});
-  router.add({"POST", "/ojs/v1/jobs/{id}/fail", Permission::Worker, Surface::Ojs, nack});
-  router.add({"POST", "/ojs/v1/workers/heartbeat", Permission::Worker, Surface::Ojs, heartbeat});
+  router.add({"POST", "/ojs/v1/workers/fetch", Permission::Worker, fetch});
+  router.add({"POST", "/ojs/v1/workers/ack", Permission::Worker, ack});
+  router.add({"POST", "/ojs/v1/workers/nack", Permission::Worker, nack});
+  router.add({"POST", "/ojs/v1/jobs/{id}/ack", Permission::Worker, ack});
+  router.add({"POST", "/ojs/v1/jobs/{id}/nack", Permission::Worker, nack});
+  router.add({"POST", "/ojs/v1/jobs/{id}/fail", Permission::Worker, nack});
+  router.add({"POST", "/ojs/v1/workers/heartbeat", Permission::Worker, heartbeat});
 }
 
 }  // namespace pawl::api

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/testing/api_world.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::api {
 namespace {

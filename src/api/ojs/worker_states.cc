@@ -8,8 +8,11 @@
 #include "api/paging.h"
 #include "api/routes.h"
 #include "api/sweep.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 
 namespace pawl::api {
 namespace {
@@ -30,24 +33,22 @@ void render_worker(json::Writer& w, const WorkerInfo& worker, int64_t now_ms) {
   w.end_array();
   if (!worker.hostname.empty()) w.field("hostname", worker.hostname);
   if (worker.pid != 0) w.field_int("pid", worker.pid);
-  w.field_int("active_jobs", static_cast<int64_t>(worker.active));
-  w.field_int("jobs_fetched", static_cast<int64_t>(worker.fetched));
-  w.field_int("jobs_finished", static_cast<int64_t>(worker.finished));
+  w.field_int("active_jobs", worker.active);
+  w.field_int("jobs_fetched", worker.fetched);
+  w.field_int("jobs_finished", worker.finished);
   w.field_time("started_at", worker.first_seen_ms);
   w.field_time("last_heartbeat_at", worker.last_seen_ms);
   w.field_time("last_heartbeat", worker.last_seen_ms).end_object();
 }
 
 void list_workers(App& app, Call&& call) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
+  PAWL_TRY_CALL(call, auto page, parse_page(call));
   int64_t now_ms = app.clock().now_ms();
   size_t running = 0;
   size_t stale = 0;
   std::vector<WorkerInfo> workers = app.workers().list(now_ms);
   std::string body;
-  auto window = PageWindow::open(*page, body);
-  if (!window.ok()) return call.fail(window.error());
+  PAWL_TRY_CALL(call, auto window, PageWindow::open(page, body));
   json::Writer w(body);
   w.begin_object().key("items").begin_array();
   for (const WorkerInfo& worker : workers) {
@@ -56,14 +57,14 @@ void list_workers(App& app, Call&& call) {
     } else if (worker.effective() == "running") {
       ++running;
     }
-    if (window->takes(worker.id)) render_worker(w, worker, now_ms);
+    if (window.takes(worker.id)) render_worker(w, worker, now_ms);
   }
   w.end_array().key("summary").begin_object();
-  w.field_int("total", static_cast<int64_t>(workers.size()));
-  w.field_int("running", static_cast<int64_t>(running));
-  w.field_int("quiet", static_cast<int64_t>(workers.size() - running - stale));
-  w.field_int("stale", static_cast<int64_t>(stale)).end_object();
-  write_pagination(w, *page, window->end());
+  w.field_int("total", workers.size());
+  w.field_int("running", running);
+  w.field_int("quiet", workers.size() - running - stale);
+  w.field_int("stale", stale).end_object();
+  write_pagination(w, page, window.end());
   w.end_object();
   call.answer(json_response(Surface::Ojs, 200, std::move(body)));
 }
@@ -90,21 +91,16 @@ void terminate(App& app, Call&& call) { tell(app, std::move(call), "terminate");
 void resume_worker(App& app, Call&& call) { tell(app, std::move(call), ""); }
 
 void directive(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  Fields fields(doc->root());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  Fields fields(doc.root());
   std::string asked = fields.required_text("directive");
   if (fields.ok() && asked != "quiet" && asked != "resume" && asked != "terminate")
     fields.complain("directive", "must be quiet, resume or terminate");
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
   size_t told = app.workers().tell_all(asked == "resume" ? "" : asked);
-  std::string body;
-  json::Writer(body)
-      .begin_object()
-      .field("directive", asked)
-      .field_int("workers", static_cast<int64_t>(told))
-      .end_object();
-  call.answer(json_response(Surface::Ojs, 200, std::move(body)));
+  json::ObjectWriter w;
+  w.field("directive", asked).field_int("workers", told);
+  call.answer(json_response(Surface::Ojs, 200, w.close()));
 }
 
 // Deregisters a worker that has gone: its jobs become available at once. A live worker keeps its
@@ -142,15 +138,12 @@ void deregister(App& app, Call&& call) {
       app, std::move(call), [work](Frame& frame) { return work->slice(frame); },
       [&app, work] {
         app.workers().forget(work->worker);
-        std::string body;
-        json::Writer(body)
-            .begin_object()
-            .field_bool("deregistered", true)
+        json::ObjectWriter w;
+        w.field_bool("deregistered", true)
             .field("id", work->worker)
             .field("worker_id", work->worker)
-            .field_int("jobs_requeued", static_cast<int64_t>(work->requeued))
-            .end_object();
-        return json_response(Surface::Ojs, 200, std::move(body));
+            .field_int("jobs_requeued", work->requeued);
+        return json_response(Surface::Ojs, 200, w.close());
       });
 }
 
@@ -159,14 +152,13 @@ void worker_health(App& app, Call&& call) {
   if (!app.workers().find(call.params[0], worker)) return call.fail(no_such_worker());
   int64_t now_ms = app.clock().now_ms();
   bool good = worker.effective() == "running" && !is_stale(worker, now_ms);
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("status", good ? "healthy" : "degraded");
+  json::ObjectWriter w;
+  w.field("status", good ? "healthy" : "degraded");
   w.field("worker_id", worker.id).field("state", worker.state);
-  w.field_int("active_jobs", static_cast<int64_t>(worker.active));
+  w.field_int("active_jobs", worker.active);
   w.field_bool("stale", is_stale(worker, now_ms));
-  w.field_time("last_heartbeat_at", worker.last_seen_ms).end_object();
-  call.answer(json_response(Surface::Ojs, 200, std::move(body)));
+  w.field_time("last_heartbeat_at", worker.last_seen_ms);
+  call.answer(json_response(Surface::Ojs, 200, w.close()));
 }
 
 // The states that a worker may report. All words for "working" mean running.
@@ -210,42 +202,36 @@ Result<Beat> parse_beat(const json::Doc& doc) {
 }
 
 void beat(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
-  auto parsed = parse_beat(*doc);
-  if (!parsed.ok()) return call.fail(parsed.error());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
+  PAWL_TRY_CALL(call, auto parsed, parse_beat(doc));
   int64_t now_ms = app.clock().now_ms();
-  app.workers().beat(parsed->worker, parsed->active, now_ms);
-  app.workers().introduces(parsed->worker, worker_self(doc->root(), call.tenant), now_ms);
-  if (!parsed->state.empty()) app.workers().says(parsed->worker, parsed->state, now_ms);
-  app.decide(std::move(call), [&app, beat = *parsed](Frame& frame) -> Result<http::Response> {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().field_bool("acknowledged", true);
+  app.workers().beat(parsed.worker, parsed.active, now_ms);
+  app.workers().introduces(parsed.worker, worker_self(doc.root(), call.tenant), now_ms);
+  if (!parsed.state.empty()) app.workers().says(parsed.worker, parsed.state, now_ms);
+  app.decide(std::move(call), [&app, beat = parsed](Frame& frame) -> Reply {
+    json::ObjectWriter w;
+    w.field_bool("acknowledged", true);
     w.field("state", app.workers().state(beat.worker)).key("jobs_extended").begin_array();
     for (const JobId& id : beat.jobs)
       if (extend_lease(frame, {id, beat.worker, 0}, 0, app.config().visibility_default_ms))
         w.uuid(id);
-    w.end_array().field_time("server_time", frame.now_ms()).end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    w.end_array().field_time("server_time", frame.now_ms());
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
 }  // namespace
 
 void add_worker_state_routes(Router& router) {
-  constexpr Surface kOjs = Surface::Ojs;
-  router.add({"POST", "/ojs/v1/workers/beat", Permission::Worker, kOjs, beat});
-  router.add({"GET", "/ojs/v1/workers/{id}/health", Permission::Read, kOjs, worker_health});
-  router.add({"GET", "/ojs/v1/admin/workers", Permission::Read, kOjs, list_workers});
-  router.add({"GET", "/ojs/v1/admin/workers/{id}", Permission::Read, kOjs, answer_worker});
-  router.add({"DELETE", "/ojs/v1/admin/workers/{id}", Permission::Operate, kOjs, deregister});
-  router.add({"POST", "/ojs/v1/admin/workers/directive", Permission::Operate, kOjs, directive});
-  router.add({"POST", "/ojs/v1/admin/workers/{id}/quiet", Permission::Operate, kOjs, quiet});
-  router.add(
-      {"POST", "/ojs/v1/admin/workers/{id}/terminate", Permission::Operate, kOjs, terminate});
-  router.add(
-      {"POST", "/ojs/v1/admin/workers/{id}/resume", Permission::Operate, kOjs, resume_worker});
+  router.add({"POST", "/ojs/v1/workers/beat", Permission::Worker, beat});
+  router.add({"GET", "/ojs/v1/workers/{id}/health", Permission::Read, worker_health});
+  router.add({"GET", "/ojs/v1/admin/workers", Permission::Read, list_workers});
+  router.add({"GET", "/ojs/v1/admin/workers/{id}", Permission::Read, answer_worker});
+  router.add({"DELETE", "/ojs/v1/admin/workers/{id}", Permission::Operate, deregister});
+  router.add({"POST", "/ojs/v1/admin/workers/directive", Permission::Operate, directive});
+  router.add({"POST", "/ojs/v1/admin/workers/{id}/quiet", Permission::Operate, quiet});
+  router.add({"POST", "/ojs/v1/admin/workers/{id}/terminate", Permission::Operate, terminate});
+  router.add({"POST", "/ojs/v1/admin/workers/{id}/resume", Permission::Operate, resume_worker});
 }
 
 }  // namespace pawl::api

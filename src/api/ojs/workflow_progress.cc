@@ -8,6 +8,10 @@
 #include "api/run_view.h"
 #include "kernel/compositions/planned_runs.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_workflow.h"
 #include "wire/render_planned.h"
 #include "wire/render_workflow.h"
@@ -113,14 +117,13 @@ void write_step(json::Writer& w, const State& state, const Run& run, uint32_t in
 std::string body_of(const State& state, const Run& run, const Page& page) {
   Progress progress(state);
   double whole = progress.of(run);
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().field("workflow_id", workflow_id_text(run)).field("type", kind_name(run.kind));
+  json::ObjectWriter w;
+  w.field("workflow_id", workflow_id_text(run)).field("type", kind_name(run.kind));
   w.field("state", state_name(run.state)).key("progress").real(whole);
   w.field_int("steps_total", run.total).field_int("steps_completed", run.completed);
   w.key("steps").begin_array();
   uint64_t from = page.offset;
-  PageFill fill(body, page.limit);
+  PageFill fill(w.out(), page.limit);
   uint64_t to = from;
   for (; to < run.total && !fill.full(); ++to) {
     fill.take();
@@ -129,8 +132,7 @@ std::string body_of(const State& state, const Run& run, const Page& page) {
   w.end_array().field_time("updated_at", std::max(run.created_ms, progress.updated_ms()));
   PageEnd end{.total = run.total, .next_cursor = to < run.total ? std::to_string(to) : ""};
   write_pagination(w, page, end);
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 // A nested workflow that has not started: all its steps are at zero.
@@ -139,58 +141,52 @@ std::string planned_body(const PlannedRun& planned, const Page& page) {
   bool is_map = plan.run_kind == RunKind::Map;  // its jobs are known when it starts
   uint64_t total = is_map ? 0 : plan.children.size();
   std::string_view state = planned_state_text(planned);
-  std::string body;
-  json::Writer w(body);
-  w.begin_object();
+  json::ObjectWriter w;
   w.field("workflow_id", plan.client_id.empty() ? planned.id.text() : plan.client_id);
   w.field("type", kind_name(plan.run_kind));
   w.field("state", state).key("progress").real(0);
-  w.field_int("steps_total", static_cast<int64_t>(total)).field_int("steps_completed", 0);
+  w.field_int("steps_total", total).field_int("steps_completed", 0);
   w.key("steps").begin_array();
   uint64_t to = std::min<uint64_t>(total, page.offset + page.limit);
   for (uint64_t i = page.offset; i < to; ++i) {
     PlanNode step;
     PAWL_CHECK(codec::decode(plan.children[i], step));
     w.begin_object().field("id", step_id_text(step, static_cast<uint32_t>(i)));
-    w.field_int("index", static_cast<int64_t>(i)).field("type", step_type_text(step));
+    w.field_int("index", i).field("type", step_type_text(step));
     w.field("state", state == "pending" ? "waiting" : state).key("progress").null().end_object();
   }
   w.end_array().field_time("updated_at", planned.around->created_ms);
   PageEnd end{.total = total, .next_cursor = to < total ? std::to_string(to) : ""};
   write_pagination(w, page, end);
-  w.end_object();
-  return body;
+  return w.close();
 }
 
 void get_workflow_progress(App& app, Call&& call) {
-  auto page = parse_page(call, kPageLimitMax);
-  if (!page.ok()) return call.fail(page.error());
-  if (!page->cursor.empty()) {
+  PAWL_TRY_CALL(call, auto page, parse_page(call, kPageLimitMax));
+  if (!page.cursor.empty()) {
     char* end = nullptr;
-    page->offset = std::strtoul(page->cursor.c_str(), &end, 10);
-    if (*end != 0 || page->offset > UINT32_MAX)
+    page.offset = std::strtoul(page.cursor.c_str(), &end, 10);
+    if (*end != 0 || page.offset > UINT32_MAX)
       return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
   }
   std::string named = call.params[0];
   std::string tenant = call.tenant;
-  app.decide_list(
-      std::move(call), [named, tenant, page = *page](Frame& frame) -> Result<http::Response> {
-        const Run* run = frame.state().find_run(workflow_id(named));
-        bool mine = run != nullptr && (tenant.empty() || run->tenant == tenant);
-        if (mine && view_of(*run).is_workflow())
-          return json_response(Surface::Ojs, 200, body_of(frame.state(), *run, page));
-        auto planned = find_planned(frame.state(), workflow_id(named));
-        if (planned && (tenant.empty() || planned->around->tenant == tenant))
-          return json_response(Surface::Ojs, 200, planned_body(*planned, page));
-        return Error{ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"};
-      });
+  app.decide_list(std::move(call), [named, tenant, page](Frame& frame) -> Reply {
+    const Run* run = frame.state().find_run(workflow_id(named));
+    bool mine = run != nullptr && (tenant.empty() || run->tenant == tenant);
+    if (mine && view_of(*run).is_workflow())
+      return json_response(Surface::Ojs, 200, body_of(frame.state(), *run, page));
+    auto planned = find_planned(frame.state(), workflow_id(named));
+    if (planned && (tenant.empty() || planned->around->tenant == tenant))
+      return json_response(Surface::Ojs, 200, planned_body(*planned, page));
+    return Error{ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"};
+  });
 }
 
 }  // namespace
 
 void add_workflow_progress_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/workflows/{id}/progress", Permission::Read, Surface::Ojs,
-              get_workflow_progress});
+  router.add({"GET", "/ojs/v1/workflows/{id}/progress", Permission::Read, get_workflow_progress});
 }
 
 }  // namespace pawl::api

@@ -6,7 +6,10 @@
 #include "base/url.h"
 #include "kernel/compositions/planned_runs.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/run_commands.h"
+#include "kernel/state.h"
 #include "plan/ojs/parse_workflow.h"
 #include "wire/render_planned.h"
 #include "wire/render_workflow.h"
@@ -18,31 +21,27 @@ constexpr int64_t kListMost = 1000;
 constexpr size_t kWorkflowsScannedMax = 5000;
 
 void create_workflow(App& app, Call&& call) {
-  auto doc = parse_body(call);
-  if (!doc.ok()) return call.fail(doc.error());
+  PAWL_TRY_CALL(call, auto doc, parse_body(call));
   EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
-  auto plan = parse_workflow(doc->root(), rules);
-  if (!plan.ok()) return call.fail(plan.error());
+  PAWL_TRY_CALL(call, auto plan, parse_workflow(doc.root(), rules));
   std::string tenant = call.tenant;
-  app.decide(
-      std::move(call),
-      [&app, tenant, plan = std::move(plan).value()](Frame& frame) -> Result<http::Response> {
-        PAWL_TRY(RunId id, create_run(frame, plan, tenant));
-        const Run& run = *frame.state().find_run(id);
-        app.metrics().jobs_pushed.fetch_add(run.job_count, std::memory_order_relaxed);
-        http::Response response =
-            json_response(Surface::Ojs, 201, workflow_body(frame.state(), run, {}));
-        response.headers.emplace_back("Location",
-                                      "/ojs/v1/workflows/" + percent_encode(workflow_id_text(run)));
-        return response;
-      });
+  app.decide(std::move(call), [&app, tenant, plan = std::move(plan)](Frame& frame) -> Reply {
+    PAWL_TRY(RunId id, create_run(frame, plan, tenant));
+    const Run& run = *frame.state().find_run(id);
+    app.metrics().jobs_pushed.fetch_add(run.job_count, std::memory_order_relaxed);
+    http::Response response =
+        json_response(Surface::Ojs, 201, workflow_body(frame.state(), run, {}));
+    response.headers.emplace_back("Location",
+                                  "/ojs/v1/workflows/" + percent_encode(workflow_id_text(run)));
+    return response;
+  });
 }
 
-Result<const Run*> visible_run(const State& state, const std::string& text,
-                               const std::string& tenant) {
+Result<const Run*> visible_run(const State& state, std::string_view text, std::string_view tenant) {
   const Run* run = state.find_run(workflow_id(text));
   if (run == nullptr || (!tenant.empty() && run->tenant != tenant))
-    return Error{ErrorCode::NotFound, "Workflow " + text.substr(0, 128) + " not found"};
+    return Error{ErrorCode::NotFound,
+                 "Workflow " + std::string(text.substr(0, 128)) + " not found"};
   return run;
 }
 
@@ -69,7 +68,7 @@ void get_workflow(App& app, Call&& call) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
   WorkflowPage page = page_of(call);
-  app.decide(std::move(call), [text, tenant, page](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [text, tenant, page](Frame& frame) -> Reply {
     auto run = visible_run(frame.state(), text, tenant);
     if (run.ok())
       return json_response(Surface::Ojs, 200, workflow_body(frame.state(), **run, page));
@@ -83,7 +82,7 @@ void change_workflow(App& app, Call&& call, Status (*act)(Frame&, const RunId&),
                      const WorkflowPage& page) {
   std::string text = call.params[0];
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [text, tenant, act, page](Frame& frame) -> Result<http::Response> {
+  app.decide(std::move(call), [text, tenant, act, page](Frame& frame) -> Reply {
     auto run = visible_run(frame.state(), text, tenant);
     auto planned = run.ok() ? std::nullopt : visible_planned(frame.state(), text, tenant);
     if (planned)
@@ -132,12 +131,10 @@ struct ListFilter {
 // By page number, as the admin UI asks: {"items": [...], "pagination": {...}}. Counts no further
 // than a list scans.
 void list_by_page(App& app, Call&& call, const ListFilter& filter) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
-  app.decide_list(std::move(call), [filter, page = *page](Frame& frame) -> Result<http::Response> {
-    std::string body;
-    json::Writer w(body);
-    w.begin_object().key("items").begin_array();
+  PAWL_TRY_CALL(call, auto page, parse_page(call));
+  app.decide_list(std::move(call), [filter, page](Frame& frame) -> Reply {
+    json::ObjectWriter w;
+    w.key("items").begin_array();
     uint64_t total = 0;
     std::string next;
     RunId go_on = frame.state().each_run(RunId(), true, kWorkflowsScannedMax, [&](const Run& run) {
@@ -151,8 +148,7 @@ void list_by_page(App& app, Call&& call, const ListFilter& filter) {
     w.end_array();
     PageEnd end{.total = total, .total_is_estimate = !go_on.is_nil(), .next_cursor = next};
     write_pagination(w, page, end);
-    w.end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    return json_response(Surface::Ojs, 200, w.close());
   });
 }
 
@@ -171,51 +167,40 @@ void list_workflows(App& app, Call&& call) {
   if (!from)
     return call.fail({ErrorCode::InvalidRequest, "cursor is not one that this server gave"});
   Page page{.limit = static_cast<size_t>(limit), .cursor = cursor};
-  app.decide(
-      std::move(call), [filter, limit, page, from = *from](Frame& frame) -> Result<http::Response> {
-        std::string body;
-        json::Writer w(body);
-        w.begin_object().key("workflows").begin_array();
-        int64_t found = 0;
-        RunId last;
-        RunId go_on = frame.state().each_run(from, true, kWorkflowsScannedMax, [&](const Run& run) {
-          if (!filter.takes(run)) return true;
-          if (found == limit) return last = run.id, false;
-          ++found;
-          render_workflow_summary(w, frame.state(), run);
-          return true;
-        });
-        w.end_array();
-        RunId next = last.is_nil() ? go_on : last;
-        PageEnd end;
-        if (!next.is_nil()) end.next_cursor = next.text();
-        if (next.is_nil() && from.is_nil()) end.total = static_cast<uint64_t>(found);
-        write_pagination(w, page, end);
-        if (next.is_nil()) w.key("next_cursor").null();
-        if (end.total) w.field_int("total", found);
-        w.end_object();
-        return json_response(Surface::Ojs, 200, std::move(body));
-      });
+  app.decide(std::move(call), [filter, limit, page, from = *from](Frame& frame) -> Reply {
+    json::ObjectWriter w;
+    w.key("workflows").begin_array();
+    int64_t found = 0;
+    RunId last;
+    RunId go_on = frame.state().each_run(from, true, kWorkflowsScannedMax, [&](const Run& run) {
+      if (!filter.takes(run)) return true;
+      if (found == limit) return last = run.id, false;
+      ++found;
+      render_workflow_summary(w, frame.state(), run);
+      return true;
+    });
+    w.end_array();
+    RunId next = last.is_nil() ? go_on : last;
+    PageEnd end;
+    if (!next.is_nil()) end.next_cursor = next.text();
+    if (next.is_nil() && from.is_nil()) end.total = static_cast<uint64_t>(found);
+    write_pagination(w, page, end);
+    if (next.is_nil()) w.key("next_cursor").null();
+    if (end.total) w.field_int("total", found);
+    return json_response(Surface::Ojs, 200, w.close());
+  });
 }
 
 }  // namespace
 
 void add_workflow_routes(Router& router) {
-  router.add({"POST",
-              "/ojs/v1/workflows",
-              Permission::Write,
-              Surface::Ojs,
-              create_workflow,
-              {},
-              Compiles::Sometimes});
-  router.add({"GET", "/ojs/v1/workflows", Permission::Read, Surface::Ojs, list_workflows});
-  router.add({"GET", "/ojs/v1/workflows/{id}", Permission::Read, Surface::Ojs, get_workflow});
   router.add(
-      {"DELETE", "/ojs/v1/workflows/{id}", Permission::Write, Surface::Ojs, cancel_workflow});
-  router.add(
-      {"POST", "/ojs/v1/workflows/{id}/cancel", Permission::Write, Surface::Ojs, cancel_workflow});
-  router.add(
-      {"POST", "/ojs/v1/workflows/{id}/retry", Permission::Operate, Surface::Ojs, retry_workflow});
+      {"POST", "/ojs/v1/workflows", Permission::Write, create_workflow, {}, Compiles::Sometimes});
+  router.add({"GET", "/ojs/v1/workflows", Permission::Read, list_workflows});
+  router.add({"GET", "/ojs/v1/workflows/{id}", Permission::Read, get_workflow});
+  router.add({"DELETE", "/ojs/v1/workflows/{id}", Permission::Write, cancel_workflow});
+  router.add({"POST", "/ojs/v1/workflows/{id}/cancel", Permission::Write, cancel_workflow});
+  router.add({"POST", "/ojs/v1/workflows/{id}/retry", Permission::Operate, retry_workflow});
 }
 
 }  // namespace pawl::api

@@ -1,5 +1,7 @@
 #include "api/testing/api_world.h"
 
+#include "kernel/scripts/run.h"
+
 namespace pawl::api {
 
 ApiWorld::ApiWorld(AppConfig config, std::shared_ptr<MemoryDisk> on, EffectSink* effects)

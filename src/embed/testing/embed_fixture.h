@@ -43,8 +43,7 @@ class Gate {
 Value parsed(const std::string& json);
 
 // The message of the WorkflowError that a call ends in; "" if it does not.
-template <class Call>
-std::string refusal(Call call) {
+std::string refusal(auto call) {
   try {
     call();
   } catch (const WorkflowError& error) {

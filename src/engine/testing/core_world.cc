@@ -1,5 +1,7 @@
 #include "engine/testing/core_world.h"
 
+#include "kernel/scripts/run.h"
+
 namespace pawl {
 
 std::optional<Parking> TestTask::decide(Frame& frame, bool last_call) {

@@ -1,5 +1,7 @@
 #include "engine/testing/engine_world.h"
 
+#include "kernel/scripts/run.h"
+
 namespace pawl {
 
 EngineWorld::EngineWorld(std::unique_ptr<Backing> on, const EngineConfig& with)

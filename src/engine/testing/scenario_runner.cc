@@ -9,6 +9,7 @@
 #include "engine/testing/core_world.h"
 #include "engine/testing/script_line.h"
 #include "engine/verify.h"
+#include "kernel/scripts/run.h"
 #include "kernel/settings/cron_jobs.h"
 #include "kernel/settings/settings.h"
 
@@ -99,8 +100,7 @@ class ScenarioRunner {
     if (!holding_) commit_batch(false);
     return "";
   }
-  template <class Act>
-  std::string submit_status(Act act) {
+  std::string submit_status(auto act) {
     return submit([=](Frame& frame, bool, std::string& found) -> std::optional<Parking> {
       Status status = frame.attempt(act);
       found = status.ok() ? "done" : std::string(wire_code(status.error().code));

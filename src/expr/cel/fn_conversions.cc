@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/read_number.h"
 #include "expr/cel/functions.h"
 #include "expr/cel/network.h"
 #include "expr/cel/time_text.h"
@@ -19,12 +20,10 @@ Val conversion_error(const Val& from, std::string_view to) {
                     std::string(from.as_string().substr(0, 64)) + "' as " + std::string(to));
 }
 
-template <typename T>
-bool parse_integer(std::string_view text, T& value) {
+bool parse_integer(std::string_view text, auto& value) {
   if (text.size() > 1 && text[0] == '+') text.remove_prefix(1);
   if (text.empty() || text[0] == '+') return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+  return read_number(text, value);
 }
 
 Val to_int(CallContext&, Arguments args) {

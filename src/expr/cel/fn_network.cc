@@ -1,6 +1,6 @@
 // ip() cidr() isIP() isCIDR() and what addresses and prefixes can be asked.
-#include <charconv>
 
+#include "base/read_number.h"
 #include "expr/cel/functions.h"
 #include "expr/cel/network.h"
 
@@ -21,10 +21,7 @@ std::optional<Prefix> parse_cidr(std::string_view text) {
     return std::nullopt;
   const std::string_view digits = text.substr(slash + 1);
   uint32_t length = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
-  if (error != std::errc() || end != digits.data() + digits.size() ||
-      length > (address->v4 ? 32u : 128u))
-    return std::nullopt;
+  if (!read_number(digits, length) || length > (address->v4 ? 32u : 128u)) return std::nullopt;
   if (digits.size() > 1 && digits[0] == '0') return std::nullopt;
   return Prefix{*address, static_cast<uint8_t>(length)};
 }

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "base/read_number.h"
+
 namespace pawl::expr {
 namespace {
 
@@ -11,8 +13,7 @@ bool parse_v4(std::string_view text, uint8_t* out) {
     if (end == std::string_view::npos || end == 0 || end > 3) return false;
     const std::string_view digits = text.substr(0, end);
     uint32_t value = 0;
-    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || stop != digits.data() + digits.size() || value > 255) return false;
+    if (!read_number(digits, value) || value > 255) return false;
     if (digits.size() > 1 && digits[0] == '0') return false;
     out[part] = static_cast<uint8_t>(value);
     text.remove_prefix(part == 3 ? end : end + 1);
@@ -37,8 +38,7 @@ bool parse_groups(std::string_view text, uint16_t* groups, size_t& count, bool& 
     }
     uint32_t value = 0;
     if (part.empty() || part.size() > 4 || count > 7 || part[0] == '-') return false;
-    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), value, 16);
-    if (error != std::errc() || stop != part.data() + part.size()) return false;
+    if (!read_number(part, value, 16)) return false;
     groups[count++] = static_cast<uint16_t>(value);
     if (end == text.size()) return true;
     text.remove_prefix(end + 1);

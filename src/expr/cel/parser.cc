@@ -80,8 +80,7 @@ class Parser {
    public:
     explicit Descent(uint32_t& depth) : depth_(depth) { ++depth_; }
     ~Descent() { --depth_; }
-    Descent(const Descent&) = delete;
-    Descent& operator=(const Descent&) = delete;
+    Descent& operator=(Descent&&) = delete;
 
    private:
     uint32_t& depth_;

@@ -52,8 +52,7 @@ class Program {
                                                         const CompileOptions& options,
                                                         Budget& budget);
   ~Program();
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
+  Program& operator=(Program&&) = delete;
 
   Result<Val> evaluate(const Activation& activation, Budget& budget) const;
   // For guards: the value must be a bool.

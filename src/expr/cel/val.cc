@@ -2,54 +2,35 @@
 
 #include <functional>
 
+#include "base/named.h"
 #include "expr/cel/compare.h"
 
 namespace pawl::expr {
 namespace {
 
+constexpr Named<Kind> kTypeNames[] = {{"null_type", Kind::Null},
+                                      {"bool", Kind::Bool},
+                                      {"int", Kind::Int},
+                                      {"uint", Kind::Uint},
+                                      {"double", Kind::Double},
+                                      {"string", Kind::String},
+                                      {"bytes", Kind::Bytes},
+                                      {"list", Kind::List},
+                                      {"map", Kind::Map},
+                                      {"type", Kind::Type},
+                                      {"google.protobuf.Timestamp", Kind::Timestamp},
+                                      {"google.protobuf.Duration", Kind::Duration},
+                                      {"optional_type", Kind::Optional},
+                                      {"net.IP", Kind::Ip},
+                                      {"net.CIDR", Kind::Cidr},
+                                      {"error", Kind::Error},
+                                      {"absent", Kind::Absent}};
+
 constexpr size_t kMapLinearMax = 8;  // up to here a scan beats hashing
 
 }  // namespace
 
-std::string_view type_name(Kind kind) {
-  switch (kind) {
-    case Kind::Null:
-      return "null_type";
-    case Kind::Bool:
-      return "bool";
-    case Kind::Int:
-      return "int";
-    case Kind::Uint:
-      return "uint";
-    case Kind::Double:
-      return "double";
-    case Kind::String:
-      return "string";
-    case Kind::Bytes:
-      return "bytes";
-    case Kind::List:
-      return "list";
-    case Kind::Map:
-      return "map";
-    case Kind::Type:
-      return "type";
-    case Kind::Timestamp:
-      return "google.protobuf.Timestamp";
-    case Kind::Duration:
-      return "google.protobuf.Duration";
-    case Kind::Optional:
-      return "optional_type";
-    case Kind::Ip:
-      return "net.IP";
-    case Kind::Cidr:
-      return "net.CIDR";
-    case Kind::Error:
-      return "error";
-    case Kind::Absent:
-      return "absent";
-  }
-  return "";
-}
+std::string_view type_name(Kind kind) { return name_of(kTypeNames, kind); }
 
 void Val::release() {
   if (raw_.node->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete raw_.node;

@@ -110,8 +110,6 @@ struct Parsed {
   uint32_t slots = 0;
 };
 
-struct CallState;
-
 Result<std::vector<Token>> tokenize(std::string_view source);
 Result<Parsed> parse(std::string_view source, Budget& budget);
 // "line 1, column 7: message".

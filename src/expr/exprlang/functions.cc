@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <charconv>
 #include <cmath>
 
+#include "base/read_number.h"
 #include "expr/exprlang/ast.h"
 #include "expr/text.h"
 #include "expr/text_search.h"
@@ -299,14 +299,10 @@ Datum to_number(CallState& state, const Datum& value, std::string_view wanted) {
   if (value.is_number()) return value;
   if (!value.is_string()) return wrong_kind(state, value, wanted);
   const std::string& text = value.as_string();
-  const char* const last = text.data() + text.size();
   int64_t whole = 0;
-  const auto exact = std::from_chars(text.data(), last, whole);
-  if (exact.ec == std::errc() && exact.ptr == last && !text.empty()) return Datum::integer(whole);
+  if (read_number(text, whole)) return Datum::integer(whole);
   double real = 0;
-  const auto rough = std::from_chars(text.data(), last, real);
-  if (rough.ec == std::errc() && rough.ptr == last && !text.empty() && std::isfinite(real))
-    return Datum::real(real);
+  if (read_number(text, real) && std::isfinite(real)) return Datum::real(real);
   return refuse(state, "the string is no number");
 }
 

@@ -1,8 +1,8 @@
 // Builtins on any value: size, keys, order, entries, paths, conversion.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "base/read_number.h"
 #include "expr/jq/machine.h"
 #include "expr/text.h"
 #include "expr/text_search.h"
@@ -332,16 +332,13 @@ bool to_number(Machine& m, const Datum& in, Arguments, Datum& out) {
   if (in.is_number()) return true;
   if (!in.is_string()) return m.raise(described(in, m.budget) + " cannot be parsed as a number");
   const std::string& text = in.as_string();
-  const char* const last = text.data() + text.size();
   int64_t whole = 0;
-  const auto exact = std::from_chars(text.data(), last, whole);
-  if (exact.ec == std::errc() && exact.ptr == last) {
+  if (read_number(text, whole)) {
     out = Datum::integer(whole);
     return true;
   }
   double real = 0;
-  const auto rough = std::from_chars(text.data(), last, real);
-  if (rough.ec != std::errc() || rough.ptr != last || text.empty())
+  if (!read_number(text, real))
     return m.raise(described(in, m.budget) + " cannot be parsed as a number");
   out = Datum::real(real);
   return true;

@@ -111,8 +111,7 @@ class Parser {
   }
 
   // Guards every recursion of the parser.
-  template <typename F>
-  NodePtr nested(F&& parse_inner) {
+  NodePtr nested(auto&& parse_inner) {
     if (++depth_ > kNestingMax) fail("the expression nests too deep");
     NodePtr node = ok() ? parse_inner() : identity();
     --depth_;

@@ -1,6 +1,6 @@
 // Names inside a schema document: URI references, JSON pointers.
-#include <charconv>
 
+#include "base/read_number.h"
 #include "expr/schema/node.h"
 
 namespace pawl::expr::schema {
@@ -116,9 +116,7 @@ const Value* follow_pointer(const Value& root, std::string_view pointer) {
     pointer.remove_prefix(end);
     if (at->is_array()) {
       size_t index = 0;
-      const char* last = part.data() + part.size();
-      const auto [stop, status] = std::from_chars(part.data(), last, index);
-      if (status != std::errc() || stop != last || index >= at->as_array().size()) return nullptr;
+      if (!read_number(part, index) || index >= at->as_array().size()) return nullptr;
       at = &at->as_array()[index];
     } else {
       at = at->find(part);

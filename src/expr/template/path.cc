@@ -1,8 +1,9 @@
 #include "expr/template/path.h"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
+
+#include "base/read_number.h"
 
 namespace pawl::expr {
 namespace {
@@ -70,10 +71,7 @@ class Walk {
     } else if (value.is(Kind::List)) {
       const std::string_view segment = between(at, at + 1);
       size_t index = 0;
-      const auto [end, error] =
-          std::from_chars(segment.data(), segment.data() + segment.size(), index);
-      if (error == std::errc() && end == segment.data() + segment.size() &&
-          index < value.list_size()) {
+      if (read_number(segment, index) && index < value.list_size()) {
         return follow(value.list_at(index), at + 1);
       }
     }

@@ -1,6 +1,8 @@
 // Applies the events of compositions of jobs.
 #include "kernel/mutable_state.h"
+#include "kernel/run.h"
 #include "kernel/run_family.h"
+#include "kernel/state_memory.h"
 
 namespace pawl {
 namespace {

@@ -2,6 +2,7 @@
 #include "kernel/compositions/flow.h"
 #include "kernel/compositions/run_values.h"
 #include "kernel/quarantine.h"
+#include "kernel/run_commands.h"
 #include "kernel/run_family.h"
 
 namespace pawl {

@@ -3,8 +3,10 @@
 #include "base/working_on.h"
 #include "kernel/compositions/planned_runs.h"
 #include "kernel/compositions/run_values.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
 #include "kernel/run_family.h"
+#include "kernel/scripts/step_names.h"
 
 namespace pawl {
 namespace {
@@ -130,6 +132,7 @@ void Flow::begin(const RunId& id, const PlanNode& plan) {
       advance_map(id);
       break;
     case RunKind::Script:  // see kernel/scripts
+    case RunKind::Module:  // moved by its world
     case RunKind::None:
       break;
   }
@@ -290,6 +293,7 @@ void Flow::advance(const RunId& id, uint32_t index, ChildState outcome) {
     case RunKind::Group:
     case RunKind::Batch:
     case RunKind::Script:  // see kernel/scripts
+    case RunKind::Module:  // moved by its world
     case RunKind::None:
       break;
   }

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "kernel/frame.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
 #include "plan/ojs/plan_node.h"
 
 namespace pawl {

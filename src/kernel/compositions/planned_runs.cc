@@ -1,5 +1,11 @@
 #include "kernel/compositions/planned_runs.h"
 
+#include "base/json.h"
+#include "kernel/run.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
+#include "plan/ojs/plan_node.h"
+
 namespace pawl {
 namespace {
 

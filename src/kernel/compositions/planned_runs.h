@@ -9,9 +9,14 @@
 #include <string>
 
 #include "base/function_ref.h"
-#include "kernel/state.h"
+#include "base/uuid.h"
+#include "journal/events.h"
+#include "plan/ojs/plan_node.h"
 
 namespace pawl {
+
+class State;
+struct Run;
 
 // The key of its DocKind::PlannedRun.
 std::string planned_run_key(const RunId& id);

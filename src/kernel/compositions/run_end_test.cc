@@ -1,8 +1,11 @@
 // Cancelling, timeouts, retries and deletion of runs.
 #include <gtest/gtest.h>
 
+#include "kernel/cold.h"
 #include "kernel/jobs/forget_jobs.h"
+#include "kernel/mutable_state.h"
 #include "kernel/testing/run_world.h"
+#include "plan/ojs/plan_node.h"
 
 namespace pawl {
 namespace {

@@ -5,6 +5,7 @@
 #include "kernel/compositions/flow.h"
 #include "kernel/compositions/run_values.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
 
 namespace pawl {
 
@@ -124,6 +125,7 @@ void Flow::go_on(const RunId& id, uint32_t wanted_callbacks) {
       start_waiting(id);
       break;
     case RunKind::Script:  // moved by its own code
+    case RunKind::Module:  // moved by its world
     case RunKind::None:
       break;
   }

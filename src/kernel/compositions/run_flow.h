@@ -3,13 +3,18 @@
 // happen in the same frame: so they happen exactly once, or, if the frame is lost, not at all (I4).
 #pragma once
 
-#include <deque>
 #include <string>
 
-#include "kernel/frame.h"
-#include "plan/ojs/plan_node.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Frame;
+class State;
+struct Job;
+struct PlanNode;
 
 // Creates and starts a run. InvalidContent if its own `over` cannot be evaluated.
 Result<RunId> create_run(Frame& frame, const PlanNode& plan, const std::string& tenant);

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/mutable_state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/run_world.h"
+#include "plan/ojs/plan_node.h"
 
 namespace pawl {
 namespace {

@@ -8,7 +8,16 @@
 #include "expr/cel/cache.h"
 #include "expr/cel/convert.h"
 #include "expr/template/template.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/meter.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
+#include "plan/ojs/plan_node.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl {
 namespace {
@@ -257,7 +266,7 @@ void render_parent_results(json::Writer& w, const State& state, const Job& job) 
   w.field("workflow_id", workflow).key("parent_results").begin_array();
   for (const std::string& text : texts) w.raw(text);
   w.end_array();
-  if (omitted > 0) w.field_int("parent_results_omitted", static_cast<int64_t>(omitted));
+  if (omitted > 0) w.field_int("parent_results_omitted", omitted);
   if (!parents.children.empty() && parents.run->kind == RunKind::Chain && parents.children[0] > 0)
     w.field_int("parent_results_offset", parents.children[0]);
   w.key("workflow").begin_object().field("id", workflow);

@@ -5,10 +5,18 @@
 #include <vector>
 
 #include "base/json_writer.h"
-#include "kernel/meter.h"
-#include "kernel/state.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Meter;
+class State;
+struct DagLinks;
+struct Job;
+struct PlanNode;
+struct Run;
 
 // The id of the job or nested run at this place: chosen by a client, or derived.
 Uuid child_of(const State& state, const Run& run, uint32_t index);

@@ -1,6 +1,11 @@
 // Applies each job event to the job, to its queue's counts and to its concurrency key. No decisions
 // here.
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/mutable_state.h"
+#include "kernel/resident.h"
+#include "kernel/state_memory.h"
+#include "kernel/timer_key.h"
 
 namespace pawl {
 namespace {

@@ -5,9 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "kernel/frame.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Frame;
 
 struct ChangeJob {
   JobId job;

@@ -3,7 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "base/json_writer.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/frame.h"
+#include "kernel/id_table.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {

@@ -5,9 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "kernel/frame.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Frame;
+struct Job;
 
 struct FetchJobs {
   std::vector<std::string> queues;  // scoped

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/cold.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/mutable_state.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/world.h"
 
 namespace pawl {

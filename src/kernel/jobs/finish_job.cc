@@ -2,7 +2,14 @@
 
 #include "base/backoff.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
+#include "plan/script.h"
 
 namespace pawl {
 namespace {

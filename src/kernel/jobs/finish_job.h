@@ -10,15 +10,15 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/frame.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "journal/events.h"
+#include "kernel/jobs/lease_claim.h"
 
 namespace pawl {
 
-struct LeaseClaim {
-  JobId job;
-  std::string worker;    // empty: not named
-  uint32_t attempt = 0;  // 0: not named
-};
+class Frame;
+struct Job;
 
 // Ok without an effect if the job was cancelled while this lease held it.
 Status ack_job(Frame& frame, const LeaseClaim& claim, const std::string& result);

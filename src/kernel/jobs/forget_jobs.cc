@@ -3,6 +3,13 @@
 #include <map>
 
 #include "kernel/compositions/planned_runs.h"
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/run.h"
+#include "kernel/run_family.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 
 namespace pawl {
 namespace {
@@ -47,7 +54,7 @@ Forgotten forget_jobs(Frame& frame, const ForgetJobs& command) {
 uint64_t forget_runs(Frame& frame, int64_t finished_before_ms, size_t at_most, RunId& cursor) {
   std::vector<RunId> gone;
   cursor = frame.state().each_run(cursor, false, at_most * 4, [&](const Run& run) {
-    bool over = true;
+    bool over = !family_of(run).leaves_by_itself();
     for (const Run* around = &run; around != nullptr;
          around = around->parent.run.is_nil() ? nullptr
                                               : frame.state().find_run(around->parent.run)) {

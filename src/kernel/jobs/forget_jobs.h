@@ -1,9 +1,12 @@
 // Retention: deletes finished jobs that are old enough, or too many, a bounded number at a time.
 #pragma once
 
-#include "kernel/frame.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Frame;
 
 struct ForgetJobs {
   JobId from;  // where the last sweep stopped; nil = the oldest

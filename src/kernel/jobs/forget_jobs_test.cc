@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/cold.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/mutable_state.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
 #include "kernel/testing/world.h"
 
 namespace pawl {

@@ -19,8 +19,7 @@ struct JobRow {
   std::string queue;
   JobExtras extras;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     JobType& job = *self.job;
     visit(1, "id", job.id);
     visit(2, "version", job.version);

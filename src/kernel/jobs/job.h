@@ -31,8 +31,7 @@ struct JobExtras {
   bool cancelled_while_held = false;  // a worker had it when it was cancelled:
   std::string cancelled_worker;       //   this one
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "errors", self.errors);
     visit(2, "checkpoint", self.checkpoint);
     visit(3, "checkpoint_sequence", self.checkpoint_sequence);

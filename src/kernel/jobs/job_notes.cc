@@ -1,5 +1,10 @@
 #include "kernel/jobs/job_notes.h"
 
+#include "kernel/frame.h"
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
+
 namespace pawl {
 namespace {
 

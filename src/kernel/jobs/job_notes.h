@@ -3,9 +3,13 @@
 
 #include <string>
 
-#include "kernel/frame.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Frame;
 
 struct SaveCheckpoint {
   JobId job;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/mutable_state.h"
 #include "kernel/testing/world.h"
 
 namespace pawl {

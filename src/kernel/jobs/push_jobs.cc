@@ -4,7 +4,14 @@
 #include <set>
 
 #include "kernel/compositions/run_flow.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/run.h"
+#include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl {
 namespace {

@@ -3,9 +3,13 @@
 
 #include <vector>
 
-#include "kernel/frame.h"
+#include "base/result.h"
+#include "base/uuid.h"
 
 namespace pawl {
+
+class Frame;
+struct NewJob;
 
 struct Pushed {
   JobId id;

@@ -1,5 +1,7 @@
 #include "kernel/jobs/queue.h"
 
+#include "kernel/spill_index.h"
+
 namespace pawl {
 namespace {
 
@@ -8,8 +10,7 @@ struct QueueRow {
   QueueType* queue;
   std::vector<uint64_t> counts;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     QueueType& queue = *self.queue;
     visit(1, "version", queue.version);
     visit(2, "settings", queue.settings);
@@ -23,6 +24,12 @@ struct QueueRow {
 };
 
 }  // namespace
+
+Queue::Queue(std::string queue_name, size_t window_max)
+    : Resident(EntityKind::Queue),
+      name(std::move(queue_name)),
+      ready(std::make_unique<SpillIndex<ReadyKey>>(window_max)) {}
+Queue::~Queue() = default;
 
 std::string encode_queue(const Queue& queue) {
   QueueRow<const Queue> row{&queue, {queue.counts.begin(), queue.counts.end()}};

@@ -12,10 +12,12 @@
 #include "base/uuid.h"
 #include "journal/events.h"
 #include "kernel/resident.h"
-#include "kernel/spill_index.h"
 #include "plan/ojs/queue_name.h"
 
 namespace pawl {
+
+template <class Key>
+class SpillIndex;  // spill_index.h
 
 // A worker takes the smallest: higher priority first, then older place, then id.
 struct ReadyKey {
@@ -29,10 +31,8 @@ struct ReadyKey {
 constexpr int64_t kRateWindowMs = 1000;  // period of a queue's rate
 
 struct Queue : Resident {
-  Queue(std::string queue_name, size_t window_max)
-      : Resident(EntityKind::Queue),
-        name(std::move(queue_name)),
-        ready(std::make_unique<SpillIndex<ReadyKey>>(window_max)) {}
+  Queue(std::string queue_name, size_t window_max);
+  ~Queue();
 
   std::string name;  // scoped
   QueueSettings settings;
@@ -73,8 +73,7 @@ struct Limit : Resident {
   uint32_t used = 0;
   std::map<std::string_view, Queue*> held_back;  // in memory only: queues that wait for room
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "key", self.key);
     visit(2, "version", self.version);
     visit(3, "settings", self.settings);

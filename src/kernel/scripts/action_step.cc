@@ -3,10 +3,12 @@
 #include <utility>
 
 #include "kernel/scripts/computations.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/outside_step.h"
 #include "kernel/scripts/run_actions.h"
 #include "kernel/scripts/secret_source.h"
 #include "kernel/scripts/step_end.h"
+#include "kernel/state.h"
 
 namespace pawl::scripts {
 namespace {

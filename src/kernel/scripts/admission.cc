@@ -2,9 +2,16 @@
 
 #include <algorithm>
 
+#include "kernel/frame.h"
 #include "kernel/keys.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
+#include "plan/script.h"
 
 namespace pawl {
 namespace {

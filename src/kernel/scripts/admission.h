@@ -29,17 +29,23 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/frame.h"
+#include "base/result.h"
+#include "base/uuid.h"
 
 namespace pawl {
+
+class Frame;
+class State;
+struct Run;
+struct ScriptRun;
+namespace plan {
+struct Script;
+}
 
 struct RunCount {
   uint64_t active = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
-    visit(1, "active", self.active);
-  }
+  static void fields(auto& self, auto&& visit) { visit(1, "active", self.active); }
 };
 
 struct RunGate {
@@ -47,8 +53,7 @@ struct RunGate {
   uint64_t claimed = 0;
   std::string from;  // no waiting run has an earlier turn
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "waiting", self.waiting);
     visit(2, "claimed", self.claimed);
     visit(3, "from", self.from);
@@ -59,8 +64,7 @@ struct RunTurn {
   RunId run;
   bool claims = false;  // it holds a place of its definition
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
     visit(2, "claims", self.claims);
   }

@@ -4,7 +4,14 @@
 
 #include <algorithm>
 
+#include "kernel/mutable_state.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_definition.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {

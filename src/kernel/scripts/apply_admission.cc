@@ -1,5 +1,11 @@
 // Counts active runs of definitions: follows every ScriptMoved.
+#include "base/codec.h"
+#include "journal/events.h"
+#include "kernel/mutable_state.h"
 #include "kernel/scripts/admission.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
+#include "kernel/state_memory.h"
 
 namespace pawl {
 

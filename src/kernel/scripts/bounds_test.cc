@@ -3,11 +3,14 @@
 
 #include "kernel/fire_timers.h"
 #include "kernel/jobs/forget_jobs.h"
+#include "kernel/mutable_state.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/expression_names.h"
 #include "kernel/scripts/json_fits.h"
 #include "kernel/scripts/run_parts.h"
 #include "kernel/testing/run_world.h"
 #include "kernel/testing/script_world.h"
+#include "plan/definition.h"
 
 namespace pawl {
 namespace {

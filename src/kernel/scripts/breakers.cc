@@ -1,5 +1,13 @@
 #include "kernel/scripts/breakers.h"
 
+#include "base/value.h"
+#include "kernel/frame.h"
+#include "kernel/run.h"
+#include "kernel/scripts/context.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
 
 namespace pawl {

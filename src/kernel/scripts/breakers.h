@@ -8,9 +8,12 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/scripts/commands.h"
-
 namespace pawl {
+
+class Frame;
+class State;
+struct Run;
+struct StepOutcome;
 
 constexpr uint32_t kBreakerFailures = 5;
 constexpr int64_t kBreakerOpenMs = 30'000;
@@ -19,8 +22,7 @@ struct Breaker {
   uint32_t failures = 0;  // in a row
   int64_t open_until_ms = 0;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "failures", self.failures);
     visit(2, "open_until_ms", self.open_until_ms);
   }

@@ -2,10 +2,14 @@
 
 #include <set>
 
+#include "kernel/run.h"
 #include "kernel/scripts/lists.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/run_end.h"
 #include "kernel/scripts/step_kind.h"
 #include "kernel/scripts/suspension.h"
+#include "kernel/state.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

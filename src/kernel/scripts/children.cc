@@ -2,8 +2,12 @@
 
 #include <utility>
 
+#include "kernel/run.h"
 #include "kernel/scripts/checks.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/step_end.h"
+#include "kernel/state.h"
 
 namespace pawl::scripts {
 namespace {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernel/scripts/context.h"
+#include "kernel/scripts/run.h"
 
 namespace pawl::scripts {
 

@@ -4,13 +4,24 @@
 #include <string>
 #include <vector>
 
-#include "kernel/frame.h"
-#include "kernel/run_family.h"
-#include "kernel/scripts/effect_request.h"
-#include "kernel/scripts/expression_names.h"
-#include "kernel/scripts/secret_source.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Frame;
+class Meter;
+class SecretSource;
+class State;
+struct Doc;
+struct EffectNote;
+struct EffectRequest;
+struct RetryPreview;
+struct RetryRequest;
+struct Run;
+struct StepOutcome;
+struct StoredDefinition;
 
 // The run, if it is the run of a definition; null for another kind too.
 const Run* find_script(const State& state, const RunId& id);
@@ -89,31 +100,5 @@ Result<EffectRequest> request_in_frame(const State& state, const RunId& run, uin
 // Makes the job or composition that fills the step's place, if it is still waited for and not there
 // yet. The frame that starts the step does so itself unless it is full.
 void make_step_child(Frame& frame, const RunId& run, uint32_t effect);
-
-// A question that waits for an answer, or has one.
-struct StoredDecision {
-  RunId run;
-  std::string step;
-  std::string status;   // pending, resolved, timed_out, cancelled
-  std::string context;  // JSON: prompt, data, options
-  std::string target_agent;
-  std::string answer;  // JSON
-  int64_t created_ms = 0;
-  int64_t expires_ms = 0;
-  std::string tenant;
-
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
-    visit(1, "run", self.run);
-    visit(2, "step", self.step);
-    visit(3, "status", self.status);
-    visit(4, "context", self.context);
-    visit(5, "target_agent", self.target_agent);
-    visit(6, "answer", self.answer);
-    visit(7, "created_ms", self.created_ms);
-    visit(8, "expires_ms", self.expires_ms);
-    visit(9, "tenant", self.tenant);
-  }
-};
 
 }  // namespace pawl

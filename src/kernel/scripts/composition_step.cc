@@ -1,5 +1,7 @@
 // A step that is a chain, group or batch of jobs.
 #include "kernel/compositions/run_flow.h"
+#include "kernel/run.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/outside_step.h"
 #include "plan/ojs/parse_workflow.h"
 

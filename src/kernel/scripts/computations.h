@@ -5,10 +5,11 @@
 
 #include <optional>
 
-#include "kernel/meter.h"
-#include "kernel/scripts/effect_request.h"
-
 namespace pawl {
+
+class Meter;
+struct EffectRequest;
+struct StepOutcome;
 
 class Computations {
  public:

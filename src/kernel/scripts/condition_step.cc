@@ -2,6 +2,9 @@
 #include "expr/number.h"
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/lists_step.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

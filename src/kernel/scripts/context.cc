@@ -1,5 +1,11 @@
 #include "kernel/scripts/context.h"
 
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/state.h"
+#include "plan/script.h"
+
 namespace pawl::scripts {
 namespace {
 

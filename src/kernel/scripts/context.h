@@ -19,9 +19,13 @@
 
 #include "base/working_on.h"
 #include "kernel/frame.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/expression_names.h"
 #include "kernel/scripts/json_fits.h"
+#include "kernel/scripts/run.h"
+#include "kernel/state.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 
@@ -59,8 +63,7 @@ struct RunContext {
     ++frame.contexts;
   }
   ~RunContext() { --frame.contexts; }
-  RunContext(const RunContext&) = delete;
-  RunContext& operator=(const RunContext&) = delete;
+  RunContext& operator=(RunContext&&) = delete;
 
   const Run& entity() const { return *entity_; }
   const ScriptRun& script() const { return *entity().script; }

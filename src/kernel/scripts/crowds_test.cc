@@ -2,7 +2,14 @@
 // do not change.
 #include <gtest/gtest.h>
 
+#include "kernel/cold.h"
+#include "kernel/mutable_state.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/expression_names.h"
+#include "kernel/scripts/open_lists.h"
+#include "kernel/scripts/run.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {
@@ -17,8 +24,7 @@ StateConfig with_open_lists(size_t most) {
 struct AsLists {
   std::vector<std::string> live;
   std::vector<OpenEffect> effects;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(19, "live", self.live);
     visit(20, "effects", self.effects);
   }
@@ -26,8 +32,7 @@ struct AsLists {
 struct AsSets {
   OpenLists live;
   OpenEffects effects;
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(19, "live", self.live);
     visit(20, "effects", self.effects);
   }

@@ -5,12 +5,18 @@
 #include <utility>
 
 #include "base/time.h"
+#include "kernel/run.h"
 #include "kernel/scripts/checks.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/stored_decision.h"
 #include "kernel/scripts/suspension.h"
 #include "kernel/scripts/wait_step.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

@@ -14,6 +14,14 @@
 
 namespace pawl {
 
+// An effect to start or cancel once its frame is durable.
+struct EffectNote {
+  RunId run;
+  uint32_t effect = 0;
+  bool cancel = false;
+  bool heavy = false;  // its parameters turned out to be large, and must wait for others to end
+};
+
 // Gone: nobody waits for it, or its child is there.
 enum class EffectKind : uint8_t { Gone, Action, Job, Composition };
 struct EffectRequest {

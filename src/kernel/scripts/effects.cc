@@ -1,8 +1,17 @@
 // What steps ask for. Parameters of actions are filled in after the frame that asks and are never
 // journaled, so a secret stands in no history; those of jobs and compositions, which hold none, in
 // the frame that makes them.
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/secret_source.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/state.h"
+#include "plan/action_kind.h"
+#include "plan/script.h"
+#include "plan/secret_rule.h"
 
 namespace pawl {
 namespace {

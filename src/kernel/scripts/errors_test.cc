@@ -1,6 +1,11 @@
 // Failures in runs of definitions: attempts, timeouts, error handling, hooks, rollback.
 #include <gtest/gtest.h>
 
+#include "base/value.h"
+#include "kernel/mutable_state.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
+#include "kernel/state.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {

@@ -5,7 +5,13 @@
 #include "base/plant.h"
 #include "base/time.h"
 #include "expr/cel/convert.h"
+#include "kernel/meter.h"
+#include "kernel/run.h"
 #include "kernel/scripts/json_fits.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/text.h"
+#include "kernel/state.h"
 #include "plan/definition.h"
 
 namespace pawl {

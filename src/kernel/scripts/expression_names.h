@@ -15,12 +15,23 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+#include "base/value.h"
 #include "expr/cel/activation.h"
 #include "expr/template/template.h"
-#include "kernel/meter.h"
-#include "kernel/state.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Meter;
+class State;
+class Text;
+struct Run;
+struct Scope;
+struct StepRecord;
+namespace plan {
+struct Script;
+}
 
 constexpr uint64_t kScopeBytesMax = 32u << 20;
 constexpr size_t kDottedIdsMax = 2'000;  // bound for one expression, or the texts of a step

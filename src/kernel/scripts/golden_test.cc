@@ -7,8 +7,12 @@
 
 #include "base/hash.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/mutable_state.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/run_world.h"
 #include "kernel/testing/script_world.h"
+#include "plan/ojs/plan_node.h"
 
 namespace pawl {
 namespace {

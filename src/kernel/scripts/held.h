@@ -13,8 +13,7 @@ class Held {
   Held(ScriptRun& script, const Holder& holder)
       : script_(script), holder_(holder), before_(held_by(holder)) {}
   ~Held() { script_.held_bytes += held_by(holder_) - before_; }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
+  Held& operator=(Held&&) = delete;
 
  private:
   ScriptRun& script_;

@@ -3,7 +3,11 @@
 #include <utility>
 
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/run.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/outside_step.h"
+#include "kernel/state.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

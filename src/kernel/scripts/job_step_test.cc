@@ -1,6 +1,12 @@
 // Steps that are jobs or compositions: the frame that starts them makes what fills their place.
 #include <gtest/gtest.h>
 
+#include "base/value.h"
+#include "kernel/mutable_state.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {

@@ -5,12 +5,18 @@
 #include <optional>
 #include <utility>
 
+#include "kernel/run.h"
 #include "kernel/scripts/checks.h"
+#include "kernel/scripts/expression_names.h"
 #include "kernel/scripts/rollback.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/run_end.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/suspension.h"
+#include "kernel/scripts/text.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

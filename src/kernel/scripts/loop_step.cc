@@ -3,9 +3,14 @@
 #include <optional>
 
 #include "expr/jq/jq.h"
+#include "journal/events.h"
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/lists_step.h"
 #include "kernel/scripts/made_so_far.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/state.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

@@ -1,7 +1,9 @@
 // A child run that waits for people: its parent runs are suspended too.
 #include <gtest/gtest.h>
 
+#include "kernel/mutable_state.h"
 #include "kernel/scripts/admission.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {

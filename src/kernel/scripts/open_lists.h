@@ -88,8 +88,7 @@ struct OpenEffect {
   uint32_t effect = 0;
   std::string step;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "effect", self.effect);
     visit(2, "step", self.step);
   }

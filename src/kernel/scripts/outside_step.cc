@@ -3,9 +3,16 @@
 #include <utility>
 
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
+#include "kernel/run.h"
 #include "kernel/run_commands.h"
 #include "kernel/scripts/checks.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/open_lists.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/secret_source.h"
 #include "kernel/scripts/step_end.h"
+#include "kernel/state.h"
 
 namespace pawl::scripts {
 namespace {

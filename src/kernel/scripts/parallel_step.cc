@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "kernel/scripts/lists.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

@@ -4,7 +4,13 @@
 
 #include <set>
 
+#include "kernel/mutable_state.h"
 #include "kernel/scripts/model.h"
+#include "kernel/scripts/open_lists.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {

@@ -3,6 +3,9 @@
 
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/parallel_step.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

@@ -8,11 +8,17 @@
 #include <set>
 
 #include "kernel/compositions/run_values.h"
+#include "kernel/run.h"
+#include "kernel/run_commands.h"
 #include "kernel/scripts/checks.h"
 #include "kernel/scripts/rollback.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/suspension.h"
+#include "kernel/state.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

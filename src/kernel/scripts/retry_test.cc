@@ -1,6 +1,9 @@
 // Retrying runs of definitions: which steps run again, and which are kept.
 #include <gtest/gtest.h>
 
+#include "kernel/mutable_state.h"
+#include "kernel/scripts/expression_names.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {

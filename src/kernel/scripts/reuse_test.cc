@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "kernel/jobs/forget_jobs.h"
+#include "kernel/mutable_state.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/testing/script_world.h"
 #include "plan/definition.h"
 

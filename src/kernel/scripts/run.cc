@@ -2,7 +2,24 @@
 
 #include <algorithm>
 
+#include "base/named.h"
+#include "kernel/scripts/step_names.h"
+
 namespace pawl {
+namespace {
+
+constexpr Named<StepState> kStepStateNames[] = {
+    {"pending", StepState::Pending},     {"running", StepState::Running},
+    {"completed", StepState::Completed}, {"failed", StepState::Failed},
+    {"skipped", StepState::Skipped},     {"suspended", StepState::Suspended},
+    {"retrying", StepState::Retrying}};
+
+constexpr Named<ScriptStatus> kScriptStatusNames[] = {
+    {"pending", ScriptStatus::Pending},     {"active", ScriptStatus::Active},
+    {"suspended", ScriptStatus::Suspended}, {"completed", ScriptStatus::Completed},
+    {"failed", ScriptStatus::Failed},       {"cancelled", ScriptStatus::Cancelled}};
+
+}  // namespace
 
 const std::string* ScriptRun::step_of_effect(uint32_t effect) const {
   const OpenEffect* open = effects.find(effect);
@@ -46,42 +63,10 @@ std::string join_path(std::string_view scope, std::string_view name) {
   return path.append(name);
 }
 
-std::string_view step_state_name(StepState state) {
-  switch (state) {
-    case StepState::Pending:
-      return "pending";
-    case StepState::Running:
-      return "running";
-    case StepState::Completed:
-      return "completed";
-    case StepState::Failed:
-      return "failed";
-    case StepState::Skipped:
-      return "skipped";
-    case StepState::Suspended:
-      return "suspended";
-    case StepState::Retrying:
-      return "retrying";
-  }
-  return "";
-}
+std::string_view step_state_name(StepState state) { return name_of(kStepStateNames, state); }
 
 std::string_view script_status_name(ScriptStatus status) {
-  switch (status) {
-    case ScriptStatus::Pending:
-      return "pending";
-    case ScriptStatus::Active:
-      return "active";
-    case ScriptStatus::Suspended:
-      return "suspended";
-    case ScriptStatus::Completed:
-      return "completed";
-    case ScriptStatus::Failed:
-      return "failed";
-    case ScriptStatus::Cancelled:
-      return "cancelled";
-  }
-  return "";
+  return name_of(kScriptStatusNames, status);
 }
 
 }  // namespace pawl

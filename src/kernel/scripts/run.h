@@ -49,8 +49,7 @@ struct StepRecord {
   uint32_t round = 0;  // the run's round in which its first attempt began
   uint8_t ready = 0;   // waits only for a frame: 1 it may begin, 2 its condition is true, too
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "state", self.state);
     visit(2, "attempt", self.attempt);
     visit(3, "effect", self.effect);
@@ -81,12 +80,6 @@ struct StepRecord {
   mutable std::shared_ptr<const Value> parsed_items;
 };
 
-inline bool is_over(StepState state) {
-  return state == StepState::Completed || state == StepState::Failed || state == StepState::Skipped;
-}
-std::string_view step_state_name(StepState state);
-std::string_view script_status_name(ScriptStatus status);
-
 struct Scope {
   std::string path;   // "" is the root
   std::string owner;  // the enclosing step; "" for the root and the hooks
@@ -101,8 +94,7 @@ struct Scope {
   uint32_t unfinished = 0;  // unfinished steps, without fallbacks
   std::vector<StepRecord> records;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "path", self.path);
     visit(2, "owner", self.owner);
     visit(3, "list", self.list);
@@ -139,8 +131,7 @@ struct KeptSignal {
   Text payload;
   std::string agent_id;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "type", self.type);
     visit(2, "step", self.step);
     visit(3, "payload", self.payload);
@@ -152,8 +143,7 @@ struct Variable {
   std::string key;
   Text value;  // JSON
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "key", self.key);
     visit(2, "value", self.value);
   }
@@ -164,8 +154,7 @@ struct MadeParts {
   std::string step;  // "" = the run's outputs
   std::vector<std::string> values;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "step", self.step);
     visit(2, "values", self.values);
   }
@@ -202,8 +191,7 @@ struct ScriptRun {
   std::vector<std::string> compensated;
   std::vector<MadeParts> made;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "definition", self.definition);
     visit(2, "version", self.version);
     visit(3, "source", self.source);
@@ -259,21 +247,5 @@ uint64_t held_by(const KeptSignal& signal);
 uint64_t held_by(const Variable& variable);
 // Without its lists.
 uint64_t held_by(const ScriptRun& script);
-
-// Names among the run's timers that are not steps.
-inline constexpr const char* kTimeoutDue = "";
-inline constexpr const char* kTimeoutReason = "timeout";
-
-// An effect to start or cancel once its frame is durable.
-struct EffectNote {
-  RunId run;
-  uint32_t effect = 0;
-  bool cancel = false;
-  bool heavy = false;  // its parameters turned out to be large, and must wait for others to end
-};
-
-// "a.true.b" → "a.true", "b"; "a" → "", "a".
-std::pair<std::string_view, std::string_view> split_step(std::string_view step);
-std::string join_path(std::string_view scope, std::string_view name);
 
 }  // namespace pawl

@@ -4,8 +4,12 @@
 #include <utility>
 
 #include "kernel/scripts/children.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/outside_step.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/step_end.h"
+#include "plan/action_kind.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

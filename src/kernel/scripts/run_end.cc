@@ -3,13 +3,19 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
+#include "kernel/run.h"
 #include "kernel/scripts/admission.h"
 #include "kernel/scripts/children.h"
+#include "kernel/scripts/context.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/made_so_far.h"
+#include "kernel/scripts/model.h"
 #include "kernel/scripts/rollback.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/suspension.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "kernel/jobs/queue.h"
 #include "kernel/keys.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/text.h"
+#include "plan/findings.h"
 
 namespace pawl {
 namespace {
 
-template <class Visit>
-void each_text(Scope& scope, Visit&& visit) {
+void each_text(Scope& scope, auto&& visit) {
   visit(scope.item);
   for (StepRecord& record : scope.records) {
     visit(record.output);
@@ -16,16 +19,14 @@ void each_text(Scope& scope, Visit&& visit) {
   }
 }
 
-template <class Visit>
-void each_text(ScriptRun& script, Visit&& visit) {
+void each_text(ScriptRun& script, auto&& visit) {
   visit(script.inputs);
   visit(script.output);
   for (KeptSignal& signal : script.signals) visit(signal.payload);
   for (Variable& variable : script.variables) visit(variable.value);
 }
 
-template <class Holder>
-void connect(Cold& cold, TextsInMemory& in_memory, const RunId& run, Holder& holder) {
+void connect(Cold& cold, TextsInMemory& in_memory, const RunId& run, auto& holder) {
   std::shared_ptr<const TextRows> rows;
   holder.parts.clear();
   each_text(holder, [&](Text& text) {
@@ -36,8 +37,7 @@ void connect(Cold& cold, TextsInMemory& in_memory, const RunId& run, Holder& hol
   });
 }
 
-template <class Visit>
-void each_unwritten(Run& run, size_t large_bytes, Visit&& visit) {
+void each_unwritten(Run& run, size_t large_bytes, auto&& visit) {
   auto offer = [&](auto& holder) {
     each_text(holder, [&](Text& text) {
       if (text.part() == 0 && text.size() >= large_bytes) visit(text, holder.parts);

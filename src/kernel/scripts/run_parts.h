@@ -6,6 +6,8 @@
 
 #include "kernel/cold.h"
 #include "kernel/run.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/text.h"
 
 namespace pawl {
 
@@ -20,8 +22,7 @@ class TextsAside {
   TextsAside(Run& run, size_t large_bytes, std::vector<uint64_t>& parts, std::vector<Row>& out)
       : run_(run), large_bytes_(large_bytes), parts_(parts), out_(out) {}
   ~TextsAside();
-  TextsAside(const TextsAside&) = delete;
-  TextsAside& operator=(const TextsAside&) = delete;
+  TextsAside& operator=(TextsAside&&) = delete;
 
   void take(ScriptRun& script);
   void take(Scope& scope);

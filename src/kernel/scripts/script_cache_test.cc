@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/mutable_state.h"
+#include "kernel/scripts/run.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {

@@ -6,13 +6,18 @@
 #include "kernel/compositions/run_values.h"
 #include "kernel/keys.h"
 #include "kernel/quarantine.h"
+#include "kernel/run_commands.h"
 #include "kernel/run_family.h"
 #include "kernel/scripts/admission.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/open_lists.h"
 #include "kernel/scripts/retry.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/run_end.h"
 #include "kernel/scripts/run_parts.h"
 #include "kernel/scripts/step_end.h"
+#include "kernel/scripts/step_names.h"
 #include "kernel/scripts/suspension.h"
 
 namespace pawl {

@@ -1,6 +1,9 @@
 // A step that is a list of steps, one after the other.
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/lists_step.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

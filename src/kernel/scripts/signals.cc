@@ -1,12 +1,21 @@
 // Signals to runs of definitions: decisions, data, cancel, retry, skip, and custom names.
 #include "kernel/compositions/run_values.h"
+#include "kernel/run.h"
+#include "kernel/run_commands.h"
 #include "kernel/scripts/checks.h"
+#include "kernel/scripts/context.h"
 #include "kernel/scripts/decision_step.h"
 #include "kernel/scripts/retry.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_decision.h"
 #include "kernel/scripts/suspension.h"
 #include "kernel/scripts/wait_step.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

@@ -4,8 +4,13 @@
 
 #include "base/backoff.h"
 #include "kernel/scripts/lists.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/run_end.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/state.h"
+#include "plan/choices.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {
@@ -37,24 +42,6 @@ plan::RetryPolicy as_set(plan::RetryPolicy policy, const ScriptDefaults& default
   return policy;
 }
 
-std::string_view strategy_name(plan::OnError strategy) {
-  switch (strategy) {
-    case plan::OnError::Propagate:
-      return "";
-    case plan::OnError::Ignore:
-      return "ignore";
-    case plan::OnError::Fail:
-      return "fail_workflow";
-    case plan::OnError::Fallback:
-      return "fallback_step";
-    case plan::OnError::Skip:
-      return "skip";
-    case plan::OnError::Rollback:
-      return "rollback";
-  }
-  return "";
-}
-
 // The effective on_error of a step at its place.
 plan::OnError failure_policy(const RunContext& run, const At& at) {
   plan::OnError strategy = at.step->on_error;
@@ -74,7 +61,7 @@ void apply_failure_policy(RunContext& run, const At& at, const StepError& error)
   plan::OnError strategy = failure_policy(run, at);
   if (strategy != plan::OnError::Propagate) {
     Value::Object data;
-    data.set("strategy", std::string(strategy_name(strategy)));
+    data.set("strategy", std::string(name_of(plan::kStrategyNames, strategy)));
     data.set("step_id", at.path);
     data.set("error", error_json(error));
     if (strategy == plan::OnError::Fallback)

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "kernel/scripts/step_end.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

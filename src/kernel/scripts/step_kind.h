@@ -24,6 +24,8 @@
 #include <string>
 
 #include "kernel/scripts/context.h"
+#include "kernel/scripts/effect_request.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 

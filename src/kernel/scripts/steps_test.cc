@@ -1,7 +1,15 @@
 // Runs of definitions step by step: lists, conditions, loops, parallels.
 #include <gtest/gtest.h>
 
+#include "base/value.h"
+#include "kernel/cold.h"
+#include "kernel/mutable_state.h"
 #include "kernel/scripts/computations.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/stored_decision.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/script_world.h"
 
 namespace pawl {

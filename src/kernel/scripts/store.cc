@@ -3,7 +3,13 @@
 
 #include "kernel/mutable_state.h"
 #include "kernel/run_family.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/run_parts.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_definition.h"
+#include "kernel/scripts/text.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state_memory.h"
 #include "plan/definition.h"
 
 namespace pawl {

@@ -21,8 +21,7 @@ struct StoredDefinition {
   int64_t created_ms = 0;
   bool removed = false;  // removed while it had live runs, which still need the text
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "name", self.name);
     visit(2, "version", self.version);
     visit(3, "number", self.number);

@@ -1,7 +1,9 @@
 // A step that is a run of another definition.
 #include "kernel/scripts/children.h"
+#include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/outside_step.h"
 #include "kernel/scripts/step_end.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "kernel/run.h"
+#include "kernel/scripts/open_lists.h"
+#include "kernel/scripts/run.h"
+
 namespace pawl::scripts {
 namespace {
 

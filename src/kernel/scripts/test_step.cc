@@ -1,6 +1,7 @@
 // A step with only a condition: its output is {result: bool}.
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

@@ -14,9 +14,10 @@
 #include <vector>
 
 #include "base/uuid.h"
-#include "kernel/cold.h"
 
 namespace pawl {
+
+class Cold;
 
 // Tracks runs with texts in memory that also have rows, and their approximate bytes.
 class TextsInMemory {

@@ -1,9 +1,13 @@
 // Handles due timers: timeouts of a run and its steps, next attempts, and ends of waits.
+#include "kernel/run.h"
 #include "kernel/scripts/checks.h"
 #include "kernel/scripts/outside_step.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/run_end.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"
+#include "kernel/scripts/step_names.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

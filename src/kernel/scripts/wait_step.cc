@@ -6,10 +6,12 @@
 
 #include "base/time.h"
 #include "expr/number.h"
+#include "kernel/scripts/run.h"
 #include "kernel/scripts/run_end.h"
 #include "kernel/scripts/step_end.h"
 #include "kernel/scripts/step_kind.h"
 #include "kernel/scripts/suspension.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 namespace {

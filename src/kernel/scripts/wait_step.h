@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernel/scripts/context.h"
+#include "plan/script.h"
 
 namespace pawl::scripts {
 

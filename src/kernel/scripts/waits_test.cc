@@ -1,6 +1,10 @@
 // Runs of definitions that wait: for times, signals, people, pauses, other runs.
 #include <gtest/gtest.h>
 
+#include "kernel/mutable_state.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/run.h"
+#include "kernel/state.h"
 #include "kernel/testing/run_world.h"
 #include "kernel/testing/script_world.h"
 

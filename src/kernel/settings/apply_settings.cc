@@ -1,6 +1,10 @@
 // Applies settings of queues and limits, documents and crons, which are replaced as a whole. And
 // fold(), which finds the right apply() for a journaled event.
+#include "kernel/cold.h"
+#include "kernel/jobs/queue.h"
 #include "kernel/mutable_state.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state_memory.h"
 
 namespace pawl {
 
@@ -151,6 +155,9 @@ Status MutableState::fold_one(const journal::EventBytes& event) {
     return ok_status();                                            \
   }
 #include "journal/event_types.def"
+#include "kernel/jobs/queue.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state_memory.h"
 #undef PAWL_EVENT
   }
   return unreadable();

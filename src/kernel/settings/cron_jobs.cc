@@ -4,9 +4,15 @@
 #include "base/hash.h"
 #include "base/json_writer.h"
 #include "base/tz.h"
+#include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
+#include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/run.h"
 #include "kernel/scripts/commands.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
+#include "plan/ojs/queue_name.h"
 
 namespace pawl {
 namespace {

@@ -6,9 +6,15 @@
 // (CronSkipped) and shown on the cron until the next start.
 #pragma once
 
-#include "kernel/frame.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Frame;
+class State;
+struct Cron;
 
 // Schedules of the API and crons of the Open Job Spec have separate names: a schedule's key has a
 // mark that no cron's name can contain.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/mutable_state.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 #include "kernel/testing/world.h"
 
 namespace pawl {

@@ -20,8 +20,7 @@ struct Doc : Resident {
   int64_t put_ms = 0;
   bool deleted = false;  // in memory only, until the row is gone
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "version", self.version);
     visit(2, "value", self.value);
     visit(3, "expires_ms", self.expires_ms);
@@ -46,8 +45,7 @@ struct Cron : Resident {
   int64_t last_error_ms = 0;
   bool deleted = false;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "version", self.version);
     visit(2, "spec", self.spec);
     visit(3, "next_ms", self.next_ms);

@@ -1,6 +1,11 @@
 // Documents of the state: lookup in memory and on disk, and eviction.
+#include "kernel/cold.h"
 #include "kernel/keys.h"
 #include "kernel/mutable_state.h"
+#include "kernel/scripts/stored_definition.h"
+#include "kernel/scripts/text.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state_memory.h"
 
 namespace pawl {
 namespace {
@@ -108,6 +113,32 @@ void State::each_doc_key(DocKind kind, std::string_view from, size_t scan_max,
   });
   for (const std::string& key : keys)
     if (!visit(key)) return;
+}
+
+void State::each_doc_under(
+    DocKind kind, std::string_view prefix, std::string_view from, size_t limit,
+    FunctionRef<bool(std::string_view key, std::string_view value)> visit) const {
+  const std::string low = doc_key(kind, std::max(from, prefix));
+  const std::string high = prefix_end(doc_key(kind, prefix));
+  auto next = memory_->docs.lower_bound(low);
+  bool going = true;
+  auto offer = [&](std::string_view key, std::string_view value) {
+    going = limit-- > 0 && visit(key.substr(1), value);
+  };
+  auto offer_those_in_memory = [&](std::string_view before) {
+    for (; going && next != memory_->docs.end() && next->first < before; ++next)
+      if (!next->second->deleted) offer(next->first, next->second->value);
+  };
+  cold_.scan(Space::Doc, low, high, false, SIZE_MAX, [&](std::string_view key, std::string_view row) {
+    offer_those_in_memory(key);
+    if (going && memory_->docs.count(key) == 0) {
+      Doc doc;
+      if (!codec::decode(row, doc)) unreadable_row("document", key);
+      offer(key, doc.value);
+    }
+    return going;
+  });
+  offer_those_in_memory(high);
 }
 
 std::optional<DefinitionHead> State::definition_head(std::string_view key,

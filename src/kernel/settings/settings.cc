@@ -1,5 +1,9 @@
 #include "kernel/settings/settings.h"
 
+#include "kernel/frame.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/state.h"
+
 namespace pawl {
 
 Status configure_queue(Frame& frame, const std::string& scoped,

@@ -4,9 +4,12 @@
 #include <string>
 
 #include "base/function_ref.h"
-#include "kernel/frame.h"
+#include "base/result.h"
+#include "journal/events.h"
 
 namespace pawl {
+
+class Frame;
 
 // Changes a queue's settings through `edit`; the queue is made if it is not there. Nothing is
 // written if nothing changes.

@@ -52,10 +52,7 @@ class EventStory {
   const std::string& job(const JobEventHead& step) { return names_.of(step.job); }
 
   // Other events are printed by name only.
-  template <class Event>
-  std::string details(const Event&) {
-    return "";
-  }
+  std::string details(const auto&) { return ""; }
   std::string details(const JobCreated& e);
   std::string details(const JobPromoted& e) { return job(e); }
   std::string details(const JobLeased& e) { return job(e) + " " + e.worker + attempt(e); }
@@ -87,6 +84,7 @@ class EventStory {
   std::string details(const RunFinished& e);
   std::string details(const RunRetried& e);
   std::string details(const RunForgotten& e) { return names_.of(e.run); }
+  std::string details(const InstanceMoved& e) { return e.module + " " + e.key_json; }
 
   JobNames& names_;
   int64_t now_ms_ = 0;

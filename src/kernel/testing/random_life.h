@@ -6,6 +6,7 @@
 
 #include "kernel/run.h"
 #include "kernel/testing/world.h"
+#include "plan/ojs/plan_node.h"
 
 namespace pawl {
 

@@ -5,6 +5,8 @@
 #include "kernel/compositions/run_values.h"
 #include "kernel/jobs/forget_jobs.h"
 #include "kernel/run_commands.h"
+#include "kernel/state.h"
+#include "plan/ojs/plan_node.h"
 
 namespace pawl {
 

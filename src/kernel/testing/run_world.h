@@ -8,6 +8,7 @@
 #include "base/value.h"
 #include "kernel/run.h"
 #include "kernel/testing/world.h"
+#include "plan/ojs/plan_node.h"
 
 namespace pawl {
 

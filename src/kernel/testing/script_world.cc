@@ -1,7 +1,18 @@
 #include "kernel/testing/script_world.h"
 
+#include "kernel/mutable_state.h"
+#include "kernel/run.h"
+#include "kernel/run_commands.h"
+#include "kernel/scripts/effect_request.h"
+#include "kernel/scripts/open_lists.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/step_names.h"
+#include "kernel/scripts/stored_definition.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state.h"
+#include "kernel/state_config.h"
 #include "plan/definition.h"
+#include "plan/secret_rule.h"
 
 namespace pawl {
 

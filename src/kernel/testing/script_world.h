@@ -11,7 +11,11 @@
 #include <vector>
 
 #include "kernel/scripts/commands.h"
+#include "kernel/scripts/run.h"
+#include "kernel/scripts/secret_source.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/world.h"
+#include "plan/secret_rule.h"
 
 namespace pawl {
 

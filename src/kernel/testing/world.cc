@@ -1,7 +1,11 @@
 #include "kernel/testing/world.h"
 
+#include "kernel/cold.h"
 #include "kernel/fire_timers.h"
+#include "kernel/jobs/queue.h"
+#include "kernel/mutable_state.h"
 #include "kernel/settings/settings.h"
+#include "kernel/state_config.h"
 
 namespace pawl {
 

@@ -12,10 +12,13 @@
 #include <vector>
 
 #include "base/function_ref.h"
+#include "kernel/cold.h"
 #include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
 #include "kernel/jobs/finish_job.h"
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/mutable_state.h"
+#include "kernel/state_config.h"
 #include "kernel/testing/event_story.h"
 
 namespace pawl {

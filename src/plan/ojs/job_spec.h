@@ -39,8 +39,7 @@ struct RetryPolicy {
             .on_exhaustion = OnExhaustion::DeadLetter};
   }
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "max_attempts", self.max_attempts);
     visit(2, "initial_ms", self.initial_ms);
     visit(3, "coefficient_milli", self.coefficient_milli);
@@ -60,8 +59,7 @@ struct UniquePolicy {
   int64_t period_ms = 0;  // how long the existing job counts, from its creation; 0 = always
   OnConflict on_conflict = OnConflict::Reject;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "key", self.key);
     visit(2, "states", self.states);
     visit(3, "period_ms", self.period_ms);
@@ -87,8 +85,7 @@ struct BasicJobSpec {
   Text retry_text;   // JSON object text: the policy in the words of the specification, if given
   Text unique_text;  // likewise
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "type", self.type);
     visit(2, "args", self.args);
     visit(3, "meta", self.meta);
@@ -125,8 +122,7 @@ struct NewJob {
   uint32_t queue_rate = 0;  // sets its queue's leases per second, 0 = leaves them
   JobParent parent;
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "id", self.id);
     visit(2, "queue", self.queue);
     visit(3, "priority", self.priority);

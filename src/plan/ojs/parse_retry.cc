@@ -4,11 +4,19 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
+#include "base/named.h"
 #include "base/time.h"
 #include "plan/ojs/parse_job.h"
 
 namespace pawl {
 namespace {
+
+// The first entry counts: constant waits are read as None, as which they are stored.
+constexpr Named<BackoffStrategy> kBackoffNames[] = {
+    {"exponential", BackoffStrategy::Exponential}, {"linear", BackoffStrategy::Linear},
+    {"polynomial", BackoffStrategy::Polynomial},   {"none", BackoffStrategy::None},
+    {"constant", BackoffStrategy::None},           {"fixed", BackoffStrategy::None},
+    {"constant", BackoffStrategy::Constant}};
 
 Error bad(std::string_view member, std::string_view message) {
   std::string text = "retry." + std::string(member) + " " + std::string(message);
@@ -47,12 +55,7 @@ Result<BackoffStrategy> strategy(json::View retry) {
   auto value = member(
       retry, {"backoff_strategy", "strategy", "backoff", "backoff_type", "backoffStrategy"}, used);
   if (!value) return BackoffStrategy::Exponential;
-  for (auto [name, which] :
-       {std::pair{"exponential", BackoffStrategy::Exponential},
-        std::pair{"linear", BackoffStrategy::Linear},
-        std::pair{"polynomial", BackoffStrategy::Polynomial},
-        std::pair{"none", BackoffStrategy::None}, std::pair{"constant", BackoffStrategy::None},
-        std::pair{"fixed", BackoffStrategy::None}})
+  for (const auto& [name, which] : kBackoffNames)
     if (value->equals(name)) return which;
   return bad(used, "must be exponential, linear, polynomial, constant or none");
 }
@@ -67,22 +70,6 @@ Result<uint32_t> coefficient_milli(json::View retry) {
   if (!number || !(*number >= 1) || *number > 1000)
     return bad(used, "must be a number from 1 to 1000");
   return static_cast<uint32_t>(*number * 1000 + 0.5);
-}
-
-std::string_view strategy_name(BackoffStrategy strategy) {
-  switch (strategy) {
-    case BackoffStrategy::Exponential:
-      return "exponential";
-    case BackoffStrategy::Linear:
-      return "linear";
-    case BackoffStrategy::Polynomial:
-      return "polynomial";
-    case BackoffStrategy::None:
-      return "none";
-    case BackoffStrategy::Constant:
-      return "constant";
-  }
-  return "";
 }
 
 // Milliseconds as "PT1.5S".
@@ -144,20 +131,18 @@ Result<RetryPolicy> parse_retry(json::View retry, OnExhaustion unsaid) {
 }
 
 std::string policy_text(const RetryPolicy& policy, bool always_strategy) {
-  std::string text;
-  json::Writer w(text);
-  w.begin_object().field_int("max_attempts", policy.max_attempts);
+  json::ObjectWriter w;
+  w.field_int("max_attempts", policy.max_attempts);
   w.field("initial_interval", iso_duration(policy.initial_ms));
   w.key("backoff_coefficient").real(policy.coefficient_milli / 1000.0);
   w.field("max_interval", iso_duration(policy.max_ms)).field_bool("jitter", !policy.no_jitter);
   if (always_strategy || policy.backoff != BackoffStrategy::Exponential)
-    w.field("backoff_strategy", strategy_name(policy.backoff));
+    w.field("backoff_strategy", name_of(kBackoffNames, policy.backoff));
   w.key("non_retryable_errors").begin_array();
   for (const std::string& type : policy.non_retryable) w.string(type);
   w.end_array().field("on_exhaustion",
                       policy.on_exhaustion == OnExhaustion::DeadLetter ? "dead_letter" : "discard");
-  w.end_object();
-  return text;
+  return w.close();
 }
 
 std::string retry_text(json::View retry, const RetryPolicy& policy) {

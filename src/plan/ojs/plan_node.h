@@ -39,8 +39,7 @@ struct PlanNode {
   bool named_steps = false;  // children have ids of the client's
   std::vector<std::string> callback_ids;  // their step ids, by CallbackRole; empty = none
 
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor&& visit) {
+  static void fields(auto& self, auto&& visit) {
     visit(1, "kind", self.kind);
     visit(2, "name", self.name);
     visit(3, "when", self.when);

@@ -229,11 +229,12 @@ class JsonSpeller {
     for (size_t i = 0; i < item.items.size(); i += 2) {
       const std::string key = spell(type.inner[0], item.items[i]);
       const std::string value = spell(type.inner[1], item.items[i + 1]);
-      if (tagged_) {
-        entries.push_back("{\"value\":" + value + ",\"key\":" + key + "}");
-      } else {
-        entries.push_back(object ? key + ":" + value : "[" + key + "," + value + "]");
-      }
+      std::string entry = tagged_ ? "{\"value\":" : object ? "" : "[";
+      entry += tagged_ ? value : key;
+      entry += tagged_ ? ",\"key\":" : object ? ":" : ",";
+      entry += tagged_ ? key : value;
+      entry += tagged_ ? "}" : object ? "" : "]";
+      entries.push_back(std::move(entry));
     }
     shuffle(choices_, entries);
     return object ? joined(entries, '{', '}') : joined(entries, '[', ']');

@@ -1,0 +1,253 @@
+// Reading a world: instances, state, digest, traces; snapshots, replays and tests of single steps.
+#include "api/paging.h"
+#include "api/routes.h"
+#include "api/worlds/world_call.h"
+#include "worlds/fault.h"
+#include "worlds/governance.h"
+#include "worlds/reading.h"
+#include "worlds/replay.h"
+
+namespace pawl::api {
+namespace {
+
+Result<const worlds::Module*> module_of(const worlds::Program& program, const std::string& name) {
+  const worlds::Module* module = program.module(name);
+  if (module == nullptr)
+    return Error{ErrorCode::NotFound, "the world has no module " + name.substr(0, 128)};
+  return module;
+}
+
+struct InstanceFilter {
+  std::string module, key, status;
+};
+
+Reply instances_page(WorldSession& session, const InstanceFilter& filter, const WorldPage& page) {
+  PAWL_TRY(auto program, session.program());
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().key("instances").begin_array();
+  PageFill fill(body, page.limit);
+  std::string next;
+  auto visit = [&](std::string_view item_key, const std::string& module, const std::string& key,
+                   const worlds::Instance& instance) {
+    if (!filter.status.empty() && worlds::status_name(instance.status) != filter.status)
+      return true;
+    if (fill.full()) return next = item_key, false;
+    fill.take();
+    worlds::write_instance(w, *program, module, key, instance);
+    return true;
+  };
+  if (filter.key.empty()) {
+    session.world().each_instance(filter.module, page.from, visit);
+  } else {
+    PAWL_TRY(const worlds::Module* module, module_of(*program, filter.module));
+    PAWL_TRY(std::string key, key_of_query(*module, filter.key));
+    if (auto instance = session.world().instance(module->name, key))
+      visit(worlds::instance_key(module->name, key), module->name, key, *instance);
+  }
+  w.end_array();
+  if (!next.empty()) write_cursor(w, next);
+  w.end_object();
+  return world_reply(std::move(body));
+}
+
+void list_instances(App& app, Call&& call) {
+  const std::string name = call.params[0];
+  InstanceFilter filter{call.query("module"), call.query("key"), call.query("status")};
+  if (!filter.key.empty() && filter.module.empty())
+    return call.fail({ErrorCode::InvalidRequest, "key needs module"});
+  auto page = world_page(call);
+  if (!page.ok()) return call.fail(page.error());
+  answer_from_world(app, bare_world_call(std::move(call)), name,
+                    [filter, page = *page](WorldSession& session) {
+                      return instances_page(session, filter, page);
+                    });
+}
+
+Reply state_reply(WorldSession& session, const std::string& name, const std::string& key_text) {
+  PAWL_TRY(auto program, session.program());
+  auto unknown = [&] {
+    return worlds::refusal(ErrorCode::NotFound, "state.unknown",
+                           "module " + name.substr(0, 128) + " has no state under this key");
+  };
+  const worlds::Module* module = program->module(name);
+  if (module == nullptr) return unknown();
+  if (module->keyed() && key_text.empty()) return unknown();
+  auto key = key_of_query(*module, key_text);
+  if (!key.ok()) return unknown();
+  const auto instance = session.world().instance(name, *key);
+  if (!instance || !instance->has_state) return unknown();
+  return world_reply(worlds::state_json(*program, session.world().head(), *module, *instance));
+}
+
+void get_state(App& app, Call&& call) {
+  const std::string name = call.params[0];
+  // A module's name has a slash: encoded it is one part of the path, else two.
+  const std::string module =
+      call.params.size() > 2 ? call.params[1] + "/" + call.params[2] : call.params[1];
+  const std::string key = call.query("key");
+  answer_from_world(
+      app, bare_world_call(std::move(call)), name,
+      [module, key](WorldSession& session) { return state_reply(session, module, key); });
+}
+
+// --- digest, snapshot, replay
+
+std::string digest_body(const worlds::Digest& digest, std::optional<uint64_t> frames) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object();
+  worlds::write_digest(w, digest);
+  if (frames) w.field_int("frames", static_cast<int64_t>(*frames));
+  w.end_object();
+  return body;
+}
+
+void get_digest(App& app, Call&& call) {
+  const std::string name = call.params[0];
+  answer_from_world(
+      app, bare_world_call(std::move(call)), name,
+      [](WorldSession& session) -> Reply {
+        return world_reply(digest_body(worlds::digest_of(session.world()), std::nullopt));
+      },
+      {.alone = true});
+}
+
+void snapshot(App& app, Call&& call) {
+  const std::string name = call.params[0];
+  answer_from_world(app, bare_world_call(std::move(call)), name,
+                    [](WorldSession& session) -> Reply {
+                      PAWL_TRY(
+                          worlds::Snapshot taken,
+                          session.frame([](worlds::Deciding& deciding) -> Result<worlds::Snapshot> {
+                            return worlds::take_snapshot(deciding);
+                          }));
+                      std::string body;
+                      json::Writer w(body);
+                      w.begin_object().field("snapshot_ref", taken.ref);
+                      w.field_int("height", static_cast<int64_t>(taken.height)).end_object();
+                      return world_reply(std::move(body), 201);
+                    },
+                    {.writes = true, .alone = true});
+}
+
+void quarantine_world(WorldSession& session, const Error& error) {
+  uint64_t seq = 0;
+  for (const auto& [name, value] : error.details)
+    if (name == "seq") std::from_chars(value.data(), value.data() + value.size(), seq);
+  for (const auto& [name, value] : error.json_details)
+    if (name == "seq") std::from_chars(value.data(), value.data() + value.size(), seq);
+  worlds::quarantine(session.world(), session.items(), error.wire, error.message, seq);
+}
+
+// What does not replay is quarantined: the world can be read, and changes no more.
+Reply replay_reply(WorldSession& session, worlds::ReplayFrom from) {
+  auto replayed = worlds::replay(session.world(), session.modules(), from, [] { return true; });
+  if (replayed.ok()) return world_reply(digest_body(replayed->digest, replayed->frames));
+  const Error& error = replayed.error();
+  if (error.wire == "replay.divergence" || error.wire == "journal.corrupt")
+    quarantine_world(session, error);
+  return error;
+}
+
+void replay(App& app, Call&& call) {
+  const std::string name = call.params[0];
+  auto request = read_world_call(std::move(call), {"from"}, true);
+  if (!request) return;
+  Fields fields(request->body());
+  const std::string from = fields.text("from", "genesis");
+  if (from != "genesis" && from != "baseline")
+    fields.complain("from", "must be genesis or baseline");
+  if (!fields.ok()) return request->call.fail(fields.error(ErrorCode::InvalidContent));
+  answer_from_world(app, request, name,
+                    [from](WorldSession& session) {
+                      return replay_reply(session, from == "genesis"
+                                                       ? worlds::ReplayFrom::Genesis
+                                                       : worlds::ReplayFrom::Baseline);
+                    },
+                    {.alone = true});
+}
+
+// --- traces
+
+void get_summary(App& app, Call&& call) {
+  const std::string name = call.params[0];
+  answer_from_world(
+      app, bare_world_call(std::move(call)), name, [&app](WorldSession& session) -> Reply {
+        return world_reply(
+            worlds::summary_json(session.world(), app.worlds()->queued(session.name())));
+      });
+}
+
+void get_trace(App& app, Call&& call) {
+  const std::string name = call.params[0];
+  worlds::TraceQuery query{
+      {}, call.query("schema"), call.query("correlate_by"), call.query("value")};
+  if (std::string seq = call.query("seq"); !seq.empty()) {
+    uint64_t number = 0;
+    auto [end, error] = std::from_chars(seq.data(), seq.data() + seq.size(), number);
+    if (error != std::errc() || end != seq.data() + seq.size())
+      return call.fail({ErrorCode::InvalidRequest, "seq must be a number"});
+    query.seq = number;
+  } else if (query.schema.empty() || query.correlate_by.empty() || query.value.empty()) {
+    return call.fail({ErrorCode::InvalidRequest, "give seq, or schema, correlate_by and value"});
+  }
+  answer_from_world(app, bare_world_call(std::move(call)), name,
+                    [query](WorldSession& session) -> Reply {
+                      PAWL_TRY(auto program, session.program());
+                      PAWL_TRY(std::string body,
+                               worlds::trace_json(session.world(), *program, query));
+                      return world_reply(std::move(body));
+                    },
+                    {.alone = true});
+}
+
+void diagnose(App& app, Call&& call) {
+  const std::string name = call.params[0];
+  const std::string text = call.query("run_id");
+  auto run = Uuid::parse(text);
+  if (!run) return call.fail({ErrorCode::NotFound, "run " + text.substr(0, 128) + " not found"});
+  answer_from_world(
+      app, bare_world_call(std::move(call)), name, [id = *run](WorldSession& session) -> Reply {
+        auto place = session.place_of(id);
+        const auto instance =
+            place ? session.world().instance(place->first, place->second) : std::nullopt;
+        if (!instance) return Error{ErrorCode::NotFound, "run " + id.text() + " not found"};
+        return world_reply(
+            worlds::diagnose_json(session.world(), place->first, place->second, *instance));
+      });
+}
+
+void step_test(App& app, Call&& call) {
+  const std::string name = call.params[0];
+  auto request = read_world_call(
+      std::move(call), {"module", "state", "state_b64", "event", "ctx", "input", "input_b64"});
+  if (!request) return;
+  answer_from_world(app, request, name, [request](WorldSession& session) -> Reply {
+    PAWL_TRY(auto program, session.program());
+    PAWL_TRY(std::string body,
+             worlds::step_test(*program, session.world(), session.modules(), request->body()));
+    return world_reply(std::move(body));
+  });
+}
+
+}  // namespace
+
+void add_world_instance_routes(Router& router) {
+  auto add = [&](std::string_view method, std::string_view path, Permission scope,
+                 CallHandler handler) {
+    router.add({method, path, scope, handler});
+  };
+  add("GET", "/v1/worlds/{w}/instances", Permission::Read, list_instances);
+  add("GET", "/v1/worlds/{w}/state/{module}", Permission::Read, get_state);
+  add("GET", "/v1/worlds/{w}/state/{namespace}/{module}", Permission::Read, get_state);
+  add("GET", "/v1/worlds/{w}/digest", Permission::Read, get_digest);
+  add("POST", "/v1/worlds/{w}/snapshot", Permission::Operate, snapshot);
+  add("POST", "/v1/worlds/{w}/replay", Permission::Operate, replay);
+  add("GET", "/v1/worlds/{w}/trace-summary", Permission::Read, get_summary);
+  add("GET", "/v1/worlds/{w}/trace", Permission::Read, get_trace);
+  add("GET", "/v1/worlds/{w}/trace/diagnose", Permission::Read, diagnose);
+  add("POST", "/v1/worlds/{w}/step-test", Permission::Read, step_test);
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,165 @@
+#include "api/worlds/world_call.h"
+
+#include "api/definition_faults.h"
+#include "api/kept_answer.h"
+#include "api/paging.h"
+#include "base/hash.h"
+#include "base/quote.h"
+#include "worldhost/state_table.h"
+#include "worlds/fault.h"
+#include "worlds/frame.h"
+#include "worlds/hash.h"
+
+namespace pawl::api {
+namespace {
+
+constexpr size_t kWorldPageUsual = 100;
+
+struct HeldCall {
+  WorldRequestPtr request;
+  WorldWork work;
+  WorldCallRules rules;
+  std::optional<Reply> result = {};
+};
+
+// The answer of an earlier call with the same key; nothing if there was none.
+std::optional<Reply> earlier_answer(App& app, const Call& call, WorldSession& session,
+                                    const KeptAnswers& kept) {
+  if (kept.key().empty()) return std::nullopt;
+  std::optional<std::string> value = session.noted_answer(kept.key());
+  if (!value) return std::nullopt;
+  return kept.repeat(app, call, *value);
+}
+
+Reply decide_call(App& app, HeldCall& held, WorldSession& session) {
+  const Call& call = held.request->call;
+  KeptAnswers kept(call);
+  if (auto earlier = earlier_answer(app, call, session, kept)) return std::move(*earlier);
+  if (!session.exists() && !held.rules.takes_missing)
+    return no_such_world(shown_world(session.name()));
+  if (held.rules.writes && session.exists()) PAWL_TRY_DO(worlds::writable(session.world().head()));
+  auto result = held.work(session);
+  if (result.ok() && !kept.key().empty() && result->status < 400)
+    session.note_answer(kept.key(), kept.encode(app, call, *result),
+                        session.now_ms() + app.config().idempotency_ms);
+  return result;
+}
+
+}  // namespace
+
+WorldRequestPtr bare_world_call(Call&& call) {
+  auto request = std::make_shared<WorldRequest>(std::move(call));
+  (void)request->call.leave_round();
+  return request;
+}
+
+WorldRequestPtr read_world_call(Call&& call, std::initializer_list<std::string_view> members,
+                                bool empty_is_fine) {
+  WorldRequestPtr request = bare_world_call(std::move(call));
+  auto doc = parse_body(request->call, empty_is_fine);
+  if (!doc.ok()) return request->call.fail(doc.error()), nullptr;
+  request->doc = std::move(*doc);
+  Fields fields(request->body());
+  refuse_unknown(request->call, fields, members);
+  if (!fields.ok()) return request->call.fail(fields.error(ErrorCode::InvalidContent)), nullptr;
+  return request;
+}
+
+void answer_from_world(App& app, const WorldRequestPtr& request, const std::string& name,
+                       WorldWork work, WorldCallRules rules) {
+  WorldHost* host = app.worlds();
+  if (host == nullptr)
+    return request->call.fail({ErrorCode::Unavailable, "this server runs no worlds"});
+  auto held = std::make_shared<HeldCall>(HeldCall{request, std::move(work), std::move(rules)});
+  WorldOrder order;
+  order.alone = held->rules.alone;
+  order.needs = held->rules.needs;
+  order.work = [&app, held](WorldSession& session) {
+    held->result = decide_call(app, *held, session);
+    return ok_status();
+  };
+  order.done = [held](const Status& outcome) {
+    Call& call = held->request->call;
+    if (!outcome.ok()) return call.fail(outcome.error());
+    if (!held->result->ok()) return call.fail(held->result->error());
+    call.answer(std::move(*held->result).value());
+  };
+  Status taken = host->post(scoped_world(request->call.tenant, name), std::move(order));
+  if (!taken.ok()) request->call.fail(taken.error());
+}
+
+http::Response world_reply(std::string body, int status) {
+  return json_response(Surface::V1, status, std::move(body));
+}
+
+Error no_such_world(std::string_view name) {
+  return Error{ErrorCode::NotFound, "world " + in_quotes(name) + " not found"};
+}
+
+void write_world(json::Writer& w, const worlds::Head& head) {
+  w.begin_object();
+  write_world_members(w, head);
+  w.end_object();
+}
+
+void write_world_members(json::Writer& w, const worlds::Head& head) {
+  const bool open = head.quarantine_code.empty();
+  w.field("id", head.id.text()).field("name", head.name);
+  w.field("status", open ? "open" : "quarantined").field("manifest_hash", head.manifest_hash);
+  w.field_int("height", static_cast<int64_t>(head.height))
+      .field_time("created_at", head.created_ms);
+  w.field_bool("test", head.test);
+  if (!open) {
+    w.key("quarantine").begin_object().field("code", head.quarantine_code);
+    w.field_int("seq", static_cast<int64_t>(head.quarantine_seq));
+    w.field("message", head.quarantine_message).end_object();
+  }
+}
+
+void write_faults(json::Writer& w, std::string_view name, const std::vector<Complaint>& faults) {
+  w.key(name).begin_array();
+  for (const Complaint& fault : faults)
+    w.begin_object()
+        .field("path", fault.path)
+        .field("code", fault.code)
+        .field("message", fault.message)
+        .end_object();
+  w.end_array();
+}
+
+Error invalid_manifest(const worlds::ProgramText& text) {
+  Error error =
+      worlds::refusal(ErrorCode::InvalidContent, "manifest.invalid",
+                      "the manifest or its nodes are not valid; see details.validation_errors");
+  error.complaints = text.faults;
+  return error;
+}
+
+Result<std::string> key_of_query(const worlds::Module& module, const std::string& text) {
+  if (!module.keyed()) {
+    if (text.empty()) return std::string();
+    return worlds::refusal(ErrorCode::InvalidContent, "event.invalid",
+                           "module " + module.name + " is not keyed");
+  }
+  // Text keys may be bare, in a query; anything else is JSON.
+  if (auto doc = json::parse(text); doc.ok())
+    if (auto key = worlds::from_json(*module.key_type, doc->root()); key.ok()) return key;
+  std::string quoted;
+  json::append_quoted(quoted, text);
+  PAWL_TRY(json::Doc doc, json::parse(quoted));
+  return worlds::from_json(*module.key_type, doc.root());
+}
+
+Result<WorldPage> world_page(const Call& call) {
+  PAWL_TRY(Page page, parse_page(call, kWorldPageUsual));
+  WorldPage result{page.limit, {}};
+  if (!page.cursor.empty() && !worlds::from_base64(page.cursor, result.from))
+    return Error{ErrorCode::InvalidRequest, "cursor is not one that this server gave"};
+  return result;
+}
+
+void write_cursor(json::Writer& w, std::string_view item_key) {
+  w.field("next_cursor", worlds::base64(item_key));
+}
+
+}  // namespace pawl::api

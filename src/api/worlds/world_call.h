@@ -1,0 +1,67 @@
+// A call about one world: read on the I/O thread, decided by an order of the world
+// (worldhost/world_host.h), answered when that is durable.
+//
+// Idempotency-Key on a call that writes: its answer is kept with what it wrote, and given again.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/app.h"
+#include "api/body.h"
+#include "worldhost/world_host.h"
+
+namespace pawl::api {
+
+// A call and its body, for as long as something points into them.
+struct WorldRequest {
+  explicit WorldRequest(Call&& given) : call(std::move(given)) {}
+  Call call;
+  json::Doc doc;  // of calls with a JSON body
+  json::View body() const { return doc.root(); }
+};
+using WorldRequestPtr = std::shared_ptr<WorldRequest>;
+
+// Reads the body and refuses unknown members; null if the call was answered.
+WorldRequestPtr read_world_call(Call&& call, std::initializer_list<std::string_view> members,
+                                bool empty_is_fine = false);
+WorldRequestPtr bare_world_call(Call&& call);  // without a body, or with one that is no JSON
+
+using WorldWork = std::function<Reply(WorldSession&)>;
+struct WorldCallRules {
+  bool writes = false;         // refused by a quarantined world
+  bool takes_missing = false;  // there may be no such world
+  bool alone = false;          // it takes long
+  std::function<void(const worlds::Program&, std::vector<std::string>&)> needs = nullptr;
+};
+// `name`: as in the path or body, without tenant.
+void answer_from_world(App& app, const WorldRequestPtr& request, const std::string& name,
+                       WorldWork work, WorldCallRules rules = {});
+
+http::Response world_reply(std::string body, int status = 200);
+Error no_such_world(std::string_view name);
+
+// Members of replies that several calls share.
+void write_world(json::Writer& w, const worlds::Head& head);
+void write_world_members(json::Writer& w, const worlds::Head& head);  // without braces
+// {valid, errors[], warnings[]} of a manifest, as members.
+void write_faults(json::Writer& w, std::string_view name, const std::vector<Complaint>& faults);
+Error invalid_manifest(const worlds::ProgramText& text);
+
+// The canonical key that a query or path gives for a module: sugar JSON, or text bare; nothing if
+// the module is not keyed. event.key_missing, event.invalid.
+Result<std::string> key_of_query(const worlds::Module& module, const std::string& text);
+
+// A part of a list in the order of item keys.
+struct WorldPage {
+  size_t limit = 100;
+  std::string from;  // item key; "" = from the start
+};
+Result<WorldPage> world_page(const Call& call);
+void write_cursor(json::Writer& w, std::string_view item_key);
+
+}  // namespace pawl::api

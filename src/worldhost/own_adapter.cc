@@ -1,0 +1,284 @@
+#include "worldhost/own_adapter.h"
+
+#include "base/check.h"
+#include "base/codec.h"
+#include "base/log.h"
+#include "worldhost/own_keys.h"
+#include "worldhost/own_work.h"
+#include "worlds/hash.h"
+
+namespace pawl {
+namespace {
+
+constexpr size_t kTimersPerOrder = 64;
+constexpr std::string_view kKeyItem = "x";  // the private seed, sealed where the server has a vault
+constexpr char kPlain = 'P';
+constexpr char kSealed = 'S';
+
+using worlds::cbor::Item;
+
+std::string vault_name(const Uuid& world) { return "world/" + world.text(); }
+
+Result<std::string> own_seed(WorldSession& session, const actions::Vault* vault) {
+  const auto kept = session.table().get(kKeyItem);
+  if (!kept || kept->empty()) return Error{ErrorCode::Corrupt, "the world has no key of its own"};
+  if (kept->front() == kPlain) return kept->substr(1);
+  if (vault == nullptr) return Error{ErrorCode::Unavailable, "the world's key needs the vault"};
+  return vault->unseal(vault_name(session.id()), std::string_view(*kept).substr(1));
+}
+
+OwnReceipt ok_receipt(FunctionRef<void(worlds::cbor::Map&)> fill) {
+  OwnReceipt receipt;
+  worlds::cbor::Map map(receipt.payload);
+  fill(map);
+  map.end();
+  return receipt;
+}
+
+// A timer's key is given back as it came.
+OwnReceipt timer_receipt(const worlds::Intent& intent, int64_t delivered_ns) {
+  auto params = worlds::cbor::read(intent.params);
+  return ok_receipt([&](worlds::cbor::Map& map) {
+    map.integer("delivered_at_ns", delivered_ns);
+    const Item* key = params.ok() ? params->find("key") : nullptr;
+    if (key == nullptr || !key->is_text()) {
+      map.null("key");
+    } else {
+      map.text("key", key->string);
+    }
+  });
+}
+
+OwnReceipt put_blob(WorldSession& session, std::string_view bytes) {
+  const std::string ref = worlds::hash_of_bytes(bytes);
+  session.put(worlds::blob_key(ref), std::string(bytes));
+  return ok_receipt(
+      [&](worlds::cbor::Map& map) { map.text("blob_ref", ref).nat("size", bytes.size()); });
+}
+
+OwnReceipt get_blob(WorldSession& session, std::string_view ref) {
+  const auto bytes = session.world().blob(ref);
+  if (!bytes) return failed_receipt("blob.not_found", "there is no blob of this hash");
+  return ok_receipt(
+      [&](worlds::cbor::Map& map) { map.bytes("bytes", *bytes).nat("size", bytes->size()); });
+}
+
+std::string_view member(const Item& params, std::string_view name) {
+  const Item* found = params.find(name);
+  return found == nullptr ? std::string_view() : found->string;
+}
+
+}  // namespace
+
+OwnReceipt failed_receipt(std::string_view code, std::string_view message) {
+  OwnReceipt receipt =
+      ok_receipt([&](worlds::cbor::Map& map) { map.text("code", code).text("message", message); });
+  receipt.status = "error";
+  return receipt;
+}
+
+Status settle_own(WorldSession& session, const actions::Vault* vault, const std::string& hash,
+                  const OwnReceipt& receipt, int64_t clock_ns) {
+  PAWL_TRY(std::string seed, own_seed(session, vault));
+  worlds::GivenReceipt given;
+  given.intent_hash = hash;
+  given.adapter_id = kOwnAdapter;
+  given.status = receipt.status;
+  given.payload = receipt.payload;
+  given.signature = sign_with(seed, worlds::receipt_message(session.id(), given));
+  auto taken = session.frame(
+      [&](worlds::Deciding& deciding) { return worlds::take_receipt(deciding, given); }, clock_ns);
+  PAWL_TRY_DO(taken);
+  return ok_status();
+}
+
+void OwnAdapter::make_keys(WorldSession& session, const worlds::Head& head,
+                           const actions::Vault* vault) {
+  const std::string seed = new_own_seed(head);
+  session.put(kKeyItem, vault == nullptr ? kPlain + seed
+                                         : kSealed + vault->seal(vault_name(session.id()), seed));
+  worlds::Adapter own;
+  own.key = public_key_of(seed);
+  own.only_kinds = true;  // others may take its kinds over: see Outbox::is_own
+  session.put(worlds::adapter_key(kOwnAdapter), codec::encoded(own));
+}
+
+OwnAdapter::OwnAdapter(WorldHost& host, const actions::ActionPolicy& policy,
+                       const actions::Vault* vault)
+    : host_(host), policy_(policy), vault_(vault), secrets_(host.line(), vault) {}
+
+OwnAdapter::~OwnAdapter() { stop(); }
+
+void OwnAdapter::stop() {
+  std::lock_guard lock(mutex_);
+  stopped_ = true;
+  awaited_.clear();
+}
+
+// --- performing
+
+void OwnAdapter::perform(const std::string& world, const OpenIntent& open) {
+  struct Found {
+    std::optional<worlds::Intent> intent;
+    std::string params;               // with its secrets
+    std::optional<OwnReceipt> fault;  // they cannot be had
+  };
+  auto found = std::make_shared<Found>();
+  WorldOrder order;
+  order.work = [this, found, hash = open.hash](WorldSession& session) -> Status {
+    *found = {};
+    if (!session.exists()) return ok_status();
+    auto intent = session.world().intent(hash);
+    if (!intent || intent->settlement != worlds::Settlement::Open) return ok_status();
+    if (intent->kind == "blob.put" || intent->kind == "blob.get") {
+      auto params = worlds::cbor::read(intent->params);
+      PAWL_TRY_DO(params);
+      const bool puts = intent->kind == "blob.put";
+      const OwnReceipt receipt = puts ? put_blob(session, member(*params, "bytes"))
+                                      : get_blob(session, member(*params, "blob_ref"));
+      return settle_own(session, vault_, hash, receipt);
+    }
+    PAWL_TRY(auto program, session.program());
+    const worlds::Effect* effect = program->effect(intent->kind);
+    auto params = effect == nullptr ? Result<std::string>(intent->params)
+                                    : secrets_.open(*program, *effect->params_type, intent->params);
+    if (!params.ok()) {
+      found->fault =
+          failed_receipt(intent->kind == "http.request" ? "http.failed" : "secret.unavailable",
+                         params.error().message);
+    } else {
+      found->params = std::move(params).value();
+    }
+    found->intent = std::move(intent);
+    return ok_status();
+  };
+  order.done = [this, found, world, hash = open.hash](const Status& outcome) {
+    if (!outcome.ok()) return host_.give_up(world, hash);
+    if (!found->intent) return;
+    if (found->fault) return settle(world, hash, std::move(*found->fault));
+    if (found->intent->kind == "http.request")
+      return send_request(world, hash, *found->intent, found->params);
+    start_work(world, hash, *found->intent);
+  };
+  if (!host_.post(world, std::move(order)).ok()) host_.give_up(world, open.hash);
+}
+
+void OwnAdapter::settle(const std::string& world, const std::string& hash, OwnReceipt receipt) {
+  auto kept = std::make_shared<OwnReceipt>(std::move(receipt));
+  WorldOrder order;
+  order.work = [this, kept, hash](WorldSession& session) -> Status {
+    return session.exists() ? settle_own(session, vault_, hash, *kept) : ok_status();
+  };
+  order.done = [this, kept, world, hash](const Status& outcome) {
+    if (outcome.ok()) return;
+    // A refusal of the world (quarantined) is final; the engine's passes, and the effect must not
+    // be done twice.
+    const bool passes = outcome.error().code == ErrorCode::StoreFailed ||
+                        outcome.error().code == ErrorCode::Overloaded;
+    if (passes) host_.later([this, kept, world, hash] { settle(world, hash, *kept); });
+  };
+  if (!host_.post(world, std::move(order)).ok())
+    host_.later([this, kept, world, hash] { settle(world, hash, *kept); });
+}
+
+void OwnAdapter::send_request(const std::string& world, const std::string& hash,
+                              const worlds::Intent& full, const std::string& params) {
+  auto request = own_request(full, params, policy_);
+  if (!request.ok())
+    return settle(world, hash, failed_receipt("http.failed", request.error().message));
+  http_.send(std::move(*request), [this, world, hash](Result<actions::HttpResponse> result) {
+    settle(world, hash, receipt_of_response(std::move(result)));
+  });
+}
+
+// --- jobs and runs
+
+void OwnAdapter::start_work(const std::string& world, const std::string& hash,
+                            const worlds::Intent& full) {
+  const bool is_job = full.kind == "job.run";
+  const Uuid id = id_of_work(full, hash);
+  {
+    std::lock_guard lock(mutex_);
+    if (stopped_) return;
+    awaited_[id] = {world, hash, is_job};
+  }
+  start_own_work(host_.line(), id, full, hash, [this, world, hash, id](Result<WorkState> state) {
+    if (!state.ok()) {  // the engine's refusal passes
+      {
+        std::lock_guard lock(mutex_);
+        awaited_.erase(id);
+      }
+      return host_.give_up(world, hash);
+    }
+    if (!state->over) return;
+    {
+      std::lock_guard lock(mutex_);
+      if (awaited_.erase(id) == 0) return;
+    }
+    settle(world, hash, std::move(state->receipt));
+  });
+}
+
+void OwnAdapter::follow(std::string_view record) {
+  std::vector<std::pair<Uuid, Awaited>> ended;
+  {
+    std::lock_guard lock(mutex_);
+    if (awaited_.empty() || !may_hold_ends(record)) return;
+    each_ended(record, [&](const Uuid& id) {
+      auto at = awaited_.find(id);
+      if (at != awaited_.end()) ended.emplace_back(id, at->second);
+    });
+  }
+  for (const auto& [id, awaited] : ended)
+    look_at_work(host_.line(), id, awaited.is_job,
+                 [this, id, to = awaited](Result<WorkState> state) {
+                   if (!state.ok() || !state->over) return;
+                   {
+                     std::lock_guard lock(mutex_);
+                     if (awaited_.erase(id) == 0) return;
+                   }
+                   settle(to.world, to.intent, std::move(state->receipt));
+                 });
+}
+
+// --- timers
+
+void OwnAdapter::fire_timers(const std::string& world) {
+  WorldOrder order;
+  order.work = [this](WorldSession& session) -> Status {
+    if (!session.exists()) return ok_status();
+    const int64_t now_ns = session.now_ms() * 1'000'000;
+    for (const std::string& hash : host_.due_timers(session.name(), now_ns, kTimersPerOrder)) {
+      auto intent = session.world().intent(hash);
+      if (!intent || intent->settlement != worlds::Settlement::Open) continue;
+      PAWL_TRY_DO(settle_own(session, vault_, hash, timer_receipt(*intent, now_ns)));
+    }
+    return ok_status();
+  };
+  order.done = [this, world](const Status&) { host_.timers_fired(world); };
+  if (!host_.post(world, std::move(order)).ok()) host_.timers_fired(world);
+}
+
+// By deadline, then by hash; what a timer brings about may set timers that are due as well.
+Result<uint64_t> OwnAdapter::fire_until(WorldSession& session, const actions::Vault* vault,
+                                        int64_t now_ns) {
+  for (uint64_t fired = 0;; ++fired) {
+    std::optional<std::pair<int64_t, std::string>> first;
+    session.world().each_open(
+        "", [&](std::string_view, const std::string& hash, const worlds::Intent& intent) {
+          if (intent.kind != "timer.set" || intent.deliver_at_ns > now_ns) return true;
+          std::pair<int64_t, std::string> timer(intent.deliver_at_ns, hash);
+          if (!first || timer < *first) first = std::move(timer);
+          return true;
+        });
+    if (!first) return fired;
+    const worlds::Head head = session.world().head();
+    const int64_t clock_ns = std::max(first->first, head.test_now_ns);
+    auto intent = session.world().intent(first->second);
+    PAWL_CHECK(intent.has_value());
+    PAWL_TRY_DO(
+        settle_own(session, vault, first->second, timer_receipt(*intent, clock_ns), clock_ns));
+  }
+}
+
+}  // namespace pawl

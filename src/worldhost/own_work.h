@@ -1,0 +1,35 @@
+// The pieces of the server's own effects: requests, and jobs and runs that an effect makes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "actions/http_client.h"
+#include "worldhost/own_adapter.h"
+
+namespace pawl {
+
+// http.request
+Result<actions::HttpRequest> own_request(const worlds::Intent& intent, std::string_view params,
+                                         const actions::ActionPolicy& policy);
+OwnReceipt receipt_of_response(Result<actions::HttpResponse> response);
+
+// job.run, run.start. The id follows from the intent: asked for again, it is the same job or run.
+Uuid id_of_work(const worlds::Intent& intent, std::string_view hash);
+struct WorkState {
+  bool over = false;
+  OwnReceipt receipt;
+};
+using WorkSeen = std::function<void(Result<WorkState>)>;
+// Makes it unless it is there; tells how it stands once that is durable. Returns at once.
+void start_own_work(EngineLine& line, const Uuid& id, const worlds::Intent& intent,
+                    const std::string& hash, WorkSeen seen);
+void look_at_work(EngineLine& line, const Uuid& id, bool is_job, WorkSeen seen);
+
+// Whether a record of the journal may hold the end of a job or of a definition's run; and their
+// ids.
+bool may_hold_ends(std::string_view record);
+void each_ended(std::string_view record, FunctionRef<void(const Uuid&)> visit);
+
+}  // namespace pawl

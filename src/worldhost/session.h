@@ -1,0 +1,116 @@
+// WorldSession: what a batch of orders reads and writes of its world. Each frame is decided over
+// what the frames before it wrote; all together become one CommitTask.
+//
+// Reading may throw Unreadable (the engine cannot answer): the batch is given up.
+//
+// Thread: the worker that has the world.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "worldhost/commit_task.h"
+#include "worldhost/engine_items.h"
+#include "worldhost/outbox.h"
+#include "worlds/commands.h"
+
+namespace pawl {
+
+// What a world's actor keeps between batches.
+struct WorldMemory {
+  explicit WorldMemory(size_t cache_bytes_max) : cache(cache_bytes_max) {}
+  std::optional<Uuid> id;  // of the world of this name; nothing: not looked up, or there is none
+  ItemCache cache;
+  std::shared_ptr<const worlds::Program> program;
+};
+
+// What the session's orders left for the outbox, once it is durable.
+struct OutboxChanges {
+  std::optional<bool> is_test;  // the world begins; whether its timers follow a clock of its own
+  std::vector<OpenIntent> opened;
+  std::vector<std::string> settled;
+  std::vector<std::pair<std::string, std::optional<worlds::Adapter>>> adapters;
+  bool empty() const { return opened.empty() && settled.empty() && adapters.empty(); }
+};
+
+class WorldSession {
+ public:
+  WorldSession(EngineLine& line, WorldMemory& memory, std::string name, worlds::ModuleHost& modules,
+               int64_t now_ms);
+
+  const std::string& name() const { return name_; }
+  bool exists() const { return memory_.id.has_value() && !writes_.removes; }
+  const Uuid& id() const { return *memory_.id; }
+  int64_t now_ms() const { return now_ms_; }
+  worlds::World& world() { return world_; }
+  worlds::Table& table() { return items_; }
+  worlds::ModuleHost& modules() { return modules_; }
+  // The live program. Corrupt if it cannot be loaded.
+  Result<std::shared_ptr<const worlds::Program>> program();
+  // Items that orders are about to read, in one go.
+  void fetch(const std::vector<std::string>& keys) { base_->fetch(keys); }
+
+  // Runs a command: Result<T>(worlds::Deciding&). What it wrote counts if it succeeds. clock_ns: of
+  // a test world, for this frame; 0 = its clock as it stands.
+  template <class Command>
+  auto frame(Command&& command, int64_t clock_ns = 0) {
+    worlds::Deciding deciding = begin_frame(clock_ns);
+    auto outcome = command(deciding);
+    if (outcome.ok()) keep(deciding);
+    return outcome;
+  }
+  // Items that are no frames: blobs, adapters, the clock of a test world.
+  void put(std::string_view key, std::string value) { items_.put(key, std::move(value)); }
+  void remove(std::string_view key) { items_.remove(key); }
+  void change_adapter(const std::string& id, std::optional<worlds::Adapter> adapter);
+
+  // The world begins with this session. `write` is worlds::create_world().
+  template <class Write>
+  void create(const Uuid& id, Write&& write) {
+    begin_world(id);
+    worlds::Deciding deciding = begin_frame(0);
+    write(deciding);
+    keep(deciding);
+    outbox_.is_test = world_.head().test;
+  }
+  void remove_world() { writes_.removes = true; }
+  bool removes() const { return writes_.removes; }
+  size_t written_bytes() const { return written_bytes_; }
+
+  // Module and key of the instance that is this run; nothing if it is none of this world.
+  std::optional<std::pair<std::string, std::string>> place_of(const Uuid& run);
+  worlds::Overlay& items() { return items_; }
+
+  // Answers that are kept for repeated calls, beside the world's items.
+  std::optional<std::string> noted_answer(const std::string& key);
+  void note_answer(const std::string& key, std::string value, int64_t expires_ms);
+
+  // --- for the host
+  WorldWrites take_writes();
+  OutboxChanges take_outbox() { return std::move(outbox_); }
+
+ private:
+  void look_up();
+  void begin_world(const Uuid& id);
+  worlds::Deciding begin_frame(int64_t clock_ns);
+  void keep(worlds::Deciding& deciding);
+  void note_moves(worlds::Deciding& deciding);
+
+  EngineLine& line_;
+  WorldMemory& memory_;
+  const std::string name_;
+  worlds::ModuleHost& modules_;
+  const int64_t now_ms_;
+  std::unique_ptr<EngineItems> base_;
+  worlds::Overlay items_;
+  worlds::World world_;
+  WorldWrites writes_;
+  OutboxChanges outbox_;
+  size_t written_bytes_ = 0;
+};
+
+}  // namespace pawl

@@ -1,0 +1,34 @@
+// What the host does with a world unasked: reading what is open when it starts, retention, and
+// removing the items of worlds that were deleted.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "worldhost/session.h"
+
+namespace pawl {
+
+struct OpenedWorld {
+  bool is_test = false;
+  std::vector<OpenIntent> open;
+  std::vector<std::pair<std::string, std::optional<worlds::Adapter>>> adapters;
+};
+OpenedWorld read_open_intents(WorldSession& session);
+
+struct WorldRetention {
+  int64_t finished_ms = 0;
+  int64_t journal_ms = 0;
+};
+// A bounded part of it.
+Status sweep_world(WorldSession& session, const WorldRetention& retention);
+
+// Of a key of DocKind::World.
+bool is_deleted_world(std::string_view key);
+// Removes the items of a deleted world, a part at a time, until none is left; then its key. Returns
+// at once.
+void purge_world(EngineLine& line, const std::string& key);
+
+}  // namespace pawl

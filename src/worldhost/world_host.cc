@@ -1,0 +1,393 @@
+#include "worldhost/world_host.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "kernel/cold.h"
+#include "kernel/state.h"
+#include "worldhost/upkeep.h"
+
+namespace pawl {
+namespace {
+
+Error stopping() { return {ErrorCode::Unavailable, "the server is stopping"}; }
+
+}  // namespace
+
+struct WorldHost::Batch {
+  std::vector<WorldOrder> orders;
+  std::vector<Status> outcomes;  // as many as were decided
+  OutboxChanges outbox;
+  std::optional<Uuid> removed;  // the world was deleted
+};
+
+WorldHost::WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clock,
+                     worlds::ModuleHost& modules)
+    : config_(config), line_(line), clock_(clock), modules_(modules) {}
+
+WorldHost::~WorldHost() { stop(); }
+
+void WorldHost::attach(OwnEffects& own) {
+  std::vector<std::string> names;
+  Status read = line_.read([&](const State& state) {
+    state.each_doc_key(DocKind::World, "", SIZE_MAX, [&](std::string_view name) {
+      names.emplace_back(name);
+      return true;
+    });
+  });
+  if (!read.ok()) log::error("worlds cannot be listed", {{"error", read.error().message}});
+  {
+    std::lock_guard lock(mutex_);
+    own_ = &own;
+    next_sweep_ms_ = clock_.now_ms() + config_.sweep_every_ms;
+  }
+  for (const std::string& name : names) {
+    if (is_deleted_world(name)) {
+      purge_world(line_, name);
+    } else {
+      open_world(name);
+    }
+  }
+  for (uint32_t i = 0; i < config_.threads; ++i) threads_.emplace_back([this] { serve(); });
+  if (config_.threads != 0) time_thread_ = std::thread([this] { keep_time(); });
+}
+
+void WorldHost::stop() {
+  std::vector<WorldOrder> refused;
+  std::list<Waiter> waiters;
+  {
+    std::unique_lock lock(mutex_);
+    stopped_ = true;
+    for (auto& [name, actor] : actors_) {
+      for (WorldOrder& order : actor->orders) refused.push_back(std::move(order));
+      actor->orders.clear();
+      waiters.splice(waiters.end(), actor->waiters);
+    }
+    waiting_ = 0;
+    ready_.clear();
+    dues_.clear();
+    work_.notify_all();
+    time_.notify_all();
+  }
+  for (WorldOrder& order : refused) order.done(stopping());
+  for (Waiter& waiter : waiters) waiter.leased(stopping(), 0);
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  if (time_thread_.joinable()) time_thread_.join();
+  std::unique_lock lock(mutex_);
+  if (config_.threads != 0) idle_.wait(lock, [&] { return running_ == 0; });
+}
+
+// --- queues
+
+WorldHost::ActorPtr WorldHost::actor(const std::string& world) {
+  auto at = actors_.find(world);
+  if (at == actors_.end())
+    at = actors_.emplace(world, std::make_shared<Actor>(world, config_.cache_bytes_max)).first;
+  return at->second;
+}
+
+void WorldHost::make_ready(const ActorPtr& actor) {
+  if (actor->busy || actor->listed || actor->orders.empty() || stopped_) return;
+  actor->listed = true;
+  ready_.push_back(actor);
+  work_.notify_one();
+}
+
+Status WorldHost::post(const std::string& world, WorldOrder order) {
+  std::lock_guard lock(mutex_);
+  if (stopped_) return stopping();
+  if (waiting_ >= config_.orders_max)
+    return Error{ErrorCode::RateLimited, "too many calls wait for worlds"};
+  ++waiting_;
+  ActorPtr to = actor(world);
+  to->orders.push_back(std::move(order));
+  make_ready(to);
+  return ok_status();
+}
+
+std::vector<WorldOrder> WorldHost::take_orders(Actor& actor) {
+  std::vector<WorldOrder> orders;
+  while (!actor.orders.empty() && orders.size() < config_.batch_orders_max) {
+    if (actor.orders.front().alone && !orders.empty()) break;
+    orders.push_back(std::move(actor.orders.front()));
+    actor.orders.pop_front();
+    --waiting_;
+    if (orders.back().alone) break;
+  }
+  return orders;
+}
+
+bool WorldHost::run_one() {
+  std::unique_lock lock(mutex_);
+  if (ready_.empty()) return false;
+  ActorPtr actor = std::move(ready_.front());
+  ready_.pop_front();
+  actor->listed = false;
+  actor->busy = true;
+  ++running_;
+  std::vector<WorldOrder> orders = take_orders(*actor);
+  if (std::exchange(actor->stale, false)) {
+    actor->memory.cache.clear();
+    actor->memory.program.reset();
+    actor->memory.id.reset();
+  }
+  lock.unlock();
+  run_batch(actor, std::move(orders));
+  return true;
+}
+
+void WorldHost::serve() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      work_.wait(lock, [&] { return stopped_ || !ready_.empty(); });
+      if (stopped_) return;
+    }
+    run_one();
+  }
+}
+
+// --- a batch
+
+Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites& writes) {
+  return reading([&]() -> Status {
+    WorldSession session(line_, actor->memory, actor->name, modules_, clock_.now_ms());
+    if (session.exists() && batch.orders.size() > 1) {
+      std::vector<std::string> keys;
+      if (auto program = session.program(); program.ok())
+        for (const WorldOrder& order : batch.orders)
+          if (order.needs) order.needs(**program, keys);
+      session.fetch(keys);
+    }
+    for (const WorldOrder& order : batch.orders) {
+      batch.outcomes.push_back(order.work(session));
+      if (session.written_bytes() > config_.batch_bytes_max || session.removes()) break;
+    }
+    batch.outbox = session.take_outbox();
+    if (session.removes()) batch.removed = session.id();
+    writes = session.take_writes();
+    return ok_status();
+  });
+}
+
+void WorldHost::run_batch(const ActorPtr& actor, std::vector<WorldOrder> orders) {
+  auto batch = std::make_shared<Batch>();
+  batch->orders = std::move(orders);
+  WorldWrites writes;
+  Status done = decide_orders(actor, *batch, writes);
+  if (!done.ok()) {
+    over(actor, *batch, CommitFate::Refused, done.error());
+    return decided(actor, *batch, false);
+  }
+  {
+    // What a full batch has left undone comes first in the next one.
+    std::lock_guard lock(mutex_);
+    while (batch->orders.size() > batch->outcomes.size()) {
+      actor->orders.push_front(std::move(batch->orders.back()));
+      batch->orders.pop_back();
+      ++waiting_;
+    }
+  }
+  for (const auto& [key, value] : writes.items) actor->memory.cache.put(key, value);
+  actor->memory.cache.evict();
+  auto task = std::make_shared<CommitTask>(
+      std::move(writes), [this, actor, batch](bool stale) { decided(actor, *batch, stale); },
+      [this, actor, batch](CommitFate fate, const Error& error) {
+        over(actor, *batch, fate, error);
+      });
+  if (Status taken = line_.submit(task); !taken.ok()) task->refuse(taken.error());
+}
+
+// The state holds the batch, or will never: the world's next one may begin.
+void WorldHost::decided(const ActorPtr& actor, Batch& batch, bool stale) {
+  std::lock_guard lock(mutex_);
+  actor->busy = false;
+  if (stale) {
+    actor->stale = true;
+    for (; !batch.orders.empty(); batch.orders.pop_back(), ++waiting_)
+      actor->orders.push_front(std::move(batch.orders.back()));
+  }
+  make_ready(actor);
+}
+
+void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const Error& error) {
+  Answers answers;
+  std::vector<OpenIntent> own;
+  {
+    std::lock_guard lock(mutex_);
+    switch (fate) {
+      case CommitFate::Durable:
+        take_outbox(*actor, std::move(batch.outbox));
+        serve_waiters(*actor, answers);
+        own = begin_own(*actor);
+        if (batch.removed) {
+          actor->stale = true;
+          actor->outbox.clear();
+        }
+        break;
+      case CommitFate::Stale:
+        break;
+      case CommitFate::Refused:
+        // It may turn out to be durable when the store is back: then its intents are open.
+        actor->stale = true;
+        actor->reopen_ms = clock_.now_ms() + kPauseMs;
+        break;
+    }
+    reschedule(actor);
+  }
+  if (fate == CommitFate::Durable)
+    for (size_t i = 0; i < batch.orders.size(); ++i)
+      batch.orders[i].done(std::move(batch.outcomes[i]));
+  if (fate == CommitFate::Refused)
+    for (WorldOrder& order : batch.orders) order.done(error);
+  for (auto& answer : answers) answer();
+  perform(actor->name, own);
+  if (fate == CommitFate::Durable && batch.removed)
+    purge_world(line_, deleted_world_key(*batch.removed));
+  end_batch();
+}
+
+void WorldHost::end_batch() {
+  std::lock_guard lock(mutex_);
+  if (--running_ == 0) idle_.notify_all();
+}
+
+// --- effects
+
+void WorldHost::take_outbox(Actor& actor, OutboxChanges changes) {
+  if (changes.is_test) actor.is_test = *changes.is_test;
+  for (auto& [id, adapter] : changes.adapters) {
+    if (adapter) {
+      actor.outbox.put_adapter(id, *adapter);
+    } else {
+      actor.outbox.remove_adapter(id);
+    }
+  }
+  for (OpenIntent& intent : changes.opened) actor.outbox.add(std::move(intent));
+  for (const std::string& hash : changes.settled) actor.outbox.remove(hash);
+}
+
+void WorldHost::serve_waiters(Actor& actor, Answers& answers) {
+  const int64_t now_ms = clock_.now_ms();
+  for (auto at = actor.waiters.begin(); at != actor.waiters.end();) {
+    const LeaseOrder& order = at->order;
+    const int64_t until_ms = now_ms + order.lease_ms;
+    auto leased = actor.outbox.lease(order.adapter, order.kinds, order.limit, until_ms, now_ms);
+    if (leased.empty()) {
+      ++at;
+      continue;
+    }
+    answers.push_back(
+        [leased = std::move(leased), until_ms, tell = std::move(at->leased)]() mutable {
+          tell(std::move(leased), until_ms);
+        });
+    at = actor.waiters.erase(at);
+  }
+}
+
+std::vector<OpenIntent> WorldHost::begin_own(Actor& actor) {
+  std::vector<OpenIntent> begun;
+  if (own_ == nullptr || stopped_) return begun;
+  for (OpenIntent intent; actor.outbox.begin_own(intent);) begun.push_back(intent);
+  return begun;
+}
+
+void WorldHost::perform(const std::string& world, const std::vector<OpenIntent>& intents) {
+  for (const OpenIntent& intent : intents) own_->perform(world, intent);
+}
+
+void WorldHost::lease(const std::string& world, const LeaseOrder& order, Leased leased) {
+  std::vector<std::string> found;
+  int64_t until_ms = 0;
+  {
+    std::lock_guard lock(mutex_);
+    const int64_t now_ms = clock_.now_ms();
+    until_ms = now_ms + order.lease_ms;
+    if (!stopped_) {
+      ActorPtr of = actor(world);
+      found = of->outbox.lease(order.adapter, order.kinds, order.limit, until_ms, now_ms);
+      const bool waits = found.empty() && order.wait_ms > 0;
+      if (waits) of->waiters.push_back({order, now_ms + order.wait_ms, std::move(leased)});
+      reschedule(of);
+      if (waits) return;
+    }
+  }
+  leased(std::move(found), until_ms);
+}
+
+worlds::IntentWork WorldHost::work_of(const std::string& world, const std::string& intent) {
+  std::lock_guard lock(mutex_);
+  auto at = actors_.find(world);
+  return at == actors_.end() ? worlds::IntentWork{} : at->second->outbox.work_of(intent);
+}
+
+uint64_t WorldHost::queued(const std::string& world) {
+  std::lock_guard lock(mutex_);
+  auto at = actors_.find(world);
+  return at == actors_.end() ? 0 : at->second->outbox.queued();
+}
+
+bool WorldHost::knows_adapter(const std::string& world, const std::string& adapter) {
+  std::lock_guard lock(mutex_);
+  auto at = actors_.find(world);
+  return at != actors_.end() && at->second->outbox.knows_adapter(adapter);
+}
+
+void WorldHost::give_up(const std::string& world, const std::string& intent) {
+  std::lock_guard lock(mutex_);
+  ActorPtr of = actor(world);
+  of->outbox.take_back_own(intent);
+  of->reopen_ms = clock_.now_ms() + kPauseMs;
+  reschedule(of);
+}
+
+// --- opening and upkeep
+
+// Reads what is open, and makes the outbox hold that; leases that are out stay.
+void WorldHost::open_world(const std::string& name) {
+  auto found = std::make_shared<OpenedWorld>();
+  WorldOrder order;
+  order.alone = true;
+  order.work = [found](WorldSession& session) {
+    *found = read_open_intents(session);
+    return ok_status();
+  };
+  order.done = [this, name, found](const Status& outcome) {
+    std::vector<OpenIntent> own;
+    {
+      std::lock_guard lock(mutex_);
+      ActorPtr of = actor(name);
+      if (!outcome.ok()) {
+        if (!stopped_) of->reopen_ms = clock_.now_ms() + kPauseMs;
+        return reschedule(of);
+      }
+      of->is_test = found->is_test;
+      of->outbox.retain(found->open);
+      OutboxChanges changes;
+      changes.opened = std::move(found->open);
+      changes.adapters = std::move(found->adapters);
+      take_outbox(*of, std::move(changes));
+      own = begin_own(*of);
+      reschedule(of);
+    }
+    perform(name, own);
+  };
+  if (Status taken = post(name, std::move(order)); taken.ok()) return;
+  std::lock_guard lock(mutex_);
+  if (stopped_) return;
+  ActorPtr of = actor(name);
+  of->reopen_ms = clock_.now_ms() + kPauseMs;
+  reschedule(of);
+}
+
+void WorldHost::sweep(const std::string& name) {
+  WorldOrder order;
+  order.alone = true;
+  order.work = [retention = WorldRetention{config_.finished_ms, config_.journal_ms}](
+                   WorldSession& session) { return sweep_world(session, retention); };
+  order.done = [](const Status&) {};
+  (void)post(name, std::move(order)).ok();  // the next sweep comes anyway
+}
+
+}  // namespace pawl

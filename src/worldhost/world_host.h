@@ -1,0 +1,192 @@
+// WorldHost: takes the inputs of module worlds, runs each world's one at a time on worker threads,
+// and makes what they decide part of the engine's state; then answers, and works on the effects.
+//
+//   post() → the world's queue → a worker decides a batch of orders (WorldSession) → CommitTask →
+//   the engine's batch is durable → answers, leases, timers, the server's own effects
+//
+// A world has at most one batch at work; its next one begins when the state holds the last. So a
+// batch is decided from what is true, and results do not depend on the number of threads. Nothing
+// is told before it is durable, reads neither.
+//
+// After a failure of the store the orders at work are refused, the caches are dropped, and open
+// intents are read again. An order that found its world changed under it is decided again.
+//
+// Threads: any, but attach() and stop(). With 0 threads nothing runs by itself: run_one() and
+// fire_due() do it, for the simulator.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "actions/vault.h"
+#include "base/clock.h"
+#include "worldhost/outbox.h"
+#include "worldhost/session.h"
+
+namespace pawl {
+
+// One thing to do with a world. `work` may be called again if it came to nothing: it keeps its
+// outcome in what it captures, and changes nothing else.
+struct WorldOrder {
+  std::function<Status(WorldSession&)> work;  // on a worker
+  // Once: what the work saw and wrote is durable; or it was refused. Any thread: be quick.
+  std::function<void(Status)> done;
+  // Keys of items that the work will read, so that a batch reads them together; may be null.
+  std::function<void(const worlds::Program&, std::vector<std::string>&)> needs = nullptr;
+  bool alone = false;  // takes long: it has a batch of its own
+};
+
+struct WorldHostConfig {
+  uint32_t threads = 2;
+  size_t orders_max = 65'536;          // that wait, of all worlds
+  size_t cache_bytes_max = 16u << 20;  // per world
+  size_t batch_orders_max = 64;
+  size_t batch_bytes_max = 4u << 20;  // of writes
+  int64_t finished_ms = 0;  // retention of ended instances and settled intents; 0 = for ever
+  int64_t journal_ms = 0;   // of frames before the last snapshot; 0 = for ever
+  int64_t sweep_every_ms = 60'000;
+};
+
+struct LeaseOrder {
+  std::string adapter;
+  std::vector<std::string> kinds;
+  size_t limit = 10;
+  int64_t lease_ms = 30'000;
+  int64_t wait_ms = 0;
+};
+// The intents that were leased; empty when the wait is over. Any thread.
+using Leased = std::function<void(Result<std::vector<std::string>>, int64_t until_ms)>;
+
+// Performs the server's own effects (worldhost/own_adapter.h). Neither call waits; receipts come as
+// orders.
+class OwnEffects {
+ public:
+  virtual ~OwnEffects() = default;
+  virtual void perform(const std::string& world, const OpenIntent& intent) = 0;
+  // Timers of this world are due; timers_fired() tells when that is done.
+  virtual void fire_timers(const std::string& world) = 0;
+};
+
+class WorldHost {
+ public:
+  WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clock,
+            worlds::ModuleHost& modules);
+  ~WorldHost();
+  WorldHost(const WorldHost&) = delete;
+  WorldHost& operator=(const WorldHost&) = delete;
+
+  // Reads the open intents of all worlds, so that timers fire and effects go on. `own` outlives
+  // stop().
+  void attach(OwnEffects& own);
+  // Afterwards nothing is decided or performed; orders that wait are refused.
+  void stop();
+
+  // Overloaded (RateLimited) if too many wait: then done is not called.
+  Status post(const std::string& world, WorldOrder order);
+  void lease(const std::string& world, const LeaseOrder& order, Leased leased);
+
+  // --- what only the host knows of a world. Any thread.
+  worlds::IntentWork work_of(const std::string& world, const std::string& intent);
+  uint64_t queued(const std::string& world);
+  bool knows_adapter(const std::string& world, const std::string& adapter);
+  // The work of one effect is over without a receipt: it is queued again.
+  void give_up(const std::string& world, const std::string& intent);
+  void timers_fired(const std::string& world);
+  // Due by then, by deadline and hash.
+  std::vector<std::string> due_timers(const std::string& world, int64_t now_ns, size_t at_most);
+  // Calls it after a short pause, unless the host stops before.
+  void later(std::function<void()> call);
+
+  worlds::ModuleHost& modules() { return modules_; }
+  Clock& clock() { return clock_; }
+  EngineLine& line() { return line_; }
+
+  // --- by hand, without threads
+  bool run_one();                 // one batch of one world; false: no world has work
+  void fire_due(int64_t now_ms);  // timers, leases that ran out, waits that are over, retention
+  int64_t next_due_ms();          // 0 = never
+
+ private:
+  static constexpr int64_t kPauseMs = 200;  // after a refusal, until it is tried again
+
+  struct Waiter {
+    LeaseOrder order;
+    int64_t until_ms = 0;
+    Leased leased;
+  };
+  struct Actor {
+    explicit Actor(std::string world, size_t cache_bytes_max)
+        : name(std::move(world)), memory(cache_bytes_max) {}
+    const std::string name;
+    WorldMemory memory;             // of the worker that has the world
+    std::deque<WorldOrder> orders;  // guarded by mutex_, as the rest
+    bool busy = false;              // a batch is at work, or its commit is not decided
+    bool listed = false;            // in ready_
+    bool stale = false;             // its memory is to be dropped before the next batch
+    Outbox outbox;
+    std::list<Waiter> waiters;
+    bool firing = false;    // its timers are being fired
+    bool is_test = false;   // its timers fire by its own clock
+    int64_t reopen_ms = 0;  // then its open intents are read again; 0 = they are known
+    int64_t due_ms = 0;     // its place in dues_; 0 = it has none
+  };
+  using ActorPtr = std::shared_ptr<Actor>;
+  struct Batch;
+
+  using Answers = std::vector<std::function<void()>>;
+
+  // --- under mutex_
+  ActorPtr actor(const std::string& world);
+  void make_ready(const ActorPtr& actor);
+  void reschedule(const ActorPtr& actor);
+  void take_outbox(Actor& actor, OutboxChanges changes);
+  void serve_waiters(Actor& actor, Answers& answers);
+  std::vector<OpenIntent> begin_own(Actor& actor);
+  void fire(const ActorPtr& actor, int64_t now_ms, Answers& answers);
+
+  void serve();
+  void keep_time();
+  std::vector<WorldOrder> take_orders(Actor& actor);  // under mutex_
+  int64_t first_due_ms() const;                       // under mutex_
+  void run_batch(const ActorPtr& actor, std::vector<WorldOrder> orders);
+  Status decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites& writes);
+  void decided(const ActorPtr& actor, Batch& batch, bool stale);
+  void over(const ActorPtr& actor, Batch& batch, CommitFate fate, const Error& error);
+  void end_batch();
+  void perform(const std::string& world, const std::vector<OpenIntent>& intents);
+  void open_world(const std::string& name);
+  void sweep(const std::string& name);
+
+  const WorldHostConfig config_;
+  EngineLine& line_;
+  Clock& clock_;
+  worlds::ModuleHost& modules_;
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable time_;
+  std::condition_variable idle_;
+  std::map<std::string, ActorPtr, std::less<>> actors_;
+  std::deque<ActorPtr> ready_;
+  size_t waiting_ = 0;  // orders
+  size_t running_ = 0;  // batches whose commit is not over
+  OwnEffects* own_ = nullptr;
+  std::set<std::pair<int64_t, ActorPtr>> dues_;
+  bool stopped_ = false;
+  std::vector<std::function<void()>> later_;
+  int64_t later_ms_ = 0;  // when these are called; 0 = there are none
+  int64_t next_sweep_ms_ = 0;
+  std::vector<std::thread> threads_;
+  std::thread time_thread_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,52 @@
+// Routing of domain events: which instances get an event, by the manifest's subscriptions, in their
+// order. Receipts and denials do not come this way: they go where they came from
+// (worlds/continuation.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "worlds/program.h"
+#include "worlds/records.h"
+
+namespace pawl::worlds {
+
+struct Target {
+  const Module* module = nullptr;
+  const Subscription* subscription = nullptr;
+  std::string key;  // of the instance; canonical, empty if the module is not keyed
+};
+
+// Why an event cannot be taken. `code` is one of the contract's, and lives for ever.
+struct EventFault {
+  std::string_view code;
+  std::string detail;
+};
+
+// `value`: canonical. `explicit_key`: enc of the key that came beside it. event.key_missing,
+// event.key_mismatch.
+std::optional<EventFault> find_targets(const Program& program, std::string_view schema,
+                                       std::string_view value, MaybeBytes explicit_key,
+                                       std::vector<Target>& targets);
+
+// Whether only the kernel may say this: the schema is one of sys/*, or the value is in a variant's
+// arm that refs one.
+bool is_reserved_event(std::string_view schema, const Type& type, std::string_view value);
+
+// The value as the module sees it: in its arm, if it takes the event in one. arm "": as it is.
+std::string in_arm(const Module& module, std::string_view arm, std::string_view value);
+
+// An event that a module emitted, judged. event.invalid, event.reserved_schema, event.key_missing,
+// event.key_mismatch.
+struct JudgedEvent {
+  std::string schema, value;
+  std::optional<std::string> key;
+  std::vector<Target> targets;
+};
+std::optional<EventFault> judge_emitted(const Program& program, std::string_view schema,
+                                        std::string_view value, MaybeBytes key,
+                                        JudgedEvent& judged);
+
+}  // namespace pawl::worlds
