@@ -161,9 +161,10 @@ int list_runs(const Invocation& given) {
       runs->each_element([&](json::View run) {
         json::View counts = run.find("counts").value_or(run);
         std::string definition = member(run, "definition");
+        std::string total = member(counts, "total");
         table.add({member(run, "id"), member(run, "kind"),
                    definition.empty() ? member(run, "name") : definition, member(run, "status"),
-                   member(counts, "completed") + "/" + member(counts, "total"),
+                   total.empty() ? "" : member(counts, "completed") + "/" + total,
                    member(run, "created_at")});
       });
     print_text(table.empty() ? "no runs\n" : table.text(colours_on(stdout)));
@@ -188,8 +189,9 @@ void print_event(json::View event) {
                      printable(member(event, "type"));
   if (std::string step = member(event, "step_id"); !step.empty()) line += "  " + printable(step);
   if (auto data = event.find("data"); data && data->is_object())
-    for (const char* name : {"step_index", "step_type", "callback", "attempt", "branch", "choice",
-                             "message", "duration_ms", "reason", "error"})
+    for (const char* name :
+         {"step_index", "step_type", "callback", "attempt", "branch", "choice", "message",
+          "duration_ms", "reason", "error", "status", "code", "effect_kind"})
       if (std::string value = member(*data, name); !value.empty())
         line += std::string("  ") + name + "=" + printable(value.substr(0, 200));
   print_text(line + "\n");

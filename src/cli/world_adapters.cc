@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kEd25519KeyBytes = 32;
 constexpr size_t kIntentPrefixMin = 4;  // hex digits
 constexpr size_t kHashHex = 64;
+constexpr std::string_view kOwnAdapter = "pawl";  // the server's own
 
 // --- adapters
 
@@ -81,7 +82,10 @@ int list_adapters(Session& session, const Invocation& given) {
       each_of(one, "kinds",
               [&](json::View kind) { kinds += (kinds.empty() ? "" : ",") + kind.string(); });
       table.add({member(one, "id"), member(one, "algorithm"),
-                 kinds.empty() ? "all but built-in ones" : kinds, member(one, "public_key")});
+                 !kinds.empty()                     ? kinds
+                 : member(one, "id") == kOwnAdapter ? "built-in ones"
+                                                    : "all but built-in ones",
+                 member(one, "public_key")});
     });
     print_text(table.text(colours_on(stdout)));
     print_more(root);

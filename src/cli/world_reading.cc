@@ -177,7 +177,8 @@ std::string counts_text(json::View holder, const CountWords& words) {
 void print_totals(json::View totals) {
   const json::View effects = totals.find("effects").value_or(totals);
   print_pair("steps", member(totals, "steps") + ", " + member(totals, "step_failures") + " failed");
-  print_pair("effects", counts_text(effects, {{"intents", "intents"}, {"faults", "faults"}}));
+  print_pair("effects", counted(count_of(effects, "intents"), "intent") + ", " +
+                            counted(count_of(effects, "faults"), "fault"));
   print_pair("receipts", counts_text(effects.find("receipts").value_or(totals),
                                      {{"ok", "ok"}, {"error", "error"}, {"timeout", "timeout"}}));
   for (const auto& [shown, name] :

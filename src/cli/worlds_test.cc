@@ -252,6 +252,7 @@ TEST(Worlds, AdaptersTakeKeysAsBase64OrHexAndSecretsFromFiles) {
       .on("DELETE /v1/worlds/w/adapters/stripe", "{}")
       .on("GET /v1/worlds/w/adapters",
           R"({"adapters":[{"id":"pawl","algorithm":"ed25519","public_key":"kk=="},)"
+          R"({"id":"other","algorithm":"ed25519","public_key":"oo=="},)"
           R"({"id":"stripe","algorithm":"hmac-sha256","kinds":["pay","refund"]}]})");
   auto put = [&](const Given& options) {
     Ran ran = run_world_command(server, "adapters", {"w", "put", "stripe"}, options);
@@ -277,7 +278,8 @@ TEST(Worlds, AdaptersTakeKeysAsBase64OrHexAndSecretsFromFiles) {
   EXPECT_EQ(run_world_command(server, "adapters", {"w", "show", "stripe"}).code, kUsage);
   EXPECT_EQ(run_world_command(server, "adapters", {"w"}).out,
             "ADAPTER  SIGNS WITH   KINDS                  PUBLIC KEY\n"
-            "pawl     ed25519      all but built-in ones  kk==\n"
+            "pawl     ed25519      built-in ones          kk==\n"
+            "other    ed25519      all but built-in ones  oo==\n"
             "stripe   hmac-sha256  pay,refund\n");
 }
 
