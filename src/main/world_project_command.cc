@@ -167,19 +167,19 @@ int run_world_types(const Invocation& given) {
 
 std::vector<cli::Command> world_project_commands() {
   const cli::Option lang{"--lang", "LANG", "cpp, rust or ts", "cpp rust ts"};
-  return {{"worlds init",
-           "begin a module: a project that builds, with a test",
-           {{"DIR", "a folder that is not there, or empty"}},
-           {lang},
-           "The project stands on its own: the SDK's source is in it.\n"
-           "\nExample:\n  pawl worlds init visits --lang cpp && visits/build.sh && pawl worlds test "
-           "visits",
-           run_world_init},
-          cli::remote("worlds types",
-                      "print the types of a world's schemas as declarations for modules",
-                      run_world_types,
-                      {{"DIR|NAME", "a world's folder, or the name of one on the server"}}, {lang},
-                      "Example:\n  pawl worlds types --lang rust . > src/types.rs")};
+  return {
+      {"worlds init",
+       "begin a module: a project that builds, with a test",
+       {{"DIR", "a folder that is not there, or empty"}},
+       {lang},
+       "The project stands on its own: the SDK's source is in it.\n"
+       "\nExample:\n  pawl worlds init visits --lang cpp && visits/build.sh && pawl worlds test "
+       "visits",
+       run_world_init},
+      cli::remote(
+          "worlds types", "print the types of a world's schemas as declarations for modules",
+          run_world_types, {{"DIR|NAME", "a world's folder, or the name of one on the server"}},
+          {lang}, "Example:\n  pawl worlds types --lang rust . > src/types.rs")};
 }
 
 }  // namespace pawl

@@ -1,5 +1,5 @@
-// Compares the items of module worlds, and the list of runs, with the model of their journals; and their digests
-// with those of replays.
+// Compares the items of module worlds, and the list of runs, with the model of their journals; and
+// their digests with those of replays.
 #include "kernel/cold.h"
 #include "kernel/worlds/instance_run.h"
 #include "sim/audit.h"
@@ -22,7 +22,8 @@ class ModuleAudit {
     if (!verdict_.failed()) audit_intents();
     for (const auto& [client, seq] : known_.clients) {
       const auto note = world_.client(client);
-      expect(note && note->seq == seq, "module client ids", "client id " + client + " is forgotten");
+      expect(note && note->seq == seq, "module client ids",
+             "client id " + client + " is forgotten");
     }
   }
 
@@ -57,11 +58,11 @@ class ModuleAudit {
     expect(head.manifest_hash == known_.manifest_hash, "module state", "it has another manifest");
     expect(head.quarantine_code.empty(), "module state", "it is quarantined");
     const worlds::Totals& totals = head.totals;
-    expect(totals.steps == known_.steps && totals.step_failures == known_.step_failures &&
-               totals.intents == known_.emitted && totals.faults == known_.faults &&
-               totals.receipts_ok + totals.receipts_error + totals.receipts_timeout ==
-                   known_.receipts,
-           "module count", "its totals are not a recount of its journal");
+    expect(
+        totals.steps == known_.steps && totals.step_failures == known_.step_failures &&
+            totals.intents == known_.emitted && totals.faults == known_.faults &&
+            totals.receipts_ok + totals.receipts_error + totals.receipts_timeout == known_.receipts,
+        "module count", "its totals are not a recount of its journal");
     expect(totals.open_intents == known_.open() && totals.workflow_intents == known_.open(true) &&
                totals.instances == known_.instances.size(),
            "module count", "its open intents or instances are counted wrong");
@@ -78,30 +79,34 @@ class ModuleAudit {
 
   void audit_instances() {
     size_t seen = 0;
-    world_.each_instance("", "", [&](std::string_view, const std::string& module,
-                                     const std::string& key, const worlds::Instance& instance) {
-      ++seen;
-      auto at = known_.instances.find({module, key});
-      if (at == known_.instances.end())
-        return expect(false, "module state", "an instance of " + module + " should not be there"),
-               false;
-      const ModelInstance& known = at->second;
-      std::vector<std::string> inflight;
-      for (const worlds::Inflight& open : instance.inflight) inflight.push_back(open.hash);
-      expect(inflight == known.inflight, "module inflight",
-             "an instance of " + module + " has " + std::to_string(inflight.size()) +
-                 " intents in flight, of its journal " + std::to_string(known.inflight.size()));
-      expect(worlds::status_name(instance.status) == known.status &&
-                 instance.last_seq == known.last_seq && instance.error_code == known.error,
-             "module status", "an instance of " + module + " is " +
-                                  std::string(worlds::status_name(instance.status)) + " " +
-                                  instance.error_code + ", of its journal " + known.status + " " +
-                                  known.error);
-      expect(instance.state_hash == known.state_hash && instance.module_version == known.version &&
-                 (!instance.has_state || plain_hash_of_bytes(instance.state) == known.state_hash),
-             "module state", "an instance of " + module + " has another state");
-      return !verdict_.failed();
-    });
+    world_.each_instance(
+        "", "",
+        [&](std::string_view, const std::string& module, const std::string& key,
+            const worlds::Instance& instance) {
+          ++seen;
+          auto at = known_.instances.find({module, key});
+          if (at == known_.instances.end())
+            return expect(false, "module state",
+                          "an instance of " + module + " should not be there"),
+                   false;
+          const ModelInstance& known = at->second;
+          std::vector<std::string> inflight;
+          for (const worlds::Inflight& open : instance.inflight) inflight.push_back(open.hash);
+          expect(inflight == known.inflight, "module inflight",
+                 "an instance of " + module + " has " + std::to_string(inflight.size()) +
+                     " intents in flight, of its journal " + std::to_string(known.inflight.size()));
+          expect(worlds::status_name(instance.status) == known.status &&
+                     instance.last_seq == known.last_seq && instance.error_code == known.error,
+                 "module status",
+                 "an instance of " + module + " is " +
+                     std::string(worlds::status_name(instance.status)) + " " + instance.error_code +
+                     ", of its journal " + known.status + " " + known.error);
+          expect(
+              instance.state_hash == known.state_hash && instance.module_version == known.version &&
+                  (!instance.has_state || plain_hash_of_bytes(instance.state) == known.state_hash),
+              "module state", "an instance of " + module + " has another state");
+          return !verdict_.failed();
+        });
     expect(seen == known_.instances.size(), "module state", "an instance is gone");
   }
 
@@ -162,7 +167,8 @@ void audit_module_runs(const State& state, const ModuleModel& model, Verdict& ve
   size_t instances = 0;
   for (const auto& [id, world] : model.worlds())
     if (world.exists()) instances += world.instances.size();
-  verdict.expect(listed.size() == instances, "module runs", "an instance is not in the list of runs");
+  verdict.expect(listed.size() == instances, "module runs",
+                 "an instance is not in the list of runs");
 }
 
 }  // namespace

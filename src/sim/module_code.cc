@@ -160,9 +160,7 @@ class Acting {
     }
   }
 
-  std::string token() const {
-    return code_ + "/" + chain_ + "/" + std::to_string(effects_.size());
-  }
+  std::string token() const { return code_ + "/" + chain_ + "/" + std::to_string(effects_.size()); }
   void start_work(bool job) {
     const std::string text = "[\"mw\",\"" + token() + "\"]";
     if (job)
@@ -178,30 +176,53 @@ class Acting {
 
   void act(char letter) {
     switch (letter) {
-      case 'x': return effect("sim.call", call_params());
-      case 'g': return effect("sim.guarded", call_params());
-      case 'p': return effect("sim.denied", call_params());
-      case 'u': return effect("sim.other", call_params());
-      case 'v': return effect("sim.call", "\xa0");
-      case 't': return timer(static_cast<int64_t>(id_ % 7) * 400);
-      case 'j': return start_work(true);
-      case 'r': return start_work(false);
+      case 'x':
+        return effect("sim.call", call_params());
+      case 'g':
+        return effect("sim.guarded", call_params());
+      case 'p':
+        return effect("sim.denied", call_params());
+      case 'u':
+        return effect("sim.other", call_params());
+      case 'v':
+        return effect("sim.call", "\xa0");
+      case 't':
+        return timer(static_cast<int64_t>(id_ % 7) * 400);
+      case 'j':
+        return start_work(true);
+      case 'r':
+        return start_work(false);
       case 'b':
-        return effect("blob.put", record_of([&](worlds::cbor::Map& map) {
-                        map.bytes("bytes", chain_);
-                      }));
+        return effect("blob.put",
+                      record_of([&](worlds::cbor::Map& map) { map.bytes("bytes", chain_); }));
       case 'B':
         return effect("blob.get", record_of([&](worlds::cbor::Map& map) {
                         map.text("blob_ref", "sha256:" + sha256_hex(id_ % 2 == 0 ? chain_ : code_));
                       }));
-      case 'q': said_ = "completed"; return;
-      case 'f': said_ = "failed"; return;
-      case 'z': ends_ = true; return;
-      case 'S': breaks_state_ = true; return;
-      case 'T': end_ = CallEnd::Trap; return;
-      case 'L': end_ = CallEnd::FuelExceeded; return;
-      case 'O': breaks_output_ = true; return;
-      case 'E': events_.push_back("\xa0"); return;
+      case 'q':
+        said_ = "completed";
+        return;
+      case 'f':
+        said_ = "failed";
+        return;
+      case 'z':
+        ends_ = true;
+        return;
+      case 'S':
+        breaks_state_ = true;
+        return;
+      case 'T':
+        end_ = CallEnd::Trap;
+        return;
+      case 'L':
+        end_ = CallEnd::FuelExceeded;
+        return;
+      case 'O':
+        breaks_output_ = true;
+        return;
+      case 'E':
+        events_.push_back("\xa0");
+        return;
       case '6':
         for (int i = 0; i < 65; ++i) effect("sim.call", call_params());
         return;
@@ -265,9 +286,8 @@ class Acting {
       std::string& effects = map.value("effects");
       worlds::cbor::put_array(effects, effects_.size());
       for (const auto& [kind, params] : effects_)
-        effects += record_of([&](worlds::cbor::Map& each) {
-          each.text("kind", kind).bytes("params_cbor", params);
-        });
+        effects += record_of(
+            [&](worlds::cbor::Map& each) { each.text("kind", kind).bytes("params_cbor", params); });
     });
   }
 
@@ -311,9 +331,10 @@ ModuleCall enforce_guard(const Item& input) {
 
 std::vector<std::string> module_effects(std::string_view module) {
   if (module == "sim/keyed@1")
-    return {"blob.get", "blob.put", "job.run", "run.start", "sim.call", "sim.denied", "sim.guarded",
-            "timer.set"};
-  if (module == "sim/single@1") return {"blob.put", "job.run", "sim.call", "sim.guarded", "timer.set"};
+    return {"blob.get", "blob.put",   "job.run",     "run.start",
+            "sim.call", "sim.denied", "sim.guarded", "timer.set"};
+  if (module == "sim/single@1")
+    return {"blob.put", "job.run", "sim.call", "sim.guarded", "timer.set"};
   if (module == "sim/fan@1") return {"sim.call", "timer.set"};
   return {};
 }

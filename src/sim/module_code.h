@@ -1,7 +1,9 @@
-// The code of the simulated modules: native functions in the place of WASM, behind the host that worlds know.
+// The code of the simulated modules: native functions in the place of WASM, behind the host that
+// worlds know.
 //
-// A module does what the script of its event says, one letter an act, so that the crowd draws programs by drawing
-// texts; on receipts it does what follows from the receipt's bytes. Steps are pure functions of code and input.
+// A module does what the script of its event says, one letter an act, so that the crowd draws
+// programs by drawing texts; on receipts it does what follows from the receipt's bytes. Steps are
+// pure functions of code and input.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +18,8 @@ namespace pawl::sim {
 
 constexpr uint64_t kModulePrograms = 8;
 
-// A manifest with its nodes, as the body of a request. Programs differ in their code's version, in the order of
-// their subscriptions, and in one subscription.
+// A manifest with its nodes, as the body of a request. Programs differ in their code's version, in
+// the order of their subscriptions, and in one subscription.
 std::string module_program(uint64_t number);
 
 // What the checkers know of the programs, beside the texts above.
@@ -48,8 +50,8 @@ class NativeModules : public worlds::ModuleHost {
   // The next call of a live step runs out of real time, or finds no runtime.
   enum class Trouble : uint8_t { None, Timeout, Unavailable };
   Trouble next = Trouble::None;
-  bool is_replay = false;           // then no trouble comes
-  std::vector<Call> calls;          // of steps, since somebody cleared it
+  bool is_replay = false;   // then no trouble comes
+  std::vector<Call> calls;  // of steps, since somebody cleared it
   uint64_t steps = 0;
   void forget_code() { code_.clear(); }  // a new process
 

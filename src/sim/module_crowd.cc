@@ -15,8 +15,8 @@ namespace {
 
 const std::vector<std::string> kWorldNames = {"m1", "m2"};
 const std::vector<std::string> kAdapters = {"ad1", "ad2", "ad3"};
-const std::vector<std::string> kLeasedKinds = {"sim.call", "sim.guarded", "sim.denied", "blob.put",
-                                               "blob.get", "job.run"};
+const std::vector<std::string> kLeasedKinds = {"sim.call", "sim.guarded", "sim.denied",
+                                               "blob.put", "blob.get",    "job.run"};
 constexpr size_t kLeasesKept = 60;
 constexpr size_t kSentKept = 30;
 
@@ -38,7 +38,8 @@ std::string secret_of(const Uuid& world, const std::string& adapter) {
   return "the secret of " + adapter + " in " + world.text();
 }
 
-std::string sign(const std::string& secret, const Uuid& world, const worlds::GivenReceipt& receipt) {
+std::string sign(const std::string& secret, const Uuid& world,
+                 const worlds::GivenReceipt& receipt) {
   const std::string message =
       plain_head(4, 7) + plain_text("receipt/v1") + plain_text(world.text()) +
       plain_text(receipt.intent_hash) + plain_text(receipt.adapter_id) +
@@ -146,9 +147,8 @@ void ModuleCrowd::create(const std::string& name) {
     order.work = [this, made, number](WorldSession& session) -> Status {
       if (session.exists()) return Error{ErrorCode::Conflict, "there is one already"};
       PAWL_TRY(worlds::ProgramText text, candidate(session, number));
-      session.create(made.id, [&](worlds::Deciding& deciding) {
-        worlds::create_world(deciding, made, text);
-      });
+      session.create(
+          made.id, [&](worlds::Deciding& deciding) { worlds::create_world(deciding, made, text); });
       OwnAdapter::make_keys(session, session.world().head(), nullptr);
       return ok_status();
     };
@@ -333,8 +333,8 @@ void ModuleCrowd::lease_from(const std::string& world, const std::string& adapte
             for (const std::string& hash : *hashes) {
               // A world that is being removed is not in the model any more.
               if (of != nullptr && of->intents.count(hash) == 0 && of->forgotten.count(hash) == 0)
-                return verdict_.fail("module lease", short_hash(hash) +
-                                                         " was leased before its frame was durable");
+                return verdict_.fail("module lease",
+                                     short_hash(hash) + " was leased before its frame was durable");
               LeasedUntil& last = leased_[hash];
               if (last.life == world_.modules()->life() && last.until_ms > latest_ms_)
                 return verdict_.fail("module lease",
@@ -353,7 +353,8 @@ void ModuleCrowd::take_leased(const std::string& world, const std::string& adapt
                               std::vector<std::string> hashes) {
   auto found = std::make_shared<std::vector<Lease>>();
   Order order{.world = world, .work = {}, .done = {}};
-  order.work = [found, hashes = std::move(hashes), world, adapter](WorldSession& session) -> Status {
+  order.work = [found, hashes = std::move(hashes), world,
+                adapter](WorldSession& session) -> Status {
     found->clear();
     PAWL_TRY_DO(open_world(session));
     for (const std::string& hash : hashes) {
@@ -393,7 +394,8 @@ worlds::GivenReceipt ModuleCrowd::draw_receipt(const Lease& lease, bool fine) {
                       plain_text("message") + plain_text("as drawn");
   }
   if (random_.percent(30)) receipt.cost_cents = static_cast<int64_t>(random_.below(90));
-  if (!fine && random_.percent(6)) receipt.payload = plain_head(5, 1) + plain_text("e") + plain_nat(1);
+  if (!fine && random_.percent(6))
+    receipt.payload = plain_head(5, 1) + plain_text("e") + plain_nat(1);
   receipt.signature = sign(secret_of(lease.id, lease.adapter), lease.id, receipt);
   if (fine || !random_.percent(8)) return receipt;
   switch (random_.below(4)) {  // a forgery
@@ -535,8 +537,9 @@ void ModuleCrowd::system_effect() {
   const bool timer = random_.percent(30);
   const std::string kind = timer ? "timer.set" : random_.percent(20) ? "sim.denied" : "sim.call";
   const int64_t at_ns = (world_.now_ms() + random_.between(-500, 5'000)) * 1'000'000;
-  const std::string params = timer ? R"({"deliver_at_ns":)" + std::to_string(at_ns) + "}"
-                                   : R"({"key":"s","id":)" + std::to_string(++serial_) + R"(,"n":0})";
+  const std::string params = timer
+                                 ? R"({"deliver_at_ns":)" + std::to_string(at_ns) + "}"
+                                 : R"({"key":"s","id":)" + std::to_string(++serial_) + R"(,"n":0})";
   const std::string name = draw_world();
   send("effect " + kind + " of the operator in " + name, [&] {
     struct Seen {
@@ -610,9 +613,10 @@ void ModuleCrowd::about_a_proposal() {
           return verb == "approve" ? worlds::approve(deciding, id) : worlds::reject(deciding, id);
         }));
       PAWL_TRY(worlds::Proposal proposal, worlds::named_proposal(session.world(), id));
-      PAWL_TRY(auto program, worlds::load_program(proposal.manifest_hash, [&](std::string_view hash) {
-        return session.world().node(hash);
-      }));
+      PAWL_TRY(auto program,
+               worlds::load_program(proposal.manifest_hash, [&](std::string_view hash) {
+                 return session.world().node(hash);
+               }));
       if (verb == "apply") {
         const worlds::QueuedWork queued{world_.modules()->host().queued(session)};
         return to_status(session.frame([&](worlds::Deciding& deciding) {
@@ -628,9 +632,8 @@ void ModuleCrowd::about_a_proposal() {
       shadow.events.push_back(event);
       NativeModules& code = world_.modules()->code();
       code.is_replay = true;
-      auto shadowed = session.frame([&](worlds::Deciding& deciding) {
-        return worlds::shadow(deciding, shadow, program);
-      });
+      auto shadowed = session.frame(
+          [&](worlds::Deciding& deciding) { return worlds::shadow(deciding, shadow, program); });
       code.is_replay = false;
       return to_status(shadowed);
     };
@@ -666,14 +669,15 @@ void ModuleCrowd::snapshot() {
     Order order{.world = name, .work = {}, .done = {}, .alone = true};
     order.work = [this, seen](WorldSession& session) -> Status {
       PAWL_TRY_DO(open_world(session));
-      PAWL_TRY(seen->snapshot, session.frame([](worlds::Deciding& deciding) -> Result<worlds::Snapshot> {
-        return worlds::take_snapshot(deciding);
-      }));
+      PAWL_TRY(seen->snapshot,
+               session.frame([](worlds::Deciding& deciding) -> Result<worlds::Snapshot> {
+                 return worlds::take_snapshot(deciding);
+               }));
       PlainItem item;
       const auto blob = session.world().blob(seen->snapshot.ref);
-      verdict_.expect(blob && read_plain(*blob, item) &&
-                          plain_hash_of_bytes(*blob) == seen->snapshot.ref,
-                      "module canonical", "a snapshot is not in canonical form");
+      verdict_.expect(
+          blob && read_plain(*blob, item) && plain_hash_of_bytes(*blob) == seen->snapshot.ref,
+          "module canonical", "a snapshot is not in canonical form");
       verdict_.reach(Probe::ModuleSnapshot);
       return ok_status();
     };
@@ -690,9 +694,10 @@ void ModuleCrowd::replay() {
       PAWL_TRY_DO(open_world(session));
       NativeModules& code = world_.modules()->code();
       code.is_replay = true;
-      auto replayed = worlds::replay(
-          session.world(), session.modules(),
-          genesis ? worlds::ReplayFrom::Genesis : worlds::ReplayFrom::Baseline, [] { return true; });
+      auto replayed =
+          worlds::replay(session.world(), session.modules(),
+                         genesis ? worlds::ReplayFrom::Genesis : worlds::ReplayFrom::Baseline,
+                         [] { return true; });
       code.is_replay = false;
       if (!replayed.ok()) {
         const std::string wire(replayed.error().wire);

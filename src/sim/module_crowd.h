@@ -1,6 +1,6 @@
-// ModuleCrowd: the clients, adapters and operators of module worlds. As the crowd of jobs (sim/crowd.h) they know
-// only what replies told them; requests are lost, doubled and late, replies are lost, and adapters settle late,
-// twice, with the signatures of others, and what is not theirs.
+// ModuleCrowd: the clients, adapters and operators of module worlds. As the crowd of jobs
+// (sim/crowd.h) they know only what replies told them; requests are lost, doubled and late, replies
+// are lost, and adapters settle late, twice, with the signatures of others, and what is not theirs.
 #pragma once
 
 #include <functional>

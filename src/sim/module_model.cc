@@ -80,8 +80,9 @@ void ModuleModel::document(const DocPut& event) {
     return broken("module journal", *id, "a frame cannot be read");
   ModelWorld& world = worlds_[*id];
   if (seq != world.height + 1)
-    return broken("module journal", *id, "frame " + std::to_string(seq) + " follows frame " +
-                                             std::to_string(world.height));
+    return broken(
+        "module journal", *id,
+        "frame " + std::to_string(seq) + " follows frame " + std::to_string(world.height));
   ++frames_;
   ModuleWalk walk(verdict_, *id, world, programs_, secrets_, seq);
   walk.read(frame);

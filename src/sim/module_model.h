@@ -1,8 +1,9 @@
 // ModuleModel: an independent interpretation of the journals of module worlds.
 //
-// It reads the records of every durable frame and keeps its own instances, intents, client ids and proposals,
-// written from the contract and not from src/worlds: each record must be legal at its place. Replies, leases and the
-// engine's items are compared with it (module_crowd.cc, module_audit.cc).
+// It reads the records of every durable frame and keeps its own instances, intents, client ids and
+// proposals, written from the contract and not from src/worlds: each record must be legal at its
+// place. Replies, leases and the engine's items are compared with it (module_crowd.cc,
+// module_audit.cc).
 #pragma once
 
 #include <deque>
@@ -63,10 +64,10 @@ struct ModelWorld {
   uint64_t logical_now_ns = 0;
   uint64_t trimmed_before = 1, last_snapshot = 0;
   std::set<std::string> entropies;
-  std::map<uint64_t, ModelEvent> events;        // from outside, by seq
-  std::map<std::string, uint64_t> clients;      // client_id → seq
-  std::map<std::string, ModelIntent> intents;   // forgotten ones are gone
-  std::set<std::string> forgotten;              // intents
+  std::map<uint64_t, ModelEvent> events;       // from outside, by seq
+  std::map<std::string, uint64_t> clients;     // client_id → seq
+  std::map<std::string, ModelIntent> intents;  // forgotten ones are gone
+  std::set<std::string> forgotten;             // intents
   std::map<ModulePlace, ModelInstance> instances;
   std::map<uint64_t, ModelProposal> proposals;
   uint64_t steps = 0, step_failures = 0, receipts = 0, faults = 0, emitted = 0;

@@ -11,10 +11,20 @@ using Kind = PlainItem::Kind;
 
 // As the contract numbers and names them.
 std::string kind_name(uint8_t kind) {
-  static constexpr std::string_view kNames[] = {
-      "",          "manifest",      "snapshot",        "domain_event",  "step",
-      "step_failed", "delivery_skipped", "cap_decision", "policy_decision", "effect_intent",
-      "effect_receipt", "receipt_fault", "governance",   "instance"};
+  static constexpr std::string_view kNames[] = {"",
+                                                "manifest",
+                                                "snapshot",
+                                                "domain_event",
+                                                "step",
+                                                "step_failed",
+                                                "delivery_skipped",
+                                                "cap_decision",
+                                                "policy_decision",
+                                                "effect_intent",
+                                                "effect_receipt",
+                                                "receipt_fault",
+                                                "governance",
+                                                "instance"};
   return kind < std::size(kNames) ? std::string(kNames[kind]) : "unknown";
 }
 
@@ -149,8 +159,8 @@ void ModuleWalk::domain_event(const PlainItem& body) {
   }
   if (!stepped_ || decided_) return broken("module journal", "no step emits it");
   const PlainItem& cause = body.at("cause");
-  if (cause.items.size() != 2 || cause.items[0].number != seq_ ||
-      cause.items[1].number >= n_ || records_[cause.items[1].number].kind != "step")
+  if (cause.items.size() != 2 || cause.items[0].number != seq_ || cause.items[1].number >= n_ ||
+      records_[cause.items[1].number].kind != "step")
     return broken("module journal", "its cause is no step");
   events_began_ = true;
   expect_targets(schema, value);
@@ -181,12 +191,12 @@ void ModuleWalk::step(const PlainItem& body) {
   if (!take_expected(body, delivery)) return;
   if (body.nat("ordinal") != ordinal_++) return broken("module journal", "a wrong ordinal");
   ModelInstance& instance = world_.instances[delivery.place];
-  if (instance.status == "failed")
-    return broken("module status", "a failed instance was stepped");
+  if (instance.status == "failed") return broken("module status", "a failed instance was stepped");
   instance.status = body.text("status");
   instance.state_hash = body.text("state_hash");
   instance.version = body.text("module_version");
-  if (instance.last_seq > seq_) return broken("module order", "its instance has seen a later frame");
+  if (instance.last_seq > seq_)
+    return broken("module order", "its instance has seen a later frame");
   instance.last_seq = seq_;
   instance.error = instance.status == "failed" ? "module.failed" : "";
   instance.has_failed_input = false;
@@ -211,7 +221,8 @@ void ModuleWalk::close_group() {
                                        std::to_string(instance.inflight.size()) + " open intents");
   if (instance.state_hash.empty() && instance.status == "running")
     broken("module status", "running without a state");
-  if (instance.status != "waiting" && instance.status != "running" && instance.status != "completed")
+  if (instance.status != "waiting" && instance.status != "running" &&
+      instance.status != "completed")
     broken("module status", "there is no status " + instance.status);
 }
 
@@ -223,9 +234,9 @@ void ModuleWalk::failed_on(ModelInstance& instance, const Expected& delivery) {
     return;
   }
   instance.failed_value = cause.kind == "domain_event" ? cause.body.text("value") : "";
-  instance.failed_intent =
-      cause.kind == "effect_receipt" || cause.kind == "receipt_fault" ? cause.body.text("intent_hash")
-                                                                      : "";
+  instance.failed_intent = cause.kind == "effect_receipt" || cause.kind == "receipt_fault"
+                               ? cause.body.text("intent_hash")
+                               : "";
   instance.has_failed_input = !instance.failed_value.empty() || !instance.failed_intent.empty();
 }
 
@@ -256,8 +267,7 @@ void ModuleWalk::skipped(const PlainItem& body) {
   auto at = world_.instances.find(delivery.place);
   const bool failed = at != world_.instances.end() && at->second.status == "failed";
   const std::string& code = body.text("code");
-  if (failed != (code == "instance.failed"))
-    return broken("module status", "skipped for " + code);
+  if (failed != (code == "instance.failed")) return broken("module status", "skipped for " + code);
   if (!failed && ordinal_ < 1'000) return broken("module deliveries", "skipped before the limit");
   verdict_.reach(failed ? Probe::ModuleDeliverySkipped : Probe::ModuleCascadeLimit);
 }
@@ -314,10 +324,10 @@ void ModuleWalk::check_identity(const PlainItem& body) {
   const std::string& key = body.text("idempotency_key");
   if (key != plain_digest(key_preimage))
     return broken("module identity", "its idempotency key is that of another intent");
-  const std::string preimage = plain_head(5, 4) + plain_text("kind") + plain_text(body.text("kind")) +
-                               plain_text("params") + plain_bytes(body.text("params")) +
-                               plain_text("cap_name") + plain_text(body.text("cap_name")) +
-                               plain_text("idempotency_key") + plain_bytes(key);
+  const std::string preimage =
+      plain_head(5, 4) + plain_text("kind") + plain_text(body.text("kind")) + plain_text("params") +
+      plain_bytes(body.text("params")) + plain_text("cap_name") +
+      plain_text(body.text("cap_name")) + plain_text("idempotency_key") + plain_bytes(key);
   if (body.text("intent_hash") != plain_hash(preimage) ||
       body.text("params_hash") != plain_hash_of_bytes(body.text("params")))
     return broken("module identity", "its hash is that of another intent");
@@ -434,7 +444,8 @@ void ModuleWalk::fault(const PlainItem& body) {
   const bool alive = is_there && at->second.status != "failed";
   const bool delivered = body.flag("delivered_rejected"), fails = body.flag("workflow_failed");
   if (delivered && fails) return broken("module journal", "both delivered and failed");
-  if ((delivered || fails) != alive) return broken("module status", "of an instance that had failed");
+  if ((delivered || fails) != alive)
+    return broken("module status", "of an instance that had failed");
   if (delivered || (is_there && !alive)) queue_.push_back({intent.origin, n_, "continuation"});
   if (!fails) return;
   ModelInstance& instance = at->second;

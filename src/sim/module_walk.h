@@ -1,5 +1,5 @@
-// ModuleWalk: reads the records of one frame in order, changes the model by them, and says which of them should not
-// be there (module_model.h).
+// ModuleWalk: reads the records of one frame in order, changes the model by them, and says which of
+// them should not be there (module_model.h).
 #pragma once
 
 #include <deque>
@@ -20,7 +20,12 @@ class ModuleWalk {
   using Secrets = std::map<std::pair<Uuid, std::string>, std::set<std::string>>;
   ModuleWalk(Verdict& verdict, const Uuid& id, ModelWorld& world,
              const std::map<std::string, uint64_t>& programs, const Secrets& secrets, uint64_t seq)
-      : verdict_(verdict), id_(id), world_(world), programs_(programs), secrets_(secrets), seq_(seq) {}
+      : verdict_(verdict),
+        id_(id),
+        world_(world),
+        programs_(programs),
+        secrets_(secrets),
+        seq_(seq) {}
 
   void read(const worlds::FrameRecords& frame);
 

@@ -68,11 +68,11 @@ void ModuleWorlds::engine_is(Core& core) {
   if (host_) return;
   ++life_;
   host_ = std::make_unique<WorldHost>(config_, *this, clock_, code_);
-  own_ = std::make_unique<OwnAdapter>(
-      *host_, no_policy(), nullptr,
-      [](actions::HttpRequest, const actions::HttpClient::Done& done) {
-        done(Error{ErrorCode::Unavailable, "there is no network"});
-      });
+  own_ =
+      std::make_unique<OwnAdapter>(*host_, no_policy(), nullptr,
+                                   [](actions::HttpRequest, const actions::HttpClient::Done& done) {
+                                     done(Error{ErrorCode::Unavailable, "there is no network"});
+                                   });
   host_->attach(*this);
 }
 

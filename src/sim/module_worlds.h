@@ -1,6 +1,6 @@
-// ModuleWorlds: the host of module worlds (worldhost/world_host.h) over the simulated engine: without threads, with
-// native modules, the server's own adapter without HTTP, and a line to the core on which tasks wait until the world
-// delivers them.
+// ModuleWorlds: the host of module worlds (worldhost/world_host.h) over the simulated engine:
+// without threads, with native modules, the server's own adapter without HTTP, and a line to the
+// core on which tasks wait until the world delivers them.
 #pragma once
 
 #include <deque>

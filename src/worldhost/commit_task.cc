@@ -13,7 +13,8 @@ namespace pawl {
 std::string deleted_world_key(const Uuid& world) { return "\x01" + world.text(); }
 
 bool CommitTask::is_stale(const Frame& frame) const {
-  if (writes_.refusals && writes_.refusals->load() != writes_.refusals_seen && !has_bug(Bug::HeightUnchecked))
+  if (writes_.refusals && writes_.refusals->load() != writes_.refusals_seen &&
+      !has_bug(Bug::HeightUnchecked))
     return true;
   const State& state = frame.state();
   const auto world = find_world(state, writes_.name);

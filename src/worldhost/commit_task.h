@@ -30,7 +30,8 @@ struct WorldWrites {
   std::vector<InstanceMoved> moved;
   std::vector<DocPut> docs;  // besides the world's items: kept answers
   size_t bytes = 0;
-  // Of the world's memory (WorldMemory): another number now means that it was decided from what was lost.
+  // Of the world's memory (WorldMemory): another number now means that it was decided from what was
+  // lost.
   std::shared_ptr<const std::atomic<uint64_t>> refusals;
   uint64_t refusals_seen = 0;
 };

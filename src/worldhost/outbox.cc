@@ -1,7 +1,8 @@
 #include "worldhost/outbox.h"
-#include "base/plant.h"
 
 #include <algorithm>
+
+#include "base/plant.h"
 
 namespace pawl {
 namespace {

@@ -117,10 +117,11 @@ OwnAdapter::OwnAdapter(WorldHost& host, const actions::ActionPolicy& policy,
       vault_(vault),
       secrets_(host.line(), vault),
       http_(send ? nullptr : std::make_unique<actions::HttpClient>()),
-      send_(send ? std::move(send) : [client = http_.get()](actions::HttpRequest request,
-                                                            actions::HttpClient::Done done) {
-        client->send(std::move(request), std::move(done));
-      }) {}
+      send_(send ? std::move(send)
+                 : [client = http_.get()](actions::HttpRequest request,
+                                          actions::HttpClient::Done done) {
+                     client->send(std::move(request), std::move(done));
+                   }) {}
 
 OwnAdapter::~OwnAdapter() { stop(); }
 
@@ -186,9 +187,10 @@ void OwnAdapter::settle(const std::string& world, const std::string& hash, OwnRe
   };
   order.done = [this, kept, world, hash](const Status& outcome) {
     if (outcome.ok()) return;
-    // A refusal of the world (quarantined) is final; the engine's and the runtime's pass, and the effect must not
-    // be done twice.
-    if (passes(outcome.error())) host_.later([this, kept, world, hash] { settle(world, hash, *kept); });
+    // A refusal of the world (quarantined) is final; the engine's and the runtime's pass, and the
+    // effect must not be done twice.
+    if (passes(outcome.error()))
+      host_.later([this, kept, world, hash] { settle(world, hash, *kept); });
   };
   if (!host_.post(world, std::move(order)).ok())
     host_.later([this, kept, world, hash] { settle(world, hash, *kept); });

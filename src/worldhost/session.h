@@ -32,7 +32,8 @@ struct WorldMemory {
   std::optional<Uuid> id;  // of the world of this name; nothing: not looked up, or there is none
   ItemCache cache;
   std::shared_ptr<const worlds::Program> program;
-  // Batches of this world that were refused: what is decided from a memory that has seen fewer of them is stale.
+  // Batches of this world that were refused: what is decided from a memory that has seen fewer of
+  // them is stale.
   std::shared_ptr<std::atomic<uint64_t>> refusals = std::make_shared<std::atomic<uint64_t>>(0);
   uint64_t refusals_seen = 0;
 };
@@ -43,7 +44,6 @@ struct OutboxChanges {
   std::vector<OpenIntent> opened;
   std::vector<std::string> settled;
   std::vector<std::pair<std::string, std::optional<worlds::Adapter>>> adapters;
-  std::optional<bool> is_test;  // of a world that began with the session
   bool empty() const { return opened.empty() && settled.empty() && adapters.empty(); }
 };
 

@@ -19,8 +19,8 @@ void trim_frames(WorldSession& session, int64_t older_than_ms) {
   worlds::Head head = session.world().head();
   uint64_t first = head.first_kept;
   session.world().each_frame(first, [&](uint64_t seq, const worlds::FrameRecords& frame) {
-    if ((seq >= head.last_snapshot && !has_bug(Bug::FramesTrimmedTooFar)) || frame.written_ms > older_than_ms ||
-        seq - head.first_kept >= kFramesPerSweep)
+    if ((seq >= head.last_snapshot && !has_bug(Bug::FramesTrimmedTooFar)) ||
+        frame.written_ms > older_than_ms || seq - head.first_kept >= kFramesPerSweep)
       return false;
     first = seq + 1;
     return true;

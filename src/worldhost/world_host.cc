@@ -233,7 +233,6 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
     std::lock_guard lock(mutex_);
     switch (fate) {
       case CommitFate::Durable:
-        if (batch.outbox.is_test) actor->is_test = *batch.outbox.is_test;
         take_outbox(*actor, std::move(batch.outbox));
         serve_waiters(*actor, answers);
         own = begin_own(*actor);
@@ -347,10 +346,11 @@ uint64_t WorldHost::queued(const std::string& world) {
 
 uint64_t WorldHost::queued(WorldSession& session) {
   uint64_t count = 0;
-  session.world().each_open("", [&](std::string_view, const std::string& hash, const worlds::Intent&) {
-    count += work_of(session.name(), hash).inflight ? 0 : 1;
-    return true;
-  });
+  session.world().each_open("",
+                            [&](std::string_view, const std::string& hash, const worlds::Intent&) {
+                              count += work_of(session.name(), hash).inflight ? 0 : 1;
+                              return true;
+                            });
   return count;
 }
 

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "worlds/continuation.h"
 #include "base/plant.h"
+#include "worlds/continuation.h"
 #include "worlds/frame.h"
 #include "worlds/judged_step.h"
 #include "worlds/passage.h"

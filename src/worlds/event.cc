@@ -1,8 +1,8 @@
 // Domain events from outside: judged, journaled, routed, drained.
 #include <utility>
 
-#include "worlds/commands.h"
 #include "base/plant.h"
+#include "worlds/commands.h"
 #include "worlds/drain.h"
 #include "worlds/intent.h"
 #include "worlds/members.h"

@@ -245,7 +245,7 @@ struct Adapter {
   bool hmac = false;
   std::string key;  // public key, or the secret (sealed where the server has a vault)
   bool sealed = false;
-  bool only_kinds = false;          // else it has all but the built-in ones
+  bool only_kinds = false;  // else it has all but the built-in ones
   std::vector<std::string> kinds;
   static void fields(auto& self, auto&& visit) {
     visit(1, "hmac", self.hmac);

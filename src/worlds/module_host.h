@@ -1,9 +1,9 @@
-// ModuleHost: runs the code of modules. The kernel of worlds knows no other way to code, so that the simulator
-// and fuzzers can put native functions in its place.
+// ModuleHost: runs the code of modules. The kernel of worlds knows no other way to code, so that
+// the simulator and fuzzers can put native functions in its place.
 //
-// A call is a pure function of the code and the input: a fresh instance each time, no imports, no clock, no
-// threads, one bit pattern for not-a-number; it ends after a counted amount of fuel. The one exception is Timeout (real
-// time), which a replay takes from the journal.
+// A call is a pure function of the code and the input: a fresh instance each time, no imports, no
+// clock, no threads, one bit pattern for not-a-number; it ends after a counted amount of fuel. The
+// one exception is Timeout (real time), which a replay takes from the journal.
 //
 // Any thread; calls run in parallel.
 #pragma once
@@ -28,12 +28,12 @@ struct ModuleLimits {
 
 enum class CallEnd : uint8_t {
   Returned,
-  Trap,          // also: alloc failed, stack exhausted
+  Trap,  // also: alloc failed, stack exhausted
   FuelExceeded,
-  Timeout,       // of real time
-  BadOutput,     // pointer and length do not lie in the memory
-  OutputLimit,   // more than kRawOutputMax
-  Unavailable,   // there is no runtime, or it cannot load the module: nothing was decided
+  Timeout,      // of real time
+  BadOutput,    // pointer and length do not lie in the memory
+  OutputLimit,  // more than kRawOutputMax
+  Unavailable,  // there is no runtime, or it cannot load the module: nothing was decided
 };
 
 struct ModuleCall {
@@ -52,12 +52,14 @@ class ModuleHost {
  public:
   virtual ~ModuleHost() = default;
 
-  // Judges code before it is accepted. Codes: module.invalid, module.imports, module.exports, module.memory.
-  // Unavailable (ErrorCode) if there is no runtime: its message names the command that installs it.
-  virtual Result<std::vector<Complaint>> judge(std::string_view code, Entry entry, uint32_t memory_pages) = 0;
+  // Judges code before it is accepted. Codes: module.invalid, module.imports, module.exports,
+  // module.memory. Unavailable (ErrorCode) if there is no runtime: its message names the command
+  // that installs it.
+  virtual Result<std::vector<Complaint>> judge(std::string_view code, Entry entry,
+                                               uint32_t memory_pages) = 0;
 
-  virtual ModuleCall call(std::string_view wasm_hash, LoadCode load, Entry entry, std::string_view input,
-                          const ModuleLimits& limits) = 0;
+  virtual ModuleCall call(std::string_view wasm_hash, LoadCode load, Entry entry,
+                          std::string_view input, const ModuleLimits& limits) = 0;
 };
 
 }  // namespace pawl::worlds

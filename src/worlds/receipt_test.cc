@@ -385,7 +385,8 @@ void sign(GivenReceipt& receipt, World& world) {
 }
 
 std::string judged(TestWorld& world, const GivenReceipt& receipt, const Adapter* adapter) {
-  const Status status = judge_receipt(world.world(), world.program(), receipt, adapter, kHandSecret);
+  const Status status =
+      judge_receipt(world.world(), world.program(), receipt, adapter, kHandSecret);
   return status.ok() ? "fine" : std::string(wire_code(status.error()));
 }
 

@@ -2,8 +2,8 @@
 // delivered fails that instance, and nobody else.
 #include <utility>
 
-#include "worlds/commands.h"
 #include "base/plant.h"
+#include "worlds/commands.h"
 #include "worlds/drain.h"
 #include "worlds/hash.h"
 #include "worlds/receipt.h"

@@ -121,18 +121,20 @@ void append_json(std::string& out, const Type& type, const cbor::Item& item);
 // no integers are refused.
 Result<std::string> from_plain_json(json::View value);
 
-// The item at a dotted path of a value ("order.id", "$value.id" enters a variant's arm) and its type, behind refs
-// and options. Nothing if the value has none there: another arm, no arm's value, an option that is null. A path
-// that the type can never have is a fault of the manifest: see path_type().
+// The item at a dotted path of a value ("order.id", "$value.id" enters a variant's arm) and its
+// type, behind refs and options. Nothing if the value has none there: another arm, no arm's value,
+// an option that is null. A path that the type can never have is a fault of the manifest: see
+// path_type().
 struct Place {
   const cbor::Item* item = nullptr;
   const Type* type = nullptr;
 };
 Place find_path(const Type& type, const cbor::Item& value, std::string_view path);
-// The same in canonical bytes, without reading them as items: the encoding of what is there, or nothing.
+// The same in canonical bytes, without reading them as items: the encoding of what is there, or
+// nothing.
 std::string_view find_bytes(const Type& type, std::string_view canonical, std::string_view path);
-// The type at that path, behind refs and options, for checking a manifest; null if no arm has it, or arms
-// disagree.
+// The type at that path, behind refs and options, for checking a manifest; null if no arm has it,
+// or arms disagree.
 const Type* path_type(const Type& type, std::string_view path);
 
 }  // namespace pawl::worlds

@@ -27,10 +27,10 @@ constexpr std::string_view kScriptKeys[] = {"event",    "receipt", "advance",   
                                             "snapshot", "apply",   "terminate", "retry", "expect",
                                             "refused",  "outcome", "duplicate"};
 constexpr Named<Kind> kKinds[] = {{"event", Kind::Event},     {"receipt", Kind::Receipt},
-                                        {"advance", Kind::Advance}, {"clock", Kind::Clock},
-                                        {"restart", Kind::Restart}, {"snapshot", Kind::Snapshot},
-                                        {"apply", Kind::Apply},     {"terminate", Kind::Terminate},
-                                        {"retry", Kind::Retry},     {"expect", Kind::Expect}};
+                                  {"advance", Kind::Advance}, {"clock", Kind::Clock},
+                                  {"restart", Kind::Restart}, {"snapshot", Kind::Snapshot},
+                                  {"apply", Kind::Apply},     {"terminate", Kind::Terminate},
+                                  {"retry", Kind::Retry},     {"expect", Kind::Expect}};
 constexpr std::string_view kEventKeys[] = {"schema", "value", "value_b64",
                                            "lens",   "key",   "client_id"};
 constexpr std::string_view kReceiptKeys[] = {
