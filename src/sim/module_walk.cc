@@ -179,7 +179,9 @@ bool ModuleWalk::take_expected(const PlainItem& body, Expected& expected) {
                           cause.items[1].number == expected.cause;
   const bool same_route = !body.at("route").is(Kind::Text) || body.text("route") == expected.route;
   if (place_of(body) == expected.place && same_cause && same_route) return true;
-  const bool other_origin = expected.route == "continuation" && place_of(body) != expected.place;
+  const bool other_origin = expected.route == "continuation" &&
+                            body.text("route") == "continuation" &&
+                            place_of(body) != expected.place;
   broken(other_origin ? "module origin" : "module order",
          "it is " + body.text("module") + "'s, and " + expected.place.first +
              " is next, with record " + std::to_string(expected.cause));

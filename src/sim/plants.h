@@ -19,6 +19,9 @@ struct PlantInfo {
   std::string_view checkers;  // checkers that may find it first
   bool Plants::*flag;
   std::string_view store = {};  // the store it needs; empty: any
+  std::string_view needs = {};  // "modules": every world of the search has module worlds
+
+  bool in_modules() const { return needs == "modules"; }
 };
 std::span<const PlantInfo> all_plants();
 

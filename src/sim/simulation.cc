@@ -124,11 +124,13 @@ SimReport report_of(const World& world, const Verdict& verdict) {
 SimReport run_simulation(const SimOptions& options) {
   Plants planted;
   bool known = options.plant.empty();
+  bool in_modules = false;
   std::string store = options.store;
   for (const PlantInfo& plant : all_plants()) {
     if (plant.name != options.plant) continue;
     planted.*plant.flag = true;
     if (store.empty()) store = plant.store;
+    in_modules = plant.in_modules();
     known = true;
   }
   if (!known) return refused("no such plant: " + options.plant);
@@ -142,7 +144,7 @@ SimReport run_simulation(const SimOptions& options) {
   mix.draw_disk(disk_random);
   const uint64_t modules = mix64(~mix64(options.seed));
   World world(random, verdict, planted, mix, store == "sqlite",
-              modules % kSeedsPerModules == 0 ? modules : 0);
+              in_modules || modules % kSeedsPerModules == 0 ? modules : 0);
   Crowd crowd(world, random, verdict);
   ModuleCrowd module_crowd(world, verdict);
   uint32_t steps_done = 0;

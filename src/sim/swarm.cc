@@ -195,6 +195,7 @@ void SwarmTotals::add(const SimReport& report) {
   jobs += report.jobs;
   runs += report.runs;
   definitions += report.definitions;
+  frames += report.frames;
   events += report.events;
   crashes += report.crashes;
   hashes += report.trace_hash;
@@ -207,6 +208,7 @@ void SwarmTotals::add(const SwarmTotals& other) {
   jobs += other.jobs;
   runs += other.runs;
   definitions += other.definitions;
+  frames += other.frames;
   events += other.events;
   crashes += other.crashes;
   hashes += other.hashes;

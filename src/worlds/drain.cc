@@ -34,7 +34,7 @@ void fail_instance(Instance& instance, uint64_t seq, const Fault& fault, const C
   instance.error_detail = fault.detail;
   instance.error_seq = seq;
   instance.failed_cause_seq = input.seq;
-  instance.failed_cause_n = has_bug(Bug::RetryOfAnotherInput) ? 0 : input.n;
+  instance.failed_cause_n = input.n;
   instance.failed_route_continuation = route == Route::Continuation;
 }
 
