@@ -107,6 +107,8 @@ std::span<const SimFlag> sim_flags() {
          c.first.store = text;
          return true;
        }},
+      {"--modules", "", "with module worlds in a third of the seeds",
+       [](Command& c, Text) { return c.first.modules = true; }},
       {"--trace", "", "print everything that happens",
        [](Command& c, Text) { return c.first.trace = true; }},
       {"--only", "LIST", "only these steps, as 3,17,29",

@@ -10,6 +10,7 @@ namespace pawl::sim {
 namespace {
 
 constexpr uint64_t kSeeds = 1'000;
+constexpr uint64_t kModuleSeeds = 300;  // a third of them run module worlds
 constexpr uint64_t kSeedsPerPlant = 100;
 
 std::string story(uint64_t seed, const SimReport& report) {
@@ -26,6 +27,11 @@ TEST(Simulation, SeedsHoldAndEveryRarePathIsEntered) {
     SimReport report = run_simulation({.seed = seed});
     ASSERT_EQ(story(seed, report), "");
     crashes += report.crashes;
+    for (size_t i = 0; i < kProbeCount; ++i) probes[i] += report.probes[i];
+  }
+  for (uint64_t seed = 1; seed <= kModuleSeeds; ++seed) {
+    SimReport report = run_simulation({.seed = seed, .modules = true});
+    ASSERT_EQ(story(seed, report), "");
     for (size_t i = 0; i < kProbeCount; ++i) probes[i] += report.probes[i];
   }
   EXPECT_GT(crashes, kSeeds);

@@ -144,7 +144,7 @@ SimReport run_simulation(const SimOptions& options) {
   mix.draw_disk(disk_random);
   const uint64_t modules = mix64(~mix64(options.seed));
   World world(random, verdict, planted, mix, store == "sqlite",
-              in_modules || modules % kSeedsPerModules == 0 ? modules : 0);
+              in_modules || (options.modules && modules % kSeedsPerModules == 0) ? modules : 0);
   Crowd crowd(world, random, verdict);
   ModuleCrowd module_crowd(world, verdict);
   uint32_t steps_done = 0;

@@ -1,6 +1,5 @@
 #include "worldhost/commit_task.h"
 
-#include "base/plant.h"
 #include "kernel/frame.h"
 #include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
@@ -13,9 +12,7 @@ namespace pawl {
 std::string deleted_world_key(const Uuid& world) { return "\x01" + world.text(); }
 
 bool CommitTask::is_stale(const Frame& frame) const {
-  if (writes_.refusals && writes_.refusals->load() != writes_.refusals_seen &&
-      !has_bug(Bug::HeightUnchecked))
-    return true;
+  if (writes_.refusals && writes_.refusals->load() != writes_.refusals_seen) return true;
   const State& state = frame.state();
   const auto world = find_world(state, writes_.name);
   if (!writes_.height_before)
@@ -25,7 +22,6 @@ bool CommitTask::is_stale(const Frame& frame) const {
   const Doc* doc =
       state.find_doc(DocKind::WorldItem, item_doc_key(writes_.world, worlds::head_key()));
   worlds::Head head;
-  if (has_bug(Bug::HeightUnchecked)) return false;
   return doc == nullptr || !codec::decode(doc->value, head) ||
          head.height != *writes_.height_before;
 }

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/plant.h"
 #include "worlds/cbor.h"
 #include "worlds/route.h"
 #include "worlds/walk.h"
@@ -112,7 +111,6 @@ std::optional<FailedInput> find_failed_input(World& world, const Program& progra
     if (!found) return std::nullopt;
     out.record = *found;
   }
-  if (has_bug(Bug::RetryOfAnotherInput)) out.record = {.seq = out.record.seq - 1, .n = 0};
   const std::optional<FrameRecords> frame = world.frame(out.record.seq);
   if (!frame || out.record.n >= frame->records.size()) return std::nullopt;
   const JournalRecord* record = &frame->records[out.record.n];
