@@ -18,6 +18,9 @@ bool is_of_disk(std::string_view key) {
   return key.starts_with('b') || key.starts_with('n') || key.starts_with('a');
 }
 
+constexpr size_t kFramesAhead = 512;
+constexpr size_t kBytesAhead = 1u << 20;
+
 constexpr std::string_view kCorrupt = "journal.corrupt";
 constexpr std::string_view kDivergence = "replay.divergence";
 
@@ -150,10 +153,28 @@ Status Replay::begin_at_baseline(uint64_t seq) {
   return ok_status();
 }
 
+// A page of frames: asking for each would wait for the engine's thread as often.
+void Replay::read_ahead(uint64_t seq) {
+  size_t bytes = 0;
+  try {
+    disk_.each_frame(seq, [&](uint64_t at, FrameRecords frame) {
+      for (const JournalRecord& record : frame.records) bytes += record.bytes.size();
+      ahead_.emplace_back(at, std::move(frame));
+      return ahead_.size() < kFramesAhead && bytes < kBytesAhead;
+    });
+  } catch (const Unreadable&) {
+    if (ahead_.empty()) throw;  // else it is met again when the frames before it are done
+  }
+}
+
 Result<FrameRecords> Replay::read_frame(uint64_t seq) {
   try {
-    if (auto frame = disk_.frame(seq)) return *std::move(frame);
-    return corrupt(seq, "frame " + std::to_string(seq) + " is missing");
+    if (ahead_.empty()) read_ahead(seq);
+    if (ahead_.empty() || ahead_.front().first != seq)
+      return corrupt(seq, "frame " + std::to_string(seq) + " is missing");
+    FrameRecords frame = std::move(ahead_.front().second);
+    ahead_.pop_front();
+    return frame;
   } catch (const Unreadable& hole) {
     if (passes_on(hole.error)) return hole.error;
     return corrupt(seq, "frame " + std::to_string(seq) + ": " + hole.error.message);

@@ -11,6 +11,7 @@
 // written.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -62,6 +63,7 @@ class Replay {
   Status begin_at_baseline(uint64_t seq);
   Status step(uint64_t seq);
   Result<FrameRecords> read_frame(uint64_t seq);
+  void read_ahead(uint64_t seq);
   Status decide(Deciding& deciding, const FrameRecords& frame);
   Status decide_genesis(Deciding& deciding, const RecordView& record);
   Status decide_intent(Deciding& deciding, const FrameRecords& frame);
@@ -78,6 +80,7 @@ class Replay {
   std::shared_ptr<const Program> applied_;  // by the frame that is being decided
   const Head live_;
   uint64_t next_ = 1;  // the frame to come
+  std::deque<std::pair<uint64_t, FrameRecords>> ahead_;  // frames from there on, as far as they are read
   uint64_t frames_ = 0;
 };
 

@@ -119,7 +119,7 @@ void World::each_settled(
 }
 
 void World::each_frame(uint64_t from_seq,
-                       FunctionRef<bool(uint64_t seq, const FrameRecords&)> visit) {
+                       FunctionRef<bool(uint64_t seq, FrameRecords frame)> visit) {
   table_.scan("f", frame_key(from_seq), [&](std::string_view key, std::string_view value) {
     const uint64_t seq = seq_of(key);
     return visit(seq, checked_frame(seq, value));
