@@ -27,7 +27,7 @@ namespace pawl {
 struct SqliteOptions {
   CheckpointLimits checkpoint;
   uint64_t page_bytes = 8192;                 // of a new database; an existing one keeps its own
-  uint64_t cache_bytes = uint64_t{64} << 20;  // of the writer
+  uint64_t cache_bytes = uint64_t{16} << 20;  // of the writer
   // Of a new database: every page carries a checksum (page_sum.h). An older database keeps its
   // format.
   bool page_sums = true;
