@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Module worlds under load: a counter with many instances, one event a request, fsync on.
 
-worlds.py PAWL COUNTER_WASM [--events N] [--keys K] [--clients C] [--port P]
+worlds.py PAWL COUNTER_WASM [--events N] [--keys K] [--clients C] [--idle I] [--port P]
 
 PAWL is the server's binary, COUNTER_WASM what `make test` leaves in build/worlds/counter.wasm. Prints events per second
-and per server CPU-second (each event is one step), the latency of one event at a time, the memory, and how fast a replay
-decides the whole history again.
+and per server CPU-second (each event is one step), the latency of one event at a time beside that of one fdatasync, how
+fast a replay decides the whole history again, and the memory of a server with I instances that nobody calls.
 """
 import argparse
 import base64
@@ -72,15 +72,27 @@ class Server:
         shutil.rmtree(self.data)
 
 
-def send(server, number, count, keys):
-    """One client: keeps DEPTH requests under way on one connection."""
+def fdatasync_ms(directory):
+    """The median of 300 appends of a page, each synced: what one commit costs at least."""
+    took = []
+    with open(os.path.join(directory, "probe"), "wb", buffering=0) as probe:
+        for _ in range(300):
+            probe.write(bytes(4096))
+            begun = time.monotonic()
+            os.fdatasync(probe.fileno())
+            took.append(time.monotonic() - begun)
+    return sorted(took)[150] * 1e3
+
+
+def send(server, count, key_of):
+    """One client: keeps DEPTH requests under way on one connection; key_of(n) is the instance of its nth event."""
     peer = socket.create_connection(("127.0.0.1", server.port))
     sent = answered = 0
     read = b""
     while answered < count:
         out = b""
         while sent < count and sent - answered < DEPTH:
-            body = json.dumps(tick(f"k{(number * 7919 + sent * 31) % keys}")).encode()
+            body = json.dumps(tick(key_of(sent))).encode()
             out += (b"POST /v1/worlds/bench/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                     b"Content-Length: %d\r\n\r\n" % len(body)) + body
             sent += 1
@@ -97,6 +109,61 @@ def send(server, number, count, keys):
             answered += 1
 
 
+def load(server, clients, events, key_of):
+    """Events of several clients at once; key_of(client, n) is the instance of a client's nth. Seconds and CPU-seconds."""
+    threads = [threading.Thread(target=send, args=(server, events // clients, lambda n, c=c: key_of(c, n)))
+               for c in range(clients)]
+    cpu, begun = server.cpu(), time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.monotonic() - begun, server.cpu() - cpu
+
+
+def measure_load(server, given):
+    events = given.events // given.clients * given.clients
+    took, used = load(server, given.clients, events, lambda c, n: f"k{(c * 7919 + n * 31) % given.keys}")
+    print(f"{events} events, {given.keys} instances: {events / took:.0f}/s, {events / used:.0f} per server CPU-second, "
+          f"{server.memory_mib()} MiB")
+
+
+def measure_latency(server):
+    waits = []
+    for _ in range(300):
+        begun = time.monotonic()
+        server.call("/v1/worlds/bench/events", tick("k0"))
+        waits.append(time.monotonic() - begun)
+    print(f"one event at a time: p50 {sorted(waits)[150] * 1e3:.2f} ms; one fdatasync: p50 {fdatasync_ms(server.data):.2f} ms")
+
+
+def measure_replay(server):
+    begun, cpu = time.monotonic(), server.cpu()
+    frames = server.call("/v1/worlds/bench/replay", {"from": "genesis"})["frames"]
+    print(f"replay: {frames} frames, {frames / (time.monotonic() - begun):.0f}/s, "
+          f"{frames / (server.cpu() - cpu):.0f} per server CPU-second")
+
+
+def measure_idle(server, given):
+    """Another server with as many instances, each called once; then nobody calls until the memory stands still."""
+    if given.idle == 0:
+        return
+    empty = Server(given.pawl, given.port + 1)
+    try:
+        empty.call("/v1/worlds", program(given.wasm))
+        count = given.idle // given.clients * given.clients
+        took, used = load(empty, given.clients, count, lambda c, n: f"key-{c}-{n}")
+        loaded = memory = empty.memory_mib()
+        for _ in range(12):
+            time.sleep(5)
+            if memory == (now := empty.memory_mib()) and now < loaded:
+                break
+            memory = now
+        print(f"{count} new instances: {count / used:.0f} per server CPU-second; idle: {memory} MiB")
+    finally:
+        empty.stop()
+
+
 def main():
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     given.add_argument("pawl")
@@ -104,32 +171,16 @@ def main():
     given.add_argument("--events", type=int, default=20_000)
     given.add_argument("--keys", type=int, default=1_000)
     given.add_argument("--clients", type=int, default=16)
+    given.add_argument("--idle", type=int, default=100_000)
     given.add_argument("--port", type=int, default=18_080)
     given = given.parse_args()
     server = Server(given.pawl, given.port)
     try:
         server.call("/v1/worlds", program(given.wasm))
-        each = given.events // given.clients
-        clients = [threading.Thread(target=send, args=(server, number, each, given.keys)) for number in range(given.clients)]
-        cpu, begun = server.cpu(), time.monotonic()
-        for client in clients:
-            client.start()
-        for client in clients:
-            client.join()
-        took, used = time.monotonic() - begun, server.cpu() - cpu
-        events = each * given.clients
-        print(f"{events} events, {given.keys} instances: {events / took:.0f}/s, {events / used:.0f} per server CPU-second, "
-              f"{server.memory_mib()} MiB")
-        waits = []
-        for _ in range(300):
-            begun = time.monotonic()
-            server.call("/v1/worlds/bench/events", tick("k0"))
-            waits.append(time.monotonic() - begun)
-        print(f"one event at a time: p50 {sorted(waits)[150] * 1e3:.2f} ms")
-        begun, cpu = time.monotonic(), server.cpu()
-        frames = server.call("/v1/worlds/bench/replay", {"from": "genesis"})["frames"]
-        print(f"replay: {frames} frames, {frames / (time.monotonic() - begun):.0f}/s, "
-              f"{frames / (server.cpu() - cpu):.0f} per server CPU-second")
+        measure_load(server, given)
+        measure_latency(server)
+        measure_replay(server)
+        measure_idle(server, given)
     finally:
         server.stop()
 
