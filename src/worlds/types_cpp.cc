@@ -23,39 +23,18 @@ std::string cpp_word(const std::string& name) {
   return taken ? name + "_" : name;
 }
 
+constexpr TypeWords kCppTypes = {.boolean = "bool",
+                                 .integer = "int64_t",
+                                 .natural = "uint64_t",
+                                 .bytes = "pawl::Bytes",
+                                 .text = "pawl::Text",
+                                 .unit = "pawl::Unit",
+                                 .list = "pawl::Array",
+                                 .map = "pawl::Pairs",
+                                 .option = "pawl::Option"};
+
 std::string cpp_type(const Type& type, const TypeNames& names) {
-  switch (type.kind) {
-    case TypeKind::Bool:
-      return "bool";
-    case TypeKind::Int:
-    case TypeKind::Duration:
-      return "int64_t";
-    case TypeKind::Nat:
-    case TypeKind::Time:
-      return "uint64_t";
-    case TypeKind::Bytes:
-      return "pawl::Bytes";
-    case TypeKind::Text:
-    case TypeKind::Dec128:
-    case TypeKind::Hash:
-    case TypeKind::Uuid:
-      return "pawl::Text";
-    case TypeKind::Unit:
-      return "pawl::Unit";
-    case TypeKind::List:
-    case TypeKind::Set:
-      return "pawl::Array<" + cpp_type(type.inner[0], names) + ">";
-    case TypeKind::Map:
-      return "pawl::Pairs<" + cpp_type(type.inner[0], names) + ", " +
-             cpp_type(type.inner[1], names) + ">";
-    case TypeKind::Option:
-      return "pawl::Option<" + cpp_type(type.inner[0], names) + ">";
-    case TypeKind::Record:
-    case TypeKind::Variant:
-    case TypeKind::Ref:
-      return names.name_of(type);
-  }
-  return "";
+  return spell_type(kCppTypes, type, names);
 }
 
 void cpp_record(std::string& out, const DeclaredType& type, const TypeNames& names) {

@@ -133,6 +133,46 @@ Result<Type> read_schema(const std::string& name, json::View expression) {
 
 }  // namespace
 
+std::string spell_type(const TypeWords& words, const Type& type, const TypeNames& names,
+                       FunctionRef<std::string(const Type&)> reference) {
+  const auto within = [&](size_t n) { return spell_type(words, type.inner[n], names, reference); };
+  const auto of = [](std::string_view head, const std::string& inner) {
+    return std::string(head) + "<" + inner + ">";
+  };
+  switch (type.kind) {
+    case TypeKind::Bool:
+      return std::string(words.boolean);
+    case TypeKind::Int:
+    case TypeKind::Duration:
+      return std::string(words.integer);
+    case TypeKind::Nat:
+    case TypeKind::Time:
+      return std::string(words.natural);
+    case TypeKind::Bytes:
+      return std::string(words.bytes);
+    case TypeKind::Text:
+    case TypeKind::Dec128:
+    case TypeKind::Hash:
+    case TypeKind::Uuid:
+      return std::string(words.text);
+    case TypeKind::Unit:
+      return std::string(words.unit);
+    case TypeKind::List:
+    case TypeKind::Set:
+      return of(words.list, within(0));
+    case TypeKind::Map:
+      return of(words.map, within(0) + ", " + within(1));
+    case TypeKind::Option:
+      return of(words.option, within(0));
+    case TypeKind::Record:
+    case TypeKind::Variant:
+      return names.name_of(type);
+    case TypeKind::Ref:
+      return reference(type);
+  }
+  return "";
+}
+
 std::optional<ModuleLanguage> parse_module_language(std::string_view name) {
   if (name == "cpp") return ModuleLanguage::Cpp;
   if (name == "rust") return ModuleLanguage::Rust;

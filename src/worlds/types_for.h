@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/json.h"
 #include "worlds/type.h"
 
@@ -37,6 +38,17 @@ class TypeNames {
   // The declared name of a schema, or of a record or variant within one.
   virtual const std::string& name_of(const Type& type) const = 0;
 };
+
+// How a language spells types that have no declaration; list, map and option take those within.
+struct TypeWords {
+  std::string_view boolean, integer, natural, bytes, text, unit, list, map, option;
+};
+// `reference`: of a schema that is referred to.
+std::string spell_type(const TypeWords& words, const Type& type, const TypeNames& names,
+                       FunctionRef<std::string(const Type&)> reference);
+inline std::string spell_type(const TypeWords& words, const Type& type, const TypeNames& names) {
+  return spell_type(words, type, names, [&](const Type& named) { return names.name_of(named); });
+}
 
 std::string declare_cpp(const std::vector<DeclaredType>& types, const TypeNames& names);
 std::string declare_rust(const std::vector<DeclaredType>& types, const TypeNames& names);

@@ -22,39 +22,18 @@ std::string rust_word(const std::string& name) {
   return among(kRustNoRaw) ? name + "_" : among(kRustWords) ? "r#" + name : name;
 }
 
+constexpr TypeWords kRustTypes = {.boolean = "bool",
+                                  .integer = "i64",
+                                  .natural = "u64",
+                                  .bytes = "Blob",
+                                  .text = "String",
+                                  .unit = "()",
+                                  .list = "Vec",
+                                  .map = "BTreeMap",
+                                  .option = "Option"};
+
 std::string rust_type(const Type& type, const TypeNames& names) {
-  switch (type.kind) {
-    case TypeKind::Bool:
-      return "bool";
-    case TypeKind::Int:
-    case TypeKind::Duration:
-      return "i64";
-    case TypeKind::Nat:
-    case TypeKind::Time:
-      return "u64";
-    case TypeKind::Bytes:
-      return "Blob";
-    case TypeKind::Text:
-    case TypeKind::Dec128:
-    case TypeKind::Hash:
-    case TypeKind::Uuid:
-      return "String";
-    case TypeKind::Unit:
-      return "()";
-    case TypeKind::List:
-    case TypeKind::Set:
-      return "Vec<" + rust_type(type.inner[0], names) + ">";
-    case TypeKind::Map:
-      return "BTreeMap<" + rust_type(type.inner[0], names) + ", " +
-             rust_type(type.inner[1], names) + ">";
-    case TypeKind::Option:
-      return "Option<" + rust_type(type.inner[0], names) + ">";
-    case TypeKind::Record:
-    case TypeKind::Variant:
-    case TypeKind::Ref:
-      return names.name_of(type);
-  }
-  return "";
+  return spell_type(kRustTypes, type, names);
 }
 
 void rust_record(std::string& out, const DeclaredType& type, const TypeNames& names) {

@@ -6,6 +6,16 @@
 namespace pawl::worlds {
 namespace {
 
+constexpr TypeWords kTsTypes = {.boolean = "bool",
+                                .integer = "i64",
+                                .natural = "u64",
+                                .bytes = "Bytes",
+                                .text = "string",
+                                .unit = "Unit",
+                                .list = "Array",
+                                .map = "Map",
+                                .option = "Option"};
+
 // A function pair read_X and put_X stands for every type that is no scalar: AssemblyScript has no
 // overloads, and its generics do not choose by type.
 class TsDeclaring {
@@ -33,43 +43,14 @@ class TsDeclaring {
 
  private:
   std::string type_of(const Type& type) const {
-    switch (type.kind) {
-      case TypeKind::Bool:
-        return "bool";
-      case TypeKind::Int:
-      case TypeKind::Duration:
-        return "i64";
-      case TypeKind::Nat:
-      case TypeKind::Time:
-        return "u64";
-      case TypeKind::Bytes:
-        return "Bytes";
-      case TypeKind::Text:
-      case TypeKind::Dec128:
-      case TypeKind::Hash:
-      case TypeKind::Uuid:
-        return "string";
-      case TypeKind::Unit:
-        return "Unit";
-      case TypeKind::List:
-      case TypeKind::Set:
-        return "Array<" + type_of(type.inner[0]) + ">";
-      case TypeKind::Map:
-        return "Map<" + type_of(type.inner[0]) + ", " + type_of(type.inner[1]) + ">";
-      case TypeKind::Option:
-        return "Option<" + type_of(type.inner[0]) + ">";
-      case TypeKind::Record:
-      case TypeKind::Variant:
-        return names_.name_of(type);
-      case TypeKind::Ref: {  // an alias cannot be constructed: what it stands for can
-        const TypeKind kind = type.plain().kind;
-        if (kind != TypeKind::Record && kind != TypeKind::Variant) return type_of(type.plain());
-        const Type* last = &type;
-        while (last->target->kind == TypeKind::Ref) last = last->target.get();
-        return names_.name_of(*last);
-      }
-    }
-    return "";
+    return spell_type(kTsTypes, type, names_, [this](const Type& named) {
+      // An alias cannot be constructed: what it stands for can.
+      const TypeKind kind = named.plain().kind;
+      if (kind != TypeKind::Record && kind != TypeKind::Variant) return type_of(named.plain());
+      const Type* last = &named;
+      while (last->target->kind == TypeKind::Ref) last = last->target.get();
+      return names_.name_of(*last);
+    });
   }
 
   // Part of a function's name.
