@@ -38,7 +38,7 @@ class PageFill {
   PageFill(const std::string& out, size_t limit) : out_(out), begun_(out.size()), limit_(limit) {}
 
   bool full() const {
-    return taken_ == limit_ || (taken_ > 0 && out_.size() - begun_ >= kPageBytesMax);
+    return taken_ >= limit_ || (taken_ > 0 && out_.size() - begun_ >= kPageBytesMax);
   }
   void take() { ++taken_; }  // before the entry is written
   size_t taken() const { return taken_; }

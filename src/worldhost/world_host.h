@@ -53,7 +53,7 @@ struct WorldHostConfig {
   size_t batch_bytes_max = 4u << 20;  // of writes
   int64_t finished_ms = 0;  // retention of ended instances and settled intents; 0 = for ever
   int64_t journal_ms = 0;   // of frames before the last snapshot; 0 = for ever
-  int64_t sweep_every_ms = 60'000;
+  int64_t sweep_every_ms = 10'000;
   FillRandom fill_random = fill_from_system;  // entropy of frames, keys of worlds
 };
 

@@ -197,11 +197,12 @@ struct ProposalView {
 };
 Result<Proposal> propose(Deciding& deciding, const ProgramText& text,
                          std::optional<std::string> base, std::string_view description);
+constexpr int64_t kShadowStepsMax = 10'000;
 struct ShadowOrder {
   std::string proposal_id;
   std::vector<GivenEvent> events;
   std::optional<uint64_t> from_seq;
-  uint64_t max_steps = 1000;
+  uint64_t max_steps = 1000;  // at most kShadowStepsMax
 };
 struct Shadowed {
   std::string report_json;

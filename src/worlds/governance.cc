@@ -12,7 +12,7 @@
 namespace pawl::worlds {
 namespace {
 
-constexpr size_t kBlockersMax = 100;
+constexpr size_t kBlockersMax = 1'000;
 
 void put_proposal(Deciding& deciding, const Proposal& proposal) {
   deciding.writes().put(proposal_key(proposal.seq), codec::encoded(proposal));

@@ -138,7 +138,13 @@ void write_proposal(json::Writer& w, const Proposal& proposal) {
   w.begin_object().field("proposal_id", proposal_id(proposal.seq));
   w.field("state", proposal_state_name(proposal.state));
   w.field("manifest_hash", proposal.manifest_hash).field("base", proposal.base);
-  w.field("description", proposal.description).end_object();
+  w.key("description");
+  if (proposal.description.empty()) {
+    w.null();
+  } else {
+    w.string(proposal.description);
+  }
+  w.end_object();
 }
 
 void write_record(json::Writer& w, uint64_t seq, uint32_t n, const JournalRecord& record) {

@@ -15,7 +15,6 @@
 namespace pawl::worlds {
 namespace {
 
-constexpr uint64_t kShadowStepsMax = 10'000;
 constexpr size_t kListMax = 10'000;        // of every list of the report
 constexpr size_t kForkBytes = 256u << 20;  // written; a run that writes more is at its end
 
@@ -32,7 +31,7 @@ class ShadowRun {
         live_head_(live.head()),
         host_(host),
         candidate_(std::move(candidate)),
-        steps_max_(std::min(steps_max, kShadowStepsMax)) {}
+        steps_max_(std::min<uint64_t>(steps_max, kShadowStepsMax)) {}
 
   Status fork_at_head();
   Status fork_before(uint64_t seq);

@@ -66,7 +66,7 @@ List clients_of(World& world) {
 
 List proposals_of(World& world) {
   List proposals;
-  world.each_proposal([&](const Proposal& proposal) {
+  world.each_proposal("", [&](std::string_view, const Proposal& proposal) {
     cbor::put_array(proposals.body, 4);
     cbor::put_text(proposals.body, proposal_id(proposal.seq));
     cbor::put_text(proposals.body, proposal_state_name(proposal.state));

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "worlds/causes.h"
 #include "worlds/cbor.h"
 #include "worlds/fault.h"
 #include "worlds/reading.h"
@@ -22,35 +23,6 @@ struct Link {
   std::string bytes;
   std::optional<Cause> cause;
 };
-
-bool is_decision(RecordKind kind) {
-  return kind == RecordKind::CapDecision || kind == RecordKind::PolicyDecision;
-}
-
-// Of each record of a frame the one that it came of. Decisions and intents do not say it: they
-// stand behind their step, but those of a denial that failed its step stand before.
-std::vector<std::optional<Cause>> causes_in(uint64_t seq,
-                                            const std::vector<JournalRecord>& records) {
-  std::vector<std::optional<Cause>> causes(records.size());
-  std::optional<Cause> step;
-  for (uint32_t n = 0; n < records.size(); ++n) {
-    const RecordKind kind = record_kind(records[n]);
-    const RecordView record(records[n].bytes);
-    causes[n] = record.cause();
-    if (is_decision(kind) || kind == RecordKind::EffectIntent) causes[n] = step;
-    if (kind == RecordKind::ReceiptFault && n > 0) causes[n] = Cause{seq, 0};
-    if (kind == RecordKind::Step) step = Cause{seq, n};
-    if (kind != RecordKind::StepFailed) continue;
-    const std::string_view code = record.text("code");
-    if (n == 0 || (code != "cap.denied" && code != "policy.denied")) continue;
-    const RecordView denied(records[n - 1].bytes);
-    for (uint32_t at = n; at-- > 0 && is_decision(record_kind(records[at]));) {
-      if (RecordView(records[at].bytes).text("intent_hash") != denied.text("intent_hash")) break;
-      causes[at] = Cause{seq, n};
-    }
-  }
-  return causes;
-}
 
 // Which records of a frame came of record `root`: all of them if that is the frame's input.
 std::vector<bool> came_of(uint32_t root, const std::vector<std::optional<Cause>>& causes) {

@@ -126,9 +126,10 @@ void World::each_frame(uint64_t from_seq,
   });
 }
 
-void World::each_proposal(FunctionRef<bool(const Proposal&)> visit) {
-  table_.scan("p", "", [&](std::string_view key, std::string_view value) {
-    return visit(decoded<Proposal>(value, "proposal", std::to_string(seq_of(key))));
+void World::each_proposal(std::string_view from,
+                          FunctionRef<bool(std::string_view item_key, const Proposal&)> visit) {
+  table_.scan("p", from, [&](std::string_view key, std::string_view value) {
+    return visit(key, decoded<Proposal>(value, "proposal", std::to_string(seq_of(key))));
   });
 }
 

@@ -38,7 +38,8 @@ class World {
       std::string_view from,
       FunctionRef<bool(std::string_view item_key, const std::string& hash, const Intent&)> visit);
   void each_frame(uint64_t from_seq, FunctionRef<bool(uint64_t seq, FrameRecords frame)> visit);
-  void each_proposal(FunctionRef<bool(const Proposal&)> visit);
+  void each_proposal(std::string_view from,
+                     FunctionRef<bool(std::string_view item_key, const Proposal&)> visit);
   void each_client(FunctionRef<bool(const std::string& client_id, const ClientNote&)> visit);
 
  private:

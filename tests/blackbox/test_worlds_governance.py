@@ -56,6 +56,7 @@ class Lifecycle(Governance):
         world = self.make()
         live = world.manifest_hash()
         proposal = self.propose(world, self.other())
+        self.assertIsNone(proposal["description"])
         report_of = lambda seq: world.find(seq, "governance")[0]["report"]  # noqa: E731
         self.verb(world, "shadow", proposal)
         self.verb(world, "approve", proposal)

@@ -102,6 +102,27 @@ class Traces(WorldCase):
             self.assertIn(self.client.get(f"/v1/worlds/{world.name}{path}").status, (400, 422), path)
 
 
+    def test_every_list_is_paged(self):
+        world = self.make(Program(keyed=True))
+        for at in range(5):
+            world.adapter(f"adapter-{at}")
+            world.go(ASKS, id_=f"k{at}")
+            world.post("/gov/propose", Program(memory_pages=3, keyed=True).body(), 201)
+        for path, name in (("/instances", "instances"), ("/effects", "effects"), ("/gov/list", "proposals"), ("/adapters", "adapters"), ("/defs", "defs")):
+            whole, pages, cursor = world.get(path)[name], [], None
+            self.assertGreaterEqual(len(whole), 5, path)
+            while True:
+                page = world.get(path, limit=2, cursor=cursor)
+                self.assertLessEqual(len(page[name]), 2, path)
+                pages += page[name]
+                cursor = page.get("next_cursor")
+                if not cursor:
+                    break
+            self.assertEqual(pages, whole, path)
+            for bad in ("limit=0", "limit=x", "cursor=*"):
+                self.assertIn(self.client.get(f"/v1/worlds/{world.name}{path}?{bad}").status, (400, 422), (path, bad))
+
+
 class Runs(WorldCase):
     def test_an_instance_is_a_run(self):
         world = self.make(Program(keyed=True))
@@ -117,6 +138,33 @@ class Runs(WorldCase):
         for verb in ("pause", "resume", "retry"):
             reply = self.client.post(f"/v1/runs/{run['id']}/{verb}")
             self.assertEqual((reply.status, reply.body["error"]["code"]), (409, "run.unsupported"), verb)
+
+    def test_the_events_of_a_run_are_its_records(self):
+        """Its steps with their decisions and intents, receipts, denials; not those of its neighbour in the same frame."""
+        world = self.make(Program(keyed=True))
+        world.adapter()
+        neighbour = emit("t/Go@1", {"id": "b", "out": play(ASKS)})
+        first = world.go(step_output({"last": b""}, effects=[CHARGE], events=[neighbour]), id_="a")["seq"]
+        intent = world.intents(first)[0]
+        settled = world.settle(intent, DONE)["seq"]
+        run = world.instance(key="a")["run_id"]
+        events = self.client.get(f"/v1/runs/{run}/events").body["events"]
+        self.assertEqual([(one["seq"], one["type"]) for one in events],
+                         [(first, kind) for kind in ("step", "cap_decision", "policy_decision", "effect_intent")] +
+                         [(settled, kind) for kind in ("effect_receipt", "step")])
+        only = self.client.get(f"/v1/runs/{run}/events?types=step,effect_receipt").body["events"]
+        self.assertEqual([one["type"] for one in only], ["step", "effect_receipt", "step"])
+        page = self.client.get(f"/v1/runs/{run}/events?limit=1").body
+        self.assertEqual([one["seq"] for one in page["events"]], [first] * 4, "frames are not torn")
+        rest = self.client.get(f"/v1/runs/{run}/events?cursor={page['next_cursor']}").body
+        self.assertEqual(page["events"] + rest["events"], events)
+        self.assertEqual(self.client.get(f"/v1/runs/{run}/events?after=x").status, 400)
+
+        denied = self.make(Program().policy())
+        seq = denied.go(ASKS)["seq"]
+        events = self.client.get(f"/v1/runs/{denied.instance()['run_id']}/events").body["events"]
+        self.assertEqual([(one["seq"], one["type"]) for one in events],
+                         [(seq, kind) for kind in ("cap_decision", "policy_decision", "step_failed")])
 
     def test_a_cancelled_instance_drops_its_intents(self):
         world = self.make(Program(keyed=True))

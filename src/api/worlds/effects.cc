@@ -65,22 +65,19 @@ Reply effects_page(App& app, WorldSession& session, EffectFilter filter, const s
       return Error{ErrorCode::InvalidRequest, "key needs module, one that the world has"};
     PAWL_TRY(filter.key, key_of_query(*module, key));
   }
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("effects").begin_array();
-  PageFill fill(body, page.limit);
-  std::string next;
+  WorldList list("effects", page);
+  size_t looked_at = 0;
   auto visit = [&](std::string_view item_key, const std::string& hash,
                    const worlds::Intent& intent) {
+    if (++looked_at > kItemsScannedMax) return list.cut(item_key), false;
     if (!filter.takes(intent)) return true;
     const worlds::IntentWork work = filter.state == EffectFilterState::Settled
                                         ? worlds::IntentWork{}
                                         : app.worlds()->work_of(session.name(), hash);
     if (filter.state == EffectFilterState::Queued && work.inflight) return true;
     if (filter.state == EffectFilterState::Inflight && !work.inflight) return true;
-    if (fill.full()) return next = item_key, false;
-    fill.take();
-    worlds::write_effect(w, *program, hash, intent, work);
+    if (!list.takes(item_key)) return false;
+    worlds::write_effect(list.writer(), *program, hash, intent, work);
     return true;
   };
   if (filter.state == EffectFilterState::Settled) {
@@ -88,10 +85,7 @@ Reply effects_page(App& app, WorldSession& session, EffectFilter filter, const s
   } else {
     session.world().each_open(page.from, visit);
   }
-  w.end_array();
-  if (!next.empty()) write_cursor(w, next);
-  w.end_object();
-  return world_reply(std::move(body));
+  return list.reply();
 }
 
 void list_effects(App& app, Call&& call) {
@@ -294,19 +288,20 @@ void write_adapter(json::Writer& w, std::string_view id, const worlds::Adapter& 
 
 void list_adapters(App& app, Call&& call) {
   const std::string name = call.params[0];
+  auto page = world_page(call);
+  if (!page.ok()) return call.fail(page.error());
   answer_from_world(
-      app, bare_world_call(std::move(call)), name, [](WorldSession& session) -> Reply {
-        std::string body;
-        json::Writer w(body);
-        w.begin_object().key("adapters").begin_array();
+      app, bare_world_call(std::move(call)), name, [page = *page](WorldSession& session) -> Reply {
+        WorldList list("adapters", page);
         const std::string prefix = worlds::adapter_key("");
-        session.table().scan(prefix, "", [&](std::string_view key, std::string_view value) {
+        session.table().scan(prefix, page.from, [&](std::string_view key, std::string_view value) {
           worlds::Adapter adapter;
-          if (codec::decode(value, adapter)) write_adapter(w, key.substr(prefix.size()), adapter);
+          if (!codec::decode(value, adapter)) return true;
+          if (!list.takes(key)) return false;
+          write_adapter(list.writer(), key.substr(prefix.size()), adapter);
           return true;
         });
-        w.end_array().end_object();
-        return world_reply(std::move(body));
+        return list.reply();
       });
 }
 

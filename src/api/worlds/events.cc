@@ -14,7 +14,6 @@ namespace {
 constexpr size_t kEventBytesMax = 1u << 20;
 constexpr size_t kClientIdBytesMax = 255;
 constexpr size_t kJournalPageUsual = 100;
-constexpr uint64_t kFramesScannedMax = 100'000;
 
 std::string_view outcome_text(worlds::Delivery::Outcome outcome) {
   switch (outcome) {
@@ -167,12 +166,7 @@ Result<JournalPage> read_page(const Call& call) {
         !number(page.cursor.substr(dot + 1), wanted.from_n))
       return Error{ErrorCode::InvalidRequest, "cursor is not one that this server gave"};
   }
-  std::string kinds = call.query("kinds");
-  for (size_t at = 0; !kinds.empty() && at <= kinds.size();) {
-    const size_t end = std::min(kinds.find(',', at), kinds.size());
-    wanted.kinds.push_back(kinds.substr(at, end - at));
-    at = end + 1;
-  }
+  wanted.kinds = comma_separated(call.query("kinds"));
   return wanted;
 }
 

@@ -11,7 +11,6 @@ namespace {
 
 constexpr size_t kDescriptionBytesMax = 4'096;
 constexpr size_t kShadowEventsMax = 10'000;
-constexpr int64_t kShadowStepsMax = 100'000;
 
 Result<worlds::ProgramText> candidate_text(App& app, const WorldRequestPtr& request,
                                            WorldSession& session) {
@@ -74,7 +73,8 @@ Result<worlds::ShadowOrder> read_shadow(const WorldRequestPtr& request) {
   order.proposal_id = fields.required_text("proposal_id");
   if (fields.has("from_seq"))
     order.from_seq = static_cast<uint64_t>(fields.integer("from_seq", 1, 1, INT64_MAX));
-  order.max_steps = static_cast<uint64_t>(fields.integer("max_steps", 1'000, 1, kShadowStepsMax));
+  order.max_steps =
+      static_cast<uint64_t>(fields.integer("max_steps", 1'000, 1, worlds::kShadowStepsMax));
   if (auto events = fields.find("events")) {
     if (!events->is_array()) fields.complain("events", "must be an array", "type");
     if (events->size() > kShadowEventsMax) fields.complain("events", "are too many");
@@ -198,18 +198,19 @@ void apply(App& app, Call&& call) {
 
 void list_proposals(App& app, Call&& call) {
   const std::string name = call.params[0];
-  answer_from_world(app, bare_world_call(std::move(call)), name,
-                    [](WorldSession& session) -> Reply {
-                      std::string body;
-                      json::Writer w(body);
-                      w.begin_object().key("proposals").begin_array();
-                      session.world().each_proposal([&](const worlds::Proposal& proposal) {
-                        worlds::write_proposal(w, proposal);
-                        return true;
-                      });
-                      w.end_array().end_object();
-                      return world_reply(std::move(body));
-                    });
+  auto page = world_page(call);
+  if (!page.ok()) return call.fail(page.error());
+  answer_from_world(
+      app, bare_world_call(std::move(call)), name, [page = *page](WorldSession& session) -> Reply {
+        WorldList list("proposals", page);
+        session.world().each_proposal(
+            page.from, [&](std::string_view item_key, const worlds::Proposal& proposal) {
+              if (!list.takes(item_key)) return false;
+              worlds::write_proposal(list.writer(), proposal);
+              return true;
+            });
+        return list.reply();
+      });
 }
 
 void get_proposal(App& app, Call&& call) {

@@ -1,5 +1,9 @@
 #include "api/worlds/instance_calls.h"
 
+#include <charconv>
+#include <functional>
+#include <set>
+
 #include "api/paging.h"
 #include "api/runs.h"
 #include "api/worlds/world_call.h"
@@ -9,6 +13,7 @@
 #include "kernel/worlds/instance_run.h"
 #include "plan/ojs/parse_workflow.h"
 #include "worldhost/state_table.h"
+#include "worlds/causes.h"
 #include "worlds/commands.h"
 #include "worlds/reading.h"
 #include "worlds/record_view.h"
@@ -101,14 +106,60 @@ void change_instance(App& app, Call&& call, const std::string& world, Act act) {
                     {.writes = true});
 }
 
-bool is_about(const worlds::JournalRecord& record, const Place& place) {
-  const worlds::RecordView view(record.bytes);
-  if (view.text("module") == place.first)
-    return view.maybe_bytes("key").value_or("") == place.second;
-  if (!view.has("origin")) return false;
-  const worlds::RecordView origin = view.member("origin");
-  return origin.text("name") == place.first &&
-         origin.maybe_bytes("instance_key").value_or("") == place.second;
+// What of the journal a call shows.
+struct WantedEvents {
+  uint64_t after = 0;
+  size_t limit = 0;
+  std::set<std::string, std::less<>> types;  // none: all
+};
+
+Result<WantedEvents> read_wanted(const Call& call) {
+  PAWL_TRY(Page page, parse_page(call));
+  WantedEvents wanted{.limit = page.limit};
+  const std::string from = page.cursor.empty() ? call.query("after") : page.cursor;
+  const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), wanted.after);
+  if (!from.empty() && (error != std::errc() || end != from.data() + from.size()))
+    return Error{ErrorCode::InvalidRequest, "after and cursor must be numbers"};
+  for (std::string& type : comma_separated(call.query("types")))
+    wanted.types.insert(std::move(type));
+  return wanted;
+}
+
+void write_event(json::Writer& w, uint64_t seq, uint32_t n, const worlds::FrameRecords& frame) {
+  const worlds::JournalRecord& record = frame.records[n];
+  w.begin_object().field_int("seq", static_cast<int64_t>(seq)).field_int("n", n);
+  w.field("type", worlds::record_kind_name(worlds::RecordKind{record.kind}));
+  w.field_time("timestamp", frame.written_ms).key("data");
+  std::string data;
+  worlds::cbor::append_json(data, worlds::RecordView(record.bytes).item());
+  w.raw(data).end_object();
+}
+
+// Whole frames: `after` names the last one that was shown.
+Reply events_reply(WorldSession& session, const Place& place, const WantedEvents& wanted) {
+  std::string body;
+  json::Writer w(body);
+  w.begin_object().key("events").begin_array();
+  PageFill fill(body, wanted.limit);
+  uint64_t next = 0;
+  auto visit = [&](uint64_t seq, const worlds::FrameRecords& frame) {
+    if (fill.full() || seq - wanted.after > kFramesScannedMax) return next = seq - 1, false;
+    const auto own =
+        worlds::records_of_instance(session.world(), seq, frame.records, place.first, place.second);
+    for (uint32_t n = 0; n < frame.records.size(); ++n) {
+      const auto kind = worlds::RecordKind{frame.records[n].kind};
+      if (!own[n] || (!wanted.types.empty() && !wanted.types.contains(record_kind_name(kind))))
+        continue;
+      fill.take();
+      write_event(w, seq, n, frame);
+    }
+    return true;
+  };
+  session.world().each_frame(wanted.after + 1, visit);
+  w.end_array();
+  if (next != 0) w.field("next_cursor", std::to_string(next));
+  w.end_object();
+  return world_reply(std::move(body));
 }
 
 }  // namespace
@@ -130,44 +181,15 @@ void retry_instance_call(App& app, Call&& call, const std::string& world) {
 }
 
 void instance_events(App& app, Call&& call, const std::string& world) {
-  auto page = parse_page(call);
-  if (!page.ok()) return call.fail(page.error());
+  auto wanted = read_wanted(call);
+  if (!wanted.ok()) return call.fail(wanted.error());
   const std::string id = call.params[0];
-  uint64_t after = 0;
-  const std::string text = page->cursor.empty() ? call.query("after") : page->cursor;
-  std::from_chars(text.data(), text.data() + text.size(), after);
-  answer_from_world(
-      app, bare_world_call(std::move(call)), std::string(shown_world(world)),
-      [id, after, limit = page->limit](WorldSession& session) -> Reply {
-        PAWL_TRY(Place place, place_of(session, id));
-        std::string body;
-        json::Writer w(body);
-        w.begin_object().key("events").begin_array();
-        PageFill fill(body, limit);
-        uint64_t next = 0;
-        session.world().each_frame(after + 1, [&](uint64_t seq, const worlds::FrameRecords& frame) {
-          if (fill.full()) return next = seq - 1, false;
-          uint32_t n = 0;
-          for (const worlds::JournalRecord& record : frame.records) {
-            if (is_about(record, place)) {
-              fill.take();
-              const worlds::RecordView view(record.bytes);
-              w.begin_object().field_int("seq", static_cast<int64_t>(seq)).field_int("n", n);
-              w.field("type", worlds::record_kind_name(worlds::RecordKind{record.kind}));
-              w.field_time("timestamp", frame.written_ms).key("data");
-              std::string data;
-              worlds::cbor::append_json(data, view.item());
-              w.raw(data).end_object();
-            }
-            ++n;
-          }
-          return true;
-        });
-        w.end_array();
-        if (next != 0) w.field("next_cursor", std::to_string(next));
-        w.end_object();
-        return world_reply(std::move(body));
-      });
+  answer_from_world(app, bare_world_call(std::move(call)), std::string(shown_world(world)),
+                    [id, wanted = *wanted](WorldSession& session) -> Reply {
+                      PAWL_TRY(Place place, place_of(session, id));
+                      return events_reply(session, place, wanted);
+                    },
+                    {.alone = true});
 }
 
 }  // namespace pawl::api

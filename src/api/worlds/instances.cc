@@ -23,18 +23,15 @@ struct InstanceFilter {
 
 Reply instances_page(WorldSession& session, const InstanceFilter& filter, const WorldPage& page) {
   PAWL_TRY(auto program, session.program());
-  std::string body;
-  json::Writer w(body);
-  w.begin_object().key("instances").begin_array();
-  PageFill fill(body, page.limit);
-  std::string next;
+  WorldList list("instances", page);
+  size_t looked_at = 0;
   auto visit = [&](std::string_view item_key, const std::string& module, const std::string& key,
                    const worlds::Instance& instance) {
+    if (++looked_at > kItemsScannedMax) return list.cut(item_key), false;
     if (!filter.status.empty() && worlds::status_name(instance.status) != filter.status)
       return true;
-    if (fill.full()) return next = item_key, false;
-    fill.take();
-    worlds::write_instance(w, *program, module, key, instance);
+    if (!list.takes(item_key)) return false;
+    worlds::write_instance(list.writer(), *program, module, key, instance);
     return true;
   };
   if (filter.key.empty()) {
@@ -45,10 +42,7 @@ Reply instances_page(WorldSession& session, const InstanceFilter& filter, const 
     if (auto instance = session.world().instance(module->name, key))
       visit(worlds::instance_key(module->name, key), module->name, key, *instance);
   }
-  w.end_array();
-  if (!next.empty()) write_cursor(w, next);
-  w.end_object();
-  return world_reply(std::move(body));
+  return list.reply();
 }
 
 void list_instances(App& app, Call&& call) {

@@ -150,6 +150,16 @@ Result<std::string> key_of_query(const worlds::Module& module, const std::string
   return worlds::from_json(*module.key_type, doc.root());
 }
 
+std::vector<std::string> comma_separated(const std::string& text) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; !text.empty() && at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
 Result<WorldPage> world_page(const Call& call) {
   PAWL_TRY(Page page, parse_page(call, kWorldPageUsual));
   WorldPage result{page.limit, {}};
@@ -158,8 +168,25 @@ Result<WorldPage> world_page(const Call& call) {
   return result;
 }
 
-void write_cursor(json::Writer& w, std::string_view item_key) {
-  w.field("next_cursor", worlds::base64(item_key));
+WorldList::WorldList(std::string_view name, const WorldPage& page)
+    : writer_(body_), fill_(body_, page.limit) {
+  writer_.begin_object().key(name).begin_array();
+}
+
+bool WorldList::takes(std::string_view item_key) {
+  if (fill_.full()) {
+    next_ = item_key;
+    return false;
+  }
+  fill_.take();
+  return true;
+}
+
+http::Response WorldList::reply() {
+  writer_.end_array();
+  if (!next_.empty()) writer_.field("next_cursor", worlds::base64(next_));
+  writer_.end_object();
+  return world_reply(std::move(body_));
 }
 
 }  // namespace pawl::api

@@ -13,6 +13,7 @@
 
 #include "api/app.h"
 #include "api/body.h"
+#include "api/paging.h"
 #include "worldhost/world_host.h"
 
 namespace pawl::api {
@@ -56,12 +57,37 @@ Error invalid_manifest(const worlds::ProgramText& text);
 // the module is not keyed. event.key_missing, event.invalid.
 Result<std::string> key_of_query(const worlds::Module& module, const std::string& text);
 
+// One call looks through no more frames of a journal than this; its cursor goes on.
+constexpr uint64_t kFramesScannedMax = 100'000;
+// Nor at more items, if a filter passes over most of them.
+constexpr size_t kItemsScannedMax = 100'000;
+
+std::vector<std::string> comma_separated(const std::string& text);  // "" = none
+
 // A part of a list in the order of item keys.
 struct WorldPage {
   size_t limit = 100;
   std::string from;  // item key; "" = from the start
 };
 Result<WorldPage> world_page(const Call& call);
-void write_cursor(json::Writer& w, std::string_view item_key);
+
+// The reply {name: […], next_cursor?} of one page, entry by entry.
+class WorldList {
+ public:
+  WorldList(std::string_view name, const WorldPage& page);
+  // Whether the entry of this key is on the page, and must be written; if not, the next page
+  // begins with it.
+  bool takes(std::string_view item_key);
+  // Ends the page before this entry, which was not looked at.
+  void cut(std::string_view item_key) { next_ = item_key; }
+  json::Writer& writer() { return writer_; }
+  http::Response reply();
+
+ private:
+  std::string body_;
+  json::Writer writer_;
+  PageFill fill_;
+  std::string next_;
+};
 
 }  // namespace pawl::api

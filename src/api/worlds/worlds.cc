@@ -191,30 +191,37 @@ void get_manifest(App& app, Call&& call) {
                     });
 }
 
+void write_def(json::Writer& w, const worlds::Def& def, const std::string& node) {
+  w.begin_object().field("name", def.name).field("kind", def.kind).field("hash", def.hash);
+  w.key("node");
+  auto item = worlds::cbor::read(node);
+  if (item.ok()) {
+    std::string text;
+    worlds::cbor::append_json(text, *item);
+    w.raw(text);
+  } else {
+    w.null();
+  }
+  w.end_object();
+}
+
 void list_defs(App& app, Call&& call) {
   const std::string name = call.params[0];
+  auto page = world_page(call);
+  if (!page.ok()) return call.fail(page.error());
   answer_from_world(app, bare_world_call(std::move(call)), name,
-                    [](WorldSession& session) -> Reply {
+                    [page = *page](WorldSession& session) -> Reply {
                       PAWL_TRY(auto program, session.program());
-                      std::string body;
-                      json::Writer w(body);
-                      w.begin_object().key("defs").begin_array();
+                      WorldList list("defs", page);
+                      bool begun = page.from.empty();
                       for (const worlds::Def& def : program->defs) {
-                        w.begin_object().field("name", def.name).field("kind", def.kind);
-                        w.field("hash", def.hash).key("node");
-                        const std::string node = session.world().node(def.hash).value_or("");
-                        auto item = worlds::cbor::read(node);
-                        if (item.ok()) {
-                          std::string text;
-                          worlds::cbor::append_json(text, *item);
-                          w.raw(text);
-                        } else {
-                          w.null();
-                        }
-                        w.end_object();
+                        const std::string place = def.kind + ' ' + def.name;
+                        begun = begun || place == page.from;
+                        if (!begun) continue;
+                        if (!list.takes(place)) break;
+                        write_def(list.writer(), def, session.world().node(def.hash).value_or(""));
                       }
-                      w.end_array().end_object();
-                      return world_reply(std::move(body));
+                      return list.reply();
                     });
 }
 

@@ -184,7 +184,7 @@ std::string BusyWorld::propose(const WorldText& body) {
 
 std::string BusyWorld::last_proposal() {
   uint64_t seq = 0;
-  world().each_proposal([&](const Proposal& proposal) {
+  world().each_proposal("", [&](std::string_view, const Proposal& proposal) {
     seq = proposal.seq;
     return true;
   });
