@@ -13,6 +13,7 @@
 #include "cli/session.h"
 #include "cli/terminal.h"
 #include "engine/verify.h"
+#include "kernel/worlds/checked_row.h"
 #include "main/local.h"
 #include "store/sqlite_backup.h"
 #include "store/sqlite_store.h"
@@ -34,7 +35,7 @@ int fail(const Error& error, const std::string& hint = "") {
 Result<std::unique_ptr<Store>> open_existing(const std::string& directory) {
   if (!fs::exists(fs::path(directory) / "pawl.db"))
     return Error{ErrorCode::NotFound, directory + " holds no data (no pawl.db in it)"};
-  return open_sqlite(directory);
+  return open_sqlite(directory, {.self_checked = is_checked_row});
 }
 
 std::string data_of(const Invocation& given) {

@@ -5,6 +5,7 @@
 #include "actions/computations.h"
 #include "engine/crash_book.h"
 #include "kernel/frame.h"
+#include "kernel/worlds/checked_row.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 
@@ -46,7 +47,7 @@ Status Runtime::open_store() {
   if (failed)
     return Error{ErrorCode::StoreFailed,
                  "cannot create " + setup_.data_dir + ": " + failed.message()};
-  PAWL_TRY(store_, open_sqlite(setup_.data_dir));
+  PAWL_TRY(store_, open_sqlite(setup_.data_dir, {.self_checked = is_checked_row}));
   return ok_status();
 }
 

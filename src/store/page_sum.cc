@@ -1,5 +1,6 @@
 #include "store/page_sum.h"
 
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -21,6 +22,34 @@ uint32_t big_endian(const char* at) {
 uint32_t sum_of(const char* page, uint32_t bytes, uint64_t number) {
   return crc32c({page, bytes - kPageSumBytes}, static_cast<uint32_t>(number));
 }
+
+uint32_t stored_sum(const char* page, uint32_t bytes) {
+  const char* end = page + bytes - kPageSumBytes;
+  uint32_t stored = 0;
+  for (uint32_t i = 0; i < 4; ++i)
+    stored |= uint32_t{static_cast<uint8_t>(end[kTagBytes + i])} << (8 * i);
+  return stored;
+}
+
+// One byte of CRC-32C backwards: the top byte of a state tells which entry of the table went in.
+class CrcBackwards {
+ public:
+  CrcBackwards() {
+    for (uint32_t byte = 0; byte < 256; ++byte) {
+      uint32_t sum = byte;
+      for (int bit = 0; bit < 8; ++bit) sum = (sum >> 1) ^ ((sum & 1) != 0 ? 0x82f63b78 : 0);
+      table_[byte] = sum;
+      byte_of_[sum >> 24] = byte;
+    }
+  }
+  uint32_t before(uint32_t sum) const {
+    const uint32_t byte = byte_of_[sum >> 24];
+    return (sum ^ table_[byte]) << 8 | byte;
+  }
+
+ private:
+  std::array<uint32_t, 256> table_{}, byte_of_{};
+};
 
 template <bool kSwap>
 LogSum add(LogSum sum, std::string_view bytes) {
@@ -47,10 +76,24 @@ PageState check_page(const char* page, uint32_t bytes, uint64_t number) {
   constexpr char kNothing[kPageSumBytes] = {};
   if (std::memcmp(end, kNothing, kPageSumBytes) == 0) return PageState::Unsealed;
   if (std::memcmp(end, kTag, kTagBytes) != 0) return PageState::Damaged;
-  uint32_t stored = 0;
-  for (uint32_t i = 0; i < 4; ++i)
-    stored |= uint32_t{static_cast<uint8_t>(end[kTagBytes + i])} << (8 * i);
-  return stored == sum_of(page, bytes, number) ? PageState::Whole : PageState::Damaged;
+  return stored_sum(page, bytes) == sum_of(page, bytes, number) ? PageState::Whole
+                                                                : PageState::Damaged;
+}
+
+// The difference of two sums is that of the bytes alone. Rolled back to where the changed byte went
+// in, it is that byte's difference.
+std::optional<uint32_t> find_changed_byte(const char* page, uint32_t bytes, uint64_t number) {
+  static const CrcBackwards crc;
+  if (!has_page_tag({page, bytes})) return std::nullopt;
+  uint32_t difference = stored_sum(page, bytes) ^ sum_of(page, bytes, number);
+  std::optional<uint32_t> found;
+  for (uint32_t at = bytes - kPageSumBytes; difference != 0 && at-- > 0;) {
+    difference = crc.before(difference);
+    if (difference > 0xff) continue;
+    if (found) return std::nullopt;
+    found = at;
+  }
+  return found;
 }
 
 bool has_page_tag(std::string_view page) {

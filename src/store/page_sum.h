@@ -6,6 +6,9 @@
 // before; SQLite checks it when it recovers the log and never again. On every read we compare the
 // page with the CRC of the written page, kept in memory, or, if there is none, with that sum.
 //
+// A changed byte inside a value that has a checksum of its own may be left to the reader of that
+// value (page_rows.h): the rest of the page is as it was written.
+//
 // Not detected: a page that is an older version of itself, because a write was lost.
 #pragma once
 
@@ -33,6 +36,9 @@ enum class PageState : uint8_t {
 // Writes the sum into the last bytes of a page, which hold nothing else.
 void put_page_sum(char* page, uint32_t bytes, uint64_t number);
 PageState check_page(const char* page, uint32_t bytes, uint64_t number);
+// Of a damaged page: where the one byte stands whose change explains the sum. Nothing if no single
+// byte does. Other damage looks like such a byte with a chance of 1 in 2,000 for a page of 8 KiB.
+std::optional<uint32_t> find_changed_byte(const char* page, uint32_t bytes, uint64_t number);
 // Whether the page ends with the tag of a sum, right or not.
 bool has_page_tag(std::string_view page);
 

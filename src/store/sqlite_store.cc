@@ -83,6 +83,7 @@ class SqliteStore : public Store {
   Status fail(Error error);
   Status check_room() const;
   Status prove_disk();
+  Status read_bounds();
   Status check(int code, std::string_view doing) {
     if (code == SQLITE_OK) return ok_status();
     return writer_.connection.error(code, doing);
@@ -114,9 +115,15 @@ Status SqliteStore::open() {
   PAWL_TRY_DO(settle_form());
   PAWL_TRY_DO(settle_log(vfs_.name(), path_ + "-wal"));
   PAWL_TRY(writer_, open_writer());
+  PAWL_TRY_DO(read_bounds());
+  return open_checkpointer();
+}
+
+Status SqliteStore::read_bounds() {
+  const ReadingRecords reading;
   PAWL_TRY(first_, writer_.connection.query_number("SELECT min(number) FROM journal"));
   PAWL_TRY(last_, writer_.connection.query_number("SELECT max(number) FROM journal"));
-  return open_checkpointer();
+  return ok_status();
 }
 
 // SQLite would create it readable by all users; the log inherits the database's mode. Only before
@@ -135,6 +142,7 @@ Status SqliteStore::create_file() {
 Status SqliteStore::settle_form() {
   PAWL_CHECK(is_page_size(options_.page_bytes));
   PAWL_TRY(const auto found, read_form(vfs_.base(), path_));
+  vfs_.set_self_checked(options_.self_checked);
   vfs_.set_form(found ? *found
                       : DatabaseForm{.page_bytes = static_cast<uint32_t>(options_.page_bytes),
                                      .sums = options_.page_sums});
@@ -229,8 +237,7 @@ Status SqliteStore::reopen() {
   }
   writer_ = std::move(fresh);
   PAWL_TRY_DO(prove_disk());
-  PAWL_TRY(first_, writer_.connection.query_number("SELECT min(number) FROM journal"));
-  PAWL_TRY(last_, writer_.connection.query_number("SELECT max(number) FROM journal"));
+  PAWL_TRY_DO(read_bounds());
   PAWL_TRY_DO(open_checkpointer());
   sqlite3_db_config(writer_.connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   failed_ = false;
@@ -313,12 +320,14 @@ Status SqliteStore::write_rows(const Batch& batch) {
   writer_.append.bind(1, batch.number);
   PackingRoom room;
   bind_packed(writer_.append, 2, batch.journal, options_.packed_bytes_min, room);
+  const ReadingRecords reading;
   return check(writer_.append.run(), "appending to the journal");
 }
 
 // Returns the first remaining number.
 Result<uint64_t> SqliteStore::trim(const Batch& batch, uint64_t last) {
   const uint64_t first = first_ != 0 ? first_.load() : last;
+  const ReadingRecords reading;
   int code = SQLITE_OK;
   const uint64_t end = trim_end(first, last, batch.trim_journal_before, [&](uint64_t number) {
     writer_.record_bytes.bind(1, number);
@@ -402,8 +411,12 @@ Status SqliteStore::read_journal(uint64_t from, size_t limit,
   // SQLite shows a record to readers while its commit is still on the way back to the caller, who
   // only then sets last_. A cursor made from such a record would lie ahead of journal_last().
   const uint64_t last = last_;
+  const auto step = [&] {
+    const ReadingRecords reading;
+    return query.step();
+  };
   for (size_t seen = 0; seen < limit; ++seen) {
-    const int code = query.step();
+    const int code = step();
     if (code == SQLITE_DONE) break;
     if (code != SQLITE_ROW) return reader->connection.error(code, "reading the journal");
     if (query.number(0) > last) break;

@@ -32,6 +32,7 @@ struct SqliteOptions {
   // format.
   bool page_sums = true;
   size_t readers_kept = 8;
+  SelfChecked self_checked = {};                // SqliteVfs::set_self_checked()
   uint64_t packed_bytes_min = kPackedBytesMin;  // records and large values from here on
   // A VFS that the caller has registered, instead of the disk. Nothing else is touched:
   // no directory is made, and no lock file taken.

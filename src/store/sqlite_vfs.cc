@@ -9,7 +9,9 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "store/gathered_writes.h"
+#include "store/page_rows.h"
 #include "store/page_sum.h"
 #include "store/vfs_calls.h"
 
@@ -67,7 +69,9 @@ int check_page_read(sqlite3_file* file, uint64_t number, int code, char* page, u
       std::memset(page + bytes - kPageSumBytes, 0, kPageSumBytes);
       return SQLITE_OK;
     case PageState::Damaged:
-      return damaged(" is damaged");
+      if (!shim(file)->owner->leave_to_reader(page, bytes, number)) return damaged(" is damaged");
+      std::memset(page + bytes - kPageSumBytes, 0, kPageSumBytes);
+      return SQLITE_OK;
     case PageState::Unsealed:
       return damaged(" has no checksum: wiped by the disk, or written by another program");
   }
@@ -280,6 +284,8 @@ sqlite3_vfs* find_vfs(const std::string& name) {
 
 }  // namespace
 
+thread_local bool ReadingRecords::now_ = false;
+
 SqliteVfs::SqliteVfs(DiskFault fault, const std::string& base)
     : name_(next_name()), fault_(std::move(fault)), base_(find_vfs(base)), vfs_{} {
   const int file_bytes = static_cast<int>(sizeof(ShimFile)) + base_->szOsFile;
@@ -292,6 +298,20 @@ int SqliteVfs::note_damage(std::string what) {
   std::lock_guard lock(damage_mutex_);
   if (damage_.empty()) damage_ = std::move(what);
   return SQLITE_IOERR_DATA;
+}
+
+bool SqliteVfs::leave_to_reader(const char* page, uint32_t bytes, uint64_t number) const {
+  const std::string_view content(page, bytes - kPageSumBytes);
+  if (!self_checked_) return false;
+  const auto at = find_changed_byte(page, bytes, number);
+  if (!at) return false;
+  const auto row = row_with_value_at(content, *at);
+  const bool leaves = (row && self_checked_(row->space, row->key)) ||
+                      (ReadingRecords::now() && is_in_record(content, *at));
+  if (leaves)
+    log::error("the disk changed a page of the database; what it holds is checked when it is read",
+               {{"page", std::to_string(number)}});
+  return leaves;
 }
 
 void SqliteVfs::note_frame(uint64_t frame, uint32_t sum) {

@@ -4,6 +4,8 @@
 //
 // Every page of the database gets its checksum when written, and pages of the database and the log
 // are checked when read (page_sum.h); a mismatch is SQLITE_IOERR_DATA, and damage() names the page.
+// A changed byte of a page is let through, with a warning, where its reader detects it: see
+// set_self_checked() and ReadingRecords.
 // Nothing is ever mapped into memory.
 //
 // Every connection opened through name() must be closed before the object is destroyed.
@@ -18,6 +20,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/database_form.h"
@@ -34,11 +37,28 @@ using DiskFault = std::function<int(DiskOp op, DiskFile file)>;
 // sqlite3_file_control: copies damage() into the given std::string.
 inline constexpr int kTellDamage = 0x5061776c;
 
+using SelfChecked = std::function<bool(uint8_t space, std::string_view key)>;
+
 struct SyncStats {
   uint64_t count = 0;
   uint64_t ns_total = 0;
   uint64_t ns_p50 = 0;  // over the last kSyncWindow
   uint64_t ns_p99 = 0;
+};
+
+// While it lives, this thread runs statements on table `journal` alone. Its records carry their own
+// checksums, which their readers check, so a byte that was changed in one is let through.
+class ReadingRecords {
+ public:
+  ReadingRecords() : before_(now_) { now_ = true; }
+  ~ReadingRecords() { now_ = before_; }
+  ReadingRecords(const ReadingRecords&) = delete;
+  ReadingRecords& operator=(const ReadingRecords&) = delete;
+  static bool now() { return now_; }
+
+ private:
+  static thread_local bool now_;
+  const bool before_;
 };
 
 class SqliteVfs {
@@ -54,6 +74,10 @@ class SqliteVfs {
   // no checksum is written or checked.
   void set_form(const DatabaseForm& form) { form_ = form; }
   const DatabaseForm& form() const { return form_; }
+  // Rows whose values carry a checksum that their readers check; the records of the journal do,
+  // too. If one byte of a page was changed and it stands in such a value, the page is handed out as
+  // it is. Call before the first connection; without it nothing damaged is handed out.
+  void set_self_checked(SelfChecked is) { self_checked_ = std::move(is); }
 
   const char* name() const { return name_.c_str(); }
   // The first damage that was found, or "".
@@ -64,6 +88,8 @@ class SqliteVfs {
   int ask_fault(DiskOp op, DiskFile file) const { return fault_ ? fault_(op, file) : SQLITE_OK; }
   void note_sync(uint64_t ns);
   int note_damage(std::string what);  // SQLITE_IOERR_DATA
+  // Whether a damaged page is handed out all the same.
+  bool leave_to_reader(const char* page, uint32_t bytes, uint64_t number) const;
   // The sums of written frames of the log, and the check of a frame that is read.
   void note_frame(uint64_t frame, uint32_t sum);
   bool frame_reads_as_written(uint64_t frame, uint32_t sum) const;
@@ -75,6 +101,7 @@ class SqliteVfs {
   sqlite3_vfs* const base_;
   sqlite3_vfs vfs_;
   DatabaseForm form_;
+  SelfChecked self_checked_;
   mutable std::mutex frames_mutex_;
   std::vector<uint32_t> frames_;  // guarded by frames_mutex_; as many as the log ever had
   mutable std::mutex damage_mutex_;

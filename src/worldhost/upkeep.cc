@@ -1,15 +1,18 @@
 #include "worldhost/upkeep.h"
 
+#include "base/log.h"
 #include "base/plant.h"
 #include "kernel/frame.h"
 #include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
 #include "kernel/state.h"
 #include "worldhost/state_table.h"
+#include "worlds/replay.h"
 
 namespace pawl {
 namespace {
 
+constexpr uint64_t kFramesCheckedMax = 10'000;  // of a world that is opened
 constexpr size_t kForgottenPerSweep = 1'000;
 constexpr size_t kFramesPerSweep = 2'000;
 constexpr size_t kPurgedPerTask = 1'000;
@@ -98,6 +101,23 @@ OpenedWorld read_open_intents(WorldSession& session) {
     return true;
   });
   return found;
+}
+
+void quarantine_broken(WorldSession& session, const Error& error) {
+  if (const auto seq = worlds::broken_frame(error))
+    worlds::quarantine(session.world(), session.items(), error.wire, error.message, *seq);
+}
+
+Status check_opened_world(WorldSession& session) {
+  if (!session.exists() || !session.world().head().quarantine_code.empty()) return ok_status();
+  const Status checked =
+      worlds::check_opened(session.world(), session.modules(), kFramesCheckedMax);
+  if (checked.ok()) return ok_status();
+  if (!worlds::broken_frame(checked.error())) return checked;
+  log::error("a world is quarantined", {{"world", std::string(shown_world(session.name()))},
+                                        {"error", checked.error().message}});
+  quarantine_broken(session, checked.error());
+  return ok_status();
 }
 
 Status sweep_world(WorldSession& session, const WorldRetention& retention) {

@@ -18,6 +18,11 @@ struct OpenedWorld {
 };
 OpenedWorld read_open_intents(WorldSession& session);
 
+// Quarantines the world if the error says that its journal does not hold.
+void quarantine_broken(WorldSession& session, const Error& error);
+// A world whose journal cannot be read is quarantined before anything is decided from it.
+Status check_opened_world(WorldSession& session);
+
 struct WorldRetention {
   int64_t finished_ms = 0;
   int64_t journal_ms = 0;

@@ -375,7 +375,8 @@ void WorldHost::open_world(const std::string& name) {
   auto found = std::make_shared<OpenedWorld>();
   WorldOrder order;
   order.alone = true;
-  order.work = [found](WorldSession& session) {
+  order.work = [found](WorldSession& session) -> Status {
+    PAWL_TRY_DO(check_opened_world(session));
     *found = read_open_intents(session);
     return ok_status();
   };

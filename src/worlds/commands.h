@@ -249,5 +249,9 @@ struct Replayed {
 // replay.divergence, journal.corrupt (details seq) or replay.genesis_gone. Writes nothing. `go_on`:
 // asked between frames; false ends it.
 Result<Replayed> replay(World& world, ModuleHost& host, ReplayFrom from, FunctionRef<bool()> go_on);
+// What is checked of a world that is opened: that its program can be loaded, and that the frames
+// since its last snapshot, or the newest `frames_max` of them, can be read. journal.corrupt if not.
+// Decides nothing again.
+Status check_opened(World& world, ModuleHost& host, uint64_t frames_max);
 
 }  // namespace pawl::worlds

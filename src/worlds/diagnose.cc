@@ -72,7 +72,7 @@ class Diagnosis {
 
   // A denial that the module was told of, by its last step.
   std::optional<Finding> of_kept_denial() {
-    const auto frame = world_.frame(instance_.last_seq);
+    const auto frame = world_.shown_frame(instance_.last_seq);
     if (!frame) return std::nullopt;
     std::optional<Finding> found;
     bool its_own = false;  // whether the step before was the instance's
@@ -119,7 +119,7 @@ class Diagnosis {
     const uint64_t first = world_.head().first_kept;
     uint64_t seq = instance_.last_seq;
     for (uint64_t looked = 0; seq >= first && seq > 0 && looked < kFramesBackMax; --seq, ++looked) {
-      const auto frame = world_.frame(seq);
+      const auto frame = world_.shown_frame(seq);
       if (!frame || frame->written_ms < instance_.created_ms) break;
       if (frame->records.empty() || record_kind(frame->records[0]) != RecordKind::EffectReceipt)
         continue;
@@ -146,7 +146,7 @@ class Diagnosis {
   // What a frame says of the instance: its steps and failures, denials, and faults of receipts.
   std::vector<Cause> records_of(uint64_t seq) {
     std::vector<Cause> places;
-    const auto frame = world_.frame(seq);
+    const auto frame = world_.shown_frame(seq);
     if (!frame) return places;
     for (uint32_t n = 0; n < frame->records.size(); ++n) {
       const RecordView record(frame->records[n].bytes);

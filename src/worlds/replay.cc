@@ -395,6 +395,28 @@ Status Replay::compare_items() {
   return diverged(height, "every frame holds, but what the world keeps of them is another");
 }
 
+Status Replay::read_frames(uint64_t seq) {
+  try {
+    disk_.each_frame(seq, [&](uint64_t found, const FrameRecords&) {
+      if (found != seq) return false;
+      return seq++ < live_.height;
+    });
+  } catch (const Unreadable& hole) {
+    if (passes_on(hole.error)) return hole.error;
+    return corrupt(seq, "frame " + std::to_string(seq) + ": " + hole.error.message);
+  }
+  if (seq > live_.height) return ok_status();
+  return corrupt(seq, "frame " + std::to_string(seq) + " is missing");
+}
+
+Status check_opened(World& world, ModuleHost& host, uint64_t frames_max) {
+  const Head head = world.head();
+  Replay reading(world, host);
+  const uint64_t newest = head.height > frames_max ? head.height - frames_max + 1 : 1;
+  PAWL_TRY_DO(reading.load(head.manifest_hash));
+  return reading.read_frames(std::max({newest, head.last_snapshot, head.first_kept, uint64_t{1}}));
+}
+
 Result<Replayed> replay(World& world, ModuleHost& host, ReplayFrom from,
                         FunctionRef<bool()> go_on) {
   uint64_t seq = 0;

@@ -52,6 +52,10 @@ class Replay {
   Status run(uint64_t until, FunctionRef<bool()> go_on);
   // That the items came out as the disk has them.
   Status compare_items();
+  // The live program, and the code of its modules.
+  Result<std::shared_ptr<const Program>> load(std::string_view manifest_hash);
+  // That frames from `seq` up to the height can be read.
+  Status read_frames(uint64_t seq);
 
   World& world() { return world_; }
   Table& table() { return table_; }
@@ -70,7 +74,6 @@ class Replay {
   Status decide_governance(Deciding& deciding, const FrameRecords& frame);
   Status decide_instance(Deciding& deciding, const FrameRecords& frame);
   Status decide_legacy(Deciding& deciding, const FrameRecords& frame);
-  Result<std::shared_ptr<const Program>> load(std::string_view manifest_hash);
 
   World& disk_;
   ModuleHost& host_;

@@ -109,7 +109,7 @@ class Chain {
   }
 
   void take_frame(uint64_t seq, uint32_t root) {
-    const auto frame = world_.frame(seq);
+    const auto frame = world_.shown_frame(seq);
     if (!frame) return;
     const auto& records = frame->records;
     const auto causes = causes_in(seq, records);
@@ -153,7 +153,7 @@ class Chain {
   }
 
   void scan_for_forgotten(uint64_t from) {
-    world_.each_frame(from, [&](uint64_t seq, const FrameRecords& frame) {
+    world_.each_shown_frame(from, [&](uint64_t seq, const FrameRecords& frame) {
       if (seq >= from + kScanFramesMax) cut_ = true;
       if (cut_ || forgotten_.empty()) return false;
       if (frame.records.empty() || record_kind(frame.records[0]) != RecordKind::EffectReceipt)
@@ -218,7 +218,7 @@ std::optional<Cause> find_event(World& world, const Program& program, const Trac
       head.first_kept, head.height > kScanFramesMax ? head.height - kScanFramesMax + 1 : 1);
   const Correlation correlation(program, query);
   std::optional<Cause> found;
-  world.each_frame(from, [&](uint64_t seq, const FrameRecords& frame) {
+  world.each_shown_frame(from, [&](uint64_t seq, const FrameRecords& frame) {
     for (uint32_t n = 0; n < frame.records.size() && !found; ++n)
       if (correlation.matches(frame.records[n])) found = Cause{seq, n};
     return !found;
@@ -231,7 +231,7 @@ std::optional<Cause> find_event(World& world, const Program& program, const Trac
 Result<std::string> trace_json(World& world, const Program& program, const TraceQuery& query) {
   std::optional<Cause> root;
   if (query.seq) {
-    if (world.frame(*query.seq)) root = Cause{*query.seq, 0};
+    if (world.shown_frame(*query.seq)) root = Cause{*query.seq, 0};
   } else {
     root = find_event(world, program, query);
   }

@@ -33,11 +33,16 @@ uint64_t seq_of(std::string_view item_key) {
   return seq;
 }
 
-FrameRecords checked_frame(uint64_t seq, std::string_view bytes) {
+std::optional<FrameRecords> read_frame(uint64_t seq, std::string_view bytes) {
   FrameRecords frame;
-  if (!codec::decode(bytes, frame) || frame.checksum != frame_checksum(seq, frame))
-    broken_item("frame", std::to_string(seq));
-  return frame;
+  if (codec::decode(bytes, frame) && frame.checksum == frame_checksum(seq, frame)) return frame;
+  return std::nullopt;
+}
+
+FrameRecords checked_frame(uint64_t seq, std::string_view bytes) {
+  auto frame = read_frame(seq, bytes);
+  if (!frame) broken_item("frame", std::to_string(seq));
+  return *std::move(frame);
 }
 
 void each_listed(
@@ -123,6 +128,23 @@ void World::each_frame(uint64_t from_seq,
   table_.scan("f", frame_key(from_seq), [&](std::string_view key, std::string_view value) {
     const uint64_t seq = seq_of(key);
     return visit(seq, checked_frame(seq, value));
+  });
+}
+
+std::optional<FrameRecords> World::shown_frame(uint64_t seq) {
+  const std::optional<std::string> bytes = table_.get(frame_key(seq));
+  if (!bytes) return std::nullopt;
+  return head().quarantine_code.empty() ? checked_frame(seq, *bytes) : read_frame(seq, *bytes);
+}
+
+void World::each_shown_frame(uint64_t from_seq,
+                             FunctionRef<bool(uint64_t seq, const FrameRecords&)> visit) {
+  const bool quarantined = !head().quarantine_code.empty();
+  table_.scan("f", frame_key(from_seq), [&](std::string_view key, std::string_view value) {
+    const uint64_t seq = seq_of(key);
+    auto frame = read_frame(seq, value);
+    if (!frame && !quarantined) broken_item("frame", std::to_string(seq));
+    return !frame || visit(seq, *frame);
   });
 }
 

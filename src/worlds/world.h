@@ -38,6 +38,11 @@ class World {
       std::string_view from,
       FunctionRef<bool(std::string_view item_key, const std::string& hash, const Intent&)> visit);
   void each_frame(uint64_t from_seq, FunctionRef<bool(uint64_t seq, FrameRecords frame)> visit);
+  // The same for who only shows them: a quarantined world is read as if its corrupt frames were
+  // missing.
+  std::optional<FrameRecords> shown_frame(uint64_t seq);
+  void each_shown_frame(uint64_t from_seq,
+                        FunctionRef<bool(uint64_t seq, const FrameRecords&)> visit);
   void each_proposal(std::string_view from,
                      FunctionRef<bool(std::string_view item_key, const Proposal&)> visit);
   void each_client(FunctionRef<bool(const std::string& client_id, const ClientNote&)> visit);

@@ -1,9 +1,12 @@
-"""What is on disk is the world: digests, snapshots, replays, kills; the same script gives the same bytes."""
+"""What is on disk is the world: digests, snapshots, replays, kills, rot; the same script gives the same bytes."""
+import os
 import random
+import sqlite3
+import subprocess
 import threading
 import unittest
 
-from harness import Client, new_id, until
+from harness import PAWL, Client, new_id, until
 from world_bytes import H, b64, dec, enc, sha, unb64
 from world_case import NOW, Program, WorldCase
 from world_modules import TRAP, effect, play, step_output
@@ -213,6 +216,79 @@ class Kills(WorldCase):
             journals.append([enc(one.value) for one in world.journal()])
             world.call("DELETE", "?force=true")
         self.assertEqual(*journals)
+
+
+class Rot(WorldCase):
+    """R-10.3: one byte of the stored journal is flipped."""
+    shared = False
+
+    def stored(self, table, marker):
+        """The bytes of the one row of this table that holds the marker, as they stand in the file."""
+        path = os.path.join(self.server.data, "pawl.db")
+        database = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+        column, where = {"kv": ("value", "space = 5 AND hex(substr(key, 18, 1)) = '66'"), "journal": ("record", "1")}[table]
+        rows = [data for data, in database.execute(f"SELECT {column} FROM {table} WHERE {where}") if marker in data]
+        database.close()
+        self.assertEqual(len(rows), 1)
+        return rows[0]
+
+    def flip(self, table, marker):
+        row = self.stored(table, marker)
+        with open(os.path.join(self.server.data, "pawl.db"), "r+b") as file:
+            data = file.read()
+            self.assertEqual(data.count(row), 1)
+            at = data.index(row) + row.index(marker) + 3
+            file.seek(at)
+            file.write(bytes([data[at] ^ 0xff]))
+
+    def verify(self):
+        return subprocess.run([PAWL, "verify", "--data", self.server.data], capture_output=True, text=True, timeout=60, check=False)
+
+    def two_worlds(self):
+        worlds = [self.make(Program(keyed=True)), self.make(Program(keyed=True))]
+        for world in worlds:
+            script(world)
+            world.go(step_output({"last": b"marked"}, ann=enc(f"marker of {world.name}")), id_="marked")
+            world.go(DONE, id_="after")
+        return worlds
+
+    def stop(self):
+        self.assertEqual(self.server.stop(), 0)
+        self.client.close()
+
+    def test_a_changed_frame_quarantines_its_world_alone(self):
+        good, bad = self.two_worlds()
+        seq, digest, journal = bad.head() - 1, bad.digest(), bad.journal()
+        self.stop()
+        self.flip("kv", f"marker of {bad.name}".encode())
+        self.assertEqual(self.verify().returncode, 1)
+        self.server.start()
+        until(lambda: bad.get()["status"] == "quarantined", "the world is quarantined")
+        for _ in range(2):
+            quarantine = bad.get()["quarantine"]
+            self.assertEqual((quarantine["code"], quarantine["seq"]), ("journal.corrupt", seq))
+            self.assertEqual((bad.digest(), bad.journal()), (digest, [one for one in journal if one.seq != seq]))
+            self.assertTrue(bad.instances() and bad.effects())
+            self.assertEqual(bad.get("/trace", seq=seq + 1)["terminal_state"], "completed")
+            bad.refused(404, "trace.unknown", "GET", f"/trace?seq={seq}")
+            for run in bad.instances():
+                self.client.get(f"/v1/runs/{run['run_id']}/events")
+                bad.get("/trace/diagnose", run_id=run["run_id"])
+            bad.refused(409, "world.quarantined", "POST", "/events", {"schema": "t/Go@1", "value": {"id": "a", "out": ""}})
+            bad.refused(409, "journal.corrupt", "POST", "/replay", {"from": "genesis"})
+            good.go(DONE)
+            good.check_replays()
+            self.restart()
+
+    def test_a_changed_record_of_the_engine_harms_nobody_who_does_not_read_it(self):
+        worlds = self.two_worlds()
+        self.stop()
+        self.flip("journal", f"marker of {worlds[1].name}".encode())
+        self.assertEqual(self.verify().returncode, 1)
+        self.server.start()
+        for world in worlds:
+            world.go(DONE)
+            world.check_replays()
 
 
 if __name__ == "__main__":

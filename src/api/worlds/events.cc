@@ -181,24 +181,25 @@ void get_journal(App& app, Call&& call) {
         w.begin_object().key("entries").begin_array();
         PageFill fill(body, page.limit);
         std::string next;
-        session.world().each_frame(page.from, [&](uint64_t seq, const worlds::FrameRecords& frame) {
-          uint32_t n = 0;
-          for (const worlds::JournalRecord& record : frame.records) {
-            const bool seen = seq == page.from && n < page.from_n;
-            if (!seen && page.wants(record)) {
-              if (fill.full()) {
-                next = std::to_string(seq) + "." + std::to_string(n);
-                return false;
+        session.world().each_shown_frame(
+            page.from, [&](uint64_t seq, const worlds::FrameRecords& frame) {
+              uint32_t n = 0;
+              for (const worlds::JournalRecord& record : frame.records) {
+                const bool seen = seq == page.from && n < page.from_n;
+                if (!seen && page.wants(record)) {
+                  if (fill.full()) {
+                    next = std::to_string(seq) + "." + std::to_string(n);
+                    return false;
+                  }
+                  fill.take();
+                  worlds::write_record(w, seq, n, record);
+                }
+                ++n;
               }
-              fill.take();
-              worlds::write_record(w, seq, n, record);
-            }
-            ++n;
-          }
-          if (seq - page.from < kFramesScannedMax) return true;
-          next = std::to_string(seq + 1) + ".0";
-          return false;
-        });
+              if (seq - page.from < kFramesScannedMax) return true;
+              next = std::to_string(seq + 1) + ".0";
+              return false;
+            });
         w.end_array().field_int("head", static_cast<int64_t>(session.world().head().height));
         if (!next.empty()) w.field("next_cursor", next);
         w.end_object();

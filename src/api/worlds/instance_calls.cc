@@ -155,7 +155,7 @@ Reply events_reply(WorldSession& session, const Place& place, const WantedEvents
     }
     return true;
   };
-  session.world().each_frame(wanted.after + 1, visit);
+  session.world().each_shown_frame(wanted.after + 1, visit);
   w.end_array();
   if (next != 0) w.field("next_cursor", std::to_string(next));
   w.end_object();

@@ -2,6 +2,7 @@
 #include "api/paging.h"
 #include "api/routes.h"
 #include "api/worlds/world_call.h"
+#include "worldhost/upkeep.h"
 #include "worlds/fault.h"
 #include "worlds/governance.h"
 #include "worlds/reading.h"
@@ -125,23 +126,12 @@ void snapshot(App& app, Call&& call) {
                     {.writes = true, .alone = true});
 }
 
-void quarantine_world(WorldSession& session, const Error& error) {
-  uint64_t seq = 0;
-  for (const auto& [name, value] : error.details)
-    if (name == "seq") std::from_chars(value.data(), value.data() + value.size(), seq);
-  for (const auto& [name, value] : error.json_details)
-    if (name == "seq") std::from_chars(value.data(), value.data() + value.size(), seq);
-  worlds::quarantine(session.world(), session.items(), error.wire, error.message, seq);
-}
-
 // What does not replay is quarantined: the world can be read, and changes no more.
 Reply replay_reply(WorldSession& session, worlds::ReplayFrom from) {
   auto replayed = worlds::replay(session.world(), session.modules(), from, [] { return true; });
   if (replayed.ok()) return world_reply(digest_body(replayed->digest, replayed->frames));
-  const Error& error = replayed.error();
-  if (error.wire == "replay.divergence" || error.wire == "journal.corrupt")
-    quarantine_world(session, error);
-  return error;
+  quarantine_broken(session, replayed.error());
+  return std::move(replayed).error();
 }
 
 void replay(App& app, Call&& call) {

@@ -1,0 +1,24 @@
+// The rows of a damaged page, as far as it takes to tell whose byte was changed: SQLite's format of
+// leaf pages, read without trusting any of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pawl {
+
+struct RowName {
+  uint8_t space = 0;
+  std::string key;
+};
+
+// The row of table kv in whose value the byte at this offset of the page stands; nothing: it stands
+// elsewhere. `page` without the bytes reserved at its end.
+std::optional<RowName> row_with_value_at(std::string_view page, uint32_t offset);
+
+// Whether that byte stands in a record, if the page is one of table journal.
+bool is_in_record(std::string_view page, uint32_t offset);
+
+}  // namespace pawl
