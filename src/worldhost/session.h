@@ -36,6 +36,7 @@ struct WorldMemory {
   // them is stale.
   std::shared_ptr<std::atomic<uint64_t>> refusals = std::make_shared<std::atomic<uint64_t>>(0);
   uint64_t refusals_seen = 0;
+  bool is_checked = false;  // check_opened_world() found nothing
 };
 
 // What the session's orders left for the outbox, once it is durable.
@@ -55,6 +56,7 @@ class WorldSession {
   const std::string& name() const { return name_; }
   bool exists() const { return memory_.id.has_value() && !writes_.removes; }
   const Uuid& id() const { return *memory_.id; }
+  bool& is_checked() { return memory_.is_checked; }
   int64_t now_ms() const { return now_ms_; }
   worlds::World& world() { return world_; }
   worlds::Table& table() { return items_; }

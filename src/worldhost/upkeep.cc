@@ -109,9 +109,11 @@ void quarantine_broken(WorldSession& session, const Error& error) {
 }
 
 Status check_opened_world(WorldSession& session) {
-  if (!session.exists() || !session.world().head().quarantine_code.empty()) return ok_status();
+  if (!session.exists() || session.is_checked()) return ok_status();
+  if (!session.world().head().quarantine_code.empty()) return ok_status();
   const Status checked =
       worlds::check_opened(session.world(), session.modules(), kFramesCheckedMax);
+  session.is_checked() = checked.ok();
   if (checked.ok()) return ok_status();
   if (!worlds::broken_frame(checked.error())) return checked;
   log::error("a world is quarantined", {{"world", std::string(shown_world(session.name()))},

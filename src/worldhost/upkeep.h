@@ -20,7 +20,8 @@ OpenedWorld read_open_intents(WorldSession& session);
 
 // Quarantines the world if the error says that its journal does not hold.
 void quarantine_broken(WorldSession& session, const Error& error);
-// A world whose journal cannot be read is quarantined before anything is decided from it.
+// A world whose journal cannot be read is quarantined before anything is decided from it. Once per
+// start of the server.
 Status check_opened_world(WorldSession& session);
 
 struct WorldRetention {

@@ -212,6 +212,48 @@ TEST(Replay, FindsWhatDoesNotBelong) {
   EXPECT_EQ(replayed(world, ReplayFrom::Genesis), "ok " + std::to_string(height));
 }
 
+std::string opened(BusyWorld& world, uint64_t frames_max = 1'000) {
+  const Status checked = check_opened(world.world(), world.host, frames_max);
+  if (checked.ok()) return "ok";
+  return std::string(wire_code(checked.error())) + " " +
+         std::to_string(broken_frame(checked.error()).value_or(0));
+}
+
+// Frames that a replay from the newest snapshot would not read do not matter, nor those past the
+// bound; and nothing is decided again.
+TEST(OpenedWorld, IsCheckedForWhatCannotBeRead) {
+  BusyWorld world;
+  live_through_all(world);
+  const uint64_t height = world.world().head().height;
+  const std::string last = frame_key(height), whole = world.item(last);
+  const std::string node = node_key(world.world().head().manifest_hash);
+  const std::string manifest = world.item(node);
+  EXPECT_EQ(opened(world), "ok");
+
+  std::string changed = whole;
+  changed[changed.size() / 2] ^= 1;
+  world.put_item(last, changed);
+  EXPECT_EQ(opened(world), "journal.corrupt " + std::to_string(height));
+  EXPECT_FALSE(world.world().shown_frame(height - 1) == std::nullopt);
+  EXPECT_THROW((void)world.world().shown_frame(height), Unreadable) << "it is not quarantined yet";
+  world.remove_item(last);
+  EXPECT_EQ(opened(world), "journal.corrupt " + std::to_string(height));
+  world.put_item(last, whole);
+
+  const uint64_t kept_from = std::max<uint64_t>(1, world.world().head().last_snapshot);
+  ASSERT_LT(kept_from, height);
+  const std::string before_last = world.item(frame_key(height - 1));
+  world.remove_item(frame_key(height - 1));
+  EXPECT_EQ(opened(world), "journal.corrupt " + std::to_string(height - 1));
+  EXPECT_EQ(opened(world, 1), "ok");
+  world.put_item(frame_key(height - 1), before_last);
+
+  world.remove_item(node);
+  EXPECT_EQ(opened(world), "journal.corrupt 1");
+  world.put_item(node, manifest);
+  EXPECT_EQ(opened(world), "ok");
+}
+
 TEST(Replay, FindsItemsThatTheFramesDoNotGive) {
   BusyWorld world;
   live_through_all(world);
