@@ -16,7 +16,7 @@ bool CommitTask::is_stale(const Frame& frame) const {
   const State& state = frame.state();
   const auto world = find_world(state, writes_.name);
   if (!writes_.height_before)
-    return world.has_value() ||
+    return world.has_value() || has_world(state, writes_.world) ||
            state.find_doc(DocKind::World, deleted_world_key(writes_.world)) != nullptr;
   if (world != writes_.world) return true;
   const Doc* doc =

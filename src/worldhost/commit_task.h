@@ -1,8 +1,9 @@
 // CommitTask: makes what a batch of orders wrote to a world part of the state, in one frame of the
 // engine.
 //
-// The world must still be what the batch was decided from: its height says so. If it is not (the
-// store failed and came back with less), nothing is emitted, and the orders are decided again.
+// The world must still be what the batch was decided from: its height says so; one that is made
+// must find its name and its id free. If that is not so (the store failed and came back with less,
+// or another world was quicker), nothing is emitted, and the orders are decided again.
 #pragma once
 
 #include <atomic>

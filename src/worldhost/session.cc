@@ -70,6 +70,16 @@ void WorldSession::look_up() {
   memory_.id = found;
 }
 
+bool WorldSession::is_taken(const Uuid& id) {
+  bool taken = false;
+  Status read = line_.read([&](const State& state) {
+    taken =
+        has_world(state, id) && state.find_doc(DocKind::World, deleted_world_key(id)) == nullptr;
+  });
+  if (!read.ok()) throw Unreadable{read.error()};
+  return taken;
+}
+
 // The table that the session reads is that of the new world: nothing is there, and nothing is asked
 // for.
 void WorldSession::begin_world(const Uuid& id) {

@@ -81,6 +81,9 @@ class WorldSession {
   void remove(std::string_view key) { items_.remove(key); }
   void change_adapter(const std::string& id, std::optional<worlds::Adapter> adapter);
 
+  // Whether another world has this id. One that is being deleted does not count: a world made now
+  // begins when its items are gone.
+  bool is_taken(const Uuid& id);
   // The world begins with this session. `write` is worlds::create_world().
   template <class Write>
   void create(const Uuid& id, Write&& write) {

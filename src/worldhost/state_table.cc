@@ -1,6 +1,7 @@
 #include "worldhost/state_table.h"
 
 #include "kernel/settings/doc.h"
+#include "worlds/items.h"
 
 namespace pawl {
 namespace {
@@ -47,6 +48,10 @@ void StateTable::scan(std::string_view prefix, std::string_view from,
 std::optional<Uuid> find_world(const State& state, std::string_view name) {
   const Doc* doc = state.find_doc(DocKind::World, name);
   return doc == nullptr ? std::nullopt : Uuid::from_bytes(doc->value);
+}
+
+bool has_world(const State& state, const Uuid& id) {
+  return state.find_doc(DocKind::WorldItem, item_doc_key(id, worlds::head_key())) != nullptr;
 }
 
 }  // namespace pawl

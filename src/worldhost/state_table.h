@@ -34,4 +34,8 @@ std::string_view shown_world(std::string_view scoped);
 // The id of the world of this scoped name; nothing if there is none.
 std::optional<Uuid> find_world(const State& state, std::string_view name);
 
+// Whether a world has this id, under any name. One that was deleted has it until its items are
+// gone.
+bool has_world(const State& state, const Uuid& id);
+
 }  // namespace pawl

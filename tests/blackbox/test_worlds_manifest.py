@@ -291,6 +291,21 @@ class Worlds(WorldCase):
         self.assertEqual(world.get()["id"], world.id)
         self.assertEqual(self.client.get("/v1/worlds/none").status, 404)
 
+    def test_an_id_stands_for_one_world(self):
+        """Items are kept by id: a second world of the same id would write over the first."""
+        world = self.make()
+        world.go()
+        before = world.digest()
+        body = {"name": "usurper", "id": world.id, **Program().body()}
+        reply = self.client.post("/v1/worlds", body)
+        self.assertEqual((reply.status, reply.body["error"]["code"]), (409, "world.exists"))
+        self.assertEqual(self.client.get("/v1/worlds/usurper").status, 404)
+        self.assertEqual(world.digest(), before)
+        world.check_replays()
+        world.call("DELETE", "?force=true")
+        self.assertEqual(self.client.post("/v1/worlds", body).status, 201, "the id is free again")
+        self.client.delete("/v1/worlds/usurper?force=true")
+
     def test_only_quiet_worlds_are_deleted_without_force(self):
         world = self.make()
         world.go()

@@ -79,6 +79,9 @@ Reply make_world(App& app, const WorldRequestPtr& request, const WorldWish& wish
   if (session.exists())
     return worlds::refusal(ErrorCode::Conflict, "world.exists",
                            "there is a world " + wish.made.name + " already");
+  if (session.is_taken(wish.made.id))
+    return worlds::refusal(ErrorCode::Conflict, "world.exists",
+                           "there is a world of id " + wish.made.id.text() + " already");
   PAWL_TRY(worlds::ProgramText text, read_text(request, *app.worlds(), nullptr));
   if (!text.faults.empty()) return invalid_manifest(text);
   session.create(wish.made.id, [&](worlds::Deciding& deciding) {
