@@ -93,17 +93,26 @@ Status Drain::run() {
 }
 
 Status Drain::deliver(QueuedDelivery delivery) {
+  // Once spent for ever so: what is skipped then stays counted.
+  const bool spent = is_spent();
+  if (!spent) queue_bytes_ -= delivery_bytes(*delivery.module, delivery.key);
   const Instance* instance = frame_.instance(delivery.module->name, delivery.key);
   if (instance != nullptr && instance->status == InstanceStatus::Failed) {
     skip(delivery, "instance.failed");
     return ok_status();
   }
-  if (steps_ == std::min(kFrameStepsMax, frame_.deciding().steps_max) ||
-      frame_.bytes() > kFrameBytesMax || fuel_ / kFrameFuelMax > frame_.program().limits.fuel) {
+  if (spent) {
     skip(delivery, "step.cascade_limit");
     return ok_status();
   }
   return step(delivery);
+}
+
+bool Drain::is_spent() const {
+  const uint64_t fuel_max =
+      std::max(kFrameFuelMin, kFrameCallsFuelMax * frame_.program().limits.fuel);
+  return steps_ == std::min(kFrameStepsMax, frame_.deciding().steps_max) ||
+         frame_.bytes() > kFrameBytesMax || queue_bytes_ > kFrameBytesMax || fuel_ > fuel_max;
 }
 
 void Drain::report(const QueuedDelivery& delivery, Delivery::Outcome outcome) {

@@ -1,9 +1,10 @@
 // Drain: steps deliveries in the order in which they were queued, until none is left. A step is
 // kept whole, or of it only the decisions of a denied effect and the record that it failed.
 //
-// Bounded: kFrameStepsMax steps of one input, kFrameBytesMax of records and states, kFrameFuelMax
-// times the fuel of one call; what is queued then is skipped with step.cascade_limit. A replay
-// comes to the same end.
+// Bounded: kFrameStepsMax steps of one input, kFrameBytesMax of records and states, as much of
+// deliveries that wait, kFrameCallsFuelMax times the fuel of one call if that is more than
+// kFrameFuelMin; what is queued then is skipped with step.cascade_limit. A replay comes to the same
+// end.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,9 @@ namespace pawl::worlds {
 
 constexpr uint64_t kFrameStepsMax = 1000;
 constexpr size_t kFrameBytesMax = 64u << 20;
-constexpr uint64_t kFrameFuelMax = 100;
+constexpr uint64_t kFrameCallsFuelMax = 100;
+// Calls of little fuel are bounded by kFrameStepsMax alone.
+constexpr uint64_t kFrameFuelMin = 5'000'000'000;
 
 struct QueuedDelivery {
   const Module* module = nullptr;
@@ -42,6 +45,7 @@ class Drain {
   explicit Drain(Frame& frame) : frame_(frame) {}
 
   void queue(QueuedDelivery delivery) {
+    queue_bytes_ += delivery_bytes(*delivery.module, delivery.key);
     if (has_bug(Bug::CascadeReversed)) return queue_.push_front(std::move(delivery));
     queue_.push_back(std::move(delivery));
   }
@@ -66,6 +70,7 @@ class Drain {
 
   Status deliver(QueuedDelivery delivery);
   void skip(const QueuedDelivery& delivery, std::string_view code);
+  bool is_spent() const;
   Status step(const QueuedDelivery& delivery);
   Result<std::optional<Fault>> call_module(const QueuedDelivery& delivery, uint64_t ordinal,
                                            JudgedStep& step);
@@ -94,6 +99,7 @@ class Drain {
   Frame& frame_;
   LoadBlob load_{frame_.deciding().world()};
   std::deque<QueuedDelivery> queue_;
+  size_t queue_bytes_ = 0;
   std::vector<Delivery> deliveries_;
   uint64_t steps_ = 0;
   uint64_t fuel_ = 0;

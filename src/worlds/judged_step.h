@@ -26,7 +26,7 @@ struct JudgedStep {
 };
 
 // step.state_invalid, those of judge_effect(), effect.invalid_key, those of judge_emitted(); in
-// this order.
+// this order, with step.output_limit where what was judged so far is too much.
 std::optional<Fault> judge_step(const Program& program, const Module& module,
                                 const StepOutput& output, bool needs_grants, JudgedStep& step);
 

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "base/hash.h"
-#include "worlds/drain.h"
 #include "worlds/hash.h"
 #include "worlds/intent.h"
 #include "worlds/testing/test_world.h"
@@ -384,47 +383,6 @@ TEST(PostEvent, AReplayDoesNotCallWhatRanOutOfTime) {
   EXPECT_EQ(world.post("t/Note@1", R"({"text":"x"})"),
             "domain_event Note | step_failed plain #0 <0 step.timeout | step deaf #1 <0 running");
   EXPECT_EQ(world.host.calls, calls + 1);
-}
-
-TEST(PostEvent, ACascadeEndsAtItsLimit) {
-  TestWorld world;
-  world.host.set("flow", [](std::string_view) {
-    return StepSaid().state(log_state({})).event("t/Poke@1", cbor_text(R"({"id":"b"})")).call();
-  });
-  world.post("t/Start@1", kStartA);
-  EXPECT_EQ(world.records_of("step"), "1000");
-  EXPECT_EQ(world.records_of("delivery_skipped"), "1");
-  const auto frame = world.world().frame(2);
-  EXPECT_EQ(journal_line(2, frame->records.back()),
-            R"(delivery_skipped flow["b"] <2000 step.cascade_limit)");
-  EXPECT_EQ(world.world().head().totals.steps, 1000u);
-}
-
-// Frames stay small enough to be written: states and records have a bound together.
-TEST(PostEvent, ACascadeOfLargeStatesEndsAtItsBytes) {
-  TestWorld world;
-  const std::string large(900'000, 'x');
-  world.host.set("flow", [&](std::string_view) {
-    return StepSaid()
-        .state(log_state({large}))
-        .event("t/Poke@1", cbor_text(R"({"id":"b"})"))
-        .call();
-  });
-  world.post("t/Start@1", kStartA);
-  EXPECT_EQ(world.records_of("step"), std::to_string(kFrameBytesMax / 900'000 + 1));
-  EXPECT_EQ(world.records_of("delivery_skipped"), "1");
-}
-
-TEST(PostEvent, ACascadeEndsAtItsFuel) {
-  TestWorld world;
-  world.host.set("flow", [](std::string_view) {
-    ModuleCall call =
-        StepSaid().state(log_state({})).event("t/Poke@1", cbor_text(R"({"id":"b"})")).call();
-    call.fuel = 50'000'000;
-    return call;
-  });
-  world.post("t/Start@1", kStartA);
-  EXPECT_EQ(world.records_of("step"), std::to_string(kFrameFuelMax + 1));
 }
 
 // R-9.4

@@ -49,6 +49,7 @@ std::optional<EventFault> find_targets(const Program& program, std::string_view 
                                        std::string_view value, MaybeBytes explicit_key,
                                        std::vector<Target>& targets) {
   std::shared_ptr<const Type> type;
+  size_t reach_bytes = 0;
   for (const Subscription& subscription : program.subscriptions) {
     if (subscription.event != schema) continue;
     const Module* module = program.module(subscription.module);
@@ -60,9 +61,20 @@ std::optional<EventFault> find_targets(const Program& program, std::string_view 
       auto fault = key_of_target(subscription, *module, *type, value, explicit_key, target.key);
       if (fault) return fault;
     }
+    reach_bytes += delivery_bytes(*module, target.key);
+    if (reach_bytes > kReachBytesMax) {
+      return EventFault{"event.invalid", "the event has too many subscribers for a key of " +
+                                             std::to_string(target.key.size()) + " bytes"};
+    }
     targets.push_back(std::move(target));
   }
   return std::nullopt;
+}
+
+size_t JudgedEvent::reach_bytes() const {
+  size_t bytes = 0;
+  for (const Target& target : targets) bytes += delivery_bytes(*target.module, target.key);
+  return bytes;
 }
 
 bool is_reserved_event(std::string_view schema, const Type& type, std::string_view value) {

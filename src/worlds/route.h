@@ -25,8 +25,16 @@ struct EventFault {
   std::string detail;
 };
 
+// What a delivery costs its frame, stepped or not: its place in the queue, or the record that it
+// was skipped.
+inline size_t delivery_bytes(const Module& module, std::string_view key) {
+  return 128 + module.name.size() + key.size();
+}
+// Of the deliveries of one event, and of all events of one step.
+constexpr size_t kReachBytesMax = 8u << 20;
+
 // `value`: canonical. `explicit_key`: enc of the key that came beside it. event.key_missing,
-// event.key_mismatch.
+// event.key_mismatch; event.invalid if its deliveries cost more than kReachBytesMax.
 std::optional<EventFault> find_targets(const Program& program, std::string_view schema,
                                        std::string_view value, MaybeBytes explicit_key,
                                        std::vector<Target>& targets);
@@ -44,6 +52,7 @@ struct JudgedEvent {
   std::string schema, value;
   std::optional<std::string> key;
   std::vector<Target> targets;
+  size_t reach_bytes() const;  // what its deliveries cost
 };
 std::optional<EventFault> judge_emitted(const Program& program, std::string_view schema,
                                         std::string_view value, MaybeBytes key,

@@ -4,7 +4,7 @@ import unittest
 
 from harness import join_all
 from world_bytes import b64, dec, enc, event_hash, sha, step_entropy, test_entropy, unb64
-from world_case import NAT, NOW, SEED, TEXT, Program, WorldCase, pure, record, ref, schema, subscription, variant, workflow
+from world_case import NAT, NOW, SEED, TEXT, Program, WorldCase, effect_def, option, pure, record, ref, schema, subscription, variant, workflow
 from world_modules import BAD_POINTER, LOOP, RECURSE, TRAP, effect, emit, play, play_grow, pure_output, step_output
 
 DONE = step_output({"last": b"done"}, status="completed")
@@ -280,6 +280,28 @@ class Failures(WorldCase):
         reply = world.event("t/Go@1", {"id": "a", "out": b64(bytes(500_000))})  # the echo of both is more than 1 MiB
         self.assertEqual(world.find(reply["seq"], "step_failed")[0]["code"], "step.output_limit")
         self.assertEqual(world.state(), {"last": bytes(700_000)})
+
+    def test_output_that_grows_in_its_canonical_form(self):
+        """Absent fields become null: 64 KB of empty records, of 200 optional fields each, are 80 MB in the journal."""
+        wide = schema("t/Wide@1", {"list": record(**{f"field_{at}": option(NAT) for at in range(200)})})
+        short = [{}] * 4000
+        for output in (step_output({"last": b""}, events=[emit("t/Wide@1", short)] * 16),
+                       step_output({"last": b""}, effects=[effect("wide.send", short)] * 16)):
+            program = Program(effects=["wide.send"]).add(
+                wide, effect_def("t/Send@1", "wide.send", "t/Wide@1", "t/Any@1"))
+            world = self.make(program)
+            self.fails(world, "step.output_limit", output=output)
+        world = self.make(Program(state="t/Wide@1").add(wide))
+        world.go({"state": enc([{}] * 100)})
+        self.assertEqual(world.instance()["status"], "running")
+        self.fails(world, "step.output_limit", output={"state": enc(short)})
+
+    def test_events_that_reach_too_many_subscribers(self):
+        """Every delivery that is not stepped is a record: 256 events to 400 subscribers, in each step, made frames that no store took."""
+        program = Program().add(schema("t/Wide@1", NAT), workflow("t/deaf@1", "t/Wide@1"))
+        program.subscribe(subscription(), *[subscription("t/Wide@1", "t/deaf@1")] * 400)
+        world = self.make(program)
+        self.fails(world, "step.output_limit", output=step_output({"last": b""}, events=[emit("t/Wide@1", 1)] * 256))
 
     def test_memory_does_not_grow_past_its_limit(self):
         world = self.make(Program().limits(memory_pages=8))
