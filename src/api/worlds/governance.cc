@@ -14,13 +14,7 @@ constexpr size_t kShadowEventsMax = 10'000;
 
 Result<worlds::ProgramText> candidate_text(App& app, const WorldRequestPtr& request,
                                            WorldSession& session) {
-  Fields fields(request->body());
-  PAWL_TRY(worlds::ProgramText text,
-           worlds::read_program(
-               fields.find("manifest"), fields.find("nodes"),
-               [&](std::string_view hash) { return session.world().node(hash); },
-               [&](std::string_view hash) { return session.world().blob(hash); },
-               app.worlds()->modules()));
+  PAWL_TRY(worlds::ProgramText text, read_program_text(app, request, &session));
   if (!text.faults.empty()) return invalid_manifest(text);
   return text;
 }

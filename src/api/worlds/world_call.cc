@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/quote.h"
 #include "worldhost/state_table.h"
+#include "worldhost/timed_judge.h"
 #include "worlds/fault.h"
 #include "worlds/frame.h"
 #include "worlds/hash.h"
@@ -125,6 +126,20 @@ void write_faults(json::Writer& w, std::string_view name, const std::vector<Comp
         .field("message", fault.message)
         .end_object();
   w.end_array();
+}
+
+Result<worlds::ProgramText> read_program_text(App& app, const WorldRequestPtr& request,
+                                              WorldSession* session) {
+  const Fields fields(request->body());
+  TimedJudge judge(app.worlds()->modules(), app.clock());
+  auto find_node = [&](std::string_view hash) {
+    return session == nullptr ? std::nullopt : session->world().node(hash);
+  };
+  auto find_blob = [&](std::string_view hash) {
+    return session == nullptr ? std::nullopt : session->world().blob(hash);
+  };
+  return worlds::read_program(fields.find("manifest"), fields.find("nodes"), find_node, find_blob,
+                              judge);
 }
 
 Error invalid_manifest(const worlds::ProgramText& text) {

@@ -51,6 +51,10 @@ void write_world(json::Writer& w, const worlds::Head& head);
 void write_world_members(json::Writer& w, const worlds::Head& head);  // without braces
 // {valid, errors[], warnings[]} of a manifest, as members.
 void write_faults(json::Writer& w, std::string_view name, const std::vector<Complaint>& faults);
+// The manifest and nodes of a body. With a world, what it holds already need not come along.
+// Unavailable if there is no runtime, or the code takes too long to compile.
+Result<worlds::ProgramText> read_program_text(App& app, const WorldRequestPtr& request,
+                                              WorldSession* session);
 Error invalid_manifest(const worlds::ProgramText& text);
 
 // The canonical key that a query or path gives for a module: sugar JSON, or text bare; nothing if

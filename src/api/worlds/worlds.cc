@@ -24,23 +24,6 @@ bool is_world_name(std::string_view name) {
   return true;
 }
 
-std::optional<json::View> member(const WorldRequestPtr& request, std::string_view name) {
-  return Fields(request->body()).find(name);
-}
-
-// Reads the manifest and nodes of a body. With a world, what it holds already need not come along.
-Result<worlds::ProgramText> read_text(const WorldRequestPtr& request, WorldHost& host,
-                                      WorldSession* session) {
-  auto find_node = [&](std::string_view hash) {
-    return session == nullptr ? std::nullopt : session->world().node(hash);
-  };
-  auto find_blob = [&](std::string_view hash) {
-    return session == nullptr ? std::nullopt : session->world().blob(hash);
-  };
-  return worlds::read_program(member(request, "manifest"), member(request, "nodes"), find_node,
-                              find_blob, host.modules());
-}
-
 // --- making
 
 struct WorldWish {
@@ -82,7 +65,7 @@ Reply make_world(App& app, const WorldRequestPtr& request, const WorldWish& wish
   if (session.is_taken(wish.made.id))
     return worlds::refusal(ErrorCode::Conflict, "world.exists",
                            "there is a world of id " + wish.made.id.text() + " already");
-  PAWL_TRY(worlds::ProgramText text, read_text(request, *app.worlds(), nullptr));
+  PAWL_TRY(worlds::ProgramText text, read_program_text(app, request, nullptr));
   if (!text.faults.empty()) return invalid_manifest(text);
   session.create(wish.made.id, [&](worlds::Deciding& deciding) {
     worlds::create_world(deciding, wish.made, text);
@@ -236,7 +219,7 @@ void validate_manifest(App& app, Call&& call) {
                     [&app, request](WorldSession& session) -> Reply {
                       PAWL_TRY(
                           worlds::ProgramText text,
-                          read_text(request, *app.worlds(), session.exists() ? &session : nullptr));
+                          read_program_text(app, request, session.exists() ? &session : nullptr));
                       std::string body;
                       json::Writer w(body);
                       w.begin_object().field_bool("valid", text.faults.empty());
