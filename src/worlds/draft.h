@@ -76,6 +76,7 @@ struct BindingDraft {
 struct RouteDraft {
   std::string event, module;
   std::optional<std::string> key_field;
+  bool key_field_is_bad = false;  // it was complained of
   std::string path;
   std::string_view module_member = "module";  // or "reducer", as it was written
 };

@@ -271,6 +271,7 @@ class ProgramJudge {
   }
 
   void judge_key_field(const RouteDraft& draft, const Module& module, const Type* event) {
+    if (draft.key_field_is_bad) return;
     const std::string path = draft.path + "/key_field";
     if (module.keyed() != draft.key_field.has_value()) {
       fault(path, "routing.key_field",

@@ -170,6 +170,7 @@ RouteDraft read_route(const cbor::Item& item, std::string path, Complaints& faul
   route.module_member = name_written(members, "module", "reducer", faults, warnings);
   route.module = members.text(route.module_member);
   route.key_field = members.optional_text("key_field", "routing.key_field");
+  route.key_field_is_bad = members.find("key_field") != nullptr && !route.key_field;
   return route;
 }
 

@@ -310,6 +310,8 @@ TEST(ProgramFaults, OfRouting) {
       {{{R"(, "key_field": "order_id")", ""}}, {"routing.key_field " + place + "key_field"}},
       {{{R"("key_schema":"com.acme/OrderId@1",)", ""}},
        {"routing.key_field " + place + "key_field"}},
+      {{{R"("key_field": "order_id")", R"("key_field": 5)"}},
+       {"routing.key_field " + place + "key_field"}},
       {{{R"("key_field": "order_id")", R"("key_field": "order.id")"}},
        {"routing.key_field " + place + "key_field"}},
       {{{R"("key_field": "order_id")", R"("key_field": "amount_cents")"}},

@@ -278,6 +278,66 @@ class Routing(WorldCase):
         self.assertIn("subscriptions", text)
 
 
+CODES = set("""air_version field.unknown field.missing kind.unknown name.invalid name.reserved name.duplicate ref.unknown hash.mismatch
+    type.invalid abi.mismatch module.invalid module.imports module.exports module.memory effect.unknown cap.unknown grant.unknown
+    grant.duplicate grant.invalid_params slot.unknown slot.type_mismatch routing.event_mismatch routing.key_field policy.invalid
+    limit.invalid""".split())
+ODD_VALUES = (5, "", [], {}, True, "x", -1, 2**64, [None], {"a": 1}, "a/B@1", "sys/TimerFired@1", ["x", "x"], 1.5)
+
+
+def places(value, path=()):
+    """The paths of all values inside this one."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, member in inner:
+        yield (*path, name)
+        yield from places(member, (*path, name))
+
+
+def put(body, path, value):
+    for name in path[:-1]:
+        body = body[name]
+    body[path[-1]] = value
+
+
+def points_into(body, pointer):
+    """Whether a JSON pointer leads to a value of the body, or to a member that an object of it lacks."""
+    names = [name.replace("~1", "/").replace("~0", "~") for name in pointer.split("/")[1:]]
+    for at, name in enumerate(names):
+        if isinstance(body, list) and name.isdigit() and int(name) < len(body):
+            body = body[int(name)]
+        elif isinstance(body, dict) and (name in body or at + 1 == len(names)):
+            body = body.get(name)
+        else:
+            return False
+    return True
+
+
+class Mutations(WorldCase):
+    def test_every_fault_has_a_code_of_the_contract_and_points_into_the_body(self):
+        """Whatever stands in a program instead of what belongs there."""
+        whole = Program(keyed=True, slots={"pay": "pay"}).policy(({"effect_kind": "pay.charge", "origin_kind": "workflow"}, "allow")).limits(fuel=5)
+        whole.manifest["module_bindings"] = {"t/m@1": {"slots": {"pay": "pay"}}}
+        whole.add(pure("t/p@1"), cap_def("t/Other@1", "other", enforcer="t/p@1"))
+        self.assertEqual({path for code, path in self.faults_of(whole)}, {"/nodes/12/enforcer/module"})
+        for path in places(whole.body()):
+            for odd in ODD_VALUES:
+                body = copy.deepcopy(whole.body())
+                put(body, path, odd)
+                with self.subTest(path=path, odd=odd):
+                    self.check_faults(body)
+
+    def check_faults(self, body):
+        reply = self.client.post("/v1/worlds/none/manifest/validate", body)
+        self.assertEqual(reply.status, 200, reply.raw[:500])
+        faults = [(one["code"], one["path"]) for one in reply.body["errors"]]
+        self.assertEqual(reply.body["valid"], not faults)
+        for code, path in faults:
+            self.assertIn(code, CODES)
+            self.assertTrue(points_into(body, path), path)
+        told = [one for one in faults if one[0] != "module.exports"]  # of which there is one for each export
+        self.assertEqual(len(told), len(set(told)), told)
+
+
 class Worlds(WorldCase):
     def test_names_ids_and_lists(self):
         for name in ("", "A", "1a", "a_b", "a" * 64, "-a"):
