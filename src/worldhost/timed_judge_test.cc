@@ -16,6 +16,7 @@ class SlowCompiler final : public worlds::ModuleHost {
  public:
   explicit SlowCompiler(SetClock& clock) : clock_(clock) {}
   Result<std::vector<Complaint>> judge(std::string_view, worlds::Entry, uint32_t) override {
+    ++judged;
     clock_.now += 25'000;
     return std::vector<Complaint>();
   }
@@ -23,6 +24,8 @@ class SlowCompiler final : public worlds::ModuleHost {
                           const worlds::ModuleLimits&) override {
     return {};
   }
+
+  int judged = 0;
 
  private:
   SetClock& clock_;
@@ -32,12 +35,22 @@ TEST(TimedJudge, BeginsNoModuleWhenItsTimeIsUp) {
   SetClock clock;
   SlowCompiler compiler(clock);
   TimedJudge judge(compiler, clock);
-  int judged = 0;
-  Result<std::vector<Complaint>> last = judge.judge("", worlds::Entry::Step, 1);
-  for (; last.ok() && judged < 1'000; ++judged) last = judge.judge("", worlds::Entry::Step, 1);
-  EXPECT_EQ(judged, 3);
+  for (const std::string_view code : {"a", "b", "c"})
+    EXPECT_TRUE(judge.judge(code, worlds::Entry::Step, 1).ok());
+  const auto last = judge.judge("d", worlds::Entry::Step, 1);
   ASSERT_FALSE(last.ok());
   EXPECT_EQ(last.error().code, ErrorCode::Unavailable);
+  EXPECT_EQ(compiler.judged, 3);
+}
+
+TEST(TimedJudge, JudgesAModuleOnce) {
+  SetClock clock;
+  SlowCompiler compiler(clock);
+  TimedJudge judge(compiler, clock);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(judge.judge("a", worlds::Entry::Step, 1).ok());
+  EXPECT_EQ(compiler.judged, 1);
+  EXPECT_TRUE(judge.judge("a", worlds::Entry::Run, 1).ok());
+  EXPECT_EQ(compiler.judged, 2);
 }
 
 }  // namespace

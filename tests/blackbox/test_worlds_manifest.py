@@ -1,11 +1,14 @@
 """What makes a program invalid: every code, with the JSON pointer of its place, all at once."""
 import copy
+import http.client
+import json
+import select
 import unittest
 
 from world_bytes import H, sha
 from world_case import (BYTES, NAT, TEXT, Program, WorldCase, cap_def, effect_def, grant, of, option, policy, pure, record, ref, schema,
                         subscription, variant, workflow)
-from world_modules import puppet
+from world_modules import puppet, slow_to_compile
 
 ZERO = "sha256:" + "0" * 64
 OTHER = "sha256:" + "ab" * 32
@@ -377,6 +380,23 @@ class Worlds(WorldCase):
     def test_builtins_are_not_listed(self):
         names = [one["name"] for one in self.make().get("/defs", limit=1000)["defs"]]
         self.assertFalse([name for name in names if name.startswith("sys/")])
+
+
+class Compiling(WorldCase):
+    arguments = ("--worlds-threads", "1")
+
+    def test_a_slow_compiler_holds_up_no_world(self):
+        """Code is judged beside the worlds' threads: when the event is answered, the compiler is still at work."""
+        world = self.make(Program(keyed=True))
+        world.go()
+        validation = http.client.HTTPConnection("127.0.0.1", self.server.port)
+        self.addCleanup(validation.close)
+        slow = Program(wasm=slow_to_compile(500)).body()
+        validation.request("POST", "/v1/worlds/none/manifest/validate", json.dumps(slow), {"Content-Type": "application/json"})
+        world.go(id_="b")
+        self.assertEqual(select.select([validation.sock], [], [], 0)[0], [], "the validation was answered first")
+        reply = json.loads(validation.getresponse().read())
+        self.assertIn("module.exports", {one["code"] for one in reply["errors"]})
 
 
 if __name__ == "__main__":

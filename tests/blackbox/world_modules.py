@@ -138,6 +138,13 @@ def body(locals_i32, code):
     return leb(len(content)) + content
 
 
+def slow_to_compile(functions):
+    """A few kilobytes that keep the compiler busy: each function has all the locals there may be."""
+    header = b"\x00asm\x01\x00\x00\x00"
+    return (header + section(1, vector([function_type([I32], [I32])])) + section(3, vector([b"\x00"] * functions)) +
+            section(5, b"\x01\x00\x01") + section(10, vector([body(49_000, get(0))] * functions)))
+
+
 def code_of_alloc():
     """A bump allocator that grows the memory, and traps where it may not."""
     heap, need = b"\x23\x00", put(1)

@@ -12,9 +12,8 @@ namespace {
 constexpr size_t kDescriptionBytesMax = 4'096;
 constexpr size_t kShadowEventsMax = 10'000;
 
-Result<worlds::ProgramText> candidate_text(App& app, const WorldRequestPtr& request,
-                                           WorldSession& session) {
-  PAWL_TRY(worlds::ProgramText text, read_program_text(app, request, &session));
+Result<worlds::ProgramText> candidate_text(WorldRequest& request, WorldSession& session) {
+  PAWL_TRY(worlds::ProgramText text, read_program_text(request, &session));
   if (!text.faults.empty()) return invalid_manifest(text);
   return text;
 }
@@ -32,7 +31,8 @@ http::Response proposal_reply(const worlds::Proposal& proposal, int status,
 
 void propose(App& app, Call&& call) {
   const std::string name = call.params[0];
-  auto request = read_world_call(std::move(call), {"manifest", "nodes", "base", "description"});
+  auto request =
+      read_program_call(app, std::move(call), {"manifest", "nodes", "base", "description"});
   if (!request) return;
   Fields fields(request->body());
   const std::string base = fields.text("base");
@@ -41,8 +41,8 @@ void propose(App& app, Call&& call) {
   if (!fields.ok()) return request->call.fail(fields.error(ErrorCode::InvalidContent));
   answer_from_world(
       app, request, name,
-      [&app, request, base, description](WorldSession& session) -> Reply {
-        PAWL_TRY(worlds::ProgramText text, candidate_text(app, request, session));
+      [request, base, description](WorldSession& session) -> Reply {
+        PAWL_TRY(worlds::ProgramText text, candidate_text(*request, session));
         PAWL_TRY(worlds::Proposal made, session.frame([&](worlds::Deciding& deciding) {
           return worlds::propose(deciding, text, base.empty() ? std::nullopt : std::optional(base),
                                  description);
@@ -151,7 +151,7 @@ Reply apply_decided(App& app, const WorldRequestPtr& request, const std::string&
   std::shared_ptr<const worlds::Program> candidate;
   std::optional<worlds::ProgramText> text;
   if (id.empty()) {
-    PAWL_TRY(text, candidate_text(app, request, session));
+    PAWL_TRY(text, candidate_text(*request, session));
     candidate = text->program;
   } else {
     PAWL_TRY(candidate, candidate_of(session, id));
@@ -173,7 +173,8 @@ Reply apply_decided(App& app, const WorldRequestPtr& request, const std::string&
 
 void apply(App& app, Call&& call) {
   const std::string name = call.params[0];
-  auto request = read_world_call(std::move(call), {"proposal_id", "direct", "manifest", "nodes"});
+  auto request =
+      read_program_call(app, std::move(call), {"proposal_id", "direct", "manifest", "nodes"});
   if (!request) return;
   Fields fields(request->body());
   const std::string id = fields.text("proposal_id");
@@ -234,14 +235,14 @@ void get_proposal(App& app, Call&& call) {
 
 void add_world_governance_routes(Router& router) {
   auto add = [&](std::string_view method, std::string_view path, Permission scope,
-                 CallHandler handler) {
-    router.add({method, path, scope, handler});
+                 CallHandler handler, Compiles compiles = Compiles::Nothing) {
+    router.add({method, path, scope, handler, {}, compiles});
   };
-  add("POST", "/v1/worlds/{w}/gov/propose", Permission::Operate, propose);
+  add("POST", "/v1/worlds/{w}/gov/propose", Permission::Operate, propose, Compiles::Always);
   add("POST", "/v1/worlds/{w}/gov/shadow", Permission::Operate, shadow);
   add("POST", "/v1/worlds/{w}/gov/approve", Permission::Admin, approve);
   add("POST", "/v1/worlds/{w}/gov/reject", Permission::Admin, reject);
-  add("POST", "/v1/worlds/{w}/gov/apply", Permission::Admin, apply);
+  add("POST", "/v1/worlds/{w}/gov/apply", Permission::Admin, apply, Compiles::Always);
   add("GET", "/v1/worlds/{w}/gov/list", Permission::Read, list_proposals);
   add("GET", "/v1/worlds/{w}/gov/get", Permission::Read, get_proposal);
 }

@@ -6,7 +6,6 @@
 #include "base/hash.h"
 #include "base/quote.h"
 #include "worldhost/state_table.h"
-#include "worldhost/timed_judge.h"
 #include "worlds/fault.h"
 #include "worlds/frame.h"
 #include "worlds/hash.h"
@@ -128,10 +127,18 @@ void write_faults(json::Writer& w, std::string_view name, const std::vector<Comp
   w.end_array();
 }
 
-Result<worlds::ProgramText> read_program_text(App& app, const WorldRequestPtr& request,
-                                              WorldSession* session) {
-  const Fields fields(request->body());
-  TimedJudge judge(app.worlds()->modules(), app.clock());
+WorldRequestPtr read_program_call(App& app, Call&& call,
+                                  std::initializer_list<std::string_view> members) {
+  WorldRequestPtr request = read_world_call(std::move(call), members);
+  if (!request || app.worlds() == nullptr) return request;
+  request->judge = std::make_unique<TimedJudge>(app.worlds()->modules(), app.clock());
+  // Its faults are told when it is read again, with what the world knows.
+  (void)read_program_text(*request, nullptr);
+  return request;
+}
+
+Result<worlds::ProgramText> read_program_text(WorldRequest& request, WorldSession* session) {
+  const Fields fields(request.body());
   auto find_node = [&](std::string_view hash) {
     return session == nullptr ? std::nullopt : session->world().node(hash);
   };
@@ -139,7 +146,7 @@ Result<worlds::ProgramText> read_program_text(App& app, const WorldRequestPtr& r
     return session == nullptr ? std::nullopt : session->world().blob(hash);
   };
   return worlds::read_program(fields.find("manifest"), fields.find("nodes"), find_node, find_blob,
-                              judge);
+                              *request.judge);
 }
 
 Error invalid_manifest(const worlds::ProgramText& text) {

@@ -14,6 +14,7 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/paging.h"
+#include "worldhost/timed_judge.h"
 #include "worldhost/world_host.h"
 
 namespace pawl::api {
@@ -22,7 +23,8 @@ namespace pawl::api {
 struct WorldRequest {
   explicit WorldRequest(Call&& given) : call(std::move(given)) {}
   Call call;
-  json::Doc doc;  // of calls with a JSON body
+  json::Doc doc;                      // of calls with a JSON body
+  std::unique_ptr<TimedJudge> judge;  // of calls with a program
   json::View body() const { return doc.root(); }
 };
 using WorldRequestPtr = std::shared_ptr<WorldRequest>;
@@ -51,10 +53,14 @@ void write_world(json::Writer& w, const worlds::Head& head);
 void write_world_members(json::Writer& w, const worlds::Head& head);  // without braces
 // {valid, errors[], warnings[]} of a manifest, as members.
 void write_faults(json::Writer& w, std::string_view name, const std::vector<Complaint>& faults);
-// The manifest and nodes of a body. With a world, what it holds already need not come along.
+// Reads the body of a call with a program, and judges its code here, on the pool for compiling: a
+// world's worker would hold up other worlds as long as the compiler takes. Null if the call was
+// answered.
+WorldRequestPtr read_program_call(App& app, Call&& call,
+                                  std::initializer_list<std::string_view> members);
+// The manifest and nodes of such a body. With a world, what it holds already need not come along.
 // Unavailable if there is no runtime, or the code takes too long to compile.
-Result<worlds::ProgramText> read_program_text(App& app, const WorldRequestPtr& request,
-                                              WorldSession* session);
+Result<worlds::ProgramText> read_program_text(WorldRequest& request, WorldSession* session);
 Error invalid_manifest(const worlds::ProgramText& text);
 
 // The canonical key that a query or path gives for a module: sugar JSON, or text bare; nothing if

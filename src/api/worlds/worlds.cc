@@ -65,7 +65,7 @@ Reply make_world(App& app, const WorldRequestPtr& request, const WorldWish& wish
   if (session.is_taken(wish.made.id))
     return worlds::refusal(ErrorCode::Conflict, "world.exists",
                            "there is a world of id " + wish.made.id.text() + " already");
-  PAWL_TRY(worlds::ProgramText text, read_program_text(app, request, nullptr));
+  PAWL_TRY(worlds::ProgramText text, read_program_text(*request, nullptr));
   if (!text.faults.empty()) return invalid_manifest(text);
   session.create(wish.made.id, [&](worlds::Deciding& deciding) {
     worlds::create_world(deciding, wish.made, text);
@@ -84,7 +84,8 @@ Reply make_world(App& app, const WorldRequestPtr& request, const WorldWish& wish
 }
 
 void create(App& app, Call&& call) {
-  auto request = read_world_call(std::move(call), {"name", "id", "manifest", "nodes", "test"});
+  auto request =
+      read_program_call(app, std::move(call), {"name", "id", "manifest", "nodes", "test"});
   if (!request) return;
   auto wish = read_wish(app, request);
   if (!wish.ok()) return request->call.fail(wish.error());
@@ -213,13 +214,12 @@ void list_defs(App& app, Call&& call) {
 
 void validate_manifest(App& app, Call&& call) {
   const std::string name = call.params[0];
-  auto request = read_world_call(std::move(call), {"manifest", "nodes"});
+  auto request = read_program_call(app, std::move(call), {"manifest", "nodes"});
   if (!request) return;
   answer_from_world(app, request, name,
-                    [&app, request](WorldSession& session) -> Reply {
-                      PAWL_TRY(
-                          worlds::ProgramText text,
-                          read_program_text(app, request, session.exists() ? &session : nullptr));
+                    [request](WorldSession& session) -> Reply {
+                      PAWL_TRY(worlds::ProgramText text,
+                               read_program_text(*request, session.exists() ? &session : nullptr));
                       std::string body;
                       json::Writer w(body);
                       w.begin_object().field_bool("valid", text.faults.empty());
@@ -312,16 +312,17 @@ void put_clock(App& app, Call&& call) {
 
 void add_world_routes(Router& router) {
   auto add = [&](std::string_view method, std::string_view path, Permission scope,
-                 CallHandler handler) {
-    router.add({method, path, scope, handler});
+                 CallHandler handler, Compiles compiles = Compiles::Nothing) {
+    router.add({method, path, scope, handler, {}, compiles});
   };
-  add("POST", "/v1/worlds", Permission::Operate, create);
+  add("POST", "/v1/worlds", Permission::Operate, create, Compiles::Always);
   add("GET", "/v1/worlds", Permission::Read, list_worlds);
   add("GET", "/v1/worlds/{w}", Permission::Read, get_world);
   add("DELETE", "/v1/worlds/{w}", Permission::Admin, remove_world);
   add("GET", "/v1/worlds/{w}/manifest", Permission::Read, get_manifest);
   add("GET", "/v1/worlds/{w}/defs", Permission::Read, list_defs);
-  add("POST", "/v1/worlds/{w}/manifest/validate", Permission::Read, validate_manifest);
+  add("POST", "/v1/worlds/{w}/manifest/validate", Permission::Read, validate_manifest,
+      Compiles::Always);
   add("POST", "/v1/worlds/{w}/blobs", Permission::Write, put_blob);
   add("GET", "/v1/worlds/{w}/blobs/{ref}", Permission::Read, get_blob);
   add("POST", "/v1/worlds/{w}/clock", Permission::Operate, put_clock);
