@@ -5,6 +5,7 @@
 #include "kernel/frame.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/state.h"
+#include "worldhost/world_host.h"
 
 namespace pawl::api {
 namespace {
@@ -143,6 +144,39 @@ void add_http(MetricsText& page, const Metrics& metrics, const http::ServerStats
   page.one("pawl_event_streams", "gauge", "Event streams open.", streams);
 }
 
+void add_worlds(MetricsText& page, const WorldHostStats& stats) {
+  const WorldCounts& counts = stats.counts;
+  page.one("pawl_worlds", "gauge", "Module worlds, quarantined ones too.", stats.worlds);
+  page.one("pawl_worlds_quarantined", "gauge", "Worlds that take no writes, as a replay differed.",
+           stats.quarantined);
+  page.one("pawl_world_calls_waiting", "gauge", "Calls that wait for the worker of their world.",
+           stats.orders_waiting);
+  page.one("pawl_world_batches_total", "counter", "Batches of calls decided and durable.",
+           stats.batches);
+  page.one("pawl_world_frames_total", "counter", "Frames written to journals of worlds.",
+           counts.frames);
+  page.one("pawl_world_steps_total", "counter", "Steps of modules that were kept.", counts.steps);
+  page.one("pawl_world_step_failures_total", "counter", "Steps that failed their instance.",
+           counts.step_failures);
+  page.one("pawl_world_fuel_total", "counter", "Fuel that calls of modules used.", counts.fuel);
+  page.one("pawl_world_effects_total", "counter", "Effects that passed the gate.", counts.intents);
+  constexpr std::string_view kDenied = "pawl_world_effects_denied_total";
+  page.describe(kDenied, "counter", "Effects that were refused, by what refused them.");
+  page.sample(kDenied, label("by", "cap"), static_cast<double>(counts.cap_denials));
+  page.sample(kDenied, label("by", "policy"), static_cast<double>(counts.policy_denials));
+  constexpr std::string_view kOpen = "pawl_world_effects_open";
+  page.describe(kOpen, "gauge", "Effects without a receipt; inflight: leased or at work.");
+  page.sample(kOpen, label("state", "queued"), static_cast<double>(stats.effects_queued));
+  page.sample(kOpen, label("state", "inflight"), static_cast<double>(stats.effects_at_work));
+  constexpr std::string_view kReceipts = "pawl_world_receipts_total";
+  page.describe(kReceipts, "counter", "Receipts that settled an effect, by status.");
+  page.sample(kReceipts, label("status", "ok"), static_cast<double>(counts.receipts_ok));
+  page.sample(kReceipts, label("status", "error"), static_cast<double>(counts.receipts_error));
+  page.sample(kReceipts, label("status", "timeout"), static_cast<double>(counts.receipts_timeout));
+  page.one("pawl_world_receipt_faults_total", "counter",
+           "Receipts whose payload could not be delivered as sent.", counts.faults);
+}
+
 void add_process(MetricsText& page, const App& app, int64_t now_ms) {
   ProcessUsage usage = process_usage();
   page.one("process_resident_memory_bytes", "gauge", "Memory in use.", usage.resident_bytes);
@@ -204,6 +238,7 @@ void metrics(App& app, Call&& call) {
     add_jobs(page, app.metrics());
     add_http(page, app.metrics(), app.http_stats(), app.events().streams());
     add_queues(page, frame.state());
+    if (app.worlds() != nullptr) add_worlds(page, app.worlds()->stats());
     add_process(page, app, app.clock().now_ms());
     http::Response response;
     response.content_type = "text/plain";

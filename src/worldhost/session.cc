@@ -40,6 +40,15 @@ void fill_from_system(char* out, size_t size) {
   PAWL_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(out), static_cast<int>(size)) == 1);
 }
 
+void WorldCounts::add(const WorldCounts& more) {
+  for (uint64_t WorldCounts::*count :
+       {&WorldCounts::frames, &WorldCounts::steps, &WorldCounts::step_failures, &WorldCounts::fuel,
+        &WorldCounts::intents, &WorldCounts::receipts_ok, &WorldCounts::receipts_error,
+        &WorldCounts::receipts_timeout, &WorldCounts::faults, &WorldCounts::cap_denials,
+        &WorldCounts::policy_denials})
+    this->*count += more.*count;
+}
+
 WorldSession::WorldSession(EngineLine& line, WorldMemory& memory, std::string name,
                            worlds::ModuleHost& modules, int64_t now_ms,
                            const FillRandom& fill_random)
@@ -58,7 +67,8 @@ WorldSession::WorldSession(EngineLine& line, WorldMemory& memory, std::string na
   writes_.refusals_seen = memory.refusals_seen;
   if (memory_.id) {
     writes_.world = *memory_.id;
-    writes_.height_before = world_.head().height;
+    before_ = world_.head();
+    writes_.height_before = before_.height;
   }
 }
 
@@ -123,6 +133,7 @@ void WorldSession::keep(worlds::Deciding& deciding) {
                               .n = intent->n,
                               .deliver_at_ns = intent->deliver_at_ns});
   }
+  fuel_ += deciding.fuel;
   for (std::string& hash : deciding.settled) outbox_.settled.push_back(std::move(hash));
   for (auto& [key, value] : deciding.writes().take()) {
     written_bytes_ += key.size() + (value ? value->size() : 0);
@@ -193,6 +204,25 @@ std::optional<std::string> WorldSession::noted_answer(const std::string& key) {
 
 void WorldSession::note_answer(const std::string& key, std::string value, int64_t expires_ms) {
   writes_.docs.push_back({DocKind::Idempotency, key, std::move(value), expires_ms});
+}
+
+WorldCounts WorldSession::counts() {
+  WorldCounts counts;
+  if (items_.writes().empty()) return counts;
+  const worlds::Head after = world_.head();
+  const worlds::Totals &to = after.totals, &from = before_.totals;
+  counts.frames = after.height - before_.height;
+  counts.steps = to.steps - from.steps;
+  counts.step_failures = to.step_failures - from.step_failures;
+  counts.fuel = fuel_;
+  counts.intents = to.intents - from.intents;
+  counts.receipts_ok = to.receipts_ok - from.receipts_ok;
+  counts.receipts_error = to.receipts_error - from.receipts_error;
+  counts.receipts_timeout = to.receipts_timeout - from.receipts_timeout;
+  counts.faults = to.faults - from.faults;
+  counts.cap_denials = to.cap_deny - from.cap_deny;
+  counts.policy_denials = to.policy_deny - from.policy_deny;
+  return counts;
 }
 
 WorldWrites WorldSession::take_writes() {

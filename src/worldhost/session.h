@@ -39,6 +39,15 @@ struct WorldMemory {
   bool is_checked = false;  // check_opened_world() found nothing
 };
 
+// What frames did, for the figures of a server (api/metrics_page.cc).
+struct WorldCounts {
+  uint64_t frames = 0, steps = 0, step_failures = 0, fuel = 0;
+  uint64_t intents = 0, receipts_ok = 0, receipts_error = 0, receipts_timeout = 0, faults = 0;
+  uint64_t cap_denials = 0, policy_denials = 0;
+
+  void add(const WorldCounts& more);
+};
+
 // What the session's orders left for the outbox, once it is durable.
 struct OutboxChanges {
   std::optional<bool> is_test;  // the world begins; whether its timers follow a clock of its own
@@ -108,6 +117,7 @@ class WorldSession {
   // --- for the host
   WorldWrites take_writes();
   OutboxChanges take_outbox() { return std::move(outbox_); }
+  WorldCounts counts();  // of its frames
 
  private:
   void look_up();
@@ -128,6 +138,8 @@ class WorldSession {
   WorldWrites writes_;
   OutboxChanges outbox_;
   size_t written_bytes_ = 0;
+  worlds::Head before_;  // of the world, as the session began; of a new one empty
+  uint64_t fuel_ = 0;
 };
 
 }  // namespace pawl

@@ -19,7 +19,9 @@ struct WorldHost::Batch {
   std::vector<WorldOrder> orders;
   std::vector<Status> outcomes;  // as many as were decided
   OutboxChanges outbox;
-  std::optional<Uuid> removed;  // the world was deleted
+  std::optional<Uuid> removed;               // the world was deleted
+  bool exists = false, quarantined = false;  // as it leaves the world
+  WorldCounts counts;
 };
 
 WorldHost::WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clock,
@@ -133,6 +135,7 @@ bool WorldHost::run_one() {
   ready_.pop_front();
   actor->listed = false;
   actor->busy = true;
+  ++actor->unfinished;
   ++running_;
   std::vector<WorldOrder> orders = take_orders(*actor);
   if (std::exchange(actor->stale, false)) {
@@ -176,6 +179,9 @@ Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites
     }
     batch.outbox = session.take_outbox();
     if (session.removes()) batch.removed = session.id();
+    batch.exists = session.exists();
+    batch.quarantined = batch.exists && !session.world().head().quarantine_code.empty();
+    batch.counts = session.counts();
     writes = session.take_writes();
     return ok_status();
   });
@@ -236,6 +242,10 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
         take_outbox(*actor, std::move(batch.outbox));
         serve_waiters(*actor, answers);
         own = begin_own(*actor);
+        ++batches_;
+        counts_.add(batch.counts);
+        actor->exists = batch.exists;
+        actor->quarantined = batch.quarantined;
         if (batch.removed) {
           actor->stale = true;
           actor->outbox.clear();
@@ -250,7 +260,9 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
         actor->reopen_ms = clock_.now_ms() + kPauseMs;
         break;
     }
+    --actor->unfinished;
     reschedule(actor);
+    forget_missing(actor);
   }
   if (fate == CommitFate::Durable)
     for (size_t i = 0; i < batch.orders.size(); ++i)
@@ -267,6 +279,28 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
 void WorldHost::end_batch() {
   std::lock_guard lock(mutex_);
   if (--running_ == 0) idle_.notify_all();
+}
+
+// Calls may name worlds that are not there: nothing of them is kept.
+void WorldHost::forget_missing(const ActorPtr& actor) {
+  if (!actor->exists && !actor->busy && !actor->listed && actor->unfinished == 0 &&
+      actor->orders.empty() && actor->waiters.empty() && actor->due_ms == 0)
+    actors_.erase(actor->name);
+}
+
+WorldHostStats WorldHost::stats() {
+  std::lock_guard lock(mutex_);
+  WorldHostStats stats;
+  stats.orders_waiting = waiting_;
+  stats.batches = batches_;
+  stats.counts = counts_;
+  for (const auto& [name, actor] : actors_) {
+    stats.worlds += actor->exists ? 1 : 0;
+    stats.quarantined += actor->quarantined ? 1 : 0;
+    stats.effects_queued += actor->outbox.queued();
+    stats.effects_at_work += actor->outbox.size() - actor->outbox.queued();
+  }
+  return stats;
 }
 
 // --- effects

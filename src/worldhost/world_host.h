@@ -64,6 +64,13 @@ struct LeaseOrder {
   int64_t lease_ms = 30'000;
   int64_t wait_ms = 0;
 };
+// What worlds do and hold, for /metrics.
+struct WorldHostStats {
+  uint64_t worlds = 0, quarantined = 0;
+  uint64_t orders_waiting = 0, batches = 0;
+  uint64_t effects_queued = 0, effects_at_work = 0;
+  WorldCounts counts;  // since the host began, of what is durable
+};
 // The intents that were leased; empty when the wait is over. Any thread.
 using Leased = std::function<void(Result<std::vector<std::string>>, int64_t until_ms)>;
 
@@ -109,6 +116,8 @@ class WorldHost {
   // Calls it after a short pause, unless the host stops before.
   void later(std::function<void()> call);
 
+  WorldHostStats stats();  // any thread
+
   worlds::ModuleHost& modules() { return modules_; }
   Clock& clock() { return clock_; }
   EngineLine& line() { return line_; }
@@ -135,6 +144,9 @@ class WorldHost {
     bool busy = false;              // a batch is at work, or its commit is not decided
     bool listed = false;            // in ready_
     bool stale = false;             // its memory is to be dropped before the next batch
+    size_t unfinished = 0;          // batches of which it is not known what became of them
+    bool exists = false;            // there is such a world, by the last batch that is durable
+    bool quarantined = false;
     Outbox outbox;
     std::list<Waiter> waiters;
     bool firing = false;    // its timers are being fired
@@ -151,6 +163,7 @@ class WorldHost {
   ActorPtr actor(const std::string& world);
   void make_ready(const ActorPtr& actor);
   void reschedule(const ActorPtr& actor);
+  void forget_missing(const ActorPtr& actor);
   void take_outbox(Actor& actor, OutboxChanges changes);
   void serve_waiters(Actor& actor, Answers& answers);
   std::vector<OpenIntent> begin_own(Actor& actor);
@@ -183,6 +196,8 @@ class WorldHost {
   std::deque<ActorPtr> ready_;
   size_t waiting_ = 0;  // orders
   size_t running_ = 0;  // batches whose commit is not over
+  uint64_t batches_ = 0;
+  WorldCounts counts_;
   OwnEffects* own_ = nullptr;
   std::set<std::pair<int64_t, ActorPtr>> dues_;
   bool stopped_ = false;
