@@ -111,8 +111,8 @@ int run_world_init(const Invocation& given) {
     return cli::kRefused;
   }
   const std::string shown = cli::printable(folder.string());
-  cli::print_text("wrote " + shown + "\n  " + shown + "/build.sh          # build the module\n" +
-                  "  pawl worlds test " + shown + "   # run its tests\n");
+  cli::print_text("wrote " + shown + "\n  " + shown + "/build.sh            # builds the module\n" +
+                  "  pawl worlds test " + shown + "    # runs its tests\n");
   return cli::kDone;
 }
 

@@ -65,11 +65,10 @@ Status quiescent(Deciding& deciding, const Head& head, QueuedWork queued) {
       queued.queued == 0)
     return ok_status();
   Error error = refusal(ErrorCode::Conflict, "apply.blocked",
-                        "a manifest is applied only when nothing is under way: " +
+                        "a manifest is applied only when nothing is under way; open instances: " +
                             std::to_string(totals.running + totals.waiting) +
-                            " instances are not at their end, " +
-                            std::to_string(totals.workflow_intents) + " intents are open, " +
-                            std::to_string(queued.queued) + " wait to be leased or fired");
+                            ", open intents: " + std::to_string(totals.workflow_intents) +
+                            ", neither leased nor fired: " + std::to_string(queued.queued));
   error.json_details.emplace_back("blockers", blockers_json(deciding.world(), queued.queued,
                                                             deciding.stamp().now_ns, kBlockersMax));
   return error;

@@ -336,7 +336,7 @@ export class Unit {}
 export class Option<T> {
   some: bool = false;
   // Only if there is some.
-  value!: T;
+  value: T = isReference<T>() ? changetype<T>(0) : <T>0;
 }
 
 // Of null: what it is when nobody says anything.
