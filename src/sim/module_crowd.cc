@@ -328,11 +328,9 @@ void ModuleCrowd::lease_from(const std::string& world, const std::string& adapte
           world, lease,
           [this, world, lease, height](Result<std::vector<std::string>> hashes, int64_t until_ms) {
             if (!hashes.ok() || hashes->empty() || verdict_.failed()) return;
-            const ModelWorld* of = model().named(world);
             latest_ms_ = std::max(latest_ms_, world_.now_ms());
             for (const std::string& hash : *hashes) {
-              // A world that is being removed is not in the model any more.
-              if (of != nullptr && of->intents.count(hash) == 0 && of->forgotten.count(hash) == 0)
+              if (!model().knows_intent(hash))
                 return verdict_.fail("module lease",
                                      short_hash(hash) + " was leased before its frame was durable");
               LeasedUntil& last = leased_[hash];

@@ -50,6 +50,12 @@ const ModelWorld* ModuleModel::named(const std::string& name) const {
   return nullptr;
 }
 
+bool ModuleModel::knows_intent(const std::string& hash) const {
+  return std::any_of(worlds_.begin(), worlds_.end(), [&](const auto& each) {
+    return each.second.intents.count(hash) + each.second.forgotten.count(hash) != 0;
+  });
+}
+
 uint64_t ModuleModel::open_intents() const {
   uint64_t count = 0;
   for (const auto& [id, world] : worlds_)

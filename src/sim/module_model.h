@@ -98,6 +98,8 @@ class ModuleModel {
   const std::map<Uuid, ModelWorld>& worlds() const { return worlds_; }
   const ModelWorld* find(const Uuid& id) const;
   const ModelWorld* named(const std::string& name) const;
+  // The intent is in a durable frame, of a world that may have been removed since.
+  bool knows_intent(const std::string& hash) const;
   const std::map<RunId, InstanceMoved>& runs() const { return runs_; }
   uint64_t open_intents() const;
   uint64_t frames() const { return frames_; }

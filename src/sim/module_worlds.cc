@@ -117,9 +117,7 @@ void ModuleWorlds::follow(std::string_view record) {
 
 // The server's own effects leave here: not before their frame is durable.
 void ModuleWorlds::perform(const std::string& world, const OpenIntent& intent) {
-  const ModelWorld* known = desk_.model.modules().named(world);
-  if (known != nullptr && known->intents.count(intent.hash) == 0 &&
-      known->forgotten.count(intent.hash) == 0)
+  if (!desk_.model.modules().knows_intent(intent.hash))
     return desk_.verdict.fail("module effect", intent.kind + " left before its frame was durable");
   desk_.verdict.reach(Probe::ModuleOwnEffect);
   if (plants_.own_effect_lost_once && random_.percent(30)) return;

@@ -277,7 +277,16 @@ void World::fail_commit() {
   }
   count_crash(kept);
   in_flight_.reset();
+  refuse_the_rest(status.error());
   reopen(modules_ && random_.percent(50));
+}
+
+// As the engine does when it gives up its state: nobody who is still there waits for an answer that
+// cannot come.
+void World::refuse_the_rest(const Error& error) {
+  ClosedBatch open = core_->close_batch(false);
+  Core::refuse(open, error);
+  for (const TaskPtr& task : core_->take_parked()) task->refuse(error);
 }
 
 // --- its ends and beginnings

@@ -86,6 +86,7 @@ class World {
   void come_to_rest();
   // `same_process`: only the engine has failed.
   void reopen(bool same_process = false);
+  void refuse_the_rest(const Error& error);
   void audit_module_worlds(bool thorough);
   bool try_open();
   void read_durable_record(const ClosedBatch& closed);

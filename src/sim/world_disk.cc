@@ -95,6 +95,7 @@ void World::commit_and_see() {
   }
   count_crash(false);
   in_flight_.reset();
+  refuse_the_rest(status.error());
   come_back();
 }
 
@@ -121,9 +122,7 @@ void World::give_up_reading() {
   if (verdict_.failed() || life != life_) return;
   if (in_flight_ && !in_flight_->released) release();
   in_flight_.reset();
-  ClosedBatch open = core_->close_batch(false);
-  Core::refuse(open, error);
-  for (const TaskPtr& task : core_->take_parked()) task->refuse(error);
+  refuse_the_rest(error);
   ++crashes_;
   come_back();
 }
