@@ -217,7 +217,7 @@ void OwnAdapter::start_work(const std::string& world, const std::string& hash,
     if (stopped_) return;
     awaited_[id] = {world, hash, is_job};
   }
-  start_own_work(host_.line(), id, full, hash, [this, world, hash, id](Result<WorkState> state) {
+  auto seen = [this, world, hash, id](Result<WorkState> state) {
     if (!state.ok()) {  // the engine's refusal passes
       {
         std::lock_guard lock(mutex_);
@@ -231,7 +231,8 @@ void OwnAdapter::start_work(const std::string& world, const std::string& hash,
       if (awaited_.erase(id) == 0) return;
     }
     settle(world, hash, std::move(state->receipt));
-  });
+  };
+  start_own_work(host_.line(), world, id, full, hash, std::move(seen));
 }
 
 void OwnAdapter::follow(std::string_view record) {

@@ -3,8 +3,9 @@
 // its world like any other.
 //
 // An effect is performed after its frame is durable, and again after a restart that came before its
-// receipt: a request may leave twice, under the same idempotency key; a job or run is made once,
-// since its id follows from the intent's hash. A receipt that the engine refuses is given again.
+// receipt: a request may leave twice, under the same idempotency key; a job or run is made once:
+// its id follows from the intent's hash, and that it was made is kept until the intent is settled.
+// A receipt that the engine refuses is given again.
 //
 // Threads: any. stop() before the engine and the HTTP client end.
 #pragma once

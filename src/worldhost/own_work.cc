@@ -12,8 +12,11 @@
 #include "kernel/run.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/run.h"
+#include "kernel/settings/doc.h"
+#include "kernel/settings/settings.h"
 #include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
+#include "worldhost/state_table.h"
 #include "worlds/cbor.h"
 
 namespace pawl {
@@ -90,6 +93,18 @@ WorkState look(const State& state, const Uuid& id, bool is_job) {
   return run == nullptr
              ? WorkState{true, failed_receipt("run.failed", "the run is not there any more")}
              : state_of_run(*run);
+}
+
+// Where it is noted that work was made for an intent; nothing if the intent is not open any more.
+std::optional<std::string> note_of_work(const State& state, const std::string& world,
+                                        const std::string& hash) {
+  const auto id = find_world(state, world);
+  if (!id) return std::nullopt;
+  const auto item = StateTable(state, *id).get(worlds::intent_key(hash));
+  worlds::Intent intent;
+  if (!item || !codec::decode(*item, intent) || intent.settlement != worlds::Settlement::Open)
+    return std::nullopt;
+  return item_doc_key(*id, worlds::work_key(hash));
 }
 
 // Asks the engine for a job or run of an effect, and tells what it says once that is durable.
@@ -224,21 +239,29 @@ Uuid id_of_work(const worlds::Intent& intent, std::string_view hash) {
   return Uuid::v7(intent.emitted_ns / 1'000'000, hash64(hash, 1 + salt), hash64(hash, 2), 0);
 }
 
-void start_own_work(EngineLine& line, const Uuid& id, const worlds::Intent& intent,
-                    const std::string&, WorkSeen seen) {
+bool makes_work(std::string_view kind) { return kind == "job.run" || kind == "run.start"; }
+
+void start_own_work(EngineLine& line, const std::string& world, const Uuid& id,
+                    const worlds::Intent& intent, const std::string& hash, WorkSeen seen) {
   const bool is_job = intent.kind == "job.run";
   ask(
       line,
-      [id, is_job, bytes = intent.params](Frame& frame) -> WorkState {
+      [world, id, is_job, hash, bytes = intent.params](Frame& frame) -> WorkState {
         const State& state = frame.state();
         const bool is_there =
             is_job ? state.find_job(JobId(id)) != nullptr : state.find_run(RunId(id)) != nullptr;
         if (is_there) return look(state, id, is_job);
+        const auto note = note_of_work(state, world, hash);
+        if (!note || state.find_doc(DocKind::WorldItem, *note) != nullptr)
+          return look(state, id, is_job);
         auto params = worlds::cbor::read(bytes);
         Status made = !params.ok() ? Status(params.error()) : frame.attempt([&](Frame& within) {
           return is_job ? make_job(within, id, *params) : make_run(within, id, *params);
         });
-        if (made.ok()) return look(state, id, is_job);
+        if (made.ok()) {
+          put_doc(frame, DocKind::WorldItem, *note, "");
+          return look(state, id, is_job);
+        }
         return {true,
                 failed_receipt(is_job ? "job.discarded" : "run.failed", made.error().message)};
       },

@@ -22,9 +22,13 @@ struct WorkState {
   OwnReceipt receipt;
 };
 using WorkSeen = std::function<void(Result<WorkState>)>;
-// Makes it unless it is there; tells how it stands once that is durable. Returns at once.
-void start_own_work(EngineLine& line, const Uuid& id, const worlds::Intent& intent,
-                    const std::string& hash, WorkSeen seen);
+// Makes it unless it was made; tells how it stands once that is durable. Returns at once. That it
+// was made is noted with it, until its intent is settled: retention may take what has ended before
+// its receipt is there. `world`: as the host names it.
+void start_own_work(EngineLine& line, const std::string& world, const Uuid& id,
+                    const worlds::Intent& intent, const std::string& hash, WorkSeen seen);
+// Intents of this kind have such a note.
+bool makes_work(std::string_view kind);
 void look_at_work(EngineLine& line, const Uuid& id, bool is_job, WorkSeen seen);
 
 // Whether a record of the journal may hold the end of a job or of a definition's run; and their

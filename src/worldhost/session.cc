@@ -9,6 +9,7 @@
 #include "kernel/settings/doc.h"
 #include "kernel/state.h"
 #include "kernel/worlds/instance_run.h"
+#include "worldhost/own_work.h"
 #include "worldhost/state_table.h"
 
 namespace pawl {
@@ -134,7 +135,11 @@ void WorldSession::keep(worlds::Deciding& deciding) {
                               .deliver_at_ns = intent->deliver_at_ns});
   }
   fuel_ += deciding.fuel;
-  for (std::string& hash : deciding.settled) outbox_.settled.push_back(std::move(hash));
+  for (std::string& hash : deciding.settled) {
+    const auto intent = deciding.world().intent(hash);
+    if (intent && makes_work(intent->kind)) items_.remove(worlds::work_key(hash));
+    outbox_.settled.push_back(std::move(hash));
+  }
   for (auto& [key, value] : deciding.writes().take()) {
     written_bytes_ += key.size() + (value ? value->size() : 0);
     if (value) {

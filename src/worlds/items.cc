@@ -99,6 +99,7 @@ std::string proposal_key(uint64_t seq) { return seq_key('p', seq); }
 std::string blob_key(std::string_view hash) { return name_key('b', hash_bytes(hash)); }
 std::string node_key(std::string_view hash) { return name_key('n', hash_bytes(hash)); }
 std::string adapter_key(std::string_view id) { return name_key('a', id); }
+std::string work_key(std::string_view hash) { return name_key('w', hash_bytes(hash)); }
 
 std::string instance_prefix(std::string_view module) {
   std::string out = name_key('c', module);

@@ -293,6 +293,8 @@ std::string proposal_key(uint64_t seq);
 std::string blob_key(std::string_view hash);
 std::string node_key(std::string_view hash);
 std::string adapter_key(std::string_view id);
+// An open intent for which the server has made a job or run.
+std::string work_key(std::string_view hash);
 std::string ended_key(int64_t ended_ms, std::string_view module, std::string_view key);
 // Module and key of an instance's item.
 bool split_instance_key(std::string_view item_key, std::string& module, std::string& key);
