@@ -175,6 +175,8 @@ class JournalModel {
   void happened(const auto& event, const At& at) {
     if constexpr (requires { scripts_.happened(event, at); }) {
       scripts_.happened(event, at);
+      if constexpr (std::is_same_v<decltype(event), const ScriptCreated&>)
+        modules_.work_made(event.inputs);
     } else {
       runs_.happened(event, at);
     }

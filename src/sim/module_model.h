@@ -92,7 +92,8 @@ class ModuleModel {
   void document(const DocPut& event);
   void document(const DocDeleted& event);
   void happened(const InstanceMoved& event);
-  // The envelope of a job, or the inputs of a run, of which an effect may have made one only.
+  // The arguments of a job, or the inputs of a run: as many may be made as intents asked for them.
+  // Worlds of equal seeds ask for equal ones.
   void work_made(const std::string& given);
 
   const std::map<Uuid, ModelWorld>& worlds() const { return worlds_; }
@@ -106,13 +107,14 @@ class ModuleModel {
 
  private:
   void broken(std::string_view checker, const Uuid& world, std::string_view what);
+  void work_asked(std::string_view record);
 
   Verdict& verdict_;
   std::map<Uuid, ModelWorld> worlds_;
   std::map<std::string, uint64_t> programs_;
   std::map<std::pair<Uuid, std::string>, std::set<std::string>> secrets_;
   std::map<RunId, InstanceMoved> runs_;  // that the list of runs has
-  std::set<std::string> work_;
+  std::map<std::string, int64_t> work_;  // what was asked for and is not made, by token
   uint64_t frames_ = 0;
 };
 

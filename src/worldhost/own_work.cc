@@ -252,8 +252,8 @@ void start_own_work(EngineLine& line, const std::string& world, const Uuid& id,
             is_job ? state.find_job(JobId(id)) != nullptr : state.find_run(RunId(id)) != nullptr;
         if (is_there) return look(state, id, is_job);
         const auto note = note_of_work(state, world, hash);
-        if (!note || state.find_doc(DocKind::WorldItem, *note) != nullptr)
-          return look(state, id, is_job);
+        const bool noted = note && state.find_doc(DocKind::WorldItem, *note) != nullptr;
+        if (!note || (noted && !has_bug(Bug::WorkMadeTwice))) return look(state, id, is_job);
         auto params = worlds::cbor::read(bytes);
         Status made = !params.ok() ? Status(params.error()) : frame.attempt([&](Frame& within) {
           return is_job ? make_job(within, id, *params) : make_run(within, id, *params);
