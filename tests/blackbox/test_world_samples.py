@@ -1,8 +1,10 @@
 """The sample worlds and the projects of `pawl worlds init`: they build, and their tests pass.
 
-What this machine cannot build is skipped: C++ needs clang and wasm-ld, Rust its target for WebAssembly; TypeScript, whose compiler
-comes from the network, is built only where it is installed.
+What this machine cannot build is skipped: C++ needs clang and wasm-ld, Rust its target for WebAssembly, TypeScript npm and its
+compiler, which is in sdk/module-ts or comes from the network.
 """
+import atexit
+import functools
 import json
 import os
 import shutil
@@ -25,9 +27,26 @@ def has_clang():
 
 
 def has_rust_target():
-    if not shutil.which("cargo") or not shutil.which("rustup"):
+    """With rustup, or by the packages of a distribution."""
+    if not shutil.which("cargo") or not shutil.which("rustc"):
         return False
-    return "wasm32-unknown-unknown" in run("rustup", "target", "list", "--installed").stdout
+    libraries = run("rustc", "--print", "target-libdir", "--target", "wasm32-unknown-unknown")
+    return libraries.returncode == 0 and os.path.isdir(libraries.stdout.strip())
+
+
+@functools.lru_cache(maxsize=None)
+def typescript_sdk():
+    """A copy of the SDK with its compiler; None if there is none."""
+    if not shutil.which("npm"):
+        return None
+    folder = tempfile.mkdtemp(prefix="pawl-ts-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    sdk = Path(folder) / "sdk"
+    shutil.copytree(ROOT / "sdk/module-ts", sdk)
+    installed = (sdk / "node_modules/assemblyscript").exists() or not subprocess.run(
+        ["npm", "ci", "--prefer-offline", "--no-audit", "--no-fund", "--fetch-retries=0", "--fetch-timeout=20000"], cwd=sdk,
+        capture_output=True, timeout=120, check=False).returncode
+    return sdk if installed else None
 
 
 def runtime_is_missing(result):
@@ -90,12 +109,45 @@ class WorldSamples(unittest.TestCase):
         self.build_and_check(self.init("rust"))
 
     def test_a_new_project_in_typescript_builds_and_passes(self):
+        sdk = typescript_sdk()
+        if not sdk:
+            self.skipTest("npm or the compiler is not there")
         project = self.init("ts")
-        compiler = ROOT / "sdk/module-ts/node_modules"
-        if not (compiler / "assemblyscript").exists():
-            self.skipTest("the compiler is not installed: npm ci in sdk/module-ts")
-        os.symlink(compiler, project / "node_modules")
-        self.build_and_check(project)
+        os.symlink(sdk / "node_modules", project / "node_modules")
+        built = run(str(project / "build.sh"))
+        self.assertEqual((built.returncode, built.stderr), (0, ""), "and without a warning")
+        self.check(str(project))
+
+    def same_tests_as_in_cpp(self, wasm_of):
+        """The samples that another language has too pass the tests of those in C++."""
+        for name in ("counter", "order"):
+            with self.subTest(name):
+                folder = self.folder / name
+                shutil.copytree(ROOT / "examples/worlds" / name, folder)
+                if name == "order":  # its enforcer is in C++ only
+                    built = run(str(ROOT / "tools/modules"), name)
+                    self.assertEqual(built.returncode, 0, built.stderr)
+                    shutil.copy(ROOT / "build/worlds/order/payment_limit.wasm", folder)
+                shutil.copy(wasm_of(name), folder / f"{name}.wasm")
+                self.check(str(folder))
+
+    @unittest.skipUnless(has_rust_target() and has_clang(), "clang, or the target of Rust for WebAssembly, is not installed")
+    def test_samples_in_rust_pass_the_tests_of_those_in_cpp(self):
+        sdk = self.folder / "sdk"
+        shutil.copytree(ROOT / "sdk/module-rust", sdk, ignore=shutil.ignore_patterns("target"))
+        for words in (("build", "--release", "--examples", "--target", "wasm32-unknown-unknown"), ("test", "--lib")):
+            done = run("cargo", *words, "--offline", "--target-dir", str(sdk / "target"), cwd=sdk)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.same_tests_as_in_cpp(lambda name: sdk / f"target/wasm32-unknown-unknown/release/examples/{name}.wasm")
+
+    @unittest.skipUnless(has_clang(), "clang-14 and lld-14 are not installed")
+    def test_samples_in_typescript_pass_the_tests_of_those_in_cpp(self):
+        sdk = typescript_sdk()
+        if not sdk:
+            self.skipTest("npm or the compiler is not there")
+        built = run("npm", "run", "build", cwd=sdk)
+        self.assertEqual(built.returncode, 0, built.stderr)
+        self.same_tests_as_in_cpp(lambda name: sdk / f"build/{name}.wasm")
 
     def test_types_need_a_language_that_is_known(self):
         result = run(PAWL, "worlds", "types", "--lang", "cobol", str(ROOT / "examples/worlds/counter"))
