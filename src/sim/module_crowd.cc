@@ -328,13 +328,13 @@ void ModuleCrowd::lease_from(const std::string& world, const std::string& adapte
           world, lease,
           [this, world, lease, height](Result<std::vector<std::string>> hashes, int64_t until_ms) {
             if (!hashes.ok() || hashes->empty() || verdict_.failed()) return;
-            latest_ms_ = std::max(latest_ms_, world_.now_ms());
             for (const std::string& hash : *hashes) {
               if (!model().knows_intent(hash))
                 return verdict_.fail("module lease",
                                      short_hash(hash) + " was leased before its frame was durable");
-              LeasedUntil& last = leased_[hash];
-              if (last.life == world_.modules()->life() && last.until_ms > latest_ms_)
+              LeasedUntil& last = leased_[{model().id_of(world), hash}];
+              if (last.life == world_.modules()->life() &&
+                  last.until_ms > world_.modules()->latest_ms())
                 return verdict_.fail("module lease",
                                      short_hash(hash) + " is leased to two adapters at once");
               last = {until_ms, world_.modules()->life()};
@@ -699,7 +699,10 @@ void ModuleCrowd::replay() {
       code.is_replay = false;
       if (!replayed.ok()) {
         const std::string wire(replayed.error().wire);
-        if (wire == "replay.divergence" || wire == "journal.corrupt")
+        const bool rotten =
+            wire == "journal.corrupt" &&
+            world_.damage_found(Error{ErrorCode::Corrupt, replayed.error().message});
+        if (wire == "replay.divergence" || (wire == "journal.corrupt" && !rotten))
           verdict_.fail("module replay", wire + ": " + replayed.error().message);
         return replayed.error();
       }

@@ -83,8 +83,8 @@ class ModuleCrowd {
   std::vector<Sent> sent_;
   std::map<std::pair<Uuid, std::string>, std::pair<uint64_t, std::string>> acked_;  // by client id
   std::vector<Lease> held_, past_;
-  std::map<std::string, LeasedUntil> leased_;
-  int64_t latest_ms_ = 0;
+  // By world, and by intent: worlds of equal seeds may have equal ones.
+  std::map<std::pair<Uuid, std::string>, LeasedUntil> leased_;
   uint64_t serial_ = 0;
 };
 

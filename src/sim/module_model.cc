@@ -53,10 +53,12 @@ const ModelWorld* ModuleModel::find(const Uuid& id) const {
   return at == worlds_.end() ? nullptr : &at->second;
 }
 
-const ModelWorld* ModuleModel::named(const std::string& name) const {
+const ModelWorld* ModuleModel::named(const std::string& name) const { return find(id_of(name)); }
+
+Uuid ModuleModel::id_of(const std::string& name) const {
   for (const auto& [id, world] : worlds_)
-    if (world.name == name && world.exists()) return &world;
-  return nullptr;
+    if (world.name == name && world.exists()) return id;
+  return Uuid();
 }
 
 bool ModuleModel::knows_intent(const std::string& hash) const {

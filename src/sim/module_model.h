@@ -99,6 +99,7 @@ class ModuleModel {
   const std::map<Uuid, ModelWorld>& worlds() const { return worlds_; }
   const ModelWorld* find(const Uuid& id) const;
   const ModelWorld* named(const std::string& name) const;
+  Uuid id_of(const std::string& name) const;  // nil: there is no such world
   // The intent is in a durable frame, of a world that may have been removed since.
   bool knows_intent(const std::string& hash) const;
   const std::map<RunId, InstanceMoved>& runs() const { return runs_; }

@@ -3,6 +3,7 @@
 // core on which tasks wait until the world delivers them.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -34,6 +35,9 @@ class ModuleWorlds : public EngineLine, public OwnEffects {
   std::shared_ptr<SimTask> next_task();
   bool run_one() { return host_ && core_ && host_->run_one(); }
   void fire_due();
+  // Of all times at which the host has looked at its clock: leases that ended by then have ended,
+  // though the clock may go back.
+  int64_t latest_ms() { return latest_ms_ = std::max(latest_ms_, clock_.now_ms()); }
   int64_t next_due_ms() { return host_ ? host_->next_due_ms() : 0; }
   void follow(std::string_view record);
 
@@ -59,6 +63,7 @@ class ModuleWorlds : public EngineLine, public OwnEffects {
   std::unique_ptr<WorldHost> host_;
   std::unique_ptr<OwnAdapter> own_;
   uint64_t life_ = 0;
+  int64_t latest_ms_ = 0;
 };
 
 }  // namespace pawl::sim

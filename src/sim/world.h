@@ -24,8 +24,8 @@ class World {
  public:
   // `sqlite`: the store is SQLite on a simulated disk, else the one in memory. `modules`: beside it
   // runs a host of module worlds, drawn from this seed; 0 = none.
-  World(SimRandom& random, Verdict& verdict, const Plants& plants, const FaultMix& mix,
-        bool sqlite, uint64_t modules);
+  World(SimRandom& random, Verdict& verdict, const Plants& plants, const FaultMix& mix, bool sqlite,
+        uint64_t modules);
 
   // The engine's random numbers depend only on the seed and the step, so that removing some steps
   // changes a trace little.
@@ -74,6 +74,8 @@ class World {
   bool on_disk() const { return disk_.files != nullptr; }
   uint64_t crashes() const { return crashes_; }
   uint64_t life() const { return life_; }  // changes with every restart
+  // Whether this is damage that the disk has done; then the world ends.
+  bool damage_found(const Error& error);
 
  private:
   struct InFlight {
@@ -118,7 +120,6 @@ class World {
   void check_journal();
   void judge_prefix(uint64_t last);
   void let_rot();
-  bool damage_found(const Error& error);
   bool all_is_readable();
 
   SimRandom& random_;
