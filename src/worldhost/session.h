@@ -50,7 +50,6 @@ struct WorldCounts {
 
 // What the session's orders left for the outbox, once it is durable.
 struct OutboxChanges {
-  std::optional<bool> is_test;  // the world begins; whether its timers follow a clock of its own
   std::vector<OpenIntent> opened;
   std::vector<std::string> settled;
   std::vector<std::pair<std::string, std::optional<worlds::Adapter>>> adapters;
@@ -100,7 +99,6 @@ class WorldSession {
     worlds::Deciding deciding = begin_frame(0);
     write(deciding);
     keep(deciding);
-    outbox_.is_test = world_.head().test;
   }
   void remove_world() { writes_.removes = true; }
   bool removes() const { return writes_.removes; }

@@ -82,7 +82,6 @@ class PurgeTask : public Task, public std::enable_shared_from_this<PurgeTask> {
 OpenedWorld read_open_intents(WorldSession& session) {
   OpenedWorld found;
   if (!session.exists()) return found;
-  found.is_test = session.world().head().test;
   session.world().each_open(
       "", [&](std::string_view, const std::string& hash, const worlds::Intent& intent) {
         if (has_bug(Bug::TimerLostAtRestart) && intent.kind == "timer.set") return true;

@@ -12,7 +12,6 @@
 namespace pawl {
 
 struct OpenedWorld {
-  bool is_test = false;
   std::vector<OpenIntent> open;
   std::vector<std::pair<std::string, std::optional<worlds::Adapter>>> adapters;
 };

@@ -19,8 +19,8 @@ struct WorldHost::Batch {
   std::vector<WorldOrder> orders;
   std::vector<Status> outcomes;  // as many as were decided
   OutboxChanges outbox;
-  std::optional<Uuid> removed;               // the world was deleted
-  bool exists = false, quarantined = false;  // as it leaves the world
+  std::optional<Uuid> removed;                                // the world was deleted
+  bool exists = false, quarantined = false, is_test = false;  // as it leaves the world
   WorldCounts counts;
 };
 
@@ -180,7 +180,11 @@ Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites
     batch.outbox = session.take_outbox();
     if (session.removes()) batch.removed = session.id();
     batch.exists = session.exists();
-    batch.quarantined = batch.exists && !session.world().head().quarantine_code.empty();
+    if (batch.exists) {
+      const worlds::Head head = session.world().head();
+      batch.quarantined = !head.quarantine_code.empty();
+      batch.is_test = head.test;
+    }
     batch.counts = session.counts();
     writes = session.take_writes();
     return ok_status();
@@ -239,6 +243,7 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
     std::lock_guard lock(mutex_);
     switch (fate) {
       case CommitFate::Durable:
+        actor->is_test = batch.is_test;
         take_outbox(*actor, std::move(batch.outbox));
         serve_waiters(*actor, answers);
         own = begin_own(*actor);
@@ -306,7 +311,6 @@ WorldHostStats WorldHost::stats() {
 // --- effects
 
 void WorldHost::take_outbox(Actor& actor, OutboxChanges changes) {
-  if (changes.is_test) actor.is_test = *changes.is_test;
   for (auto& [id, adapter] : changes.adapters) {
     if (adapter) {
       actor.outbox.put_adapter(id, *adapter);
@@ -423,7 +427,6 @@ void WorldHost::open_world(const std::string& name) {
         if (!stopped_) of->reopen_ms = clock_.now_ms() + kPauseMs;
         return reschedule(of);
       }
-      of->is_test = found->is_test;
       of->outbox.retain(found->open);
       of->outbox.forget_adapters();  // one may have been removed by a batch that was refused
       OutboxChanges changes;

@@ -150,7 +150,7 @@ class WorldHost {
     Outbox outbox;
     std::list<Waiter> waiters;
     bool firing = false;    // its timers are being fired
-    bool is_test = false;   // its timers fire by its own clock
+    bool is_test = false;   // its timers fire by its own clock, not by this one
     int64_t reopen_ms = 0;  // then its open intents are read again; 0 = they are known
     int64_t due_ms = 0;     // its place in dues_; 0 = it has none
   };
