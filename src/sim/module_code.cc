@@ -21,13 +21,13 @@ std::string code_text(uint64_t program, std::string_view module) {
   return "native " + std::string(module) + " v" + std::to_string(1 + program % 2);
 }
 
-std::string workflow_node(uint64_t program, std::string_view name, std::string_view event,
-                          bool keyed, bool context) {
+std::string workflow_node(uint64_t program, std::string_view name) {
+  const auto [event, keyed, context] = module_shape(name);
   std::string node = R"({"$kind":"defmodule","name":")" + std::string(name) +
                      R"(","module_kind":"workflow","wasm_b64":")" +
                      base64(code_text(program, name)) + "\",";
   if (keyed) node += R"("key_schema":"sim/Key@1",)";
-  node += R"("abi":{"workflow":{"state":"sim/State@1","event":")" + std::string(event) + "\"";
+  node += R"("abi":{"workflow":{"state":"sim/State@1","event":")" + event + "\"";
   if (context) node += R"(,"context":"sys/WorkflowContext@1")";
   std::string effects;
   for (const std::string& kind : module_effects(name))
@@ -89,7 +89,11 @@ class Acting {
       now_ns_ = read.ok() ? static_cast<int64_t>(nat_in(&*read, "logical_now_ns")) : 0;
     }
     ++steps_;
-    chain_ = to_hex(std::to_string(hash64(value_ + entropy_ + code_, hash64(chain_))));
+    has_words_ = value_.find("tagfDenied") != std::string::npos ||
+                 value_.find("taghRejected") != std::string::npos;
+    std::string seen;
+    add_members(seen, input);
+    chain_ = to_hex(std::to_string(hash64(seen + code_, hash64(chain_))));
   }
 
   ModuleCall run() {
@@ -112,6 +116,27 @@ class Acting {
   }
 
  private:
+  // All that there is to see, but the state, which is in the chain, and what depends on the words
+  // of a message.
+  void add_members(std::string& seen, const Item& map) {
+    for (size_t i = 0; i + 1 < map.items.size(); i += 2) {
+      const std::string_view name = map.items[i].string;
+      const Item& item = map.items[i + 1];
+      if (name == "state" || name == "message" || name == "error_message") continue;
+      if (name == "event_hash" && has_words_) continue;
+      seen += std::string(name) + "=";
+      auto inner =
+          name == "ctx" || name == "value" ? worlds::cbor::read(item.string) : Result<Item>(Item{});
+      if (inner.ok() && inner->is_map()) {
+        add_members(seen, *inner);
+      } else if (item.is_map()) {
+        add_members(seen, item);
+      } else {
+        seen += std::string(item.string) + std::to_string(item.number) + ";";
+      }
+    }
+  }
+
   void read_state(std::string_view bytes) {
     auto state = worlds::cbor::read(bytes);
     if (!state.ok()) return;
@@ -300,6 +325,7 @@ class Acting {
   std::string said_;
   CallEnd end_ = CallEnd::Returned;
   bool ends_ = false, breaks_state_ = false, breaks_output_ = false;
+  bool has_words_ = false;  // the event is one whose message the world words
 };
 
 // The enforcer of sim/Guard@1: n and id must not be past the maximum together.
@@ -351,6 +377,19 @@ std::vector<ModuleRoute> module_routes(uint64_t number) {
   return routes;
 }
 
+ModuleShape module_shape(std::string_view module) {
+  if (module == "sim/keyed@1") return {"sim/KeyedIn@1", true, true};
+  if (module == "sim/single@1") return {"sim/SingleIn@1", false, false};
+  if (module == "sim/fan@1") return {"sim/FanIn@1", true, true};
+  return {"sim/Fan@1", false, false};
+}
+
+ModuleCall run_module(uint64_t number, std::string_view module, std::string_view bytes) {
+  auto input = worlds::cbor::read(bytes);
+  return input.ok() ? Acting(code_text(number, module), *input).run()
+                    : ModuleCall{.end = CallEnd::Trap};
+}
+
 std::string module_version(uint64_t number, std::string_view module) {
   return "sha256:" + sha256_hex(code_text(number, module));
 }
@@ -368,10 +407,8 @@ std::string module_program(uint64_t number) {
          R"({"name":"g_job","cap":"sys/Job@1","params":{}},{"name":"g_run","cap":"sys/Run@1","params":{}}]},)"
          R"("routing":{"subscriptions":[)" +
          routes + "]}},\"nodes\":[" + std::string(kFixedNodes) + "," +
-         workflow_node(number, "sim/keyed@1", "sim/KeyedIn@1", true, true) + "," +
-         workflow_node(number, "sim/single@1", "sim/SingleIn@1", false, false) + "," +
-         workflow_node(number, "sim/fan@1", "sim/FanIn@1", true, true) + "," +
-         workflow_node(number, "sim/plain@1", "sim/Fan@1", false, false) + "]}";
+         workflow_node(number, "sim/keyed@1") + "," + workflow_node(number, "sim/single@1") + "," +
+         workflow_node(number, "sim/fan@1") + "," + workflow_node(number, "sim/plain@1") + "]}";
 }
 
 Result<std::vector<Complaint>> NativeModules::judge(std::string_view, worlds::Entry, uint32_t) {

@@ -28,6 +28,13 @@ struct ModuleRoute {
   bool keyed = false;
 };
 std::vector<ModuleRoute> module_routes(uint64_t number);
+struct ModuleShape {
+  std::string event;  // its schema
+  bool keyed = false, has_context = false;
+};
+ModuleShape module_shape(std::string_view module);
+// A step of a module, as it runs in a world of this program.
+worlds::ModuleCall run_module(uint64_t number, std::string_view module, std::string_view input);
 std::vector<std::string> module_effects(std::string_view module);
 bool hears_denials(std::string_view module);
 std::string module_version(uint64_t number, std::string_view module);  // the hash of its code

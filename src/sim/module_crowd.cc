@@ -48,8 +48,7 @@ std::string sign(const std::string& secret, const Uuid& world,
   return raw_of_hex(hmac_sha256_hex(secret, message));
 }
 
-template <class T>
-Status to_status(Result<T> outcome) {
+Status to_status(auto outcome) {
   return outcome.ok() ? ok_status() : Status(std::move(outcome).failure());
 }
 
@@ -134,13 +133,13 @@ void ModuleCrowd::create(const std::string& name) {
   const uint64_t number = random_.below(kModulePrograms);
   worlds::NewWorld made;
   made.name = name;
-  const uint64_t a = random_.next();
-  made.id = Uuid::v7(world_.now_ms(), a, random_.next(), 0);
   made.created_ms = world_.now_ms();
   made.test = random_.percent(20);
   made.seed = "seed " + std::to_string(random_.below(4));
   made.test_now_ns = made.test ? world_.now_ms() * 1'000'000 : 0;
   send("create world " + name + (made.test ? " (test)" : ""), [&] {
+    const uint64_t a = random_.next();  // a call that does not name an id gets its own
+    made.id = Uuid::v7(world_.now_ms(), a, random_.next(), 0);
     Order order;
     order.world = name;
     order.alone = true;
@@ -387,6 +386,7 @@ worlds::GivenReceipt ModuleCrowd::draw_receipt(const Lease& lease, bool fine) {
   receipt.status = ours && (fine || how < 60) ? "ok" : how < 85 ? "error" : "timeout";
   if (receipt.status == "ok") {
     receipt.payload = plain_head(5, 1) + plain_text("echo") + plain_nat(random_.below(1'000));
+    if (random_.percent(30)) receipt.payload = with_long_head(receipt.payload);
   } else {
     receipt.payload = plain_head(5, 2) + plain_text("code") + plain_text("sim") +
                       plain_text("message") + plain_text("as drawn");
@@ -699,10 +699,9 @@ void ModuleCrowd::replay() {
       code.is_replay = false;
       if (!replayed.ok()) {
         const std::string wire(replayed.error().wire);
-        const bool rotten =
-            wire == "journal.corrupt" &&
-            world_.damage_found(Error{ErrorCode::Corrupt, replayed.error().message});
-        if (wire == "replay.divergence" || (wire == "journal.corrupt" && !rotten))
+        const Error damage{ErrorCode::Corrupt, replayed.error().message};
+        if (wire == "replay.divergence" ||
+            (wire == "journal.corrupt" && !world_.damage_found(damage)))
           verdict_.fail("module replay", wire + ": " + replayed.error().message);
         return replayed.error();
       }

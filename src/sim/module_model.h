@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,8 +24,13 @@ using ModulePlace = std::pair<std::string, std::string>;  // module, canonical k
 
 enum class IntentState : uint8_t { Open, Settled, Dropped };
 
+// What is given to a step: the value in its arm, and the hash of the event.
+struct ModelDelivery {
+  std::string value, event_hash;
+};
+
 struct ModelIntent {
-  std::string kind, origin_kind;
+  std::string kind, origin_kind, params;
   ModulePlace origin;
   uint64_t seq = 0;
   uint32_t n = 0;
@@ -42,6 +48,9 @@ struct ModelInstance {
   std::string failed_value, failed_intent;
   bool has_failed_input = false;
   bool failed_by_continuation = false;
+  std::optional<ModelDelivery> failed_delivery;  // nothing: it never came to the module
+  std::optional<std::string> state;
+  bool knows_state = true;   // not after an input that the model cannot make anew
   uint64_t retried_seq = 0;  // the last retry, of which input
   std::string retried_value, retried_intent;
 

@@ -9,6 +9,8 @@ namespace {
 
 using Kind = PlainItem::Kind;
 
+constexpr uint64_t kEffectsPerStepMax = 64;
+
 // As the contract numbers and names them.
 std::string kind_name(uint8_t kind) {
   static constexpr std::string_view kNames[] = {"",
@@ -100,6 +102,7 @@ void ModuleWalk::stamp(const PlainItem& stamp) {
   if (stamp.nat("logical_now_ns") != expected)
     return broken("module clock", "the logical time is not the later of now and the last one");
   world_.logical_now_ns = expected;
+  stamp_ = {stamp.nat("now_ns"), expected, stamp.text("entropy")};
   if (stamp.text("manifest_hash") != world_.manifest_hash)
     return broken("module journal", "the stamp names another manifest");
   if (stamp.text("entropy").size() != 64 ||
@@ -192,6 +195,7 @@ void ModuleWalk::step(const PlainItem& body) {
   Expected delivery;
   if (!take_expected(body, delivery)) return;
   if (body.nat("ordinal") != ordinal_++) return broken("module journal", "a wrong ordinal");
+  check_input(delivery, "", body);
   ModelInstance& instance = world_.instances[delivery.place];
   if (instance.status == "failed") return broken("module status", "a failed instance was stepped");
   instance.status = body.text("status");
@@ -228,6 +232,51 @@ void ModuleWalk::close_group() {
     broken("module status", "there is no status " + instance.status);
 }
 
+std::optional<ModelDelivery> ModuleWalk::delivery_of(const Expected& expected) {
+  if (expected.denial) return expected.denial;
+  const Record& cause = records_[expected.cause];
+  const std::string& module = expected.place.first;
+  if (cause.kind == "domain_event")
+    return event_delivery(module, cause.body.text("schema"), cause.body.text("value"),
+                          cause.body.text("event_hash"));
+  if (cause.kind == "cap_decision" || cause.kind == "policy_decision") return std::nullopt;
+  if (cause.kind == "instance") return world_.instances[expected.place].failed_delivery;
+  const std::string& hash = cause.body.text("intent_hash");
+  const ModelIntent& intent = world_.intents[hash];
+  if (cause.kind == "effect_receipt") return receipt_delivery(module, hash, intent, cause.body);
+  return rejected_delivery(module, hash, intent, records_[0].body, cause.body.text("code"));
+}
+
+// The module, given what the journal says that it was given, comes to what the journal says.
+// `code`: of a step that failed, else "".
+void ModuleWalk::check_input(const Expected& expected, const std::string& code,
+                             const PlainItem& body) {
+  ModelInstance& instance = world_.instances[expected.place];
+  const auto delivery = delivery_of(expected);
+  knows_answer_ = false;
+  if (!code.empty()) instance.failed_delivery = delivery;
+  if (!delivery || !instance.knows_state) {
+    instance.knows_state = code.empty() && body.text("state_hash").empty();
+    if (code.empty()) instance.state.reset();
+    return;
+  }
+  using End = ModelAnswer::End;
+  answer_ = answer_of(
+      world_.program, expected.place.first,
+      step_input_of(world_, expected.place, instance.state, *delivery, stamp_, seq_, ordinal_ - 1));
+  if (code == "step.timeout") return;
+  const End end = code == "step.trap"            ? End::Trapped
+                  : code == "step.fuel_exceeded" ? End::Spent
+                                                 : End::Returned;
+  if (answer_.end != end) return broken("module input", "its module would have ended otherwise");
+  if (!code.empty()) return;
+  if (body.text("status") == "failed") instance.failed_delivery = delivery;
+  if (body.text("state_hash") != (answer_.state ? plain_hash_of_bytes(*answer_.state) : ""))
+    return broken("module input", "its module was given something else than the journal says");
+  instance.state = answer_.state;
+  knows_answer_ = true;
+}
+
 void ModuleWalk::failed_on(ModelInstance& instance, const Expected& delivery) {
   const Record& cause = records_[delivery.cause];
   instance.failed_by_continuation = delivery.route == "continuation";
@@ -252,6 +301,7 @@ void ModuleWalk::step_failed(const PlainItem& body) {
   Expected delivery;
   if (!take_expected(body, delivery)) return;
   if (body.nat("ordinal") != ordinal_++) return broken("module journal", "a wrong ordinal");
+  check_input(delivery, body.text("code"), body);
   ModelInstance& instance = world_.instances[delivery.place];
   if (instance.status == "failed") return broken("module status", "a failed instance was stepped");
   instance.status = "failed";
@@ -306,7 +356,17 @@ void ModuleWalk::decision_over() {
     return;
   if (!stepped_ || events_began_ || !hears_denials(stepped_->first))
     return broken("module gate", "a denial that concerns no step");
-  queue_.push_back({*stepped_, n_, "continuation"});
+  Expected denial{*stepped_, n_, "continuation"};
+  if (knows_answer_ && next_effect_ < answer_.effects.size())
+    denial.denial = denial_delivery(
+        {.place = *stepped_,
+         .kind = decided_->kind,
+         .params = answer_.effects[next_effect_].second,
+         .stage = decided_->cap_allows ? "policy" : "cap",
+         .code = decided_->cap_allows ? "policy.denied" : records_[n_].body.at("deny").text("code"),
+         .effect_index = next_effect_,
+         .seq = seq_});
+  queue_.push_back(std::move(denial));
   ++next_effect_;
   decided_.reset();
   verdict_.reach(Probe::ModuleEffectDenied);
@@ -353,6 +413,7 @@ void ModuleWalk::intent(const PlainItem& body) {
   PlainItem params;
   if (!read_plain(body.text("params"), params))
     return broken("module canonical", "its params are not in canonical form");
+  made.params = body.text("params");
   if (made.kind == "timer.set") made.deadline_ns = params.nat("deliver_at_ns");
   if (made.origin_kind == "workflow") {
     if (!stepped_ || events_began_) return broken("module journal", "no step asks for it");
@@ -363,6 +424,12 @@ void ModuleWalk::intent(const PlainItem& body) {
       return broken("module gate", "its module may not ask for this");
     if (origin.nat("effect_index") != next_effect_++ || origin.nat("ordinal") + 1 != ordinal_)
       return broken("module identity", "a wrong place in its step");
+    if (next_effect_ > kEffectsPerStepMax)
+      return broken("module gate", "a step has asked for more than it may");
+    if (knows_answer_ && (next_effect_ > answer_.effects.size() ||
+                          answer_.effects[next_effect_ - 1].first != made.kind ||
+                          answer_.effects[next_effect_ - 1].second != body.text("params")))
+      return broken("module input", "its module has asked for something else");
     world_.instances[made.origin].inflight.push_back(body.text("intent_hash"));
   } else if (made.origin_kind != "system" || n_ != 2 || records_.size() != 3) {
     return broken("module journal", "an intent of nobody");
@@ -401,15 +468,19 @@ void ModuleWalk::check_signature(const PlainItem& body, const std::string& kind)
     return;
   }
   if (kind == "timer.set") return broken("module signature", "a timer is the server's own");
-  const std::string message =
-      plain_head(4, 7) + plain_text("receipt/v1") + plain_text(id_.text()) +
-      plain_text(body.text("intent_hash")) + plain_text(adapter) + plain_text(body.text("status")) +
-      plain_text(plain_hash_of_bytes(body.text("payload"))) +
-      (body.at("cost_cents").is_null() ? "\xf6" : plain_nat(body.nat("cost_cents")));
+  auto message = [&](const std::string& payload) {
+    return plain_head(4, 7) + plain_text("receipt/v1") + plain_text(id_.text()) +
+           plain_text(body.text("intent_hash")) + plain_text(adapter) +
+           plain_text(body.text("status")) + plain_text(plain_hash_of_bytes(payload)) +
+           (body.at("cost_cents").is_null() ? "\xf6" : plain_nat(body.nat("cost_cents")));
+  };
   auto known = secrets_.find({id_, adapter});
   if (known == secrets_.end()) return broken("module signature", "by an adapter that nobody made");
+  const std::string& payload = body.text("payload");  // canonical; what was signed need not be
   for (const std::string& secret : known->second)
-    if (raw_hmac(secret, message) == body.text("signature")) return;
+    if (raw_hmac(secret, message(payload)) == body.text("signature") ||
+        raw_hmac(secret, message(with_long_head(payload))) == body.text("signature"))
+      return;
   broken("module signature", "it is not signed by its adapter");
 }
 
@@ -424,11 +495,14 @@ void ModuleWalk::receipt(const PlainItem& body) {
   check_signature(body, intent.kind);
   if (body.at("stamp").nat("now_ns") < intent.deadline_ns)
     return broken("module clock", "a timer has fired before its time");
+  const bool is_faulty = next() != nullptr && next()->kind == "receipt_fault";
+  PlainItem payload;
+  if (!is_faulty && !read_plain(body.text("payload"), payload))
+    return broken("module canonical", "its payload is not in canonical form");
   if (body.text("payload_hash") != plain_hash_of_bytes(body.text("payload")))
     return broken("module identity", "a wrong payload_hash");
   if (intent.origin_kind != "workflow") return;
   if (world_.instances.count(intent.origin) == 0) return;
-  const bool is_faulty = next() != nullptr && next()->kind == "receipt_fault";
   if (!is_faulty) queue_.push_back({intent.origin, n_, "continuation"});
   // A failed instance keeps its status, also without open intents.
 }
@@ -457,130 +531,6 @@ void ModuleWalk::fault(const PlainItem& body) {
   instance.error = body.text("code");
   instance.last_seq = seq_;
   failed_on(instance, {intent.origin, n_, "continuation"});
-}
-
-// --- people
-
-void ModuleWalk::instance(const PlainItem& body) {
-  const ModulePlace place = place_of(body);
-  const std::string& action = body.text("action");
-  if (n_ != 0 && action != "forgotten") return broken("module journal", "within a frame");
-  const bool settled_only = action == "forgotten" && place.first.empty();
-  stamp(body.at("stamp"));
-  if (verdict_.failed()) return;
-  auto at = world_.instances.find(place);
-  if (!settled_only && at == world_.instances.end())
-    return broken("module status", "there is no such instance");
-  if (action == "forgotten") return forgotten(place, body);
-  ModelInstance& instance = at->second;
-  if (action == "terminated") {
-    if (instance.over() && instance.inflight.empty())
-      return broken("module status", "an ended instance was terminated");
-    if (drop_all(instance) != body.nat("dropped"))
-      return broken("module settle", "another number of intents was dropped");
-    instance.status = "failed";
-    instance.error = "terminated";
-    instance.last_seq = seq_;
-    instance.has_failed_input = false;
-    verdict_.reach(Probe::ModuleTerminated);
-    return;
-  }
-  if (action != "retried") return broken("module journal", "no such action");
-  if (instance.status != "failed" || !instance.has_failed_input)
-    return broken("module status", "nothing to retry");
-  verdict_.reach(Probe::ModuleRetried);
-  queue_.push_back({place, n_, instance.failed_by_continuation ? "continuation" : "subscription"});
-  instance.status = "running";
-  instance.retried_seq = seq_;
-  instance.retried_value = instance.failed_value;
-  instance.retried_intent = instance.failed_intent;
-}
-
-void ModuleWalk::forgotten(const ModulePlace& place, const PlainItem& body) {
-  verdict_.reach(Probe::ModuleForgotten);
-  if (!place.first.empty()) {
-    const ModelInstance& instance = world_.instances[place];
-    if (!instance.over() || !instance.inflight.empty() || !instance.state_hash.empty() ||
-        place.second.empty())
-      return broken("module status", "an instance that is needed was forgotten");
-    world_.instances.erase(place);
-    return;
-  }
-  std::map<std::pair<uint64_t, uint32_t>, std::string> settled;
-  for (const auto& [hash, intent] : world_.intents)
-    if (intent.state != IntentState::Open) settled[{intent.seq, intent.n}] = hash;
-  if (body.nat("dropped") > settled.size())
-    return broken("module settle", "more intents were forgotten than are settled");
-  auto next_settled = settled.begin();
-  for (uint64_t i = body.nat("dropped"); i > 0; --i, ++next_settled) {
-    world_.intents.erase(next_settled->second);
-    world_.forgotten.insert(next_settled->second);
-  }
-}
-
-// --- governance
-
-void ModuleWalk::governance_intent(const PlainItem& body) {
-  if (n_ != 0 || next() == nullptr || next()->kind != "governance" ||
-      body.text("kind") != "governance." + body.at("origin").text("name"))
-    return broken("module governance", "an intent without its act");
-  ModelIntent made;
-  made.kind = body.text("kind");
-  made.origin_kind = "governance";
-  made.seq = seq_;
-  made.n = n_;
-  made.state = IntentState::Dropped;  // settled at once
-  world_.intents[body.text("intent_hash")] = made;
-}
-
-// Nothing may be under way when a world gets another program.
-void ModuleWalk::check_quiet() {
-  for (const auto& [place, instance] : world_.instances)
-    if (!instance.over())
-      return broken("module apply", place.first + " is " + instance.status + " during an apply");
-  for (const auto& [hash, intent] : world_.intents)
-    if (intent.state == IntentState::Open &&
-        (intent.origin_kind == "workflow" || intent.kind == "timer.set"))
-      return broken("module apply", "an intent is open during an apply");
-}
-
-void ModuleWalk::governance(const PlainItem& body) {
-  if (n_ != 1 || records_[0].kind != "effect_intent")
-    return broken("module governance", "an act without its intent");
-  const std::string& action = body.text("action");
-  const std::string& id = body.text("proposal_id");
-  const bool direct = id.empty();
-  const uint64_t number = direct ? 0 : std::stoull(id.substr(1));
-  const std::string& manifest = body.text("manifest_hash");
-  if (action == "proposed") {
-    if (number != seq_) return broken("module governance", "a proposal has its frame's number");
-    world_.proposals[seq_] = {"submitted", manifest, body.text("base")};
-    return;
-  }
-  if (!direct && world_.proposals.count(number) == 0)
-    return broken("module governance", "there is no such proposal");
-  if (direct && action != "applied") return broken("module governance", "an act on no proposal");
-  ModelProposal none{"approved", manifest, world_.manifest_hash};
-  ModelProposal& proposal = direct ? none : world_.proposals[number];
-  if (proposal.manifest_hash != manifest)
-    return broken("module governance", "the proposal is about another manifest");
-  const std::string& before = proposal.state;
-  const bool fits = action == "shadow_report" ? before == "submitted" || before == "shadowed"
-                    : action == "approved"    ? before == "shadowed"
-                    : action == "rejected"    ? before != "applied"
-                    : action == "applied"     ? before == "approved"
-                                              : false;
-  if (!fits) return broken("module governance", action + " of a proposal that is " + before);
-  if ((action == "approved" || action == "applied") && proposal.base != world_.manifest_hash)
-    return broken("module governance", "its base is not the live manifest");
-  if (action == "applied") {
-    check_quiet();
-    if (next() == nullptr || next()->kind != "manifest")
-      return broken("module governance", "an apply without its manifest");
-    verdict_.reach(Probe::ModuleApplied);
-  }
-  if (action == "shadow_report") verdict_.reach(Probe::ModuleShadowed);
-  proposal.state = action == "shadow_report" ? "shadowed" : action;
 }
 
 }  // namespace pawl::sim

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/module_code.h"
+#include "sim/module_input.h"
 #include "sim/module_model.h"
 #include "worlds/items.h"
 
@@ -39,6 +40,7 @@ class ModuleWalk {
     ModulePlace place;
     uint32_t cause = 0;
     std::string route;
+    std::optional<ModelDelivery> denial = {};
   };
   struct Decided {
     std::string intent, kind;
@@ -72,6 +74,8 @@ class ModuleWalk {
   void stamp(const PlainItem& stamp);
   void expect_targets(const std::string& schema, const PlainItem& value);
   bool take_expected(const PlainItem& body, Expected& expected);
+  std::optional<ModelDelivery> delivery_of(const Expected& expected);
+  void check_input(const Expected& expected, const std::string& code, const PlainItem& body);
   void close_group();
   void settle(const std::string& hash, IntentState state, const std::string& adapter = "");
   uint64_t drop_all(ModelInstance& instance);
@@ -95,6 +99,9 @@ class ModuleWalk {
   uint64_t ordinal_ = 0;
   std::optional<ModulePlace> stepped_;  // whose effects and events follow
   uint64_t next_effect_ = 0;
+  ModelAnswer answer_;  // of the step whose effects follow
+  bool knows_answer_ = false;
+  ModelStamp stamp_;
   bool events_began_ = false;
   std::optional<Decided> decided_;
   bool system_intent_ = false;

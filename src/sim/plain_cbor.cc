@@ -117,6 +117,12 @@ std::string plain_bytes(std::string_view bytes) {
 std::string plain_bytes_or_null(const PlainItem& item) {
   return item.is(PlainItem::Kind::Bytes) ? plain_bytes(item.string) : "\xf6";
 }
+std::string with_long_head(std::string item) {
+  const bool short_head = static_cast<uint8_t>(item.back()) < 24 && item[item.size() - 2] == 'o';
+  if (short_head) item.insert(item.size() - 1, 1, '\x18');
+  return item;
+}
+
 std::string plain_nat(uint64_t number) { return plain_head(0, number); }
 
 std::string plain_digest(std::string_view structure) {

@@ -1,5 +1,5 @@
-// CBOR for the checkers of module worlds: a reader that takes nothing but canonical bytes (RFC 8949, 4.2.1), and a
-// writer for the preimages of hashes. It shares no code with worlds/cbor.h.
+// CBOR for the checkers of module worlds: a reader that takes nothing but canonical bytes (RFC
+// 8949, 4.2.1), and a writer for the preimages of hashes. It shares no code with worlds/cbor.h.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,9 @@ std::string plain_text(std::string_view text);
 std::string plain_bytes(std::string_view bytes);
 std::string plain_bytes_or_null(const PlainItem& item);
 std::string plain_nat(uint64_t number);
+// The same item, which ends in a number, with a head that is longer than need be: what clients may
+// send, and a journal never holds. Of a number past 23 as it is.
+std::string with_long_head(std::string item);
 
 // Hashes of the contract: of structures, raw; of bytes and structures as text.
 std::string plain_digest(std::string_view structure);

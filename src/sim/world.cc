@@ -231,7 +231,8 @@ void World::commit() {
 void World::release() {
   in_flight_->released = true;
   std::vector<TaskPtr> tasks = in_flight_->closed.outgoing.answers;
-  Core::release(in_flight_->closed, [this](uint64_t, std::string&& record) {
+  Core::release(in_flight_->closed, [this](uint64_t number, std::string&& record) {
+    followed_ = number;
     if (modules_) modules_->follow(record);
   });
   if (!plants_.fetch_reply_twice) return;
@@ -393,6 +394,13 @@ void World::check_recovered() {
   if (!modules_ || verdict_.failed()) return;
   audit_module_worlds(false);
   modules_->engine_is(*core_);
+  // Records of commits that failed and are there all the same: the engine tells of them now.
+  Status told = store_->read_journal(followed_ + 1, SIZE_MAX, [&](uint64_t number, auto record) {
+    followed_ = number;
+    modules_->follow(record);
+    return true;
+  });
+  if (!told.ok()) damage_found(told.error());
 }
 
 // --- checking

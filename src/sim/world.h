@@ -140,9 +140,10 @@ class World {
   std::unique_ptr<ModuleWorlds> modules_;
   std::optional<InFlight> in_flight_;
   std::vector<std::weak_ptr<FetchTask>> fetches_;  // not yet answered
-  ClosedBatch doubt_;    // its commit failed: only a restart shows whether it is durable
-  bool lied_ = false;    // the disk has lost synced data
-  bool rotten_ = false;  // the disk has changed data
+  ClosedBatch doubt_;      // its commit failed: only a restart shows whether it is durable
+  bool lied_ = false;      // the disk has lost synced data
+  bool rotten_ = false;    // the disk has changed data
+  uint64_t followed_ = 0;  // the newest record that the host of module worlds was told of
   uint64_t crashes_ = 0;
   uint64_t life_ = 0;
 };

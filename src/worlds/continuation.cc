@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/plant.h"
 #include "worlds/cbor.h"
 #include "worlds/step_io.h"
 
@@ -41,7 +42,7 @@ std::string envelope(const ReceiptFacts& facts) {
       .maybe_integer("cost_cents", facts.cost_cents)
       .text("effect_kind", intent.kind)
       .text("params_hash", intent.params_hash)
-      .nat("emitted_at_seq", intent.seq)
+      .nat("emitted_at_seq", intent.seq + (has_bug(Bug::EnvelopeOfAnotherFrame) ? 1 : 0))
       .bytes("receipt_payload", facts.payload)
       .text("origin_module_id", intent.origin_name)
       .maybe_bytes("origin_instance_key", origin_key(intent.instance_key));
@@ -145,6 +146,7 @@ Payload judge_payload(const Program& program, std::string_view kind, std::string
   if (json && doc.ok()) view = doc->root();
   if (effect != nullptr && fits(*effect->receipt_type, payload, view, out.bytes)) {
     out.fits_receipt = true;
+    if (has_bug(Bug::PayloadAsItCame)) out.bytes = payload;
     return out;
   }
   const std::shared_ptr<const Type> error = program.types.find(kEffectError);

@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "base/plant.h"
 #include "worlds/cbor_head.h"
 
 namespace pawl::worlds {
@@ -178,7 +179,8 @@ bool read_output(OutputReader& reader, StepOutput& output) {
         return reader.list("output.domain_events", kStepEventsMax,
                            [&] { return read_event(reader, output.events.emplace_back()); });
       case 2:
-        return reader.list("output.effects", kStepEffectsMax,
+        return reader.list("output.effects",
+                           has_bug(Bug::EffectsPastTheLimit) ? SIZE_MAX : kStepEffectsMax,
                            [&] { return read_effect(reader, output.effects.emplace_back()); });
       case 3:
         return reader.maybe_bytes("output.ann", output.ann);
