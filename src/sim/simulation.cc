@@ -157,6 +157,7 @@ SimReport run_simulation(const SimOptions& options) {
     SimRandom aside(mix64(step_seed));
     module_crowd.begin_step(aside.next());
     if (world.modules() != nullptr && aside.percent(60)) module_step(world, module_crowd, aside);
+    if (verdict.failed()) return;  // a damaged disk ends the world
     if (world.modules() == nullptr || aside.percent(60)) one_step(world, crowd, random);
     steps_done = number + 1;
   };
