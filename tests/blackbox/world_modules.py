@@ -206,8 +206,9 @@ def code_of_play(initialised):
 PACKED, PAIR, RETURN_POINTER = "packed", "pair", "return pointer"
 
 
-def puppet(pure=False, abi=PACKED, memory_pages=2, initialise=False, without=(), imports=False, extra=b"", entry=None):
-    """A module's bytes. `extra`: instructions at the start of the entry; `without`: exports to leave out."""
+def puppet(pure=False, abi=PACKED, memory_pages=2, initialise=False, without=(), imports=False, extra=b"", entry=None, ballast=0):
+    """A module's bytes. `extra`: instructions at the start of the entry; `without`: exports to leave out; `ballast`: functions of
+    60 KB that nobody calls."""
     prefix = b"\xa1\x66output" if pure else b"\xa1\x65state"
     types = [function_type([I32], [I32]), function_type([I32, I32], [I64]), function_type([], []),
              function_type([I32, I32], [I32, I32]), function_type([I32, I32, I32], []), function_type([I64], [I64])]
@@ -219,9 +220,9 @@ def puppet(pure=False, abi=PACKED, memory_pages=2, initialise=False, without=(),
                                  get(0) + get(3) + b"\x42\x20\x88\xa7" + STORE +
                                  get(0) + i32(4) + ADD + get(3) + b"\xa7" + STORE),
     }
-    functions = [0, 1, 1, entry_type, 2]
+    functions = [0, 1, 1, entry_type, 2] + [2] * ballast
     codes = [code_of_alloc(), code_of_echo(prefix), code_of_play(initialise), entries[abi],
-             body(0, b"\x41\x01\x24\x01")]
+             body(0, b"\x41\x01\x24\x01")] + [body(0, (i32(1) + b"\x1a") * 20_000)] * ballast
     exports = {"memory": b"\x02\x00", "alloc": b"\x00\x00", entry or ("run" if pure else "step"): b"\x00\x03"}
     if initialise:
         exports["_initialize"] = b"\x00\x04"
