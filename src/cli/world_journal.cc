@@ -62,6 +62,9 @@ bool print_page(Session& session, json::View root, WatchPlace& place) {
     entries->each_element([&](json::View entry) {
       place.from = std::max(place.from, static_cast<uint64_t>(member_int(entry, "seq")) + 1);
     });
+  // What --kinds left out has been looked at, too.
+  if (place.cursor.empty())
+    place.from = std::max(place.from, static_cast<uint64_t>(member_int(root, "head")) + 1);
   return any;
 }
 

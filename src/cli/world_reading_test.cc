@@ -124,21 +124,22 @@ std::string entry(int seq, int n) {
          R"("}})";
 }
 
-// No record is missed or printed twice: over pages, pauses and a server that was away.
+// No record is missed or printed twice: over pages, pauses, frames of which --kinds takes nothing,
+// and a server that was away.
 TEST(WorldReading, WatchPrintsEachRecordOnce) {
   ScriptedServer server;
-  auto page = [](const std::string& entries, const std::string& cursor = "") {
-    return R"({"entries":[)" + entries + R"(],"head":9)" +
+  auto page = [](const std::string& entries, int head, const std::string& cursor = "") {
+    return R"({"entries":[)" + entries + R"(],"head":)" + std::to_string(head) +
            (cursor.empty() ? "" : R"(,"next_cursor":")" + cursor + "\"") + "}";
   };
   const std::string journal = "GET /v1/worlds/w/journal?";
   server.on("GET /v1/worlds/w", kWorldReply)
-      .on(journal + "from=2&limit=1000", page(""))
-      .on(journal + "from=2&limit=1000", page(entry(2, 0) + "," + entry(3, 0), "c1"))
-      .on(journal + "limit=1000&cursor=c1", page(entry(3, 1)))
+      .on(journal + "from=2&limit=1000", page("", 1))
+      .on(journal + "from=2&limit=1000", page(entry(2, 0) + "," + entry(3, 0), 3, "c1"))
+      .on(journal + "limit=1000&cursor=c1", page(entry(3, 1), 3))
       .on(journal + "from=4&limit=1000", R"({"error":{"code":"unavailable","message":"m"}})", 503)
-      .on(journal + "from=4&limit=1000", page(entry(4, 0)))
-      .on(journal + "from=5&limit=1000", page(""));
+      .on(journal + "from=4&limit=1000", page(entry(4, 0), 6))
+      .on(journal + "from=7&limit=1000", page("", 6));
   Invocation given;
   given.arguments = {"w"};
   given.options["--url"] = {server.url()};
