@@ -135,6 +135,7 @@ void OwnAdapter::stop() {
 
 void OwnAdapter::perform(const std::string& world, const OpenIntent& open) {
   struct Found {
+    Uuid world;
     std::optional<worlds::Intent> intent;
     std::string params;               // with its secrets
     std::optional<OwnReceipt> fault;  // they cannot be had
@@ -165,6 +166,7 @@ void OwnAdapter::perform(const std::string& world, const OpenIntent& open) {
     } else {
       found->params = std::move(params).value();
     }
+    found->world = session.id();
     found->intent = std::move(intent);
     return ok_status();
   };
@@ -174,7 +176,7 @@ void OwnAdapter::perform(const std::string& world, const OpenIntent& open) {
     if (found->fault) return settle(world, hash, std::move(*found->fault));
     if (found->intent->kind == "http.request")
       return send_request(world, hash, *found->intent, found->params);
-    start_work(world, hash, *found->intent);
+    start_work(world, id_of_work(found->world, *found->intent, hash), hash, *found->intent);
   };
   if (!host_.post(world, std::move(order)).ok()) host_.give_up(world, open.hash);
 }
@@ -208,10 +210,9 @@ void OwnAdapter::send_request(const std::string& world, const std::string& hash,
 
 // --- jobs and runs
 
-void OwnAdapter::start_work(const std::string& world, const std::string& hash,
+void OwnAdapter::start_work(const std::string& world, const Uuid& id, const std::string& hash,
                             const worlds::Intent& full) {
   const bool is_job = full.kind == "job.run";
-  const Uuid id = id_of_work(full, hash);
   {
     std::lock_guard lock(mutex_);
     if (stopped_) return;

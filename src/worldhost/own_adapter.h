@@ -64,7 +64,8 @@ class OwnAdapter final : public OwnEffects {
   void send_request(const std::string& world, const std::string& hash, const worlds::Intent& full,
                     const std::string& params);
   void look_again(const Uuid& id, const Awaited& to);
-  void start_work(const std::string& world, const std::string& hash, const worlds::Intent& full);
+  void start_work(const std::string& world, const Uuid& id, const std::string& hash,
+                  const worlds::Intent& full);
   void settle(const std::string& world, const std::string& hash, OwnReceipt receipt);
 
   WorldHost& host_;

@@ -15,8 +15,9 @@ Result<actions::HttpRequest> own_request(const worlds::Intent& intent, std::stri
                                          const actions::ActionPolicy& policy);
 OwnReceipt receipt_of_response(Result<actions::HttpResponse> response);
 
-// job.run, run.start. The id follows from the intent: asked for again, it is the same job or run.
-Uuid id_of_work(const worlds::Intent& intent, std::string_view hash);
+// job.run, run.start. The id follows from the world and the intent: asked for again, it is the same
+// job or run. (Test worlds of equal seeds may have equal intents.)
+Uuid id_of_work(const Uuid& world, const worlds::Intent& intent, std::string_view hash);
 struct WorkState {
   bool over = false;
   OwnReceipt receipt;

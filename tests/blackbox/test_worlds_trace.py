@@ -283,6 +283,21 @@ class BuiltIn(WorldCase):
         self.assertEqual(payload["result_json"].replace(" ", ""), '{"done":true}')
         world.check_replays()
 
+    def test_equal_worlds_have_jobs_of_their_own(self):
+        """Test worlds of one seed and one script have equal intents; they shared one job."""
+        program = self.program("job.run", caps=[grant("job", "sys/Job@1")], arms=["EffectReceiptEnvelope"])
+        worlds = [self.make(program) for _ in range(2)]
+        for world in worlds:
+            world.go(step_output({"last": b""}, effects=[effect("job.run", {"type": "test.echo", "args_json": "[]", "queue": "of-twins"})]))
+        self.assertEqual(len({world.effects()[0]["intent_hash"] for world in worlds}), 1)
+        jobs = []
+        until(lambda: jobs.extend(self.client.fetch(["of-twins"], count=5).body["jobs"]) or len(jobs) == 2, "two jobs")
+        for job in jobs:
+            self.client.ack(job["id"], result=None)
+        for world in worlds:
+            until(lambda world=world: not world.effects(), "the receipt")
+        self.assertEqual({dec(self.last(world)[1]["receipt_payload"])["job_id"] for world in worlds}, {job["id"] for job in jobs})
+
     def test_a_run(self):
         definition = {"name": "hello-of-worlds", "steps": [{"id": "say", "action": "workflow.log", "params": {"message": "hi"}}]}
         self.assertEqual(self.client.post("/v1/definitions", {"name": definition["name"], "definition": definition}).status, 201)
