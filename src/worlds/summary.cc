@@ -1,5 +1,7 @@
 // Counts of a world: the trace summary, and what keeps a manifest from being applied.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "worlds/reading.h"
 #include "worlds/written.h"
@@ -13,9 +15,30 @@ bool of_workflow(const Intent& intent) {
   return intent.origin == static_cast<uint8_t>(OriginKind::Workflow);
 }
 
-Uuid run_of(World& world, const Intent& intent) {
-  const auto instance = world.instance(intent.origin_name, intent.instance_key);
-  return instance ? instance->run_id : Uuid{};
+// The runs of intents. One instance may have emitted all of them, and is large then: it is read
+// once.
+class RunsOf {
+ public:
+  explicit RunsOf(World& world) : world_(world) {}
+  Uuid operator()(const Intent& intent) {
+    auto [at, fresh] = known_.try_emplace({intent.origin_name, intent.instance_key});
+    if (fresh)
+      if (const auto instance = world_.instance(intent.origin_name, intent.instance_key))
+        at->second = instance->run_id;
+    return at->second;
+  }
+
+ private:
+  World& world_;
+  std::map<std::pair<std::string, std::string>, Uuid> known_;
+};
+
+void write_wait(json::Writer& w, const Uuid& run, const std::string& hash, const Intent& intent) {
+  w.begin_object().key("run_id").uuid(run).field("module", intent.origin_name);
+  write_key(w, "key", intent.instance_key);
+  w.field("intent_hash", hash).field("effect_kind", intent.kind);
+  write_nat(w, "emitted_at_seq", intent.seq);
+  w.end_object();
 }
 
 uint64_t non_terminal(const Totals& totals) { return totals.running + totals.waiting; }
@@ -86,11 +109,12 @@ size_t write_instances_in_the_way(json::Writer& w, World& world, uint64_t limit)
 
 size_t write_intents_in_the_way(json::Writer& w, World& world, int64_t now_ns, uint64_t limit) {
   size_t shown = 0;
+  RunsOf run_of(world);
   w.key("inflight_intents").begin_array();
   if (limit == 0) return w.end_array(), 0;
   world.each_open("", [&](std::string_view, const std::string& hash, const Intent& intent) {
     if (!of_workflow(intent)) return true;
-    w.begin_object().key("run_id").uuid(run_of(world, intent)).field("intent_hash", hash);
+    w.begin_object().key("run_id").uuid(run_of(intent)).field("intent_hash", hash);
     w.field("effect_kind", intent.kind);
     w.field_int("age_ns", now_ns > intent.emitted_ns ? now_ns - intent.emitted_ns : 0);
     w.end_object();
@@ -102,21 +126,14 @@ size_t write_intents_in_the_way(json::Writer& w, World& world, int64_t now_ns, u
 
 }  // namespace
 
-void write_wait(json::Writer& w, World& world, const std::string& hash, const Intent& intent) {
-  w.begin_object().key("run_id").uuid(run_of(world, intent)).field("module", intent.origin_name);
-  write_key(w, "key", intent.instance_key);
-  w.field("intent_hash", hash).field("effect_kind", intent.kind);
-  write_nat(w, "emitted_at_seq", intent.seq);
-  w.end_object();
-}
-
 void write_waits(json::Writer& w, World& world, size_t limit) {
   size_t left = limit;
+  RunsOf run_of(world);
   w.begin_array();
   world.each_open("", [&](std::string_view, const std::string& hash, const Intent& intent) {
     if (!of_workflow(intent)) return true;
     if (left-- == 0) return false;
-    write_wait(w, world, hash, intent);
+    write_wait(w, run_of(intent), hash, intent);
     return true;
   });
   w.end_array();

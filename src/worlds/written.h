@@ -26,7 +26,6 @@ void write_key(json::Writer& w, std::string_view name, std::string_view key);
 void write_inflight(json::Writer& w, const Instance& instance);
 
 // A `wait` of the contract: an open intent of a module. And the list of all, at most `limit`.
-void write_wait(json::Writer& w, World& world, const std::string& hash, const Intent& intent);
 void write_waits(json::Writer& w, World& world, size_t limit);
 
 std::string proposal_id(uint64_t seq);  // "p<seq>"
