@@ -1,5 +1,8 @@
 #include "worldhost/own_adapter.h"
 
+#include <set>
+#include <utility>
+
 #include "base/check.h"
 #include "base/codec.h"
 #include "base/log.h"
@@ -281,29 +284,38 @@ void OwnAdapter::fire_timers(const std::string& world) {
     // Those of a quarantined world fire no more.
     if (passes(outcome.error())) host_.later([this, world] { host_.timers_fired(world); });
   };
-  if (!host_.post(world, std::move(order)).ok()) host_.timers_fired(world);
+  if (!host_.post(world, std::move(order)).ok())
+    host_.later([this, world] { host_.timers_fired(world); });
 }
 
 // By deadline, then by hash; what a timer brings about may set timers that are due as well.
 Result<uint64_t> OwnAdapter::fire_until(WorldSession& session, const actions::Vault* vault,
                                         int64_t now_ns) {
-  for (uint64_t fired = 0;; ++fired) {
-    std::optional<std::pair<int64_t, std::string>> first;
-    session.world().each_open(
-        "", [&](std::string_view, const std::string& hash, const worlds::Intent& intent) {
-          if (intent.kind != "timer.set" || intent.deliver_at_ns > now_ns) return true;
-          std::pair<int64_t, std::string> timer(intent.deliver_at_ns, hash);
-          if (!first || timer < *first) first = std::move(timer);
-          return true;
-        });
-    if (!first) return fired;
-    const worlds::Head head = session.world().head();
-    const int64_t clock_ns = std::max(first->first, head.test_now_ns);
-    auto intent = session.world().intent(first->second);
-    PAWL_CHECK(intent.has_value());
-    PAWL_TRY_DO(
-        settle_own(session, vault, first->second, timer_receipt(*intent, clock_ns), clock_ns));
+  std::set<std::pair<int64_t, std::string>> due;
+  auto consider = [&](const std::string& hash, std::string_view kind, int64_t deadline_ns) {
+    if (kind == "timer.set" && deadline_ns <= now_ns) due.emplace(deadline_ns, hash);
+  };
+  session.world().each_open(
+      "", [&](std::string_view, const std::string& hash, const worlds::Intent& intent) {
+        consider(hash, intent.kind, intent.deliver_at_ns);
+        return true;
+      });
+  uint64_t fired = 0;
+  while (!due.empty()) {
+    const auto [deadline_ns, hash] = *due.begin();
+    due.erase(due.begin());
+    auto intent = session.world().intent(hash);
+    if (!intent || intent->settlement != worlds::Settlement::Open) continue;  // dropped meanwhile
+    const size_t opened_before = session.opened().size();
+    const int64_t clock_ns = std::max(deadline_ns, session.world().head().test_now_ns);
+    PAWL_TRY_DO(settle_own(session, vault, hash, timer_receipt(*intent, clock_ns), clock_ns));
+    ++fired;
+    for (size_t i = opened_before; i < session.opened().size(); ++i) {
+      const OpenIntent& opened = session.opened()[i];
+      consider(opened.hash, opened.kind, opened.deliver_at_ns);
+    }
   }
+  return fired;
 }
 
 }  // namespace pawl

@@ -87,6 +87,8 @@ class WorldSession {
   // Items that are no frames: blobs, adapters, the clock of a test world.
   void put(std::string_view key, std::string value) { items_.put(key, std::move(value)); }
   void remove(std::string_view key) { items_.remove(key); }
+  // Intents that frames of this session opened.
+  const std::vector<OpenIntent>& opened() const { return outbox_.opened; }
   void change_adapter(const std::string& id, std::optional<worlds::Adapter> adapter);
 
   // Whether another world has this id. One that is being deleted does not count: a world made now
