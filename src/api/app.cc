@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "engine/waiting_task.h"
 #include "kernel/frame.h"
+#include "worldhost/world_host.h"
 
 namespace pawl::api {
 namespace {
@@ -228,6 +229,7 @@ void App::handle_on_pool(WorkPool& pool, Call&& call) {
 
 void App::begin_drain() {
   draining_ = true;
+  if (worlds_ != nullptr) worlds_->end_waits();
   stats_history_.stop();
   events_.stop();
 }

@@ -111,6 +111,14 @@ std::vector<std::string> Outbox::lease(const std::string& adapter,
   return leased;
 }
 
+void Outbox::end_lease_at(const std::string& hash, int64_t until_ms) {
+  auto at = entries_.find(hash);
+  if (at == entries_.end() || at->second.until_ms <= until_ms) return;
+  expiries_.erase({at->second.until_ms, hash});
+  at->second.until_ms = until_ms;
+  expiries_.emplace(until_ms, hash);
+}
+
 size_t Outbox::release_expired(int64_t now_ms) {
   size_t released = 0;
   for (; !expiries_.empty() && expiries_.begin()->first <= now_ms; ++released) {
@@ -173,14 +181,6 @@ void Outbox::retain(const std::vector<OpenIntent>& open) {
   for (const auto& [hash, entry] : entries_)
     if (kept.count(hash) == 0) gone.push_back(hash);
   for (const std::string& hash : gone) remove(hash);
-}
-
-void Outbox::clear() {
-  entries_.clear();
-  queued_.clear();
-  timers_.clear();
-  expiries_.clear();
-  at_work_ = 0;
 }
 
 }  // namespace pawl

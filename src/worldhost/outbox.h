@@ -46,6 +46,8 @@ class Outbox {
   // Leases up to `limit` intents of these kinds that nobody works on, in emission order.
   std::vector<std::string> lease(const std::string& adapter, const std::vector<std::string>& kinds,
                                  size_t limit, int64_t until_ms, int64_t now_ms);
+  // Shortens a lease.
+  void end_lease_at(const std::string& hash, int64_t until_ms);
   // Gives back leases that have run out; how many.
   size_t release_expired(int64_t now_ms);
   int64_t next_expiry_ms() const { return expiries_.empty() ? 0 : expiries_.begin()->first; }
@@ -62,7 +64,6 @@ class Outbox {
   // Neither leased nor at work.
   uint64_t queued() const { return static_cast<uint64_t>(entries_.size()) - at_work_; }
   size_t size() const { return entries_.size(); }
-  void clear();
   // Drops all that is not in this list.
   void retain(const std::vector<OpenIntent>& open);
 

@@ -22,6 +22,7 @@ struct WorldHost::Batch {
   std::optional<Uuid> removed;                                // the world was deleted
   bool exists = false, quarantined = false, is_test = false;  // as it leaves the world
   WorldCounts counts;
+  int parts_left = 2;  // decided() and over(); guarded by mutex_
 };
 
 WorldHost::WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clock,
@@ -74,6 +75,7 @@ void WorldHost::stop() {
       waiters.splice(waiters.end(), actor->waiters);
     }
     waiting_ = 0;
+    waiters_ = 0;
     ready_.clear();
     dues_.clear();
     work_.notify_all();
@@ -135,7 +137,7 @@ bool WorldHost::run_one() {
   ready_.pop_front();
   actor->listed = false;
   actor->busy = true;
-  ++actor->unfinished;
+  ++actor->batches;
   ++running_;
   std::vector<WorldOrder> orders = take_orders(*actor);
   if (std::exchange(actor->stale, false)) {
@@ -234,27 +236,23 @@ void WorldHost::decided(const ActorPtr& actor, Batch& batch, bool stale) {
       actor->orders.push_front(std::move(batch.orders.back()));
   }
   make_ready(actor);
+  end_part(actor, batch);
 }
 
 void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const Error& error) {
   Answers answers;
-  std::vector<OpenIntent> own;
   {
     std::lock_guard lock(mutex_);
     switch (fate) {
       case CommitFate::Durable:
         actor->is_test = batch.is_test;
         take_outbox(*actor, std::move(batch.outbox));
-        serve_waiters(*actor, answers);
-        own = begin_own(*actor);
         ++batches_;
         counts_.add(batch.counts);
         actor->exists = batch.exists;
         actor->quarantined = batch.quarantined;
-        if (batch.removed) {
-          actor->stale = true;
-          actor->outbox.clear();
-        }
+        if (batch.removed) forget_world(*actor, answers);
+        serve_outbox(actor, clock_.now_ms(), answers);
         break;
       case CommitFate::Stale:
         break;
@@ -265,9 +263,7 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
         actor->reopen_ms = clock_.now_ms() + kPauseMs;
         break;
     }
-    --actor->unfinished;
     reschedule(actor);
-    forget_missing(actor);
   }
   if (fate == CommitFate::Durable)
     for (size_t i = 0; i < batch.orders.size(); ++i)
@@ -275,22 +271,32 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
   if (fate == CommitFate::Refused)
     for (WorldOrder& order : batch.orders) order.done(error);
   for (auto& answer : answers) answer();
-  perform(actor->name, own);
   if (fate == CommitFate::Durable && batch.removed)
     purge_world(line_, deleted_world_key(*batch.removed));
-  end_batch();
+  std::lock_guard lock(mutex_);
+  end_part(actor, batch);
 }
 
-void WorldHost::end_batch() {
-  std::lock_guard lock(mutex_);
+// decided() and over() come in either order; the host may end when both are through.
+void WorldHost::end_part(const ActorPtr& actor, Batch& batch) {
+  if (--batch.parts_left != 0) return;
+  --actor->batches;
+  forget_if_idle(actor);
   if (--running_ == 0) idle_.notify_all();
 }
 
-// Calls may name worlds that are not there: nothing of them is kept.
-void WorldHost::forget_missing(const ActorPtr& actor) {
-  if (!actor->exists && !actor->busy && !actor->listed && actor->unfinished == 0 &&
-      actor->orders.empty() && actor->waiters.empty() && actor->due_ms == 0)
-    actors_.erase(actor->name);
+// Names come from outside: one that no world has is not kept.
+void WorldHost::forget_if_idle(const ActorPtr& actor) {
+  const bool has_work = actor->batches != 0 || !actor->orders.empty() || !actor->waiters.empty();
+  if (has_work || actor->memory.id || actor->outbox.size() != 0 || actor->reopen_ms != 0) return;
+  if (actor->due_ms != 0) dues_.erase({actor->due_ms, actor});
+  actor->due_ms = 0;
+  actors_.erase(actor->name);
+}
+
+size_t WorldHost::names_held() {
+  std::lock_guard lock(mutex_);
+  return actors_.size();
 }
 
 WorldHostStats WorldHost::stats() {
@@ -322,13 +328,24 @@ void WorldHost::take_outbox(Actor& actor, OutboxChanges changes) {
   for (const std::string& hash : changes.settled) actor.outbox.remove(hash);
 }
 
-void WorldHost::serve_waiters(Actor& actor, Answers& answers) {
-  const int64_t now_ms = clock_.now_ms();
+// Follows every change of the outbox: leases that ran out are free, who waits gets what is there,
+// and the server begins its own effects.
+void WorldHost::serve_outbox(const ActorPtr& actor, int64_t now_ms, Answers& answers) {
+  actor->outbox.release_expired(now_ms);
+  serve_waiters(*actor, now_ms, answers);
+  begin_own(*actor, answers);
+  reschedule(actor);
+}
+
+void WorldHost::serve_waiters(Actor& actor, int64_t now_ms, Answers& answers) {
   for (auto at = actor.waiters.begin(); at != actor.waiters.end();) {
     const LeaseOrder& order = at->order;
     const int64_t until_ms = now_ms + order.lease_ms;
-    auto leased = actor.outbox.lease(order.adapter, order.kinds, order.limit, until_ms, now_ms);
-    if (leased.empty()) {
+    const bool is_wanted = at->is_wanted == nullptr || at->is_wanted();
+    std::vector<std::string> leased;
+    if (is_wanted)
+      leased = actor.outbox.lease(order.adapter, order.kinds, order.limit, until_ms, now_ms);
+    if (leased.empty() && is_wanted && at->until_ms > now_ms) {
       ++at;
       continue;
     }
@@ -337,37 +354,82 @@ void WorldHost::serve_waiters(Actor& actor, Answers& answers) {
           tell(std::move(leased), until_ms);
         });
     at = actor.waiters.erase(at);
+    --waiters_;
   }
 }
 
-std::vector<OpenIntent> WorldHost::begin_own(Actor& actor) {
-  std::vector<OpenIntent> begun;
-  if (own_ == nullptr || stopped_) return begun;
-  for (OpenIntent intent; actor.outbox.begin_own(intent);) begun.push_back(intent);
-  return begun;
+void WorldHost::begin_own(Actor& actor, Answers& answers) {
+  if (own_ == nullptr || stopped_) return;
+  for (OpenIntent intent; actor.outbox.begin_own(intent);)
+    answers.push_back([this, name = actor.name, intent] { own_->perform(name, intent); });
 }
 
-void WorldHost::perform(const std::string& world, const std::vector<OpenIntent>& intents) {
-  for (const OpenIntent& intent : intents) own_->perform(world, intent);
+// The world was deleted; another may have its name later.
+void WorldHost::forget_world(Actor& actor, Answers& answers) {
+  actor.stale = true;
+  actor.outbox = Outbox();
+  actor.firing = false;
+  actor.reopen_ms = 0;
+  for (Waiter& waiter : actor.waiters)
+    answers.push_back([tell = std::move(waiter.leased)] {
+      tell(Error{ErrorCode::NotFound, "the world was deleted"}, 0);
+    });
+  waiters_ -= actor.waiters.size();
+  actor.waiters.clear();
 }
 
-void WorldHost::lease(const std::string& world, const LeaseOrder& order, Leased leased) {
-  std::vector<std::string> found;
-  int64_t until_ms = 0;
+void WorldHost::lease(const std::string& world, const LeaseOrder& order, Leased leased,
+                      IsWanted is_wanted) {
+  Answers answers;
   {
     std::lock_guard lock(mutex_);
-    const int64_t now_ms = clock_.now_ms();
-    until_ms = now_ms + order.lease_ms;
-    if (!stopped_) {
+    if (stopped_) {
+      answers.push_back([tell = std::move(leased)] { tell(stopping(), 0); });
+    } else {
+      const int64_t now_ms = clock_.now_ms();
+      const bool may_wait = !waits_ended_ && waiters_ < config_.waiters_max;
       ActorPtr of = actor(world);
-      found = of->outbox.lease(order.adapter, order.kinds, order.limit, until_ms, now_ms);
-      const bool waits = found.empty() && order.wait_ms > 0;
-      if (waits) of->waiters.push_back({order, now_ms + order.wait_ms, std::move(leased)});
-      reschedule(of);
-      if (waits) return;
+      of->waiters.push_back({order, may_wait ? now_ms + order.wait_ms : now_ms, std::move(leased),
+                             std::move(is_wanted)});
+      ++waiters_;
+      serve_outbox(of, now_ms, answers);
+      forget_if_idle(of);
     }
   }
-  leased(std::move(found), until_ms);
+  for (auto& answer : answers) answer();
+}
+
+void WorldHost::drop_unwanted(const std::string& world) {
+  Answers answers;
+  {
+    std::lock_guard lock(mutex_);
+    auto at = actors_.find(world);
+    if (at != actors_.end()) serve_outbox(at->second, clock_.now_ms(), answers);
+  }
+  for (auto& answer : answers) answer();
+}
+
+void WorldHost::hand_back(const std::string& world, const std::vector<std::string>& intents) {
+  std::lock_guard lock(mutex_);
+  auto at = actors_.find(world);
+  if (at == actors_.end()) return;
+  const int64_t until_ms = clock_.now_ms() + kPauseMs;
+  for (const std::string& intent : intents) at->second->outbox.end_lease_at(intent, until_ms);
+  reschedule(at->second);
+}
+
+void WorldHost::end_waits() {
+  Answers answers;
+  {
+    std::lock_guard lock(mutex_);
+    waits_ended_ = true;
+    const int64_t now_ms = clock_.now_ms();
+    for (auto& [name, actor] : actors_) {
+      for (Waiter& waiter : actor->waiters) waiter.until_ms = std::min(waiter.until_ms, now_ms);
+      serve_outbox(actor, now_ms, answers);
+    }
+  }
+  for (auto& answer : answers) answer();
 }
 
 worlds::IntentWork WorldHost::work_of(const std::string& world, const std::string& intent) {
@@ -419,7 +481,7 @@ void WorldHost::open_world(const std::string& name) {
     return ok_status();
   };
   order.done = [this, name, found](const Status& outcome) {
-    std::vector<OpenIntent> own;
+    Answers answers;
     {
       std::lock_guard lock(mutex_);
       ActorPtr of = actor(name);
@@ -433,10 +495,9 @@ void WorldHost::open_world(const std::string& name) {
       changes.opened = std::move(found->open);
       changes.adapters = std::move(found->adapters);
       take_outbox(*of, std::move(changes));
-      own = begin_own(*of);
-      reschedule(of);
+      serve_outbox(of, clock_.now_ms(), answers);
     }
-    perform(name, own);
+    for (auto& answer : answers) answer();
   };
   if (Status taken = post(name, std::move(order)); taken.ok()) return;
   std::lock_guard lock(mutex_);

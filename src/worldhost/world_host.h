@@ -48,6 +48,7 @@ struct WorldOrder {
 struct WorldHostConfig {
   uint32_t threads = 2;
   size_t orders_max = 65'536;          // that wait, of all worlds
+  size_t waiters_max = 20'000;         // lease calls that wait, of all worlds
   size_t cache_bytes_max = 16u << 20;  // per world
   size_t batch_orders_max = 64;
   size_t batch_bytes_max = 4u << 20;  // of writes
@@ -73,6 +74,8 @@ struct WorldHostStats {
 };
 // The intents that were leased; empty when the wait is over. Any thread.
 using Leased = std::function<void(Result<std::vector<std::string>>, int64_t until_ms)>;
+// Whether somebody still waits for the answer. Any thread, be quick; null = always.
+using IsWanted = std::function<bool()>;
 
 // Performs the server's own effects (worldhost/own_adapter.h). Neither call waits; receipts come as
 // orders.
@@ -100,7 +103,15 @@ class WorldHost {
 
   // Overloaded (RateLimited) if too many wait: then done is not called.
   Status post(const std::string& world, WorldOrder order);
-  void lease(const std::string& world, const LeaseOrder& order, Leased leased);
+  // Beyond waiters_max, and after end_waits(), nobody waits: the answer comes at once.
+  void lease(const std::string& world, const LeaseOrder& order, Leased leased,
+             IsWanted is_wanted = nullptr);
+  // Somebody who waited is gone: forgets the waits of this world that nobody wants.
+  void drop_unwanted(const std::string& world);
+  // Leased, but nobody got them: they are leased again after a short pause.
+  void hand_back(const std::string& world, const std::vector<std::string>& intents);
+  // The server is about to stop: answers those who wait for leases.
+  void end_waits();
 
   // --- what only the host knows of a world. Any thread.
   worlds::IntentWork work_of(const std::string& world, const std::string& intent);
@@ -124,6 +135,7 @@ class WorldHost {
 
   // --- by hand, without threads
   bool run_one();                 // one batch of one world; false: no world has work
+  size_t names_held();            // worlds that something is known of, and names that are at work
   void fire_due(int64_t now_ms);  // timers, leases that ran out, waits that are over, retention
   int64_t next_due_ms();          // 0 = never
 
@@ -134,6 +146,7 @@ class WorldHost {
     LeaseOrder order;
     int64_t until_ms = 0;
     Leased leased;
+    IsWanted is_wanted;
   };
   struct Actor {
     explicit Actor(std::string world, size_t cache_bytes_max)
@@ -142,9 +155,9 @@ class WorldHost {
     WorldMemory memory;             // of the worker that has the world
     std::deque<WorldOrder> orders;  // guarded by mutex_, as the rest
     bool busy = false;              // a batch is at work, or its commit is not decided
+    size_t batches = 0;             // that are not over
     bool listed = false;            // in ready_
     bool stale = false;             // its memory is to be dropped before the next batch
-    size_t unfinished = 0;          // batches of which it is not known what became of them
     bool exists = false;            // there is such a world, by the last batch that is durable
     bool quarantined = false;
     Outbox outbox;
@@ -163,11 +176,14 @@ class WorldHost {
   ActorPtr actor(const std::string& world);
   void make_ready(const ActorPtr& actor);
   void reschedule(const ActorPtr& actor);
-  void forget_missing(const ActorPtr& actor);
   void take_outbox(Actor& actor, OutboxChanges changes);
-  void serve_waiters(Actor& actor, Answers& answers);
-  std::vector<OpenIntent> begin_own(Actor& actor);
+  void serve_outbox(const ActorPtr& actor, int64_t now_ms, Answers& answers);
+  void serve_waiters(Actor& actor, int64_t now_ms, Answers& answers);
+  void begin_own(Actor& actor, Answers& answers);
+  void forget_world(Actor& actor, Answers& answers);
   void fire(const ActorPtr& actor, int64_t now_ms, Answers& answers);
+  void end_part(const ActorPtr& actor, Batch& batch);
+  void forget_if_idle(const ActorPtr& actor);
 
   void serve();
   void keep_time();
@@ -177,8 +193,6 @@ class WorldHost {
   Status decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites& writes);
   void decided(const ActorPtr& actor, Batch& batch, bool stale);
   void over(const ActorPtr& actor, Batch& batch, CommitFate fate, const Error& error);
-  void end_batch();
-  void perform(const std::string& world, const std::vector<OpenIntent>& intents);
   void open_worlds();
   void open_world(const std::string& name);
   void sweep(const std::string& name);
@@ -195,12 +209,14 @@ class WorldHost {
   std::map<std::string, ActorPtr, std::less<>> actors_;
   std::deque<ActorPtr> ready_;
   size_t waiting_ = 0;  // orders
+  size_t waiters_ = 0;  // lease calls
   size_t running_ = 0;  // batches whose commit is not over
   uint64_t batches_ = 0;
   WorldCounts counts_;
   OwnEffects* own_ = nullptr;
   std::set<std::pair<int64_t, ActorPtr>> dues_;
   bool stopped_ = false;
+  bool waits_ended_ = false;
   std::vector<std::function<void()>> later_;
   int64_t later_ms_ = 0;  // when these are called; 0 = there are none
   int64_t next_sweep_ms_ = 0;

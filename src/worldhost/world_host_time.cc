@@ -57,16 +57,6 @@ void WorldHost::reschedule(const ActorPtr& actor) {
 }
 
 void WorldHost::fire(const ActorPtr& actor, int64_t now_ms, Answers& answers) {
-  actor->outbox.release_expired(now_ms);
-  serve_waiters(*actor, answers);
-  for (auto at = actor->waiters.begin(); at != actor->waiters.end();) {
-    if (at->until_ms > now_ms) {
-      ++at;
-      continue;
-    }
-    answers.push_back([tell = std::move(at->leased)] { tell(std::vector<std::string>(), 0); });
-    at = actor->waiters.erase(at);
-  }
   if (actor->reopen_ms != 0 && actor->reopen_ms <= now_ms) {
     actor->reopen_ms = 0;
     answers.push_back([this, name = actor->name] { open_world(name); });
@@ -78,6 +68,7 @@ void WorldHost::fire(const ActorPtr& actor, int64_t now_ms, Answers& answers) {
     actor->firing = true;
     answers.push_back([this, name = actor->name] { own_->fire_timers(name); });
   }
+  serve_outbox(actor, now_ms, answers);
 }
 
 void WorldHost::fire_due(int64_t now_ms) {
@@ -88,7 +79,6 @@ void WorldHost::fire_due(int64_t now_ms) {
     while (!dues_.empty() && dues_.begin()->first <= now_ms) {
       ActorPtr actor = dues_.begin()->second;
       fire(actor, now_ms, answers);
-      reschedule(actor);
     }
     if (later_ms_ != 0 && later_ms_ <= now_ms) {
       later_ms_ = 0;

@@ -1,8 +1,10 @@
 """Effects: the gate, their identities, leases, signed receipts, what a receipt does, and what a bad one does."""
+import json
+import socket
 import threading
 import unittest
 
-from harness import DEADLINE_S, new_id, until
+from harness import DEADLINE_S, encode, new_id, read_reply, until
 from world_bytes import Ed25519Signer, HmacSigner, b64, dec, enc, grant_hash, idempotency_key, intent_hash, sha, signed, test_entropy, unb64
 from world_case import BYTES, NAT, NOW, SEED, Program, WorldCase, cap_def, grant, option, pure, record, subscription, workflow
 from world_modules import effect, play, pure_output, step_output
@@ -241,6 +243,48 @@ class Leases(WorldCase):
         intent = world.intents(world.go(asks())["seq"])[0]
         thread.join(DEADLINE_S)
         self.assertEqual([one["intent_hash"] for one in leased], [intent])
+
+
+class WaitsEnd(WorldCase):
+    shared = False
+
+    def waiting(self, world):
+        """A connection on which a lease call waits for a minute."""
+        body = json.dumps({"adapter_id": "stripe", "kinds": ["pay.charge"], "wait_ms": 60_000}).encode()
+        connection = socket.create_connection(("127.0.0.1", self.server.port), timeout=DEADLINE_S)
+        self.addCleanup(connection.close)
+        connection.sendall(encode("POST", f"/v1/worlds/{world.name}/effects/lease", body))
+        world.get()  # calls of one world are decided in the order in which they come
+        return connection
+
+    def status(self, connection):
+        with connection.makefile("rb") as stream:
+            return read_reply(stream)[0]
+
+    def test_with_the_server(self):
+        """A stop took as long as it may wait for requests, and then cut the adapter off."""
+        world = self.make()
+        world.adapter()
+        connection = self.waiting(world)
+        self.assertEqual(self.server.stop(), 0)
+        self.assertEqual(self.status(connection), 200)
+
+    def test_with_the_world(self):
+        world = self.make()
+        world.adapter()
+        connection = self.waiting(world)
+        world.call("DELETE", "?force=true")
+        self.assertEqual(self.status(connection), 404)
+
+    def test_with_the_client(self):
+        """Effects were leased to an adapter that had gone, and nobody got them before the lease ran out."""
+        world = self.make()
+        world.adapter()
+        self.waiting(world).close()
+        client = self.waiting(world)
+        intents = world.intents(world.go(asks(CHARGE))["seq"])
+        self.assertEqual(self.status(client), 200)
+        self.assertEqual([one["intent_hash"] for one in world.effects(state="inflight")], intents)
 
 
 class Receipts(WorldCase):

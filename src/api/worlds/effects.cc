@@ -103,27 +103,50 @@ void list_effects(App& app, Call&& call) {
 
 // --- leases
 
-Reply leased_reply(App& app, WorldSession& session, const std::vector<std::string>& hashes,
-                   int64_t until_ms) {
+struct LeasedEffects {
+  std::vector<std::string> hashes;
+  int64_t until_ms = 0;
+  std::vector<std::string> withheld = {};  // their secrets cannot be had
+};
+
+Reply leased_reply(App& app, WorldSession& session, LeasedEffects& leased) {
+  leased.withheld.clear();
   PAWL_TRY(auto program, session.program());
   const SecretOpener secrets(app.worlds()->line(), app.vault());
   std::string body;
   json::Writer w(body);
   w.begin_object().key("effects").begin_array();
-  for (const std::string& hash : hashes) {
+  for (const std::string& hash : leased.hashes) {
     auto intent = session.world().intent(hash);
     if (!intent || intent->settlement != worlds::Settlement::Open) continue;
     const worlds::Effect* effect = program->effect(intent->kind);
     if (effect != nullptr) {
       auto opened = secrets.open(*program, *effect->params_type, intent->params);
-      if (!opened.ok()) continue;  // the lease ends; the operator sees it queued
+      if (!opened.ok()) {
+        leased.withheld.push_back(hash);
+        continue;
+      }
       intent->params = std::move(*opened);
     }
     worlds::write_effect(w, *program, hash, *intent, app.worlds()->work_of(session.name(), hash),
-                         until_ms);
+                         leased.until_ms);
   }
   w.end_array().end_object();
   return world_reply(std::move(body));
+}
+
+// Gives the leased effects to the client that waited for them.
+void deliver(App& app, const WorldRequestPtr& request, const std::string& name,
+             LeasedEffects&& found) {
+  auto leased = std::make_shared<LeasedEffects>(std::move(found));
+  const std::string scoped = scoped_world(request->call.tenant, name);
+  answer_from_world(
+      app, request, name,
+      [&app, leased](WorldSession& session) { return leased_reply(app, session, *leased); },
+      {.answered = [&app, scoped, leased](bool is_given) {
+        const auto& back = is_given ? leased->withheld : leased->hashes;
+        if (!back.empty()) app.worlds()->hand_back(scoped, back);
+      }});
 }
 
 void lease(App& app, Call&& call) {
@@ -163,16 +186,17 @@ void lease(App& app, Call&& call) {
   check.done = [&app, held, order, scoped, name](const Status& outcome) {
     if (!outcome.ok()) return held->request->call.fail(outcome.error());
     if (!held->verdict.ok()) return held->request->call.fail(held->verdict.error());
+    http::Responder& client = held->request->call.responder;
+    if (order.wait_ms > 0)
+      client.on_disconnect([&app, scoped] { app.worlds()->drop_unwanted(scoped); });
     app.worlds()->lease(
         scoped, order,
         [&app, held, name](Result<std::vector<std::string>> hashes, int64_t until_ms) {
           if (!hashes.ok()) return held->request->call.fail(hashes.error());
           if (hashes->empty()) return held->request->call.answer(world_reply(R"({"effects":[]})"));
-          answer_from_world(app, held->request, name,
-                            [&app, leased = std::move(*hashes), until_ms](WorldSession& session) {
-                              return leased_reply(app, session, leased, until_ms);
-                            });
-        });
+          deliver(app, held->request, name, {std::move(*hashes), until_ms});
+        },
+        [&client] { return !client.disconnected(); });
   };
   if (app.worlds() == nullptr)
     return request->call.fail({ErrorCode::Unavailable, "this server runs no worlds"});

@@ -78,14 +78,16 @@ void answer_from_world(App& app, const WorldRequestPtr& request, const std::stri
     held->result = decide_call(app, *held, session);
     return ok_status();
   };
-  order.done = [held](const Status& outcome) {
+  auto done = [held](const Status& outcome) {
     Call& call = held->request->call;
-    if (!outcome.ok()) return call.fail(outcome.error());
-    if (!held->result->ok()) return call.fail(held->result->error());
-    call.answer(std::move(*held->result).value());
+    const bool is_given = outcome.ok() && held->result->ok();
+    if (held->rules.answered) held->rules.answered(is_given);
+    if (is_given) return call.answer(std::move(*held->result).value());
+    call.fail(outcome.ok() ? held->result->error() : outcome.error());
   };
+  order.done = done;
   Status taken = host->post(scoped_world(request->call.tenant, name), std::move(order));
-  if (!taken.ok()) request->call.fail(taken.error());
+  if (!taken.ok()) done(taken);
 }
 
 http::Response world_reply(std::string body, int status) {

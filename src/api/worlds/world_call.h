@@ -39,6 +39,7 @@ struct WorldCallRules {
   bool writes = false;         // refused by a quarantined world
   bool takes_missing = false;  // there may be no such world
   bool alone = false;          // it takes long
+  std::function<void(bool is_given)> answered = nullptr;  // whether the work's answer was
   std::function<void(const worlds::Program&, std::vector<std::string>&)> needs = nullptr;
 };
 // `name`: as in the path or body, without tenant.

@@ -1,0 +1,255 @@
+// What the host does unasked: leases that run out, waits, names without a world.
+#include "worldhost/world_host.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/testing/core_world.h"
+#include "worlds/testing/native_host.h"
+#include "worlds/testing/test_world.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::string_view kWorld = "shop";
+
+// Answers a task at once: decided, committed, released.
+class ImmediateLine final : public EngineLine {
+ public:
+  Status submit(TaskPtr task) override {
+    engine.submit(std::move(task));
+    engine.commit();
+    return ok_status();
+  }
+  Status read(FunctionRef<void(const State&)> read) override {
+    read(engine.core->state());
+    return ok_status();
+  }
+
+  CoreWorld engine;
+};
+
+// A host without threads, and the kinds of effects that it began itself.
+class HostWorld : public OwnEffects {
+ public:
+  HostWorld() {
+    for (const std::string_view name : {"flow", "plain", "timer", "deaf", "guard"})
+      modules_.set(name, [](std::string_view) { return worlds::ModuleCall{}; });
+    host.attach(*this);
+  }
+  ~HostWorld() override { host.stop(); }
+
+  void perform(const std::string&, const OpenIntent& intent) override { begun += intent.kind; }
+  void fire_timers(const std::string& world) override {
+    ++timers;
+    host.timers_fired(world);
+  }
+
+  // Runs an order to its end: "ok", or its refusal's code.
+  std::string run(std::string_view world, std::function<Status(WorldSession&)> work) {
+    std::string outcome = "nothing";
+    WorldOrder order;
+    order.work = std::move(work);
+    order.done = [&outcome](const Status& status) {
+      outcome = status.ok() ? "ok" : std::string(wire_code(status.error()));
+    };
+    PAWL_CHECK(host.post(std::string(world), std::move(order)).ok());
+    while (host.run_one()) {
+    }
+    return outcome;
+  }
+  std::string create() {
+    return run(kWorld, [this](WorldSession& session) -> Status {
+      const std::string body = worlds::WorldText().text();
+      PAWL_TRY(json::Doc doc, json::parse(body));
+      const auto nothing = [](std::string_view) { return std::optional<std::string>(); };
+      PAWL_TRY(worlds::ProgramText text,
+               worlds::read_program(doc.root().find("manifest"), doc.root().find("nodes"), nothing,
+                                    nothing, modules_));
+      PAWL_CHECK(text.faults.empty());
+      const worlds::NewWorld made{.id = Uuid::v7(kWorldStartMs, ++worlds_made_, 1, 0),
+                                  .name = std::string(kWorld)};
+      session.create(made.id, [&](worlds::Deciding& d) { worlds::create_world(d, made, text); });
+      return ok_status();
+    });
+  }
+  std::string emit(std::string_view kind, std::string_view params, std::string_view cap) {
+    return run(kWorld, [&](WorldSession& session) -> Status {
+      PAWL_TRY(json::Doc doc, json::parse(params));
+      PAWL_TRY_DO(session.frame([&](worlds::Deciding& deciding) {
+        return worlds::emit_system_effect(deciding, kind, doc.root(), cap);
+      }));
+      return ok_status();
+    });
+  }
+  std::string emit_request() {
+    return emit("http.request", R"({"method":"GET","url":"https://a.test/"})", "cap_http");
+  }
+  std::string emit_work() { return emit("work.do", R"({"n":1})", "cap_work"); }
+  std::string set_adapter(const std::string& id, std::vector<std::string> kinds) {
+    return run(kWorld, [&](WorldSession& session) {
+      worlds::Adapter adapter;
+      adapter.only_kinds = true;
+      adapter.kinds = kinds;
+      session.change_adapter(id, adapter);
+      return ok_status();
+    });
+  }
+  std::string remove_adapter(const std::string& id) {
+    return run(kWorld, [&](WorldSession& session) {
+      session.change_adapter(id, std::nullopt);
+      return ok_status();
+    });
+  }
+  std::string remove_world() {
+    return run(kWorld, [](WorldSession& session) {
+      session.remove_world();
+      return ok_status();
+    });
+  }
+  // "waits" until it is answered; then how many effects came, or the refusal's code.
+  std::shared_ptr<std::string> lease(const std::string& adapter, const std::string& kind,
+                                     int64_t lease_ms, int64_t wait_ms, IsWanted wanted = nullptr) {
+    auto answer = std::make_shared<std::string>("waits");
+    host.lease(
+        std::string(kWorld),
+        {.adapter = adapter, .kinds = {kind}, .lease_ms = lease_ms, .wait_ms = wait_ms},
+        [this, answer](Result<std::vector<std::string>> leased, int64_t) {
+          *answer =
+              leased.ok() ? std::to_string(leased->size()) : std::string(wire_code(leased.error()));
+          if (leased.ok()) last_leased = *leased;
+        },
+        std::move(wanted));
+    return answer;
+  }
+  void advance(int64_t ms) {
+    line.engine.clock.now += ms;
+    host.fire_due(line.engine.clock.now_ms());
+    while (host.run_one()) {
+    }
+  }
+
+  ImmediateLine line;
+  worlds::NativeHost modules_;
+  WorldHost host{{.threads = 0, .waiters_max = 2}, line, line.engine.clock, modules_};
+  std::string begun;
+  int timers = 0;
+  std::vector<std::string> last_leased;
+
+ private:
+  uint64_t worlds_made_ = 0;
+};
+
+// The adapter that had taken http.request over is gone, and its lease runs out while nobody calls.
+TEST(WorldHost, BeginsItsOwnEffectsWhenALeaseRunsOut) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  ASSERT_EQ(world.set_adapter("proxy", {"http.request"}), "ok");
+  ASSERT_EQ(world.emit_request(), "ok");
+  EXPECT_EQ(*world.lease("proxy", "http.request", 1'000, 0), "1");
+  ASSERT_EQ(world.remove_adapter("proxy"), "ok");
+  world.advance(999);
+  EXPECT_EQ(world.begun, "");
+  world.advance(1);
+  EXPECT_EQ(world.begun, "http.request");
+}
+
+// A call for other kinds comes between the end of a lease and the host's clock.
+TEST(WorldHost, WhoWaitsGetsWhatAnotherCallFoundFree) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  ASSERT_EQ(world.set_adapter("a", {"work.do", "safe.do"}), "ok");
+  ASSERT_EQ(world.emit_work(), "ok");
+  EXPECT_EQ(*world.lease("a", "work.do", 1'000, 0), "1");
+  const auto waiting = world.lease("a", "work.do", 1'000, 60'000);
+  world.line.engine.clock.now += 1'000;
+  EXPECT_EQ(*waiting, "waits");
+  EXPECT_EQ(*world.lease("a", "safe.do", 1'000, 0), "0");
+  EXPECT_EQ(*waiting, "1");
+}
+
+TEST(WorldHost, LeasesNothingToAClientThatHasGone) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  ASSERT_EQ(world.set_adapter("a", {"work.do"}), "ok");
+  bool is_there = true;
+  const auto gone = world.lease("a", "work.do", 60'000, 60'000, [&] { return is_there; });
+  is_there = false;
+  ASSERT_EQ(world.emit_work(), "ok");
+  EXPECT_EQ(*gone, "0");
+  EXPECT_EQ(*world.lease("a", "work.do", 60'000, 0), "1");
+}
+
+TEST(WorldHost, LeasesAgainWhatWasHandedBack) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  ASSERT_EQ(world.set_adapter("a", {"work.do"}), "ok");
+  ASSERT_EQ(world.emit_work(), "ok");
+  EXPECT_EQ(*world.lease("a", "work.do", 3'600'000, 0), "1");
+  world.host.hand_back(std::string(kWorld), world.last_leased);
+  const auto next = world.lease("a", "work.do", 3'600'000, 60'000);
+  EXPECT_EQ(*next, "waits")
+      << "at once, an effect that nobody can get would be asked for in a loop";
+  world.advance(1'000);
+  EXPECT_EQ(*next, "1");
+}
+
+TEST(WorldHost, WaitsEndWithTheWorldAndWithTheServer) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  ASSERT_EQ(world.set_adapter("a", {"work.do"}), "ok");
+  const auto deleted = world.lease("a", "work.do", 1'000, 60'000);
+  ASSERT_EQ(world.remove_world(), "ok");
+  EXPECT_EQ(*deleted, "not_found");
+
+  ASSERT_EQ(world.create(), "ok");
+  ASSERT_EQ(world.set_adapter("a", {"work.do"}), "ok");
+  const auto last = world.lease("a", "work.do", 1'000, 60'000);
+  EXPECT_EQ(*last, "waits");
+  world.host.end_waits();
+  EXPECT_EQ(*last, "0");
+  EXPECT_EQ(*world.lease("a", "work.do", 1'000, 60'000), "0");
+}
+
+TEST(WorldHost, OnlySoManyWait) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  ASSERT_EQ(world.set_adapter("a", {"work.do"}), "ok");
+  EXPECT_EQ(*world.lease("a", "work.do", 1'000, 500), "waits");
+  EXPECT_EQ(*world.lease("a", "work.do", 1'000, 60'000), "waits");
+  EXPECT_EQ(*world.lease("a", "work.do", 1'000, 60'000), "0");
+  world.advance(500);
+  EXPECT_EQ(*world.lease("a", "work.do", 1'000, 60'000), "waits");
+}
+
+// An adapter of a deleted world had a built-in kind: the next world of this name has not.
+TEST(WorldHost, ANameStartsAfreshAfterItsWorldWasDeleted) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  ASSERT_EQ(world.set_adapter("proxy", {"http.request"}), "ok");
+  ASSERT_EQ(world.remove_world(), "ok");
+  ASSERT_EQ(world.create(), "ok");
+  ASSERT_EQ(world.emit_request(), "ok");
+  EXPECT_EQ(world.begun, "http.request");
+}
+
+// Names come from outside: asking for worlds that are not there must not fill the memory.
+TEST(WorldHost, KeepsNothingOfNamesWithoutAWorld) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  EXPECT_EQ(world.host.names_held(), 1u);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(world.run("nothing-" + std::to_string(i),
+                        [](WorldSession& session) {
+                          EXPECT_FALSE(session.exists());
+                          return ok_status();
+                        }),
+              "ok");
+  EXPECT_EQ(*world.lease("a", "work.do", 1'000, 0), "0");
+  EXPECT_EQ(world.host.names_held(), 1u);
+  ASSERT_EQ(world.remove_world(), "ok");
+  world.run(kWorld, [](WorldSession&) { return ok_status(); });
+  EXPECT_EQ(world.host.names_held(), 0u);
+}
+
+}  // namespace
+}  // namespace pawl
