@@ -347,6 +347,8 @@ class Receipts(WorldCase):
                            {"sig": world.receipt_body(intent, payload, signer=HmacSigner(b"x" * 16))["sig"]}):
                 with self.subTest(change):
                     world.refused(403, "receipt.bad_signature", "POST", "/receipts", {**good, **change})
+            unsigned = {name: value for name, value in good.items() if name != "sig"}
+            world.refused(403, "receipt.bad_signature", "POST", "/receipts", unsigned)
         self.assertEqual(len(world.effects()), 1)
         self.assertEqual(world.post("/receipts", good)["outcome"], "settled")
 

@@ -222,8 +222,7 @@ Result<worlds::GivenReceipt> read_receipt(const WorldRequestPtr& request) {
     if (!receipt.cost_cents || *receipt.cost_cents < 0)
       fields.complain("cost_cents", "must be a number that is not negative", "type");
   }
-  // One that is no signature is a bad one, which is told later: after an unknown intent.
-  if (!fields.has("sig")) fields.complain("sig", "is required", "required");
+  // None, or one that is no signature, is a bad one, which is told later: after an unknown intent.
   if (!worlds::from_base64(fields.text("sig"), receipt.signature)) receipt.signature.clear();
   std::optional<json::View> payload;  // null is a payload, too
   request->body().each_member([&](json::View name, json::View value) {
