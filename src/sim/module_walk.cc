@@ -405,9 +405,7 @@ void ModuleWalk::intent(const PlainItem& body) {
       decided_->intent != body.text("intent_hash"))
     return broken("module gate", "an intent that the gate has not let through");
   decided_.reset();
-  ModelIntent made;
-  made.kind = body.text("kind");
-  made.origin_kind = origin.text("kind");
+  ModelIntent made{.kind = body.text("kind"), .origin_kind = origin.text("kind")};
   made.seq = seq_;
   made.n = n_;
   PlainItem params;

@@ -39,6 +39,7 @@ class ModuleWorlds : public EngineLine, public OwnEffects {
   // though the clock may go back.
   int64_t latest_ms() { return latest_ms_ = std::max(latest_ms_, clock_.now_ms()); }
   int64_t next_due_ms() { return host_ ? host_->next_due_ms() : 0; }
+  int64_t next_work_ms() { return host_ ? host_->next_work_ms() : 0; }
   void follow(std::string_view record);
 
   bool is_up() const { return host_ != nullptr && core_ != nullptr; }

@@ -61,12 +61,11 @@ bool is_over(const World& world) {
   return world.model().unfinished() == 0 && world.model().modules().open_intents() == 0;
 }
 
-// When something is due next; a second from now if nobody knows. Where no intent is open, the host
-// of module worlds only sweeps, which would make a wait of a day very many short ones.
+// When something is due next; a second from now if nobody knows. Retention of module worlds, which
+// never ends, does not count: it would make a wait of a day very many short ones.
 int64_t next_wait_ms(World& world) {
   int64_t due_ms = world.model().first_due_ms();
-  if (world.model().modules().open_intents() != 0)
-    due_ms = sooner(due_ms, world.modules()->next_due_ms());
+  if (ModuleWorlds* modules = world.modules()) due_ms = sooner(due_ms, modules->next_work_ms());
   return due_ms == 0 ? 1'000 : std::max<int64_t>(due_ms - world.now_ms(), 1'000);
 }
 

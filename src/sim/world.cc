@@ -277,9 +277,13 @@ void World::fail_commit() {
     Core::refuse(in_flight_->closed, status.error());
   }
   count_crash(kept);
+  const std::string record = kept ? in_flight_->closed.batch.journal : "";
   in_flight_.reset();
   refuse_the_rest(status.error());
-  reopen(modules_ && random_.percent(50));
+  // The engine may live on; then a batch that is found is told to those who follow the journal.
+  const bool lives_on = modules_ && random_.percent(50);
+  reopen(lives_on);
+  if (lives_on && !record.empty()) modules_->follow(record);
 }
 
 // As the engine does when it gives up its state: nobody who is still there waits for an answer that

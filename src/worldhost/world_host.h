@@ -138,6 +138,7 @@ class WorldHost {
   size_t names_held();            // worlds that something is known of, and names that are at work
   void fire_due(int64_t now_ms);  // timers, leases that ran out, waits that are over, retention
   int64_t next_due_ms();          // 0 = never
+  int64_t next_work_ms();         // the same without retention, which never ends
 
  private:
   static constexpr int64_t kPauseMs = 200;  // after a refusal, until it is tried again
@@ -188,6 +189,7 @@ class WorldHost {
   void serve();
   void keep_time();
   std::vector<WorldOrder> take_orders(Actor& actor);  // under mutex_
+  int64_t first_work_ms() const;                      // under mutex_
   int64_t first_due_ms() const;                       // under mutex_
   void run_batch(const ActorPtr& actor, std::vector<WorldOrder> orders);
   Status decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites& writes);

@@ -93,11 +93,19 @@ void WorldHost::fire_due(int64_t now_ms) {
   for (const std::string& name : swept) sweep(name);
 }
 
+int64_t WorldHost::first_work_ms() const {
+  if (dues_.empty()) return later_ms_;
+  return later_ms_ == 0 ? dues_.begin()->first : std::min(later_ms_, dues_.begin()->first);
+}
+
 int64_t WorldHost::first_due_ms() const {
-  int64_t due_ms = next_sweep_ms_;
-  if (later_ms_ != 0) due_ms = std::min(due_ms, later_ms_);
-  if (!dues_.empty()) due_ms = std::min(due_ms, dues_.begin()->first);
-  return due_ms;
+  const int64_t work_ms = first_work_ms();
+  return work_ms == 0 ? next_sweep_ms_ : std::min(work_ms, next_sweep_ms_);
+}
+
+int64_t WorldHost::next_work_ms() {
+  std::lock_guard lock(mutex_);
+  return first_work_ms();
 }
 
 int64_t WorldHost::next_due_ms() {
