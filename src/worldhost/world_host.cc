@@ -20,6 +20,7 @@ struct WorldHost::Batch {
   std::vector<Status> outcomes;  // as many as were decided
   OutboxChanges outbox;
   std::optional<Uuid> removed;                                // the world was deleted
+  bool created = false;                                       // the world begins
   bool exists = false, quarantined = false, is_test = false;  // as it leaves the world
   WorldCounts counts;
   int parts_left = 2;  // decided() and over(); guarded by mutex_
@@ -189,6 +190,7 @@ Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites
     }
     batch.counts = session.counts();
     writes = session.take_writes();
+    batch.created = writes.creates;
     return ok_status();
   });
 }
@@ -251,6 +253,7 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
         counts_.add(batch.counts);
         actor->exists = batch.exists;
         actor->quarantined = batch.quarantined;
+        if (batch.created) actor->known = true;  // it has no more than this
         if (batch.removed) forget_world(*actor, answers);
         serve_outbox(actor, clock_.now_ms(), answers);
         break;
@@ -260,6 +263,7 @@ void WorldHost::over(const ActorPtr& actor, Batch& batch, CommitFate fate, const
         ++*actor->memory.refusals;
         // It may turn out to be durable when the store is back: then its intents are open.
         actor->stale = true;
+        actor->known = false;
         actor->reopen_ms = clock_.now_ms() + kPauseMs;
         break;
     }
@@ -343,7 +347,7 @@ void WorldHost::serve_waiters(Actor& actor, int64_t now_ms, Answers& answers) {
     const int64_t until_ms = now_ms + order.lease_ms;
     const bool is_wanted = at->is_wanted == nullptr || at->is_wanted();
     std::vector<std::string> leased;
-    if (is_wanted)
+    if (is_wanted && actor.known)
       leased = actor.outbox.lease(order.adapter, order.kinds, order.limit, until_ms, now_ms);
     if (leased.empty() && is_wanted && at->until_ms > now_ms) {
       ++at;
@@ -359,7 +363,7 @@ void WorldHost::serve_waiters(Actor& actor, int64_t now_ms, Answers& answers) {
 }
 
 void WorldHost::begin_own(Actor& actor, Answers& answers) {
-  if (own_ == nullptr || stopped_) return;
+  if (own_ == nullptr || stopped_ || !actor.known) return;
   for (OpenIntent intent; actor.outbox.begin_own(intent);)
     answers.push_back([this, name = actor.name, intent] { own_->perform(name, intent); });
 }
@@ -368,6 +372,7 @@ void WorldHost::begin_own(Actor& actor, Answers& answers) {
 void WorldHost::forget_world(Actor& actor, Answers& answers) {
   actor.stale = true;
   actor.outbox = Outbox();
+  actor.known = false;
   actor.firing = false;
   actor.reopen_ms = 0;
   for (Waiter& waiter : actor.waiters)
@@ -489,6 +494,7 @@ void WorldHost::open_world(const std::string& name) {
         if (!stopped_) of->reopen_ms = clock_.now_ms() + kPauseMs;
         return reschedule(of);
       }
+      of->known = true;
       of->outbox.retain(found->open);
       of->outbox.forget_adapters();  // one may have been removed by a batch that was refused
       OutboxChanges changes;

@@ -9,7 +9,8 @@
 // is told before it is durable, reads neither.
 //
 // After a failure of the store the orders at work are refused, the caches are dropped, and open
-// intents are read again. An order that found its world changed under it is decided again.
+// intents are read again; until then nobody works on them. An order that found its world changed
+// under it is decided again.
 //
 // Threads: any, but attach() and stop(). With 0 threads nothing runs by itself: run_one() and
 // fire_due() do it, for the simulator.
@@ -163,6 +164,7 @@ class WorldHost {
     bool quarantined = false;
     Outbox outbox;
     std::list<Waiter> waiters;
+    bool known = false;     // open intents and adapters are the state's: they can be worked on
     bool firing = false;    // its timers are being fired
     bool is_test = false;   // its timers fire by its own clock, not by this one
     int64_t reopen_ms = 0;  // then its open intents are read again; 0 = they are known

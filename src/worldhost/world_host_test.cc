@@ -16,6 +16,7 @@ constexpr std::string_view kWorld = "shop";
 class ImmediateLine final : public EngineLine {
  public:
   Status submit(TaskPtr task) override {
+    if (fails) return Error{ErrorCode::StoreFailed, "the disk does not answer"};
     engine.submit(std::move(task));
     engine.commit();
     return ok_status();
@@ -26,6 +27,7 @@ class ImmediateLine final : public EngineLine {
   }
 
   CoreWorld engine;
+  bool fails = false;
 };
 
 // A host without threads, and the kinds of effects that it began itself.
@@ -230,6 +232,22 @@ TEST(WorldHost, ANameStartsAfreshAfterItsWorldWasDeleted) {
   ASSERT_EQ(world.create(), "ok");
   ASSERT_EQ(world.emit_request(), "ok");
   EXPECT_EQ(world.begun, "http.request");
+}
+
+// What the state has of adapters was not read when the store failed: the server performed an effect
+// that another adapter had taken over, and fired timers of test worlds by its own clock.
+TEST(WorldHost, WorksOnNothingBeforeItKnowsWhatIsOpen) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  world.line.fails = true;
+  EXPECT_EQ(world.set_adapter("proxy", {"http.request"}), "store_failed");
+  world.line.fails = false;
+  ASSERT_EQ(world.emit_request(), "ok");
+  EXPECT_EQ(world.begun, "");
+  const auto waiting = world.lease("proxy", "http.request", 1'000, 60'000);
+  world.advance(1'000);
+  EXPECT_EQ(world.begun, "http.request") << "no adapter has taken it over";
+  EXPECT_EQ(*waiting, "waits");
 }
 
 // Names come from outside: asking for worlds that are not there must not fill the memory.

@@ -46,7 +46,8 @@ void WorldHost::reschedule(const ActorPtr& actor) {
   for (const Waiter& waiter : actor->waiters) consider(waiter.until_ms);
   int64_t deadline_ns = 0;
   std::string hash;
-  if (!actor->is_test && !actor->firing && actor->outbox.first_timer(deadline_ns, hash))
+  if (actor->known && !actor->is_test && !actor->firing &&
+      actor->outbox.first_timer(deadline_ns, hash))
     consider(std::max<int64_t>(ms_of(deadline_ns), 1));
   if (actor->due_ms != 0) dues_.erase({actor->due_ms, actor});
   actor->due_ms = due_ms == INT64_MAX || stopped_ ? 0 : due_ms;
@@ -63,7 +64,7 @@ void WorldHost::fire(const ActorPtr& actor, int64_t now_ms, Answers& answers) {
   }
   int64_t deadline_ns = 0;
   std::string hash;
-  if (!actor->is_test && !actor->firing && own_ != nullptr &&
+  if (actor->known && !actor->is_test && !actor->firing && own_ != nullptr &&
       actor->outbox.first_timer(deadline_ns, hash) && ms_of(deadline_ns) <= now_ms) {
     actor->firing = true;
     answers.push_back([this, name = actor->name] { own_->fire_timers(name); });
