@@ -147,7 +147,7 @@ bool World::serve_modules(uint64_t steps_max) {
 }
 
 void World::fire_module_timers() {
-  if (!modules_) return;
+  if (!modules_ || verdict_.failed()) return;
   modules_->fire_due();
   check_reads();
 }
