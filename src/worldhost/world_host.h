@@ -175,6 +175,8 @@ class WorldHost {
 
   using Answers = std::vector<std::function<void()>>;
 
+  static Error stopping();
+
   // --- under mutex_
   ActorPtr actor(const std::string& world);
   void make_ready(const ActorPtr& actor);
