@@ -51,6 +51,7 @@ ModuleWorlds::ModuleWorlds(Desk& desk, const Plants& plants, Clock& clock, uint6
     : desk_(desk), plants_(plants), clock_(clock), random_(seed) {
   config_.threads = 0;
   config_.cache_bytes_max = random_.percent(50) ? 1 + random_.below(3'000) : 1u << 20;
+  config_.caches_bytes_max = random_.percent(50) ? 1 + random_.below(6'000) : 2u << 20;
   config_.batch_orders_max = 1 + random_.below(random_.percent(50) ? 2 : 64);
   config_.batch_bytes_max = random_.percent(50) ? random_.below(4'000) : 1u << 20;
   config_.finished_ms = random_.percent(50) ? 0 : random_.between(1, 600'000);

@@ -144,6 +144,8 @@ void World::arm_read_trouble() {
 void World::come_back() {
   DiskFaults& faults = disk_.files->faults();
   const bool in_place = random_.percent(50);
+  const uint64_t doubted = doubt_.batch.number;
+  const std::string record = doubt_.batch.journal;
   for (int i = 0; in_place && i < kReopenTriesMax; ++i) {
     if (random_.percent(30)) faults.arm(DiskTrouble::SyncFails, 1 + random_.below(2));
     if (faults.full() && random_.percent(50)) give_room();
@@ -154,8 +156,11 @@ void World::come_back() {
     if (!back.ok()) continue;
     verdict_.reach(Probe::DiskReopenedInPlace);
     fetches_.clear();
-    if (open_core()) return check_recovered();
-    return verdict_.fail("I1 recovery", "the reopened store cannot be read");
+    if (!open_core()) return verdict_.fail("I1 recovery", "the reopened store cannot be read");
+    check_recovered();
+    // A batch that turns out to be there is told to those who follow the journal.
+    if (modules_ && doubted != 0 && doubted == desk_.durable_head) modules_->follow(record);
+    return;
   }
   if (random_.percent(50)) {
     if (modules_) modules_->process_is_gone();

@@ -47,11 +47,6 @@ class ItemCache {
       entries_.pop_back();
     }
   }
-  void clear() {
-    index_.clear();
-    entries_.clear();
-    bytes_ = 0;
-  }
   size_t bytes() const { return bytes_; }
 
  private:
@@ -60,14 +55,30 @@ class ItemCache {
     std::string key;
     std::optional<std::string> value;
   };
+  using Entries = std::list<Entry>;
+  using Index = std::unordered_map<std::string_view, Entries::iterator>;
+
+ public:
+  // Empties it. Freeing what it held takes time: the caller does it where nobody waits.
+  struct Contents {
+    Index index;
+    Entries entries;
+  };
+  Contents take() {
+    bytes_ = 0;
+    return {std::exchange(index_, {}), std::exchange(entries_, {})};
+  }
+  void clear() { take(); }
+
+ private:
   static size_t bytes_of(const Entry& entry) {
     return kPerEntry + entry.key.size() + (entry.value ? entry.value->size() : 0);
   }
 
   const size_t bytes_max_;
   size_t bytes_ = 0;
-  std::list<Entry> entries_;  // last used first
-  std::unordered_map<std::string_view, std::list<Entry>::iterator> index_;
+  Entries entries_;  // last used first
+  Index index_;
 };
 
 }  // namespace pawl

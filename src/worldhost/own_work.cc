@@ -143,18 +143,19 @@ std::string envelope_of(const Item& params) {
   return text;
 }
 
-Status make_job(Frame& frame, const Uuid& id, const Item& params) {
+Status make_job(Frame& frame, const Uuid& id, std::string_view tenant, const Item& params) {
   const std::string text = envelope_of(params);
   PAWL_TRY(json::Doc doc, json::parse(text));
-  PAWL_TRY(NewJob job, parse_job(doc.root(), {.now_ms = frame.now_ms(), .tenant = ""}));
+  PAWL_TRY(NewJob job, parse_job(doc.root(), {.now_ms = frame.now_ms(), .tenant = tenant}));
   job.id = JobId(id);
   PAWL_TRY_DO(place_job(frame, job));
   return ok_status();
 }
 
-Status make_run(Frame& frame, const Uuid& id, const Item& params) {
+Status make_run(Frame& frame, const Uuid& id, std::string_view tenant, const Item& params) {
   StartScript start;
   start.id = RunId(id);
+  start.tenant = tenant;
   start.definition = text_of(params, "definition");
   start.version = text_of(params, "version");
   start.inputs = text_of(params, "inputs_json");
@@ -257,7 +258,9 @@ void start_own_work(EngineLine& line, const std::string& world, const Uuid& id,
         if (!note || (noted && !has_bug(Bug::WorkMadeTwice))) return look(state, id, is_job);
         auto params = worlds::cbor::read(bytes);
         Status made = !params.ok() ? Status(params.error()) : frame.attempt([&](Frame& within) {
-          return is_job ? make_job(within, id, *params) : make_run(within, id, *params);
+          const std::string_view tenant = tenant_of_world(world);
+          return is_job ? make_job(within, id, tenant, *params)
+                        : make_run(within, id, tenant, *params);
         });
         if (made.ok()) {
           put_doc(frame, DocKind::WorldItem, *note, "");

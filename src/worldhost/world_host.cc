@@ -212,12 +212,36 @@ void WorldHost::run_batch(const ActorPtr& actor, std::vector<WorldOrder> orders)
   }
   for (const auto& [key, value] : writes.items) actor->memory.cache.put(key, value);
   actor->memory.cache.evict();
+  bound_caches(*actor);
   auto task = std::make_shared<CommitTask>(
       std::move(writes), [this, actor, batch](bool stale) { decided(actor, *batch, stale); },
       [this, actor, batch](CommitFate fate, const Error& error) {
         over(actor, *batch, fate, error);
       });
   if (Status taken = line_.submit(task); !taken.ok()) task->refuse(taken.error());
+}
+
+void WorldHost::note_cached(Actor& actor) {
+  if (actor.cached_bytes != 0) by_use_.erase(actor.place);
+  cached_bytes_ -= actor.cached_bytes;
+  actor.cached_bytes = actor.memory.cache.bytes();
+  cached_bytes_ += actor.cached_bytes;
+  if (actor.cached_bytes != 0) actor.place = by_use_.insert(by_use_.begin(), &actor);
+}
+
+// There may be many worlds: those that were not used for longest give up their caches.
+void WorldHost::bound_caches(Actor& used) {
+  std::vector<ItemCache::Contents> dropped;  // freed when the lock is
+  std::lock_guard lock(mutex_);
+  note_cached(used);
+  for (auto at = by_use_.end();
+       cached_bytes_ > config_.caches_bytes_max && at != by_use_.begin();) {
+    Actor& oldest = **--at;
+    if (oldest.busy) continue;
+    ++at;
+    dropped.push_back(oldest.memory.cache.take());
+    note_cached(oldest);
+  }
 }
 
 // The state holds the batch, or will never: the world's next one may begin.
@@ -292,7 +316,14 @@ void WorldHost::forget_if_idle(const ActorPtr& actor) {
   if (has_work || actor->memory.id || actor->outbox.size() != 0 || actor->reopen_ms != 0) return;
   if (actor->due_ms != 0) dues_.erase({actor->due_ms, actor});
   actor->due_ms = 0;
+  actor->memory.cache.clear();
+  note_cached(*actor);
   actors_.erase(actor->name);
+}
+
+size_t WorldHost::cached_bytes() {
+  std::lock_guard lock(mutex_);
+  return cached_bytes_;
 }
 
 size_t WorldHost::names_held() {

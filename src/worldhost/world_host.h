@@ -48,9 +48,10 @@ struct WorldOrder {
 
 struct WorldHostConfig {
   uint32_t threads = 2;
-  size_t orders_max = 65'536;          // that wait, of all worlds
-  size_t waiters_max = 20'000;         // lease calls that wait, of all worlds
-  size_t cache_bytes_max = 16u << 20;  // per world
+  size_t orders_max = 65'536;           // that wait, of all worlds
+  size_t waiters_max = 20'000;          // lease calls that wait, of all worlds
+  size_t cache_bytes_max = 16u << 20;   // per world
+  size_t caches_bytes_max = 64u << 20;  // of all worlds
   size_t batch_orders_max = 64;
   size_t batch_bytes_max = 4u << 20;  // of writes
   int64_t finished_ms = 0;  // retention of ended instances and settled intents; 0 = for ever
@@ -136,6 +137,7 @@ class WorldHost {
 
   // --- by hand, without threads
   bool run_one();                 // one batch of one world; false: no world has work
+  size_t cached_bytes();          // of items, in the caches of all worlds
   size_t names_held();            // worlds that something is known of, and names that are at work
   void fire_due(int64_t now_ms);  // timers, leases that ran out, waits that are over, retention
   int64_t next_due_ms();          // 0 = never
@@ -154,13 +156,15 @@ class WorldHost {
     explicit Actor(std::string world, size_t cache_bytes_max)
         : name(std::move(world)), memory(cache_bytes_max) {}
     const std::string name;
-    WorldMemory memory;             // of the worker that has the world
-    std::deque<WorldOrder> orders;  // guarded by mutex_, as the rest
-    bool busy = false;              // a batch is at work, or its commit is not decided
-    size_t batches = 0;             // that are not over
-    bool listed = false;            // in ready_
-    bool stale = false;             // its memory is to be dropped before the next batch
-    bool exists = false;            // there is such a world, by the last batch that is durable
+    WorldMemory memory;                      // of the worker that has the world
+    std::deque<WorldOrder> orders;           // guarded by mutex_, as the rest
+    size_t cached_bytes = 0;                 // in its cache, when its last batch was decided
+    std::list<Actor*>::iterator place = {};  // in by_use_; valid if cached_bytes != 0
+    bool busy = false;                       // a batch is at work, or its commit is not decided
+    size_t batches = 0;                      // that are not over
+    bool listed = false;                     // in ready_
+    bool stale = false;                      // its memory is to be dropped before the next batch
+    bool exists = false;  // there is such a world, by the last batch that is durable
     bool quarantined = false;
     Outbox outbox;
     std::list<Waiter> waiters;
@@ -196,6 +200,8 @@ class WorldHost {
   int64_t first_work_ms() const;                      // under mutex_
   int64_t first_due_ms() const;                       // under mutex_
   void run_batch(const ActorPtr& actor, std::vector<WorldOrder> orders);
+  void bound_caches(Actor& used);
+  void note_cached(Actor& actor);  // under mutex_
   Status decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites& writes);
   void decided(const ActorPtr& actor, Batch& batch, bool stale);
   void over(const ActorPtr& actor, Batch& batch, CommitFate fate, const Error& error);
@@ -214,9 +220,11 @@ class WorldHost {
   std::condition_variable idle_;
   std::map<std::string, ActorPtr, std::less<>> actors_;
   std::deque<ActorPtr> ready_;
-  size_t waiting_ = 0;  // orders
-  size_t waiters_ = 0;  // lease calls
-  size_t running_ = 0;  // batches whose commit is not over
+  std::list<Actor*> by_use_;  // those with a cache, last used first
+  size_t cached_bytes_ = 0;   // of these
+  size_t waiting_ = 0;        // orders
+  size_t waiters_ = 0;        // lease calls
+  size_t running_ = 0;        // batches whose commit is not over
   uint64_t batches_ = 0;
   WorldCounts counts_;
   OwnEffects* own_ = nullptr;

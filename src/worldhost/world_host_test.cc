@@ -269,5 +269,33 @@ TEST(WorldHost, KeepsNothingOfNamesWithoutAWorld) {
   EXPECT_EQ(world.host.names_held(), 0u);
 }
 
+// Each world may have a cache, and there may be many: together they have one bound.
+TEST(WorldHost, WorldsThatNobodyUsesGiveUpTheirCaches) {
+  ImmediateLine line;
+  worlds::NativeHost modules;
+  constexpr size_t kBytesMax = 10'000;
+  WorldHost host({.threads = 0, .caches_bytes_max = kBytesMax}, line, line.engine.clock, modules);
+  const auto look = [&](const std::string& name) {
+    WorldOrder order;
+    order.work = [](WorldSession& session) {
+      const Uuid id = session.exists() ? session.id() : Uuid::v7(kWorldStartMs, 1, 1, 0);
+      if (!session.exists())
+        session.create(id, [](worlds::Deciding& deciding) { deciding.writes().put("s", "x"); });
+      for (int i = 0; i < 10; ++i) (void)session.table().get("missing" + std::to_string(i));
+      return ok_status();
+    };
+    order.done = [](const Status&) {};
+    ASSERT_TRUE(host.post(name, std::move(order)).ok());
+    while (host.run_one()) continue;
+  };
+  look("first");
+  const size_t one = host.cached_bytes();
+  ASSERT_GT(one, 1'000u);
+  for (int i = 0; i < 50; ++i) look("w" + std::to_string(i));
+  EXPECT_LE(host.cached_bytes(), kBytesMax);
+  EXPECT_GE(host.cached_bytes(), kBytesMax - 2 * one) << "no more than needed";
+  host.stop();
+}
+
 }  // namespace
 }  // namespace pawl

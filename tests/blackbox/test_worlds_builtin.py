@@ -310,6 +310,20 @@ class Work(BuiltinCase):
         self.client.post(f"/v1/runs/{found[0]['id']}/cancel", {})
         self.assertEqual(self.receipt(world, intent)[1]["code"], "run.cancelled")
 
+    def test_they_belong_to_the_tenant_of_their_world(self):
+        """They were nobody's, in the queues of clients without a tenant."""
+        self.client.headers["X-OJS-Tenant"] = "acme"
+        world = self.make(builtin())
+        intent, = self.ask(world, job("tenants"))
+        run, = self.ask(world, run_start("none"))
+        self.assertEqual(self.receipt(world, run)[1]["code"], "run.failed")
+        taken = self.fetch("tenants")
+        self.assertEqual(taken["meta"]["tenant_id"], "acme")
+        other = {"X-OJS-Tenant": "other"}
+        self.assertEqual(self.client.get(f"/ojs/v1/jobs/{taken['id']}", headers=other).status, 404)
+        self.client.ack(taken["id"], result=1)
+        self.assertEqual(self.receipt(world, intent)[0], "ok")
+
     def test_their_capabilities(self):
         for caps, asked, code in (({"job": {"types": ["other"]}}, job("q"), "constraint"), ({"job": {"queues": ["other"]}}, job("q"), "constraint"),
                                   ({"job": {"types": ["mail.send"], "queues": ["q"]}}, job("q"), None),
