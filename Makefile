@@ -53,7 +53,7 @@ lint: ## formatting, clang-tidy on what changed (LINT_ALL=1: on everything), hou
 
 sim: build ## simulated worlds with faults on all cores, for SIM_MINUTES=30; failing seeds go to build/stories
 	@build/pawl sim --plants
-	@build/pawl sim --swarm --minutes $(SIM_MINUTES) --seed $$(date +%s%N) --save build/stories --probes
+	@build/pawl sim --swarm --modules --minutes $(SIM_MINUTES) --seed $$(date +%s%N) --save build/stories --probes
 
 fuzz: ## run every fuzzer, FUZZ_SECONDS=60 in all
 	@tools/setup build fuzz

@@ -1,8 +1,9 @@
 // Applies what happens to instances of modules to the list of runs.
-#include "journal/events.h"
 #include "base/plant.h"
+#include "journal/events.h"
 #include "kernel/mutable_state.h"
 #include "kernel/run.h"
+#include "kernel/state_memory.h"
 #include "kernel/worlds/instance_run.h"
 
 namespace pawl {
