@@ -9,6 +9,7 @@
 //   void counter(pawl::Step& step) {
 //     uint64_t count = step.state()["count"].nat_or(0);
 //     step.set_state(pawl::record("count", count + step.event()["by"].nat()));
+//     step.complete();  // until the next event
 //   }
 //   PAWL_WORKFLOW(counter)
 //

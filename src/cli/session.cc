@@ -19,13 +19,16 @@ std::string from(const Invocation& given, const std::string& option, const char*
   return given.text(option, set != nullptr && *set != '\0' ? set : fallback);
 }
 
-// Prints all complaints, if there are more than the message says.
+// Prints all complaints, if there are more than the message says. The message of a single one may
+// lack the place: "/ctx/now_ns".
 void print_complaints(json::View error) {
   auto details = error.find("details");
   auto list = details ? details->find("validation_errors") : std::nullopt;
-  if (!list || !list->is_array() || list->size() < 2) return;
-  list->each_element([](json::View one) {
+  if (!list || !list->is_array()) return;
+  const bool single = list->size() < 2;
+  list->each_element([single](json::View one) {
     std::string path = member(one, "path");
+    if (single && !path.starts_with('/')) return;
     std::fprintf(stderr, "      %s%s\n", path.empty() ? "" : (printable(path) + ": ").c_str(),
                  printable(member(one, "message")).c_str());
   });

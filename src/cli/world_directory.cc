@@ -203,6 +203,10 @@ class WorldDirectory::Reader {
     const fs::path real = fs::canonical(path, failed);
     const std::string name = name_of(path);
     const std::string subject = said_in == name ? "" : name + " ";
+    if (failed == std::errc::no_such_file_or_directory && path.extension() == ".wasm") {
+      fault(said_in, line, "there is no " + name + "; build the module first");
+      return std::nullopt;
+    }
     if (failed) {
       fault(said_in, line,
             subject.empty() ? "cannot be read: " + failed.message()

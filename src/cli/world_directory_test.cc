@@ -149,7 +149,7 @@ TEST(WorldDirectory, NothingOutsideIsSent) {
         "D/nodes/c.json:2: wasm_file is a path relative to D and stays in it",
         "D/nodes/c.json:3: D/out.wasm leads out of D; only files in it are sent\n",
         "D/nodes/c.json:4: cannot read D/loop.wasm: ",
-        "D/nodes/c.json:5: cannot read D/none.wasm: No such file or directory\n",
+        "D/nodes/c.json:5: there is no D/none.wasm; build the module first\n",
         "D/nodes/c.json:6: D/nodes is no file\n"})
     EXPECT_NE(said.find(line), std::string::npos) << line << "\nin\n" << said;
   WorldFolder linked;

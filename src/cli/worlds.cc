@@ -93,9 +93,12 @@ int refuse_world(Session& session, const Invocation& given, const WorldCall& cal
   auto faults = details ? details->find("validation_errors") : std::nullopt;
   if (call.directory != nullptr && faults && faults->size() > 0) {
     print_world_faults(*faults, true, call.directory);
-    return session.fail({ErrorCode::InvalidContent, printable(member(*error, "message")) + " (" +
-                                                        printable(member(*error, "code")) +
-                                                        "); nothing was changed"});
+    // The server's message tells a client where in its reply the faults are.
+    const std::string code = member(*error, "code");
+    const std::string message =
+        code == "manifest.invalid" ? "the program is not valid" : member(*error, "message");
+    return session.fail({ErrorCode::InvalidContent,
+                         printable(message) + " (" + printable(code) + "); nothing was changed"});
   }
   const int code = session.refuse(reply);
   print_way_on(*error, call, printable(given.argument(0)));

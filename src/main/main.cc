@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 
+#include "cli/terminal.h"
 #include "main/commands.h"
+#include "plan/nearest.h"
 
 namespace pawl {
 namespace {
@@ -78,6 +80,31 @@ void hide_keys(int argc, char** argv) {
     }
 }
 
+// What CLI11 has no words for: it says of an unknown command that one is required. Empty if all
+// commands in front of the first option are known.
+std::string unknown_command(const CLI::App& top, int argc, char** argv) {
+  const CLI::App* at = &top;
+  std::string path = "pawl";
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const std::string word = argv[i];
+    std::vector<std::string_view> names;
+    const CLI::App* next = nullptr;
+    for (const CLI::App* one : at->get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(one->get_name());
+      if (one->get_name() == word) next = one;
+    }
+    if (names.empty()) break;  // the words that follow are its parameters
+    if (next == nullptr) {
+      const std::string hint = plan::meant(word, names);
+      return "there is no command '" + path + " " + cli::printable(word) + "'; " +
+             (hint.empty() ? "'" + path + " --help' lists them" : hint);
+    }
+    at = next;
+    path += " " + word;
+  }
+  return "";
+}
+
 int run(int argc, char** argv) {
   std::vector<Command> commands = all_commands();
   CLI::App app{
@@ -106,6 +133,11 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
+    const std::string unknown = wrong.get_exit_code() == 0 ? "" : unknown_command(app, argc, argv);
+    if (!unknown.empty()) {
+      cli::complain(unknown);
+      return cli::kUsage;
+    }
     return app.exit(wrong) == 0 ? cli::kDone : cli::kUsage;
   }
   hide_keys(argc, argv);

@@ -68,7 +68,7 @@ std::string faults_text(const CaseResult& result, bool colours) {
   return out;
 }
 
-std::string in_quotes(const std::string& text) {
+std::string quoted_for_shell(const std::string& text) {
   std::string out = "'";
   for (char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
   return out + "'";
@@ -83,8 +83,9 @@ std::string seed_text(const std::string& file, const CaseResult& result,
     out += block(each.path + ": wanted " + each.wanted + ", got " + each.got, 8);
   for (const std::string& fault : failure.run.faults) out += block(fault, 8);
   out += timeline_text(failure.run, colours);
-  return out + "      again: pawl test " + in_quotes(file) + " --filter " + in_quotes(result.name) +
-         " --faults --seeds 1 --seed " + std::to_string(failure.seed) + " --verbose\n";
+  return out + "      again: pawl test " + quoted_for_shell(file) + " --filter " +
+         quoted_for_shell(result.name) + " --faults --seeds 1 --seed " +
+         std::to_string(failure.seed) + " --verbose\n";
 }
 
 }  // namespace

@@ -54,7 +54,9 @@ Status write_project_file(const fs::path& path, std::string_view text) {
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out << text;
   out.flush();
-  if (!out.good()) return Error{ErrorCode::InvalidRequest, "cannot write " + path.string()};
+  if (!out.good())
+    return Error{ErrorCode::InvalidRequest,
+                 "cannot write " + path.string() + (failed ? ": " + failed.message() : "")};
   if (path.extension() == ".sh")
     fs::permissions(path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
                     fs::perm_options::add, failed);
@@ -103,6 +105,8 @@ int run_world_init(const Invocation& given) {
   if (!language.ok()) return project_usage(language.error().message);
   const fs::path folder = given.argument(0);
   std::error_code failed;
+  if (fs::exists(folder, failed) && !fs::is_directory(folder, failed))
+    return project_usage(folder.string() + " is a file; a project is a folder");
   if (fs::exists(folder, failed) && !fs::is_empty(folder, failed))
     return project_usage(folder.string() + " is there already, and not empty");
   const Status written = write_project(folder, given.text("--lang"), *language);
@@ -157,10 +161,15 @@ int print_world_types(const Invocation& given, ModuleLanguage language) {
 int run_world_types(const Invocation& given) {
   const auto language = language_of(given);
   if (!language.ok()) return project_usage(language.error().message);
+  const std::string name = given.argument(0);
   std::error_code failed;
-  return fs::is_directory(given.argument(0), failed)
-             ? print_folder_types(given.argument(0), *language)
-             : print_world_types(given, *language);
+  if (fs::is_directory(name, failed)) return print_folder_types(name, *language);
+  if (name.find_first_of("./") != std::string::npos)  // no name of a world has one
+    return project_usage("there is no folder " + in_quotes(name));
+  const int code = print_world_types(given, *language);
+  if (code != cli::kDone)
+    std::fputs("      There is no folder of this name here either.\n", stderr);
+  return code;
 }
 
 }  // namespace

@@ -54,21 +54,59 @@ Status add_test_files(const std::string& given, std::vector<std::string>& files)
 // Reads each folder once.
 class Programs {
  public:
-  Result<std::string> load(const fs::path& folder) {
+  struct Program {
+    cli::WorldDirectory directory;
+    std::string text;
+  };
+
+  Result<const Program*> find(const fs::path& folder) {
     const std::string name = folder.lexically_normal().string();
-    if (auto known = read_.find(name); known != read_.end()) return known->second;
-    PAWL_TRY(const cli::WorldDirectory directory, cli::WorldDirectory::read(name));
+    if (auto known = read_.find(name); known != read_.end()) return &known->second;
+    PAWL_TRY(cli::WorldDirectory directory, cli::WorldDirectory::read(name));
     if (!directory.faults().empty()) {
       Error error{ErrorCode::InvalidContent, "the world in " + name + " cannot be read"};
-      for (const std::string& fault : directory.faults()) error.message += "\n" + fault;
+      for (const std::string& fault : directory.faults())
+        error.complaints.push_back({"", fault, ""});
       return error;
     }
-    return read_[name] = "{" + directory.members() + "}";
+    std::string text = "{" + directory.members() + "}";
+    return &read_.emplace(name, Program{std::move(directory), std::move(text)}).first->second;
+  }
+
+  Result<std::string> load(const fs::path& folder) {
+    PAWL_TRY(const Program* program, find(folder));
+    return program->text;
   }
 
  private:
-  std::map<std::string, std::string> read_;
+  std::map<std::string, Program> read_;
 };
+
+plan::Fault fault_of_world(std::string code, std::string message) {
+  return {"world", std::move(code), std::move(message), "", 0};
+}
+
+std::vector<plan::Fault> faults_of_world(const Error& error) {
+  if (error.complaints.empty()) return {fault_of_world("invalid", error.message)};
+  std::vector<plan::Fault> faults;
+  for (const Complaint& complaint : error.complaints)
+    faults.push_back(fault_of_world("invalid", complaint.message));
+  return faults;
+}
+
+// What is wrong with the program, told where it stands in the world's folder.
+std::vector<plan::Fault> faults_of_program(const std::vector<Complaint>& complaints,
+                                           const cli::WorldDirectory& directory) {
+  std::vector<plan::Fault> faults;
+  for (const Complaint& complaint : complaints) {
+    const cli::WorldDirectory::Place place = directory.place_of(complaint.path);
+    faults.push_back(
+        fault_of_world(complaint.code, (place.file.empty() ? "" : place.file + ": ") +
+                                           (place.pointer.empty() ? "" : place.pointer + ": ") +
+                                           complaint.message));
+  }
+  return faults;
+}
 
 rehearse::WorldTestFileRead read_world_file(const std::string& path) {
   auto text = read_definition_file(path);
@@ -90,16 +128,17 @@ class WorldTests {
     rehearse::WorldTestFileRead read = read_world_file(path);
     result.errors = read.errors;
     const fs::path folder = fs::path(path).parent_path();
-    auto program =
-        read.valid() ? programs_.load(folder / read.file.world) : Result<std::string>("");
-    if (!program.ok())
-      result.errors.push_back({"world", "invalid", program.error().message, "", 0});
-    if (!result.errors.empty()) {
-      if (!order_.json) std::fputs(file_text(result, order_.report).c_str(), stderr);
-      return result;
+    if (!read.valid()) return tell_errors(std::move(result));
+    const auto program = programs_.find(folder / read.file.world);
+    if (!program.ok()) {
+      result.errors = faults_of_world(program.error());
+      return tell_errors(std::move(result));
     }
-    const rehearse::WorldSuite suite{
-        host_, *program, [&](const std::string& other) { return programs_.load(folder / other); }};
+    const rehearse::WorldSuite suite{host_, (*program)->text, [&](const std::string& other) {
+                                       return programs_.load(folder / other);
+                                     }};
+    result.errors = faults_of_program(program_faults(suite), (*program)->directory);
+    if (!result.errors.empty()) return tell_errors(std::move(result));
     told_ = false;
     for (const rehearse::StepCase& one : read.file.steps)
       run_case(result, one.name, [&] { return run_step_case(suite, one); });
@@ -109,6 +148,11 @@ class WorldTests {
   }
 
  private:
+  rehearse::FileResult tell_errors(rehearse::FileResult result) const {
+    if (!order_.json) std::fputs(file_text(result, order_.report).c_str(), stderr);
+    return result;
+  }
+
   void tell(const std::string& text) const {
     if (!order_.json) cli::print_text(text);
   }

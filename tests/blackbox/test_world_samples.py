@@ -152,7 +152,7 @@ class WorldSamples(unittest.TestCase):
     def test_types_need_a_language_that_is_known(self):
         result = run(PAWL, "worlds", "types", "--lang", "cobol", str(ROOT / "examples/worlds/counter"))
         self.assertEqual(result.returncode, 2)
-        self.assertIn("--lang is cpp, rust or ts, not 'cobol'", result.stderr)
+        self.assertIn('--lang is cpp, rust or ts, not "cobol"', result.stderr)
 
 
 if __name__ == "__main__":

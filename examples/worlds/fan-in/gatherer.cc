@@ -25,11 +25,11 @@ void begin(Step& step) {
   if (event["sources"].size() == 0) publish_total(step, event["id"].text(), Value(none.bytes));
 }
 
-void take(Step& step, const Receipt& receipt) {
+void take(Step& step, const Receipt& receipt, bool understood) {
   const Value state = step.state();
   Map rows;
   for (const auto [intent, count] : state["rows"].entries()) rows.add(intent, count);
-  if (receipt.ok()) {
+  if (understood && receipt.ok()) {
     rows.add(receipt.intent(), receipt.payload()["rows"]);
   } else {
     rows.add(receipt.intent(), nullptr);
@@ -46,7 +46,7 @@ void gatherer(Step& step) {
   if (step.tag() == "Gather") {
     begin(step);
   } else {
-    take(step, Receipt(step.value()));
+    take(step, Receipt(step.value()), step.tag() == "Receipt");
   }
 }
 PAWL_WORKFLOW(gatherer)

@@ -15,6 +15,7 @@
 //!     let count = step.state().get("count").nat_or(0);
 //!     let by = step.event().get("by").nat();
 //!     step.set_state(record(&[("count", &(count + by))]));
+//!     step.complete(); // until the next event
 //! }
 //! workflow!(counter);
 //! ```

@@ -9,6 +9,7 @@
 //   function counter(step: Step): void {
 //     const count = step.state.get("count").natOr(0);
 //     step.setState(new Record().nat("count", count + step.event.get("by").nat()).done());
+//     step.complete(); // until the next event
 //   }
 //   export function step(input: usize, size: i32): u64 { return runStep(input, size, counter); }
 //

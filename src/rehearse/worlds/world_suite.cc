@@ -11,11 +11,18 @@ namespace {
 
 using StepKind = ScriptStep::Kind;
 
+std::string complaint_text(const Complaint& complaint) {
+  return (complaint.path.empty() ? "" : complaint.path + ": ") + complaint.message +
+         (complaint.code.empty() ? "" : " (" + complaint.code + ")");
+}
+
+// A single complaint has the error's own message, and says where.
 std::string problem_text(const Error& error) {
-  std::string text = std::string(wire_code(error)) + ": " + error.message;
-  for (const Complaint& complaint : error.complaints)
-    text += "\n  " + complaint.path + ": " + complaint.message +
-            (complaint.code.empty() ? "" : " (" + complaint.code + ")");
+  std::string text = std::string(wire_code(error)) + ": ";
+  if (error.complaints.size() == 1 && error.complaints[0].message == error.message)
+    return text + complaint_text(error.complaints[0]);
+  text += error.message;
+  for (const Complaint& complaint : error.complaints) text += "\n  " + complaint_text(complaint);
   return text;
 }
 
@@ -196,6 +203,13 @@ class ScriptRun {
 };
 
 }  // namespace
+
+std::vector<Complaint> program_faults(const WorldSuite& suite) {
+  const Status made = WorldStage(suite.host).create(suite.program, "", 0);
+  if (made.ok()) return {};
+  if (!made.error().complaints.empty()) return made.error().complaints;
+  return {{"", made.error().message, std::string(wire_code(made.error()))}};
+}
 
 CaseResult run_step_case(const WorldSuite& suite, const StepCase& given) {
   CaseResult result;

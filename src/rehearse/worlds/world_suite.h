@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "rehearse/suite.h"
 #include "rehearse/worlds/world_test_file.h"
@@ -22,6 +23,9 @@ struct WorldSuite {
   std::string program;    // that the file is about
   LoadProgram load = {};  // for scripts that apply another
 };
+
+// Why no world can be made of the program; nothing if one can. Paths point into its text.
+std::vector<Complaint> program_faults(const WorldSuite& suite);
 
 CaseResult run_step_case(const WorldSuite& suite, const StepCase& given);
 CaseResult run_script_case(const WorldSuite& suite, const ScriptCase& given);

@@ -123,6 +123,27 @@ TEST(WorldSuite, AWorldThatDoesNotReplayFails) {
       << verdict(events, true);
 }
 
+TEST(WorldSuite, FaultsOfTheProgramAreToldBeforeAnyCase) {
+  CountingHost host;
+  EXPECT_EQ(program_faults({host, std::string(kCountingProgram)}), std::vector<Complaint>{});
+  std::string faulty(kCountingProgram);
+  faulty.replace(faulty.find("a/m@1"), 5, "a/n@1");
+  const auto faults = program_faults({host, faulty});
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].path, "/manifest/routing/subscriptions/0/module");
+  EXPECT_EQ(faults[0].code, "ref.unknown");
+}
+
+TEST(WorldSuite, ARefusedStepSaysWhichMemberIsWrong) {
+  CountingHost host;
+  const WorldSuite suite{host, std::string(kCountingProgram)};
+  const auto read = read_world_test_file(
+      "steps:\n- module: a/none@1\n  event: {schema: a/Add@1, value: {by: 1}}\n  expect: {}\n");
+  ASSERT_TRUE(read.valid());
+  EXPECT_EQ(run_step_case(suite, read.file.steps[0]).run.problems,
+            std::vector<std::string>{"validation_error: /module: is no module of the manifest"});
+}
+
 TEST(WorldSuite, AStepIsComparedWithItsGoldenResult) {
   CountingHost host;
   const WorldSuite suite{host, std::string(kCountingProgram)};
