@@ -1,5 +1,5 @@
-// Run: one composition of children (jobs or nested runs) and its progress; or the run of a definition, or an
-// instance of a module, whose own parts are in `script` and `instance`.
+// Run: one composition of children (jobs or nested runs) and its progress; or the run of a
+// definition, or an instance of a module, whose own parts are in `script` and `instance`.
 //
 // A child's id is derived from the run's id, its salt and the child's place, so a run of a hundred
 // thousand jobs needs one byte for each. Children that have not started are separate rows
