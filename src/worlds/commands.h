@@ -152,7 +152,7 @@ struct GivenReceipt {
   std::string intent_hash, adapter_id, status;
   std::string payload;  // as it was signed, not yet canonical
   bool payload_is_plain_json =
-      false;  // `payload` came as JSON: read through the schema's sugar, see the contract
+      false;                 // `payload` came as JSON: read through the schema's sugar (from_json)
   std::string payload_json;  // then its text
   std::optional<int64_t> cost_cents;
   std::string signature;

@@ -1,4 +1,4 @@
-// Frame: what one input writes (contract, section 4). A command begins one, appends records,
+// Frame: what one input writes. A command begins one, appends records (worlds/records.h),
 // changes instances and intents through it, and finishes it. Nothing is written before finish(): a
 // command that is refused half-way has done nothing.
 //

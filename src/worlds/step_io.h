@@ -1,5 +1,6 @@
-// The inputs and outputs of a module's calls (contract, section 3). Outputs are judged strictly: a
-// member that the contract does not have, or bytes that are not CBOR of our kind, fail the step.
+// The inputs and outputs of a module's calls (docs/reference/module-abi.md). Outputs are judged
+// strictly: a member that the contract does not have, or bytes that are not CBOR of our kind, fail
+// the step.
 #pragma once
 
 #include <cstdint>
