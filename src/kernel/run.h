@@ -69,7 +69,7 @@ struct Run : Resident {
   std::map<uint32_t, Uuid> ids;  // children whose id a client chose
   std::map<uint32_t, std::string>
       reasons;  // children that failed or were skipped without a job of their own
-  std::unique_ptr<ScriptRun> script;  // of a definition's run: everything about its steps
+  std::unique_ptr<ScriptRun> script;      // of a definition's run: everything about its steps
   std::unique_ptr<InstanceRun> instance;  // of an instance of a module
 
   // In memory only.

@@ -1,6 +1,6 @@
 // Applies what happens to instances of modules to the list of runs.
-#include "journal/events.h"
 #include "base/plant.h"
+#include "journal/events.h"
 #include "kernel/mutable_state.h"
 #include "kernel/run.h"
 #include "kernel/worlds/instance_run.h"
@@ -55,7 +55,8 @@ void MutableState::apply(const InstanceMoved& event, Stamp stamp) {
   run->forgotten = event.to == InstanceState::Forgotten;
   InstanceRun& instance = *run->instance;
   instance.status = event.to;
-  if (!has_bug(Bug::RunKeepsItsVersion) || instance.version.empty()) instance.version = event.version;
+  if (!has_bug(Bug::RunKeepsItsVersion) || instance.version.empty())
+    instance.version = event.version;
   instance.error_code = event.error_code;
   instance.error_detail = event.error_detail;
   run->state = run_state_of(event.to);
