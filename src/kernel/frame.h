@@ -8,6 +8,8 @@
 // A frame has an allowance for evaluations and written bytes (meter()). Runs that have used it up
 // yield and continue in a later frame: so no input delays others for long, or makes a record that
 // the store refuses.
+//
+// Thread: that of its state.
 #pragma once
 
 #include <cstdint>
