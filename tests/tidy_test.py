@@ -54,6 +54,7 @@ class Rules(unittest.TestCase):
         }.items():
             with self.subTest(line):
                 self.assertEqual(self.line_rules("src/kernel/a.cc", line), [rule])
+                self.assertEqual(self.line_rules("src/worlds/a.cc", line), [rule])
                 self.assertEqual(self.line_rules("src/engine/a.cc", line), [])
 
     def test_the_kernel_reads_no_floats(self):

@@ -36,11 +36,11 @@ struct Wait {
   std::string step_id;  // "0", "build", "2.1.on_success"; empty for a job on its own
   std::string_view reason;
   int64_t since_ms = 0;
-  int64_t until_ms = 0;  // 0 = unknown
-  std::string detail;    // one sentence
+  int64_t until_ms = 0;          // 0 = unknown
+  std::string detail;            // one sentence
   std::string detail_json = {};  // an object in its place, for programs
-  JobId job;             // nil if no job is concerned
-  RunId run = {};        // the inner run that waits; nil = the run itself
+  JobId job;                     // nil if no job is concerned
+  RunId run = {};                // the inner run that waits; nil = the run itself
   std::string queue = {};
   std::string worker = {};
   std::string key = {};         // of a limit

@@ -4,9 +4,9 @@
 // their step; those it had no room for come here, and are made in a frame of their own. Parameters
 // are filled in from the state as it was committed; secrets are opened here, live in memory only,
 // and are blotted out of every answer. An answer is submitted until it is durable or the engine
-// stops: then the effect is asked for again after the restart, under the same idempotency key. What
-// is asked for again before that, since the store failed and is back, is still under way and not
-// begun a second time.
+// stops; in the latter case the engine requests the effect again after the restart, under the same
+// idempotency key. The engine also requests open effects again when a failed store is back: an
+// action that still runs by then is not started a second time.
 //
 // Threads: prepare() on the engine's, release on the committing one, answers from any.
 #pragma once

@@ -18,20 +18,21 @@ constexpr int64_t kForEver = 3'600'000;
 
 }  // namespace
 
-class WebhookDispatcher::StepTask : public WaitingTask {
+class WebhookDispatcher::PortionTask : public WaitingTask {
  public:
-  StepTask(const Step& step, uint64_t backlog_max) : step_(step), backlog_max_(backlog_max) {}
+  PortionTask(const Portion& portion, uint64_t backlog_max)
+      : portion_(portion), backlog_max_(backlog_max) {}
 
   std::optional<Parking> decide(Frame& frame, bool) override {
     const Queue* queue = frame.state().find_queue(kWebhookQueue);
-    if (webhook_cursor(frame.state()) != step_.from) {
+    if (webhook_cursor(frame.state()) != portion_.from) {
       outcome = Outcome::Moved;
     } else if (queue != nullptr && queue->depth() >= backlog_max_) {
       outcome = Outcome::Full;
     } else if (!push(frame)) {
       outcome = Outcome::Full;
     } else {
-      put_webhook_cursor(frame, step_.to);
+      put_webhook_cursor(frame, portion_.to);
     }
     return std::nullopt;
   }
@@ -40,13 +41,13 @@ class WebhookDispatcher::StepTask : public WaitingTask {
  private:
   bool push(Frame& frame) {
     std::vector<NewJob> jobs;
-    for (const Delivery& delivery : step_.deliveries)
+    for (const Delivery& delivery : portion_.deliveries)
       if (find_webhook(frame.state(), delivery.webhook))
         jobs.push_back(delivery_job(delivery.webhook, delivery.event_type, delivery.event));
     return jobs.empty() || push_jobs(frame, jobs).ok();
   }
 
-  const Step& step_;
+  const Portion& portion_;
   uint64_t backlog_max_;
 };
 
@@ -103,9 +104,9 @@ bool WebhookDispatcher::follow() {
   if (must_reload() && !load()) return ring(), pause();
   if (!cursor_) return false;
   bool more = false;
-  auto step = next_step(more);
-  if (!step.ok()) {
-    log::error("webhooks wait: the journal cannot be read", {{"error", step.error().message}});
+  auto portion = next_portion(more);
+  if (!portion.ok()) {
+    log::error("webhooks wait: the journal cannot be read", {{"error", portion.error().message}});
     return pause();
   }
   // The subscriptions changed before the events just read: read the events again.
@@ -113,14 +114,14 @@ bool WebhookDispatcher::follow() {
     std::lock_guard lock(mutex_);
     if (reload_) return true;
   }
-  uint64_t lag = journal::record_of(step->to.sequence) - journal::record_of(cursor_->sequence);
-  if (step->deliveries.empty() && lag < config_.cursor_lag_records_max) {
-    position_ = step->to;
+  uint64_t lag = journal::record_of(portion->to.sequence) - journal::record_of(cursor_->sequence);
+  if (portion->deliveries.empty() && lag < config_.cursor_lag_records_max) {
+    position_ = portion->to;
     return more;
   }
-  switch (submit(*step)) {
+  switch (submit(*portion)) {
     case Outcome::Done:
-      cursor_ = position_ = step->to;
+      cursor_ = position_ = portion->to;
       return more;
     case Outcome::Moved:
       return ring(), true;
@@ -166,7 +167,7 @@ void WebhookDispatcher::listen_if_wanted() {
   }
 }
 
-Result<WebhookDispatcher::Step> WebhookDispatcher::next_step(bool& more) {
+Result<WebhookDispatcher::Portion> WebhookDispatcher::next_portion(bool& more) {
   ReadBudget budget{.events_max = config_.deliveries_per_frame_max,
                     .records_max = 2'000,
                     .scanned_bytes_max = 16u << 20,
@@ -175,17 +176,17 @@ Result<WebhookDispatcher::Step> WebhookDispatcher::next_step(bool& more) {
   if (page.gap)
     log::warning("webhooks missed events: the journal no longer reaches back to their cursor",
                  {{"cursor", position_.text()}});
-  Step step;
-  step.from = *cursor_;
-  step.to = page.next;
+  Portion portion;
+  portion.from = *cursor_;
+  portion.to = page.next;
   more = page.more;
-  collect(page, step);
-  more |= step.to < page.next;
-  return step;
+  collect(page, portion);
+  more |= portion.to < page.next;
+  return portion;
 }
 
-// Ends the step after the event that fills it.
-void WebhookDispatcher::collect(const EventPage& page, Step& step) const {
+// Ends the portion after the event that fills it.
+void WebhookDispatcher::collect(const EventPage& page, Portion& portion) const {
   for (const OjsEvent& event : page.events) {
     std::string rendered;
     for (const Wish& wish : wishes_) {
@@ -194,16 +195,16 @@ void WebhookDispatcher::collect(const EventPage& page, Step& step) const {
         json::Writer w(rendered);
         render_event(w, event);
       }
-      step.deliveries.push_back({wish.webhook, event.type, rendered});
+      portion.deliveries.push_back({wish.webhook, event.type, rendered});
     }
-    if (step.deliveries.size() < config_.deliveries_per_frame_max) continue;
-    step.to = event.position;
+    if (portion.deliveries.size() < config_.deliveries_per_frame_max) continue;
+    portion.to = event.position;
     return;
   }
 }
 
-WebhookDispatcher::Outcome WebhookDispatcher::submit(const Step& step) {
-  auto task = std::make_shared<StepTask>(step, config_.backlog_max);
+WebhookDispatcher::Outcome WebhookDispatcher::submit(const Portion& portion) {
+  auto task = std::make_shared<PortionTask>(portion, config_.backlog_max);
   return WaitingTask::run(engine_, task).ok() ? task->outcome : Outcome::Refused;
 }
 

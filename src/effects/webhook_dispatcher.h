@@ -53,21 +53,21 @@ class WebhookDispatcher {
     std::string_view event_type;
     std::string event;  // JSON
   };
-  struct Step {
+  struct Portion {
     EventPosition from;
     EventPosition to;
     std::vector<Delivery> deliveries;
   };
   enum class Outcome { Done, Moved, Full, Refused };
-  class StepTask;
+  class PortionTask;
 
   void run();
   bool load();
   bool follow();
   bool must_reload();
-  Result<Step> next_step(bool& more);
-  void collect(const EventPage& page, Step& step) const;
-  Outcome submit(const Step& step);
+  Result<Portion> next_portion(bool& more);
+  void collect(const EventPage& page, Portion& portion) const;
+  Outcome submit(const Portion& portion);
   void listen_if_wanted();
   bool wait(int64_t wait_ms);
 

@@ -2,8 +2,8 @@
 //
 // prepare() is called on the engine thread when a batch is closed: it reads the state and prepares
 // the effects. The result is released only once that batch is durable (I3), on the committing
-// thread: be quick. Effects beyond the meter's allowance are left for a later batch. A batch that
-// fails is never released; after a restart every unanswered effect is requested again.
+// thread: release() must not wait. Effects beyond the meter's allowance are left for a later batch.
+// A batch that fails is never released; after a restart every unanswered effect is requested again.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,8 @@ struct EnginePulse {
   int64_t commit_age_ms = 0;  // since the current commit began; 0 = none
 };
 
-// A durable record, passed to listeners of the journal. Called on the committing thread: be quick.
+// A durable record, passed to listeners of the journal. Called on the committing thread, so it must
+// not wait.
 using RecordListener =
     std::function<void(uint64_t number, const std::shared_ptr<const std::string>& record)>;
 

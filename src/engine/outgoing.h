@@ -20,7 +20,8 @@ namespace pawl {
 struct Outgoing {
   std::vector<TaskPtr> answers;              // replies, and the jobs that are leased with them
   std::unique_ptr<PreparedEffects> effects;  // actions, jobs of job steps; null = none
-  // And the batch's own record, for listeners of the journal: streams, webhooks, … …
+  // Besides these, the batch's own record: listeners of the journal get it (streams, webhooks, work
+  // directories, the server's own effects of worlds).
 };
 
 // The data of one commit, and everything that leaves after it.

@@ -1,5 +1,7 @@
 // Recovery: the state is its rows with the journal's tail folded over them. Shared by the engine's
 // start and by verify(), so that verify() tests what a restart does.
+//
+// Thread: the one that uses the state; no engine uses the store meanwhile.
 #pragma once
 
 #include <cstdint>

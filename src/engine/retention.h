@@ -1,5 +1,7 @@
 // Retention: deletes finished jobs, expired documents and old journal records, by age and by count,
 // a little at a time between other work, so that nothing waits for it.
+//
+// Thread: the engine's.
 #pragma once
 
 #include <cstdint>

@@ -165,24 +165,24 @@ Status Retrospect::fold_frame(const journal::EventBytes* begin, const journal::E
 
 bool Retrospect::concerns(const journal::EventBytes& event) {
   if (JobCreated job; decoded(event, job)) {
-    if (family_.count(job.parent.run) == 0) return false;
-    family_.insert(job.job);
+    if (subjects_.count(job.parent.run) == 0) return false;
+    subjects_.insert(job.job);
     return true;
   }
   auto joins = [&](const RunId& run, const RunId& around) {
-    if (run != id_ && family_.count(around) == 0) return false;
-    family_.insert(run);
+    if (run != id_ && subjects_.count(around) == 0) return false;
+    subjects_.insert(run);
     return true;
   };
   if (RunCreated run; decoded(event, run)) return joins(run.run, run.parent.run);
   if (ScriptCreated run; decoded(event, run)) return joins(run.run, run.parent.run);
   if (JobsForgotten gone; decoded(event, gone))
     return std::any_of(gone.jobs.begin(), gone.jobs.end(),
-                       [&](const JobId& job) { return family_.count(job) != 0; });
+                       [&](const JobId& job) { return subjects_.count(job) != 0; });
   if (DocPut put; decoded(event, put)) return put.kind == DocKind::Definition;
   if (is_about_settings(event.type)) return false;
   Subject subject;
-  return codec::decode(event.bytes, subject) && family_.count(subject.id) != 0;
+  return codec::decode(event.bytes, subject) && subjects_.count(subject.id) != 0;
 }
 
 }  // namespace pawl

@@ -75,7 +75,7 @@ class Retrospect {
   DefinitionsOnly definitions_;
   MutableState state_{definitions_, StateConfig{}};
   SkippedEvents skipped_;
-  std::set<Uuid> family_;  // the run, its jobs, the runs nested in it and theirs
+  std::set<Uuid> subjects_;  // the run, its jobs, the runs nested in it and theirs
   Moment moment_;
 };
 

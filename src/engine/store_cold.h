@@ -1,4 +1,7 @@
-// Cold over a Store. Thread: the engine's.
+// StoreCold: the rows of a Store, read as the cold part of a state. Every read waits for the store;
+// a failed one throws Unreadable.
+//
+// Thread: that of the state it belongs to; the engine's own belongs to the engine's thread.
 #pragma once
 
 #include "kernel/cold.h"

@@ -79,7 +79,7 @@ enum class DocKind : uint8_t {
   RunGate = 11,      // a gate → how many runs wait there, see kernel/scripts/admission.h
   RunTurn = 12,      // gate, rank → a run that waits there
   Maintenance = 13,  // "" → start and reason of a maintenance
-  Skipped = 14,    // a run or job → its events that every fold skips, see engine/skipped_events.h
+  Skipped = 14,  // a run or job → its events that every fold skips, see engine/skipped_events.h
   PlannedRun = 15,  // id of a nested run that has not started → JobParent: its place in its parent
   World = 16,       // name → id of a world
   WorldItem = 17,   // id of a world, key → one of its items: see worlds/items.h

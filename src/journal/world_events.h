@@ -1,5 +1,5 @@
-// Events of module worlds. What a world remembers is in documents (DocKind::WorldItem), put by the same frame;
-// these events keep the list of runs.
+// Events of module worlds. What a world remembers is in documents (DocKind::WorldItem), put by the
+// same frame; these events keep the list of runs.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,13 @@
 
 namespace pawl {
 
-enum class InstanceState : uint8_t { Running = 0, Waiting = 1, Completed = 2, Failed = 3, Forgotten = 4 };
+enum class InstanceState : uint8_t {
+  Running = 0,
+  Waiting = 1,
+  Completed = 2,
+  Failed = 3,
+  Forgotten = 4
+};
 
 // An instance of a module was made, has another status, runs other code, or was removed.
 struct InstanceMoved {
@@ -21,7 +27,7 @@ struct InstanceMoved {
   std::string key;       // canonical bytes; "" if the module is not keyed
   std::string key_json;  // "" likewise
   InstanceState to = InstanceState::Running;
-  std::string version;   // hash of the code that stepped it
+  std::string version;  // hash of the code that stepped it
   std::string error_code;
   std::string error_detail;
   std::string tenant;

@@ -8,6 +8,8 @@
 // A frame has an allowance for evaluations and written bytes (meter()). Runs that have used it up
 // yield and continue in a later frame: so no input delays others for long, or makes a record that
 // the store refuses.
+//
+// Thread: that of its state.
 #pragma once
 
 #include <cstdint>
@@ -71,8 +73,9 @@ class Frame {
   void note_gate_seen(const std::string& gate);
 
   // --- answers that come while a step's child is being made
-  // Told from within, they would begin more steps, which make more children: as deep as a loop is
-  // long. They wait until whoever works on runs of definitions in this frame is done.
+  // Handled at once, an answer would begin further steps, which make further children: the stack
+  // would grow with the length of a loop. So it waits until the outermost RunContext of this frame
+  // has worked off its checks.
   class MakingChild {
    public:
     explicit MakingChild(Frame& frame) : frame_(frame) { ++frame_.children_in_making_; }
@@ -85,7 +88,7 @@ class Frame {
   };
   bool is_making_child() const { return children_in_making_ != 0; }
   void postpone(std::function<void()> answer) { postponed_.push_back(std::move(answer)); }
-  // By whoever began to work on runs first; the answers themselves work on runs, too.
+  // Only the outermost RunContext does anything here; the answers open contexts of their own.
   void take_postponed() {
     while (contexts == 1 && !postponed_.empty()) {
       std::function<void()> answer = std::move(postponed_.front());
@@ -93,7 +96,7 @@ class Frame {
       answer();
     }
   }
-  uint32_t contexts = 0;  // how many work on runs of definitions, one inside the other
+  uint32_t contexts = 0;  // how many of a RunContext exist now, one inside the other
 
   // Chance inside a decision: derived from the input's entropy, so the same input gives the same
   // values.

@@ -21,9 +21,9 @@ constexpr Named<RunState> kRunStateNames[] = {{"running", RunState::Running},
                                               {"failed", RunState::Failed},
                                               {"cancelled", RunState::Cancelled}};
 
-constexpr Named<RunKind> kRunKindNames[] = {{"chain", RunKind::Chain}, {"group", RunKind::Group},
-                                            {"batch", RunKind::Batch}, {"dag", RunKind::Dag},
-                                            {"map", RunKind::Map},     {"dag", RunKind::Script},
+constexpr Named<RunKind> kRunKindNames[] = {{"chain", RunKind::Chain},  {"group", RunKind::Group},
+                                            {"batch", RunKind::Batch},  {"dag", RunKind::Dag},
+                                            {"map", RunKind::Map},      {"dag", RunKind::Script},
                                             {"module", RunKind::Module}};
 
 struct ReasonEntry {

@@ -1,5 +1,5 @@
-// Run: one composition of children (jobs or nested runs) and its progress; or the run of a definition, or an
-// instance of a module, whose own parts are in `script` and `instance`.
+// Run: one composition of children (jobs or nested runs) and its progress; or the run of a
+// definition, or an instance of a module, whose own parts are in `script` and `instance`.
 //
 // A child's id is derived from the run's id, its salt and the child's place, so a run of a hundred
 // thousand jobs needs one byte for each. Children that have not started are separate rows
@@ -69,7 +69,7 @@ struct Run : Resident {
   std::map<uint32_t, Uuid> ids;  // children whose id a client chose
   std::map<uint32_t, std::string>
       reasons;  // children that failed or were skipped without a job of their own
-  std::unique_ptr<ScriptRun> script;  // of a definition's run: everything about its steps
+  std::unique_ptr<ScriptRun> script;      // of a definition's run: everything about its steps
   std::unique_ptr<InstanceRun> instance;  // of an instance of a module
 
   // In memory only.

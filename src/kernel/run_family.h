@@ -1,6 +1,7 @@
 // RunFamily: what differs between kinds of run. A run is a composition of jobs (compositions/), a
-// script, the run of a definition (scripts/), or an instance of a module in a world (worlds/). Code that handles runs of every kind (timers, ends
-// of children, commands, rows, lists) calls the run's family without knowing which one it is.
+// script, the run of a definition (scripts/), or an instance of a module in a world (worlds/). Code
+// that handles runs of every kind (timers, ends of children, commands, rows, lists) calls the run's
+// family without knowing which one it is.
 //
 // Families are stateless, one object each for the whole process.
 #pragma once
@@ -56,13 +57,13 @@ class RunFamily {
   virtual bool is_paused(const Run& run) const = 0;
   // Since when it waits for its next turn; 0 = it has not yielded.
   virtual int64_t yielded_since(const Run& run) const = 0;
-  // A restart must find it without a timer: it has open effects, or has yielded.
+  // A restart must find the run although it has no timer: it has open effects, or has yielded.
   virtual bool is_busy(const Run& run) const = 0;
   // Its row has a state for each of its children.
   virtual bool counts_children() const = 0;
   // Position of its first event in the journal; 0 = not known.
   virtual uint64_t created_sequence(const Run&) const { return 0; }
-  // Retention leaves it alone: what owns it says when it goes.
+  // Retention does not delete it: its world does, by an event.
   virtual bool leaves_by_itself() const { return false; }
   // Whether it runs this definition; version "" = any.
   virtual bool follows(const Run&, std::string_view, std::string_view) const { return false; }

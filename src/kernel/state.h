@@ -113,8 +113,8 @@ class State {
   void each_cron(FunctionRef<bool(const Cron&)> visit) const;
   void each_doc(DocKind kind, std::string_view from, size_t scan_max,
                 FunctionRef<bool(const Doc&)> visit) const;
-  // Keys and values of those whose keys begin with `prefix`, from `from` on, in key order, at most `limit`;
-  // nothing that is read stays in memory.
+  // Keys and values of those whose keys begin with `prefix`, from `from` on, in key order, at most
+  // `limit`; nothing that is read stays in memory.
   void each_doc_under(DocKind kind, std::string_view prefix, std::string_view from, size_t limit,
                       FunctionRef<bool(std::string_view key, std::string_view value)> visit) const;
   // The same without reading the documents.

@@ -14,6 +14,6 @@ std::vector<cli::Command> run_file_commands();    // run_command.cc: run
 std::vector<cli::Command> test_commands();        // test_command.cc: test
 std::vector<cli::Command> world_test_commands();  // world_test_command.cc: worlds test
 std::vector<cli::Command> world_project_commands();  // world_project_command.cc: worlds init, types
-std::vector<cli::Command> definition_commands();  // local_definitions.cc: validate, graph, eval
+std::vector<cli::Command> definition_commands();     // local_definitions.cc: validate, graph, eval
 
 }  // namespace pawl

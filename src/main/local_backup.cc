@@ -223,9 +223,8 @@ int verify_data(const Invocation& given) {
     cli::print_text("  " + cli::printable(one.text()) + "\n");
   for (const WorldVerdict& world : *worlds)
     cli::print_text("world " + cli::printable(world.name) + ": " +
-                    (world.code.empty()
-                         ? "replayed " + std::to_string(world.frames) + " frames"
-                         : world.code + ": " + cli::printable(world.message)) +
+                    (world.code.empty() ? "replayed " + std::to_string(world.frames) + " frames"
+                                        : world.code + ": " + cli::printable(world.message)) +
                     "\n");
   if (report->good() && !all_good(*worlds)) {
     cli::complain("a world does not replay: its journal or its modules have changed");

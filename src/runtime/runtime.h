@@ -5,7 +5,8 @@
 // created on first use, so that actions can be added before open() resumes runs. close() must not
 // be called by an action.
 //
-// Threads: open() and close() once each, by one that excludes the other calls; the rest by any.
+// Threads: open() and close() once each, while no other call is under way; all other calls from any
+// thread.
 #pragma once
 
 #include <functional>

@@ -48,11 +48,11 @@ unsigned processes_of(const SimCommand& command) {
 
 void print_totals(const SwarmTotals& totals, double seconds) {
   std::printf("%" PRIu64 " seeds (%.0f/s, %.0f s), %" PRIu64 " workflows, %" PRIu64
-              " runs of definitions, %" PRIu64 " jobs, %" PRIu64 " frames of modules, %" PRIu64 " events, %" PRIu64
-              " crashes, %" PRIu64 " failures, trace %016" PRIx64 "\n",
+              " runs of definitions, %" PRIu64 " jobs, %" PRIu64 " frames of modules, %" PRIu64
+              " events, %" PRIu64 " crashes, %" PRIu64 " failures, trace %016" PRIx64 "\n",
               totals.seeds, static_cast<double>(totals.seeds) / seconds, seconds, totals.runs,
-              totals.definitions, totals.jobs, totals.frames, totals.events, totals.crashes, totals.failures,
-              totals.hashes);
+              totals.definitions, totals.jobs, totals.frames, totals.events, totals.crashes,
+              totals.failures, totals.hashes);
 }
 
 void print_probes(const ProbeCounts& probes) {

@@ -33,7 +33,7 @@ struct SimReport {
   uint64_t jobs = 0;
   uint64_t runs = 0;
   uint64_t definitions = 0;  // runs of them
-  uint64_t frames = 0;  // of module worlds
+  uint64_t frames = 0;       // of module worlds
   uint64_t events = 0;
   uint64_t crashes = 0;
   ProbeCounts probes{};

@@ -25,7 +25,7 @@ class EpochTicker {
   // How many ticks from now are past `time_ms`: no call is stopped before its time.
   static uint64_t ticks(uint32_t time_ms);
 
-  // While one exists, time passes.
+  // While one exists, the epoch moves.
   class Running {
    public:
     explicit Running(EpochTicker& ticker) : ticker_(ticker) { ticker_.begin(); }

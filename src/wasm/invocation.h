@@ -1,5 +1,7 @@
 // Invocation: one call of a module in an instance of its own: instantiate, _initialize, alloc,
 // write the input, call the entry, read the output. Fuel and time are counted over all of it.
+//
+// Thread: the caller's, on whose stack the code runs (wasm/stack_room.h).
 #pragma once
 
 #include <string_view>

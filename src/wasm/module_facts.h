@@ -1,5 +1,6 @@
-// What a compiled module imports, exports and asks for, and what the contract says to that
-// (worlds.md, "WASM ABI" in docs/reference). Told by types alone: no code of the module runs.
+// The imports, exports and memory of a compiled module, and whether they keep the contract
+// (docs/reference/module-abi.md). Read from its types alone: no code of the module runs. Any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +51,7 @@ struct ModuleFacts {
 
 ModuleFacts facts_of(const WasmtimeApi& api, const WasmModule* module);
 
-// What complaints() finds nothing about, but for the memory.
+// Whether complaints() would find nothing, the size of the memory aside.
 bool can_be_called(const ModuleFacts& facts, worlds::Entry entry);
 
 // Codes module.imports, module.exports, module.memory; empty: it can be called. Paths are empty.

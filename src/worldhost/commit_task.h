@@ -1,9 +1,9 @@
 // CommitTask: makes what a batch of orders wrote to a world part of the state, in one frame of the
 // engine.
 //
-// The world must still be what the batch was decided from: its height says so; one that is made
-// must find its name and its id free. If that is not so (the store failed and came back with less,
-// or another world was quicker), nothing is emitted, and the orders are decided again.
+// The world must still have the height that the batch was decided from; for a new world, its name
+// and its id must still be free. Otherwise (the store failed and came back with less, or another
+// world took the name first) nothing is emitted, and the orders are decided again.
 #pragma once
 
 #include <atomic>
@@ -31,8 +31,8 @@ struct WorldWrites {
   std::vector<InstanceMoved> moved;
   std::vector<DocPut> docs;  // besides the world's items: kept answers
   size_t bytes = 0;
-  // Of the world's memory (WorldMemory): another number now means that it was decided from what was
-  // lost.
+  // WorldMemory::refusals. If the count has changed since the batch began, the batch read from the
+  // cache what a refused batch had written there, and is stale.
   std::shared_ptr<const std::atomic<uint64_t>> refusals;
   uint64_t refusals_seen = 0;
 };

@@ -1,6 +1,9 @@
-// EngineItems: the items of a world for a thread that is not the engine's: it asks, and waits for
-// the answer. What it reads may not be durable yet; what is decided from it is committed later, so
-// that no reply comes before it is.
+// EngineItems: the items of a world for a thread that is not the engine's: each read that the cache
+// cannot answer is a task of the engine, and waits for it. An item may not be durable yet; what is
+// decided from it is committed later, so no reply leaves before both are durable.
+//
+// Thread: the worker that has the world; EngineLoopLine: any, but connect() and cut() from the one
+// that starts and stops the worlds.
 #pragma once
 
 #include <condition_variable>
@@ -28,7 +31,7 @@ class EngineLine {
 class EngineLoopLine final : public EngineLine {
  public:
   void connect(EngineLoop& engine);
-  // Afterwards nobody is inside submit(), and nobody gets there again.
+  // Waits for calls that are inside the engine; later ones are refused.
   void cut();
   Status submit(TaskPtr task) override;
   Status read(FunctionRef<void(const State&)> read) override;

@@ -1,8 +1,8 @@
-// ItemCache: the items of one world that were used last, so that a step of a hot instance asks the
-// engine for nothing. It is a cache of what the engine's state holds; who writes items through the
-// state tells it.
+// ItemCache: the items of one world that were used last, so that a step of a hot instance reads
+// nothing from the engine. It caches what the engine's state holds: code that writes items to the
+// state puts them here too.
 //
-// Thread: of whoever has the world at the time.
+// Thread: the worker that has the world at the time.
 #pragma once
 
 #include <list>

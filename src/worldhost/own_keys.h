@@ -1,5 +1,5 @@
 // The key pair with which the server signs receipts of the effects that it performs itself:
-// Ed25519, one per world.
+// Ed25519, one per world. Any thread.
 #pragma once
 
 #include <string>

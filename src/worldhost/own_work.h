@@ -1,4 +1,5 @@
-// The pieces of the server's own effects: requests, and jobs and runs that an effect makes.
+// The pieces of the server's own effects: requests, and jobs and runs that an effect makes. Any
+// thread.
 #pragma once
 
 #include <functional>

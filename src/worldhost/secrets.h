@@ -1,5 +1,6 @@
 // Secrets in the params of effects: a value of type sys/TextOrSecretRef@1 may name one. It is
-// opened only for the adapter that performs the effect, never journaled.
+// opened only for the adapter that performs the effect, never journaled. Any thread but the
+// engine's: opening reads the state and waits.
 #pragma once
 
 #include <optional>

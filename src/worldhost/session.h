@@ -32,8 +32,8 @@ struct WorldMemory {
   std::optional<Uuid> id;  // of the world of this name; nothing: not looked up, or there is none
   ItemCache cache;
   std::shared_ptr<const worlds::Program> program;
-  // Batches of this world that were refused: what is decided from a memory that has seen fewer of
-  // them is stale.
+  // Batches of this world that were refused. A batch that began before the last refusal is stale:
+  // it may have read from the cache what the refused one had written (WorldWrites::refusals).
   std::shared_ptr<std::atomic<uint64_t>> refusals = std::make_shared<std::atomic<uint64_t>>(0);
   uint64_t refusals_seen = 0;
   bool is_checked = false;  // check_opened_world() found nothing
@@ -48,7 +48,7 @@ struct WorldCounts {
   void add(const WorldCounts& more);
 };
 
-// What the session's orders left for the outbox, once it is durable.
+// Changes of the outbox by the session's orders, to be made once they are durable.
 struct OutboxChanges {
   std::vector<OpenIntent> opened;
   std::vector<std::string> settled;

@@ -1,5 +1,7 @@
-// What the host does with a world unasked: reading what is open when it starts, retention, and
-// removing the items of worlds that were deleted.
+// Work of the host that no client orders: reading the open intents of a world when the host starts,
+// checking its journal, retention, and removing the items of deleted worlds.
+//
+// Thread: of those with a WorldSession, the worker that has the world; others: any.
 #pragma once
 
 #include <optional>

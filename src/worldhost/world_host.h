@@ -4,16 +4,16 @@
 //   post() → the world's queue → a worker decides a batch of orders (WorldSession) → CommitTask →
 //   the engine's batch is durable → answers, leases, timers, the server's own effects
 //
-// A world has at most one batch at work; its next one begins when the state holds the last. So a
-// batch is decided from what is true, and results do not depend on the number of threads. Nothing
-// is told before it is durable, reads neither.
+// A world has at most one batch at work; its next one begins when the state holds the writes of the
+// last. So a batch is decided from the current state, and results do not depend on the number of
+// threads. No answer leaves before its batch is durable, that of a read included.
 //
 // After a failure of the store the orders at work are refused, the caches are dropped, and open
-// intents are read again; until then nobody works on them. An order that found its world changed
-// under it is decided again.
+// intents are read again; until then they are not leased or performed. Orders whose world changed
+// while they were being decided are decided again.
 //
-// Threads: any, but attach() and stop(). With 0 threads nothing runs by itself: run_one() and
-// fire_due() do it, for the simulator.
+// Threads: attach() and stop() from the one that starts and stops the host; all other calls from
+// any. With 0 threads nothing runs by itself: the simulator calls run_one() and fire_due().
 #pragma once
 
 #include <condition_variable>
@@ -39,7 +39,8 @@ namespace pawl {
 // outcome in what it captures, and changes nothing else.
 struct WorldOrder {
   std::function<Status(WorldSession&)> work;  // on a worker
-  // Once: what the work saw and wrote is durable; or it was refused. Any thread: be quick.
+  // Called once, when what the work read and wrote is durable, or with the error that refused it.
+  // On any thread; it must not wait.
   std::function<void(Status)> done;
   // Keys of items that the work will read, so that a batch reads them together; may be null.
   std::function<void(const worlds::Program&, std::vector<std::string>&)> needs = nullptr;
@@ -76,7 +77,8 @@ struct WorldHostStats {
 };
 // The intents that were leased; empty when the wait is over. Any thread.
 using Leased = std::function<void(Result<std::vector<std::string>>, int64_t until_ms)>;
-// Whether somebody still waits for the answer. Any thread, be quick; null = always.
+// Whether the client still waits for the answer. Called on any thread, must not wait; null =
+// always.
 using IsWanted = std::function<bool()>;
 
 // Performs the server's own effects (worldhost/own_adapter.h). Neither call waits; receipts come as
@@ -105,14 +107,15 @@ class WorldHost {
 
   // Overloaded (RateLimited) if too many wait: then done is not called.
   Status post(const std::string& world, WorldOrder order);
-  // Beyond waiters_max, and after end_waits(), nobody waits: the answer comes at once.
+  // Beyond waiters_max, and after end_waits(), the call does not wait: its answer comes at once.
   void lease(const std::string& world, const LeaseOrder& order, Leased leased,
              IsWanted is_wanted = nullptr);
-  // Somebody who waited is gone: forgets the waits of this world that nobody wants.
+  // A client has disconnected: drops the lease calls of this world that are not wanted any more.
   void drop_unwanted(const std::string& world);
-  // Leased, but nobody got them: they are leased again after a short pause.
+  // The answer with these leases did not reach its client: they can be leased again after a short
+  // pause.
   void hand_back(const std::string& world, const std::vector<std::string>& intents);
-  // The server is about to stop: answers those who wait for leases.
+  // The server is about to stop: answers every lease call that waits.
   void end_waits();
 
   // --- what only the host knows of a world. Any thread.

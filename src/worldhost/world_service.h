@@ -1,7 +1,7 @@
 // WorldService: module worlds beside a running engine: the host, the runtime of modules, the
 // server's own adapter.
 //
-// Threads: those of the one that starts and ends it, but host().
+// Threads: made, stopped and destroyed by one thread; host() from any.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// What may be asked of a world. Each command is one input: it is drained to idle and writes one
-// frame, with all it brings about, to the overlay; or it refuses and writes nothing. Refusals carry
-// the codes of the contract (worlds/fault.h).
+// The commands of a world. Each is one input: it runs until no delivery is left (worlds/drain.h)
+// and writes one frame, with everything it caused, to the overlay; or it refuses and writes
+// nothing. Refusals carry the codes of the contract (worlds/fault.h).
 //
 // Pure: the same table, program, host, stamp and input give the same writes, bit for bit. Nothing
 // here waits for anything but the table and the host.
@@ -152,7 +152,7 @@ struct GivenReceipt {
   std::string intent_hash, adapter_id, status;
   std::string payload;  // as it was signed, not yet canonical
   bool payload_is_plain_json =
-      false;  // `payload` came as JSON: read through the schema's sugar, see the contract
+      false;                 // `payload` came as JSON: read through the schema's sugar (from_json)
   std::string payload_json;  // then its text
   std::optional<int64_t> cost_cents;
   std::string signature;
@@ -192,9 +192,6 @@ Status retry_instance(Deciding& deciding, std::string_view module, std::string_v
 size_t forget_old(Deciding& deciding, int64_t ended_before_ms, size_t at_most);
 
 // --- governance (worlds/governance.cc)
-struct ProposalView {
-  Proposal proposal;
-};
 Result<Proposal> propose(Deciding& deciding, const ProgramText& text,
                          std::optional<std::string> base, std::string_view description);
 constexpr int64_t kShadowStepsMax = 10'000;
@@ -213,8 +210,8 @@ Result<Shadowed> shadow(Deciding& deciding, const ShadowOrder& order,
                         std::shared_ptr<const Program> candidate);
 Result<Proposal> approve(Deciding& deciding, std::string_view proposal_id);
 Result<Proposal> reject(Deciding& deciding, std::string_view proposal_id);
-// What lies outside the journal of an apply's gate: intents that no adapter has leased, timers
-// included.
+// What an apply has to know and the journal does not hold: how many open intents no adapter has
+// leased, timers included.
 struct QueuedWork {
   uint64_t queued = 0;
 };
@@ -249,9 +246,8 @@ struct Replayed {
 // replay.divergence, journal.corrupt (details seq) or replay.genesis_gone. Writes nothing. `go_on`:
 // asked between frames; false ends it.
 Result<Replayed> replay(World& world, ModuleHost& host, ReplayFrom from, FunctionRef<bool()> go_on);
-// What is checked of a world that is opened: that its program can be loaded, and that the frames
-// since its last snapshot, or the newest `frames_max` of them, can be read. journal.corrupt if not.
-// Decides nothing again.
+// Checks a world that is opened: its program can be loaded, and the frames since its last snapshot,
+// or the newest `frames_max` of them, can be read. journal.corrupt if not. Decides no frame again.
 Status check_opened(World& world, ModuleHost& host, uint64_t frames_max);
 
 }  // namespace pawl::worlds

@@ -1,6 +1,7 @@
-// Continuations: what goes back to the instance that asked for an effect, by the recorded origin
-// and never by the manifest's subscriptions: the receipt in its envelope, or in a typed event of
-// old, or why it was rejected; and why an effect was denied.
+// Continuation: the event that goes back to the instance that asked for an effect. It carries the
+// receipt (in its envelope, or in the typed event of older modules), the news that a receipt was
+// rejected, or the reason why the effect was denied. It is routed by the origin recorded with the
+// intent, never by the manifest's subscriptions.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,7 @@ struct Content {
 
 constexpr std::string_view kDeniedSchema = "sys/EffectDenied@1";
 
-// Where the event schema of a module takes a schema: in an arm, or bare (arm ""). Nothing: it does
-// not.
+// The arm in which the event schema of a module takes this schema; "" = bare, nullopt = not at all.
 std::optional<std::string> arm_for(const Module& module, std::string_view schema);
 
 struct Continuation {
@@ -44,9 +44,9 @@ struct ReceiptFacts {
   std::string_view payload_hash;
 };
 
-// The payload in canonical form: ok fits the receipt schema, error and timeout that or
-// sys/EffectError@1. A fault of code receipt.invalid_payload else. `json`: its text where it came
-// as JSON, to be read as sugar.
+// The payload in canonical form. It must fit the receipt schema; with status error or timeout it
+// may fit sys/EffectError@1 instead. If it fits neither: a fault of code receipt.invalid_payload.
+// `json`: its text if it came as JSON, which is read as sugar.
 struct Payload {
   std::string bytes;
   bool fits_receipt = false;
@@ -58,7 +58,7 @@ Payload judge_payload(const Program& program, std::string_view kind, std::string
 // The module that an intent's receipt goes to; null if the program has none for it any more.
 const Module* origin_module(const Program& program, const Intent& intent);
 
-// What a receipt leads to: a continuation with it, or with the news that it was rejected. A fault:
+// The continuation of a receipt: with the receipt, or with the news that it was rejected. A fault:
 // the payload does not fit (receipt.invalid_payload), or the module takes no such receipt
 // (receipt.delivery_failed).
 struct ReceiptPlan {

@@ -1,5 +1,5 @@
-// The elements that the digest hashes and a snapshot lists, as canonical CBOR (contract, section
-// 6).
+// The elements that the digest hashes and a snapshot lists, as canonical CBOR
+// (docs/reference/worlds-bytes.md).
 #pragma once
 
 #include <string>

@@ -1,10 +1,13 @@
-// Drain: steps deliveries in the order in which they were queued, until none is left. A step is
-// kept whole, or of it only the decisions of a denied effect and the record that it failed.
+// Drain: steps deliveries in the order in which they were queued, until none is left. Of a step
+// that succeeds everything is kept; of one that fails, only the record of the failure, and the
+// decisions on its effects if one was denied.
 //
-// Bounded: kFrameStepsMax steps of one input, kFrameBytesMax of records and states, as much of
-// deliveries that wait, kFrameCallsFuelMax times the fuel of one call if that is more than
-// kFrameFuelMin; what is queued then is skipped with step.cascade_limit. A replay comes to the same
-// end.
+// Bounded per input: kFrameStepsMax steps; kFrameBytesMax of records and states, and as much again
+// of queued deliveries; and fuel: kFrameCallsFuelMax times that of one call, at least
+// kFrameFuelMin. At a bound the deliveries still queued are skipped with step.cascade_limit. Only
+// counts decide, so a replay stops at the same place.
+//
+// Thread: the worker that has the world.
 #pragma once
 
 #include <cstdint>

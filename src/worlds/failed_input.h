@@ -1,4 +1,5 @@
-// What failed an instance, found again in the journal, so that it can be delivered once more.
+// Finds the input that failed an instance in the journal again, so that a retry can deliver it once
+// more.
 #pragma once
 
 #include <optional>
@@ -15,8 +16,9 @@ struct FailedInput {
   Continuation delivery;
 };
 
-// Nothing: nothing failed it (it was terminated), it was a denial, which the journal does not hold,
-// the frame is gone, or the program does not deliver such an input to this module any more.
+// Nullopt if there is no such input: the instance was terminated, its input was a denial (the
+// journal does not hold those), retention took the frame, or the program does not deliver such an
+// input to this module any more.
 std::optional<FailedInput> find_failed_input(World& world, const Program& program,
                                              std::string_view module, std::string_view key,
                                              const Instance& instance);

@@ -1,5 +1,5 @@
-// What authors leave to the loader: nodes get their canonical text and hash, the manifest's lists
-// their entries and hashes. See "canonical text" in program.h.
+// Fills in what authors may leave out: the canonical text and hash of nodes, the entries and hashes
+// of the manifest's lists. See "canonical text" in program.h.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,11 @@
-// Frame: what one input writes (contract, section 4). A command begins one, appends records,
+// Frame: what one input writes. A command begins one, appends records (worlds/records.h),
 // changes instances and intents through it, and finishes it. Nothing is written before finish(): a
 // command that is refused half-way has done nothing.
 //
 // finish() keeps the totals of the head: callers count only what the records say (steps, decisions,
 // receipts, governance), never instances or open intents.
+//
+// Thread: the worker that has the world.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,7 @@
 
 namespace pawl::worlds {
 
-// What an intent is, before it has a place in the journal.
+// An intent before it has a place in the journal.
 struct NewIntent {
   std::string hash;             // text
   std::string idempotency_key;  // 32 bytes
@@ -33,8 +35,8 @@ struct NewIntent {
 
 class Frame {
  public:
-  // Whether its records hold the stamp, or the logical time of it: only then the frame moves the
-  // world's logical clock, since a replay could not know otherwise.
+  // Moves: one of its records holds the stamp, or its logical time, so that a replay knows it. Only
+  // such a frame moves the world's logical clock.
   enum class Clock : uint8_t { Moves, Stays };
 
   Frame(Deciding& deciding, Clock clock);

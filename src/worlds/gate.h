@@ -1,5 +1,6 @@
-// The gate that every effect passes before it becomes an intent: first what the program alone tells
-// (allowlist, slot, params), then the grant (cap type, enforcer, expiry, secrets), then the policy.
+// The gate that every effect passes before it becomes an intent. It checks the effect against the
+// program (allowlist, slot, params), then against the grant (cap type, enforcer, expiry, secrets),
+// then against the policy.
 //
 // Pure: the same program, effect and time give the same decision. Enforcers that are modules run in
 // the host.
@@ -18,7 +19,7 @@ namespace pawl::worlds {
 
 constexpr std::string_view kDefaultSlot = "default";
 
-// An effect that may be asked for at all.
+// An effect that has passed the checks against the program.
 struct SoundEffect {
   const Effect* effect = nullptr;
   const Grant* grant = nullptr;
@@ -41,7 +42,7 @@ struct Asker {
   std::string_view name;
 };
 
-// What enforcers run on.
+// What a call of an enforcer needs.
 struct GateRoom {
   ModuleHost& host;
   LoadCode load;

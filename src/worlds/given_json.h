@@ -1,5 +1,5 @@
-// A node or manifest of a body as canonical CBOR, with complaints of all that no CBOR of ours can
-// say.
+// Reads a node or manifest of a request body into canonical CBOR, and complains of JSON values that
+// this CBOR has no form for (a number that is no integer, for one).
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@ class GivenJson {
  public:
   explicit GivenJson(std::vector<Complaint>& faults) : faults_(faults) {}
 
-  // The value at `path` of the body. In place of what cannot be said (a number that is no integer)
-  // stands [], for readers to complain of as of any other shape. Nothing, after a complaint, if
-  // there is no going on.
+  // The value at `path` of the body. A value without a form in CBOR is replaced by [], so that the
+  // reader of that member complains of its shape. Nullopt, after a complaint, if the whole cannot
+  // be read.
   std::optional<std::string> read(json::View value, const std::string& path);
 
-  // When all readers are done: complains of what none of them complained of.
+  // Call when all readers are done: complains of the replaced values that no reader complained of.
   void finish();
 
  private:

@@ -1,5 +1,5 @@
-// The verbs of governance as a replay needs them: what a proposal's nodes and a shadow's run have
-// left on disk is there already, and only the frame is decided again.
+// The parts of governance's commands that a replay repeats. It decides their frames again; the
+// nodes of a proposal and the report of a shadow run are on disk already and are not made again.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // Content addresses: "sha256:" and 64 hex digits. Two kinds, which must not be mixed up: of
 // structures (nodes, manifests, preimages of identities), whose bytes get the prefix of
 // self-described CBOR, and of plain bytes (WASM, blobs, snapshots, states, params, payloads, keys),
-// which do not.
+// which do not (docs/reference/worlds-bytes.md).
 //
 // Any thread.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace pawl::worlds {
 
-std::string hash_of_structure(std::string_view canonical);  // H of the contract
-std::string hash_of_bytes(std::string_view bytes);          // sha of the contract
+std::string hash_of_structure(std::string_view canonical);  // H of worlds-bytes.md
+std::string hash_of_bytes(std::string_view bytes);          // sha of it
 bool is_hash(std::string_view text);
 
 // The 32 bytes behind the text, for keys of tables. The text must be is_hash().

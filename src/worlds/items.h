@@ -16,8 +16,12 @@
 //                             nothing: a terminal keyed instance without state or open intents,
 //                             for retention
 //   s seq(8) n(4)             BaselineChunk (worlds/snapshot.h): what a replay may begin with
+//   w hash(32)                a note that the server made a job or run for this open intent
+//                             (worldhost/own_work.h)
+//   x                         the private seed of the server's own key (worldhost/own_adapter.h),
+//                             sealed where there is a vault
 //
-// Items are a cache of the frames, except b, n and a. Fields are in the form of base/codec.h;
+// Items are a cache of the frames, except b, n, a, w and x. Fields are in the form of base/codec.h;
 // numbers are never used again.
 #pragma once
 

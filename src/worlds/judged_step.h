@@ -1,4 +1,5 @@
-// What a step said, judged against the program before any cap or policy is asked.
+// The output of a step, judged against the program before the gate (worlds/gate.h) sees its
+// effects.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// Reads a manifest: its shape, and what it says by itself. And writes it, complete and canonical.
+// Reads a manifest, without looking at the nodes that it names; and writes one, complete and
+// canonical.
 #pragma once
 
 #include <string>

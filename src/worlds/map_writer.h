@@ -1,6 +1,6 @@
-// MapWriter: writes a map of the contract whose members are known: the caller names them in
-// canonical order (shorter names first, then bytewise) and says how many there are, so that nothing
-// has to be sorted.
+// MapWriter: writes a CBOR map whose members are known: the caller names them in canonical order
+// (shorter names first, then bytewise) and says how many there are, so that nothing has to be
+// sorted.
 #pragma once
 
 #include <cstdint>

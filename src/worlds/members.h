@@ -1,5 +1,5 @@
 // Members: reads one object of a node or manifest by the names of its members, and complains with a
-// JSON pointer of what is unknown, missing or of another shape. null is as good as absent.
+// JSON pointer of each member that is unknown, missing or of another shape. null counts as absent.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// ModuleHost: runs the code of modules. The kernel of worlds knows no other way to code, so that
-// the simulator and fuzzers can put native functions in its place.
+// ModuleHost: runs the code of modules. src/worlds/ runs code only through it, so that the
+// simulator and fuzzers can put native functions in its place.
 //
 // A call is a pure function of the code and the input: a fresh instance each time, no imports, no
 // clock, no threads, one bit pattern for not-a-number; it ends after a counted amount of fuel. The

@@ -1,5 +1,4 @@
-// Reads one node: its shape and what it says by itself. What it refers to is judge_program's
-// matter.
+// Reads one node, without looking at other nodes that it refers to: judge_program() does that.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Passage: one effect's way through its grant and the policy, with the decisions as the journal has
-// them.
+// Passage: the result of one effect at the gate: what its grant and the policy decided, and the
+// journal records of both.
 #pragma once
 
 #include <optional>

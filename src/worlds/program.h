@@ -166,7 +166,7 @@ struct ProgramText {
 using FindBytes = FunctionRef<std::optional<std::string>(std::string_view hash)>;
 
 // Reads `manifest` and `nodes` of a request body; without nodes, all are found by hash. Never fails
-// as a whole: faults tell. Fills in what authors leave out (contract, section 2). The host judges
+// as a whole: faults tell. Fills in what authors leave out (canonical text, above). The host judges
 // code, that which came along and that which find_blob knows. An error only if the host is
 // Unavailable and code must be judged.
 Result<ProgramText> read_program(std::optional<json::View> manifest,

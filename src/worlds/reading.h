@@ -1,5 +1,5 @@
-// Replies about a world for people and programs, as JSON texts (contract, sections 2, 4, 6 and 8).
-// All of it only reads.
+// Replies about a world for people and programs, as JSON texts (docs/reference/worlds-http.md). All
+// of it only reads.
 #pragma once
 
 #include <cstdint>

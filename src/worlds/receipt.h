@@ -1,4 +1,5 @@
-// Signatures of receipts.
+// Bounds of the keys that sign receipts, and the statuses of a receipt. The checks themselves are
+// in commands.h: receipt_message(), signature_is_good(), judge_receipt().
 #pragma once
 
 #include <string_view>

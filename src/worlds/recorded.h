@@ -1,4 +1,4 @@
-// Inputs as the journal has them, to be decided once more: by a replay, or by a shadow under
+// Reads inputs from the journal, to be decided once more: by a replay, or by a shadow run under
 // another program.
 #pragma once
 
@@ -11,7 +11,8 @@ namespace pawl::worlds {
 bool is_outside_event(const FrameRecords& frame);
 bool is_receipt(const FrameRecords& frame);
 
-// The frame's stamp: from its records, or what a frame without one needs of it.
+// The frame's stamp, from its records. For a frame without one: the time when it was written, and
+// the logical time that its record names, or else the later of that time and `last_logical_ns`.
 Stamp recorded_stamp(const FrameRecords& frame, int64_t last_logical_ns);
 
 // Judged by this program: the refusals of judge_event().

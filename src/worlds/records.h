@@ -1,5 +1,5 @@
-// Records: what a frame of a world's journal is made of (contract, section 4). One writer per kind;
-// each gives canonical CBOR with every member, null where there is nothing.
+// Records: what a frame of a world's journal is made of (docs/reference/worlds-bytes.md). One
+// writer per kind; each gives canonical CBOR with every member, null where there is nothing.
 #pragma once
 
 #include <cstdint>

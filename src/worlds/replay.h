@@ -2,8 +2,8 @@
 // decided once more with the stamp that was recorded, and the records must come out the same, byte
 // for byte.
 //
-// What a step takes from the journal instead of deciding it: that it ran out of real time. What a
-// verb of governance takes from the disk: the nodes of its candidate, and the report of a shadow.
+// Two things are read instead of being decided again: from the journal, that a step ran out of real
+// time; from the disk, the nodes of a proposal and the report of a shadow run.
 //
 // A difference is Conflict with replay.divergence, bytes that cannot be read with journal.corrupt,
 // frames that retention took with replay.genesis_gone; the first two with `seq`. Unavailable says
@@ -48,13 +48,14 @@ class Replay {
   // Where it begins. Genesis: before frame 1. Baseline: before the frame of the newest snapshot
   // record, if that is not past `until`; if there is none, at genesis.
   Status begin(ReplayFrom from, uint64_t until);
-  // Frames up to `until`, which is one. `go_on`: asked before each; false ends it with Unavailable.
+  // Decides the frames up to `until` again, that one included. `go_on` is called before each; false
+  // ends the replay with Unavailable.
   Status run(uint64_t until, FunctionRef<bool()> go_on);
-  // That the items came out as the disk has them.
+  // Compares the items of the replay with those on disk: replay.divergence if they differ.
   Status compare_items();
   // The live program, and the code of its modules.
   Result<std::shared_ptr<const Program>> load(std::string_view manifest_hash);
-  // That frames from `seq` up to the height can be read.
+  // Checks that the frames from `seq` up to the height can be read.
   Status read_frames(uint64_t seq);
 
   World& world() { return world_; }
@@ -83,7 +84,8 @@ class Replay {
   std::shared_ptr<const Program> applied_;  // by the frame that is being decided
   const Head live_;
   uint64_t next_ = 1;  // the frame to come
-  std::deque<std::pair<uint64_t, FrameRecords>> ahead_;  // frames from there on, as far as they are read
+  // Frames from next_ on, as far as they were read.
+  std::deque<std::pair<uint64_t, FrameRecords>> ahead_;
   uint64_t frames_ = 0;
 };
 

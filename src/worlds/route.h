@@ -39,8 +39,8 @@ std::optional<EventFault> find_targets(const Program& program, std::string_view 
                                        std::string_view value, MaybeBytes explicit_key,
                                        std::vector<Target>& targets);
 
-// Whether only the kernel may say this: the schema is one of sys/*, or the value is in a variant's
-// arm that refs one.
+// Whether only the server may emit this event: the schema is one of sys/*, or the value is in a
+// variant's arm that refs one.
 bool is_reserved_event(std::string_view schema, const Type& type, std::string_view value);
 
 // The value as the module sees it: in its arm, if it takes the event in one. arm "": as it is.

@@ -1,4 +1,5 @@
-// What a snapshot says, and what is kept beside it so that a replay can begin there.
+// The snapshot of a world, and the baseline that is kept beside it so that a replay can begin
+// there.
 //
 // The snapshot's blob is the contract's: hashes, not contents. The baseline is all the rest: the
 // items of the world below the snapshot's frame, as they are, in chunks

@@ -1,4 +1,4 @@
-// What goes into a module and what comes out of it (contract, section 3). Outputs are judged
+// The inputs and outputs of a module's calls (docs/reference/module-abi.md). Outputs are judged
 // strictly: a member that the contract does not have, or bytes that are not CBOR of our kind, fail
 // the step.
 #pragma once
@@ -72,7 +72,7 @@ std::optional<Fault> read_pure_output(std::string_view bytes, std::string_view& 
 
 constexpr std::string_view kTimeout = "step.timeout";
 
-// What a call that did not return means for a step. Of Returned and Unavailable: nothing.
+// The fault of a step whose call ended so; nullopt for Returned and Unavailable.
 std::optional<Fault> fault_of_call(CallEnd end);
 
 // The longest prefix of at most `size` bytes that does not cut a character of UTF-8.

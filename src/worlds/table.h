@@ -2,8 +2,10 @@
 // the state: it may wait for the disk, and an item that cannot be read throws Unreadable
 // (base/unreadable.h).
 //
-// An Overlay keeps what a decision writes, over a table that it does not change: a frame, a fork
-// for a shadow run, or a whole world in memory when it stands on an EmptyTable.
+// An Overlay keeps what a command writes, over a table that it does not change: a frame, a fork for
+// a shadow run, or a whole world in memory when it stands on an EmptyTable.
+//
+// Thread: one at a time.
 #pragma once
 
 #include <map>

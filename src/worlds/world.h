@@ -1,4 +1,7 @@
-// World: typed access to the items of one world (worlds/items.h), over a table.
+// World: typed access to the items of one world (worlds/items.h), over a table. Keeps nothing:
+// every call reads the table, and throws Unreadable if it cannot.
+//
+// Thread: that of the table.
 #pragma once
 
 #include <optional>
@@ -38,8 +41,8 @@ class World {
       std::string_view from,
       FunctionRef<bool(std::string_view item_key, const std::string& hash, const Intent&)> visit);
   void each_frame(uint64_t from_seq, FunctionRef<bool(uint64_t seq, FrameRecords frame)> visit);
-  // The same for who only shows them: a quarantined world is read as if its corrupt frames were
-  // missing.
+  // The same for replies that only show frames: corrupt ones count as missing, so that a
+  // quarantined world can still be read.
   std::optional<FrameRecords> shown_frame(uint64_t seq);
   void each_shown_frame(uint64_t from_seq,
                         FunctionRef<bool(uint64_t seq, const FrameRecords&)> visit);

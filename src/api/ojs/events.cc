@@ -1,13 +1,13 @@
 // GET /ojs/v1/events and /v1/events: events as a list with a cursor or as a stream; and
 // /ojs/v1/workflows/{id}/events, /v1/runs/{id}/events: the same for one workflow or run.
 
-#include "api/worlds/instance_calls.h"
 #include "api/app.h"
 #include "api/event_stream.h"
 #include "api/ojs/events_query.h"
 #include "api/paging.h"
 #include "api/reader_pool.h"
 #include "api/routes.h"
+#include "api/worlds/instance_calls.h"
 #include "base/quote.h"
 #include "base/read_number.h"
 #include "effects/event_reader.h"

@@ -36,9 +36,9 @@ WorldRequestPtr bare_world_call(Call&& call);  // without a body, or with one th
 
 using WorldWork = std::function<Reply(WorldSession&)>;
 struct WorldCallRules {
-  bool writes = false;         // refused by a quarantined world
-  bool takes_missing = false;  // there may be no such world
-  bool alone = false;          // it takes long
+  bool writes = false;                                    // refused by a quarantined world
+  bool takes_missing = false;                             // there may be no such world
+  bool alone = false;                                     // it takes long
   std::function<void(bool is_given)> answered = nullptr;  // whether the work's answer was
   std::function<void(const worlds::Program&, std::vector<std::string>&)> needs = nullptr;
 };

@@ -182,7 +182,7 @@ void Flow::take_turn(const RunId& id) {
         state_.held_plan(run(id), i, node))
       start_child(run(id), i, node);
   }
-  if (run(id).state == RunState::Running) go_on(id, 0);
+  if (run(id).state == RunState::Running) resume_children(id, 0);
 }
 
 void Flow::start_child(const Run& in, uint32_t index, const PlanNode& node) {

@@ -1,5 +1,8 @@
 // Flow: processes all consequences of one event for runs in one frame. A queue instead of
-// recursion, since a chain may skip thousands of steps at once. Private to run_flow.cc and flow.cc.
+// recursion, since a chain may skip thousands of steps at once.
+//
+// Private to this folder; the other families of runs, which get a Flow in RunFamily::child_ended(),
+// take only its frame.
 #pragma once
 
 #include <deque>
@@ -82,7 +85,7 @@ class Flow {
   void start_held(const RunId& id, uint32_t index);
   void stop_child(const Uuid& child, const std::string& reason);
   void restart_child(const RunId& id, uint32_t index);
-  void go_on(const RunId& id, uint32_t wanted_callbacks);
+  void resume_children(const RunId& id, uint32_t wanted_callbacks);
   const Run& run(const RunId& id) const { return *state_.find_run(id); }
 
   Frame& frame_;

@@ -96,11 +96,11 @@ void Flow::retry(const RunId& id) {
   }
   frame_.emit(event);
   for (uint32_t index : event.restart) restart_child(id, index);
-  go_on(id, wanted_callbacks);
+  resume_children(id, wanted_callbacks);
 }
 
 // Jobs of a run that timed out may have completed since: their successors are due now.
-void Flow::go_on(const RunId& id, uint32_t wanted_callbacks) {
+void Flow::resume_children(const RunId& id, uint32_t wanted_callbacks) {
   const Run& in = run(id);
   bool at_work = in.children.find(static_cast<char>(ChildState::Started)) != std::string::npos;
   size_t waiting = in.children.find(static_cast<char>(ChildState::Waiting));

@@ -1,4 +1,5 @@
-// PushJobs: all of them or none. A refusal names the job by its place in the list.
+// push_jobs() pushes all jobs or none. A refusal names the job by its place in the list, and comes
+// before anything is emitted.
 #pragma once
 
 #include <vector>

@@ -8,7 +8,9 @@
 //
 // The folder by idea: step_kind.h says what a step of each kind does, lists.h enters and leaves
 // lists, step_end.h ends steps, run_end.h and rollback.h end the run, suspension.h says whether it
-// is suspended. Commands are in commands.h; all else is private to this folder and quarantine.cc.
+// is suspended. These, and the headers of single kinds, are private to this folder. Other code
+// gives commands and receipts by commands.h and reads what a run holds by run.h, text.h,
+// step_names.h, effect_request.h, admission.h and the stored_ headers.
 #pragma once
 
 #include <deque>
@@ -31,7 +33,7 @@ namespace pawl::scripts {
 
 constexpr size_t kVariablesMax = 1'000;  // of one run
 
-// A step of an open list: its list, position and plan.
+// A step of an open list: its list, its position there, and its text in the definition.
 struct At {
   std::string path;
   std::string scope;

@@ -1,5 +1,5 @@
-// What a step asks of the outside, and how that ended: what actions and effects need to know of a
-// run. They do not see the state.
+// The request of a step's effect, and its outcome. src/actions/ and src/effects/ get these in place
+// of the state.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,8 @@ struct StepOutcome {
   bool judged = false;  // the number of values in the output was already checked
 };
 
-// The same for one attempt however often it is asked for, another for every other: a service that
-// remembers what it answered must not give a retried run its old failure back.
+// The same key each time an attempt is requested, another one for every other attempt: a service
+// that remembers its answers must not answer a retried run with the failure of an earlier attempt.
 std::string idempotency_key(const EffectRequest& request);
 // SECRET_DENIED if a secret stands where it may not, else INTERPOLATION_ERROR.
 std::string refusal_code(const Error& error);

@@ -1,5 +1,6 @@
 // ScriptModel: a plain interpreter of definitions: recursion over a tree, one step after another.
-// It shares no code with the kernel, which must give the same results. Test code.
+// It shares no code with the kernel, which must give the same results. For the property test and
+// the simulator (sim/script_oracle.h); no server runs it.
 //
 // Random definitions avoid cases where the order of answers matters: lists are chains, and a step
 // fails only where nothing else is active.

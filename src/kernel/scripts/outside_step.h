@@ -21,13 +21,13 @@ class OutsideKind : public StepKind {
 StepStarted started_outside(const RunContext& run, const At& at, uint32_t attempt,
                             int64_t timeout_ms);
 
-// Makes the job or composition of a step that has begun, or fails the step. A frame that is full
-// leaves it to a later one, which is asked for it as for an action (make_step_child()).
+// Makes the job or composition of a step that has begun, or fails the step. Does nothing in a full
+// frame: the effect stays open, and the dispatcher makes the child later (make_step_child()).
 void make_child_now(RunContext& run, const At& at);
-// How what makes a step's child reads its envelopes.
+// The rules by which the envelope of a step's child is read.
 EnvelopeRules child_rules(const RunContext& run);
 
-// What was asked for is needed no more: an action is cancelled, a job or a nested run withdrawn.
+// The step no longer needs this effect: cancels its action, job or nested run. 0: does nothing.
 void stop_effect(RunContext& run, uint32_t effect);
 // The same for all open effects of the run; the steps begin again after the pause.
 void stop_open_effects(RunContext& run);

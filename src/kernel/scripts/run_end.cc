@@ -10,7 +10,6 @@
 #include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/lists.h"
 #include "kernel/scripts/made_so_far.h"
-#include "kernel/scripts/model.h"
 #include "kernel/scripts/rollback.h"
 #include "kernel/scripts/run.h"
 #include "kernel/scripts/step_end.h"

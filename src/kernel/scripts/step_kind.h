@@ -2,18 +2,18 @@
 // end, fail and are undone is the same for all kinds (lists.h, step_end.h, rollback.h). The
 // differences are behind this interface, one file per kind:
 //
-//   action_step.cc       the outside does it: an OutsideKind (outside_step.h) numbers an effect,
-//   job_step.cc          and the effect's answer ends the step. An action is asked for once the
-//   composition_step.cc  frame is durable (run_actions.cc: those that a run does itself); a job or
-//   subworkflow_step.cc  a run is made in the frame, and its end is the answer
-//   condition_step.cc    it holds lists: a ListsKind (lists_step.h) opens them in activate(), and
-//   sequence_step.cc     ends the step by what they gave in child_ended()
+//   action_step.cc       waits for an effect: an OutsideKind (outside_step.h) numbers it, and its
+//   job_step.cc          receipt ends the step. An action is started once the frame is durable,
+//   composition_step.cc  unless the run does it itself (run_actions.cc); a job or a nested run is
+//   subworkflow_step.cc  made in the frame, and its end is the receipt
+//   condition_step.cc    holds lists: a ListsKind (lists_step.h) opens them in activate(), and ends
+//   sequence_step.cc     the step by their outputs in child_ended()
 //   loop_step.cc
 //   parallel_step.cc
 //   race_step.cc
-//   wait_step.cc         time or a signal ends it
-//   decision_step.cc     a person or an agent ends it
-//   test_step.cc         over at once
+//   wait_step.cc         ends by time or by a signal
+//   decision_step.cc     ends by the answer of a person or an agent
+//   test_step.cc         ends at once
 //
 // Kinds are stateless, one object each for the whole process. All data of a step is in its
 // plan::Step and its StepRecord; a kind only emits events, through the RunContext.

@@ -129,15 +129,16 @@ void State::each_doc_under(
     for (; going && next != memory_->docs.end() && next->first < before; ++next)
       if (!next->second->deleted) offer(next->first, next->second->value);
   };
-  cold_.scan(Space::Doc, low, high, false, SIZE_MAX, [&](std::string_view key, std::string_view row) {
-    offer_those_in_memory(key);
-    if (going && memory_->docs.count(key) == 0) {
-      Doc doc;
-      if (!codec::decode(row, doc)) unreadable_row("document", key);
-      offer(key, doc.value);
-    }
-    return going;
-  });
+  cold_.scan(Space::Doc, low, high, false, SIZE_MAX,
+             [&](std::string_view key, std::string_view row) {
+               offer_those_in_memory(key);
+               if (going && memory_->docs.count(key) == 0) {
+                 Doc doc;
+                 if (!codec::decode(row, doc)) unreadable_row("document", key);
+                 offer(key, doc.value);
+               }
+               return going;
+             });
   offer_those_in_memory(high);
 }
 

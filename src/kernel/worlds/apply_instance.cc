@@ -56,7 +56,8 @@ void MutableState::apply(const InstanceMoved& event, Stamp stamp) {
   run->forgotten = event.to == InstanceState::Forgotten;
   InstanceRun& instance = *run->instance;
   instance.status = event.to;
-  if (!has_bug(Bug::RunKeepsItsVersion) || instance.version.empty()) instance.version = event.version;
+  if (!has_bug(Bug::RunKeepsItsVersion) || instance.version.empty())
+    instance.version = event.version;
   instance.error_code = event.error_code;
   instance.error_detail = event.error_detail;
   run->state = run_state_of(event.to);

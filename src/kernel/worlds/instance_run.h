@@ -1,6 +1,5 @@
-// InstanceRun: what the list of runs knows of an instance of a module. Its state is an item of its
-// world (worlds/items.h), which the kernel of worlds changes; a Run of this kind only follows
-// (InstanceMoved).
+// InstanceRun: what the list of runs shows of an instance of a module. The instance itself is an
+// item of its world (worlds/items.h) and is changed there; the Run only follows, by InstanceMoved.
 #pragma once
 
 #include <string>
