@@ -51,6 +51,9 @@ class ModuleWorlds : public EngineLine, public OwnEffects {
   Status submit(TaskPtr task) override;
   Status read(FunctionRef<void(const State&)> read) override;
   void perform(const std::string& world, const OpenIntent& intent) override;
+  void settle_within(WorldSession& session, size_t opened_before) override {
+    own_->settle_within(session, opened_before);
+  }
   void fire_timers(const std::string& world) override { own_->fire_timers(world); }
 
   Desk& desk_;

@@ -130,16 +130,18 @@ size_t Outbox::release_expired(int64_t now_ms) {
 }
 
 bool Outbox::begin_own(OpenIntent& intent) {
-  for (auto& [kind, waiting] : queued_) {
-    if (!is_own(kind)) continue;
-    Entry& entry = entries_.at(waiting.begin()->second);
-    intent = entry.intent;
-    unqueue(entry);
-    entry.own = true;
-    ++at_work_;
-    return true;
-  }
-  return false;
+  auto first = queued_.end();  // in emission order across kinds
+  for (auto at = queued_.begin(); at != queued_.end(); ++at)
+    if (is_own(at->first) &&
+        (first == queued_.end() || at->second.begin()->first < first->second.begin()->first))
+      first = at;
+  if (first == queued_.end()) return false;
+  Entry& entry = entries_.at(first->second.begin()->second);
+  intent = entry.intent;
+  unqueue(entry);
+  entry.own = true;
+  ++at_work_;
+  return true;
 }
 
 void Outbox::take_back_own(const std::string& hash) {

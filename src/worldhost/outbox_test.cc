@@ -40,6 +40,17 @@ TEST(Outbox, LeasesInEmissionOrderAcrossKinds) {
   EXPECT_EQ(leased(outbox, "a", {"mail.send"}), "");
 }
 
+// By the names of kinds, a blob was looked for before it was put.
+TEST(Outbox, BeginsItsOwnInEmissionOrderAcrossKinds) {
+  Outbox outbox;
+  outbox.add(open_intent("third", "blob.get", 6));
+  outbox.add(open_intent("second", "run.start", 5, 4));
+  outbox.add(open_intent("first", "job.run", 5, 1));
+  std::string begun;
+  for (OpenIntent intent; outbox.begin_own(intent);) begun += intent.hash + " ";
+  EXPECT_EQ(begun, "first second third ");
+}
+
 TEST(Outbox, GivesALeaseThatRanOutToTheNext) {
   Outbox outbox;
   outbox.put_adapter("a", for_all());

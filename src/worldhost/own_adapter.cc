@@ -1,5 +1,6 @@
 #include "worldhost/own_adapter.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace pawl {
 namespace {
 
 constexpr size_t kTimersPerOrder = 64;
+constexpr size_t kBlobsPerOrder = 1'024;
 constexpr std::string_view kKeyItem = "x";  // the private seed, sealed where the server has a vault
 constexpr char kPlain = 'P';
 constexpr char kSealed = 'S';
@@ -75,6 +77,30 @@ OwnReceipt get_blob(WorldSession& session, std::string_view ref) {
 std::string_view member(const Item& params, std::string_view name) {
   const Item* found = params.find(name);
   return found == nullptr ? std::string_view() : found->string;
+}
+
+bool is_blob_kind(std::string_view kind) { return kind == "blob.put" || kind == "blob.get"; }
+
+Status settle_blob(WorldSession& session, const actions::Vault* vault, const std::string& hash,
+                   const worlds::Intent& intent) {
+  auto params = worlds::cbor::read(intent.params);
+  PAWL_TRY_DO(params);
+  const OwnReceipt receipt = intent.kind == "blob.put"
+                                 ? put_blob(session, member(*params, "bytes"))
+                                 : get_blob(session, member(*params, "blob_ref"));
+  return settle_own(session, vault, hash, receipt);
+}
+
+// As Outbox::is_own, which knows only what is durable.
+bool is_taken_over(WorldSession& session, const std::string& kind) {
+  bool found = false;
+  session.table().scan(worlds::adapter_key(""), "", [&](std::string_view, std::string_view value) {
+    worlds::Adapter adapter;
+    found = codec::decode(value, adapter) && adapter.only_kinds &&
+            std::find(adapter.kinds.begin(), adapter.kinds.end(), kind) != adapter.kinds.end();
+    return !found;
+  });
+  return found;
 }
 
 }  // namespace
@@ -150,14 +176,7 @@ void OwnAdapter::perform(const std::string& world, const OpenIntent& open) {
     if (!session.exists() || !worlds::writable(session.world().head()).ok()) return ok_status();
     auto intent = session.world().intent(hash);
     if (!intent || intent->settlement != worlds::Settlement::Open) return ok_status();
-    if (intent->kind == "blob.put" || intent->kind == "blob.get") {
-      auto params = worlds::cbor::read(intent->params);
-      PAWL_TRY_DO(params);
-      const bool puts = intent->kind == "blob.put";
-      const OwnReceipt receipt = puts ? put_blob(session, member(*params, "bytes"))
-                                      : get_blob(session, member(*params, "blob_ref"));
-      return settle_own(session, vault_, hash, receipt);
-    }
+    if (is_blob_kind(intent->kind)) return settle_blob(session, vault_, hash, *intent);
     PAWL_TRY(auto program, session.program());
     const worlds::Effect* effect = program->effect(intent->kind);
     auto params = effect == nullptr ? Result<std::string>(intent->params)
@@ -182,6 +201,20 @@ void OwnAdapter::perform(const std::string& world, const OpenIntent& open) {
     start_work(world, id_of_work(found->world, *found->intent, hash), hash, *found->intent);
   };
   if (!host_.post(world, std::move(order)).ok()) host_.give_up(world, open.hash);
+}
+
+void OwnAdapter::settle_within(WorldSession& session, size_t opened_before) {
+  size_t settled = 0;
+  // The receipts' steps may ask for more.
+  for (size_t i = opened_before; i < session.opened().size() && settled < kBlobsPerOrder; ++i) {
+    const OpenIntent open = session.opened()[i];
+    if (!is_blob_kind(open.kind) || is_taken_over(session, open.kind)) continue;
+    auto intent = session.world().intent(open.hash);
+    if (!intent || intent->settlement != worlds::Settlement::Open) continue;
+    // What cannot be settled now stays open, for perform().
+    if (!settle_blob(session, vault_, open.hash, *intent).ok()) return;
+    ++settled;
+  }
 }
 
 void OwnAdapter::settle(const std::string& world, const std::string& hash, OwnReceipt receipt) {

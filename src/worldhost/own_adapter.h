@@ -41,6 +41,9 @@ class OwnAdapter final : public OwnEffects {
   ~OwnAdapter() override;
 
   void perform(const std::string& world, const OpenIntent& intent) override;
+  // Blobs are the world's own items: nothing leaves, so their receipts need not wait for the disk,
+  // and their place in the journal does not depend on how long that takes.
+  void settle_within(WorldSession& session, size_t opened_before) override;
   void fire_timers(const std::string& world) override;
   // Every durable record of the engine: a job or run that an effect made may have ended.
   void follow(std::string_view record);

@@ -1,6 +1,7 @@
 #include "worldhost/own_work.h"
 
 #include "actions/host_policy.h"
+#include "actions/value_text.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/plant.h"
@@ -143,7 +144,22 @@ std::string envelope_of(const Item& params) {
   return text;
 }
 
+// Each text is one JSON value by itself: else it could bring members of the envelope along that the
+// capability has not judged.
+Status judge_texts_of_job(const Item& params) {
+  auto args = json::parse(text_of(params, "args_json"));
+  if (!args.ok() || !args->root().is_array())
+    return Error{ErrorCode::InvalidContent, "args_json must be a JSON array"};
+  const std::string given = text_of(params, "options_json");
+  if (given.empty()) return ok_status();
+  auto options = json::parse(given);
+  if (!options.ok() || !options->root().is_object())
+    return Error{ErrorCode::InvalidContent, "options_json must be a JSON object"};
+  return ok_status();
+}
+
 Status make_job(Frame& frame, const Uuid& id, std::string_view tenant, const Item& params) {
+  PAWL_TRY_DO(judge_texts_of_job(params));
   const std::string text = envelope_of(params);
   PAWL_TRY(json::Doc doc, json::parse(text));
   PAWL_TRY(NewJob job, parse_job(doc.root(), {.now_ms = frame.now_ms(), .tenant = tenant}));
@@ -221,8 +237,8 @@ OwnReceipt receipt_of_response(Result<actions::HttpResponse> response) {
   }
   std::map<std::string, std::string> headers;  // repeated ones joined, as HTTP says
   for (const auto& [name, value] : response->headers) {
-    std::string& text = headers[name];
-    text += (text.empty() ? "" : ", ") + value;
+    std::string& text = headers[actions::repaired_utf8(name)];
+    text += (text.empty() ? "" : ", ") + actions::repaired_utf8(value);
   }
   OwnReceipt receipt;
   worlds::cbor::Map map(receipt.payload);

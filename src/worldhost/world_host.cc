@@ -174,7 +174,10 @@ Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites
       session.fetch(keys);
     }
     for (const WorldOrder& order : batch.orders) {
+      const size_t opened_before = session.opened().size();
       batch.outcomes.push_back(order.work(session));
+      if (own_ != nullptr && session.opened().size() > opened_before && !session.removes())
+        own_->settle_within(session, opened_before);
       if (session.written_bytes() > config_.batch_bytes_max || session.removes()) break;
     }
     batch.outbox = session.take_outbox();

@@ -87,6 +87,9 @@ class OwnEffects {
  public:
   virtual ~OwnEffects() = default;
   virtual void perform(const std::string& world, const OpenIntent& intent) = 0;
+  // Settles effects that need nothing outside the world, in the batch that asked for them: those of
+  // WorldSession::opened() from there on. On the worker that has the world.
+  virtual void settle_within(WorldSession& session, size_t opened_before) = 0;
   // Timers of this world are due; timers_fired() tells when that is done.
   virtual void fire_timers(const std::string& world) = 0;
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/testing/core_world.h"
+#include "worldhost/upkeep.h"
 #include "worlds/testing/native_host.h"
 #include "worlds/testing/test_world.h"
 
@@ -41,6 +42,7 @@ class HostWorld : public OwnEffects {
   ~HostWorld() override { host.stop(); }
 
   void perform(const std::string&, const OpenIntent& intent) override { begun += intent.kind; }
+  void settle_within(WorldSession&, size_t) override {}
   void fire_timers(const std::string& world) override {
     ++timers;
     host.timers_fired(world);
@@ -59,8 +61,8 @@ class HostWorld : public OwnEffects {
     }
     return outcome;
   }
-  std::string create() {
-    return run(kWorld, [this](WorldSession& session) -> Status {
+  std::string create(bool is_test = false) {
+    return run(kWorld, [this, is_test](WorldSession& session) -> Status {
       const std::string body = worlds::WorldText().text();
       PAWL_TRY(json::Doc doc, json::parse(body));
       const auto nothing = [](std::string_view) { return std::optional<std::string>(); };
@@ -69,7 +71,8 @@ class HostWorld : public OwnEffects {
                                     nothing, modules_));
       PAWL_CHECK(text.faults.empty());
       const worlds::NewWorld made{.id = Uuid::v7(kWorldStartMs, ++worlds_made_, 1, 0),
-                                  .name = std::string(kWorld)};
+                                  .name = std::string(kWorld),
+                                  .test = is_test};
       session.create(made.id, [&](worlds::Deciding& d) { worlds::create_world(d, made, text); });
       return ok_status();
     });
@@ -248,6 +251,45 @@ TEST(WorldHost, WorksOnNothingBeforeItKnowsWhatIsOpen) {
   world.advance(1'000);
   EXPECT_EQ(world.begun, "http.request") << "no adapter has taken it over";
   EXPECT_EQ(*waiting, "waits");
+}
+
+// Its clock is its script's: measured by the server's, all of it was old, and its journal grew
+// unasked.
+TEST(WorldHost, RetentionLeavesTestWorldsAlone) {
+  for (const bool is_test : {false, true}) {
+    HostWorld world;
+    ASSERT_EQ(world.create(is_test), "ok");
+    const auto height = [&] {
+      uint64_t seen = 0;
+      world.run(kWorld, [&](WorldSession& session) {
+        seen = session.world().head().height;
+        return ok_status();
+      });
+      return seen;
+    };
+    ASSERT_EQ(world.run(kWorld,
+                        [](WorldSession& session) -> Status {
+                          PAWL_TRY(json::Doc doc, json::parse(worlds::kStartA));
+                          worlds::GivenEvent given;
+                          given.schema = "t/Start@1";
+                          given.value = doc.root();
+                          PAWL_TRY(auto program, session.program());
+                          PAWL_TRY(worlds::Event event, worlds::judge_event(*program, given));
+                          PAWL_TRY_DO(session.frame([&](worlds::Deciding& deciding) {
+                            return worlds::post_event(deciding, event);
+                          }));
+                          return ok_status();
+                        }),
+              "ok");
+    const uint64_t before = height();
+    world.line.engine.clock.now += 60'000;
+    ASSERT_EQ(world.run(kWorld,
+                        [](WorldSession& session) {
+                          return sweep_world(session, {1'000, 1'000});
+                        }),
+              "ok");
+    EXPECT_EQ(height() - before, is_test ? 0u : 1u) << "the failed instance without a state";
+  }
 }
 
 // Names come from outside: asking for worlds that are not there must not fill the memory.

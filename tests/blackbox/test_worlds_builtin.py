@@ -132,6 +132,17 @@ class Blobs(BuiltinCase):
         elsewhere = self.make(builtin())
         self.assertEqual(self.code(elsewhere, effect("blob.get", {"blob_ref": sha(b"abc")})), ("error", "blob.not_found"))
 
+    def test_they_are_settled_behind_the_frame_that_asks_in_order(self):
+        """The place of their receipts was a matter of time, and a blob that the same step had put was not found."""
+        world = self.make(builtin())
+        asked = world.go(step_output({"last": b""}, effects=[effect("blob.put", {"bytes": b"new"}), effect("blob.get", {"blob_ref": sha(b"new")})]))["seq"]
+        after = world.go(step_output({"last": b""}))["seq"]
+        self.assertEqual(after, asked + 3)
+        found = [world.find(seq, "effect_receipt")[0] for seq in (asked + 1, asked + 2)]
+        self.assertEqual([one["intent_hash"] for one in found], world.intents(asked))
+        self.assertEqual([dec(one["payload"]) for one in found], [{"blob_ref": sha(b"new"), "size": 3}, {"bytes": b"new", "size": 3}])
+        world.check_replays()
+
     def test_the_old_results(self):
         world = self.make(builtin({"Put": ref("sys/BlobPutResult@1"), "Got": ref("sys/BlobGetResult@1")}))
         for asked, tag, params, result in (("blob.put", "Put", {"bytes": b"q"}, {"blob_ref": sha(b"q"), "size": 1}),
@@ -178,6 +189,8 @@ class Requests(BuiltinCase):
     def answer(asked):
         if asked.path.startswith("/size/"):
             return Answer(200, "x" * int(asked.path[6:]))
+        if asked.path == "/latin":
+            return Answer(200, "hello", (("X-Answer", "caf\xe9"),))
         return Answer(404 if asked.path == "/missing" else 200, "hello", (("X-Answer", "yes"),))
 
     def test_any_answer_is_ok(self):
@@ -192,6 +205,8 @@ class Requests(BuiltinCase):
         key = next(one for one in world.effects(state="settled"))["idempotency_key"]
         self.assertEqual(seen.key, key)
         self.assertEqual(self.outcome(world, request(self.url + "/missing"))[1]["status"], 404)
+        status, answer = self.outcome(world, request(self.url + "/latin"))
+        self.assertEqual((status, answer["headers"]["x-answer"]), ("ok", "caf\ufffd"))
 
     def test_what_makes_it_an_error(self):
         world = self.make(builtin())
@@ -283,9 +298,20 @@ class Work(BuiltinCase):
         self.assertEqual(self.receipt(world, cancelled)[1]["code"], "job.cancelled")
         self.assertEqual(self.code(world, job("none", args="no json")), ("error", "job.discarded"))
 
+    def test_the_texts_of_a_job_bring_no_members_along(self):
+        """A module that was granted one type and one queue got jobs of any type in any queue."""
+        world = self.make(builtin(job={"types": ["mail.send"], "queues": ["granted"]}))
+        for more in ({"args": '[],"type":"evil"'}, {"args": '[],"options":{"queue":"evil"}'}, {"args": "{}"}, {"args": "[] []"},
+                     {"options": '{},"type":"evil"'}, {"options": "[]"}, {"options": "7"}, {"options": '{"tags":["a"]} {}'}):
+            with self.subTest(more):
+                self.assertEqual(self.code(world, job("granted", **more)), ("error", "job.discarded"))
+        self.assertEqual(self.client.fetch(["granted", "evil", "default"]).body["jobs"], [])
+
     def test_one_intent_makes_one_job(self):
         world = self.make(builtin())
         intent, = self.ask(world, job("once"))
+        shown = until(lambda: [one for one in world.effects() if one["state"] == "inflight"], "the job")[0]
+        self.assertNotIn("lease", shown)
         self.restart()
         taken = self.fetch("once")
         self.restart()
