@@ -35,7 +35,7 @@ constexpr size_t kNestedShownMax = 64;  // runs within runs
 struct Wait {
   std::string step_id;  // "0", "build", "2.1.on_success"; empty for a job on its own
   std::string_view reason;
-  int64_t since_ms = 0;
+  std::optional<int64_t> since_ms = {};
   int64_t until_ms = 0;          // 0 = unknown
   std::string detail;            // one sentence
   std::string detail_json = {};  // an object in its place, for programs

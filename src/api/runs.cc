@@ -156,7 +156,7 @@ void render_wait(json::Writer& w, const Wait& wait) {
   w.begin_object();
   if (!wait.step_id.empty()) w.field("step_id", wait.step_id);
   w.field("reason", wait.reason);
-  w.field_time_if_set("since", wait.since_ms);
+  if (wait.since_ms) w.field_time("since", *wait.since_ms);
   w.field_time_if_set("until", wait.until_ms);
   if (wait.detail_json.empty()) {
     w.field("detail", wait.detail);

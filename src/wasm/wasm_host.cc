@@ -40,6 +40,10 @@ class Place {
 
 std::vector<Complaint> invalid(std::string why) { return {{"", std::move(why), "module.invalid"}}; }
 
+worlds::ModuleCall unavailable(std::string why) {
+  return {.end = CallEnd::Unavailable, .output = std::move(why)};
+}
+
 uint32_t calls_at_a_time(const WasmHostOptions& options) {
   if (options.calls_max > 0) return options.calls_max;
   return std::max(kCallsAtLeast, 2 * std::thread::hardware_concurrency());
@@ -147,8 +151,8 @@ Result<std::vector<Complaint>> WasmHost::judge(std::string_view code, worlds::En
   return found.empty() ? invalid(module.error().message) : std::move(found);
 }
 
-LoadedModulePtr WasmHost::loaded(Runtime& runtime, std::string_view wasm_hash,
-                                 worlds::LoadCode load) {
+Result<LoadedModulePtr> WasmHost::loaded(Runtime& runtime, std::string_view wasm_hash,
+                                         worlds::LoadCode load) {
   if (LoadedModulePtr here = runtime.modules.find(wasm_hash)) return here;
   Result<LoadedModulePtr> module =
       runtime.modules.find_or(wasm_hash, [&]() -> Result<LoadedModulePtr> {
@@ -157,20 +161,22 @@ LoadedModulePtr WasmHost::loaded(Runtime& runtime, std::string_view wasm_hash,
         ModuleFacts facts;
         return runtime.load(*code, options_.call_limits, facts);
       });
-  return module.ok() ? *module : nullptr;
+  return module;
 }
 
 worlds::ModuleCall WasmHost::call(std::string_view wasm_hash, worlds::LoadCode load,
                                   worlds::Entry entry, std::string_view input,
                                   const worlds::ModuleLimits& limits) {
   Result<Runtime*> runtime = this->runtime();
-  if (!runtime.ok()) return {CallEnd::Unavailable};
+  if (!runtime.ok()) return unavailable(runtime.error().message);
   Runtime& here = **runtime;
-  const LoadedModulePtr module = loaded(here, wasm_hash, load);
-  if (module == nullptr) return {CallEnd::Unavailable};
+  const Result<LoadedModulePtr> found = loaded(here, wasm_hash, load);
+  if (!found.ok()) return unavailable(found.error().message);
+  const LoadedModulePtr& module = *found;
   if (module->facts.memory_pages > limits.memory_pages) return {CallEnd::Trap};
-  if (!can_be_called(module->facts, entry)) return {CallEnd::Unavailable};
-  if (!stack_has_room(kStackBytesMax + kStackBytesOwn)) return {CallEnd::Unavailable};
+  if (!can_be_called(module->facts, entry)) return unavailable("the module lacks an export");
+  if (!stack_has_room(kStackBytesMax + kStackBytesOwn))
+    return unavailable("the thread that calls the module has too little stack");
   const Place place(here.places);
   const EpochTicker::Running running(here.ticker);
   return Invocation(here.api, here.engine.get(), *module, limits,

@@ -49,7 +49,8 @@ class WasmHost final : public worlds::ModuleHost {
   struct Runtime;
 
   Result<Runtime*> runtime();
-  LoadedModulePtr loaded(Runtime& runtime, std::string_view wasm_hash, worlds::LoadCode load);
+  Result<LoadedModulePtr> loaded(Runtime& runtime, std::string_view wasm_hash,
+                                 worlds::LoadCode load);
 
   const WasmHostOptions options_;
   std::mutex starting_;

@@ -201,8 +201,7 @@ ModuleCall Drain::call_host(const QueuedDelivery& delivery, uint64_t ordinal) {
 Result<std::optional<Fault>> Drain::call_module(const QueuedDelivery& delivery, uint64_t ordinal,
                                                 JudgedStep& step) {
   const ModuleCall call = call_host(delivery, ordinal);
-  if (call.end == CallEnd::Unavailable)
-    return Error{ErrorCode::Unavailable, "no runtime for modules: " + call.output};
+  if (call.end == CallEnd::Unavailable) return no_runtime(call.output);
   set_fuel(fuel_ + call.fuel);
   if (auto fault = fault_of_call(call.end)) return fault;
   StepOutput output;
@@ -218,8 +217,7 @@ Result<std::optional<Fault>> Drain::pass_gate(const QueuedDelivery& delivery, ui
   for (size_t i = 0; i < step.effects.size(); ++i) {
     CapEnd end = CapEnd::Decided;
     asked.push_back(ask(delivery, ordinal, i, step.effects[i], end));
-    if (end == CapEnd::Unavailable)
-      return Error{ErrorCode::Unavailable, "no runtime for the enforcer of a cap"};
+    if (end == CapEnd::Unavailable) return no_runtime(asked.back().passage.message);
     if (end == CapEnd::TimedOut) {
       asked.clear();
       return fault_of_call(CallEnd::Timeout);

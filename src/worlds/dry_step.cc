@@ -9,6 +9,7 @@
 #include "worlds/hash.h"
 #include "worlds/intent.h"
 #include "worlds/judged_step.h"
+#include "worlds/members.h"
 #include "worlds/reading.h"
 #include "worlds/route.h"
 #include "worlds/step_io.h"
@@ -25,10 +26,12 @@ Error bad_member(std::string path, std::string message) {
   return error;
 }
 
+// `path` of a body: "".
 Status only_members(json::View object, const std::string& path,
-                    std::initializer_list<std::string_view> names) {
+                    std::initializer_list<std::string_view> names, bool lenient) {
   if (!object.is_object()) return bad_member(path.empty() ? "/" : path, "must be an object");
   Status status = ok_status();
+  if (lenient) return status;
   object.each_member([&](json::View key, json::View) {
     for (const std::string_view name : names)
       if (key.equals(name)) return;
@@ -47,10 +50,12 @@ Result<std::string> text_member(json::View object, const std::string& path, std:
 // A value given as JSON or as the bytes of CBOR; nullopt: neither, or null.
 Result<std::optional<std::string>> given_value(json::View object, const std::string& path,
                                                const std::string& name, const Type& type) {
-  const auto value = object.find(name);
-  const auto encoded = object.find(name + "_b64");
+  auto value = object.find(name);
+  auto encoded = object.find(name + "_b64");
+  if (encoded && encoded->is_null()) encoded.reset();
+  if (encoded && value && value->is_null()) value.reset();
   if (value && encoded) return bad_member(path + "/" + name, "stands beside its _b64: give one");
-  if (encoded && !encoded->is_null()) {
+  if (encoded) {
     std::string bytes;
     if (!encoded->is_string() || !from_base64(encoded->string(), bytes))
       return bad_member(path + "/" + name + "_b64", "must be padded base64");
@@ -84,10 +89,11 @@ struct DryStep {
   std::string entropy = std::string(kDryEntropyBytes, '\0');
 };
 
-Status read_dry_event(const Program& program, const Module& module, json::View body, DryStep& dry) {
+Status read_dry_event(const Program& program, const Module& module, json::View body, bool lenient,
+                      DryStep& dry) {
   const auto event = body.find("event");
   if (!event) return bad_member("/event", "is missing");
-  PAWL_TRY_DO(only_members(*event, "/event", {"schema", "value", "value_b64", "key"}));
+  PAWL_TRY_DO(only_members(*event, "/event", {"schema", "value", "value_b64", "key"}, lenient));
   PAWL_TRY(dry.schema, text_member(*event, "/event", "schema"));
   const auto type = program.types.find(dry.schema);
   if (dry.schema != module.event_schema) dry.arm = arm_of(*module.event_type, dry.schema);
@@ -115,11 +121,11 @@ Status read_dry_event(const Program& program, const Module& module, json::View b
                          : ok_status();
 }
 
-Status read_dry_context(json::View body, DryStep& dry) {
+Status read_dry_context(json::View body, bool lenient, DryStep& dry) {
   const auto context = body.find("ctx");
   if (!context || context->is_null()) return ok_status();
   PAWL_TRY_DO(only_members(*context, "/ctx",
-                           {"now_ns", "logical_now_ns", "journal_height", "entropy_b64"}));
+                           {"now_ns", "logical_now_ns", "journal_height", "entropy_b64"}, lenient));
   PAWL_TRY(dry.now_ns, integer_member(*context, "/ctx", "now_ns", 0));
   PAWL_TRY(dry.logical_now_ns, integer_member(*context, "/ctx", "logical_now_ns", dry.now_ns));
   PAWL_TRY(dry.journal_height, integer_member(*context, "/ctx", "journal_height", 0));
@@ -216,18 +222,16 @@ std::string stepped_json(const Program& program, const Module& module, const Jud
   return out;
 }
 
-Error no_runtime(const std::string& module) {
-  return {ErrorCode::Unavailable, "the runtime cannot load module " + module};
-}
-
 Result<std::string> dry_workflow(const Program& program, const Module& module, ModuleHost& host,
-                                 LoadCode load, json::View body) {
-  PAWL_TRY_DO(only_members(body, "", {"module", "state", "state_b64", "event", "ctx"}));
+                                 LoadCode load, json::View body, bool lenient) {
+  PAWL_TRY_DO(only_members(body, "", {"module", "state", "state_b64", "event", "ctx"}, lenient));
   DryStep dry;
   PAWL_TRY(dry.state, given_value(body, "", "state", *module.state_type));
-  PAWL_TRY_DO(read_dry_event(program, module, body, dry));
-  PAWL_TRY_DO(read_dry_context(body, dry));
-  const MaybeBytes explicit_key = dry.explicit_key ? MaybeBytes(*dry.explicit_key) : std::nullopt;
+  PAWL_TRY_DO(read_dry_event(program, module, body, lenient, dry));
+  PAWL_TRY_DO(read_dry_context(body, lenient, dry));
+  // The key of a continuation names its instance, and is no part of the event.
+  const bool from_outside = dry.explicit_key && !is_reserved_name(dry.schema);
+  const MaybeBytes explicit_key = from_outside ? MaybeBytes(*dry.explicit_key) : std::nullopt;
   const std::string hash = event_hash(dry.schema, dry.value, explicit_key);
   const std::string value = in_arm(module, dry.arm, dry.value);
   const std::string input = step_input({.module = module,
@@ -241,7 +245,7 @@ Result<std::string> dry_workflow(const Program& program, const Module& module, M
                                         .event_hash = hash,
                                         .manifest_hash = program.manifest_hash});
   const ModuleCall call = host.call(module.wasm_hash, load, Entry::Step, input, program.limits);
-  if (call.end == CallEnd::Unavailable) return no_runtime(module.name);
+  if (call.end == CallEnd::Unavailable) return no_runtime(call.output);
   if (const auto fault = fault_of_call(call.end)) return failed_json(*fault, call.fuel);
   StepOutput output;
   if (const auto fault = read_step_output(call.output, output))
@@ -272,19 +276,19 @@ std::optional<Fault> pure_fault(const ModuleCall& call) {
 }
 
 Result<std::string> dry_pure(const Program& program, const Module& module, ModuleHost& host,
-                             LoadCode load, json::View body) {
-  PAWL_TRY_DO(only_members(body, "", {"module", "input", "input_b64", "ctx"}));
+                             LoadCode load, json::View body, bool lenient) {
+  PAWL_TRY_DO(only_members(body, "", {"module", "input", "input_b64", "ctx"}, lenient));
   PAWL_TRY(auto given, given_value(body, "", "input", *module.input_type));
   if (!given) return bad_member("/input", "is missing");
   DryStep dry;
-  PAWL_TRY_DO(read_dry_context(body, dry));
+  PAWL_TRY_DO(read_dry_context(body, lenient, dry));
   const std::string input = pure_input({.module = module,
                                         .input = *given,
                                         .logical_now_ns = dry.logical_now_ns,
                                         .seq = static_cast<uint64_t>(dry.journal_height),
                                         .manifest_hash = program.manifest_hash});
   const ModuleCall call = host.call(module.wasm_hash, load, Entry::Run, input, program.limits);
-  if (call.end == CallEnd::Unavailable) return no_runtime(module.name);
+  if (call.end == CallEnd::Unavailable) return no_runtime(call.output);
   if (const auto fault = pure_fault(call)) return failed_json(*fault, call.fuel);
   std::string_view output;
   if (const auto fault = read_pure_output(call.output, output))
@@ -305,14 +309,15 @@ Result<std::string> dry_pure(const Program& program, const Module& module, Modul
 }  // namespace
 
 Result<std::string> step_test(const Program& program, World& world, ModuleHost& host,
-                              json::View body) {
+                              json::View body, bool lenient) {
   if (!body.is_object()) return bad_member("/", "must be an object");
   PAWL_TRY(const std::string name, text_member(body, "", "module"));
   const Module* module = program.module(name);
   if (module == nullptr) return bad_member("/module", "is no module of the manifest");
   const auto load = [&](std::string_view hash) { return world.blob(hash); };
-  return module->kind == ModuleKind::Workflow ? dry_workflow(program, *module, host, load, body)
-                                              : dry_pure(program, *module, host, load, body);
+  return module->kind == ModuleKind::Workflow
+             ? dry_workflow(program, *module, host, load, body, lenient)
+             : dry_pure(program, *module, host, load, body, lenient);
 }
 
 }  // namespace pawl::worlds

@@ -194,7 +194,31 @@ TEST(StepTest, BodiesThatAreRefused) {
   world.host.available = false;
   EXPECT_EQ(
       dry(world, R"({"module":"t/deaf@1","event":{"schema":"t/Note@1","value":{"text":"x"}}})"),
-      "refused unavailable");
+      "refused worlds.no_runtime");
+}
+
+// The key finds the instance; the event of a continuation has none.
+TEST(StepTest, SeesWhatALiveContinuationSees) {
+  BusyWorld world;
+  std::vector<std::string> inputs;
+  world.host.set("flow", [&](std::string_view input) {
+    inputs.emplace_back(input);
+    StepSaid said = StepSaid().state(log_state({"x"}));
+    if (inputs.size() == 1) said.effect("work.do", cbor_text(R"({"n":1})"));
+    return said.call();
+  });
+  world.start("a", 1);
+  ASSERT_EQ(world.opened.size(), 1u);
+  world.receipt(world.opened.at(0), "ok", R"({"text":"done"})");
+  ASSERT_EQ(inputs.size(), 2u);
+  const std::string event(string_of(member_of(member_of(inputs[1], "event"), "value")));
+  dry(world, R"({"module":"t/flow@1","event":{"schema":"sys/EffectReceiptEnvelope@1","key":"a",
+                 "value_b64":")" +
+                 base64(member_of(event, "$value")) + R"("},"state_b64":")" +
+                 base64(log_state({"x"})) + R"("})");
+  ASSERT_EQ(inputs.size(), 3u);
+  EXPECT_EQ(in_record(string_of(member_of(inputs[2], "ctx")), "event_hash"),
+            in_record(string_of(member_of(inputs[1], "ctx")), "event_hash"));
 }
 
 }  // namespace

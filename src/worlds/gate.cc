@@ -70,7 +70,10 @@ CapDecision ask_enforcer(const Program& program, const Module& enforcer, const S
       room.host.call(enforcer.wasm_hash, room.load, Entry::Run, input, program.limits);
   room.fuel += call.fuel;
   CapDecision failed = cap_denied("enforcer_failed", "the enforcer did not come to a decision");
-  if (call.end == CallEnd::Unavailable) failed.end = CapEnd::Unavailable;
+  if (call.end == CallEnd::Unavailable) {
+    failed.end = CapEnd::Unavailable;
+    failed.message = std::move(call.output);
+  }
   if (call.end == CallEnd::Timeout) failed.end = CapEnd::TimedOut;
   if (call.end != CallEnd::Returned) return failed;
   std::string_view output;

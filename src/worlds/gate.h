@@ -60,7 +60,7 @@ enum class CapEnd : uint8_t {
 struct CapDecision {
   CapEnd end = CapEnd::Decided;
   bool allow = false;
-  std::string code, message;         // of a denial
+  std::string code, message;         // of a denial; of Unavailable: why
   std::string_view enforcer_module;  // the program's
 };
 

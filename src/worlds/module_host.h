@@ -38,8 +38,8 @@ enum class CallEnd : uint8_t {
 
 struct ModuleCall {
   CallEnd end = CallEnd::Returned;
-  std::string output = {};
-  uint64_t fuel = 0;  // used; the same in every run of the same call
+  std::string output = {};  // what it returned; of Unavailable: why
+  uint64_t fuel = 0;        // used; the same in every run of the same call
 };
 
 constexpr size_t kRawOutputMax = 2u << 20;

@@ -19,7 +19,10 @@ Passage pass_effect(const Program& program, const SoundEffect& effect, std::stri
   Passage out;
   CapDecision cap = judge_cap(program, effect, asker, room);
   out.end = cap.end;
-  if (cap.end != CapEnd::Decided) return out;
+  if (cap.end != CapEnd::Decided) {
+    out.message = std::move(cap.message);
+    return out;
+  }
   out.cap_allows = cap.allow;
   out.cap_record = cap_decision_record({.intent_hash = intent_hash,
                                         .effect_kind = effect.effect->kind,

@@ -16,7 +16,7 @@ struct Passage {
   bool cap_allows = false;
   std::optional<bool> policy_allows = {};  // nothing: the policy was not asked
   std::string cap_record, policy_record;
-  std::string code, message;  // of a denial
+  std::string code, message;  // of a denial; of Unavailable: why
 
   bool allow() const { return policy_allows.value_or(false); }
   std::string_view stage() const { return cap_allows ? "policy" : "cap"; }

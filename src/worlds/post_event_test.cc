@@ -368,7 +368,7 @@ TEST(PostEvent, HowACallEndsIsHowTheStepFails) {
 TEST(PostEvent, WithoutARuntimeNothingIsWritten) {
   TestWorld world;
   world.host.available = false;
-  EXPECT_EQ(world.post("t/Start@1", kStartA), "refused unavailable");
+  EXPECT_EQ(world.post("t/Start@1", kStartA), "refused worlds.no_runtime");
   world.host.available = true;
   EXPECT_EQ(world.post("t/Start@1", kStartA),
             R"(domain_event Start | step flow["a"] #0 <0 running)");

@@ -120,7 +120,7 @@ void write_effect(json::Writer& w, const Program& program, const std::string& ha
   w.field("idempotency_key", to_hex(asked.empty() ? record.bytes("idempotency_key") : asked));
   w.field("state", effect_state(intent, work));
   write_origin(w, record.member("origin"));
-  if (intent.settlement == Settlement::Open && work.inflight && !work.adapter_id.empty()) {
+  if (intent.settlement == Settlement::Open && work.until_ms != 0) {
     w.key("lease").begin_object().field("adapter_id", work.adapter_id);
     w.field_time("until", work.until_ms).end_object();
   }
@@ -163,12 +163,11 @@ void write_digest(json::Writer& w, const Digest& digest) {
   w.field("instances_root", digest.instances_root).field("queue_root", digest.queue_root);
 }
 
-std::string state_json(const Program&, const Head& head, const Module& module,
-                       const Instance& instance) {
+std::string state_json(const Head& head, const Type* type, const Instance& instance) {
   std::string out;
   json::Writer w(out);
   w.begin_object().key("state");
-  write_value(w, module.state_type.get(), instance.state);
+  write_value(w, type, instance.state);
   w.field("state_b64", base64(instance.state)).field("state_hash", instance.state_hash);
   w.key("meta").begin_object();
   write_nat(w, "height", head.height);

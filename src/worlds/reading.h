@@ -31,8 +31,8 @@ void write_proposal(json::Writer& w, const Proposal& proposal);
 void write_record(json::Writer& w, uint64_t seq, uint32_t n, const JournalRecord& record);
 void write_digest(json::Writer& w, const Digest& digest);  // members, without braces
 // GET B/state/{module}
-std::string state_json(const Program& program, const Head& head, const Module& module,
-                       const Instance& instance);
+// `type`: null = the program does not know the module any more.
+std::string state_json(const Head& head, const Type* type, const Instance& instance);
 
 std::string summary_json(World& world, uint64_t queued);  // GET B/trace-summary
 struct TraceQuery {
@@ -46,7 +46,7 @@ std::string diagnose_json(World& world, const std::string& module, const std::st
 // POST B/step-test and its twin for pure modules; the body's members as the contract has them.
 // Journals nothing.
 Result<std::string> step_test(const Program& program, World& world, ModuleHost& host,
-                              json::View body);
+                              json::View body, bool lenient = false);
 
 // The apply.blocked details: blockers{…}, as a JSON object. At most `limit` of each list, with
 // totals if cut.

@@ -132,7 +132,7 @@ TEST(StateJson, HasSugarBytesAndWhereItStands) {
   world.note("x");
   const Instance a = *world.world().instance("t/flow@1", cbor_text("\"a\""));
   EXPECT_EQ(
-      state_json(world.program(), world.world().head(), *world.program().module("t/flow@1"), a),
+      state_json(world.world().head(), world.program().module("t/flow@1")->state_type.get(), a),
       "{\"state\":{\"log\":[\"Start0\"]},\"state_b64\":\"" + base64(log_state({"Start0"})) +
           "\",\"state_hash\":\"" + hash_of_bytes(log_state({"Start0"})) +
           "\",\"meta\":{\"height\":3,\"manifest_hash\":\"" + world.program().manifest_hash +

@@ -244,6 +244,11 @@ std::optional<Fault> read_pure_output(std::string_view bytes, std::string_view& 
                fault ? std::move(fault->detail) : "output.output is missing"};
 }
 
+Error no_runtime(const std::string& why) {
+  return refusal(ErrorCode::Unavailable, "worlds.no_runtime",
+                 why.empty() ? "the module cannot be run now" : why);
+}
+
 std::optional<Fault> fault_of_call(CallEnd end) {
   switch (end) {
     case CallEnd::Returned:

@@ -75,6 +75,9 @@ constexpr std::string_view kTimeout = "step.timeout";
 // The fault of a step whose call ended so; nullopt for Returned and Unavailable.
 std::optional<Fault> fault_of_call(CallEnd end);
 
+// What a request is refused with whose call ended as Unavailable.
+Error no_runtime(const std::string& why);
+
 // The longest prefix of at most `size` bytes that does not cut a character of UTF-8.
 std::string_view cut_text(std::string_view text, size_t size);
 

@@ -6,6 +6,7 @@
 #include "worlds/hash.h"
 #include "worlds/intent.h"
 #include "worlds/passage.h"
+#include "worlds/step_io.h"
 
 namespace pawl::worlds {
 namespace {
@@ -14,7 +15,9 @@ constexpr std::string_view kSystemName = "system";
 
 // What a denial is refused with: the code of the gate stands beside that of the stage.
 Error denied(const Passage& passage) {
-  return refusal(ErrorCode::Forbidden, passage.denial_code(), passage.code + ": " + passage.message)
+  const std::string_view stage = passage.denial_code();
+  return refusal(ErrorCode::Forbidden, stage,
+                 passage.code == stage ? passage.message : passage.code + ": " + passage.message)
       .with("code", passage.code);
 }
 
@@ -79,8 +82,10 @@ Result<EmittedEffect> emit_system_effect(Deciding& deciding, std::string_view ki
   Passage passage = pass_effect(deciding.program(), sound, intent.hash,
                                 {.kind = OriginKind::System, .name = kSystemName}, room);
   deciding.fuel += room.fuel;
-  if (passage.end != CapEnd::Decided)
-    return Error{ErrorCode::Unavailable, "the enforcer of '" + std::string(cap) + "' did not run"};
+  if (passage.end == CapEnd::Unavailable) return no_runtime(passage.message);
+  if (passage.end == CapEnd::TimedOut)
+    return Error{ErrorCode::Unavailable,
+                 "the enforcer of '" + std::string(cap) + "' took too long"};
   if (!passage.allow()) return denied(passage);
   append_decisions(frame, std::move(passage));
   EmittedEffect out{.intent_hash = intent.hash, .seq = frame.seq()};

@@ -187,6 +187,32 @@ class Gate(WorldCase):
         with denied.nothing_changes():
             denied.refused(403, "policy.denied", "POST", "/system/effects", {"kind": "pay.charge", "params": {"n": 1}, "cap": "pay"})
 
+    def test_a_leased_effect_of_the_operator_does_not_keep_the_world(self):
+        """Applying a program was allowed then, removing the world was not."""
+        world = self.make()
+        world.adapter()
+        world.post("/system/effects", {"kind": "pay.charge", "params": {"n": 1}, "cap": "pay"}, status=201)
+        world.refused(409, "world.busy", "DELETE", "")
+        world.post("/effects/lease", {"adapter_id": "stripe", "kinds": ["pay.charge"], "lease_ms": 600_000})
+        self.assertEqual(set(world.get("/trace-summary")["strict_quiescence"].values()), {0})
+        world.call("DELETE", "")
+
+    def test_the_key_alone_finds_the_instances_of_every_module(self):
+        world = self.make(Program(keyed=True))
+        world.go(asks(), id_="a")
+        world.go(asks(), id_="b")
+        shown, = world.effects(key="b")
+        self.assertEqual(dec(unb64(shown["origin"]["instance_key"])), "b")
+        self.assertEqual([one["key"] for one in world.instances(key="b")], ["b"])
+        self.assertEqual((world.effects(key="c"), world.instances(key="c")), ([], []))
+
+    def test_text_keys_are_bare_in_queries(self):
+        world = self.make(Program(keyed=True))
+        for key in ("", '"q"', "7"):
+            world.go(asks(), id_=key)
+            self.assertEqual(world.get("/state/t/m@1", key=key)["meta"]["status"], "waiting", key)
+        self.assertEqual([one["key"] for one in world.instances(module="t/m@1", key='"q"')], ['"q"'])
+
 
 class Leases(WorldCase):
     def test_a_lease_is_exclusive_and_runs_out(self):

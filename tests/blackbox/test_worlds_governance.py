@@ -181,6 +181,25 @@ class Apply(Governance):
         self.assertEqual(world.instance(key="f")["status"], "failed")
         world.check_replays()
 
+    def test_a_state_can_be_read_without_its_module(self):
+        world = self.make(Program(keyed=True))
+        world.go(DONE, id_="k")
+        state = world.get("/state/t/m@1", key="k")
+        body = Program().body()
+        body["nodes"] = [node for node in body["nodes"] if node["name"] != "t/m@1"]
+        body["manifest"]["routing"]["subscriptions"] = []
+        body["manifest"].pop("module_bindings", None)
+        world.post("/gov/apply", {"direct": True, **body})
+        again = world.get("/state/t/m@1", key="k")
+        self.assertEqual((again["state_b64"], again["state_hash"]), (state["state_b64"], state["state_hash"]))
+
+    def test_events_of_a_shadow_are_read_like_events(self):
+        world = self.make()
+        proposal = world.post("/gov/propose", self.other().body(), status=201)["proposal"]["proposal_id"]
+        good = {"schema": "t/Go@1", "value": {"id": "a", "out": ""}}
+        for more in ({"zz": 1}, {"lens": "foo"}, {"value_b64": "AA=="}):
+            world.post("/gov/shadow", {"proposal_id": proposal, "events": [{**good, **more}]}, status=422)
+
     def test_removed_subscriptions_stop_events(self):
         world = self.make()
         reply = world.post("/gov/apply", {"direct": True, **Program().subscribe().body()})

@@ -56,6 +56,18 @@ class Manifest(WorldCase):
         self.assertTrue(all(one["message"] for one in faults))
         self.assertEqual(self.client.get("/v1/worlds/invalid").status, 404)
 
+    def test_unknown_members_of_the_body(self):
+        body = {"name": "unknown", **Program().body()}
+        for more in ({"foo": 1}, {"test": {"now_ns": 1, "seed": "s", "foo": 1}}):
+            self.assertEqual(self.client.post("/v1/worlds", {**body, **more}).status, 422, more)
+        reply = self.client.post("/v1/worlds?lenient=true", {**body, "foo": 1})
+        self.assertEqual([(one["path"], one["code"]) for one in reply.body["warnings"]], [("/foo", "field.unknown")])
+        world = "/v1/worlds/unknown"
+        step = {"module": "t/m@1", "event": {"schema": "t/Go@1", "value": {"id": "a", "out": ""}}, "foo": 1}
+        self.assertEqual(self.client.post(world + "/step-test", step).status, 422)
+        self.assertEqual(self.client.post(world + "/step-test?lenient=true", step).status, 200)
+        self.assertEqual(self.client.post(world + "/snapshot", {"foo": 1}).status, 422)
+
     def test_the_version_is_exactly_one(self):
         for version in ("2", 1, "1.0"):
             with self.subTest(version):

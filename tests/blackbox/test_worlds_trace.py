@@ -135,6 +135,10 @@ class Runs(WorldCase):
         why = self.client.get(f"/v1/runs/{run['id']}/explain").body["waiting_for"]
         self.assertEqual([(one["step_id"], one["reason"], one["detail"]["kind"], one["detail"]["state"]) for one in why],
                          [(instance["inflight"][0]["intent_hash"], "effect", "pay.charge", "queued")])
+        early = self.make(now_ns=0)
+        early.go(ASKS)
+        why = self.client.get(f"/v1/runs/{early.instance()['run_id']}/explain").body["waiting_for"]
+        self.assertEqual(why[0]["since"], "1970-01-01T00:00:00.000Z")
         for verb in ("pause", "resume", "retry"):
             reply = self.client.post(f"/v1/runs/{run['id']}/{verb}")
             self.assertEqual((reply.status, reply.body["error"]["code"]), (409, "run.unsupported"), verb)

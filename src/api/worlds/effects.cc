@@ -32,17 +32,21 @@ enum class EffectFilterState : uint8_t { Open, Queued, Inflight, Settled };
 struct EffectFilter {
   EffectFilterState state = EffectFilterState::Open;
   std::string module;
-  std::optional<std::string> key;  // canonical
+  std::string key;                                             // as the client wrote it
+  std::vector<std::pair<std::string, std::string>> instances;  // that it may mean: module, key
 
   bool takes(const worlds::Intent& intent) const {
     if (!module.empty() && intent.origin_name != module) return false;
-    return !key || intent.instance_key == *key;
+    if (key.empty()) return true;
+    return std::find(instances.begin(), instances.end(),
+                     std::pair(intent.origin_name, intent.instance_key)) != instances.end();
   }
 };
 
 Result<EffectFilter> read_filter(const Call& call) {
   EffectFilter filter;
   filter.module = call.query("module");
+  filter.key = call.query("key");
   const std::string state = call.query("state");
   if (state == "queued") {
     filter.state = EffectFilterState::Queued;
@@ -56,15 +60,12 @@ Result<EffectFilter> read_filter(const Call& call) {
   return filter;
 }
 
-Reply effects_page(App& app, WorldSession& session, EffectFilter filter, const std::string& key,
-                   const WorldPage& page) {
+Reply effects_page(App& app, WorldSession& session, EffectFilter filter, const WorldPage& page) {
   PAWL_TRY(auto program, session.program());
-  if (!key.empty()) {
-    const worlds::Module* module = program->module(filter.module);
-    if (module == nullptr)
-      return Error{ErrorCode::InvalidRequest, "key needs module, one that the world has"};
-    PAWL_TRY(filter.key, key_of_query(*module, key));
-  }
+  if (!filter.key.empty())
+    for (const auto& [name, module] : program->modules)
+      for (std::string& key : keys_of_query(&module, filter.key))
+        filter.instances.emplace_back(name, std::move(key));
   WorldList list("effects", page);
   size_t looked_at = 0;
   auto visit = [&](std::string_view item_key, const std::string& hash,
@@ -94,11 +95,10 @@ void list_effects(App& app, Call&& call) {
   if (!filter.ok()) return call.fail(filter.error());
   auto page = world_page(call);
   if (!page.ok()) return call.fail(page.error());
-  answer_from_world(
-      app, bare_world_call(std::move(call)), name,
-      [&app, filter = *filter, key = call.query("key"), page = *page](WorldSession& session) {
-        return effects_page(app, session, filter, key, page);
-      });
+  answer_from_world(app, bare_world_call(std::move(call)), name,
+                    [&app, filter = *filter, page = *page](WorldSession& session) {
+                      return effects_page(app, session, filter, page);
+                    });
 }
 
 // --- leases

@@ -12,7 +12,6 @@ namespace pawl::api {
 namespace {
 
 constexpr size_t kEventBytesMax = 1u << 20;
-constexpr size_t kClientIdBytesMax = 255;
 constexpr size_t kJournalPageUsual = 100;
 
 std::string_view outcome_text(worlds::Delivery::Outcome outcome) {
@@ -53,28 +52,7 @@ std::string reply_of(const worlds::Program& program, const worlds::EventReply& r
 std::optional<worlds::GivenEvent> read_event(const WorldRequestPtr& request, json::View body,
                                              const std::string& path) {
   Fields fields(body, path);
-  worlds::GivenEvent event;
-  event.schema = fields.required_text("schema");
-  event.client_id = fields.text("client_id");
-  if (event.client_id.size() > kClientIdBytesMax) fields.complain("client_id", "is too long");
-  body.each_member([&](json::View name, json::View value) {
-    if (name.equals("value")) event.value = value;
-    if (name.equals("key") && !value.is_null()) event.key = value;
-  });
-  if (std::string lens = fields.text("lens"); lens == "tagged") {
-    event.lens = worlds::Lens::Tagged;
-  } else if (!lens.empty() && lens != "sugar") {
-    fields.complain("lens", "must be sugar or tagged");
-  }
-  if (fields.has("value_b64")) {
-    std::string bytes;
-    if (event.value) fields.complain("value_b64", "must not stand beside value");
-    if (!worlds::from_base64(fields.text("value_b64"), bytes))
-      fields.complain("value_b64", "must be canonical base64 with padding");
-    event.value_bytes = std::move(bytes);
-  } else if (!event.value) {
-    fields.complain("value", "is required", "required");
-  }
+  worlds::GivenEvent event = read_event_fields(request->call, fields);
   if (fields.ok()) return event;
   Error error = fields.error(ErrorCode::InvalidContent);
   error.wire = "event.invalid";

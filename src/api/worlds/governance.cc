@@ -75,21 +75,7 @@ Result<worlds::ShadowOrder> read_shadow(const WorldRequestPtr& request) {
     size_t index = 0;
     events->each_element([&](json::View each) {
       Fields in(each, "$.events[" + std::to_string(index++) + "]");
-      worlds::GivenEvent event;
-      event.schema = in.required_text("schema");
-      each.each_member([&](json::View name, json::View value) {
-        if (name.equals("value")) event.value = value;
-        if (name.equals("key") && !value.is_null()) event.key = value;
-      });
-      if (in.has("value_b64")) {
-        std::string bytes;
-        if (!worlds::from_base64(in.text("value_b64"), bytes))
-          in.complain("value_b64", "must be canonical base64 with padding");
-        event.value_bytes = std::move(bytes);
-      } else if (!event.value) {
-        in.complain("value", "is required", "required");
-      }
-      if (in.text("lens") == "tagged") event.lens = worlds::Lens::Tagged;
+      worlds::GivenEvent event = read_event_fields(request->call, in);
       if (!in.ok() && fields.ok())
         fields.complain("events", in.error(ErrorCode::InvalidContent).message);
       order.events.push_back(std::move(event));

@@ -6,6 +6,7 @@
 #include "worldhost/state_table.h"
 #include "worlds/program.h"
 #include "worlds/world.h"
+#include "worlds/written.h"
 
 namespace pawl::api {
 namespace {
@@ -43,9 +44,7 @@ void write_output(json::Writer& w, worlds::World& world, const InstanceRun& run,
   auto program = worlds::load_program(world.head().manifest_hash,
                                       [&](std::string_view hash) { return world.node(hash); });
   const worlds::Module* module = program.ok() ? (*program)->module(run.module) : nullptr;
-  std::string state;
-  if (module != nullptr) worlds::append_json(state, *module->state_type, instance->state);
-  w.raw(state.empty() ? "null" : state);
+  worlds::write_value(w, module != nullptr ? module->state_type.get() : nullptr, instance->state);
 }
 
 class InstanceView final : public RunView {

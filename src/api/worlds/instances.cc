@@ -1,4 +1,7 @@
 // Reading a world: instances, state, digest, traces; snapshots, replays and tests of single steps.
+#include <set>
+
+#include "api/definition_faults.h"
 #include "api/paging.h"
 #include "api/routes.h"
 #include "api/worlds/world_call.h"
@@ -10,13 +13,6 @@
 
 namespace pawl::api {
 namespace {
-
-Result<const worlds::Module*> module_of(const worlds::Program& program, const std::string& name) {
-  const worlds::Module* module = program.module(name);
-  if (module == nullptr)
-    return Error{ErrorCode::NotFound, "the world has no module " + name.substr(0, 128)};
-  return module;
-}
 
 struct InstanceFilter {
   std::string module, key, status;
@@ -38,10 +34,14 @@ Reply instances_page(WorldSession& session, const InstanceFilter& filter, const 
   if (filter.key.empty()) {
     session.world().each_instance(filter.module, page.from, visit);
   } else {
-    PAWL_TRY(const worlds::Module* module, module_of(*program, filter.module));
-    PAWL_TRY(std::string key, key_of_query(*module, filter.key));
-    if (auto instance = session.world().instance(module->name, key))
-      visit(worlds::instance_key(module->name, key), module->name, key, *instance);
+    std::set<std::string> modules;
+    for (const auto& [name, module] : program->modules)
+      if (module.keyed()) modules.insert(name);
+    if (!filter.module.empty()) modules = {filter.module};
+    for (const std::string& name : modules)
+      for (const std::string& key : keys_of_query(program->module(name), filter.key))
+        if (auto instance = session.world().instance(name, key))
+          visit(worlds::instance_key(name, key), name, key, *instance);
   }
   return list.reply();
 }
@@ -49,8 +49,6 @@ Reply instances_page(WorldSession& session, const InstanceFilter& filter, const 
 void list_instances(App& app, Call&& call) {
   const std::string name = call.params[0];
   InstanceFilter filter{call.query("module"), call.query("key"), call.query("status")};
-  if (!filter.key.empty() && filter.module.empty())
-    return call.fail({ErrorCode::InvalidRequest, "key needs module"});
   auto page = world_page(call);
   if (!page.ok()) return call.fail(page.error());
   answer_from_world(app, bare_world_call(std::move(call)), name,
@@ -65,14 +63,14 @@ Reply state_reply(WorldSession& session, const std::string& name, const std::str
     return worlds::refusal(ErrorCode::NotFound, "state.unknown",
                            "module " + name.substr(0, 128) + " has no state under this key");
   };
+  // States outlive the program that wrote them.
   const worlds::Module* module = program->module(name);
-  if (module == nullptr) return unknown();
-  if (module->keyed() && key_text.empty()) return unknown();
-  auto key = key_of_query(*module, key_text);
-  if (!key.ok()) return unknown();
-  const auto instance = session.world().instance(name, *key);
-  if (!instance || !instance->has_state) return unknown();
-  return world_reply(worlds::state_json(*program, session.world().head(), *module, *instance));
+  for (const std::string& key : keys_of_query(module, key_text))
+    if (auto instance = session.world().instance(name, key); instance && instance->has_state)
+      return world_reply(worlds::state_json(session.world().head(),
+                                            module != nullptr ? module->state_type.get() : nullptr,
+                                            *instance));
+  return unknown();
 }
 
 void get_state(App& app, Call&& call) {
@@ -110,7 +108,9 @@ void get_digest(App& app, Call&& call) {
 
 void snapshot(App& app, Call&& call) {
   const std::string name = call.params[0];
-  answer_from_world(app, bare_world_call(std::move(call)), name,
+  auto request = read_world_call(std::move(call), {}, true);
+  if (!request) return;
+  answer_from_world(app, request, name,
                     [](WorldSession& session) -> Reply {
                       PAWL_TRY(
                           worlds::Snapshot taken,
@@ -209,8 +209,8 @@ void step_test(App& app, Call&& call) {
   if (!request) return;
   answer_from_world(app, request, name, [request](WorldSession& session) -> Reply {
     PAWL_TRY(auto program, session.program());
-    PAWL_TRY(std::string body,
-             worlds::step_test(*program, session.world(), session.modules(), request->body()));
+    PAWL_TRY(std::string body, worlds::step_test(*program, session.world(), session.modules(),
+                                                 request->body(), is_lenient(request->call)));
     return world_reply(std::move(body));
   });
 }

@@ -13,7 +13,7 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kWorldPageUsual = 100;
+constexpr size_t kClientIdBytesMax = 255;
 
 struct HeldCall {
   WorldRequestPtr request;
@@ -53,6 +53,14 @@ WorldRequestPtr bare_world_call(Call&& call) {
   return request;
 }
 
+void note_unknown(WorldRequest& request, std::initializer_list<std::string_view> known) {
+  request.body().each_member([&](json::View key, json::View) {
+    std::string name = key.string();
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      request.warnings.push_back({"/" + name, "is not known here", "field.unknown"});
+  });
+}
+
 WorldRequestPtr read_world_call(Call&& call, std::initializer_list<std::string_view> members,
                                 bool empty_is_fine) {
   WorldRequestPtr request = bare_world_call(std::move(call));
@@ -62,6 +70,7 @@ WorldRequestPtr read_world_call(Call&& call, std::initializer_list<std::string_v
   Fields fields(request->body());
   refuse_unknown(request->call, fields, members);
   if (!fields.ok()) return request->call.fail(fields.error(ErrorCode::InvalidContent)), nullptr;
+  if (is_lenient(request->call)) note_unknown(*request, members);
   return request;
 }
 
@@ -147,8 +156,11 @@ Result<worlds::ProgramText> read_program_text(WorldRequest& request, WorldSessio
   auto find_blob = [&](std::string_view hash) {
     return session == nullptr ? std::nullopt : session->world().blob(hash);
   };
-  return worlds::read_program(fields.find("manifest"), fields.find("nodes"), find_node, find_blob,
-                              *request.judge);
+  PAWL_TRY(worlds::ProgramText text,
+           worlds::read_program(fields.find("manifest"), fields.find("nodes"), find_node, find_blob,
+                                *request.judge));
+  text.warnings.insert(text.warnings.end(), request.warnings.begin(), request.warnings.end());
+  return text;
 }
 
 Error invalid_manifest(const worlds::ProgramText& text) {
@@ -159,19 +171,53 @@ Error invalid_manifest(const worlds::ProgramText& text) {
   return error;
 }
 
-Result<std::string> key_of_query(const worlds::Module& module, const std::string& text) {
-  if (!module.keyed()) {
-    if (text.empty()) return std::string();
-    return worlds::refusal(ErrorCode::InvalidContent, "event.invalid",
-                           "module " + module.name + " is not keyed");
+worlds::GivenEvent read_event_fields(const Call& call, Fields& fields) {
+  refuse_unknown(call, fields, {"schema", "value", "value_b64", "lens", "key", "client_id"});
+  worlds::GivenEvent event;
+  event.schema = fields.required_text("schema");
+  event.client_id = fields.text("client_id");
+  if (event.client_id.size() > kClientIdBytesMax) fields.complain("client_id", "is too long");
+  fields.object().each_member([&](json::View name, json::View value) {
+    if (name.equals("value")) event.value = value;
+    if (name.equals("key") && !value.is_null()) event.key = value;
+  });
+  if (std::string lens = fields.text("lens"); lens == "tagged") {
+    event.lens = worlds::Lens::Tagged;
+  } else if (!lens.empty() && lens != "sugar") {
+    fields.complain("lens", "must be sugar or tagged");
   }
-  // Text keys may be bare, in a query; anything else is JSON.
-  if (auto doc = json::parse(text); doc.ok())
-    if (auto key = worlds::from_json(*module.key_type, doc->root()); key.ok()) return key;
+  if (fields.has("value_b64")) {
+    std::string bytes;
+    if (event.value && !event.value->is_null())
+      fields.complain("value_b64", "must not stand beside value");
+    if (!worlds::from_base64(fields.text("value_b64"), bytes))
+      fields.complain("value_b64", "must be canonical base64 with padding");
+    event.value.reset();
+    event.value_bytes = std::move(bytes);
+  } else if (!event.value) {
+    fields.complain("value", "is required", "required");
+  }
+  return event;
+}
+
+std::vector<std::string> keys_of_query(const worlds::Module* module, const std::string& text) {
+  if (module != nullptr && !module->keyed())
+    return text.empty() ? std::vector<std::string>{""} : std::vector<std::string>();
+  std::vector<std::string> keys;
+  auto take = [&](Result<std::string> key) {
+    if (key.ok() && std::find(keys.begin(), keys.end(), *key) == keys.end())
+      keys.push_back(std::move(key).value());
+  };
+  const auto read = [&](json::View given) {
+    return module != nullptr ? worlds::from_json(*module->key_type, given)
+                             : worlds::from_plain_json(given);
+  };
   std::string quoted;
   json::append_quoted(quoted, text);
-  PAWL_TRY(json::Doc doc, json::parse(quoted));
-  return worlds::from_json(*module.key_type, doc.root());
+  if (auto bare = json::parse(quoted); bare.ok()) take(read(bare->root()));
+  if (auto given = json::parse(text); given.ok()) take(read(given->root()));
+  if (module == nullptr && text.empty()) keys.emplace_back();  // not keyed
+  return keys;
 }
 
 std::vector<std::string> comma_separated(const std::string& text) {

@@ -24,6 +24,7 @@ struct WorldRequest {
   explicit WorldRequest(Call&& given) : call(std::move(given)) {}
   Call call;
   json::Doc doc;                      // of calls with a JSON body
+  std::vector<Complaint> warnings;    // of a lenient call: members that are not known
   std::unique_ptr<TimedJudge> judge;  // of calls with a program
   json::View body() const { return doc.root(); }
 };
@@ -64,9 +65,14 @@ WorldRequestPtr read_program_call(App& app, Call&& call,
 Result<worlds::ProgramText> read_program_text(WorldRequest& request, WorldSession* session);
 Error invalid_manifest(const worlds::ProgramText& text);
 
-// The canonical key that a query or path gives for a module: sugar JSON, or text bare; nothing if
-// the module is not keyed. event.key_missing, event.invalid.
-Result<std::string> key_of_query(const worlds::Module& module, const std::string& text);
+// {schema, value or value_b64, lens?, key?}, and client_id if `fields` may have one: complains
+// about what is wrong and what is not known. The event points into the body.
+worlds::GivenEvent read_event_fields(const Call& call, Fields& fields);
+
+// The canonical keys that a text of a query may mean, the likeliest first: a text key bare, other
+// keys as sugar JSON. Without a module, or for one that the live program does not have (null), of
+// any type.
+std::vector<std::string> keys_of_query(const worlds::Module* module, const std::string& text);
 
 // One call looks through no more frames of a journal than this; its cursor goes on.
 constexpr uint64_t kFramesScannedMax = 100'000;
@@ -75,9 +81,11 @@ constexpr size_t kItemsScannedMax = 100'000;
 
 std::vector<std::string> comma_separated(const std::string& text);  // "" = none
 
+constexpr size_t kWorldPageUsual = 100;  // of every list, that of worlds included
+
 // A part of a list in the order of item keys.
 struct WorldPage {
-  size_t limit = 100;
+  size_t limit = kWorldPageUsual;
   std::string from;  // item key; "" = from the start
 };
 Result<WorldPage> world_page(const Call& call);

@@ -1,4 +1,5 @@
 // /v1/worlds: making, listing and removing worlds; their manifests, blobs and clocks.
+#include "api/definition_faults.h"
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "api/worlds/world_call.h"
@@ -50,6 +51,7 @@ Result<WorldWish> read_wish(App& app, const WorldRequestPtr& request) {
     made.test = true;
     made.test_now_ns = in.integer("now_ns", 0, 0, INT64_MAX);
     made.seed = in.text("seed");
+    refuse_unknown(request->call, in, {"now_ns", "seed"});
     if (!in.ok()) return in.error(ErrorCode::InvalidContent);
     made.created_ms = made.test_now_ns / 1'000'000;
   }
@@ -112,7 +114,7 @@ std::optional<worlds::Head> head_of(const State& state, const Doc& world) {
 }
 
 void list_worlds(App& app, Call&& call) {
-  answer_keyed_list(app, std::move(call), {"worlds"}, kPageLimitUsual,
+  answer_keyed_list(app, std::move(call), {"worlds"}, kWorldPageUsual,
                     [](const Frame& frame, KeyedList& list) {
                       const State& state = frame.state();
                       list.each_key(state, DocKind::World, SIZE_MAX, [&](std::string_view key) {
@@ -147,7 +149,9 @@ void remove_world(App& app, Call&& call) {
   answer_from_world(app, bare_world_call(std::move(call)), name,
                     [&app, force](WorldSession& session) -> Reply {
                       const worlds::Totals totals = session.world().head().totals;
-                      const bool quiet = totals.running + totals.waiting + totals.open_intents == 0;
+                      const bool quiet = totals.running + totals.waiting + totals.workflow_intents +
+                                             app.worlds()->queued(session) ==
+                                         0;
                       if (!quiet && !force)
                         return worlds::refusal(
                             ErrorCode::Conflict, "world.busy",
