@@ -61,6 +61,7 @@ std::string_view hint(ErrorCode code) {
     case ErrorCode::QueueFull:
     case ErrorCode::RateLimited:
     case ErrorCode::Overloaded:
+    case ErrorCode::Fenced:
     case ErrorCode::Unavailable:
     case ErrorCode::StoreFailed:
       return "Try again after the time in Retry-After.";

@@ -15,6 +15,11 @@ int64_t ms_between(SteadyClock::time_point from, SteadyClock::time_point to) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(to - from).count();
 }
 
+// Damage does not mend itself, and a partition that another owner has is not ours to reopen.
+bool is_final(const Error& error) {
+  return error.code == ErrorCode::Corrupt || error.code == ErrorCode::Fenced;
+}
+
 }  // namespace
 
 // Refuses all waiting tasks: submitted, decided and parked ones.
@@ -24,8 +29,7 @@ void EngineLoop::go_down() {
   down_ = true;
   down_since_ = SteadyClock::now();
   retry_pause_ = std::chrono::milliseconds(kRetryMsMin);
-  retry_at_ = error.code == ErrorCode::Corrupt ? SteadyClock::time_point::max()
-                                               : down_since_ + retry_pause_;
+  retry_at_ = is_final(error) ? SteadyClock::time_point::max() : down_since_ + retry_pause_;
   log::error("the store failed; new work is refused until it is back",
              {{"code", wire_code(error.code)}, {"error", error.message}});
   ClosedBatch open = core_->close_batch(false);
@@ -86,9 +90,8 @@ void EngineLoop::come_back() {
       std::lock_guard lock(mutex_);
       failure_ = back.error();
     }
-    bool final = back.error().code == ErrorCode::Corrupt;
-    if (final)
-      log::error("the store is damaged and is not reopened", {{"error", back.error().message}});
+    const bool final = is_final(back.error());
+    if (final) log::error("the store is not reopened", {{"error", back.error().message}});
     retry_pause_ = std::min(retry_pause_ * 2, std::chrono::milliseconds(kRetryMsMax));
     retry_at_ = final ? SteadyClock::time_point::max() : SteadyClock::now() + retry_pause_;
     if (core_ == nullptr) open_to_read();

@@ -167,27 +167,31 @@ TEST(EngineOutage, StoppingWhileTheStoreFailsEndsAtOnce) {
   EXPECT_EQ(world.submit(std::make_shared<CountTask>())->outcome(), "refused unavailable");
 }
 
-// Damage is not an outage: trying again could only make it worse.
-TEST(EngineOutage, ADamagedStoreIsNotTriedAgain) {
-  MemoryBacking backing;
-  auto inner = std::move(backing.open()).value();
-  FailingStore store(*inner);
-  TestClock clock;
-  TestRandom random;
-  auto engine = std::move(EngineLoop::start(store, {}, clock, random)).value();
-  store.fail_commits(ErrorCode::Corrupt);
-  auto push = push_task();
-  ASSERT_TRUE(engine->submit(push).ok());
-  EXPECT_EQ(push->wait(), "refused corrupt");
-  const auto start = std::chrono::steady_clock::now();
-  while (std::chrono::steady_clock::now() - start <
-         std::chrono::milliseconds(2 * EngineLoop::kRetryMsMin)) {
-    auto count = std::make_shared<CountTask>();
-    ASSERT_TRUE(engine->submit(count).ok());
-    EXPECT_EQ(count->wait(), "ok 0 jobs");
+// Damage is not an outage: trying again could only make it worse. Nor is another owner, who will not
+// give the partition back.
+TEST(EngineOutage, AFinalFailureIsNotTriedAgain) {
+  for (const ErrorCode code : {ErrorCode::Corrupt, ErrorCode::Fenced}) {
+    const std::string name(wire_code(code));
+    MemoryBacking backing;
+    auto inner = std::move(backing.open()).value();
+    FailingStore store(*inner);
+    TestClock clock;
+    TestRandom random;
+    auto engine = std::move(EngineLoop::start(store, {}, clock, random)).value();
+    store.fail_commits(code);
+    auto push = push_task();
+    ASSERT_TRUE(engine->submit(push).ok());
+    EXPECT_EQ(push->wait(), "refused " + name);
+    const auto start = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - start <
+           std::chrono::milliseconds(2 * EngineLoop::kRetryMsMin)) {
+      auto count = std::make_shared<CountTask>();
+      ASSERT_TRUE(engine->submit(count).ok());
+      EXPECT_EQ(count->wait(), "ok 0 jobs");
+    }
+    EXPECT_EQ(store.reopened(), 0);
+    EXPECT_EQ(engine->submit(push_task()).error().code, code);
   }
-  EXPECT_EQ(store.reopened(), 0);
-  EXPECT_EQ(engine->submit(push_task()).error().code, ErrorCode::Corrupt);
 }
 
 }  // namespace

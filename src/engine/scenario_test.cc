@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "engine/testing/scenario_runner.h"
+#include "store/testing/postgres_server.h"
 
 namespace pawl {
 namespace {
@@ -35,6 +36,12 @@ TEST(Scenarios, RunOnTheSqliteStore) {
   ASSERT_GE(scripts().size(), 10u) << "run from the source directory";
   for (const std::string& path : scripts())
     EXPECT_EQ(run_scenario(std::make_unique<SqliteBacking>(), text_of(path)), "") << path;
+}
+
+TEST(Scenarios, RunOnThePostgresStore) {
+  ASSERT_GE(scripts().size(), 10u) << "run from the source directory";
+  for (const std::string& path : scripts())
+    EXPECT_EQ(run_scenario(std::make_unique<PostgresBacking>(), text_of(path)), "") << path;
 }
 
 // A runner that never reports failures would prove nothing.

@@ -206,8 +206,7 @@ struct ShimCalls : UnmappedFile {
     const auto start = std::chrono::steady_clock::now();
     const int code = real(file)->pMethods->xSync(real(file), flags);
     const auto taken = std::chrono::steady_clock::now() - start;
-    shim(file)->owner->note_sync(
-        static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(taken).count()));
+    shim(file)->owner->note_sync(taken);
     return code;
   }
 
@@ -328,25 +327,6 @@ bool SqliteVfs::frame_reads_as_written(uint64_t frame, uint32_t sum) const {
 std::string SqliteVfs::damage() const {
   std::lock_guard lock(damage_mutex_);
   return damage_;
-}
-
-void SqliteVfs::note_sync(uint64_t ns) {
-  const uint64_t index = syncs_.fetch_add(1, std::memory_order_relaxed);
-  sync_ns_.fetch_add(ns, std::memory_order_relaxed);
-  recent_[index % kSyncWindow].store(ns, std::memory_order_relaxed);
-}
-
-SyncStats SqliteVfs::sync_stats() const {
-  SyncStats stats;
-  stats.count = syncs_.load(std::memory_order_relaxed);
-  stats.ns_total = sync_ns_.load(std::memory_order_relaxed);
-  if (stats.count == 0) return stats;
-  std::vector<uint64_t> window(static_cast<size_t>(std::min<uint64_t>(stats.count, kSyncWindow)));
-  for (size_t i = 0; i < window.size(); ++i) window[i] = recent_[i].load(std::memory_order_relaxed);
-  std::sort(window.begin(), window.end());
-  stats.ns_p50 = window[window.size() / 2];
-  stats.ns_p99 = window[window.size() * 99 / 100];
-  return stats;
 }
 
 }  // namespace pawl

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "store/database_form.h"
+#include "store/sync_times.h"
 
 namespace pawl {
 
@@ -38,13 +39,6 @@ using DiskFault = std::function<int(DiskOp op, DiskFile file)>;
 inline constexpr int kTellDamage = 0x5061776c;
 
 using SelfChecked = std::function<bool(uint8_t space, std::string_view key)>;
-
-struct SyncStats {
-  uint64_t count = 0;
-  uint64_t ns_total = 0;
-  uint64_t ns_p50 = 0;  // over the last kSyncWindow
-  uint64_t ns_p99 = 0;
-};
 
 // While it lives, this thread runs statements on table `journal` alone. Its records carry their own
 // checksums, which their readers check, so a byte that was changed in one is let through.
@@ -63,7 +57,6 @@ class ReadingRecords {
 
 class SqliteVfs {
  public:
-  static constexpr size_t kSyncWindow = 1024;
 
   // `base` names a registered VFS, which must outlive this one.
   explicit SqliteVfs(DiskFault fault, const std::string& base = "unix");
@@ -82,11 +75,11 @@ class SqliteVfs {
   const char* name() const { return name_.c_str(); }
   // The first damage that was found, or "".
   std::string damage() const;
-  SyncStats sync_stats() const;
+  SyncStats sync_stats() const { return sync_times_.stats(); }
 
   // For the file methods in sqlite_vfs.cc.
   int ask_fault(DiskOp op, DiskFile file) const { return fault_ ? fault_(op, file) : SQLITE_OK; }
-  void note_sync(uint64_t ns);
+  void note_sync(std::chrono::nanoseconds taken) { sync_times_.add(taken); }
   int note_damage(std::string what);  // SQLITE_IOERR_DATA
   // Whether a damaged page is handed out all the same.
   bool leave_to_reader(const char* page, uint32_t bytes, uint64_t number) const;
@@ -106,9 +99,7 @@ class SqliteVfs {
   std::vector<uint32_t> frames_;  // guarded by frames_mutex_; as many as the log ever had
   mutable std::mutex damage_mutex_;
   std::string damage_;  // guarded by damage_mutex_
-  std::atomic<uint64_t> syncs_{0};
-  std::atomic<uint64_t> sync_ns_{0};
-  std::array<std::atomic<uint64_t>, kSyncWindow> recent_{};
+  SyncTimes sync_times_;
 };
 
 }  // namespace pawl

@@ -54,7 +54,8 @@ struct Batch {
   std::vector<Write> writes = {};  // applied in order, in the same transaction
   // Also delete the oldest journal records below this number, at most kStoreTrimRecordsMax and
   // kStoreTrimBytesMax per commit: the caller repeats it until journal_first() is reached. The
-  // newest record always stays, since the numbering continues from it.
+  // newest record always stays, since the numbering continues from it. A store that deletes nothing
+  // by it takes all at once.
   uint64_t trim_journal_before = 0;
 };
 

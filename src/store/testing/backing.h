@@ -43,6 +43,8 @@ class Backing {
   virtual ~Backing() = default;
   virtual Result<std::unique_ptr<Store>> open() = 0;
   std::atomic<bool> disk_fails = false;  // nothing reaches the disk while set
+  // A trim takes all it was asked for at once: nothing is deleted by it.
+  bool trims_whole = false;
 };
 
 class MemoryBacking : public Backing {

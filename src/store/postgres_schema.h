@@ -1,0 +1,35 @@
+// The tables of a database that Pawl uses, and what it must promise before Pawl relies on it.
+//
+//   pawl_meta(name, value)            'schema': version of this layout; 'partitions', 'cluster_id'
+//   pawl_node(name, …)                a row for each node: its beats (src/cluster)
+//   pawl_partition(id, epoch, owner, incarnation, trim_before, first_segment)
+//                                     who may write: every commit checks the epoch
+//   pawl_kv(partition, space, key, value)
+//   pawl_segment(id, made_at)         the tables that hold the journal, in the order of their ids
+//   pawl_journal_<id>(partition, number, record)
+//
+// The journal is cut into segments so that its old end is dropped as a table and not deleted row by
+// row: that costs nothing and leaves nothing to clean up (store/postgres_segments.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "store/postgres_connection.h"
+
+namespace pawl {
+
+inline constexpr uint32_t kPostgresSchema = 1;
+inline constexpr uint16_t kPartitionsDefault = 16;
+inline constexpr uint16_t kPartitionsMax = 256;
+
+// Makes the tables if there are none. `partitions`: of a new database, 0 = the default; of one that
+// is there it must be the same or 0. InvalidRequest if it is not, or if the database acknowledges
+// what it may lose; Unsupported if a newer Pawl wrote it. Gives the number of partitions.
+Result<uint16_t> settle_schema(pg::Connection& database, uint16_t partitions);
+
+// A table for the journal; no error if it is there.
+Status make_segment(pg::Connection& database, uint32_t id);
+std::string segment_table(uint32_t id);
+
+}  // namespace pawl
