@@ -19,7 +19,6 @@ namespace pawl::actions {
 namespace {
 
 constexpr std::string_view kMagic = "PAWLVLT1";
-constexpr size_t kKeyBytes = 32;
 constexpr size_t kCheckBytes = 16;
 constexpr size_t kNonceBytes = 12;
 constexpr size_t kTagBytes = 16;
@@ -157,6 +156,24 @@ Result<Vault> Vault::open(const std::string& key_file, std::string_view passphra
                                                  in_quotes(key_file) + " was made with"};
   return vault;
 }
+
+Vault Vault::of(std::string_view key) {
+  PAWL_CHECK(key.size() == kKeyBytes);
+  Key bytes;
+  key.copy(reinterpret_cast<char*>(bytes.data()), bytes.size());
+  Vault vault(bytes);
+  OPENSSL_cleanse(bytes.data(), bytes.size());
+  return vault;
+}
+
+Result<Vault> Vault::of(std::string_view passphrase, std::string_view salt) {
+  PAWL_TRY(Key key, derive(passphrase, salt));
+  Vault vault(key);
+  OPENSSL_cleanse(key.data(), key.size());
+  return vault;
+}
+
+std::string Vault::fresh_key() { return random_bytes(kKeyBytes); }
 
 Vault::Vault(Vault&& other) noexcept : key_(other.key_) {
   OPENSSL_cleanse(other.key_.data(), other.key_.size());

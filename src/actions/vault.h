@@ -27,6 +27,11 @@ class Vault {
   // described in the message.
   static Result<Vault> open(const std::string& key_file);
   static Result<Vault> open(const std::string& key_file, std::string_view passphrase);
+  // Of a key that is kept elsewhere: 32 bytes, or derived from a passphrase.
+  static constexpr size_t kKeyBytes = 32;
+  static Vault of(std::string_view key);
+  static Result<Vault> of(std::string_view passphrase, std::string_view salt);
+  static std::string fresh_key();
 
   Vault(Vault&& other) noexcept;
   Vault& operator=(Vault&& other) noexcept;
@@ -39,7 +44,7 @@ class Vault {
   Result<std::string> unseal(std::string_view name, std::string_view sealed) const;
 
  private:
-  using Key = std::array<unsigned char, 32>;
+  using Key = std::array<unsigned char, kKeyBytes>;
   explicit Vault(const Key& key) : key_(key) {}
   static Result<Key> derive(std::string_view passphrase, std::string_view salt);
 

@@ -100,7 +100,9 @@ TEST(Config, AVariableHasAWholeList) {
 TEST(Config, EverySettingReachesItsPlace) {
   ServeOptions o;
   std::string text =
-      "listen: 0.0.0.0:1\ndata: d\nstore: memory\napi_key: k\nno_auth: true\nlog_format: "
+      "listen: 0.0.0.0:1\ndata: d\nstore: postgres://u@h/d\npartitions: 1\nnode: n1\n"
+      "advertise: http://n1:1\ncluster_key: c.key\nstore_readers: 7\napi_key: k\nno_auth: "
+      "true\nlog_format: "
       "json\naccess_log: true\n"
       "io_threads: 3\ndrain_time: 5s\ntls:\n  cert: c.pem\n  key: k.pem\nvisibility_timeout: 90s\n"
       "retention:\n  finished_age: 1d\n  finished_count: 11\n  journal_age: PT2H\n  journal_count: "
@@ -123,7 +125,10 @@ TEST(Config, EverySettingReachesItsPlace) {
       "ojs_content_type: application/json\nready:\n  stuck_after: 7s\n";
   Status done = apply_yaml(o, text, "pawl.yaml");
   ASSERT_TRUE(done.ok()) << done.error().message;
-  EXPECT_EQ(o.listen + " " + o.data_dir + " " + o.store, "0.0.0.0:1 d memory");
+  EXPECT_EQ(o.listen + " " + o.data_dir + " " + o.store, "0.0.0.0:1 d postgres");
+  EXPECT_EQ(o.database + " " + o.node + " " + o.advertise + " " + o.cluster_key,
+            "postgres://u@h/d n1 http://n1:1 c.key");
+  EXPECT_EQ(o.store_readers, 7u);
   EXPECT_EQ(o.api_keys, std::vector<std::string>{"k"});
   EXPECT_TRUE(o.no_auth && o.log_json && o.access_log);
   EXPECT_EQ(o.http.io_threads, 3);
@@ -253,8 +258,12 @@ TEST(Config, ValuesOutOfBoundsAreRefused) {
             "--limits-body-bytes takes a size such as 64MiB, not \"64 MB\"");
   EXPECT_EQ(flag_error("--limits-body-bytes", "1"),
             "--limits-body-bytes takes a size from 1024 to 134217728 bytes, not \"1\"");
-  EXPECT_EQ(flag_error("--store", "postgres://x"),
-            "--store PostgreSQL is not available in this version; there are sqlite and memory");
+  EXPECT_EQ(flag_error("--store", "postgres"),
+            "--store takes a URL such as postgres://user@host/database");
+  EXPECT_EQ(flag_error("--store", "disk"),
+            "--store takes sqlite, memory or a postgres:// URL, not \"disk\"");
+  EXPECT_EQ(flag_error("--node", "a/b"),
+            "--node takes a name of at most 21 letters, digits, '.', '-' and '_', not \"a/b\"");
   EXPECT_EQ(flag_error("--tls-cert", "c.pem"), "tls.cert and tls.key go together");
   auto variable = load_options("", {}, environment({{"PAWL_IO_THREADS", "many"}}));
   ASSERT_FALSE(variable.ok());

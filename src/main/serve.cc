@@ -3,9 +3,11 @@
 #include <openssl/crypto.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
 
 #include "base/log.h"
 #include "base/plant.h"
@@ -19,13 +21,58 @@
 namespace pawl {
 namespace {
 
-// The vault's key is beside the store; without a directory there are no secrets.
-Result<RuntimeSetup> setup_of(const ServeOptions& options) {
-  const bool memory = options.store == "memory";
-  if (!memory && options.store != "sqlite")
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "node";
+  return std::string(name.data()).substr(0, 21);
+}
+
+// True once a signal that ends serving waits to be taken.
+bool stop_was_asked() {
+  sigset_t waiting;
+  sigpending(&waiting);
+  return sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1;
+}
+
+// This process loses its partition: it ends like on a signal, but with a failure, so that whoever
+// started it starts it again.
+struct Loss {
+  std::mutex mutex;
+  std::optional<Error> why;
+};
+
+Result<cluster::MemberSetup> member_of(const ServeOptions& options, std::shared_ptr<Loss> loss) {
+  if (options.cluster_key.empty())
     return Error{ErrorCode::InvalidRequest,
-                 "unknown store '" + options.store + "'; there are sqlite and memory"};
+                 "a PostgreSQL store needs --cluster-key FILE, the same for all nodes; make one"
+                 " with `head -c 32 /dev/urandom > cluster.key && chmod 600 cluster.key`"};
+  cluster::MemberSetup setup;
+  setup.database = options.database;
+  setup.readers = options.store_readers;
+  setup.key_file = options.cluster_key;
+  if (const char* passphrase = std::getenv("PAWL_VAULT_KEY")) setup.passphrase = passphrase;
+  setup.data_dir = options.data_dir;
+  setup.name = options.node.empty() ? host_name() : options.node;
+  setup.url = options.advertise.empty() ? "http://" + options.listen : options.advertise;
+  setup.version = options.app.version;
+  setup.go_on = [] { return !stop_was_asked(); };
+  setup.lost = [loss = std::move(loss)](const Error& why) {
+    {
+      std::lock_guard lock(loss->mutex);
+      loss->why = why;
+    }
+    ::kill(::getpid(), SIGTERM);
+  };
+  return setup;
+}
+
+// The vault's key is beside the store; without a directory there are no secrets.
+Result<RuntimeSetup> setup_of(const ServeOptions& options, const std::shared_ptr<Loss>& loss) {
+  const bool memory = options.store == "memory";
   RuntimeSetup setup;
+  if (options.store == "postgres") {
+    PAWL_TRY(setup.cluster, member_of(options, loss));
+  }
   if (!memory) {
     setup.data_dir = options.data_dir;
     setup.crash_book = options.data_dir + "/crash.book";
@@ -49,7 +96,7 @@ void wipe_environment() {
     std::string_view pair = *at;
     size_t equals = pair.find('=');
     bool secret = pair.rfind("PAWL_API_KEY=", 0) == 0 || pair.rfind("PAWL_VAULT_KEY=", 0) == 0 ||
-                  pair.rfind("PAWL_SECRET_", 0) == 0;
+                  pair.rfind("PAWL_SECRET_", 0) == 0 || pair.rfind("PAWL_STORE=", 0) == 0;
     if (secret && equals != std::string_view::npos)
       OPENSSL_cleanse(*at + equals + 1, pair.size() - equals - 1);
   }
@@ -102,8 +149,9 @@ void log_access(const http::AccessRecord& record) {
                         {"peer", record.peer}});
 }
 
-http::ServerConfig http_config(const ServeOptions& options, api::App& app) {
+http::ServerConfig http_config(const ServeOptions& options, const Runtime& runtime, api::App& app) {
   http::ServerConfig config = options.http;
+  if (options.store == "postgres") config.may_answer = [&runtime] { return runtime.may_answer(); };
   config.judge = [&app](http::Request& request) { return app.judge(request); };
   config.run_aside = [&app](std::function<void()>& work) { return app.readers().run(work).ok(); };
   config.log = [](std::string_view message) { log::warning(message); };
@@ -145,11 +193,16 @@ int serve(const ServeOptions& given) {
   if (!options.ojs_content_type.empty()) api::use_ojs_content_type(options.ojs_content_type);
 
   if (const char* where = std::getenv("PAWL_PLANT_ABORT")) plant(where);
-  auto setup = setup_of(options);
+  const auto loss = std::make_shared<Loss>();
+  auto setup = setup_of(options, loss);
   if (!setup.ok()) return fail_serve(setup.error());
   wipe_environment();
-  Runtime runtime(std::move(*setup));
-  if (Status opened = runtime.open(); !opened.ok()) return fail_serve(opened.error());
+  Runtime runtime(*setup);
+  if (options.store == "postgres") log::info("joining the cluster and waiting for its partition");
+  if (Status opened = runtime.open(); !opened.ok()) {
+    if (stop_was_asked()) return 0;
+    return fail_serve(opened.error());
+  }
   EngineLoop& engine = runtime.engine();
 
   for (const actions::ActionInfo& info : runtime.runner().list())
@@ -183,13 +236,15 @@ int serve(const ServeOptions& given) {
       engine, runtime.store(), runtime.clock(), outgoing, app.metrics().webhooks,
       {.vault = runtime.vault(), .allow_private = options.app.webhooks_allow_private});
   app.on_webhooks_change([&webhooks] { webhooks.ring(); });
-  auto server =
-      http::Server::start(http_config(options, app), [&app] { return app.round_handler(); });
+  auto server = http::Server::start(http_config(options, runtime, app),
+                                    [&app] { return app.round_handler(); });
   if (!server.ok()) return fail_serve(server.error());
   app.set_http_server(server->get());
-  std::printf("pawl listening on %s://%s:%d (store %s, data %s)\n",
+  const std::string node = setup->cluster ? ", node " + setup->cluster->name : "";
+  std::printf("pawl listening on %s://%s:%d (store %s%s, data %s)\n",
               (*server)->tls() ? "https" : "http", options.http.host.c_str(), (*server)->port(),
-              options.store.c_str(), options.store == "memory" ? "-" : options.data_dir.c_str());
+              options.store.c_str(), node.c_str(),
+              options.store == "memory" ? "-" : options.data_dir.c_str());
   std::fflush(stdout);
 
   wait_for_stop_signal();
@@ -201,7 +256,8 @@ int serve(const ServeOptions& given) {
   runtime.stop_effects();
   engine.stop();
   workflow_log.stop();
-  std::optional<Error> failure = engine.failed();
+  std::lock_guard lock(loss->mutex);
+  const std::optional<Error> failure = loss->why ? loss->why : engine.failed();
   return failure ? fail_serve(*failure) : 0;
 }
 

@@ -16,6 +16,11 @@ struct ServeOptions {
   std::string listen = "127.0.0.1:8080";
   std::string data_dir = "./pawl-data";
   std::string store = "sqlite";
+  std::string database;     // a postgres:// URL; store is then "postgres"
+  std::string node;         // "" = the name of this host
+  std::string advertise;    // "" = http:// and `listen`
+  std::string cluster_key;  // a file
+  uint32_t store_readers = 4;
   std::vector<std::string> api_keys;
   bool no_auth = false;
   bool log_json = false;

@@ -110,6 +110,9 @@ Result<std::string> origin_of(const std::string& text) {
   return origin;
 }
 
+// PostgreSQL cuts the name of a session after 63 bytes: "pawl/NAME/" and a UUID.
+constexpr size_t kNodeNameBytesMax = 21;
+
 // Macros for rows that only differ in the target of the value.
 #define PAWL_INTO(parse, place, type)                      \
   [](ServeOptions& o, const std::string& text) -> Status { \
@@ -127,16 +130,48 @@ std::vector<Setting> basics() {
   return {
       {"listen", "HOST:PORT", "address to listen on (127.0.0.1:8080)", PAWL_TEXT_INTO(listen)},
       {"data", "DIR", "data directory (./pawl-data)", PAWL_TEXT_INTO(data_dir)},
-      {"store", "STORE", "where data lives (sqlite)",
+      {"store", "STORE", "where data lives: sqlite, memory or a postgres:// URL (sqlite)",
        [](ServeOptions& o, const std::string& text) -> Status {
-         if (text.rfind("postgres", 0) == 0)
+         const bool is_url = text.starts_with("postgres://") || text.starts_with("postgresql://");
+         // The URL may hold a password: it is not repeated.
+         if (text.starts_with("postgres") && !is_url)
            return Error{ErrorCode::InvalidRequest,
-                        "PostgreSQL is not available in this version; there are sqlite and memory"};
-         if (text != "sqlite" && text != "memory") return takes("sqlite or memory", text);
-         o.store = text;
+                        "takes a URL such as postgres://user@host/database"};
+         if (!is_url && text != "sqlite" && text != "memory")
+           return takes("sqlite, memory or a postgres:// URL", text);
+         o.store = is_url ? "postgres" : text;
+         o.database = is_url ? text : "";
          return ok_status();
        },
-       false, "sqlite memory"},
+       false, "sqlite memory postgres://"},
+      {"partitions", "N", "partitions of the store (1)",
+       [](ServeOptions&, const std::string& text) -> Status {
+         if (text != "1")
+           return takes("1; more partitions are not available in this version", text);
+         return ok_status();
+       }},
+      {"node", "NAME", "name of this node, with PostgreSQL (the host's)",
+       [](ServeOptions& o, const std::string& text) -> Status {
+         const bool fits =
+             !text.empty() && text.size() <= kNodeNameBytesMax &&
+             text.find_first_not_of(
+                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") ==
+                 std::string::npos;
+         if (!fits) return takes("a name of at most 21 letters, digits, '.', '-' and '_'", text);
+         o.node = text;
+         return ok_status();
+       }},
+      {"advertise", "URL", "where others reach this node (http:// and --listen)",
+       [](ServeOptions& o, const std::string& text) -> Status {
+         if (!text.starts_with("http://") && !text.starts_with("https://"))
+           return takes("an http:// or https:// URL", text);
+         o.advertise = text;
+         return ok_status();
+       }},
+      {"cluster_key", "FILE", "secret of the cluster, with PostgreSQL: 32 bytes or more, 0600",
+       PAWL_TEXT_INTO(cluster_key)},
+      {"store_readers", "N", "connections for reads, with PostgreSQL (4)",
+       PAWL_INTO(number(text, 1, 64), store_readers, uint32_t)},
       {"api_key", "KEY", "a key with every scope; may be repeated",
        [](ServeOptions& o, const std::string& text) -> Status {
          if (text.empty()) return Error{ErrorCode::InvalidRequest, "takes a key, not an empty one"};

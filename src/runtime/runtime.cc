@@ -47,6 +47,11 @@ Status Runtime::open_store() {
   if (failed)
     return Error{ErrorCode::StoreFailed,
                  "cannot create " + setup_.data_dir + ": " + failed.message()};
+  if (setup_.cluster) {
+    PAWL_TRY(member_, cluster::Member::join(*setup_.cluster));
+    PAWL_TRY(store_, member_->take(0));
+    return ok_status();
+  }
   PAWL_TRY(store_, open_sqlite(setup_.data_dir, {.self_checked = is_checked_row}));
   return ok_status();
 }
@@ -59,6 +64,7 @@ Status Runtime::open() {
   effects_.reset();
   vault_.reset();
   store_.reset();
+  member_.reset();
   return opened;
 }
 
@@ -67,12 +73,7 @@ Status Runtime::open_parts() {
   records_found_ = store_->journal_last();
   // After the store is locked: two servers must not write one book.
   if (!setup_.crash_book.empty() && !crash_book_) crash_book_ = CrashBook::open(setup_.crash_book);
-  if (!setup_.vault_key.empty()) {
-    const auto& passphrase = setup_.vault_passphrase;
-    PAWL_TRY(actions::Vault vault, passphrase ? actions::Vault::open(setup_.vault_key, *passphrase)
-                                              : actions::Vault::open(setup_.vault_key));
-    vault_ = std::make_unique<actions::Vault>(std::move(vault));
-  }
+  PAWL_TRY_DO(open_vault());
   effects_ = std::make_unique<EffectDispatcher>(runner(), vault_.get(), setup_.work_root);
   EngineConfig config = setup_.engine;
   config.crash_book = crash_book_.get();
@@ -80,6 +81,16 @@ Status Runtime::open_parts() {
   config.core.state.scripts.computations = &actions::computations();
   PAWL_TRY(engine_, EngineLoop::start(*store_, config, clock_, random_));
   effects_->attach(*engine_);
+  return ok_status();
+}
+
+Status Runtime::open_vault() {
+  if (!member_ && setup_.vault_key.empty()) return ok_status();
+  const auto& passphrase = setup_.vault_passphrase;
+  PAWL_TRY(actions::Vault vault, member_      ? member_->vault()
+                                 : passphrase ? actions::Vault::open(setup_.vault_key, *passphrase)
+                                              : actions::Vault::open(setup_.vault_key));
+  vault_ = std::make_unique<actions::Vault>(std::move(vault));
   return ok_status();
 }
 
@@ -91,6 +102,7 @@ void Runtime::close() {
   engine_.reset();
   effects_.reset();
   store_.reset();
+  member_.reset();
 }
 
 Status Runtime::decide_or_park(const DecideOrPark& decide) {

@@ -17,6 +17,7 @@
 #include "actions/action.h"
 #include "actions/vault.h"
 #include "base/clock.h"
+#include "cluster/member.h"
 #include "effects/effect_dispatcher.h"
 #include "engine/engine.h"
 #include "engine/waiting_task.h"
@@ -28,7 +29,8 @@ class CrashBook;
 class Frame;
 
 struct RuntimeSetup {
-  std::string data_dir = {};    // "" = a store in memory
+  std::string data_dir = {};                         // "" = a store in memory
+  std::optional<cluster::MemberSetup> cluster = {};  // the store is a partition of a database
   bool owner_only = false;      // a data_dir created here is closed to other users
   std::string crash_book = {};  // file; "" = no quarantine
   std::string vault_key = {};   // file; "" = there are no secrets
@@ -64,15 +66,19 @@ class Runtime {
   Store& store() { return *store_; }
   EngineLoop& engine() { return *engine_; }
   Clock& clock() { return clock_; }
+  // Whether what this process remembers may still be told; always, but for a node without a lease.
+  bool may_answer() const { return !member_ || member_->lease().holds(); }
   uint64_t records_found() const { return records_found_; }  // in the journal, when it was opened
 
  private:
   Status open_parts();
   Status open_store();
+  Status open_vault();
 
   RuntimeSetup setup_;
   SystemClock clock_;
   SystemRandom random_;
+  std::unique_ptr<cluster::Member> member_;  // outlives the store
   std::unique_ptr<Store> store_;
   std::unique_ptr<CrashBook> crash_book_;  // outlives all watched threads
   std::unique_ptr<actions::Vault> vault_;

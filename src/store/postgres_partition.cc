@@ -20,22 +20,39 @@ void end_sessions(pg::Connection& database, const PartitionOwner& of) {
       pg::Params().bytes(of.application()));
 }
 
-// True if the row was at that epoch and is taken.
-Result<bool> try_take(pg::Connection& database, uint16_t id, uint64_t epoch,
-                      const PartitionOwner& owner) {
+// The steps within the transaction: true if the partition is taken.
+Result<bool> take_locked(pg::Connection& database, uint16_t id, const PartitionRow& seen,
+                         const PartitionOwner& owner, std::optional<uint64_t> owner_beat) {
+  PAWL_TRY_DO(database.run("SET LOCAL lock_timeout = '1s'"));
+  if (owner_beat) {
+    PAWL_TRY(
+        const pg::Rows stands,
+        database.run(
+            "SELECT 1 FROM pawl_node WHERE name = $1::text"
+            " AND incarnation = $2::text::uuid AND beat = $3::int8 FOR UPDATE",
+            pg::Params().bytes(seen.owner.node).bytes(seen.owner.incarnation).int8(*owner_beat)));
+    if (stands.size() == 0) return false;
+  }
+  PAWL_TRY(const pg::Rows taken,
+           database.run(
+               "UPDATE pawl_partition SET owner = $3::text, incarnation = $4::text::uuid,"
+               " epoch = epoch + 1 WHERE id = $1::int4 AND epoch = $2::int8"
+               " RETURNING epoch",
+               pg::Params().int4(id).int8(seen.epoch).bytes(owner.node).bytes(owner.incarnation)));
+  return taken.size() == 1;
+}
+
+// Overloaded if somebody holds the row.
+Result<bool> try_take(pg::Connection& database, uint16_t id, const PartitionRow& seen,
+                      const PartitionOwner& owner, std::optional<uint64_t> owner_beat) {
   PAWL_TRY_DO(database.run("BEGIN"));
-  auto taken = database.run("SET LOCAL lock_timeout = '1s'");
-  if (taken.ok())
-    taken = database.run(
-        "UPDATE pawl_partition SET owner = $3::text, incarnation = $4::text::uuid,"
-        " epoch = epoch + 1 WHERE id = $1::int4 AND epoch = $2::int8 RETURNING epoch",
-        pg::Params().int4(id).int8(epoch).bytes(owner.node).bytes(owner.incarnation));
-  const std::string state = database.sql_state();
+  const auto taken = take_locked(database, id, seen, owner, owner_beat);
+  const bool held = !taken.ok() && database.sql_state() == "55P03";
   const auto ended = database.run(taken.ok() ? "COMMIT" : "ROLLBACK");
-  if (!taken.ok() && state == "55P03") return Error{ErrorCode::Overloaded, "the row is held"};
-  if (!taken.ok()) return std::move(taken).error();
+  if (held) return Error{ErrorCode::Overloaded, "the row is held"};
+  if (!taken.ok()) return Error(taken.error());
   if (!ended.ok()) return Error(ended.error());
-  return taken->size() == 1;
+  return *taken;
 }
 
 }  // namespace
@@ -56,9 +73,10 @@ Result<PartitionRow> read_partition(pg::Connection& database, uint16_t id) {
 }
 
 Result<PartitionRow> take_partition(pg::Connection& database, uint16_t id, const PartitionRow& seen,
-                                    const PartitionOwner& owner) {
+                                    const PartitionOwner& owner,
+                                    std::optional<uint64_t> owner_beat) {
   for (int attempt = 0; attempt < kTakeAttempts; ++attempt) {
-    auto taken = try_take(database, id, seen.epoch, owner);
+    auto taken = try_take(database, id, seen, owner, owner_beat);
     if (taken.ok() && !*taken) return fenced(id);
     // Read after the update: everything that the former owner committed is there now.
     if (taken.ok()) return read_partition(database, id);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "store/postgres_connection.h"
@@ -28,11 +29,14 @@ struct PartitionRow {
 
 Result<PartitionRow> read_partition(pg::Connection& database, uint16_t id);
 
-// Fenced if the row is not at `seen.epoch` any more. A former owner's session that is stuck in a
-// commit is ended after a second. When it returns, the former owner can commit nothing any more,
-// and everything it committed can be read.
+// Fenced if the row is not at `seen.epoch` any more, or if the owner's row has another beat than
+// `owner_beat`: it lives. The owner's next beat waits for this, so whoever beats and then still
+// sees its partition has it. A former owner's session that is stuck in a commit is ended after a
+// second. When it returns, the former owner can commit nothing any more, and everything it
+// committed can be read.
 Result<PartitionRow> take_partition(pg::Connection& database, uint16_t id, const PartitionRow& seen,
-                                    const PartitionOwner& owner);
+                                    const PartitionOwner& owner,
+                                    std::optional<uint64_t> owner_beat = {});
 
 // Notes what is not needed any more, under the epoch of `row`; `free`: and gives the partition up.
 // Fenced if it is not ours.

@@ -86,6 +86,17 @@ Status make_all(pg::Connection& database, uint16_t partitions) {
 
 }  // namespace
 
+Result<std::string> claim_meta(pg::Connection& database, std::string_view name,
+                               std::string_view value) {
+  PAWL_TRY_DO(
+      database.run("INSERT INTO pawl_meta VALUES ($1::text, $2::text) ON CONFLICT DO NOTHING",
+                   pg::Params().bytes(name).bytes(value)));
+  PAWL_TRY(const pg::Rows rows, database.run("SELECT value FROM pawl_meta WHERE name = $1::text",
+                                             pg::Params().bytes(name)));
+  if (rows.size() != 1) return Error{ErrorCode::Corrupt, "pawl_meta lost what was written"};
+  return std::string(rows.bytes(0, 0));
+}
+
 std::string segment_table(uint32_t id) { return fmt::format("pawl_journal_{}", id); }
 
 Status make_segment(pg::Connection& database, uint32_t id) {

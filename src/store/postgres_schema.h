@@ -28,6 +28,10 @@ inline constexpr uint16_t kPartitionsMax = 256;
 // what it may lose; Unsupported if a newer Pawl wrote it. Gives the number of partitions.
 Result<uint16_t> settle_schema(pg::Connection& database, uint16_t partitions);
 
+// What is written under a name of pawl_meta: `value`, unless something stands there already.
+Result<std::string> claim_meta(pg::Connection& database, std::string_view name,
+                               std::string_view value);
+
 // A table for the journal; no error if it is there.
 Status make_segment(pg::Connection& database, uint32_t id);
 std::string segment_table(uint32_t id);

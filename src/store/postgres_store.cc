@@ -64,7 +64,7 @@ class OnePartition : public PostgresStore {
   Status keep_up() override;
 
  private:
-  Status take_row(PartitionRow seen);
+  Status take_row(const PartitionRow& seen, std::optional<uint64_t> owner_beat = {});
   Status read_bounds(const PartitionRow& row);
   Status write(const Batch& batch);
   Status fail(Error error);
@@ -109,18 +109,18 @@ Status OnePartition::open() {
     return Error{ErrorCode::NotFound, fmt::format("the database has {} partitions, none is {}",
                                                   partitions, options_.partition)};
   PAWL_TRY(PartitionRow seen, read_partition(writer_, options_.partition));
-  if (!seen.owner.node.empty() && options_.take_from_epoch != seen.epoch)
+  if (!seen.owner.node.empty() && !(options_.take && options_.take->epoch == seen.epoch))
     return Error{ErrorCode::Unavailable, fmt::format("partition {} is held by the node {}",
                                                      options_.partition, seen.owner.node)};
-  PAWL_TRY_DO(take_row(std::move(seen)));
+  PAWL_TRY_DO(take_row(seen, options_.take ? options_.take->owner_beat : std::nullopt));
   if (options_.keep_up_pause.count() > 0)
     upkeep_ = std::thread([this] { keep_up_at_each_pause(); });
   return ok_status();
 }
 
-Status OnePartition::take_row(PartitionRow seen) {
+Status OnePartition::take_row(const PartitionRow& seen, std::optional<uint64_t> owner_beat) {
   PAWL_TRY(const PartitionRow row,
-           take_partition(writer_, options_.partition, seen, options_.owner));
+           take_partition(writer_, options_.partition, seen, options_.owner, owner_beat));
   epoch_ = row.epoch;
   return read_bounds(row);
 }
@@ -149,7 +149,7 @@ OnePartition::~OnePartition() {
   }
   // A commit whose outcome is unknown is over when this returns.
   const Status given_up = note_partition(writer_, options_.partition, row(), true);
-  if (!given_up.ok())
+  if (!given_up.ok() && given_up.error().code != ErrorCode::Fenced)
     log::warning("the partition was not given up", {{"error", given_up.error().message}});
 }
 

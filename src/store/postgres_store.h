@@ -23,14 +23,20 @@
 
 namespace pawl {
 
+// A partition as it was seen when it was free, or its owner dead.
+struct FreePartition {
+  uint64_t epoch = 0;
+  std::optional<uint64_t> owner_beat = {};  // at which its owner stands, if it has a row
+};
+
 struct PostgresOptions {
   std::string url;
   uint16_t partition = 0;
   uint16_t partitions = 0;  // of a new database; 0 = the default, or what it has
   PartitionOwner owner;
-  // The partition is taken from its owner if it is still at this epoch: the owner is known to be
+  // The partition is taken from its owner if it still stands like this: the owner is known to be
   // gone. Without it a partition that somebody holds is refused as Unavailable.
-  std::optional<uint64_t> take_from_epoch = {};
+  std::optional<FreePartition> take = {};
   size_t readers_kept = 4;
   std::chrono::milliseconds silence{3000};          // after which a connection counts as lost
   std::chrono::milliseconds keep_up_pause{10'000};  // 0: only when keep_up() is called

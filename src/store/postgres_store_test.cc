@@ -31,7 +31,7 @@ class Postgres : public testing::Test {
   StorePtr take_from(const PostgresStore& owner) {
     PostgresOptions options = backing.options();
     options.owner = {"taker", kOther};
-    options.take_from_epoch = owner.epoch();
+    options.take = FreePartition{owner.epoch()};
     return open(options);
   }
   static std::string append(Store& store, uint64_t number) {
@@ -83,12 +83,29 @@ TEST_F(Postgres, RowsAloneAreFencedToo) {
 TEST_F(Postgres, OnlyWhoNamesTheEpochTakesAHeldPartition) {
   StorePtr owner = open();
   PostgresOptions options = backing.options();
-  options.take_from_epoch = owner->epoch() - 1;
+  options.take = FreePartition{owner->epoch() - 1};
   const auto late = open_postgres(options);
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.error().code, ErrorCode::Unavailable);
   EXPECT_EQ(late.error().message, "partition 0 is held by the node tester");
   EXPECT_EQ(append(*owner, 1), "ok");
+}
+
+// It woke up after it was taken for dead, and before it was taken from.
+TEST_F(Postgres, AnOwnerThatBeatsAgainKeepsItsPartition) {
+  StorePtr owner = open();
+  const PostgresOptions ours = backing.options();
+  backing.ask("INSERT INTO pawl_node VALUES ('tester', '" + ours.owner.incarnation +
+              "', '', '', '', now(), 8, now(), false)");
+  PostgresOptions options = backing.options();
+  options.owner = {"taker", kOther};
+  options.take = FreePartition{owner->epoch(), 7};
+  const auto late = open_postgres(options);
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().code, ErrorCode::Fenced);
+  EXPECT_EQ(append(*owner, 1), "ok");
+  options.take = FreePartition{owner->epoch(), 8};
+  EXPECT_EQ(append(*open(options), 2), "ok");
 }
 
 // The owner is frozen in the middle of a commit: its session holds the row.

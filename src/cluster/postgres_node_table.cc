@@ -1,0 +1,95 @@
+#include "cluster/postgres_node_table.h"
+
+#include "store/postgres_schema.h"
+
+namespace pawl::cluster {
+namespace {
+
+constexpr char kNoIncarnation[] = "00000000-0000-0000-0000-000000000000";
+
+class PostgresNodeTable : public NodeTable {
+ public:
+  PostgresNodeTable(pg::Access access, uint16_t partitions)
+      : access_(std::move(access)), partitions_(partitions) {}
+
+  Result<bool> enter(const NodeIdentity& node, const std::string& former) override {
+    PAWL_TRY_DO(connect());
+    PAWL_TRY_DO(settle_schema(database_, partitions_));
+    PAWL_TRY(const pg::Rows entered,
+             database_.run("INSERT INTO pawl_node VALUES ($1::text, $2::text::uuid, $3::text,"
+                           " $4::text, '1', clock_timestamp(), 1, clock_timestamp(), false)"
+                           " ON CONFLICT (name) DO UPDATE SET incarnation = excluded.incarnation,"
+                           " url = excluded.url, version = excluded.version,"
+                           " formats = excluded.formats, started_at = excluded.started_at,"
+                           " beat = 1, last_seen = excluded.last_seen, draining = false"
+                           " WHERE pawl_node.incarnation = $5::text::uuid RETURNING 1",
+                           pg::Params()
+                               .bytes(node.name)
+                               .bytes(node.incarnation)
+                               .bytes(node.url)
+                               .bytes(node.version)
+                               .bytes(former.empty() ? kNoIncarnation : former)));
+    return entered.size() == 1;
+  }
+
+  Result<ClusterSeen> beat(const NodeIdentity& node) override {
+    PAWL_TRY_DO(connect());
+    ClusterSeen seen;
+    PAWL_TRY(const pg::Rows nodes,
+             database_.run(kBeat, pg::Params().bytes(node.name).bytes(node.incarnation)));
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      seen.beaten = nodes.number(i, 0) == 1;
+      seen.nodes.push_back(
+          {std::string(nodes.bytes(i, 1)), std::string(nodes.bytes(i, 2)), nodes.number(i, 3)});
+    }
+    // Rows of nodes that never came back. One that was only asleep enters anew.
+    if (++beats_ % kBeatsBetweenSweeps == 0) PAWL_TRY_DO(database_.run(kSweep));
+    PAWL_TRY(const pg::Rows partitions, database_.run(kPartitions));
+    for (size_t i = 0; i < partitions.size(); ++i)
+      seen.partitions.push_back({static_cast<uint16_t>(partitions.number(i, 0)),
+                                 partitions.number(i, 1), std::string(partitions.bytes(i, 2)),
+                                 std::string(partitions.bytes(i, 3))});
+    return seen;
+  }
+
+  Status leave(const NodeIdentity& node) override {
+    PAWL_TRY_DO(connect());
+    PAWL_TRY_DO(database_.run(
+        "DELETE FROM pawl_node WHERE name = $1::text AND incarnation = $2::text::uuid",
+        pg::Params().bytes(node.name).bytes(node.incarnation)));
+    return ok_status();
+  }
+
+ private:
+  Status connect() {
+    if (database_.usable()) return ok_status();
+    PAWL_TRY(database_, pg::Connection::open(access_));
+    return ok_status();
+  }
+
+  inline static const pg::Query kBeat{
+      "beat",
+      "WITH b AS (UPDATE pawl_node SET beat = beat + 1, last_seen = clock_timestamp()"
+      " WHERE name = $1::text AND incarnation = $2::text::uuid RETURNING 1)"
+      " SELECT (SELECT count(*) FROM b), name, incarnation::text, beat FROM pawl_node"};
+  static constexpr uint64_t kBeatsBetweenSweeps = 120;
+  inline static const pg::Query kSweep{
+      "sweep", "DELETE FROM pawl_node WHERE last_seen < clock_timestamp() - interval '10 minutes'"};
+  inline static const pg::Query kPartitions{
+      "partitions",
+      "SELECT id, epoch, coalesce(owner, ''), coalesce(incarnation::text, '') FROM pawl_partition"
+      " ORDER BY id"};
+
+  const pg::Access access_;
+  const uint16_t partitions_;
+  pg::Connection database_;
+  uint64_t beats_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<NodeTable> postgres_node_table(pg::Access access, uint16_t partitions) {
+  return std::make_unique<PostgresNodeTable>(std::move(access), partitions);
+}
+
+}  // namespace pawl::cluster

@@ -1,0 +1,246 @@
+"""Two servers on one PostgreSQL: one serves, the other waits and takes over when the first is gone.
+
+The database is a real one with fsync on, made by tools/postgres. Time passes by leases here, which are three seconds:
+the tests wait for what happens, not for a time.
+"""
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import unittest
+import urllib.parse
+
+from harness import DEADLINE_S, LIBC, PR_SET_PDEATHSIG, Server, until
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class Database:
+    def __init__(self):
+        self.directory = tempfile.mkdtemp(prefix="pawl-postgres-")
+        os.chmod(self.directory, 0o755)  # the server has a user of its own
+        self.process = None
+        self.start()
+
+    def url(self):
+        return "postgresql://postgres@/postgres?host=" + urllib.parse.quote(os.path.join(self.directory, "pg"), safe="")
+
+    def start(self):
+        with open(os.path.join(self.directory, "log"), "ab") as log:
+            self.process = subprocess.Popen([os.path.join(ROOT, "tools/postgres"), os.path.join(self.directory, "pg")],
+                                            stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                            preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL))
+        until(lambda: self.ask("SELECT 1") == "1" or self.failed(), "PostgreSQL")
+
+    def failed(self):
+        if self.process.poll() is None:
+            return False
+        with open(os.path.join(self.directory, "log"), encoding="utf-8") as log:
+            raise AssertionError(log.read())
+
+    def ask(self, sql):
+        answer = subprocess.run(["psql", "-XAtq", self.url(), "-c", sql], capture_output=True, text=True, timeout=DEADLINE_S)
+        return answer.stdout.strip() if answer.returncode == 0 else None
+
+    def crash(self):
+        self.process.send_signal(signal.SIGQUIT)  # nothing is written any more
+        self.process.wait()
+
+    def close(self):
+        if self.process.poll() is None:
+            self.crash()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Nodes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.database = Database()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.database.close()
+
+    def setUp(self):
+        self.key = os.path.join(self.database.directory, "cluster.key")
+        if not os.path.exists(self.key):
+            with open(os.open(self.key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as key:
+                key.write(os.urandom(32))
+        self.pushed = []
+
+    def node(self, name, **more):
+        args = {"--store": self.database.url(), "--node": name, "--cluster-key": self.key, **more}
+        server = Server([word for pair in args.items() if pair[1] is not None for word in pair])
+        self.addCleanup(server.close)
+        return server
+
+    def client(self, server):
+        client = server.client()
+        self.addCleanup(client.close)
+        return client
+
+    def push(self, server, count=1):
+        client = self.client(server)
+        for number in range(count):
+            reply = client.push(args=[number])
+            self.assertEqual(reply.status, 201, reply.raw)
+            self.pushed.append(reply.body["id"])
+
+    def all_are_there(self, server):
+        client = self.client(server)
+        self.assertEqual([client.job(one).status for one in self.pushed], [200] * len(self.pushed))
+
+    def waiting(self, name):
+        """A node that cannot serve yet."""
+        server = self.node(name)
+        server.spawn()
+        self.addCleanup(server.process.stdout.close)
+        return server
+
+    def exit_code(self, server):
+        return server.process.wait(timeout=DEADLINE_S)
+
+
+class TakeOver(Nodes):
+    def test_a_killed_node_is_followed_by_the_one_that_waits(self):
+        first = self.node("a").start()
+        self.assertIn("store postgres, node a,", first.ready_line)
+        self.push(first, 20)
+        second = self.waiting("b")
+        until(lambda: self.database.ask("SELECT count(*) FROM pawl_node") == "2", "the second node")
+        self.push(first, 5)
+        first.kill()
+        second._read_ready_line()
+        self.all_are_there(second)
+        self.push(second, 5)
+        # Back again, it waits for its turn.
+        first.spawn()
+        self.addCleanup(first.process.stdout.close)
+        until(lambda: self.database.ask("SELECT beat > 3 FROM pawl_node WHERE name = 'a'") == "t", "the first node's beats")
+        self.assertEqual(self.database.ask("SELECT owner FROM pawl_partition"), "b")
+        self.assertEqual(second.stop(), 0)
+        first._read_ready_line()
+        self.all_are_there(first)
+        self.assertEqual(first.stop(), 0)
+        self.assertEqual(self.database.ask("SELECT count(*) FROM pawl_node"), "0")
+
+    def test_a_node_that_was_stopped_and_goes_on_writes_and_tells_nothing(self):
+        first = self.node("c").start()
+        self.push(first, 3)
+        second = self.waiting("d")
+        answers = []
+
+        def ask(client, method, path, body=None):
+            try:
+                answers.append(client.call(method, path, body).status)
+            except OSError:
+                answers.append("closed")
+        asking = [threading.Thread(target=ask, args=(self.client(first), "POST", "/ojs/v1/jobs", {"type": "late", "args": []})),
+                  threading.Thread(target=ask, args=(self.client(first), "GET", "/v1/system"))]
+        first.process.send_signal(signal.SIGSTOP)
+        for thread in asking:  # their requests wait in its sockets
+            thread.start()
+        second._read_ready_line()
+        first.process.send_signal(signal.SIGCONT)
+        for thread in asking:
+            thread.join()
+        self.assertLessEqual(set(answers), {503, "closed"})
+        self.assertEqual(self.exit_code(first), 1)
+        self.assertIn("another node has taken partition 0 over", first.log_tail())
+        self.all_are_there(second)
+        types = {job["type"] for job in self.client(second).fetch(["default"], count=100).body["jobs"]}
+        self.assertNotIn("late", types)
+        self.assertEqual(second.stop(), 0)
+
+    def test_a_node_is_told_to_stop_while_it_waits(self):
+        first = self.node("e").start()
+        second = self.waiting("f")
+        until(lambda: self.database.ask("SELECT count(*) FROM pawl_node WHERE name = 'f'") == "1", "the second node")
+        self.assertEqual(second.stop(), 0)
+        self.assertEqual(self.database.ask("SELECT count(*) FROM pawl_node WHERE name = 'f'"), "0")
+        self.assertEqual(first.stop(), 0)
+
+
+class Outages(Nodes):
+    def test_the_database_crashes_under_load(self):
+        node = self.node("g").start()
+        stop = threading.Event()
+
+        def load():
+            client = self.client(node)
+            while not stop.is_set():
+                try:
+                    reply = client.push()
+                    if reply.status == 201:
+                        self.pushed.append(reply.body["id"])
+                except OSError:
+                    pass
+        threads = [threading.Thread(target=load) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for _ in range(3):
+            before = len(self.pushed)
+            until(lambda: len(self.pushed) > before + 20, "pushes")
+            self.database.crash()
+            self.database.start()
+        before = len(self.pushed)
+        until(lambda: len(self.pushed) > before + 20, "pushes after the last crash")
+        stop.set()
+        for thread in threads:
+            thread.join()
+        self.all_are_there(node)
+        self.assertEqual(len(self.pushed), len(set(self.pushed)))
+        self.assertEqual(node.stop(), 0)
+
+    def test_its_sessions_are_ended(self):
+        node = self.node("h").start()
+        self.push(node, 3)
+        self.database.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'pawl/%'")
+        client = self.client(node)
+        until(lambda: client.push().status == 201, "a push")
+        self.all_are_there(node)
+        self.assertEqual(node.stop(), 0)
+
+
+class Refusals(Nodes):
+    def refused(self, **more):
+        node = self.node("r", **more)
+        node.spawn()
+        self.assertEqual(self.exit_code(node), 1)
+        node.process.stdout.close()
+        return node.log_tail()
+
+    def test_starts_that_cannot_work(self):
+        node = self.node("first").start()
+        self.assertEqual(node.stop(), 0)
+        other = os.path.join(self.database.directory, "other.key")
+        with open(os.open(other, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as key:
+            key.write(b"x" * 32)
+        self.assertIn("cluster key is not the one", self.refused(**{"--cluster-key": other}))
+        self.assertIn("needs --cluster-key", self.refused(**{"--cluster-key": None}))
+        told = self.refused(**{"--store": "postgres://someone:secret-word@127.0.0.1:1/none"})
+        self.assertIn("cannot be reached", told)
+        self.assertNotIn("secret-word", told)
+
+    def test_a_name_that_lives(self):
+        node = self.node("r").start()
+        self.assertIn("a node with the name r is alive", self.refused())
+        self.assertEqual(self.client(node).push().status, 201)
+        self.assertEqual(node.stop(), 0)
+
+    def test_a_database_that_forgets(self):
+        self.assertEqual(self.database.ask("ALTER SYSTEM SET synchronous_commit = off"), "")
+        self.database.ask("SELECT pg_reload_conf()")
+        try:
+            until(lambda: self.database.ask("SHOW synchronous_commit") == "off", "the setting")
+            self.assertIn("synchronous_commit = off", self.refused())
+        finally:
+            self.database.ask("ALTER SYSTEM RESET synchronous_commit")
+            self.database.ask("SELECT pg_reload_conf()")
+            until(lambda: self.database.ask("SHOW synchronous_commit") == "on", "the setting")
+
+
+if __name__ == "__main__":
+    unittest.main()
