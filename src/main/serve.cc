@@ -215,7 +215,8 @@ int serve(const ServeOptions& given) {
   app.use_actions(&runtime.runner(), runtime.vault());
   WorldService worlds({.threads = options.worlds_threads,
                        .finished_ms = options.engine.core.retention.finished_ms,
-                       .journal_ms = options.engine.core.retention.journal_ms},
+                       .journal_ms = options.engine.core.retention.journal_ms,
+                       .verify_every_ms = options.worlds_verify_ms},
                       engine, runtime.clock(), options.actions, runtime.vault());
   app.use_worlds(&worlds.host());
   app.load();

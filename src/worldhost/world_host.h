@@ -58,6 +58,7 @@ struct WorldHostConfig {
   int64_t finished_ms = 0;  // retention of ended instances and settled intents; 0 = for ever
   int64_t journal_ms = 0;   // of frames before the last snapshot; 0 = for ever
   int64_t sweep_every_ms = 10'000;
+  int64_t verify_every_ms = 0;                // a sample of one world each time; 0 = never
   FillRandom fill_random = fill_from_system;  // entropy of frames, keys of worlds
 };
 
@@ -150,7 +151,8 @@ class WorldHost {
   int64_t next_work_ms();         // the same without retention, which never ends
 
  private:
-  static constexpr int64_t kPauseMs = 200;  // after a refusal, until it is tried again
+  static constexpr int64_t kVerifyMs = 200;  // of real time that a sample takes at most
+  static constexpr int64_t kPauseMs = 200;   // after a refusal, until it is tried again
 
   struct Waiter {
     LeaseOrder order;
@@ -214,6 +216,7 @@ class WorldHost {
   void open_worlds();
   void open_world(const std::string& name);
   void sweep(const std::string& name);
+  void verify(const std::string& name);
 
   const WorldHostConfig config_;
   EngineLine& line_;
@@ -240,6 +243,8 @@ class WorldHost {
   std::vector<std::function<void()>> later_;
   int64_t later_ms_ = 0;  // when these are called; 0 = there are none
   int64_t next_sweep_ms_ = 0;
+  int64_t next_verify_ms_ = INT64_MAX;
+  std::string verified_last_;  // the world whose turn it was
   std::vector<std::thread> threads_;
   std::thread time_thread_;
 };
