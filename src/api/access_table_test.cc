@@ -41,7 +41,7 @@ const std::map<Permission, std::vector<Entry>> kTable = {
         {"GET", "/v1/worlds/{w}/gov/get"},
         {"POST", "/v1/worlds/{w}/manifest/validate"},
         {"POST", "/v1/worlds/{w}/step-test"},
-        {"GET", "/metrics"}, {"GET", "/v1/system"}, {"GET", "/v1/actions"}, {"GET", "/v1/events"},
+        {"GET", "/metrics"}, {"GET", "/v1/system"}, {"GET", "/v1/cluster"}, {"GET", "/v1/actions"}, {"GET", "/v1/events"},
         {"GET", "/v1/decisions"}, {"GET", "/v1/decisions/{id}"},
         {"GET", "/v1/definitions"}, {"GET", "/v1/definitions/schema"},
         {"POST", "/v1/definitions/validate"}, {"GET", "/v1/definitions/{name}"},

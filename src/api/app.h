@@ -24,6 +24,7 @@
 #include "api/workers.h"
 #include "base/clock.h"
 #include "base/work_pool.h"
+#include "cluster/view.h"
 #include "engine/engine.h"
 #include "http/server.h"
 #include "store/store.h"
@@ -36,7 +37,10 @@ namespace pawl::api {
 
 struct AppConfig {
   std::string version;
-  std::string store_name;  // "sqlite", "memory"
+  std::string store_name;  // "sqlite", "memory", "postgres"
+  std::string server_id;   // of a server that is a cluster of its own, as what follows
+  std::string node_name;
+  std::string url;
   std::string data_dir;
   int64_t visibility_default_ms = 1'800'000;
   size_t batch_jobs_max = 100'000;
@@ -117,6 +121,12 @@ class App {
   }
   actions::ActionRunner* actions() { return actions_; }
   const actions::Vault* vault() { return vault_; }
+  // Without it, or if it gives nothing, this server is alone.
+  using ClusterViewer = std::function<std::optional<cluster::ClusterView>()>;
+  void use_cluster(ClusterViewer viewer) { cluster_viewer_ = std::move(viewer); }
+  std::optional<cluster::ClusterView> cluster_view() const {
+    return cluster_viewer_ ? cluster_viewer_() : std::nullopt;
+  }
   // Null if this server runs no worlds.
   void use_worlds(WorldHost* worlds) { worlds_ = worlds; }
   WorldHost* worlds() { return worlds_; }
@@ -164,6 +174,7 @@ class App {
   actions::ActionRunner* actions_ = nullptr;
   const actions::Vault* vault_ = nullptr;
   WorldHost* worlds_ = nullptr;
+  ClusterViewer cluster_viewer_;
   EventHub events_;
   ReaderPool readers_;
   Turns turns_;

@@ -40,6 +40,7 @@ void add_all_routes(Router& router) {
   add_action_routes(router);
   add_key_routes(router);
   add_system_routes(router);
+  add_cluster_routes(router);
   add_world_routes(router);
   add_world_event_routes(router);
   add_world_effect_routes(router);

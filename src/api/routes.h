@@ -44,6 +44,7 @@ void add_secret_routes(Router& router);             // secrets.cc
 void add_action_routes(Router& router);             // action_list.cc
 void add_key_routes(Router& router);                // key_calls.cc
 void add_system_routes(Router& router);             // system.cc
+void add_cluster_routes(Router& router);            // cluster.cc
 void add_world_routes(Router& router);              // worlds/worlds.cc
 void add_world_event_routes(Router& router);        // worlds/events.cc
 void add_world_effect_routes(Router& router);       // worlds/effects.cc

@@ -72,6 +72,7 @@ std::vector<Command> queue_commands();
 std::vector<Command> cron_commands();
 std::vector<Command> dead_letter_commands();
 std::vector<Command> worker_commands();
+std::vector<Command> cluster_commands();
 std::vector<Command> event_commands();
 std::vector<Command> workflow_commands();
 std::vector<Command> run_commands();

@@ -6,10 +6,11 @@ namespace pawl::cli {
 
 std::vector<Command> remote_commands() {
   std::vector<Command> all;
-  for (auto family : {job_commands, queue_commands, cron_commands, dead_letter_commands,
-                      worker_commands, event_commands, workflow_commands, run_commands,
-                      server_definition_commands, decision_commands, schedule_commands,
-                      secret_commands, action_commands, world_commands, demo_commands}) {
+  for (auto family :
+       {job_commands, queue_commands, cron_commands, dead_letter_commands, worker_commands,
+        cluster_commands, event_commands, workflow_commands, run_commands,
+        server_definition_commands, decision_commands, schedule_commands, secret_commands,
+        action_commands, world_commands, demo_commands}) {
     std::vector<Command> some = family();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }
@@ -18,6 +19,7 @@ std::vector<Command> remote_commands() {
 
 std::vector<Group> groups() {
   return {{"jobs", "push jobs and see their results"},
+          {"cluster", "nodes, and who serves what"},
           {"workflows", "chains, groups, batches, dags and maps of jobs"},
           {"runs", "workflow runs, and what they wait for"},
           {"definitions", "workflows that can be run by name"},

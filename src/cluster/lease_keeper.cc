@@ -142,6 +142,17 @@ Result<FreePartition> LeaseKeeper::wait_for(uint16_t partition,
   return Error{ErrorCode::Unavailable, "stopped while it waited for its partition"};
 }
 
+ClusterView LeaseKeeper::view() const {
+  std::lock_guard lock(mutex_);
+  ClusterView view;
+  view.nodes = seen_.nodes;
+  view.partitions = seen_.partitions;
+  for (const NodeSeen& node : seen_.nodes)
+    if (liveness_.is_dead(node.name, node.incarnation)) view.dead.push_back(node.name);
+  if (!lease_.holds()) view.warnings.push_back("the database does not answer this node");
+  return view;
+}
+
 void LeaseKeeper::hold(uint16_t partition, uint64_t epoch) {
   std::lock_guard lock(mutex_);
   held_.push_back({partition, epoch});

@@ -26,6 +26,7 @@
 #include "cluster/lease.h"
 #include "cluster/liveness.h"
 #include "cluster/node_table.h"
+#include "cluster/view.h"
 #include "store/postgres_store.h"
 
 namespace pawl::cluster {
@@ -59,6 +60,7 @@ class LeaseKeeper {
   void stop();  // and leaves the table
 
   const Lease& lease() const { return lease_; }
+  ClusterView view() const;  // of the last read
   const NodeIdentity& self() const { return self_; }
 
  private:
@@ -80,7 +82,7 @@ class LeaseKeeper {
   const LeaseTimes times_;
   Lease lease_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool ending_ = false;  // these are guarded by mutex_
   bool told_ = false;    // that something was lost

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/uuid.h"
 #include "cluster/postgres_node_table.h"
+#include "store/postgres_schema.h"
 
 namespace pawl::cluster {
 namespace {
@@ -68,8 +69,20 @@ Member::~Member() { leave(); }
 
 void Member::leave() { keeper_->stop(); }
 
+ClusterView Member::view() const {
+  ClusterView view = keeper_->view();
+  view.cluster_id = cluster_id_;
+  return view;
+}
+
+Status Member::read_cluster_id(pg::Connection& database) {
+  PAWL_TRY(cluster_id_, claim_meta(database, "cluster_id", ""));
+  return ok_status();
+}
+
 Result<actions::Vault> Member::vault() {
   PAWL_TRY(pg::Connection database, pg::Connection::open(access_of(setup_, keeper_->self())));
+  if (cluster_id_.empty()) PAWL_TRY_DO(read_cluster_id(database));
   return open_cluster_vault(database, key_, setup_.passphrase);
 }
 

@@ -38,6 +38,7 @@ class Member {
   Result<std::unique_ptr<Store>> take(uint16_t partition);
   Result<actions::Vault> vault();
   const Lease& lease() const { return keeper_->lease(); }
+  ClusterView view() const;
   // Once the store is closed, so that its partition is free before this node is gone.
   void leave();
 
@@ -45,9 +46,12 @@ class Member {
   Member(MemberSetup setup, DirectoryLock lock, ClusterKey key, NodeIdentity self,
          std::string former);
 
+  Status read_cluster_id(pg::Connection& database);
+
   const MemberSetup setup_;
   const DirectoryLock lock_;
   const ClusterKey key_;
+  std::string cluster_id_;  // since join()
   const std::unique_ptr<LeaseKeeper> keeper_;
 };
 

@@ -21,6 +21,11 @@ struct NodeSeen {
   std::string name;
   std::string incarnation;
   uint64_t beat = 0;
+  std::string url = {};
+  std::string version = {};
+  int64_t started_ms = 0;    // by the database's clock, for people
+  int64_t last_seen_ms = 0;  // likewise
+  bool draining = false;
 };
 
 struct PartitionSeen {

@@ -39,8 +39,14 @@ class PostgresNodeTable : public NodeTable {
              database_.run(kBeat, pg::Params().bytes(node.name).bytes(node.incarnation)));
     for (size_t i = 0; i < nodes.size(); ++i) {
       seen.beaten = nodes.number(i, 0) == 1;
-      seen.nodes.push_back(
-          {std::string(nodes.bytes(i, 1)), std::string(nodes.bytes(i, 2)), nodes.number(i, 3)});
+      seen.nodes.push_back({.name = std::string(nodes.bytes(i, 1)),
+                            .incarnation = std::string(nodes.bytes(i, 2)),
+                            .beat = nodes.number(i, 3),
+                            .url = std::string(nodes.bytes(i, 4)),
+                            .version = std::string(nodes.bytes(i, 5)),
+                            .started_ms = static_cast<int64_t>(nodes.number(i, 6)),
+                            .last_seen_ms = static_cast<int64_t>(nodes.number(i, 7)),
+                            .draining = nodes.number(i, 8) != 0});
     }
     // Rows of nodes that never came back. One that was only asleep enters anew.
     if (++beats_ % kBeatsBetweenSweeps == 0) PAWL_TRY_DO(database_.run(kSweep));
@@ -71,7 +77,9 @@ class PostgresNodeTable : public NodeTable {
       "beat",
       "WITH b AS (UPDATE pawl_node SET beat = beat + 1, last_seen = clock_timestamp()"
       " WHERE name = $1::text AND incarnation = $2::text::uuid RETURNING 1)"
-      " SELECT (SELECT count(*) FROM b), name, incarnation::text, beat FROM pawl_node"};
+      " SELECT (SELECT count(*) FROM b), name, incarnation::text, beat, url, version,"
+      " (extract(epoch FROM started_at) * 1000)::int8,"
+      " (extract(epoch FROM last_seen) * 1000)::int8, draining::int4 FROM pawl_node"};
   static constexpr uint64_t kBeatsBetweenSweeps = 120;
   inline static const pg::Query kSweep{
       "sweep", "DELETE FROM pawl_node WHERE last_seen < clock_timestamp() - interval '10 minutes'"};

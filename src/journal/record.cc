@@ -20,7 +20,8 @@ std::string_view event_name(EventType type) {
 namespace journal {
 namespace {
 
-constexpr std::string_view kHeader{"PJ\x01", 3};
+constexpr char kHeaderBytes[] = {'P', 'J', kRecordVersion};
+constexpr std::string_view kHeader{kHeaderBytes, sizeof kHeaderBytes};
 constexpr size_t kChecksumSize = 4;
 
 Error corrupt(uint64_t number, std::string_view what) {

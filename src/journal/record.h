@@ -22,6 +22,7 @@
 
 namespace pawl::journal {
 
+constexpr int kRecordVersion = 1;
 constexpr int kIndexBits = 20;
 constexpr uint64_t kEventsPerRecordMax = (1ULL << kIndexBits) - 1;
 

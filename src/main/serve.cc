@@ -7,8 +7,10 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/plant.h"
 #include "effects/webhook_service.h"
@@ -25,6 +27,23 @@ std::string host_name() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return "node";
   return std::string(name.data()).substr(0, 21);
+}
+
+std::string node_name(const ServeOptions& options) {
+  return options.node.empty() ? host_name() : options.node;
+}
+std::string node_url(const ServeOptions& options) {
+  return options.advertise.empty() ? "http://" + options.listen : options.advertise;
+}
+
+// Stays the same for a data directory; "" = there is none.
+std::string server_id(const std::string& data_dir) {
+  const std::string file = data_dir + "/server-id";
+  std::string id;
+  if (!data_dir.empty() && std::ifstream(file) >> id) return id;
+  id = random_secret(16);
+  if (!data_dir.empty()) std::ofstream(file) << id << "\n";
+  return id;
 }
 
 // True once a signal that ends serving waits to be taken.
@@ -52,8 +71,8 @@ Result<cluster::MemberSetup> member_of(const ServeOptions& options, std::shared_
   setup.key_file = options.cluster_key;
   if (const char* passphrase = std::getenv("PAWL_VAULT_KEY")) setup.passphrase = passphrase;
   setup.data_dir = options.data_dir;
-  setup.name = options.node.empty() ? host_name() : options.node;
-  setup.url = options.advertise.empty() ? "http://" + options.listen : options.advertise;
+  setup.name = node_name(options);
+  setup.url = node_url(options);
   setup.version = options.app.version;
   setup.go_on = [] { return !stop_was_asked(); };
   setup.lost = [loss = std::move(loss)](const Error& why) {
@@ -208,10 +227,14 @@ int serve(const ServeOptions& given) {
   for (const actions::ActionInfo& info : runtime.runner().list())
     options.app.action_names.push_back(info.name);
   options.app.store_name = options.store;
+  options.app.server_id = server_id(options.store == "memory" ? "" : options.data_dir);
+  options.app.node_name = node_name(options);
+  options.app.url = node_url(options);
   options.app.data_dir = options.data_dir;
   options.app.local_names_only = is_loopback(options.http.host);
   api::App app(options.app, engine, runtime.store(), runtime.clock());
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
+  app.use_cluster([&runtime] { return runtime.cluster_view(); });
   app.use_actions(&runtime.runner(), runtime.vault());
   WorldService worlds({.threads = options.worlds_threads,
                        .finished_ms = options.engine.core.retention.finished_ms,

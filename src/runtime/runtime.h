@@ -68,6 +68,10 @@ class Runtime {
   Clock& clock() { return clock_; }
   // Whether what this process remembers may still be told; always, but for a node without a lease.
   bool may_answer() const { return !member_ || member_->lease().holds(); }
+  // Nothing if this process is no node of a cluster.
+  std::optional<cluster::ClusterView> cluster_view() const {
+    return member_ ? std::optional(member_->view()) : std::nullopt;
+  }
   uint64_t records_found() const { return records_found_; }  // in the journal, when it was opened
 
  private:

@@ -99,6 +99,15 @@ class Nodes(unittest.TestCase):
         self.addCleanup(server.process.stdout.close)
         return server
 
+    def seen(self, server):
+        """What a node tells of the cluster, once it has seen itself as the owner."""
+        def look():
+            body = self.client(server).get("/v1/cluster").body
+            partitions = [(one["owner"], one["state"]) for one in body["partitions"]]
+            own = [node["partitions"] for node in body["nodes"] if node["url"].endswith(f":{server.port}")]
+            return own == [[0]] and ({node["id"]: node["state"] for node in body["nodes"]}, partitions)
+        return until(look, "its own partition")
+
     def exit_code(self, server):
         return server.process.wait(timeout=DEADLINE_S)
 
@@ -111,9 +120,11 @@ class TakeOver(Nodes):
         second = self.waiting("b")
         until(lambda: self.database.ask("SELECT count(*) FROM pawl_node") == "2", "the second node")
         self.push(first, 5)
+        self.assertEqual(self.seen(first), ({"a": "live", "b": "live"}, [("a", "serving")]))
         first.kill()
         second._read_ready_line()
         self.all_are_there(second)
+        self.assertEqual(self.seen(second), ({"a": "dead", "b": "live"}, [("b", "serving")]))
         self.push(second, 5)
         # Back again, it waits for its turn.
         first.spawn()
@@ -240,6 +251,27 @@ class Refusals(Nodes):
             self.database.ask("ALTER SYSTEM RESET synchronous_commit")
             self.database.ask("SELECT pg_reload_conf()")
             until(lambda: self.database.ask("SHOW synchronous_commit") == "on", "the setting")
+
+
+class Alone(unittest.TestCase):
+    def test_a_server_without_others_is_a_cluster_of_one(self):
+        server = Server(["--node", "here"])
+        self.addCleanup(server.close)
+        server.start()
+        client = server.client()
+        body = client.get("/v1/cluster").body
+        client.close()
+        self.assertEqual(sorted(body), ["cluster_id", "format", "nodes", "partitions", "warnings"])
+        node, = body["nodes"]
+        self.assertEqual(sorted(node), ["id", "last_seen", "partitions", "started_at", "state", "url", "version"])
+        self.assertEqual((node["id"], node["state"], node["partitions"]), ("here", "live", [0]))
+        partition, = body["partitions"]
+        self.assertEqual((partition["id"], partition["owner"], partition["state"]), (0, "here", "serving"))
+        server.kill()
+        server.start()
+        client = server.client()
+        self.assertEqual(client.get("/v1/cluster").body["cluster_id"], body["cluster_id"])
+        client.close()
 
 
 if __name__ == "__main__":
