@@ -26,6 +26,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "actions/vault.h"
@@ -183,6 +184,14 @@ class WorldHost {
     int64_t due_ms = 0;     // its place in dues_; 0 = it has none
   };
   using ActorPtr = std::shared_ptr<Actor>;
+  // Worlds that are due at the same time are served by name: an order of addresses would be another
+  // in every process, and a simulated one would not tell the same story twice.
+  using Due = std::pair<int64_t, ActorPtr>;
+  struct DueFirst {
+    bool operator()(const Due& a, const Due& b) const {
+      return std::tie(a.first, a.second->name) < std::tie(b.first, b.second->name);
+    }
+  };
   struct Batch;
 
   using Answers = std::vector<std::function<void()>>;
@@ -237,7 +246,7 @@ class WorldHost {
   uint64_t batches_ = 0;
   WorldCounts counts_;
   OwnEffects* own_ = nullptr;
-  std::set<std::pair<int64_t, ActorPtr>> dues_;
+  std::set<Due, DueFirst> dues_;
   bool stopped_ = false;
   bool waits_ended_ = false;
   std::vector<std::function<void()>> later_;

@@ -339,6 +339,23 @@ TEST(WorldHost, KeepsNothingOfNamesWithoutAWorld) {
   EXPECT_EQ(world.host.names_held(), 0u);
 }
 
+// They were served in the order of their addresses: two runs of one simulated seed could differ.
+TEST(WorldHost, WorldsThatAreDueAtTheSameTimeAreServedByName) {
+  ImmediateLine line;
+  worlds::NativeHost modules;
+  WorldHost host({.threads = 0}, line, line.engine.clock, modules);
+  std::string answered;
+  for (const std::string name : {"c", "a", "e", "b", "d"})
+    host.lease(name, {.adapter = "proxy", .kinds = {"work.do"}, .wait_ms = 1'000},
+               [&answered, name](const auto&, int64_t) { answered += name; });
+  while (host.run_one()) continue;
+  EXPECT_EQ(answered, "");
+  line.engine.clock.now += 1'000;
+  host.fire_due(line.engine.clock.now_ms());
+  EXPECT_EQ(answered, "abcde");
+  host.stop();
+}
+
 // Each world may have a cache, and there may be many: together they have one bound.
 TEST(WorldHost, WorldsThatNobodyUsesGiveUpTheirCaches) {
   ImmediateLine line;

@@ -32,7 +32,7 @@ inline size_t delivery_bytes(const Module& module, std::string_view key) {
 }
 // Of the deliveries of one event, and of all events of one step.
 constexpr size_t kReachBytesMax = 8u << 20;
-// Of an instance's key, canonical: it is part of the keys of rows (kRowKeyBytesMax).
+// Of an instance's key, canonical: it is part of the keys of rows (kStoreKeyBytesMax).
 constexpr size_t kInstanceKeyBytesMax = 1024;
 
 // `value`: canonical. `explicit_key`: enc of the key that came beside it. event.key_missing,
