@@ -173,6 +173,11 @@ Result<Vault> Vault::of(std::string_view passphrase, std::string_view salt) {
   return vault;
 }
 
+Status Vault::keep(const std::string& key_file, std::string_view key) {
+  PAWL_CHECK(key.size() == kKeyBytes);
+  return make_key_file(key_file, "K" + std::string(key));
+}
+
 std::string Vault::fresh_key() { return random_bytes(kKeyBytes); }
 
 Vault::Vault(Vault&& other) noexcept : key_(other.key_) {

@@ -32,6 +32,9 @@ class Vault {
   static Vault of(std::string_view key);
   static Result<Vault> of(std::string_view passphrase, std::string_view salt);
   static std::string fresh_key();
+  // For a move to another place: the key, and a new key file that holds it.
+  std::string key() const { return {reinterpret_cast<const char*>(key_.data()), key_.size()}; }
+  static Status keep(const std::string& key_file, std::string_view key);
 
   Vault(Vault&& other) noexcept;
   Vault& operator=(Vault&& other) noexcept;

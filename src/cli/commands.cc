@@ -20,6 +20,7 @@ std::vector<Command> remote_commands() {
 std::vector<Group> groups() {
   return {{"jobs", "push jobs and see their results"},
           {"cluster", "nodes, and who serves what"},
+          {"store", "where data lives"},
           {"workflows", "chains, groups, batches, dags and maps of jobs"},
           {"runs", "workflow runs, and what they wait for"},
           {"definitions", "workflows that can be run by name"},

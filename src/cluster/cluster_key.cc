@@ -70,6 +70,12 @@ std::string ClusterKey::derive(std::string_view cluster_id, std::string_view pur
 
 Result<actions::Vault> open_cluster_vault(pg::Connection& database, const ClusterKey& key,
                                           const std::optional<std::string>& passphrase) {
+  return keep_cluster_vault(database, key, passphrase, actions::Vault::fresh_key());
+}
+
+Result<actions::Vault> keep_cluster_vault(pg::Connection& database, const ClusterKey& key,
+                                          const std::optional<std::string>& passphrase,
+                                          std::string vault_key) {
   PAWL_TRY(const std::string cluster, claim_meta(database, "cluster_id", ""));
   const std::string check = to_hex(key.derive(cluster, "check"));
   PAWL_TRY(const std::string noted, claim_meta(database, "key_check", check));
@@ -80,8 +86,8 @@ Result<actions::Vault> open_cluster_vault(pg::Connection& database, const Cluste
            passphrase ? actions::Vault::of(*passphrase, cluster)
                       : Result<actions::Vault>(actions::Vault::of(key.derive(cluster, "vault"))));
   PAWL_TRY(const std::string sealed,
-           claim_meta(database, "vault",
-                      base64(wrapping.seal(kSealedName, actions::Vault::fresh_key()))));
+           claim_meta(database, "vault", base64(wrapping.seal(kSealedName, vault_key))));
+  OPENSSL_cleanse(vault_key.data(), vault_key.size());
   std::string bytes;
   if (!from_base64(sealed, bytes)) bytes.clear();
   auto opened = wrapping.unseal(kSealedName, bytes);

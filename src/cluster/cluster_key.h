@@ -34,5 +34,9 @@ class ClusterKey {
 // begun with another cluster key; Unauthenticated if the vault does not open with this passphrase.
 Result<actions::Vault> open_cluster_vault(pg::Connection& database, const ClusterKey& key,
                                           const std::optional<std::string>& passphrase);
+// The same in a database without a vault, of a key that comes from elsewhere.
+Result<actions::Vault> keep_cluster_vault(pg::Connection& database, const ClusterKey& key,
+                                          const std::optional<std::string>& passphrase,
+                                          std::string vault_key);
 
 }  // namespace pawl::cluster

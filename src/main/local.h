@@ -10,6 +10,7 @@ namespace pawl {
 
 std::vector<cli::Command> key_commands();         // local_keys.cc: over HTTP, or with --data here
 std::vector<cli::Command> backup_commands();      // local_backup.cc: backup, restore, verify
+std::vector<cli::Command> store_commands();       // local_migrate.cc: store migrate
 std::vector<cli::Command> run_file_commands();    // run_command.cc: run
 std::vector<cli::Command> test_commands();        // test_command.cc: test
 std::vector<cli::Command> world_test_commands();  // world_test_command.cc: worlds test

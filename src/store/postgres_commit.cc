@@ -62,7 +62,7 @@ std::string commit_sql(const CommitPlace& place, bool has_record, bool first, bo
 Result<CommitEnd> commit_batch(pg::Connection& database, const CommitPlace& place,
                                const Batch& batch) {
   const bool has_record = batch.number != 0;
-  const bool first = batch.number == 1;
+  const bool first = batch.number == 1 || batch.begins_journal;
   const Changes changes(batch.writes);
   const bool has_rows = !batch.writes.empty();
   std::string name = "commit";

@@ -10,6 +10,7 @@ namespace pawl {
 namespace {
 
 constexpr int kAttempts = 5;
+constexpr char kCopying[] = "copying";
 
 // Only the settings without which an acknowledged commit could be lost.
 Status check_promises(pg::Connection& database) {
@@ -112,6 +113,26 @@ Status make_segment(pg::Connection& database, uint32_t id) {
   return ok_status();
 }
 
+Status mark_copying(pg::Connection& database) {
+  PAWL_TRY_DO(claim_meta(database, kCopying, "1"));
+  return ok_status();
+}
+
+Status unmark_copying(pg::Connection& database) {
+  PAWL_TRY_DO(
+      database.run("DELETE FROM pawl_meta WHERE name = $1::text", pg::Params().bytes(kCopying)));
+  return ok_status();
+}
+
+Status drop_schema(pg::Connection& database) {
+  PAWL_TRY(const pg::Rows segments, database.run("SELECT id FROM pawl_segment"));
+  std::string tables = "pawl_meta, pawl_node, pawl_partition, pawl_kv, pawl_segment";
+  for (size_t i = 0; i < segments.size(); ++i)
+    tables += ", " + segment_table(static_cast<uint32_t>(segments.number(i, 0)));
+  PAWL_TRY_DO(database.run("DROP TABLE IF EXISTS " + tables));
+  return ok_status();
+}
+
 Result<uint16_t> settle_schema(pg::Connection& database, uint16_t partitions) {
   PAWL_TRY_DO(check_promises(database));
   Status made = ok_status();
@@ -124,6 +145,10 @@ Result<uint16_t> settle_schema(pg::Connection& database, uint16_t partitions) {
                       *schema, kPostgresSchema)};
     }
     if (schema) {
+      PAWL_TRY(const std::optional<uint64_t> copying, read_meta(database, kCopying));
+      if (copying)
+        return Error{ErrorCode::Conflict,
+                     "a migration into this database did not finish; drop it and migrate again"};
       PAWL_TRY(const std::optional<uint64_t> found, read_meta(database, "partitions"));
       if (found && (partitions == 0 || partitions == *found)) return static_cast<uint16_t>(*found);
       return Error{ErrorCode::InvalidRequest,

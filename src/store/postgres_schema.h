@@ -28,6 +28,13 @@ inline constexpr uint16_t kPartitionsMax = 256;
 // what it may lose; Unsupported if a newer Pawl wrote it. Gives the number of partitions.
 Result<uint16_t> settle_schema(pg::Connection& database, uint16_t partitions);
 
+// A copy into this database is under way: nobody else opens it until it is whole (settle_schema:
+// Conflict).
+Status mark_copying(pg::Connection& database);
+Status unmark_copying(pg::Connection& database);
+// Takes all of Pawl's tables away.
+Status drop_schema(pg::Connection& database);
+
 // What is written under a name of pawl_meta: `value`, unless something stands there already.
 Result<std::string> claim_meta(pg::Connection& database, std::string_view name,
                                std::string_view value);

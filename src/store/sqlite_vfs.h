@@ -57,7 +57,6 @@ class ReadingRecords {
 
 class SqliteVfs {
  public:
-
   // `base` names a registered VFS, which must outlive this one.
   explicit SqliteVfs(DiskFault fault, const std::string& base = "unix");
   ~SqliteVfs();

@@ -21,7 +21,7 @@ Status check_batch(const Batch& batch, uint64_t last) {
     if (!batch.journal.empty()) {
       return Error{ErrorCode::Conflict, "journal record without a number"};
     }
-  } else if (batch.number != last + 1) {
+  } else if (batch.number != last + 1 && !(batch.begins_journal && last == 0)) {
     return Error{
         ErrorCode::Conflict,
         fmt::format("journal record {} refused: the next number is {}", batch.number, last + 1)};

@@ -51,6 +51,7 @@ struct Write {
 struct Batch {
   uint64_t number = 0;       // of the record: 1 more than journal_last(). 0: rows only, no record
   std::string journal = {};  // the record's bytes, opaque, already checksummed by the caller
+  bool begins_journal = false;     // of a copy: the first record of a journal may have any number
   std::vector<Write> writes = {};  // applied in order, in the same transaction
   // Also delete the oldest journal records below this number, at most kStoreTrimRecordsMax and
   // kStoreTrimBytesMax per commit: the caller repeats it until journal_first() is reached. The

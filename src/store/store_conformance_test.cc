@@ -234,6 +234,20 @@ TEST_P(StoreConformance, JournalNumbersAreContiguousFromOne) {
   EXPECT_EQ(journal_range(), "1..2");
 }
 
+TEST_P(StoreConformance, TheJournalOfACopyBeginsWhereTheOriginalDoes) {
+  const auto begin = [&](uint64_t number) {
+    return conformance_outcome(
+        store->commit(Batch{.number = number, .journal = "r", .begins_journal = true}));
+  };
+  EXPECT_EQ(begin(7), "ok");
+  EXPECT_EQ(journal_range(), "7..7");
+  EXPECT_EQ(begin(9), "conflict") << "it has begun";
+  EXPECT_EQ(append(8, "r"), "ok");
+  reopen();
+  EXPECT_EQ(journal(0), "7:r 8:r");
+  EXPECT_EQ(journal_range(), "7..8");
+}
+
 TEST_P(StoreConformance, ARefusedRecordRefusesItsRows) {
   EXPECT_EQ(conformance_outcome(
                 store->commit(Batch{.number = 5, .journal = "x", .writes = {put("a", "1")}})),

@@ -3,55 +3,12 @@
 The database is a real one with fsync on, made by tools/postgres. Time passes by leases here, which are three seconds:
 the tests wait for what happens, not for a time.
 """
-import os
-import shutil
 import signal
-import subprocess
-import tempfile
 import threading
 import unittest
-import urllib.parse
 
-from harness import DEADLINE_S, LIBC, PR_SET_PDEATHSIG, Server, until
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
-class Database:
-    def __init__(self):
-        self.directory = tempfile.mkdtemp(prefix="pawl-postgres-")
-        os.chmod(self.directory, 0o755)  # the server has a user of its own
-        self.process = None
-        self.start()
-
-    def url(self):
-        return "postgresql://postgres@/postgres?host=" + urllib.parse.quote(os.path.join(self.directory, "pg"), safe="")
-
-    def start(self):
-        with open(os.path.join(self.directory, "log"), "ab") as log:
-            self.process = subprocess.Popen([os.path.join(ROOT, "tools/postgres"), os.path.join(self.directory, "pg")],
-                                            stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                                            preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL))
-        until(lambda: self.ask("SELECT 1") == "1" or self.failed(), "PostgreSQL")
-
-    def failed(self):
-        if self.process.poll() is None:
-            return False
-        with open(os.path.join(self.directory, "log"), encoding="utf-8") as log:
-            raise AssertionError(log.read())
-
-    def ask(self, sql):
-        answer = subprocess.run(["psql", "-XAtq", self.url(), "-c", sql], capture_output=True, text=True, timeout=DEADLINE_S)
-        return answer.stdout.strip() if answer.returncode == 0 else None
-
-    def crash(self):
-        self.process.send_signal(signal.SIGQUIT)  # nothing is written any more
-        self.process.wait()
-
-    def close(self):
-        if self.process.poll() is None:
-            self.crash()
-        shutil.rmtree(self.directory, ignore_errors=True)
+from harness import DEADLINE_S, Server, until
+from postgres_database import Database
 
 
 class Nodes(unittest.TestCase):
@@ -64,10 +21,7 @@ class Nodes(unittest.TestCase):
         cls.database.close()
 
     def setUp(self):
-        self.key = os.path.join(self.database.directory, "cluster.key")
-        if not os.path.exists(self.key):
-            with open(os.open(self.key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as key:
-                key.write(os.urandom(32))
+        self.key = self.database.key()
         self.pushed = []
 
     def node(self, name, **more):
@@ -226,10 +180,7 @@ class Refusals(Nodes):
     def test_starts_that_cannot_work(self):
         node = self.node("first").start()
         self.assertEqual(node.stop(), 0)
-        other = os.path.join(self.database.directory, "other.key")
-        with open(os.open(other, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as key:
-            key.write(b"x" * 32)
-        self.assertIn("cluster key is not the one", self.refused(**{"--cluster-key": other}))
+        self.assertIn("cluster key is not the one", self.refused(**{"--cluster-key": self.database.key("other.key")}))
         self.assertIn("needs --cluster-key", self.refused(**{"--cluster-key": None}))
         told = self.refused(**{"--store": "postgres://someone:secret-word@127.0.0.1:1/none"})
         self.assertIn("cannot be reached", told)

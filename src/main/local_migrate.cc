@@ -1,0 +1,228 @@
+// pawl store migrate: everything of one store into another kind, offline.
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/uuid.h"
+#include "cli/session.h"
+#include "cli/terminal.h"
+#include "cluster/cluster_key.h"
+#include "engine/recovery.h"
+#include "kernel/worlds/checked_row.h"
+#include "main/local.h"
+#include "store/copy_store.h"
+#include "store/postgres_schema.h"
+#include "store/postgres_store.h"
+#include "store/sqlite_store.h"
+
+namespace pawl {
+namespace {
+
+namespace fs = std::filesystem;
+using cli::Invocation;
+
+// One side of a migration, open; its data and the key of its vault.
+class Place {
+ public:
+  virtual ~Place() = default;
+  virtual Store& store() = 0;
+  // Nothing if there is no vault.
+  virtual Result<std::optional<std::string>> vault_key() = 0;
+  virtual Status keep_vault_key(const std::string& key) = 0;
+  // Of a target: it is whole; or it goes away as if it had never been.
+  virtual Status finish() = 0;
+  virtual void undo() = 0;
+};
+
+std::optional<std::string> vault_passphrase() {
+  const char* given = std::getenv("PAWL_VAULT_KEY");
+  return given != nullptr ? std::optional<std::string>(given) : std::nullopt;
+}
+
+// A target is written beside its name, and gets it when it is whole.
+class SqlitePlace : public Place {
+ public:
+  static Result<std::unique_ptr<Place>> open(const std::string& directory, bool target) {
+    auto place = std::make_unique<SqlitePlace>();
+    place->directory_ = directory;
+    std::error_code failed;
+    if (target && fs::exists(directory) && !fs::is_empty(directory, failed))
+      return Error{ErrorCode::Conflict, directory + " is not empty"};
+    if (!target && !fs::exists(fs::path(directory) / "pawl.db"))
+      return Error{ErrorCode::NotFound, directory + " holds no data (no pawl.db in it)"};
+    place->written_ = target ? directory + ".partial" : directory;
+    if (target) fs::remove_all(place->written_, failed);
+    PAWL_TRY(place->store_, open_sqlite(place->written_, {.self_checked = is_checked_row}));
+    if (target) fs::permissions(place->written_, fs::perms::owner_all, failed);
+    return std::unique_ptr<Place>(std::move(place));
+  }
+
+  Store& store() override { return *store_; }
+  Result<std::optional<std::string>> vault_key() override {
+    const std::string file = directory_ + "/vault.key";
+    if (!fs::exists(file)) return std::optional<std::string>();
+    const auto passphrase = vault_passphrase();
+    PAWL_TRY(const actions::Vault vault,
+             passphrase ? actions::Vault::open(file, *passphrase) : actions::Vault::open(file));
+    return std::optional<std::string>(vault.key());
+  }
+  Status keep_vault_key(const std::string& key) override {
+    return actions::Vault::keep(written_ + "/vault.key", key);
+  }
+  Status finish() override {
+    store_.reset();
+    std::error_code failed;
+    fs::remove(directory_, failed);  // an empty one
+    fs::rename(written_, directory_, failed);
+    if (!failed) return ok_status();
+    return Error{ErrorCode::StoreFailed, "cannot name " + directory_ + ": " + failed.message()};
+  }
+  void undo() override {
+    store_.reset();
+    std::error_code failed;
+    fs::remove_all(written_, failed);
+  }
+
+ private:
+  std::string directory_, written_;
+  std::unique_ptr<Store> store_;
+};
+
+class PostgresPlace : public Place {
+ public:
+  static Result<std::unique_ptr<Place>> open(const std::string& url, const std::string& key_file,
+                                             bool target) {
+    PAWL_TRY(cluster::ClusterKey key, cluster::ClusterKey::read(key_file));
+    auto place = std::make_unique<PostgresPlace>(std::move(key));
+    SystemClock clock;
+    SystemRandom random;
+    PostgresOptions options;
+    options.url = url;
+    options.partitions = target ? 1 : 0;
+    options.owner = {"migrate", Uuid::v7(clock.now_ms(), random.next(), random.next(), 0).text()};
+    options.keep_up_pause = std::chrono::milliseconds(0);
+    place->access_ = {url, options.owner.application()};
+    PAWL_TRY(place->store_, open_postgres(options));
+    if (target) PAWL_TRY_DO(place->claim());
+    return std::unique_ptr<Place>(std::move(place));
+  }
+  explicit PostgresPlace(cluster::ClusterKey key) : key_(std::move(key)) {}
+
+  Store& store() override { return *store_; }
+  Result<std::optional<std::string>> vault_key() override {
+    PAWL_TRY(pg::Connection database, pg::Connection::open(access_));
+    PAWL_TRY(const actions::Vault vault,
+             cluster::open_cluster_vault(database, key_, vault_passphrase()));
+    return std::optional<std::string>(vault.key());
+  }
+  Status keep_vault_key(const std::string& key) override {
+    PAWL_TRY(pg::Connection database, pg::Connection::open(access_));
+    PAWL_TRY_DO(cluster::keep_cluster_vault(database, key_, vault_passphrase(), key));
+    return ok_status();
+  }
+  Status finish() override {
+    PAWL_TRY(pg::Connection database, pg::Connection::open(access_));
+    PAWL_TRY_DO(unmark_copying(database));
+    store_.reset();
+    return ok_status();
+  }
+  void undo() override {
+    store_.reset();
+    auto database = pg::Connection::open(access_);
+    const Status dropped = database.ok() ? drop_schema(*database) : Status(database.error());
+    if (!dropped.ok()) cli::complain("the target was not cleared: " + dropped.error().message);
+  }
+
+ private:
+  // Nothing may be there that undo() would take away.
+  Status claim() {
+    PAWL_TRY(const bool empty, is_empty(*store_));
+    if (!empty) return Error{ErrorCode::Conflict, "the database holds data already"};
+    PAWL_TRY(pg::Connection database, pg::Connection::open(access_));
+    return mark_copying(database);
+  }
+
+  const cluster::ClusterKey key_;
+  pg::Access access_;
+  std::unique_ptr<PostgresStore> store_;
+};
+
+Result<std::unique_ptr<Place>> open_place(const Invocation& given, const std::string& option,
+                                          bool target) {
+  const std::string where = given.text(option);
+  if (where.starts_with("sqlite:")) return SqlitePlace::open(where.substr(7), target);
+  if (!where.starts_with("postgres://") && !where.starts_with("postgresql://"))
+    return Error{ErrorCode::InvalidRequest, option + " takes sqlite:DIR or a postgres:// URL"};
+  if (!given.has("--cluster-key"))
+    return Error{ErrorCode::InvalidRequest, "a PostgreSQL store needs --cluster-key FILE"};
+  return PostgresPlace::open(where, given.text("--cluster-key"), target);
+}
+
+Result<std::string> digest_of(Store& store) {
+  StoreCold cold(store);
+  MutableState state(cold, StateConfig{});
+  Recovery recovery;
+  PAWL_TRY_DO(recover(store, state, {}, recovery, [](uint64_t, size_t, int64_t) {}));
+  std::string digest;
+  PAWL_TRY_DO(reading([&] { digest = state.digest(); }));
+  return digest;
+}
+
+Result<Copied> copy_all(Place& from, Place& to) {
+  PAWL_TRY(const Copied copied, [&] {
+    cli::ProgressBar bar("migrate");
+    const uint64_t total = from.store().journal_last() - from.store().journal_first() + 1;
+    return copy_store(from.store(), to.store(),
+                      [&](const Copied& so_far) { bar.show(so_far.records, total); });
+  }());
+  PAWL_TRY(const auto key, from.vault_key());
+  if (key) PAWL_TRY_DO(to.keep_vault_key(*key));
+  PAWL_TRY(const std::string before, digest_of(from.store()));
+  PAWL_TRY(const std::string after, digest_of(to.store()));
+  if (before != after)
+    return Error{ErrorCode::Corrupt, "the copy differs: digest " + after + " of " + before};
+  PAWL_TRY_DO(to.finish());
+  return copied;
+}
+
+int fail_migration(const Error& error) {
+  cli::complain(error.message);
+  return error.code == ErrorCode::InvalidRequest ? cli::kUsage : cli::kRefused;
+}
+
+int migrate(const Invocation& given) {
+  auto from = open_place(given, "--from", false);
+  if (!from.ok()) return fail_migration(from.error());
+  auto to = open_place(given, "--to", true);
+  if (!to.ok()) return fail_migration(to.error());
+  const auto copied = copy_all(**from, **to);
+  if (!copied.ok()) {
+    (*to)->undo();
+    return fail_migration(copied.error());
+  }
+  cli::print_text("migrated " + std::to_string(copied->rows) + " rows and " +
+                  std::to_string(copied->records) + " journal records; the digests are equal\n");
+  return cli::kDone;
+}
+
+}  // namespace
+
+std::vector<cli::Command> store_commands() {
+  return {
+      {"store migrate",
+       "move everything to another kind of store",
+       {},
+       {{"--from", "STORE", "sqlite:DIR or a postgres:// URL"},
+        {"--to", "STORE", "the same; empty"},
+        {"--cluster-key", "FILE", "of the PostgreSQL side"}},
+       "Offline: no server may use either. Ids, numbers and sealed secrets stay as they are, and "
+       "the source stays as it was.\nPAWL_VAULT_KEY, if the vault has a passphrase, is that of "
+       "both "
+       "sides; into a directory the key itself is written.\n\n"
+       "Example:\n  pawl store migrate --from sqlite:./pawl-data --to "
+       "postgres://pawl@db/pawl --cluster-key cluster.key",
+       migrate}};
+}
+
+}  // namespace pawl
