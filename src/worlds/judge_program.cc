@@ -149,8 +149,10 @@ class ProgramJudge {
     Module module = draft.module;
     if (module.keyed()) {
       module.key_type = find_type(module.key_schema, node.path + "/key_schema");
-      if (module.key_type != nullptr && !is_key_kind(module.key_type->plain().kind))
+      if (module.key_type != nullptr && !is_key_kind(module.key_type->plain().kind)) {
         fault(node.path + "/key_schema", "type.invalid", "a key is int, nat, text, uuid or hash");
+        module.key_type.reset();  // nothing could be of it: key_field is not to blame
+      }
     }
     const std::string workflow = node.path + "/abi/workflow", pure = node.path + "/abi/pure";
     module.state_type = find_type(module.state_schema, workflow + "/state");
