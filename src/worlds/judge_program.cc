@@ -226,6 +226,12 @@ class ProgramJudge {
     grant.hash = grant_hash(grant);
   }
 
+  // Its node was complained of, and says nothing of its slots.
+  static bool lacks_abi(const Module& module) {
+    return module.kind == ModuleKind::Workflow && module.state_schema.empty() &&
+           module.event_schema.empty();
+  }
+
   void judge_binding(const BindingDraft& draft) {
     const Module* module = find_module(draft.module, draft.path);
     auto& slots = program_.bindings[draft.module];
@@ -236,7 +242,7 @@ class ProgramJudge {
         const auto declared = module->cap_slots.find(slot);
         if (declared != module->cap_slots.end())
           cap_type = declared->second;
-        else if (slot != "default")
+        else if (slot != "default" && !lacks_abi(*module))
           fault(path, "slot.unknown", "the module declares no slot " + in_quotes(slot));
       }
       if (name.empty()) continue;

@@ -212,6 +212,8 @@ TEST(ProgramFaults, OfModules) {
        {"ref.unknown /nodes/6/abi/workflow/annotations",
         "effect.unknown /nodes/6/abi/workflow/effects_emitted/1",
         "type.invalid /nodes/6/abi/workflow/effects_emitted/2"}},
+      {{{R"("abi":{"workflow":{)", R"("abi":{},"x":{"workflow":{)"}},
+       {"field.missing /nodes/6/abi/workflow", "field.unknown /nodes/6/x"}},
       {{{R"("wasm_b64":"b3JkZXI=",)", ""}}, {"field.missing /nodes/6/wasm_hash"}},
       {{{R"("wasm_b64":"b3JkZXI=")", R"("wasm_b64":"b3JkZXI")"}},
        {"module.invalid /nodes/6/wasm_b64"}},

@@ -16,7 +16,8 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kBlobBytesMax = 8u << 20;
+// More than the code of a module has, so that larger code is judged as such wherever it was given.
+constexpr size_t kBlobBytesMax = 16u << 20;
 
 bool is_world_name(std::string_view name) {
   if (name.empty() || name.size() > 63 || name[0] < 'a' || name[0] > 'z') return false;
@@ -241,7 +242,7 @@ void validate_manifest(App& app, Call&& call) {
 void put_blob(App& app, Call&& call) {
   const std::string name = call.params[0];
   if (call.request.body.size() > kBlobBytesMax)
-    return call.fail({ErrorCode::TooLarge, "a blob has at most 8 MiB"});
+    return call.fail({ErrorCode::TooLarge, "a blob has at most 16 MiB"});
   auto request = bare_world_call(std::move(call));
   answer_from_world(app, request, name,
                     [request](WorldSession& session) -> Reply {
