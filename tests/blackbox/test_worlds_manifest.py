@@ -393,7 +393,10 @@ class Worlds(WorldCase):
         self.assertEqual(world.digest(), before)
         world.check_replays()
         world.call("DELETE", "?force=true")
-        self.assertEqual(self.client.post("/v1/worlds", body).status, 201, "the id is free again")
+        body["id"] = world.id.upper()
+        reply = self.client.post("/v1/worlds", body)
+        self.assertEqual(reply.status, 201, "the id is free again")
+        self.assertEqual(reply.body["world"]["id"], world.id)
         self.client.delete("/v1/worlds/usurper?force=true")
 
     def test_only_quiet_worlds_are_deleted_without_force(self):

@@ -3,6 +3,7 @@
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "api/worlds/world_call.h"
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "kernel/frame.h"
 #include "kernel/settings/doc.h"
@@ -42,7 +43,7 @@ Result<WorldWish> read_wish(App& app, const WorldRequestPtr& request) {
     fields.complain("name", "must have up to 63 of a-z, 0-9 and '-', and begin with a letter");
   made.created_ms = app.clock().now_ms();
   if (std::string id = fields.text("id"); !id.empty()) {
-    auto parsed = Uuid::parse(id);
+    auto parsed = Uuid::parse(lower_case(std::move(id)));
     if (!parsed) fields.complain("id", "must be a UUID");
     made.id = parsed.value_or(Uuid());
     wish.has_id = true;
