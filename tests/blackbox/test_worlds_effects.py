@@ -352,6 +352,13 @@ class Receipts(WorldCase):
         self.assertEqual(world.post("/receipts", world.receipt_body(intent, {"out": b64(b"x")}))["outcome"], "settled")
         self.assertEqual(world.find(3, "effect_receipt")[0]["payload"], enc({"out": b"x"}))
 
+    def test_a_payload_has_a_bound(self):
+        world, intent = self.waiting()
+        for payload in (bytes(16 * 2**20 + 1), "x" * (16 * 2**20 + 1)):
+            with world.nothing_changes():
+                world.call("POST", "/receipts", world.receipt_body(intent, payload), status=413)
+        world.settle(intent)
+
     def test_payloads_are_canonical(self):
         """R-3.2.3"""
         program = Program()
