@@ -305,6 +305,11 @@ bool SqliteVfs::leave_to_reader(const char* page, uint32_t bytes, uint64_t numbe
   if (!self_checked_) return false;
   const auto at = find_changed_byte(page, bytes, number);
   if (!at) return false;
+  if (is_unused(content, *at)) {
+    log::warning("the disk changed a byte of the database that holds nothing",
+                 {{"page", std::to_string(number)}});
+    return true;
+  }
   const auto row = row_with_value_at(content, *at);
   const bool leaves = (row && self_checked_(row->space, row->key)) ||
                       (ReadingRecords::now() && is_in_record(content, *at));
