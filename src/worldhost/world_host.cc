@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/plant.h"
+#include "base/working_on.h"
 #include "kernel/cold.h"
 #include "kernel/state.h"
 #include "worldhost/upkeep.h"
@@ -25,7 +26,7 @@ struct WorldHost::Batch {
 
 WorldHost::WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clock,
                      worlds::ModuleHost& modules)
-    : config_(config), line_(line), clock_(clock), modules_(modules) {}
+    : config_(config), crashed_(config.crashed), line_(line), clock_(clock), modules_(modules) {}
 
 WorldHost::~WorldHost() { stop(); }
 
@@ -150,6 +151,7 @@ bool WorldHost::run_one() {
 }
 
 void WorldHost::serve() {
+  WatchedThread watched;
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -166,6 +168,14 @@ Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites
   return reading([&]() -> Status {
     WorldSession session(line_, actor->memory, actor->name, modules_, clock_.now_ms(),
                          config_.fill_random);
+    const WorkingOn working(WorkKind::World, session.exists() ? session.id() : Uuid{});
+    if (session.exists()) {
+      if (Status touchable = crashed_.check_touchable(session.id()); !touchable.ok()) {
+        batch.outcomes.assign(batch.orders.size(), touchable);
+        batch.exists = batch.quarantined = true;
+        return ok_status();
+      }
+    }
     if (session.exists() && batch.orders.size() > 1) {
       std::vector<std::string> keys;
       if (auto program = session.program(); program.ok())
@@ -356,7 +366,8 @@ void WorldHost::open_world(const std::string& name) {
   auto found = std::make_shared<OpenedWorld>();
   WorldOrder order;
   order.alone = true;
-  order.work = [found](WorldSession& session) -> Status {
+  order.work = [this, found](WorldSession& session) -> Status {
+    crashed_.judge(session);
     PAWL_TRY_DO(check_opened_world(session));
     *found = read_open_intents(session);
     return ok_status();
@@ -367,7 +378,8 @@ void WorldHost::open_world(const std::string& name) {
       std::lock_guard lock(mutex_);
       ActorPtr of = actor(name);
       if (!outcome.ok()) {
-        if (!stopped_) of->reopen_ms = clock_.now_ms() + kPauseMs;
+        const bool is_final = wire_code(outcome.error()) == "world.quarantined";
+        if (!stopped_ && !is_final) of->reopen_ms = clock_.now_ms() + kPauseMs;
         return reschedule(of);
       }
       of->known = true;

@@ -30,6 +30,7 @@
 
 #include "actions/vault.h"
 #include "base/clock.h"
+#include "worldhost/crashed_worlds.h"
 #include "worldhost/outbox.h"
 #include "worldhost/session.h"
 
@@ -59,6 +60,7 @@ struct WorldHostConfig {
   int64_t journal_ms = 0;   // of frames before the last snapshot; 0 = for ever
   int64_t sweep_every_ms = 10'000;
   FillRandom fill_random = fill_from_system;  // entropy of frames, keys of worlds
+  std::vector<Suspect> crashed = {};          // worlds that the crash book blames
 };
 
 struct LeaseOrder {
@@ -216,6 +218,7 @@ class WorldHost {
   void sweep(const std::string& name);
 
   const WorldHostConfig config_;
+  const CrashedWorlds crashed_;
   EngineLine& line_;
   Clock& clock_;
   worlds::ModuleHost& modules_;
