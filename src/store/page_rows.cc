@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "store/page_sum.h"
+
 namespace pawl {
 namespace {
 
@@ -165,6 +167,18 @@ bool is_unused(std::string_view page, uint32_t offset) {
     free_block = next;
   }
   return true;
+}
+
+// It begins with the number of the next page; no tree has a page of type 0, and no file of ours so
+// many pages.
+bool is_in_overflow(std::string_view page, uint32_t offset) {
+  return page.size() >= kPageBytesMin && page[0] == 0 && offset >= kOverflowPointerBytes;
+}
+
+bool may_overflow(uint64_t key_and_value_bytes, uint32_t page_bytes) {
+  constexpr uint64_t kRowHeaderBytesMax = 16;
+  const uint64_t bytes = key_and_value_bytes + kRowHeaderBytesMax;
+  return local_bytes(bytes, page_bytes - kPageSumBytes, kIndexLeaf) < bytes;
 }
 
 }  // namespace pawl

@@ -25,4 +25,10 @@ bool is_in_record(std::string_view page, uint32_t offset);
 // and SQLite never reads them again.
 bool is_unused(std::string_view page, uint32_t offset);
 
+// Whether that byte stands in the rest of a row that did not fit into its page.
+bool is_in_overflow(std::string_view page, uint32_t offset);
+
+// Whether a row of table kv with so many bytes of key and value may be too large for its page.
+bool may_overflow(uint64_t key_and_value_bytes, uint32_t page_bytes);
+
 }  // namespace pawl

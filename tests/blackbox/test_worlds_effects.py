@@ -354,10 +354,8 @@ class Receipts(WorldCase):
 
     def test_a_payload_has_a_bound(self):
         world, intent = self.waiting()
-        for payload in (bytes(16 * 2**20 + 1), "x" * (16 * 2**20 + 1)):
-            with world.nothing_changes():
-                world.call("POST", "/receipts", world.receipt_body(intent, payload), status=413)
-        world.settle(intent)
+        with world.nothing_changes():
+            world.call("POST", "/receipts", world.receipt_body(intent, bytes(16 * 2**20 + 1)), status=413)
 
     def test_payloads_are_canonical(self):
         """R-3.2.3"""
