@@ -5,6 +5,7 @@
 
 #include "engine/testing/core_world.h"
 #include "worldhost/upkeep.h"
+#include "worlds/replay.h"
 #include "worlds/testing/native_host.h"
 #include "worlds/testing/test_world.h"
 
@@ -327,6 +328,32 @@ TEST(WorldHost, AWorldThatCrashedTheServerTakesNoWritesUntilACleanStart) {
   EXPECT_EQ(start({{.id = id, .deaths = 2}}), "world.crashed");
   EXPECT_EQ(start({{.id = id, .deaths = 3}}), "refused world.quarantined") << "reading kills too";
   EXPECT_EQ(start({}), "");
+}
+
+// Its receipts would be refused, and each start would perform its effects once more.
+TEST(WorldHost, PerformsNothingForAWorldThatTakesNoWrites) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  ASSERT_EQ(world.emit_request(), "ok");
+  ASSERT_EQ(world.begun, "http.request");
+  const auto start = [&] {
+    world.begun.clear();
+    WorldHost host({.threads = 0}, world.line, world.line.engine.clock, world.modules_);
+    host.attach(world);
+    while (host.run_one()) {
+    }
+    host.stop();
+    return world.begun;
+  };
+  EXPECT_EQ(start(), "http.request");
+  ASSERT_EQ(world.run(kWorld,
+                      [](WorldSession& session) {
+                        worlds::quarantine(session.world(), session.items(), "journal.corrupt",
+                                           "a byte was changed", 1);
+                        return ok_status();
+                      }),
+            "ok");
+  EXPECT_EQ(start(), "");
 }
 
 // Names come from outside: asking for worlds that are not there must not fill the memory.
