@@ -38,8 +38,8 @@ void CrashedWorlds::judge(WorldSession& session) const {
   }
 }
 
-Status CrashedWorlds::check_touchable(const Uuid& world) const {
-  const Suspect* suspect = find(world);
+Status CrashedWorlds::check_touchable(const WorldSession& session) const {
+  const Suspect* suspect = session.exists() ? find(session.id()) : nullptr;
   if (suspect == nullptr || suspect->deaths <= CrashBook::kDeathsMax) return ok_status();
   return worlds::refusal(ErrorCode::Conflict, "world.quarantined", told_of(*suspect));
 }

@@ -23,8 +23,8 @@ class CrashedWorlds {
 
   // Quarantines the world of this session, or ends the quarantine of an earlier start.
   void judge(WorldSession& session) const;
-  // Conflict if nothing of this world may be read.
-  Status check_touchable(const Uuid& world) const;
+  // Conflict if nothing of the session's world may be read.
+  Status check_touchable(const WorldSession& session) const;
 
  private:
   const Suspect* find(const Uuid& world) const;

@@ -10,6 +10,19 @@
 #include "worldhost/upkeep.h"
 
 namespace pawl {
+namespace {
+
+// What the orders will read, in one go.
+void fetch_needs(WorldSession& session, const std::vector<WorldOrder>& orders) {
+  if (!session.exists() || orders.size() < 2) return;
+  std::vector<std::string> keys;
+  if (auto program = session.program(); program.ok())
+    for (const WorldOrder& order : orders)
+      if (order.needs) order.needs(**program, keys);
+  session.fetch(keys);
+}
+
+}  // namespace
 
 Error WorldHost::stopping() { return {ErrorCode::Unavailable, "the server is stopping"}; }
 
@@ -169,20 +182,12 @@ Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites
     WorldSession session(line_, actor->memory, actor->name, modules_, clock_.now_ms(),
                          config_.fill_random);
     const WorkingOn working(WorkKind::World, session.exists() ? session.id() : Uuid{});
-    if (session.exists()) {
-      if (Status touchable = crashed_.check_touchable(session.id()); !touchable.ok()) {
-        batch.outcomes.assign(batch.orders.size(), touchable);
-        batch.exists = batch.quarantined = true;
-        return ok_status();
-      }
+    if (Status touchable = crashed_.check_touchable(session); !touchable.ok()) {
+      batch.outcomes.assign(batch.orders.size(), touchable);
+      batch.exists = batch.quarantined = true;
+      return ok_status();
     }
-    if (session.exists() && batch.orders.size() > 1) {
-      std::vector<std::string> keys;
-      if (auto program = session.program(); program.ok())
-        for (const WorldOrder& order : batch.orders)
-          if (order.needs) order.needs(**program, keys);
-      session.fetch(keys);
-    }
+    fetch_needs(session, batch.orders);
     for (const WorldOrder& order : batch.orders) {
       const size_t opened_before = session.opened().size();
       batch.outcomes.push_back(order.work(session));
