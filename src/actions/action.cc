@@ -2,6 +2,7 @@
 
 #include "actions/http_url.h"
 #include "actions/value_text.h"
+#include "base/hash.h"
 
 namespace pawl::actions {
 
@@ -39,6 +40,8 @@ std::string breaker_key(std::string_view action, const Value& params) {
     std::string command = string_param(params, "command");
     key += " " + command.substr(0, command.find_first_of(" \t\n"));
   }
+  if (key.size() > kBreakerKeyBytesMax)
+    key.replace(kBreakerKeyBytesMax - 65, key.npos, " " + sha256_hex(key));
   return key;
 }
 

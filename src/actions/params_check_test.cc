@@ -90,6 +90,10 @@ TEST(BreakerKey, NamesThePlaceThatIsReached) {
   EXPECT_EQ(breaker_key("http.get", Value()), "http.get");
   EXPECT_EQ(breaker_key("fs.read", json(R"({"path":"/a"})")), "fs.read");
   EXPECT_EQ(breaker_key("shell.exec", json(R"({"command":"git push"})")), "shell.exec git");
+  const std::string host(5000, 'x');
+  const std::string cut = breaker_key("http.get", json(R"({"url":"https://)" + host + "\"}"));
+  EXPECT_EQ(cut.size(), kBreakerKeyBytesMax);
+  EXPECT_NE(cut, breaker_key("http.get", json(R"({"url":"https://y)" + host + "\"}")));
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 namespace pawl {
 namespace {
 
-// Work that runs until it is released, so that a test can fill the queue behind it.
+// Work that runs until it is released, so that a test can fill the queue behind it. Stands before
+// the pool: the work may still be on its way through an opened gate when a test ends.
 class Gate {
  public:
   std::function<void()> work() {
@@ -58,9 +59,9 @@ void wait_for_all(WorkPool& pool, std::string_view lane = "last") {
 
 // One client's flood must not delay another client's single request.
 TEST(WorkPool, LanesAreServedInTurn) {
-  WorkPool pool({.threads = 1});
   Gate gate;
   Trace trace;
+  WorkPool pool({.threads = 1});
   ASSERT_EQ(taken(pool, gate.work(), "flood"), "taken");
   gate.wait_entered();
   for (int i = 1; i <= 4; ++i) taken(pool, trace.note("flood" + std::to_string(i)), "flood");
@@ -76,9 +77,9 @@ TEST(WorkPool, LanesAreServedInTurn) {
 }
 
 TEST(WorkPool, OneLaneIsServedInOrder) {
-  WorkPool pool({.threads = 1});
   Gate gate;
   Trace trace;
+  WorkPool pool({.threads = 1});
   taken(pool, gate.work());
   gate.wait_entered();
   for (const char* word : {"a", "b", "c"}) taken(pool, trace.note(word));
@@ -89,9 +90,9 @@ TEST(WorkPool, OneLaneIsServedInOrder) {
 
 // A lane that may use one thread leaves the other thread to other lanes.
 TEST(WorkPool, ALaneDoesNotHoldAllThreads) {
-  WorkPool pool({.threads = 2, .lane_running_max = 1});
   Gate first;
   Trace trace;
+  WorkPool pool({.threads = 2, .lane_running_max = 1});
   taken(pool, first.work(), "flood");
   first.wait_entered();
   taken(pool, trace.note("flood"), "flood");
@@ -104,9 +105,9 @@ TEST(WorkPool, ALaneDoesNotHoldAllThreads) {
 }
 
 TEST(WorkPool, TheLineIsBoundedForAllAndForEachLane) {
-  WorkPool pool({.threads = 1, .waiting_max = 3, .lane_waiting_max = 2, .name = "checks"});
   Gate gate;
   Trace trace;
+  WorkPool pool({.threads = 1, .waiting_max = 3, .lane_waiting_max = 2, .name = "checks"});
   taken(pool, gate.work(), "flood");
   gate.wait_entered();
   std::string story;
@@ -122,8 +123,8 @@ TEST(WorkPool, TheLineIsBoundedForAllAndForEachLane) {
 }
 
 TEST(WorkPool, StopWaitsForWhatRunsAndDropsTheRest) {
-  WorkPool pool({.threads = 1});
   Gate gate;
+  WorkPool pool({.threads = 1});
   auto held = std::make_shared<int>(1);
   std::weak_ptr<int> watch = held;
   std::atomic<bool> ran = false;

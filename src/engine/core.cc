@@ -365,9 +365,7 @@ void Core::add_rows(ClosedBatch& closed, size_t rows, uint64_t next_sequence, bo
   bool all = state_.collect_rows(rows, collected, config_.row_bytes_per_batch_max,
                                  large ? SIZE_MAX : config_.row_bytes_awaited_max);
   rows_stood_back_ = all ? 0 : rows_stood_back_ + 1;
-  for (Row& row : collected)
-    closed.batch.writes.push_back({static_cast<uint8_t>(row.space), std::move(row.key),
-                                   std::move(row.value), std::move(row.text)});
+  for (Row& row : collected) closed.batch.writes.push_back(write_of(std::move(row)));
   uint64_t tail = state_.tail_start(next_sequence);
   closed.batch.writes.push_back(tail_write({tail, now_ms_}));
   closed.has_rows = true;

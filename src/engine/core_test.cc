@@ -5,6 +5,7 @@
 #include "engine/testing/core_world.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/scripts/run.h"
+#include "kernel/settings/doc.h"
 #include "kernel/settings/settings.h"
 
 namespace pawl {
@@ -314,6 +315,35 @@ TEST(Core, TheTailStaysBoundedUnderLoad) {
   world.crash();
   EXPECT_LE(world.core->recovery().records, 10u);
   EXPECT_EQ(world.core->state().digest(), digest);
+}
+
+// Nothing makes such keys; if something did, the server would otherwise never commit again.
+TEST(Core, AKeyThatNoStoreTakesFailsNoCommit) {
+  CoreWorld world;
+  const std::string key(2 * kStoreKeyBytesMax, 'k');
+  auto put = [](const std::string& name, const std::string& value) {
+    return std::make_shared<TestTask>([=](Frame& frame, bool, std::string&) {
+      put_doc(frame, DocKind::Pool, name, value);
+      return std::nullopt;
+    });
+  };
+  auto read = [](const std::string& name) {
+    return std::make_shared<TestTask>([=](Frame& frame, bool, std::string& found) {
+      const Doc* doc = frame.state().find_doc(DocKind::Pool, name);
+      found = doc == nullptr ? "none" : doc->value;
+      return std::nullopt;
+    });
+  };
+  world.submit(put(key + "a", "1"));
+  world.submit(put(key + "b", "2"));
+  world.flush();
+  world.crash();
+  auto first = world.submit(read(key + "a"));
+  auto second = world.submit(read(key + "b"));
+  auto third = world.submit(read(key + "c"));
+  world.commit();
+  EXPECT_EQ(first->outcome() + ", " + second->outcome() + ", " + third->outcome(),
+            "ok 1, ok 2, ok none");
 }
 
 TEST(Core, ADamagedJournalIsNotOpened) {

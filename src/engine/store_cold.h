@@ -1,6 +1,10 @@
 // StoreCold: the rows of a Store, read as the cold part of a state. Every read waits for the store;
 // a failed one throws Unreadable.
 //
+// Whatever makes keys bounds them. Should one pass the store's bound all the same, its row must not
+// keep the whole server from committing: it stands under a key that is cut and ends in its hash,
+// where get() finds it. Scans see the cut key.
+//
 // Thread: that of the state it belongs to; the engine's own belongs to the engine's thread.
 #pragma once
 
@@ -8,6 +12,8 @@
 #include "store/store.h"
 
 namespace pawl {
+
+Write write_of(Row row);
 
 class StoreCold : public Cold {
  public:

@@ -99,9 +99,7 @@ class Comparison {
     std::vector<Row> rows;
     replayed_.collect_rows(kReplayRowsPerCommit, rows);
     Batch batch;
-    for (Row& row : rows)
-      batch.writes.push_back({static_cast<uint8_t>(row.space), std::move(row.key),
-                              std::move(row.value), std::move(row.text)});
+    for (Row& row : rows) batch.writes.push_back(write_of(std::move(row)));
     PAWL_TRY_DO(scratch_store_.commit(batch));
     replayed_.rows_durable();
     replayed_.evict();

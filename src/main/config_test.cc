@@ -120,6 +120,7 @@ TEST(Config, EverySettingReachesItsPlace) {
       "workflow:\n  max_concurrent: 17\n  on_limit: reject\nexecution:\n  parallel_steps: false\n"
       "  step_timeout: 5m\nretry:\n  default_max_attempts: 4\n  default_backoff: 1.5\n"
       "  default_initial_delay: 250ms\nhost_name: [a, b]\ncors_origin: [\"http://A.example:80\"]\n"
+      "worlds:\n  threads: 3\n  verify_every: 10m\n"
       "ojs_content_type: application/json\nready:\n  stuck_after: 7s\n";
   Status done = apply_yaml(o, text, "pawl.yaml");
   ASSERT_TRUE(done.ok()) << done.error().message;
@@ -148,6 +149,8 @@ TEST(Config, EverySettingReachesItsPlace) {
   EXPECT_EQ(o.engine.core.parked_max, 15u);
   EXPECT_TRUE(o.app.webhooks_allow_private);
   EXPECT_EQ(o.action_threads, 16u);
+  EXPECT_EQ(o.worlds_threads, 3u);
+  EXPECT_EQ(o.worlds_verify_ms, 600'000);
   EXPECT_TRUE(o.actions.http.allow_private && o.actions.shell.enabled);
   EXPECT_EQ(o.actions.http.allow_hosts, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(o.actions.http.deny_hosts, std::vector<std::string>{"c"});

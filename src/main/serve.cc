@@ -165,6 +165,7 @@ int serve(const ServeOptions& given) {
       {.threads = options.worlds_threads,
        .finished_ms = options.engine.core.retention.finished_ms,
        .journal_ms = options.engine.core.retention.journal_ms,
+       .verify_every_ms = options.worlds_verify_ms,
        .crashed = runtime.crash_book() != nullptr ? runtime.crash_book()->suspect_worlds()
                                                   : std::vector<Suspect>()},
       engine, runtime.clock(), options.actions, runtime.vault());

@@ -25,6 +25,7 @@ struct ServeOptions {
   actions::ActionPolicy actions;
   uint32_t action_threads = 8;
   uint32_t worlds_threads = 2;
+  int64_t worlds_verify_ms = 0;  // between samples; 0 = none
   EngineConfig engine;
   api::AppConfig app;
   http::ServerConfig http;

@@ -277,6 +277,8 @@ std::vector<Setting> permissions() {
        PAWL_INTO(number(text, 1, 256), action_threads, uint32_t)},
       {"worlds.threads", "N", "threads that step the modules of worlds (2)",
        PAWL_INTO(number(text, 1, 256), worlds_threads, uint32_t)},
+      {"worlds.verify_every", "DURATION", "replay a sample of one world each time; 0s = never (0s)",
+       PAWL_INTO(duration(text, 0, 7 * 86'400'000LL), worlds_verify_ms, int64_t)},
   };
 #undef PAWL_ADD_TO
 }

@@ -446,6 +446,13 @@ TEST(Definition, LimitsHold) {
   ASSERT_EQ(deep.errors.size(), 1u);
   EXPECT_EQ(deep.errors[0].code, "too_deep");
 
+  inner = "{id: a, action: x}";
+  for (int i = 0; i < 12; ++i)
+    inner = "{id: " + std::string(180, 'a') + ", type: sequence, config: {steps: [" + inner + "]}}";
+  const ReadResult long_path = read_definition("steps: [" + inner + "]");
+  ASSERT_EQ(long_path.errors.size(), 1u);
+  EXPECT_EQ(long_path.errors[0].code, "too_deep");
+
   options.limits.bytes_max = 10;
   EXPECT_EQ(complaints(read_definition(steps, options).errors), " too_large");
 }

@@ -223,7 +223,9 @@ void StepReader::read_condition(const Cursor& at, const Config& config, uint32_t
       const std::string& key = branches->value().as_object().at(i).key;
       if (key == kDefaultBranch) continue;
       const Cursor branch = branches->member(i);
+      path_bytes_ += key.size();
       step.branches.push_back({key, read_list(branch, Role::Inner, place)});
+      path_bytes_ -= key.size();
     }
   }
   if (otherwise) step.otherwise = read_list(*otherwise, Role::Inner, place);

@@ -14,6 +14,9 @@ namespace pawl::plan {
 namespace {
 
 constexpr size_t kIdBytesMax = 200;
+// Of the ids on the way to a nested list, and of its rounds: its rows are stored under them.
+constexpr size_t kPathBytesMax = 2000;
+constexpr size_t kRoundBytesMax = 16;  // ".iter_4294967295"
 constexpr int64_t kRetriesMax = 1000;
 constexpr uint32_t kRetriesUsual = 10;
 constexpr auto kMultiplierMax = 1000.0;
@@ -79,6 +82,16 @@ uint32_t StepReader::read_list(const Cursor& at, Role role, uint32_t owner, std:
         "steps are nested deeper than " + std::to_string(options_.limits.depth_max) + " lists");
     return list;
   }
+  const size_t outside = path_bytes_;
+  if (owner != kNoStep) path_bytes_ += script_.steps[owner].id.size() + kRoundBytesMax;
+  if (path_bytes_ > kPathBytesMax) {
+    path_bytes_ = outside;
+    findings_.error(at, "too_deep",
+                    "the ids on the way to this list are longer than " +
+                        std::to_string(kPathBytesMax) + " bytes together",
+                    "use shorter ids");
+    return list;
+  }
   ++depth_;
   const std::vector<Cursor> entries = at.entries();
   std::vector<Draft> drafts;
@@ -104,6 +117,7 @@ uint32_t StepReader::read_list(const Cursor& at, Role role, uint32_t owner, std:
   script_.index(list);
   settle_order(script_, list, role != Role::Root, drafts, entries, findings_);
   --depth_;
+  path_bytes_ = outside;
   return list;
 }
 

@@ -86,6 +86,7 @@ class StepReader {
   const ReadOptions& options_;
   const bool checked_;
   uint32_t depth_ = 0;
+  size_t path_bytes_ = 0;  // of the ids of the steps around the list that is read
   bool undoing_ = false;   // inside a compensation
   bool full_ = false;      // the bound on steps was met and reported
   bool accepted_ = false;  // inside a step that was accepted before

@@ -58,9 +58,12 @@ constexpr std::string_view kFixedNodes =
 
 // --- what a step does
 
-std::string text_in(const Item* item, std::string_view name) {
+std::string_view bytes_in(const Item* item, std::string_view name) {
   const Item* found = item == nullptr ? nullptr : item->find(name);
-  return found == nullptr ? std::string() : std::string(found->string);
+  return found == nullptr ? std::string_view() : found->string;
+}
+std::string text_in(const Item* item, std::string_view name) {
+  return std::string(bytes_in(item, name));
 }
 uint64_t nat_in(const Item* item, std::string_view name) {
   const Item* found = item == nullptr ? nullptr : item->find(name);
@@ -330,10 +333,10 @@ class Acting {
 
 // The enforcer of sim/Guard@1: n and id must not be past the maximum together.
 ModuleCall enforce_guard(const Item& input) {
-  auto given = worlds::cbor::read(text_in(&input, "input"));
+  auto given = worlds::cbor::read(bytes_in(&input, "input"));
   if (!given.ok()) return {.end = CallEnd::Trap};
-  auto params = worlds::cbor::read(text_in(&*given, "effect_params"));
-  auto cap = worlds::cbor::read(text_in(&*given, "cap_params"));
+  auto params = worlds::cbor::read(bytes_in(&*given, "effect_params"));
+  auto cap = worlds::cbor::read(bytes_in(&*given, "cap_params"));
   if (!params.ok() || !cap.ok()) return {.end = CallEnd::Trap};
   const uint64_t asked = nat_in(&*params, "id") % 20;
   if (asked == 19) return {.end = CallEnd::Trap};

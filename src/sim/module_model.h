@@ -2,7 +2,7 @@
 //
 // It reads the records of every durable frame and keeps its own instances, intents, client ids and
 // proposals, written from the contract and not from src/worlds: each record must be legal at its
-// place. Replies, leases and the engine's items are compared with it (module_crowd.cc,
+// place. Replies, leases and the engine's items are compared with it (module_crowd.h,
 // module_audit.cc).
 #pragma once
 

@@ -83,6 +83,9 @@ class ModuleWalk {
   void check_identity(const PlainItem& body);
   void check_signature(const PlainItem& body, const std::string& kind);
   void check_quiet();
+  static bool is_denial_code(const std::string& code) {
+    return code == "cap.denied" || code == "policy.denied";
+  }
   ModulePlace place_of(const PlainItem& body) const {
     return {body.text("module"), body.text("key")};
   }

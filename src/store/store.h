@@ -32,7 +32,7 @@
 
 namespace pawl {
 
-inline constexpr size_t kStoreKeyBytesMax = 4096;
+inline constexpr size_t kStoreKeyBytesMax = 2560;  // what a page of PostgreSQL's index takes
 inline constexpr size_t kStoreValueBytesMax = size_t{256} << 20;  // also of a journal record
 inline constexpr size_t kStoreTrimRecordsMax = 256;               // per commit
 inline constexpr size_t kStoreTrimBytesMax = size_t{4}

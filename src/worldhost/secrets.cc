@@ -32,8 +32,8 @@ void copy_map(std::string& out, const Type& type, const Item& item, Visit secret
   for (size_t i = 0; i + 1 < item.items.size(); i += 2) {
     const Item& key = item.items[i];
     worlds::cbor::append(out, key);
-    const Type* of = &type.inner.back();
-    if (type.kind == TypeKind::Record) of = type.member(key.string);
+    const bool is_record = type.kind == TypeKind::Record;  // whose `inner` is empty
+    const Type* of = is_record ? type.member(key.string) : &type.inner.back();
     copy_params(out, *of, item.items[i + 1], secret);
   }
 }

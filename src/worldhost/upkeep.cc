@@ -16,6 +16,7 @@ constexpr uint64_t kFramesCheckedMax = 10'000;  // of a world that is opened
 constexpr size_t kForgottenPerSweep = 1'000;
 constexpr size_t kFramesPerSweep = 2'000;
 constexpr size_t kPurgedPerTask = 1'000;
+constexpr int kFramesPerSample = 1'000;
 
 // Frames before the last snapshot that are old enough: a baseline replay does without them.
 void trim_frames(WorldSession& session, int64_t older_than_ms) {
@@ -135,6 +136,17 @@ Status sweep_world(WorldSession& session, const WorldRetention& retention) {
     PAWL_TRY_DO(forgotten);
   }
   if (retention.journal_ms != 0) trim_frames(session, session.now_ms() - retention.journal_ms);
+  return ok_status();
+}
+
+Status verify_sample(WorldSession& session, FunctionRef<bool()> go_on) {
+  if (!session.exists() || !session.world().head().quarantine_code.empty()) return ok_status();
+  int frames = 0;
+  const auto replayed =
+      worlds::replay(session.world(), session.modules(), worlds::ReplayFrom::Baseline,
+                     [&] { return ++frames <= kFramesPerSample && go_on(); });
+  // Stopped early, or without a runtime, it says nothing of the world.
+  if (!replayed.ok()) quarantine_broken(session, replayed.error());
   return ok_status();
 }
 

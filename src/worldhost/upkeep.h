@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "worldhost/session.h"
 
 namespace pawl {
@@ -31,6 +32,10 @@ struct WorldRetention {
 };
 // A bounded part of it.
 Status sweep_world(WorldSession& session, const WorldRetention& retention);
+
+// A sample of the world's history, decided again as by a replay: the frames from its last snapshot
+// on, a bounded number of them, and while `go_on`. If they differ, the world is quarantined.
+Status verify_sample(WorldSession& session, FunctionRef<bool()> go_on);
 
 // Of a key of DocKind::World.
 bool is_deleted_world(std::string_view key);

@@ -48,6 +48,7 @@ void WorldHost::attach(OwnEffects& own) {
     std::lock_guard lock(mutex_);
     own_ = &own;
     next_sweep_ms_ = clock_.now_ms() + config_.sweep_every_ms;
+    if (config_.verify_every_ms > 0) next_verify_ms_ = clock_.now_ms() + config_.verify_every_ms;
   }
   open_worlds();
   for (uint32_t i = 0; i < config_.threads; ++i) threads_.emplace_back([this] { serve(); });
@@ -413,6 +414,18 @@ void WorldHost::sweep(const std::string& name) {
                    WorldSession& session) { return sweep_world(session, retention); };
   order.done = [](const Status&) {};
   (void)post(name, std::move(order)).ok();  // the next sweep comes anyway
+}
+
+void WorldHost::verify(const std::string& name) {
+  WorldOrder order;
+  order.alone = true;
+  order.work = [this](WorldSession& session) {
+    // The world waits meanwhile.
+    const int64_t end_ms = clock_.now_ms() + kVerifyMs;
+    return verify_sample(session, [&] { return clock_.now_ms() < end_ms; });
+  };
+  order.done = [](const Status&) {};
+  (void)post(name, std::move(order)).ok();
 }
 
 }  // namespace pawl

@@ -26,6 +26,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "actions/vault.h"
@@ -59,6 +60,7 @@ struct WorldHostConfig {
   int64_t finished_ms = 0;  // retention of ended instances and settled intents; 0 = for ever
   int64_t journal_ms = 0;   // of frames before the last snapshot; 0 = for ever
   int64_t sweep_every_ms = 10'000;
+  int64_t verify_every_ms = 0;                // a sample of one world each time; 0 = never
   FillRandom fill_random = fill_from_system;  // entropy of frames, keys of worlds
   std::vector<Suspect> crashed = {};          // worlds that the crash book blames
 };
@@ -152,7 +154,8 @@ class WorldHost {
   int64_t next_work_ms();         // the same without retention, which never ends
 
  private:
-  static constexpr int64_t kPauseMs = 200;  // after a refusal, until it is tried again
+  static constexpr int64_t kVerifyMs = 200;  // of real time that a sample takes at most
+  static constexpr int64_t kPauseMs = 200;   // after a refusal, until it is tried again
 
   struct Waiter {
     LeaseOrder order;
@@ -183,6 +186,14 @@ class WorldHost {
     int64_t due_ms = 0;     // its place in dues_; 0 = it has none
   };
   using ActorPtr = std::shared_ptr<Actor>;
+  // Worlds that are due at the same time are served by name: an order of addresses would be another
+  // in every process, and a simulated one would not tell the same story twice.
+  using Due = std::pair<int64_t, ActorPtr>;
+  struct DueFirst {
+    bool operator()(const Due& a, const Due& b) const {
+      return std::tie(a.first, a.second->name) < std::tie(b.first, b.second->name);
+    }
+  };
   struct Batch;
 
   using Answers = std::vector<std::function<void()>>;
@@ -216,6 +227,7 @@ class WorldHost {
   void open_worlds();
   void open_world(const std::string& name);
   void sweep(const std::string& name);
+  void verify(const std::string& name);
 
   const WorldHostConfig config_;
   const CrashedWorlds crashed_;
@@ -237,12 +249,14 @@ class WorldHost {
   uint64_t batches_ = 0;
   WorldCounts counts_;
   OwnEffects* own_ = nullptr;
-  std::set<std::pair<int64_t, ActorPtr>> dues_;
+  std::set<Due, DueFirst> dues_;
   bool stopped_ = false;
   bool waits_ended_ = false;
   std::vector<std::function<void()>> later_;
   int64_t later_ms_ = 0;  // when these are called; 0 = there are none
   int64_t next_sweep_ms_ = 0;
+  int64_t next_verify_ms_ = INT64_MAX;
+  std::string verified_last_;  // the world whose turn it was
   std::vector<std::thread> threads_;
   std::thread time_thread_;
 };

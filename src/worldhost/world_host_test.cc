@@ -107,6 +107,28 @@ class HostWorld : public OwnEffects {
       return ok_status();
     });
   }
+  // Posts an event that one instance of the module "flow" gets.
+  std::string start_flow() {
+    return run(kWorld, [](WorldSession& session) -> Status {
+      PAWL_TRY(json::Doc doc, json::parse(worlds::kStartA));
+      worlds::GivenEvent given;
+      given.schema = "t/Start@1";
+      given.value = doc.root();
+      PAWL_TRY(auto program, session.program());
+      PAWL_TRY(worlds::Event event, worlds::judge_event(*program, given));
+      PAWL_TRY_DO(session.frame(
+          [&](worlds::Deciding& deciding) { return worlds::post_event(deciding, event); }));
+      return ok_status();
+    });
+  }
+  std::string quarantine_code() {
+    std::string code;
+    run(kWorld, [&](WorldSession& session) {
+      code = session.world().head().quarantine_code;
+      return ok_status();
+    });
+    return code;
+  }
   std::string remove_world() {
     return run(kWorld, [](WorldSession& session) {
       session.remove_world();
@@ -137,7 +159,11 @@ class HostWorld : public OwnEffects {
 
   ImmediateLine line;
   worlds::NativeHost modules_;
-  WorldHost host{{.threads = 0, .waiters_max = 2}, line, line.engine.clock, modules_};
+  static constexpr int64_t kVerifyEveryMs = 3'600'000;
+  WorldHost host{{.threads = 0, .waiters_max = 2, .verify_every_ms = kVerifyEveryMs},
+                 line,
+                 line.engine.clock,
+                 modules_};
   std::string begun;
   int timers = 0;
   std::vector<std::string> last_leased;
@@ -269,20 +295,7 @@ TEST(WorldHost, RetentionLeavesTestWorldsAlone) {
       });
       return seen;
     };
-    ASSERT_EQ(world.run(kWorld,
-                        [](WorldSession& session) -> Status {
-                          PAWL_TRY(json::Doc doc, json::parse(worlds::kStartA));
-                          worlds::GivenEvent given;
-                          given.schema = "t/Start@1";
-                          given.value = doc.root();
-                          PAWL_TRY(auto program, session.program());
-                          PAWL_TRY(worlds::Event event, worlds::judge_event(*program, given));
-                          PAWL_TRY_DO(session.frame([&](worlds::Deciding& deciding) {
-                            return worlds::post_event(deciding, event);
-                          }));
-                          return ok_status();
-                        }),
-              "ok");
+    ASSERT_EQ(world.start_flow(), "ok");
     const uint64_t before = height();
     world.line.engine.clock.now += 60'000;
     ASSERT_EQ(world.run(kWorld,
@@ -356,6 +369,21 @@ TEST(WorldHost, PerformsNothingForAWorldThatTakesNoWrites) {
   EXPECT_EQ(start(), "");
 }
 
+// The machine of today gives other bytes than that of yesterday: found without anybody asking.
+TEST(WorldHost, SamplesOfTheHistoryAreDecidedAgain) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  ASSERT_EQ(world.start_flow(), "ok");
+  world.advance(HostWorld::kVerifyEveryMs);
+  EXPECT_EQ(world.quarantine_code(), "");
+  world.modules_.set(
+      "flow", [](std::string_view) { return worlds::ModuleCall{.end = worlds::CallEnd::Trap}; });
+  world.advance(HostWorld::kVerifyEveryMs - 1);
+  EXPECT_EQ(world.quarantine_code(), "");
+  world.advance(1);
+  EXPECT_EQ(world.quarantine_code(), "replay.divergence");
+}
+
 // Names come from outside: asking for worlds that are not there must not fill the memory.
 TEST(WorldHost, KeepsNothingOfNamesWithoutAWorld) {
   HostWorld world;
@@ -373,6 +401,23 @@ TEST(WorldHost, KeepsNothingOfNamesWithoutAWorld) {
   ASSERT_EQ(world.remove_world(), "ok");
   world.run(kWorld, [](WorldSession&) { return ok_status(); });
   EXPECT_EQ(world.host.names_held(), 0u);
+}
+
+// They were served in the order of their addresses: two runs of one simulated seed could differ.
+TEST(WorldHost, WorldsThatAreDueAtTheSameTimeAreServedByName) {
+  ImmediateLine line;
+  worlds::NativeHost modules;
+  WorldHost host({.threads = 0}, line, line.engine.clock, modules);
+  std::string answered;
+  for (const std::string name : {"c", "a", "e", "b", "d"})
+    host.lease(name, {.adapter = "proxy", .kinds = {"work.do"}, .wait_ms = 1'000},
+               [&answered, name](const auto&, int64_t) { answered += name; });
+  while (host.run_one()) continue;
+  EXPECT_EQ(answered, "");
+  line.engine.clock.now += 1'000;
+  host.fire_due(line.engine.clock.now_ms());
+  EXPECT_EQ(answered, "abcde");
+  host.stop();
 }
 
 // Each world may have a cache, and there may be many: together they have one bound.

@@ -75,6 +75,7 @@ void WorldHost::fire(const ActorPtr& actor, int64_t now_ms, Answers& answers) {
 void WorldHost::fire_due(int64_t now_ms) {
   Answers answers;
   std::vector<std::string> swept;
+  std::string verified;
   {
     std::lock_guard lock(mutex_);
     while (!dues_.empty() && dues_.begin()->first <= now_ms) {
@@ -89,9 +90,16 @@ void WorldHost::fire_due(int64_t now_ms) {
       next_sweep_ms_ = now_ms + config_.sweep_every_ms;
       for (const auto& [name, actor] : actors_) swept.push_back(name);
     }
+    if (own_ != nullptr && next_verify_ms_ <= now_ms) {
+      next_verify_ms_ = now_ms + config_.verify_every_ms;
+      auto next = actors_.upper_bound(verified_last_);
+      if (next == actors_.end()) next = actors_.begin();
+      verified_last_ = verified = next == actors_.end() ? "" : next->first;
+    }
   }
   for (auto& answer : answers) answer();
   for (const std::string& name : swept) sweep(name);
+  if (!verified.empty()) verify(verified);
 }
 
 int64_t WorldHost::first_work_ms() const {
@@ -101,7 +109,8 @@ int64_t WorldHost::first_work_ms() const {
 
 int64_t WorldHost::first_due_ms() const {
   const int64_t work_ms = first_work_ms();
-  return work_ms == 0 ? next_sweep_ms_ : std::min(work_ms, next_sweep_ms_);
+  const int64_t unasked_ms = std::min(next_sweep_ms_, next_verify_ms_);
+  return work_ms == 0 ? unasked_ms : std::min(work_ms, unasked_ms);
 }
 
 int64_t WorldHost::next_work_ms() {

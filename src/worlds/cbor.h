@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -95,6 +96,8 @@ struct Item {
 
 // InvalidContent says what is wrong and at which byte.
 Result<Item> read(std::string_view bytes);
+template <std::same_as<std::string> Temporary>
+Result<Item> read(Temporary&& bytes) = delete;    // the item would outlive it
 void append(std::string& out, const Item& item);  // canonical, whatever the order in `item`
 Result<std::string> canonical(std::string_view bytes);
 // Exactly one item, in its one encoding.

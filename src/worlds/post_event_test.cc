@@ -157,6 +157,8 @@ struct RefusedEvent {
 
 TEST(PostEvent, WhatCannotBeTakenIsRefusedAndChangesNothing) {
   TestWorld world;
+  const std::string kStartWithLongKey =
+      R"({"n":1,"id":")" + std::string(kInstanceKeyBytesMax, 'k') + "\"}";
   const RefusedEvent cases[] = {
       {"t/Start@1", R"({"id":"a","n":"1"})", "", "event.invalid"},
       {"t/Start@1", R"({"id":"a","n":-1})", "", "event.invalid"},
@@ -174,6 +176,7 @@ TEST(PostEvent, WhatCannotBeTakenIsRefusedAndChangesNothing) {
       {"t/Start@1", R"({"id":"a","n":1})", R"("b")", "event.key_mismatch"},
       {"t/Start@1", R"({"id":"a","n":1})", "7", "event.key_mismatch"},
       {"t/Note@1", R"({"text":"x"})", "1.5", "event.invalid"},
+      {"t/Start@1", kStartWithLongKey.c_str(), "", "event.invalid"},
   };
   const auto before = world.items();
   for (const RefusedEvent& given : cases) {

@@ -319,7 +319,7 @@ TEST(Replay, NeedsARuntimeAndCanBeStopped) {
   BusyWorld world;
   world.start("a", 0);
   world.host.available = false;
-  EXPECT_EQ(replayed(world, ReplayFrom::Genesis), "unavailable");
+  EXPECT_EQ(replayed(world, ReplayFrom::Genesis), "worlds.no_runtime");
   world.host.available = true;
   int asked = 0;
   const auto stopped =

@@ -21,6 +21,11 @@ std::optional<EventFault> key_of_target(const Subscription& subscription, const 
                                                subscription.key_field + "'"};
   }
   key = std::move(read).value();
+  if (key.size() > kInstanceKeyBytesMax) {
+    return EventFault{"event.invalid", "the key of '" + module.name + "' has " +
+                                           std::to_string(key.size()) + " bytes; at most " +
+                                           std::to_string(kInstanceKeyBytesMax) + " are taken"};
+  }
   if (explicit_key && *explicit_key != key) {
     return EventFault{"event.key_mismatch", "the key given is not the one at '" +
                                                 subscription.key_field + "', which '" +

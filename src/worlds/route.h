@@ -32,9 +32,11 @@ inline size_t delivery_bytes(const Module& module, std::string_view key) {
 }
 // Of the deliveries of one event, and of all events of one step.
 constexpr size_t kReachBytesMax = 8u << 20;
+// Of an instance's key, canonical: it is part of the keys of rows (kStoreKeyBytesMax).
+constexpr size_t kInstanceKeyBytesMax = 1024;
 
 // `value`: canonical. `explicit_key`: enc of the key that came beside it. event.key_missing,
-// event.key_mismatch; event.invalid if its deliveries cost more than kReachBytesMax.
+// event.key_mismatch; event.invalid if a key or the cost of its deliveries passes a bound.
 std::optional<EventFault> find_targets(const Program& program, std::string_view schema,
                                        std::string_view value, MaybeBytes explicit_key,
                                        std::vector<Target>& targets);

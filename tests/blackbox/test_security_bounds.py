@@ -260,6 +260,34 @@ class Replies(Watched):
         self.assertGreater(min(self.together(["/v1/definitions/drawn/diagram?format=svg"])), 1_000_000)
 
 
+class LongNames(Watched):
+    """What names a row is part of its key, and a store takes keys up to a bound: a name beyond it once failed every
+    commit that wrote its row."""
+
+    def write_all_rows(self):
+        jobs = {"jobs": [{"type": "t", "args": []} for _ in range(1000)]}
+        for _ in range(80):  # more changes than a server holds back from its rows
+            self.assertEqual(self.client.post("/ojs/v1/jobs/batch", jobs).status, 201)
+        self.assertEqual(self.client.get("/v1/system").body["store"]["outages"], 0)
+
+    def test_targets_of_actions(self):
+        asked = {"id": "a", "action": "http.get", "params": {"url": f"http://{'h' * 5000}.invalid/"}}
+        self.assertEqual(self.end(self.begin({"name": "far", "steps": [asked]}))["status"], "failed")
+        self.write_all_rows()
+
+    def test_ids_of_nested_steps(self):
+        def nested(length, depth=14):
+            step = {"id": "w", "type": "wait", "config": {"duration": "1h"}}
+            for _ in range(depth):
+                step = {"id": "s" * length, "type": "sequence", "config": {"steps": [step]}}
+            return {"name": "deep", "steps": [step]}
+        self.begin(nested(110))
+        refused = self.client.post("/v1/runs", {"definition": nested(190)})
+        self.assertEqual(refused.status, 422)
+        self.assertTrue("too_deep" in refused.raw.decode())
+        self.write_all_rows()
+
+
 class RunBytes(unittest.TestCase):
     def test_the_bound_of_a_run_can_be_set(self):
         server = Server(args=["--limits-run-bytes", "64KiB"])
