@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/plant.h"
 #include "effects/webhook_service.h"
+#include "engine/crash_book.h"
 #include "main/file_limit.h"
 #include "main/log_follower.h"
 #include "main/memory_return.h"
@@ -160,11 +161,14 @@ int serve(const ServeOptions& given) {
   api::App app(options.app, engine, runtime.store(), runtime.clock());
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
   app.use_actions(&runtime.runner(), runtime.vault());
-  WorldService worlds({.threads = options.worlds_threads,
-                       .finished_ms = options.engine.core.retention.finished_ms,
-                       .journal_ms = options.engine.core.retention.journal_ms,
-                       .verify_every_ms = options.worlds_verify_ms},
-                      engine, runtime.clock(), options.actions, runtime.vault());
+  WorldService worlds(
+      {.threads = options.worlds_threads,
+       .finished_ms = options.engine.core.retention.finished_ms,
+       .journal_ms = options.engine.core.retention.journal_ms,
+       .verify_every_ms = options.worlds_verify_ms,
+       .crashed = runtime.crash_book() != nullptr ? runtime.crash_book()->suspect_worlds()
+                                                  : std::vector<Suspect>()},
+      engine, runtime.clock(), options.actions, runtime.vault());
   app.use_worlds(&worlds.host());
   app.load();
   if (app.keys().empty() && app.keys().needed())

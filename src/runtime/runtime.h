@@ -63,6 +63,7 @@ class Runtime {
   const actions::Vault* vault() const { return vault_.get(); }
   Store& store() { return *store_; }
   EngineLoop& engine() { return *engine_; }
+  const CrashBook* crash_book() const { return crash_book_.get(); }
   Clock& clock() { return clock_; }
   uint64_t records_found() const { return records_found_; }  // in the journal, when it was opened
 
