@@ -160,15 +160,16 @@ http::Verdict App::judge(http::Request& request) {
   }
   request.verdict_epoch = keys_.epoch();  // before the keys are checked
   std::vector<std::string> params;
-  bool path_known = false;
-  const Route* route = router_.find(request.method, request.path, params, path_known);
+  std::string others;
+  const Route* route = router_.find(request.method, request.path, params, others);
   const auto refuse = [&](const Error& error) {
     verdict.answer = error_response(surface_of(route, request), error, request.id);
   };
-  if (route == nullptr) {
-    path_known ? refuse({ErrorCode::MethodNotAllowed,
-                         "this path does not take " + std::string(request.method)})
-               : refuse({ErrorCode::NotFound, "no such path"});
+  if (route == nullptr && others.empty()) {
+    refuse({ErrorCode::NotFound, "no such path"});
+  } else if (route == nullptr) {
+    refuse({ErrorCode::MethodNotAllowed, "this path does not take " + std::string(request.method)});
+    verdict.answer->headers.emplace_back("Allow", others);
   } else if (Status allowed = allow(request, *route, origin.known); !allowed.ok()) {
     metrics_.requests_refused.fetch_add(1, std::memory_order_relaxed);
     refuse(allowed.error());
@@ -197,8 +198,8 @@ void App::handle(http::Request&& request, http::Responder responder, Round& roun
   Call call{std::move(request), std::move(responder)};
   call.route = static_cast<const Route*>(call.request.verdict);
   if (call.route->pattern.find('{') != std::string_view::npos) {
-    bool path_known = false;
-    router_.find(call.request.method, call.request.path, call.params, path_known);
+    std::string others;
+    router_.find(call.request.method, call.request.path, call.params, others);
   }
   call.tenant = call.request.header("x-ojs-tenant");
   if (may_compile(call)) return handle_on_pool(checks_, std::move(call));

@@ -120,21 +120,24 @@ void Router::descend(const Node& node, std::string_view rest, std::vector<std::s
 }
 
 const Route* Router::find(std::string_view method, std::string_view path,
-                          std::vector<std::string>& params, bool& path_known) const {
+                          std::vector<std::string>& params, std::string& others) const {
   const Node* node = nullptr;
   std::vector<std::string_view> taken;
   std::vector<std::string_view> segments;
   descend(root_, path, taken, node, segments);
-  path_known = node != nullptr;
   if (node == nullptr) return nullptr;
   for (std::string_view segment : segments) {
     auto decoded = percent_decode(segment);
-    if (!decoded) return path_known = false, nullptr;
+    if (!decoded) return nullptr;
     params.push_back(std::move(*decoded));
   }
   for (size_t index : node->routes)
     if (routes_[index].method == method || (method == "HEAD" && routes_[index].method == "GET"))
       return &routes_[index];
+  for (size_t index : node->routes) {
+    others.append(others.empty() ? "" : ", ").append(routes_[index].method);
+    if (routes_[index].method == "GET") others += ", HEAD";
+  }
   return nullptr;
 }
 

@@ -81,9 +81,10 @@ struct Route {
 class Router {
  public:
   void add(const Route& route);
-  // Null when nothing answers there; path_known tells whether another method would.
+  // Null when nothing answers there; `others` then lists the methods that something answers to, as
+  // the header Allow does, or is empty.
   const Route* find(std::string_view method, std::string_view path,
-                    std::vector<std::string>& params, bool& path_known) const;
+                    std::vector<std::string>& params, std::string& others) const;
   const std::vector<Route>& routes() const { return routes_; }
 
  private:

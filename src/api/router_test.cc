@@ -11,12 +11,12 @@ namespace {
 
 void nothing(App&, Call&&) {}
 
-// "pattern(param,param)", "wrong method" or "no such path".
+// "pattern param param", "takes METHOD, METHOD" or "no such path".
 std::string way(const Router& router, std::string_view method, std::string_view path) {
   std::vector<std::string> params;
-  bool path_known = false;
-  const Route* route = router.find(method, path, params, path_known);
-  if (route == nullptr) return path_known ? "wrong method" : "no such path";
+  std::string others;
+  const Route* route = router.find(method, path, params, others);
+  if (route == nullptr) return others.empty() ? "no such path" : "takes " + others;
   std::string text(route->pattern);
   for (const std::string& param : params) text += " " + param;
   return text;
@@ -57,7 +57,7 @@ TEST(Router, DecodesParametersAndRefusesWhatCannotBeDecoded) {
 
 TEST(Router, TellsAWrongMethodFromAnUnknownPath) {
   Router router = small_router();
-  EXPECT_EQ(way(router, "DELETE", "/a/7"), "wrong method");
+  EXPECT_EQ(way(router, "DELETE", "/a/7"), "takes GET, HEAD");
   EXPECT_EQ(way(router, "GET", "/b"), "no such path");
   EXPECT_EQ(way(router, "GET", "/a/7/3/1"), "no such path");
   EXPECT_EQ(way(router, "HEAD", "/a/7"), "/a/{id} 7");

@@ -9,6 +9,7 @@ void plant(std::string_view where) {
   planted = where == "action"       ? Plant::Action
             : where == "evaluation" ? Plant::Evaluation
             : where == "apply"      ? Plant::Apply
+            : where == "module"     ? Plant::Module
                                     : Plant::None;
 }
 

@@ -7,13 +7,13 @@
 
 namespace pawl {
 
-enum class Plant : unsigned char { None, Action, Evaluation, Apply };
+enum class Plant : unsigned char { None, Action, Evaluation, Apply, Module };
 
 constexpr std::string_view kPlantText = "pawl-planted-abort";
 
 inline Plant planted = Plant::None;  // set before threads start
 
-// action, evaluation or apply; anything else plants nothing.
+// action, evaluation, apply or module; anything else plants nothing.
 void plant(std::string_view where);
 
 [[noreturn]] void die_of_plant();

@@ -1,5 +1,5 @@
-// WorkingOn: records in a few plain stores which run or job a thread works on. If the process dies,
-// the next process reads there whose work killed it (engine/crash_book.h).
+// WorkingOn: records in a few plain stores which run, job or world a thread works on. If the
+// process dies, the next process reads there whose work killed it (engine/crash_book.h).
 //
 // A thread to be watched creates a WatchedThread; in other threads a call costs one load. No
 // decision reads these records, so they change no answer.
@@ -21,6 +21,7 @@ enum class WorkKind : uint32_t {
   Preparation = 3,  // an effect's parameters are filled in
   Start = 4,        // an effect is begun
   Action = 5,       // an effect runs; it may wait long for a service
+  World = 6,        // a module world is opened, read or stepped; a replay may take long
 };
 
 // One thread's record, in shared memory. Only that thread writes it, except `seen` and `beats`,
@@ -75,7 +76,7 @@ class WorkingCommand {
   WorkSlot* slot_;
 };
 
-// The kind of work of this thread until the end of the scope, and its run or job.
+// The kind of work of this thread until the end of the scope, and its run, job or world.
 class WorkingOn {
  public:
   WorkingOn(WorkKind kind, const Uuid& id, uint64_t sequence = 0) : slot_(work_slot) {

@@ -99,7 +99,12 @@ int Session::fail(const Error& error) {
   return exit_ = error.code == ErrorCode::InvalidRequest ? kUsage : kRefused;
 }
 
+void Session::print_refusal(const HttpReply& reply) const {
+  if (json_ && json::parse(reply.body).ok()) print_text(reply.body + "\n");
+}
+
 int Session::refuse(const HttpReply& reply) {
+  print_refusal(reply);
   auto doc = json::parse(reply.body);
   auto error = doc.ok() ? doc->root().find("error") : std::nullopt;
   std::string message = error ? member(*error, "message") : "";

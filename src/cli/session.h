@@ -64,6 +64,8 @@ class Session {
   // Prints the error, and returns its exit code.
   int fail(const Error& error);
   int refuse(const HttpReply& reply);
+  // With --json: the refusal on stdout, for programs, beside the words on stderr. refuse() does it.
+  void print_refusal(const HttpReply& reply) const;
 
  private:
   std::optional<HttpClient> client_;

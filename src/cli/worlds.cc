@@ -92,6 +92,7 @@ int refuse_world(Session& session, const Invocation& given, const WorldCall& cal
   auto details = error->find("details");
   auto faults = details ? details->find("validation_errors") : std::nullopt;
   if (call.directory != nullptr && faults && faults->size() > 0) {
+    session.print_refusal(reply);
     print_world_faults(*faults, true, call.directory);
     // The server's message tells a client where in its reply the faults are.
     const std::string code = member(*error, "code");

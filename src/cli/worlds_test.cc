@@ -66,6 +66,27 @@ TEST(Worlds, FaultsOfAProgramAreShownWhereTheyStand) {
             "pawl: the program is not valid (manifest.invalid); nothing was changed\n");
 }
 
+// What reads --json gets a refusal as it gets an answer.
+TEST(Worlds, JsonOfARefusalIsPrintedToo) {
+  InWorldFolder folder;
+  ScriptedServer server;
+  const std::string faults =
+      R"({"error":{"code":"manifest.invalid","message":"m","details":)"
+      R"({"validation_errors":[{"path":"/nodes/1/type","code":"type.invalid","message":"m1"}]}}})";
+  const std::string unknown = R"({"error":{"code":"not_found","message":"no world"}})";
+  server.on("POST /v1/worlds/w/gov/apply", faults, 422);
+  server.on("GET /v1/worlds/w/digest", unknown, 404);
+  for (const auto& [command, reply] : {std::pair{"push", faults}, std::pair{"digest", unknown}}) {
+    const std::vector<std::string> words = std::string_view(command) == "push"
+                                               ? std::vector<std::string>{"w", "w"}
+                                               : std::vector<std::string>{"w"};
+    const Ran ran = run_world_command(server, command, words, {{"--json", "true"}});
+    EXPECT_EQ(ran.code, kRefused) << command;
+    EXPECT_EQ(ran.out, reply + "\n") << command;
+    EXPECT_NE(ran.err, "") << command;
+  }
+}
+
 TEST(Worlds, AFolderWithFaultsIsNotSent) {
   InWorldFolder folder;
   folder.add("w/nodes/b.json", "{\n]");

@@ -33,7 +33,7 @@ constexpr std::array kFatal = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 
 // Deaths are counted per group of work: all phases of an effect (preparing, starting, running)
 // count as one.
-enum class Group : uint32_t { None = 0, Decision = 1, Fold = 2, Effect = 3 };
+enum class Group : uint32_t { None = 0, Decision = 1, Fold = 2, Effect = 3, World = 4 };
 
 Group group_of(uint32_t kind) {
   switch (static_cast<WorkKind>(kind)) {
@@ -45,6 +45,8 @@ Group group_of(uint32_t kind) {
     case WorkKind::Start:
     case WorkKind::Action:
       return Group::Effect;
+    case WorkKind::World:
+      return Group::World;
     case WorkKind::None:
       break;
   }
@@ -59,6 +61,8 @@ const char* name_of(Group group) {
       return "reading the journal";
     case Group::Effect:
       return "an effect";
+    case Group::World:
+      return "the work";
     case Group::None:
       break;
   }
@@ -207,7 +211,7 @@ void CrashBook::read_last_process() {
   Page& page = *page_;
   bool known = std::memcmp(page.magic, kMagic, sizeof kMagic) == 0;
   for (const Count& count : page.counts)
-    known = known && count.deaths <= kDeathsSane && count.group <= 3;
+    known = known && count.deaths <= kDeathsSane && count.group <= 4;
   if (!known) std::memset(static_cast<void*>(&page), 0, sizeof page);
   if (page.running.load() == 0) {
     std::memset(static_cast<void*>(page.counts), 0, sizeof page.counts);
@@ -222,7 +226,8 @@ void CrashBook::read_last_process() {
   for (size_t i = 0; i < kSlots; ++i) {
     const WorkSlot& slot = page.slots[i];
     bool at_it_for_long = slot.beats >= kBeatsToBlame && slot.seen == slot.serial;
-    bool may_wait = slot.kind == static_cast<uint32_t>(WorkKind::Action);
+    bool may_wait = slot.kind == static_cast<uint32_t>(WorkKind::Action) ||
+                    slot.kind == static_cast<uint32_t>(WorkKind::World);
     if (at_it_for_long && !may_wait) blame(i);
   }
 }
@@ -266,7 +271,7 @@ void CrashBook::blame(size_t index) {
       place->sequence == 0 ? slot.sequence.load() : std::min(place->sequence, slot.sequence.load());
   ++place->deaths;
   place->signal = page_->mark == 0 ? 0 : page_->signal.load();
-  log::warning("the last process died while working on a run or job",
+  log::warning("the last process died while working on a run, job or world",
                {{"id", Uuid{slot.id_hi, slot.id_lo}.text()},
                 {"doing", name_of(group)},
                 {"deaths", std::to_string(place->deaths)},
@@ -283,7 +288,8 @@ void CrashBook::collect_suspects() {
     if (count.group == static_cast<uint32_t>(Group::Fold)) suspect.fold_sequence = count.sequence;
     for (const Count& other : page_->counts)
       if (other.id_hi == count.id_hi && other.id_lo == count.id_lo) suspect.deaths += other.deaths;
-    suspects_.push_back(std::move(suspect));
+    const bool is_world = count.group == static_cast<uint32_t>(Group::World);
+    (is_world ? suspect_worlds_ : suspects_).push_back(std::move(suspect));
   }
 }
 
@@ -317,6 +323,11 @@ void CrashBook::beat() {
 std::vector<Suspect> CrashBook::suspects() const {
   std::lock_guard lock(mutex_);
   return suspects_;
+}
+
+std::vector<Suspect> CrashBook::suspect_worlds() const {
+  std::lock_guard lock(mutex_);
+  return suspect_worlds_;
 }
 
 void CrashBook::settled(const Uuid& id) {

@@ -1,15 +1,16 @@
 // CrashBook: records in a small mapped file beside the store what killed earlier processes. A
 // safety net below all checks: a run or job whose work has killed the server twice in a row is not
-// resumed a third time (kernel/quarantine.h), and all others are served.
+// resumed a third time (kernel/quarantine.h), a world takes no writes (worldhost/crashed_worlds.h),
+// and all others are served.
 //
-// Every watched thread has a slot in the file (base/working_on.h) and writes there which run or job
-// it works on: plain stores into shared memory, which the operating system keeps when the process
-// is gone. A handler of fatal signals marks the slot of the dying thread, or of the command that
-// sent the signal, so blame is exact. A death without a mark (SIGKILL, the machine's OOM killer) is
-// blamed on work that had run for more than a second, as seen by a watching thread, but never on an
-// action that may wait for a service; and on a command, if it was the only one and had begun within
-// the last second, since it may have sent the signal. Any other kill -9 blames no run. A clean
-// shutdown clears the book.
+// Every watched thread has a slot in the file (base/working_on.h) and writes there which run, job
+// or world it works on: plain stores into shared memory, which the operating system keeps when the
+// process is gone. A handler of fatal signals marks the slot of the dying thread, or of the command
+// that sent the signal, so blame is exact. A death without a mark (SIGKILL, the machine's OOM
+// killer) is blamed on work that had run for more than a second, as seen by a watching thread, but
+// never on an action that may wait for a service or on a world, whose replay takes as long as its
+// journal; and on a command, if it was the only one and had begun within the last second, since it
+// may have sent the signal. Any other kill -9 blames no run. A clean shutdown clears the book.
 //
 // The book is only a hint: it is never synced, and if it is missing, damaged or not writable, no
 // run is blamed.
@@ -28,9 +29,9 @@
 
 namespace pawl {
 
-// A run or job whose work has killed the server at least twice in a row.
+// A run, job or world whose work has killed the server at least twice in a row.
 struct Suspect {
-  Uuid id;  // a run or a job
+  Uuid id;
   uint32_t deaths = 0;
   int signal = 0;              // of the last death; 0 if it was not seen
   std::string doing;           // for people: "a decision", "an effect", "reading the journal"
@@ -46,8 +47,10 @@ class CrashBook {
   ~CrashBook();  // a clean shutdown: clears all blame
   CrashBook& operator=(CrashBook&&) = delete;
 
-  // Suspects that are not quarantined yet.
+  // Runs and jobs that are not quarantined yet.
   std::vector<Suspect> suspects() const;
+  // Worlds, until a clean shutdown clears the book.
+  std::vector<Suspect> suspect_worlds() const;
   // Its quarantine is durable.
   void settled(const Uuid& id);
   // For tests: one beat of the thread that watches.
@@ -64,9 +67,10 @@ class CrashBook {
   void begin_page();
   void collect_suspects();
 
-  mutable std::mutex mutex_;  // guards the counts in the page, and suspects_
+  mutable std::mutex mutex_;  // guards the counts in the page, and the suspects
   Page* page_ = nullptr;      // mapped and never unmapped: threads may still write there at the end
   std::vector<Suspect> suspects_;
+  std::vector<Suspect> suspect_worlds_;
   uint64_t beats_ = 0;
   std::unique_ptr<Watch> watch_;
 };

@@ -259,6 +259,33 @@ TEST(CrashBook, WhoeverWasDealtWithIsNoSuspectAnyMore) {
   EXPECT_EQ(lives.suspects(), "");
 }
 
+// The engine quarantines runs and jobs; worlds are the host's.
+TEST(CrashBook, WorldsAreToldApart) {
+  Lives lives;
+  for (int i = 0; i < 2; ++i) lives.live([](CrashBook&) { die_at(WorkKind::World, kOne); });
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(lives.live([](CrashBook& book) {
+      const std::vector<Suspect> worlds = book.suspect_worlds();
+      if (worlds.size() == 1 && worlds[0].id == kOne && worlds[0].deaths == 2) ::raise(SIGKILL);
+    }),
+              SIGKILL)
+        << "it stays one over a kill";
+  EXPECT_EQ(lives.suspects(), "");
+  EXPECT_EQ(CrashBook::open(lives.path())->suspect_worlds().size(), 0u) << "the last ended well";
+}
+
+// A replay takes as long as the world's journal.
+TEST(CrashBook, AWorldIsNotBlamedForAKill) {
+  Lives lives;
+  for (int i = 0; i < 2; ++i)
+    lives.live([](CrashBook& book) {
+      WorkingOn working(WorkKind::World, kOne);
+      for (int beat = 0; beat < 10; ++beat) book.beat();
+      ::raise(SIGKILL);
+    });
+  EXPECT_EQ(CrashBook::open(lives.path())->suspect_worlds().size(), 0u);
+}
+
 TEST(CrashBook, ADamagedOneBlamesNobody) {
   Lives lives;
   lives.live([](CrashBook&) { die_at(WorkKind::Decision, kOne); });

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/plant.h"
 #include "effects/webhook_service.h"
+#include "engine/crash_book.h"
 #include "main/file_limit.h"
 #include "main/log_follower.h"
 #include "main/memory_return.h"
@@ -236,11 +237,14 @@ int serve(const ServeOptions& given) {
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
   app.use_cluster([&runtime] { return runtime.cluster_view(); });
   app.use_actions(&runtime.runner(), runtime.vault());
-  WorldService worlds({.threads = options.worlds_threads,
-                       .finished_ms = options.engine.core.retention.finished_ms,
-                       .journal_ms = options.engine.core.retention.journal_ms,
-                       .verify_every_ms = options.worlds_verify_ms},
-                      engine, runtime.clock(), options.actions, runtime.vault());
+  WorldService worlds(
+      {.threads = options.worlds_threads,
+       .finished_ms = options.engine.core.retention.finished_ms,
+       .journal_ms = options.engine.core.retention.journal_ms,
+       .verify_every_ms = options.worlds_verify_ms,
+       .crashed = runtime.crash_book() != nullptr ? runtime.crash_book()->suspect_worlds()
+                                                  : std::vector<Suspect>()},
+      engine, runtime.clock(), options.actions, runtime.vault());
   app.use_worlds(&worlds.host());
   app.load();
   if (app.keys().empty() && app.keys().needed())

@@ -65,6 +65,7 @@ class Runtime {
   const actions::Vault* vault() const { return vault_.get(); }
   Store& store() { return *store_; }
   EngineLoop& engine() { return *engine_; }
+  const CrashBook* crash_book() const { return crash_book_.get(); }
   Clock& clock() { return clock_; }
   // Whether what this process remembers may still be told; always, but for a node without a lease.
   bool may_answer() const { return !member_ || member_->lease().holds(); }

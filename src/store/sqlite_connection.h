@@ -91,6 +91,8 @@ class Connection {
   // Names the page, if a damaged one is the reason.
   Error error(int code, std::string_view doing) const;
   sqlite3* handle() const { return db_; }
+  // Drops the pages in its cache that no statement is at.
+  void release_pages() { sqlite3_db_release_memory(db_); }
 
  private:
   explicit Connection(sqlite3* db) : db_(db) {}

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "store/directory_lock.h"
+#include "store/judged_rows.h"
 #include "store/page_sum.h"
 #include "store/sqlite_backup.h"
 #include "store/sqlite_connection.h"
@@ -297,6 +298,7 @@ Status SqliteStore::write(const Batch& batch) {
 }
 
 int SqliteStore::write_row(const Write& write) {
+  const ReadingRows rows;  // none is given out
   int code = writer_.large.forget(write.space, write.key);
   if (code != SQLITE_OK) return code;
   const std::string* bytes = write.bytes();
@@ -345,6 +347,7 @@ Result<uint64_t> SqliteStore::trim(const Batch& batch, uint64_t last) {
 
 Result<std::optional<std::string>> SqliteStore::get(uint8_t space, std::string_view key) {
   PAWL_TRY(const ReaderPool::Lease reader, readers_.take());
+  JudgedRows rows(reader->connection, vfs_);
   Statement& query = reader->get;
   const ResetLater reset(query);
   query.bind(1, uint64_t{space});
@@ -355,9 +358,11 @@ Result<std::optional<std::string>> SqliteStore::get(uint8_t space, std::string_v
     PackingRoom room;
     PAWL_TRY(const std::string_view value,
              whole_value(reader->connection, query, 0, reader->large, room));
+    PAWL_TRY_DO(rows.judge(space, key, value));
     return std::optional<std::string>{value};
   }
   if (code != SQLITE_DONE) return reader->connection.error(code, "reading a row");
+  PAWL_TRY_DO(rows.judge(space, key, ""));
   return std::optional<std::string>{};
 }
 
@@ -384,11 +389,13 @@ Status SqliteStore::scan(uint8_t space, std::string_view from, std::string_view 
   PAWL_TRY(const ReaderPool::Lease reader, readers_.take());
   Statement& query = reverse ? (to.empty() ? reader->scan_down : reader->scan_down_to)
                              : (to.empty() ? reader->scan_up : reader->scan_up_to);
+  JudgedRows rows(reader->connection, vfs_);
   return each_row(reader->connection, query, space, from, to, limit, [&]() -> Result<bool> {
     const ResetLater reset_large(reader->large);
     PackingRoom room;
     PAWL_TRY(const std::string_view value,
              whole_value(reader->connection, query, 1, reader->large, room));
+    PAWL_TRY_DO(rows.judge(space, query.bytes(0), value));
     return visit(query.bytes(0), value);
   });
 }
@@ -398,8 +405,11 @@ Status SqliteStore::scan_keys(uint8_t space, std::string_view from, std::string_
                               size_t limit, FunctionRef<bool(std::string_view)> visit) {
   PAWL_TRY(const ReaderPool::Lease reader, readers_.take());
   Statement& query = to.empty() ? reader->scan_up : reader->scan_up_to;
-  return each_row(reader->connection, query, space, from, to, limit,
-                  [&]() -> Result<bool> { return visit(query.bytes(0)); });
+  JudgedRows rows(reader->connection, vfs_);
+  return each_row(reader->connection, query, space, from, to, limit, [&]() -> Result<bool> {
+    PAWL_TRY_DO(rows.judge(space, query.bytes(0), ""));
+    return visit(query.bytes(0));
+  });
 }
 
 Status SqliteStore::read_journal(uint64_t from, size_t limit,

@@ -284,6 +284,7 @@ sqlite3_vfs* find_vfs(const std::string& name) {
 }  // namespace
 
 thread_local bool ReadingRecords::now_ = false;
+thread_local ReadingRows* ReadingRows::now_ = nullptr;
 
 SqliteVfs::SqliteVfs(DiskFault fault, const std::string& base)
     : name_(next_name()), fault_(std::move(fault)), base_(find_vfs(base)), vfs_{} {
@@ -299,18 +300,35 @@ int SqliteVfs::note_damage(std::string what) {
   return SQLITE_IOERR_DATA;
 }
 
-bool SqliteVfs::leave_to_reader(const char* page, uint32_t bytes, uint64_t number) const {
+bool SqliteVfs::leave_to_reader(const char* page, uint32_t bytes, uint64_t number) {
   const std::string_view content(page, bytes - kPageSumBytes);
   if (!self_checked_) return false;
   const auto at = find_changed_byte(page, bytes, number);
   if (!at) return false;
+  if (is_unused(content, *at)) {
+    tell_once(number, "the disk changed a byte of the database that holds nothing");
+    return true;
+  }
   const auto row = row_with_value_at(content, *at);
-  const bool leaves = (row && self_checked_(row->space, row->key)) ||
-                      (ReadingRecords::now() && is_in_record(content, *at));
+  bool leaves = (row && self_checked_(row->space, row->key)) ||
+                (ReadingRecords::now() && is_in_record(content, *at));
+  if (is_in_overflow(content, *at)) {
+    if (ReadingRows* rows = ReadingRows::now()) rows->note(number);
+    leaves = ReadingRows::now() != nullptr || ReadingRecords::now();
+  }
   if (leaves)
-    log::error("the disk changed a page of the database; what it holds is checked when it is read",
-               {{"page", std::to_string(number)}});
+    tell_once(number,
+              "the disk changed a page of the database; what it holds is checked when it is read");
   return leaves;
+}
+
+void SqliteVfs::tell_once(uint64_t page, std::string_view what) {
+  constexpr size_t kPagesToldMax = 1'000;
+  {
+    std::lock_guard lock(damage_mutex_);
+    if (told_.size() >= kPagesToldMax || !told_.insert(page).second) return;
+  }
+  log::error(what, {{"page", std::to_string(page)}});
 }
 
 void SqliteVfs::note_frame(uint64_t frame, uint32_t sum) {

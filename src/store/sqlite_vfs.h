@@ -5,7 +5,7 @@
 // Every page of the database gets its checksum when written, and pages of the database and the log
 // are checked when read (page_sum.h); a mismatch is SQLITE_IOERR_DATA, and damage() names the page.
 // A changed byte of a page is let through, with a warning, where its reader detects it: see
-// set_self_checked() and ReadingRecords.
+// set_self_checked(), ReadingRecords and ReadingRows.
 // Nothing is ever mapped into memory.
 //
 // Every connection opened through name() must be closed before the object is destroyed.
@@ -19,8 +19,10 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "store/database_form.h"
@@ -55,6 +57,28 @@ class ReadingRecords {
   const bool before_;
 };
 
+// While it lives, this thread reads or writes rows (not records). A byte that was changed in an
+// overflow page is let through and noted here: SQLite reads these pages of rows that it only
+// compares, too, so that a damaged row would be the end of its neighbours. Who gives out a value
+// must ask whose page it was (store/judged_rows.h).
+class ReadingRows {
+ public:
+  ReadingRows() : around_(now_) { now_ = this; }
+  ~ReadingRows() { now_ = around_; }
+  ReadingRows(const ReadingRows&) = delete;
+  ReadingRows& operator=(const ReadingRows&) = delete;
+  static ReadingRows* now() { return now_; }
+
+  void note(uint64_t page) { changed_page_ = page; }
+  // The page that was let through since the last call; 0: none.
+  uint64_t take_changed_page() { return std::exchange(changed_page_, 0); }
+
+ private:
+  static thread_local ReadingRows* now_;
+  ReadingRows* const around_;
+  uint64_t changed_page_ = 0;
+};
+
 class SqliteVfs {
  public:
   // `base` names a registered VFS, which must outlive this one.
@@ -70,6 +94,9 @@ class SqliteVfs {
   // too. If one byte of a page was changed and it stands in such a value, the page is handed out as
   // it is. Call before the first connection; without it nothing damaged is handed out.
   void set_self_checked(SelfChecked is) { self_checked_ = std::move(is); }
+  bool is_self_checked(uint8_t space, std::string_view key) const {
+    return self_checked_ && self_checked_(space, key);
+  }
 
   const char* name() const { return name_.c_str(); }
   // The first damage that was found, or "".
@@ -81,13 +108,15 @@ class SqliteVfs {
   void note_sync(std::chrono::nanoseconds taken) { sync_times_.add(taken); }
   int note_damage(std::string what);  // SQLITE_IOERR_DATA
   // Whether a damaged page is handed out all the same.
-  bool leave_to_reader(const char* page, uint32_t bytes, uint64_t number) const;
+  bool leave_to_reader(const char* page, uint32_t bytes, uint64_t number);
   // The sums of written frames of the log, and the check of a frame that is read.
   void note_frame(uint64_t frame, uint32_t sum);
   bool frame_reads_as_written(uint64_t frame, uint32_t sum) const;
   sqlite3_vfs* base() const { return base_; }
 
  private:
+  void tell_once(uint64_t page, std::string_view what);
+
   const std::string name_;
   const DiskFault fault_;
   sqlite3_vfs* const base_;
@@ -97,7 +126,8 @@ class SqliteVfs {
   mutable std::mutex frames_mutex_;
   std::vector<uint32_t> frames_;  // guarded by frames_mutex_; as many as the log ever had
   mutable std::mutex damage_mutex_;
-  std::string damage_;  // guarded by damage_mutex_
+  std::string damage_;       // guarded by damage_mutex_, as the next
+  std::set<uint64_t> told_;  // pages whose damage was logged
   SyncTimes sync_times_;
 };
 

@@ -12,6 +12,15 @@ namespace pawl::wasm {
 
 using worlds::CallEnd;
 
+namespace {
+
+// wasmtime compares at loops and calls only, so code that needs more than the limit may still run
+// to its end. The last of the units it gets is one more than the limit: a call that spends it
+// needed too much, wherever that was noticed.
+constexpr uint64_t kUnitAboveLimit = 1;
+
+}  // namespace
+
 Invocation::Invocation(const WasmtimeApi& api, WasmEngine* engine, const LoadedModule& module,
                        const worlds::ModuleLimits& limits, uint64_t ticks)
     : api_(api),
@@ -19,7 +28,7 @@ Invocation::Invocation(const WasmtimeApi& api, WasmEngine* engine, const LoadedM
       fuel_(limits.fuel),
       store_(api.wasmtime_store_new(engine, nullptr, nullptr), Delete{&api}),
       context_(api.wasmtime_store_context(store_.get())) {
-  PAWL_CHECK(api.wasmtime_context_set_fuel(context_, fuel_) ==
+  PAWL_CHECK(api.wasmtime_context_set_fuel(context_, fuel_ + kUnitAboveLimit) ==
              nullptr);  // an error: the engine counts no fuel
   api.wasmtime_context_set_epoch_deadline(context_, ticks);
   const auto memory_bytes =
@@ -39,10 +48,14 @@ worlds::ModuleCall Invocation::run(worlds::Entry entry, std::string_view input) 
       call_entry(entry, place, input.size(), output)) {
     end_ = read(output, result.output);
   }
-  result.end = end_;
   uint64_t left = 0;
   PAWL_CHECK(api_.wasmtime_context_get_fuel(context_, &left) == nullptr);
-  result.fuel = end_ == CallEnd::FuelExceeded ? fuel_ : fuel_ - std::min(left, fuel_);
+  const bool by_machine = end_ == CallEnd::Timeout || end_ == CallEnd::Unavailable;
+  if (left == 0 && !by_machine) end_ = CallEnd::FuelExceeded;
+  result.end = end_;
+  const uint64_t given = fuel_ + kUnitAboveLimit;
+  const uint64_t used = given - std::min(left, given);
+  result.fuel = end_ == CallEnd::FuelExceeded ? fuel_ : std::min(used, fuel_);
   return result;
 }
 

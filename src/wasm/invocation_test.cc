@@ -182,6 +182,27 @@ TEST_F(Calls, FuelIsCountedOverTheWholeCallAndIsTheSameEveryTime) {
   }
 }
 
+// The limit is exact, also for code behind the last loop or call, where wasmtime does not look.
+TEST_F(Calls, ACallMayUseItsFuelToTheLastUnitAndNoMore) {
+  const std::string straight =
+      step_text("(drop (i32.add (i32.const 1) (i32.const 2))) i64.const 0");
+  const std::string loop = step_text(
+      "(loop (br_if 0 (local.tee $len (i32.sub (local.get $len) (i32.const 1)))))"
+      " (drop (i32.add (i32.const 1) (i32.const 2))) i64.const 0");
+  const std::string traps = step_text("(drop (i32.add (i32.const 1) (i32.const 2))) unreachable");
+  const std::string bad_output = step_text("i64.const -1");
+  for (const std::string& text : {straight, loop, traps, bad_output}) {
+    const std::string code = wat(text);
+    const ModuleCall free = call(code);
+    const ModuleCall enough = call(code, "in", {.fuel = free.fuel});
+    EXPECT_EQ(story(enough), story(free)) << text;
+    EXPECT_EQ(enough.fuel, free.fuel) << text;
+    const ModuleCall short_by_one = call(code, "in", {.fuel = free.fuel - 1});
+    EXPECT_EQ(story(short_by_one), "fuel exceeded") << text;
+    EXPECT_EQ(short_by_one.fuel, free.fuel - 1) << text;
+  }
+}
+
 // A module cannot buy much work with little fuel: bulk operations cost what they move.
 TEST_F(Calls, BulkOperationsCostFuelBySize) {
   const std::string fill =

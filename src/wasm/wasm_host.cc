@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/plant.h"
 #include "wasm/epoch_ticker.h"
 #include "wasm/invocation.h"
 #include "wasm/stack_room.h"
@@ -76,6 +77,7 @@ struct WasmHost::Runtime {
 // InvalidContent: it cannot be loaded; if it was compiled all the same, the facts are there.
 Result<LoadedModulePtr> WasmHost::Runtime::load(std::string_view code, const CompileLimits& limits,
                                                 ModuleFacts& facts) {
+  abort_if_planted(Plant::Module, code);
   const Place compiler(compilers);
   PAWL_TRY(Compiled compiled, compile_apart(api, code, limits));
   facts = compiled.facts;
@@ -177,6 +179,7 @@ worlds::ModuleCall WasmHost::call(std::string_view wasm_hash, worlds::LoadCode l
   if (!can_be_called(module->facts, entry)) return unavailable("the module lacks an export");
   if (!stack_has_room(kStackBytesMax + kStackBytesOwn))
     return unavailable("the thread that calls the module has too little stack");
+  abort_if_planted(Plant::Module, input);
   const Place place(here.places);
   const EpochTicker::Running running(here.ticker);
   return Invocation(here.api, here.engine.get(), *module, limits,

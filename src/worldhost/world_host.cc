@@ -4,11 +4,25 @@
 
 #include "base/log.h"
 #include "base/plant.h"
+#include "base/working_on.h"
 #include "kernel/cold.h"
 #include "kernel/state.h"
 #include "worldhost/upkeep.h"
 
 namespace pawl {
+namespace {
+
+// What the orders will read, in one go.
+void fetch_needs(WorldSession& session, const std::vector<WorldOrder>& orders) {
+  if (!session.exists() || orders.size() < 2) return;
+  std::vector<std::string> keys;
+  if (auto program = session.program(); program.ok())
+    for (const WorldOrder& order : orders)
+      if (order.needs) order.needs(**program, keys);
+  session.fetch(keys);
+}
+
+}  // namespace
 
 Error WorldHost::stopping() { return {ErrorCode::Unavailable, "the server is stopping"}; }
 
@@ -25,7 +39,7 @@ struct WorldHost::Batch {
 
 WorldHost::WorldHost(const WorldHostConfig& config, EngineLine& line, Clock& clock,
                      worlds::ModuleHost& modules)
-    : config_(config), line_(line), clock_(clock), modules_(modules) {}
+    : config_(config), crashed_(config.crashed), line_(line), clock_(clock), modules_(modules) {}
 
 WorldHost::~WorldHost() { stop(); }
 
@@ -151,6 +165,7 @@ bool WorldHost::run_one() {
 }
 
 void WorldHost::serve() {
+  WatchedThread watched;
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -167,13 +182,13 @@ Status WorldHost::decide_orders(const ActorPtr& actor, Batch& batch, WorldWrites
   return reading([&]() -> Status {
     WorldSession session(line_, actor->memory, actor->name, modules_, clock_.now_ms(),
                          config_.fill_random);
-    if (session.exists() && batch.orders.size() > 1) {
-      std::vector<std::string> keys;
-      if (auto program = session.program(); program.ok())
-        for (const WorldOrder& order : batch.orders)
-          if (order.needs) order.needs(**program, keys);
-      session.fetch(keys);
+    const WorkingOn working(WorkKind::World, session.exists() ? session.id() : Uuid{});
+    if (Status touchable = crashed_.check_touchable(session); !touchable.ok()) {
+      batch.outcomes.assign(batch.orders.size(), touchable);
+      batch.exists = batch.quarantined = true;
+      return ok_status();
     }
+    fetch_needs(session, batch.orders);
     for (const WorldOrder& order : batch.orders) {
       const size_t opened_before = session.opened().size();
       batch.outcomes.push_back(order.work(session));
@@ -357,7 +372,8 @@ void WorldHost::open_world(const std::string& name) {
   auto found = std::make_shared<OpenedWorld>();
   WorldOrder order;
   order.alone = true;
-  order.work = [found](WorldSession& session) -> Status {
+  order.work = [this, found](WorldSession& session) -> Status {
+    crashed_.judge(session);
     PAWL_TRY_DO(check_opened_world(session));
     *found = read_open_intents(session);
     return ok_status();
@@ -368,7 +384,8 @@ void WorldHost::open_world(const std::string& name) {
       std::lock_guard lock(mutex_);
       ActorPtr of = actor(name);
       if (!outcome.ok()) {
-        if (!stopped_) of->reopen_ms = clock_.now_ms() + kPauseMs;
+        const bool is_final = wire_code(outcome.error()) == "world.quarantined";
+        if (!stopped_ && !is_final) of->reopen_ms = clock_.now_ms() + kPauseMs;
         return reschedule(of);
       }
       of->known = true;

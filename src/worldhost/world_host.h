@@ -31,6 +31,7 @@
 
 #include "actions/vault.h"
 #include "base/clock.h"
+#include "worldhost/crashed_worlds.h"
 #include "worldhost/outbox.h"
 #include "worldhost/session.h"
 
@@ -61,6 +62,7 @@ struct WorldHostConfig {
   int64_t sweep_every_ms = 10'000;
   int64_t verify_every_ms = 0;                // a sample of one world each time; 0 = never
   FillRandom fill_random = fill_from_system;  // entropy of frames, keys of worlds
+  std::vector<Suspect> crashed = {};          // worlds that the crash book blames
 };
 
 struct LeaseOrder {
@@ -228,6 +230,7 @@ class WorldHost {
   void verify(const std::string& name);
 
   const WorldHostConfig config_;
+  const CrashedWorlds crashed_;
   EngineLine& line_;
   Clock& clock_;
   worlds::ModuleHost& modules_;

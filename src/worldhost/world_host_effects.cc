@@ -48,7 +48,7 @@ void WorldHost::serve_waiters(Actor& actor, int64_t now_ms, Answers& answers) {
 }
 
 void WorldHost::begin_own(Actor& actor, Answers& answers) {
-  if (own_ == nullptr || stopped_ || !actor.known) return;
+  if (own_ == nullptr || stopped_ || !actor.known || actor.quarantined) return;
   for (OpenIntent intent; actor.outbox.begin_own(intent);)
     answers.push_back([this, name = actor.name, intent] { own_->perform(name, intent); });
 }

@@ -5,6 +5,7 @@
 
 #include "engine/testing/core_world.h"
 #include "worldhost/upkeep.h"
+#include "worlds/replay.h"
 #include "worlds/testing/native_host.h"
 #include "worlds/testing/test_world.h"
 
@@ -12,6 +13,7 @@ namespace pawl {
 namespace {
 
 constexpr std::string_view kWorld = "shop";
+constexpr Uuid kOtherWorld{7, 7};
 
 // Answers a task at once: decided, committed, released.
 class ImmediateLine final : public EngineLine {
@@ -303,6 +305,68 @@ TEST(WorldHost, RetentionLeavesTestWorldsAlone) {
               "ok");
     EXPECT_EQ(height() - before, is_test ? 0u : 1u) << "the failed instance without a state";
   }
+}
+
+// A world that ends the process must not keep the server down; a clean stop clears the crash book,
+// so the start after it blames nobody.
+TEST(WorldHost, AWorldThatCrashedTheServerTakesNoWritesUntilACleanStart) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  Uuid id;
+  world.run(kWorld, [&](WorldSession& session) {
+    id = session.id();
+    return ok_status();
+  });
+  const auto start = [&](std::vector<Suspect> crashed) {
+    WorldHost host({.threads = 0, .crashed = std::move(crashed)}, world.line,
+                   world.line.engine.clock, world.modules_);
+    host.attach(world);
+    std::string seen;
+    WorldOrder order;
+    order.work = [&](WorldSession& session) {
+      seen = session.world().head().quarantine_code;
+      return ok_status();
+    };
+    order.done = [&](const Status& outcome) {
+      if (!outcome.ok()) seen = "refused " + std::string(wire_code(outcome.error()));
+    };
+    PAWL_CHECK(host.post(std::string(kWorld), std::move(order)).ok());
+    while (host.run_one()) {
+    }
+    EXPECT_EQ(host.next_work_ms(), 0) << "it is not opened again and again";
+    host.stop();
+    return seen;
+  };
+  EXPECT_EQ(start({{.id = kOtherWorld, .deaths = 2}}), "");
+  EXPECT_EQ(start({{.id = id, .deaths = 2}}), "world.crashed");
+  EXPECT_EQ(start({{.id = id, .deaths = 3}}), "refused world.quarantined") << "reading kills too";
+  EXPECT_EQ(start({}), "");
+}
+
+// Its receipts would be refused, and each start would perform its effects once more.
+TEST(WorldHost, PerformsNothingForAWorldThatTakesNoWrites) {
+  HostWorld world;
+  ASSERT_EQ(world.create(), "ok");
+  ASSERT_EQ(world.emit_request(), "ok");
+  ASSERT_EQ(world.begun, "http.request");
+  const auto start = [&] {
+    world.begun.clear();
+    WorldHost host({.threads = 0}, world.line, world.line.engine.clock, world.modules_);
+    host.attach(world);
+    while (host.run_one()) {
+    }
+    host.stop();
+    return world.begun;
+  };
+  EXPECT_EQ(start(), "http.request");
+  ASSERT_EQ(world.run(kWorld,
+                      [](WorldSession& session) {
+                        worlds::quarantine(session.world(), session.items(), "journal.corrupt",
+                                           "a byte was changed", 1);
+                        return ok_status();
+                      }),
+            "ok");
+  EXPECT_EQ(start(), "");
 }
 
 // The machine of today gives other bytes than that of yesterday: found without anybody asking.

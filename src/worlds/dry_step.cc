@@ -2,7 +2,6 @@
 // kept.
 #include <initializer_list>
 
-#include "base/hash.h"
 #include "worlds/cbor.h"
 #include "worlds/fault.h"
 #include "worlds/gate.h"
@@ -183,7 +182,7 @@ void write_dry_effects(json::Writer& w, const JudgedStep& step, const StepOutput
     }
     w.key("idempotency_key");
     if (effect.requested_key) {
-      w.string(to_hex(*effect.requested_key));
+      w.string(base64(*effect.requested_key));
     } else {
       w.null();
     }

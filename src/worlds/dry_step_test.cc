@@ -39,6 +39,21 @@ TEST(StepTest, GivesStateEventsAndEffects) {
                 "\"fuel\":100}");
 }
 
+// As all bytes in JSON.
+TEST(StepTest, AKeyOfTheModuleIsShownInBase64) {
+  BusyWorld world;
+  const std::string key(32, 'k');
+  world.host.set("flow", [&](std::string_view) {
+    return StepSaid()
+        .state(log_state({}))
+        .effect("work.do", cbor_text(R"({"n":1})"), "work", key)
+        .call();
+  });
+  const std::string json = dry(
+      world, R"({"module":"t/flow@1","event":{"schema":"t/Start@1","value":{"id":"a","n":1}}})");
+  EXPECT_NE(json.find("\"idempotency_key\":\"" + base64(key) + "\""), std::string::npos) << json;
+}
+
 TEST(StepTest, EventsOfAStep) {
   BusyWorld world;
   const std::string json = dry(world, R"({"module":"t/flow@1",

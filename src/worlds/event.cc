@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/plant.h"
+#include "worlds/arm_named.h"
 #include "worlds/commands.h"
 #include "worlds/drain.h"
 #include "worlds/intent.h"
@@ -16,12 +17,24 @@ Error event_refusal(std::string_view code, std::string message) {
   return refusal(ErrorCode::InvalidContent, code, std::move(message));
 }
 
+Error reserved_arm(const GivenEvent& given) {
+  return event_refusal("event.reserved_schema",
+                       "'" + given.schema + "': this arm is for the server alone");
+}
+
+// Who posts in a reserved arm is told so, also if the rest is wrong.
 Result<std::string> read_value(const Type& type, const GivenEvent& given) {
   if (given.value.has_value() == given.value_bytes.has_value())
     return event_refusal("event.invalid", "an event has one of value and value_b64");
   Result<std::string> read =
       given.value ? from_json(type, *given.value, given.lens) : from_cbor(type, *given.value_bytes);
-  if (read.ok()) return read;
+  if (read.ok()) {
+    if (is_reserved_event(given.schema, type, read.value())) return reserved_arm(given);
+    return read;
+  }
+  const std::string arm =
+      given.value ? arm_named_by(*given.value, given.lens) : arm_named_by(*given.value_bytes);
+  if (is_reserved_arm(type, arm)) return reserved_arm(given);
   return event_refusal("event.invalid", given.schema + ": " + read.error().message);
 }
 
@@ -88,10 +101,6 @@ Result<Event> judge_event(const Program& program, const GivenEvent& given) {
   event.schema = given.schema;
   event.client_id = given.client_id;
   PAWL_TRY(event.value, read_value(*type, given));
-  if (is_reserved_event(given.schema, *type, event.value)) {
-    return event_refusal("event.reserved_schema",
-                         "'" + given.schema + "': this arm is for the server alone");
-  }
   if (given.key && !given.key->is_null()) {
     PAWL_TRY(event.key, read_key(program, given.schema, *given.key));
   }

@@ -149,8 +149,10 @@ class ProgramJudge {
     Module module = draft.module;
     if (module.keyed()) {
       module.key_type = find_type(module.key_schema, node.path + "/key_schema");
-      if (module.key_type != nullptr && !is_key_kind(module.key_type->plain().kind))
+      if (module.key_type != nullptr && !is_key_kind(module.key_type->plain().kind)) {
         fault(node.path + "/key_schema", "type.invalid", "a key is int, nat, text, uuid or hash");
+        module.key_type.reset();  // nothing could be of it: key_field is not to blame
+      }
     }
     const std::string workflow = node.path + "/abi/workflow", pure = node.path + "/abi/pure";
     module.state_type = find_type(module.state_schema, workflow + "/state");
@@ -224,6 +226,12 @@ class ProgramJudge {
     grant.hash = grant_hash(grant);
   }
 
+  // Its node was complained of, and says nothing of its slots.
+  static bool lacks_abi(const Module& module) {
+    return module.kind == ModuleKind::Workflow && module.state_schema.empty() &&
+           module.event_schema.empty();
+  }
+
   void judge_binding(const BindingDraft& draft) {
     const Module* module = find_module(draft.module, draft.path);
     auto& slots = program_.bindings[draft.module];
@@ -234,7 +242,7 @@ class ProgramJudge {
         const auto declared = module->cap_slots.find(slot);
         if (declared != module->cap_slots.end())
           cap_type = declared->second;
-        else if (slot != "default")
+        else if (slot != "default" && !lacks_abi(*module))
           fault(path, "slot.unknown", "the module declares no slot " + in_quotes(slot));
       }
       if (name.empty()) continue;

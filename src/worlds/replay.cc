@@ -452,4 +452,12 @@ void quarantine(World& world, Overlay& writes, std::string_view code, std::strin
   writes.put(head_key(), codec::encoded(head));
 }
 
+void end_quarantine(World& world, Overlay& writes) {
+  Head head = world.head();
+  head.quarantine_code.clear();
+  head.quarantine_message.clear();
+  head.quarantine_seq = 0;
+  writes.put(head_key(), codec::encoded(head));
+}
+
 }  // namespace pawl::worlds

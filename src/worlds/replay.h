@@ -96,5 +96,6 @@ std::optional<uint64_t> broken_frame(const Error& error);
 // world.quarantined. The first finding stays.
 void quarantine(World& world, Overlay& writes, std::string_view code, std::string_view message,
                 uint64_t seq);
+void end_quarantine(World& world, Overlay& writes);
 
 }  // namespace pawl::worlds

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "worlds/arm_named.h"
 #include "worlds/cbor.h"
 #include "worlds/members.h"
 #include "worlds/walk.h"
@@ -84,9 +85,13 @@ size_t JudgedEvent::reach_bytes() const {
 
 bool is_reserved_event(std::string_view schema, const Type& type, std::string_view value) {
   if (is_reserved_name(schema)) return true;
+  return type.plain().kind == TypeKind::Variant && is_reserved_arm(type, tag_of(value));
+}
+
+bool is_reserved_arm(const Type& type, std::string_view name) {
   const Type& plain = type.plain();
   if (plain.kind != TypeKind::Variant) return false;
-  const Type* arm = plain.member(tag_of(value));
+  const Type* arm = plain.member(name);
   for (; arm != nullptr && arm->kind == TypeKind::Ref; arm = arm->target.get())
     if (is_reserved_name(arm->ref)) return true;
   return false;
@@ -115,12 +120,17 @@ std::optional<EventFault> judge_emitted(const Program& program, std::string_view
     return EventFault{"event.reserved_schema", quoted() + " is not for modules to emit"};
   const std::shared_ptr<const Type> type = program.types.find(schema);
   if (type == nullptr) return EventFault{"event.invalid", "no schema is named " + quoted()};
+  auto reserved_arm = [&] {
+    return EventFault{"event.reserved_schema", quoted() + ": this arm is not for modules to emit"};
+  };
   Result<std::string> read = from_cbor(*type, value);
-  if (!read.ok()) return EventFault{"event.invalid", quoted() + ": " + read.error().message};
+  if (!read.ok()) {
+    if (is_reserved_arm(*type, arm_named_by(value))) return reserved_arm();
+    return EventFault{"event.invalid", quoted() + ": " + read.error().message};
+  }
   judged.schema = schema;
   judged.value = std::move(read).value();
-  if (is_reserved_event(schema, *type, judged.value))
-    return EventFault{"event.reserved_schema", quoted() + ": this arm is not for modules to emit"};
+  if (is_reserved_event(schema, *type, judged.value)) return reserved_arm();
   if (key) {
     Result<std::string> canonical = canonical_key(program, schema, *key);
     if (!canonical.ok())

@@ -44,6 +44,8 @@ std::optional<EventFault> find_targets(const Program& program, std::string_view 
 // Whether only the server may emit this event: the schema is one of sys/*, or the value is in a
 // variant's arm that refs one.
 bool is_reserved_event(std::string_view schema, const Type& type, std::string_view value);
+// The same of a variant's value that names this arm, whatever it carries there.
+bool is_reserved_arm(const Type& type, std::string_view arm);
 
 // The value as the module sees it: in its arm, if it takes the event in one. arm "": as it is.
 std::string in_arm(const Module& module, std::string_view arm, std::string_view value);

@@ -67,7 +67,7 @@ class Chain {
     w.end_array();
   }
 
-  // How the instances that it stepped stand now; one that is gone counts as the chain left it.
+  // How the instances that it reached stand now; one that is gone counts as the chain left it.
   std::string_view terminal_state() const {
     std::set<std::string, std::less<>> seen;
     for (const auto& [name, last] : touched_) {
@@ -134,9 +134,16 @@ class Chain {
       } else if (const auto intent = world_.intent(hash)) {
         cause = Cause{intent->seq, intent->n};
       }
-    } else if (kind == RecordKind::Step || kind == RecordKind::StepFailed) {
-      touched_[{std::string(record.text("module")), std::string(record.bytes("key"))}] =
-          kind == RecordKind::Step ? std::string(record.text("status")) : "failed";
+    } else if (kind == RecordKind::ReceiptFault) {
+      const auto intent = world_.intent(record.text("intent_hash"));
+      if (intent && record.boolean("workflow_failed"))
+        touched_[{intent->origin_name, intent->instance_key}] = "failed";
+    } else if (kind == RecordKind::Step || kind == RecordKind::StepFailed ||
+               kind == RecordKind::DeliverySkipped) {
+      auto& last = touched_[{std::string(record.text("module")), std::string(record.bytes("key"))}];
+      if (kind == RecordKind::Step) last = record.text("status");
+      if (kind == RecordKind::StepFailed || record.text("code") == "instance.failed")
+        last = "failed";
     }
     links_.emplace(place, Link{kind, entry.bytes, cause});
   }

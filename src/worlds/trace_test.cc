@@ -121,10 +121,22 @@ TEST(Trace, FailedAndCompletedAndNothing) {
   EXPECT_TRUE(trace(world, 2).ends_with("; failed"));
   world.start("b", 4);
   EXPECT_TRUE(trace(world, 3).ends_with("; completed"));
+  world.start("a", 1);  // skipped: the instance has failed
+  EXPECT_EQ(trace(world, 4),
+            "root 4.0: 4.0 domain_event <null | 4.1 delivery_skipped <[4,0]; failed");
   world.post("t/State@1", R"({"log":[]})");
-  EXPECT_EQ(trace(world, 4), "root 4.0: 4.0 domain_event <null; unknown");
+  EXPECT_EQ(trace(world, 5), "root 5.0: 5.0 domain_event <null; unknown");
   world.system_effect("work.do", R"({"n":1})", "cap_work");
-  EXPECT_TRUE(trace(world, 5).ends_with("; waits work.do; waiting_receipt"));
+  EXPECT_TRUE(trace(world, 6).ends_with("; waits work.do; waiting_receipt"));
+}
+
+// A receipt that fails its instance without a step.
+TEST(Trace, OfAFaultedReceiptIsFailed) {
+  BusyWorld world(WorldText().with(R"("Rejected":{"ref":"sys/EffectReceiptRejected@1"},)", ""));
+  world.start("a", 1);
+  world.receipt(world.open()[0], "ok", R"({"wrong":1})");
+  EXPECT_EQ(trace(world, 3),
+            "root 3.0: 3.0 effect_receipt <[2,4] | 3.1 receipt_fault <[3,0]; failed");
 }
 
 // Retention took the settled intent; its receipt is found by looking for it.

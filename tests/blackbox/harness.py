@@ -269,6 +269,8 @@ class Server:
     def close(self):
         """Ends the process. A sanitizer's report fails the test, also where the test expects the server to
         die; leaks are reported only by a process that ends in good order, so sanitized ones may."""
+        if self._log.closed:
+            return
         try:
             if self.alive():
                 if SANITIZED:

@@ -287,7 +287,9 @@ class Outcome(OneServer):
             self.assertTrue(reply.body["error"]["docs_url"])
 
     def test_wrong_method_is_refused(self):
-        self.assertRefused(self.client.call("PATCH", "/ojs/v1/jobs", body={}), 405, "method_not_allowed")
+        reply = self.client.call("PATCH", "/ojs/v1/jobs", body={})
+        self.assertRefused(reply, 405, "method_not_allowed")
+        self.assertIn("POST", reply.headers["Allow"])
 
     def test_expired_job_is_discarded(self):
         job = self.push(options={"expires_at": "+PT0.1S"})

@@ -352,6 +352,11 @@ class Receipts(WorldCase):
         self.assertEqual(world.post("/receipts", world.receipt_body(intent, {"out": b64(b"x")}))["outcome"], "settled")
         self.assertEqual(world.find(3, "effect_receipt")[0]["payload"], enc({"out": b"x"}))
 
+    def test_a_payload_has_a_bound(self):
+        world, intent = self.waiting()
+        with world.nothing_changes():
+            world.call("POST", "/receipts", world.receipt_body(intent, bytes(16 * 2**20 + 1)), status=413)
+
     def test_payloads_are_canonical(self):
         """R-3.2.3"""
         program = Program()

@@ -97,6 +97,15 @@ class Keys(WorldCase):
         self.assertEqual(world.state(key="c", status=404)["error"]["code"], "state.unknown")
         world.check_replays()
 
+    def test_instances_are_listed_by_their_status(self):
+        world = self.make(Program(keyed=True))
+        world.go(step_output({"last": b""}), id_="a")
+        world.go(step_output({"last": b""}, status="completed"), id_="b")
+        for status, keys in (("running", ["a"]), ("completed", ["b"]), ("failed", [])):
+            listed = world.call("GET", f"/instances?status={status}")["instances"]
+            self.assertEqual([one["key"] for one in listed], keys, status)
+        world.call("GET", "/instances?status=asleep", status=400)
+
     def test_an_explicit_key_must_be_that_of_the_event(self):
         world = self.make(Program(keyed=True))
         reply = world.go(id_="a", key="a")

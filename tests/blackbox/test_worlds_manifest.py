@@ -155,6 +155,8 @@ class Manifest(WorldCase):
 
 
 class Modules(WorldCase):
+    index, at = Manifest.index, Manifest.at
+
     def faults_of_code(self, code):
         program = Program(wasm=code)
         return {(code, path[len("/nodes/9"):]) for code, path in self.faults_of(program)}
@@ -202,6 +204,19 @@ class Modules(WorldCase):
         custom = b"\x00" + b"\x84\x80\x80\x04" + b"\x03big" + bytes(8 * 1024 * 1024)  # a custom section of 8 MiB + 4
         codes = {one for one, _ in self.faults_of_code(data + custom)}
         self.assertEqual(codes, {"module.invalid"})
+
+    def test_large_code_in_a_blob_is_refused_as_code(self):
+        world = self.make()
+        code = puppet() + b"\x00" + b"\x84\x80\x80\x04" + b"\x03big" + bytes(8 * 1024 * 1024)
+        world.call("POST", "/blobs", raw=code, status=201)
+        program = Program()
+        module = program.node("t/m@1")
+        del module["wasm_b64"]
+        module["wasm_hash"] = sha(code)
+        reply = self.client.post(f"/v1/worlds/{world.name}/manifest/validate", program.body()).body
+        self.assertEqual([(one["path"], one["code"]) for one in reply["errors"]],
+                         [(self.at(program, "t/m@1", "/wasm_hash"), "module.invalid")])
+        world.call("POST", "/blobs", raw=bytes(16 * 1024 * 1024 + 1), status=413)
 
 
 class Effects(WorldCase):
@@ -378,7 +393,10 @@ class Worlds(WorldCase):
         self.assertEqual(world.digest(), before)
         world.check_replays()
         world.call("DELETE", "?force=true")
-        self.assertEqual(self.client.post("/v1/worlds", body).status, 201, "the id is free again")
+        body["id"] = world.id.upper()
+        reply = self.client.post("/v1/worlds", body)
+        self.assertEqual(reply.status, 201, "the id is free again")
+        self.assertEqual(reply.body["world"]["id"], world.id)
         self.client.delete("/v1/worlds/usurper?force=true")
 
     def test_only_quiet_worlds_are_deleted_without_force(self):

@@ -4,6 +4,7 @@ import threading
 import unittest
 from pathlib import Path
 
+from harness import SANITIZED
 from world_bytes import enc
 from world_case import Program, WorldCase
 from world_modules import effect, step_output
@@ -74,6 +75,7 @@ class Metrics(WorldCase):
                      re.findall(r"^\| `(\w+)` \|[^|]*\| (\w+) \| (.*) \|$", PAGE.read_text(), re.M)}
         self.assertEqual(described, served)
 
+    @unittest.skipIf(SANITIZED, "a sanitizer keeps freed memory")
     def test_names_of_no_world_cost_nothing(self):
         """Each call about a world that is not there left an actor for good: 1.3 KiB, and an order of every sweep."""
         def ask(first, count):

@@ -218,6 +218,9 @@ class Kills(WorldCase):
         self.assertEqual(*journals)
 
 
+PAGE_BYTES = 8192  # of pawl.db
+
+
 class Rot(WorldCase):
     """R-10.3: one byte of the stored journal is flipped."""
     shared = False
@@ -240,6 +243,19 @@ class Rot(WorldCase):
             at = data.index(row) + row.index(marker) + 3
             file.seek(at)
             file.write(bytes([data[at] ^ 0xff]))
+
+    def flip_in_overflow(self, marker):
+        """In each page that holds the rest of a row and this text."""
+        with open(os.path.join(self.server.data, "pawl.db"), "r+b") as file:
+            data = file.read()
+            at, flipped = data.find(marker), 0
+            while at >= 0:
+                if data[at - at % PAGE_BYTES] == 0:
+                    file.seek(at + 3)
+                    file.write(bytes([data[at + 3] ^ 0xff]))
+                    flipped += 1
+                at = data.find(marker, at + 1)
+        self.assertGreater(flipped, 0)
 
     def verify(self):
         return subprocess.run([PAWL, "verify", "--data", self.server.data], capture_output=True, text=True, timeout=60, check=False)
@@ -279,6 +295,21 @@ class Rot(WorldCase):
             good.go(DONE)
             good.check_replays()
             self.restart()
+
+    def test_a_changed_frame_that_does_not_fit_into_a_page(self):
+        good, bad = self.two_worlds()
+        marker = f"far from the start of {bad.name}".encode()
+        seq = bad.go(step_output({"last": b"x"}, ann=enc(b"." * 3_000 + marker)))["seq"]
+        for world in (good, bad):
+            world.go(DONE, id_="after")
+        self.stop()
+        self.flip_in_overflow(marker)
+        self.assertEqual(self.verify().returncode, 1)
+        self.server.start()
+        until(lambda: bad.get()["status"] == "quarantined", "the world is quarantined")
+        self.assertEqual((bad.get()["quarantine"]["code"], bad.get()["quarantine"]["seq"]), ("journal.corrupt", seq))
+        good.go(DONE)
+        good.check_replays()
 
     def test_a_changed_record_of_the_engine_harms_nobody_who_does_not_read_it(self):
         worlds = self.two_worlds()

@@ -118,6 +118,7 @@ class Traces(WorldCase):
                 cursor = page.get("next_cursor")
                 if not cursor:
                     break
+                self.assertRegex(cursor, r"^[\w.-]+$", "clients put it into a query as it is")
             self.assertEqual(pages, whole, path)
             for bad in ("limit=0", "limit=x", "cursor=*"):
                 self.assertIn(self.client.get(f"/v1/worlds/{world.name}{path}?{bad}").status, (400, 422), (path, bad))

@@ -291,6 +291,7 @@ class Load:
         lost = 0
         client = self.server.client()
         for job_id in ids:
+            done = job_id in self.book.completed  # before the reply: takers go on meanwhile
             reply = client.job(job_id)
             if reply.status != 200:
                 lost += 1
@@ -299,7 +300,7 @@ class Load:
             job = reply.body["job"]
             if job_id in self.book.jobs and job["args"] != self.book.jobs[job_id]:
                 self.book.violation(f"{job_id} has other arguments")
-            if job["state"] != "completed" and (ended or job_id in self.book.completed):
+            if job["state"] != "completed" and (ended or done):
                 lost += 1
                 self.book.violation(f"{job_id} is {job['state']}, acknowledged {self.book.completed.get(job_id)}")
         client.close()

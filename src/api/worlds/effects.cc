@@ -20,6 +20,7 @@ constexpr size_t kLeaseLimitMax = 100;
 constexpr size_t kAdapterSecretMin = 16;
 constexpr size_t kEd25519Bytes = 32;
 constexpr size_t kAdaptersMax = 1'000;
+constexpr size_t kReceiptBytesMax = 16u << 20;  // twice the largest blob: its bytes may be there
 
 std::string adapter_vault_name(const Uuid& world, std::string_view id) {
   return "world/" + world.text() + "/adapter/" + std::string(id);
@@ -287,6 +288,8 @@ void post_receipt(App& app, Call&& call) {
   if (!request) return;
   auto receipt = read_receipt(request);
   if (!receipt.ok()) return request->call.fail(receipt.error());
+  if (std::max(receipt->payload.size(), receipt->payload_json.size()) > kReceiptBytesMax)
+    return request->call.fail({ErrorCode::TooLarge, "a receipt's payload has at most 16 MiB"});
   auto given = std::make_shared<worlds::GivenReceipt>(std::move(*receipt));
   answer_from_world(
       app, request, name,

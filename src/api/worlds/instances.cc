@@ -1,4 +1,5 @@
 // Reading a world: instances, state, digest, traces; snapshots, replays and tests of single steps.
+#include <optional>
 #include <set>
 
 #include "api/definition_faults.h"
@@ -15,8 +16,20 @@ namespace pawl::api {
 namespace {
 
 struct InstanceFilter {
-  std::string module, key, status;
+  std::string module, key;
+  std::optional<worlds::InstanceStatus> status;
 };
+
+Result<InstanceFilter> read_instance_filter(const Call& call) {
+  using enum worlds::InstanceStatus;
+  InstanceFilter filter{call.query("module"), call.query("key"), {}};
+  const std::string status = call.query("status");
+  if (status.empty()) return filter;
+  for (const worlds::InstanceStatus one : {Running, Waiting, Completed, Failed})
+    if (worlds::status_name(one) == status) filter.status = one;
+  if (filter.status) return filter;
+  return Error{ErrorCode::InvalidRequest, "status must be running, waiting, completed or failed"};
+}
 
 Reply instances_page(WorldSession& session, const InstanceFilter& filter, const WorldPage& page) {
   PAWL_TRY(auto program, session.program());
@@ -25,8 +38,7 @@ Reply instances_page(WorldSession& session, const InstanceFilter& filter, const 
   auto visit = [&](std::string_view item_key, const std::string& module, const std::string& key,
                    const worlds::Instance& instance) {
     if (++looked_at > kItemsScannedMax) return list.cut(item_key), false;
-    if (!filter.status.empty() && worlds::status_name(instance.status) != filter.status)
-      return true;
+    if (filter.status && instance.status != *filter.status) return true;
     if (!list.takes(item_key)) return false;
     worlds::write_instance(list.writer(), *program, module, key, instance);
     return true;
@@ -48,11 +60,12 @@ Reply instances_page(WorldSession& session, const InstanceFilter& filter, const 
 
 void list_instances(App& app, Call&& call) {
   const std::string name = call.params[0];
-  InstanceFilter filter{call.query("module"), call.query("key"), call.query("status")};
+  auto filter = read_instance_filter(call);
+  if (!filter.ok()) return call.fail(filter.error());
   auto page = world_page(call);
   if (!page.ok()) return call.fail(page.error());
   answer_from_world(app, bare_world_call(std::move(call)), name,
-                    [filter, page = *page](WorldSession& session) {
+                    [filter = *filter, page = *page](WorldSession& session) {
                       return instances_page(session, filter, page);
                     });
 }

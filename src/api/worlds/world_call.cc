@@ -1,5 +1,7 @@
 #include "api/worlds/world_call.h"
 
+#include <algorithm>
+
 #include "api/definition_faults.h"
 #include "api/kept_answer.h"
 #include "api/paging.h"
@@ -230,10 +232,31 @@ std::vector<std::string> comma_separated(const std::string& text) {
   return parts;
 }
 
+namespace {
+
+// An item's key as a cursor: base64 of the alphabet for URLs, without padding, since clients put it
+// into a query as it is.
+std::string cursor_of(std::string_view key) {
+  std::string text = worlds::base64(key);
+  std::replace(text.begin(), text.end(), '+', '-');
+  std::replace(text.begin(), text.end(), '/', '_');
+  text.erase(std::min(text.find('='), text.size()));
+  return text;
+}
+
+bool from_cursor(std::string text, std::string& key) {
+  std::replace(text.begin(), text.end(), '-', '+');
+  std::replace(text.begin(), text.end(), '_', '/');
+  text.append((4 - text.size() % 4) % 4, '=');
+  return worlds::from_base64(text, key);
+}
+
+}  // namespace
+
 Result<WorldPage> world_page(const Call& call) {
   PAWL_TRY(Page page, parse_page(call, kWorldPageUsual));
   WorldPage result{page.limit, {}};
-  if (!page.cursor.empty() && !worlds::from_base64(page.cursor, result.from))
+  if (!page.cursor.empty() && !from_cursor(page.cursor, result.from))
     return Error{ErrorCode::InvalidRequest, "cursor is not one that this server gave"};
   return result;
 }
@@ -254,7 +277,7 @@ bool WorldList::takes(std::string_view item_key) {
 
 http::Response WorldList::reply() {
   writer_.end_array();
-  if (!next_.empty()) writer_.field("next_cursor", worlds::base64(next_));
+  if (!next_.empty()) writer_.field("next_cursor", cursor_of(next_));
   writer_.end_object();
   return world_reply(std::move(body_));
 }

@@ -3,6 +3,7 @@
 #include "api/keyed_list.h"
 #include "api/routes.h"
 #include "api/worlds/world_call.h"
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "kernel/frame.h"
 #include "kernel/settings/doc.h"
@@ -16,7 +17,8 @@
 namespace pawl::api {
 namespace {
 
-constexpr size_t kBlobBytesMax = 8u << 20;
+// More than the code of a module has, so that larger code is judged as such wherever it was given.
+constexpr size_t kBlobBytesMax = 16u << 20;
 
 bool is_world_name(std::string_view name) {
   if (name.empty() || name.size() > 63 || name[0] < 'a' || name[0] > 'z') return false;
@@ -41,7 +43,7 @@ Result<WorldWish> read_wish(App& app, const WorldRequestPtr& request) {
     fields.complain("name", "must have up to 63 of a-z, 0-9 and '-', and begin with a letter");
   made.created_ms = app.clock().now_ms();
   if (std::string id = fields.text("id"); !id.empty()) {
-    auto parsed = Uuid::parse(id);
+    auto parsed = Uuid::parse(lower_case(std::move(id)));
     if (!parsed) fields.complain("id", "must be a UUID");
     made.id = parsed.value_or(Uuid());
     wish.has_id = true;
@@ -241,7 +243,7 @@ void validate_manifest(App& app, Call&& call) {
 void put_blob(App& app, Call&& call) {
   const std::string name = call.params[0];
   if (call.request.body.size() > kBlobBytesMax)
-    return call.fail({ErrorCode::TooLarge, "a blob has at most 8 MiB"});
+    return call.fail({ErrorCode::TooLarge, "a blob has at most 16 MiB"});
   auto request = bare_world_call(std::move(call));
   answer_from_world(app, request, name,
                     [request](WorldSession& session) -> Reply {
