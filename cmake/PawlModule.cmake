@@ -32,7 +32,7 @@ endfunction()
 # What every request passes. A group of files is a large unit to the compiler, which then inlines less than it does in
 # single files: a push in a batch cost 9 % more instructions. In these modules it may inline as much as in files of their
 # own. A precompiled header brings its own parameters along, so they have one of their own.
-set(PAWL_HOT_MODULES base journal plan kernel wire store engine http api)
+set(PAWL_HOT_MODULES base journal plan kernel wire store store_postgres engine http api)
 set(PAWL_HOT_OPTIONS "")
 if(PAWL_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(PAWL_HOT_OPTIONS --param=large-unit-insns=1000000)

@@ -23,6 +23,9 @@ std::string former_incarnation(const std::string& file) {
 
 Status note_incarnation(const std::string& file, const std::string& incarnation) {
   std::ofstream out(file, std::ios::trunc);
+  std::error_code failed;
+  std::filesystem::permissions(
+      file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, failed);
   out << incarnation << "\n";
   out.flush();
   if (!out) return Error{ErrorCode::StoreFailed, "cannot write " + file};

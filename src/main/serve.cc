@@ -3,14 +3,10 @@
 #include <openssl/crypto.h>
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <mutex>
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/plant.h"
 #include "effects/webhook_service.h"
@@ -18,81 +14,18 @@
 #include "main/file_limit.h"
 #include "main/log_follower.h"
 #include "main/memory_return.h"
+#include "main/serve_node.h"
 #include "runtime/runtime.h"
 #include "worldhost/world_service.h"
 
 namespace pawl {
 namespace {
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "node";
-  return std::string(name.data()).substr(0, 21);
-}
-
-std::string node_name(const ServeOptions& options) {
-  return options.node.empty() ? host_name() : options.node;
-}
-std::string node_url(const ServeOptions& options) {
-  return options.advertise.empty() ? "http://" + options.listen : options.advertise;
-}
-
-// Stays the same for a data directory; "" = there is none.
-std::string server_id(const std::string& data_dir) {
-  const std::string file = data_dir + "/server-id";
-  std::string id;
-  if (!data_dir.empty() && std::ifstream(file) >> id) return id;
-  id = random_secret(16);
-  if (!data_dir.empty()) std::ofstream(file) << id << "\n";
-  return id;
-}
-
-// True once a signal that ends serving waits to be taken.
-bool stop_was_asked() {
-  sigset_t waiting;
-  sigpending(&waiting);
-  return sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1;
-}
-
-// This process loses its partition: it ends like on a signal, but with a failure, so that whoever
-// started it starts it again.
-struct Loss {
-  std::mutex mutex;
-  std::optional<Error> why;
-};
-
-Result<cluster::MemberSetup> member_of(const ServeOptions& options, std::shared_ptr<Loss> loss) {
-  if (options.cluster_key.empty())
-    return Error{ErrorCode::InvalidRequest,
-                 "a PostgreSQL store needs --cluster-key FILE, the same for all nodes; make one"
-                 " with `head -c 32 /dev/urandom > cluster.key && chmod 600 cluster.key`"};
-  cluster::MemberSetup setup;
-  setup.database = options.database;
-  setup.readers = options.store_readers;
-  setup.key_file = options.cluster_key;
-  if (const char* passphrase = std::getenv("PAWL_VAULT_KEY")) setup.passphrase = passphrase;
-  setup.data_dir = options.data_dir;
-  setup.name = node_name(options);
-  setup.url = node_url(options);
-  setup.version = options.app.version;
-  setup.go_on = [] { return !stop_was_asked(); };
-  setup.lost = [loss = std::move(loss)](const Error& why) {
-    {
-      std::lock_guard lock(loss->mutex);
-      loss->why = why;
-    }
-    ::kill(::getpid(), SIGTERM);
-  };
-  return setup;
-}
-
 // The vault's key is beside the store; without a directory there are no secrets.
-Result<RuntimeSetup> setup_of(const ServeOptions& options, const std::shared_ptr<Loss>& loss) {
+RuntimeSetup setup_of(const ServeOptions& options, StoreSource* source) {
   const bool memory = options.store == "memory";
   RuntimeSetup setup;
-  if (options.store == "postgres") {
-    PAWL_TRY(setup.cluster, member_of(options, loss));
-  }
+  setup.source = source;
   if (!memory) {
     setup.data_dir = options.data_dir;
     setup.crash_book = options.data_dir + "/crash.book";
@@ -169,9 +102,9 @@ void log_access(const http::AccessRecord& record) {
                         {"peer", record.peer}});
 }
 
-http::ServerConfig http_config(const ServeOptions& options, const Runtime& runtime, api::App& app) {
+http::ServerConfig http_config(const ServeOptions& options, const ServeNode* node, api::App& app) {
   http::ServerConfig config = options.http;
-  if (options.store == "postgres") config.may_answer = [&runtime] { return runtime.may_answer(); };
+  if (node != nullptr) config.may_answer = [node] { return node->may_answer(); };
   config.judge = [&app](http::Request& request) { return app.judge(request); };
   config.run_aside = [&app](std::function<void()>& work) { return app.readers().run(work).ok(); };
   config.log = [](std::string_view message) { log::warning(message); };
@@ -213,12 +146,15 @@ int serve(const ServeOptions& given) {
   if (!options.ojs_content_type.empty()) api::use_ojs_content_type(options.ojs_content_type);
 
   if (const char* where = std::getenv("PAWL_PLANT_ABORT")) plant(where);
-  const auto loss = std::make_shared<Loss>();
-  auto setup = setup_of(options, loss);
-  if (!setup.ok()) return fail_serve(setup.error());
+  std::unique_ptr<ServeNode> node;
+  if (options.store == "postgres") {
+    auto made = ServeNode::of(options);
+    if (!made.ok()) return fail_serve(made.error());
+    node = std::move(made).value();
+  }
+  const RuntimeSetup setup = setup_of(options, node.get());
   wipe_environment();
-  Runtime runtime(*setup);
-  if (options.store == "postgres") log::info("joining the cluster and waiting for its partition");
+  Runtime runtime(setup);
   if (Status opened = runtime.open(); !opened.ok()) {
     if (stop_was_asked()) return 0;
     return fail_serve(opened.error());
@@ -235,7 +171,7 @@ int serve(const ServeOptions& given) {
   options.app.local_names_only = is_loopback(options.http.host);
   api::App app(options.app, engine, runtime.store(), runtime.clock());
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
-  app.use_cluster([&runtime] { return runtime.cluster_view(); });
+  if (node) app.use_cluster([it = node.get()] { return it->view(); });
   app.use_actions(&runtime.runner(), runtime.vault());
   WorldService worlds(
       {.threads = options.worlds_threads,
@@ -264,14 +200,14 @@ int serve(const ServeOptions& given) {
       engine, runtime.store(), runtime.clock(), outgoing, app.metrics().webhooks,
       {.vault = runtime.vault(), .allow_private = options.app.webhooks_allow_private});
   app.on_webhooks_change([&webhooks] { webhooks.ring(); });
-  auto server = http::Server::start(http_config(options, runtime, app),
+  auto server = http::Server::start(http_config(options, node.get(), app),
                                     [&app] { return app.round_handler(); });
   if (!server.ok()) return fail_serve(server.error());
   app.set_http_server(server->get());
-  const std::string node = setup->cluster ? ", node " + setup->cluster->name : "";
+  const std::string named = node ? ", node " + node_name(options) : "";
   std::printf("pawl listening on %s://%s:%d (store %s%s, data %s)\n",
               (*server)->tls() ? "https" : "http", options.http.host.c_str(), (*server)->port(),
-              options.store.c_str(), node.c_str(),
+              options.store.c_str(), named.c_str(),
               options.store == "memory" ? "-" : options.data_dir.c_str());
   std::fflush(stdout);
 
@@ -284,8 +220,8 @@ int serve(const ServeOptions& given) {
   runtime.stop_effects();
   engine.stop();
   workflow_log.stop();
-  std::lock_guard lock(loss->mutex);
-  const std::optional<Error> failure = loss->why ? loss->why : engine.failed();
+  const std::optional<Error> lost = node ? node->lost() : std::nullopt;
+  const std::optional<Error> failure = lost ? lost : engine.failed();
   return failure ? fail_serve(*failure) : 0;
 }
 

@@ -36,6 +36,10 @@ actions::ActionRunner& Runtime::runner() {
 
 Status Runtime::open_store() {
   namespace fs = std::filesystem;
+  if (setup_.source != nullptr) {
+    PAWL_TRY(store_, setup_.source->open());
+    return ok_status();
+  }
   if (setup_.data_dir.empty()) {
     PAWL_TRY(store_, open_memory(std::make_shared<MemoryDisk>()));
     return ok_status();
@@ -47,11 +51,6 @@ Status Runtime::open_store() {
   if (failed)
     return Error{ErrorCode::StoreFailed,
                  "cannot create " + setup_.data_dir + ": " + failed.message()};
-  if (setup_.cluster) {
-    PAWL_TRY(member_, cluster::Member::join(*setup_.cluster));
-    PAWL_TRY(store_, member_->take(0));
-    return ok_status();
-  }
   PAWL_TRY(store_, open_sqlite(setup_.data_dir, {.self_checked = is_checked_row}));
   return ok_status();
 }
@@ -63,8 +62,7 @@ Status Runtime::open() {
   engine_.reset();
   effects_.reset();
   vault_.reset();
-  store_.reset();
-  member_.reset();
+  close_store();
   return opened;
 }
 
@@ -85,9 +83,9 @@ Status Runtime::open_parts() {
 }
 
 Status Runtime::open_vault() {
-  if (!member_ && setup_.vault_key.empty()) return ok_status();
+  if (setup_.source == nullptr && setup_.vault_key.empty()) return ok_status();
   const auto& passphrase = setup_.vault_passphrase;
-  PAWL_TRY(actions::Vault vault, member_      ? member_->vault()
+  PAWL_TRY(actions::Vault vault, setup_.source != nullptr ? setup_.source->vault()
                                  : passphrase ? actions::Vault::open(setup_.vault_key, *passphrase)
                                               : actions::Vault::open(setup_.vault_key));
   vault_ = std::make_unique<actions::Vault>(std::move(vault));
@@ -101,8 +99,12 @@ void Runtime::close() {
   runner_.reset();
   engine_.reset();
   effects_.reset();
+  close_store();
+}
+
+void Runtime::close_store() {
   store_.reset();
-  member_.reset();
+  if (setup_.source != nullptr) setup_.source->close();
 }
 
 Status Runtime::decide_or_park(const DecideOrPark& decide) {

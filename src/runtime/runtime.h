@@ -17,10 +17,10 @@
 #include "actions/action.h"
 #include "actions/vault.h"
 #include "base/clock.h"
-#include "cluster/member.h"
 #include "effects/effect_dispatcher.h"
 #include "engine/engine.h"
 #include "engine/waiting_task.h"
+#include "runtime/store_source.h"
 #include "store/store.h"
 
 namespace pawl {
@@ -29,11 +29,11 @@ class CrashBook;
 class Frame;
 
 struct RuntimeSetup {
-  std::string data_dir = {};                         // "" = a store in memory
-  std::optional<cluster::MemberSetup> cluster = {};  // the store is a partition of a database
-  bool owner_only = false;      // a data_dir created here is closed to other users
-  std::string crash_book = {};  // file; "" = no quarantine
-  std::string vault_key = {};   // file; "" = there are no secrets
+  std::string data_dir = {};      // "" = a store in memory
+  StoreSource* source = nullptr;  // instead of data_dir and vault_key; outlives the runtime
+  bool owner_only = false;        // a data_dir created here is closed to other users
+  std::string crash_book = {};    // file; "" = no quarantine
+  std::string vault_key = {};     // file; "" = there are no secrets
   std::optional<std::string> vault_passphrase = {};
   WorkRoot work_root = {};
   actions::ActionPolicy policy = {};
@@ -67,23 +67,17 @@ class Runtime {
   EngineLoop& engine() { return *engine_; }
   const CrashBook* crash_book() const { return crash_book_.get(); }
   Clock& clock() { return clock_; }
-  // Whether what this process remembers may still be told; always, but for a node without a lease.
-  bool may_answer() const { return !member_ || member_->lease().holds(); }
-  // Nothing if this process is no node of a cluster.
-  std::optional<cluster::ClusterView> cluster_view() const {
-    return member_ ? std::optional(member_->view()) : std::nullopt;
-  }
   uint64_t records_found() const { return records_found_; }  // in the journal, when it was opened
 
  private:
   Status open_parts();
   Status open_store();
+  void close_store();
   Status open_vault();
 
   RuntimeSetup setup_;
   SystemClock clock_;
   SystemRandom random_;
-  std::unique_ptr<cluster::Member> member_;  // outlives the store
   std::unique_ptr<Store> store_;
   std::unique_ptr<CrashBook> crash_book_;  // outlives all watched threads
   std::unique_ptr<actions::Vault> vault_;

@@ -3,6 +3,7 @@
 The database is a real one with fsync on, made by tools/postgres. Time passes by leases here, which are three seconds:
 the tests wait for what happens, not for a time.
 """
+import os
 import signal
 import threading
 import unittest
@@ -105,6 +106,7 @@ class TakeOver(Nodes):
         asking = [threading.Thread(target=ask, args=(self.client(first), "POST", "/ojs/v1/jobs", {"type": "late", "args": []})),
                   threading.Thread(target=ask, args=(self.client(first), "GET", "/v1/system"))]
         first.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, first.process.pid, os.WSTOPPED)  # all its threads stand still
         for thread in asking:  # their requests wait in its sockets
             thread.start()
         second._read_ready_line()
