@@ -1,4 +1,5 @@
-// GET /v1/cluster: nodes and partitions. A server with a store of its own is a cluster of one.
+#include "api/cluster.h"
+
 #include <algorithm>
 
 #include "api/app.h"
@@ -64,7 +65,7 @@ void render_partition(json::Writer& w, App& app, const ClusterView& view,
 }
 
 void show_cluster(App& app, Call&& call) {
-  const ClusterView view = app.cluster_view().value_or(alone(app));
+  const ClusterView view = shown_cluster(app);
   json::ObjectWriter w;
   w.field("cluster_id", view.cluster_id).field_int("format", journal::kRecordVersion);
   w.key("nodes").begin_array();
@@ -78,6 +79,11 @@ void show_cluster(App& app, Call&& call) {
 }
 
 }  // namespace
+
+ClusterView shown_cluster(App& app) {
+  auto view = app.cluster_view();
+  return view ? *std::move(view) : alone(app);
+}
 
 void add_cluster_routes(Router& router) {
   router.add({"GET", "/v1/cluster", Permission::Read, show_cluster});

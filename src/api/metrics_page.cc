@@ -1,5 +1,6 @@
 // GET /metrics: Prometheus text, version 0.0.4.
 #include "api/app.h"
+#include "api/cluster.h"
 #include "api/process_usage.h"
 #include "api/routes.h"
 #include "kernel/frame.h"
@@ -61,6 +62,22 @@ void add_store(MetricsText& page, const Store& store) {
   page.one("pawl_journal_first", "gauge", "Number of the oldest record kept.",
            store.journal_first());
   page.one("pawl_journal_head", "gauge", "Number of the newest record.", store.journal_last());
+}
+
+// Of the partitions that this node serves.
+void add_partitions(MetricsText& page, App& app) {
+  const cluster::ClusterView view = shown_cluster(app);
+  const std::string own = app.config().node_name;
+  auto each = [&](std::string_view metric, auto&& value) {
+    for (const cluster::PartitionSeen& one : view.partitions)
+      if (one.node == own)
+        page.sample(metric, label("partition", std::to_string(one.id)),
+                    static_cast<double>(value(one)));
+  };
+  page.describe("pawl_partition_owned", "gauge", "1 for each partition that this node serves.");
+  each("pawl_partition_owned", [](const auto&) { return 1; });
+  page.describe("pawl_partition_epoch", "gauge", "How often its owner has changed, or settled.");
+  each("pawl_partition_epoch", [](const auto& partition) { return partition.epoch; });
 }
 
 void add_engine(MetricsText& page, const EngineStats& stats) {
@@ -233,6 +250,7 @@ void metrics(App& app, Call&& call) {
   app.decide(std::move(call), [&app](Frame& frame) -> Reply {
     MetricsText page;
     add_store(page, app.store());
+    add_partitions(page, app);
     add_engine(page, app.engine().stats());
     add_pulse(page, app.engine().pulse());
     add_jobs(page, app.metrics());

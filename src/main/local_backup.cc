@@ -9,12 +9,15 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/clock.h"
 #include "base/json_writer.h"
+#include "base/uuid.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
 #include "engine/verify.h"
 #include "kernel/worlds/checked_row.h"
 #include "main/local.h"
+#include "store/postgres_store.h"
 #include "store/sqlite_backup.h"
 #include "store/sqlite_store.h"
 #include "wasm/wasm_host.h"
@@ -193,9 +196,21 @@ std::string report_json(const VerifyReport& report, const std::vector<WorldVerdi
   return w.close();
 }
 
+// Takes the partition for as long as it reads, so that no node changes it meanwhile.
+Result<std::unique_ptr<Store>> open_to_verify(const Invocation& given) {
+  if (!given.has("--store")) return open_existing(data_of(given));
+  SystemClock clock;
+  SystemRandom random;
+  PostgresOptions options;
+  options.url = given.text("--store");
+  options.owner = {"verify", Uuid::v7(clock.now_ms(), random.next(), random.next(), 0).text()};
+  options.keep_up_pause = std::chrono::milliseconds(0);
+  PAWL_TRY(std::unique_ptr<Store> store, open_postgres(options));
+  return store;
+}
+
 int verify_data(const Invocation& given) {
-  std::string directory = data_of(given);
-  auto store = open_existing(directory);
+  auto store = open_to_verify(given);
   if (!store.ok())
     return fail(store.error(), store.error().code == ErrorCode::Unavailable
                                    ? "; stop the server first, or verify a backup"
@@ -262,6 +277,7 @@ std::vector<cli::Command> backup_commands() {
            "replay the journal and compare it with what is stored",
            {},
            {{"--data", "DIR", "the data directory (PAWL_DATA, ./pawl-data)"},
+            {"--store", "URL", "a PostgreSQL database instead, that no node serves"},
             {"--json", "", "print the report as JSON"}},
            "Exit 0 if every record is whole and the stored state equals the replayed history, "
            "else 1.",

@@ -68,7 +68,12 @@ class Migrate(unittest.TestCase):
         self.assertEqual(served.returncode, 1)
         self.assertIn("held by the node n", served.stderr)
         self.assertFalse(os.path.exists(back))
+        verify = [PAWL, "verify", "--store", self.database.url()]
+        self.assertEqual(subprocess.run(verify, capture_output=True, timeout=DEADLINE_S).returncode, 1)  # it is served
         self.assertEqual(node.stop(), 0)
+        verified = subprocess.run(verify, capture_output=True, text=True, timeout=DEADLINE_S)
+        self.assertEqual(verified.returncode, 0, verified.stderr)
+        self.assertIn("good", verified.stdout)
 
         self.assertEqual(self.migrate(self.database.url(), f"sqlite:{back}").returncode, 0)
         with open(os.path.join(self.source.data, "vault.key"), "rb") as old, open(os.path.join(back, "vault.key"), "rb") as new:

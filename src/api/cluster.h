@@ -1,0 +1,12 @@
+// GET /v1/cluster: nodes and partitions. A server with a store of its own is a cluster of one.
+#pragma once
+
+#include "cluster/view.h"
+
+namespace pawl::api {
+
+class App;
+
+cluster::ClusterView shown_cluster(App& app);
+
+}  // namespace pawl::api
