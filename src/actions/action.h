@@ -59,8 +59,8 @@ struct ActionInfo {
   bool by_engine = false;
 };
 
-// The target of an action, for circuit breakers: "http.get api.example.com", "fs.read". A longer one
-// is cut and ends in its hash, since it is the key of a row.
+// The target of an action, for circuit breakers: "http.get api.example.com", "fs.read". A longer
+// one is cut and ends in its hash, since it is the key of a row.
 constexpr size_t kBreakerKeyBytesMax = 255;
 std::string breaker_key(std::string_view action, const Value& params);
 

@@ -167,8 +167,8 @@ TEST(EngineOutage, StoppingWhileTheStoreFailsEndsAtOnce) {
   EXPECT_EQ(world.submit(std::make_shared<CountTask>())->outcome(), "refused unavailable");
 }
 
-// Damage is not an outage: trying again could only make it worse. Nor is another owner, who will not
-// give the partition back.
+// Damage is not an outage: trying again could only make it worse. Nor is another owner, who will
+// not give the partition back.
 TEST(EngineOutage, AFinalFailureIsNotTriedAgain) {
   for (const ErrorCode code : {ErrorCode::Corrupt, ErrorCode::Fenced}) {
     const std::string name(wire_code(code));
