@@ -84,6 +84,7 @@ Result<pg::Pool::Lease> PostgresReader::begin_reading() {
 
 Status PostgresReader::scan(const ScanRange& range, size_t limit, VisitRow visit) {
   if (limit == 0 || (!range.to.empty() && range.to <= range.from)) return ok_status();
+  if (limit <= kFirstPage) return scan_one_page(range, limit, visit);
   PAWL_TRY(pg::Pool::Lease database, begin_reading());
   bool going = true;
   std::string behind;
@@ -97,6 +98,25 @@ Status PostgresReader::scan(const ScanRange& range, size_t limit, VisitRow visit
   }
   PAWL_TRY_DO(database->run("COMMIT"));
   return ok_status();
+}
+
+// A statement sees one state by itself.
+Status PostgresReader::scan_one_page(const ScanRange& range, size_t limit, VisitRow visit) {
+  bool visited = false;
+  for (int attempt = 0;; ++attempt) {
+    PAWL_TRY(pg::Pool::Lease database, pool_.take());
+    bool going = true;
+    std::string behind;
+    const auto rows = scan_page(*database, range, behind, true, limit, going,
+                                [&](std::string_view key, std::string_view value) {
+                                  visited = true;
+                                  return visit(key, value);
+                                });
+    if (rows.ok()) return ok_status();
+    // A connection that waited in the pool may have been dead for long.
+    if (rows.error().code != ErrorCode::Unavailable || visited || attempt > 0)
+      return Error(rows.error());
+  }
 }
 
 Status PostgresReader::read_journal(const Segments& segments, uint64_t from, uint64_t last,

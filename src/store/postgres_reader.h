@@ -37,6 +37,7 @@ class PostgresReader {
 
  private:
   Result<pg::Pool::Lease> begin_reading();
+  Status scan_one_page(const ScanRange& range, size_t limit, VisitRow visit);
   Result<size_t> scan_page(pg::Connection& database, const ScanRange& range, std::string& behind,
                            bool first, size_t limit, bool& going, VisitRow visit);
 

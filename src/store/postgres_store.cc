@@ -94,7 +94,8 @@ class OnePartition : public PostgresStore {
   pg::Connection writer_;         // guarded by writing_, as what follows
   std::optional<Error> failure_;  // of the last commit; sticky
   std::mutex keeping_up_;
-  PartitionRow noted_;  // guarded by keeping_up_
+  pg::Connection keeper_;  // guarded by keeping_up_, as the next
+  PartitionRow noted_;
 
   std::mutex pause_mutex_;
   std::condition_variable wake_;
@@ -267,7 +268,10 @@ void OnePartition::keep_up_at_each_pause() {
 
 Status OnePartition::keep_up() {
   std::lock_guard lock(keeping_up_);
-  PAWL_TRY(pg::Connection database, pg::Connection::open(access_));
+  if (!keeper_.idle()) {
+    PAWL_TRY(keeper_, pg::Connection::open(access_));
+  }
+  pg::Connection& database = keeper_;
   PAWL_TRY_DO(begin_segment(database));
   PAWL_TRY_DO(carry_over(database));
   const PartitionRow now = row();
