@@ -19,8 +19,8 @@ class ClusterKey {
   // InvalidRequest: there is no such file, it is too short, or others may read it.
   static Result<ClusterKey> read(const std::string& file);
   explicit ClusterKey(std::string secret) : secret_(std::move(secret)) {}
-  ClusterKey(const ClusterKey&) = default;
-  ClusterKey& operator=(const ClusterKey&) = default;
+  ClusterKey(ClusterKey&&) = default;
+  ClusterKey& operator=(ClusterKey&&) = default;
   ~ClusterKey();
 
   // 32 bytes for one purpose (HKDF with SHA-256).

@@ -15,7 +15,7 @@ namespace {
 class ClusterKeyTest : public testing::Test {
  protected:
   std::string file(const std::string& content, mode_t mode = 0600) {
-    const std::string path = directory / "cluster.key";
+    std::string path = directory / "cluster.key";
     std::ofstream(path) << content;
     EXPECT_EQ(::chmod(path.c_str(), mode), 0);
     return path;
@@ -46,7 +46,7 @@ TEST_F(ClusterKeyTest, DerivesByHkdf) {
 class ClusterVault : public ClusterKeyTest {
  protected:
   ClusterVault() : database(backing.connect()) { EXPECT_TRUE(settle_schema(database, 1).ok()); }
-  Result<actions::Vault> open(char key, std::optional<std::string> passphrase = {}) {
+  Result<actions::Vault> open(char key, const std::optional<std::string>& passphrase = {}) {
     return open_cluster_vault(database, ClusterKey(std::string(32, key)), passphrase);
   }
 

@@ -59,7 +59,7 @@ Result<std::unique_ptr<Member>> Member::join(MemberSetup setup) {
   return member;
 }
 
-Member::Member(MemberSetup setup, DirectoryLock lock, ClusterKey key, NodeIdentity self,
+Member::Member(MemberSetup setup, DirectoryLock lock, ClusterKey key, const NodeIdentity& self,
                std::string former)
     : setup_(std::move(setup)),
       lock_(std::move(lock)),

@@ -43,7 +43,7 @@ class Member {
   void leave();
 
  private:
-  Member(MemberSetup setup, DirectoryLock lock, ClusterKey key, NodeIdentity self,
+  Member(MemberSetup setup, DirectoryLock lock, ClusterKey key, const NodeIdentity& self,
          std::string former);
 
   Status read_cluster_id(pg::Connection& database);

@@ -133,6 +133,52 @@ int fail_serve(const Error& error) {
   return 1;
 }
 
+// What the API tells of the server that it runs in.
+api::AppConfig app_config(const ServeOptions& options, Runtime& runtime) {
+  api::AppConfig config = options.app;
+  for (const actions::ActionInfo& info : runtime.runner().list())
+    config.action_names.push_back(info.name);
+  config.store_name = options.store;
+  config.server_id = server_id(options.store == "memory" ? "" : options.data_dir);
+  config.node_name = node_name(options);
+  config.url = node_url(options);
+  config.data_dir = options.data_dir;
+  config.local_names_only = is_loopback(options.http.host);
+  return config;
+}
+
+WorldHostConfig worlds_config(const ServeOptions& options, Runtime& runtime) {
+  WorldHostConfig config;
+  config.threads = options.worlds_threads;
+  config.finished_ms = options.engine.core.retention.finished_ms;
+  config.journal_ms = options.engine.core.retention.journal_ms;
+  config.verify_every_ms = options.worlds_verify_ms;
+  if (runtime.crash_book() != nullptr) config.crashed = runtime.crash_book()->suspect_worlds();
+  return config;
+}
+
+// Whoever reaches the server must be stopped by a key, or be on this machine.
+Status check_access(const ServeOptions& options, api::App& app) {
+  if (app.keys().empty() && app.keys().needed())
+    log::warning(
+        "every API key was revoked: all calls are refused. Stop the server and make a key "
+        "with 'pawl keys create NAME --data " +
+        options.data_dir + "', or start it with --api-key");
+  if (app.keys().needed() || options.no_auth || is_loopback(options.http.host)) return ok_status();
+  return Error{ErrorCode::Forbidden,
+               "without an API key the server listens on loopback only; make one with 'pawl keys "
+               "create', or say --no-auth"};
+}
+
+void print_ready_line(const ServeOptions& options, const http::Server& server) {
+  const std::string named = options.store == "postgres" ? ", node " + node_name(options) : "";
+  std::printf("pawl listening on %s://%s:%d (store %s%s, data %s)\n",
+              server.tls() ? "https" : "http", options.http.host.c_str(), server.port(),
+              options.store.c_str(), named.c_str(),
+              options.store == "memory" ? "-" : options.data_dir.c_str());
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int serve(const ServeOptions& given) {
@@ -161,38 +207,16 @@ int serve(const ServeOptions& given) {
   }
   EngineLoop& engine = runtime.engine();
 
-  for (const actions::ActionInfo& info : runtime.runner().list())
-    options.app.action_names.push_back(info.name);
-  options.app.store_name = options.store;
-  options.app.server_id = server_id(options.store == "memory" ? "" : options.data_dir);
-  options.app.node_name = node_name(options);
-  options.app.url = node_url(options);
-  options.app.data_dir = options.data_dir;
-  options.app.local_names_only = is_loopback(options.http.host);
-  api::App app(options.app, engine, runtime.store(), runtime.clock());
+  api::App app(app_config(options, runtime), engine, runtime.store(), runtime.clock());
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
   if (node) app.use_cluster([it = node.get()] { return it->view(); });
   app.use_actions(&runtime.runner(), runtime.vault());
-  WorldService worlds(
-      {.threads = options.worlds_threads,
-       .finished_ms = options.engine.core.retention.finished_ms,
-       .journal_ms = options.engine.core.retention.journal_ms,
-       .verify_every_ms = options.worlds_verify_ms,
-       .crashed = runtime.crash_book() != nullptr ? runtime.crash_book()->suspect_worlds()
-                                                  : std::vector<Suspect>()},
-      engine, runtime.clock(), options.actions, runtime.vault());
+  WorldService worlds(worlds_config(options, runtime), engine, runtime.clock(), options.actions,
+                      runtime.vault());
   app.use_worlds(&worlds.host());
   app.load();
-  if (app.keys().empty() && app.keys().needed())
-    log::warning(
-        "every API key was revoked: all calls are refused. Stop the server and make a key "
-        "with 'pawl keys create NAME --data " +
-        options.data_dir + "', or start it with --api-key");
-  if (!app.keys().needed() && !options.no_auth && !is_loopback(options.http.host))
-    return fail_serve(
-        {ErrorCode::Forbidden,
-         "without an API key the server listens on loopback only; make one with 'pawl keys "
-         "create', or say --no-auth"});
+  if (Status allowed = check_access(options, app); !allowed.ok())
+    return fail_serve(allowed.error());
 
   LogFollower workflow_log(engine);
   actions::HttpClient outgoing;
@@ -204,12 +228,7 @@ int serve(const ServeOptions& given) {
                                     [&app] { return app.round_handler(); });
   if (!server.ok()) return fail_serve(server.error());
   app.set_http_server(server->get());
-  const std::string named = node ? ", node " + node_name(options) : "";
-  std::printf("pawl listening on %s://%s:%d (store %s%s, data %s)\n",
-              (*server)->tls() ? "https" : "http", options.http.host.c_str(), (*server)->port(),
-              options.store.c_str(), named.c_str(),
-              options.store == "memory" ? "-" : options.data_dir.c_str());
-  std::fflush(stdout);
+  print_ready_line(options, **server);
 
   wait_for_stop_signal();
   log::info("stopping");

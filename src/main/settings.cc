@@ -126,10 +126,9 @@ constexpr size_t kNodeNameBytesMax = 21;
     return ok_status();                                    \
   }
 
-std::vector<Setting> basics() {
+// Where data lives, and this server among others that share it.
+std::vector<Setting> places() {
   return {
-      {"listen", "HOST:PORT", "address to listen on (127.0.0.1:8080)", PAWL_TEXT_INTO(listen)},
-      {"data", "DIR", "data directory (./pawl-data)", PAWL_TEXT_INTO(data_dir)},
       {"store", "STORE", "where data lives: sqlite, memory or a postgres:// URL (sqlite)",
        [](ServeOptions& o, const std::string& text) -> Status {
          const bool is_url = text.starts_with("postgres://") || text.starts_with("postgresql://");
@@ -172,6 +171,13 @@ std::vector<Setting> basics() {
        PAWL_TEXT_INTO(cluster_key)},
       {"store_readers", "N", "connections for reads, with PostgreSQL (4)",
        PAWL_INTO(number(text, 1, 64), store_readers, uint32_t)},
+  };
+}
+
+std::vector<Setting> basics() {
+  return {
+      {"listen", "HOST:PORT", "address to listen on (127.0.0.1:8080)", PAWL_TEXT_INTO(listen)},
+      {"data", "DIR", "data directory (./pawl-data)", PAWL_TEXT_INTO(data_dir)},
       {"api_key", "KEY", "a key with every scope; may be repeated",
        [](ServeOptions& o, const std::string& text) -> Status {
          if (text.empty()) return Error{ErrorCode::InvalidRequest, "takes a key, not an empty one"};
@@ -368,6 +374,7 @@ std::string Setting::variable() const {
 const std::vector<Setting>& settings() {
   static const std::vector<Setting> all = [] {
     std::vector<Setting> list = basics();
+    for (Setting& one : places()) list.push_back(std::move(one));
     for (Setting& one : bounds()) list.push_back(std::move(one));
     for (Setting& one : workflows()) list.push_back(std::move(one));
     for (Setting& one : permissions()) list.push_back(std::move(one));

@@ -138,16 +138,16 @@ Status PostgresReader::read_journal(const Segments& segments, uint64_t from, uin
                                       " ORDER BY partition, number LIMIT $4::int8",
                                       segment_table(at->id))};
     std::vector<std::pair<uint64_t, std::string>> records;
-    const Status read = database->each(query,
-                                       pg::Params()
-                                           .int4(partition_)
-                                           .int8(std::max(from, at->first))
-                                           .int8(std::min(last, at->last))
-                                           .int8(std::min(page, limit - visited)),
-                                       [&](const pg::Rows& row) {
-                                         records.emplace_back(row.number(0, 0), row.bytes(0, 1));
-                                         return true;
-                                       });
+    Status read = database->each(query,
+                                 pg::Params()
+                                     .int4(partition_)
+                                     .int8(std::max(from, at->first))
+                                     .int8(std::min(last, at->last))
+                                     .int8(std::min(page, limit - visited)),
+                                 [&](const pg::Rows& row) {
+                                   records.emplace_back(row.number(0, 0), row.bytes(0, 1));
+                                   return true;
+                                 });
     if (!read.ok()) {
       // The list is newer than what we looked for, or the connection had died in the pool.
       const bool again =

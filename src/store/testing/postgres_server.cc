@@ -63,7 +63,8 @@ void PostgresServer::start(const std::vector<std::string>& settings) {
     int status = 0;
     if (::waitpid(process_, &status, WNOHANG) != 0) {
       std::cerr << std::ifstream(directory + ".log").rdbuf();
-      PAWL_CHECK(!"tools/postgres ended before it served");
+      const bool serves = false;
+      PAWL_CHECK(serves);
     }
     ::poll(nullptr, 0, 5);
   }
