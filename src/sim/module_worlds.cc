@@ -109,7 +109,6 @@ std::shared_ptr<SimTask> ModuleWorlds::next_task() {
 }
 
 void ModuleWorlds::fire_due() {
-  (void)latest_ms();
   if (is_up()) host_->fire_due(clock_.now_ms());
 }
 

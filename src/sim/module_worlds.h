@@ -19,6 +19,22 @@
 
 namespace pawl::sim {
 
+// A clock that remembers the latest time that was read from it.
+class ReadClock : public Clock {
+ public:
+  explicit ReadClock(Clock& clock) : clock_(clock) {}
+  int64_t now_ms() override {
+    const int64_t now_ms = clock_.now_ms();
+    latest_ms_ = std::max(latest_ms_, now_ms);
+    return now_ms;
+  }
+  int64_t latest_ms() const { return latest_ms_; }
+
+ private:
+  Clock& clock_;
+  int64_t latest_ms_ = 0;
+};
+
 class ModuleWorlds : public EngineLine, public OwnEffects {
  public:
   ModuleWorlds(Desk& desk, const Plants& plants, Clock& clock, uint64_t seed);
@@ -37,7 +53,7 @@ class ModuleWorlds : public EngineLine, public OwnEffects {
   void fire_due();
   // Of all times at which the host has looked at its clock: leases that ended by then have ended,
   // though the clock may go back.
-  int64_t latest_ms() { return latest_ms_ = std::max(latest_ms_, clock_.now_ms()); }
+  int64_t latest_ms() const { return clock_.latest_ms(); }
   int64_t next_due_ms() { return host_ ? host_->next_due_ms() : 0; }
   int64_t next_work_ms() { return host_ ? host_->next_work_ms() : 0; }
   void follow(std::string_view record);
@@ -58,7 +74,7 @@ class ModuleWorlds : public EngineLine, public OwnEffects {
 
   Desk& desk_;
   const Plants& plants_;
-  Clock& clock_;
+  ReadClock clock_;
   SimRandom random_;
   WorldHostConfig config_;
   NativeModules code_;
@@ -67,7 +83,6 @@ class ModuleWorlds : public EngineLine, public OwnEffects {
   std::unique_ptr<WorldHost> host_;
   std::unique_ptr<OwnAdapter> own_;
   uint64_t life_ = 0;
-  int64_t latest_ms_ = 0;
 };
 
 }  // namespace pawl::sim
