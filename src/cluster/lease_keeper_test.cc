@@ -62,7 +62,7 @@ class SharedNodeTable : public NodeTable {
 };
 
 // Short, so that a test is; their relation is the real one.
-constexpr LeaseTimes kTimes{.lease_ms = 300, .beat_ms = 20, .gap_ms = 200, .margin_ms = 50};
+constexpr LeaseTimes kTimes{.lease_ms = 1000, .beat_ms = 40, .gap_ms = 700, .margin_ms = 200};
 
 class LeaseKeeping : public testing::Test {
  protected:
