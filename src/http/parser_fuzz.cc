@@ -24,7 +24,8 @@ std::string story(std::string_view bytes, size_t step) {
   for (size_t at = 0; at < bytes.size(); at += step) {
     pending.append(bytes.substr(at, step));
     while (!pending.empty()) {
-      pending.erase(0, reader.feed(pending));
+      const size_t taken = reader.feed(pending);
+      pending.erase(0, taken);
       // The decision about a body must not depend on how the bytes are cut.
       if (reader.state() == RequestReader::State::HeadRead) {
         if (reader.head_request().method == "DROP") {
@@ -33,12 +34,16 @@ std::string story(std::string_view bytes, size_t step) {
         } else {
           reader.read_body(kLimits.body_bytes_max);
         }
-        if (reader.state() == RequestReader::State::Body) continue;
+        if (reader.state() == RequestReader::State::Body ||
+            reader.state() == RequestReader::State::Dropping)
+          continue;
       }
       if (reader.state() == RequestReader::State::Packed) reader.inflate(kLimits.body_bytes_max);
       if (reader.state() == RequestReader::State::Refused) {
         return out + std::to_string(reader.refusal().status) + reader.refusal().code;
       }
+      // Behind a body that was dropped stands the next request.
+      if (reader.state() == RequestReader::State::Idle && taken > 0) continue;
       if (reader.state() != RequestReader::State::Done) break;
       const Request request = reader.take_request();
       PAWL_CHECK(request.body.size() <= kLimits.body_bytes_max);
