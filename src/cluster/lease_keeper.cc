@@ -120,8 +120,11 @@ std::optional<FreePartition> LeaseKeeper::free_now(uint16_t partition) const {
   for (const PartitionSeen& one : seen_.partitions) {
     if (one.id != partition) continue;
     if (one.node.empty()) return FreePartition{one.epoch, std::nullopt};
-    const bool was_ours = one.node == self_.name && one.incarnation == former_;
-    if (!was_ours && !liveness_.is_dead(one.node, one.incarnation)) return std::nullopt;
+    // Of the former start, or taken by this one when the answer was lost.
+    const bool is_ours = one.node == self_.name &&
+                         (one.incarnation == former_ || one.incarnation == self_.incarnation);
+    if (is_ours) return FreePartition{one.epoch, std::nullopt};
+    if (!liveness_.is_dead(one.node, one.incarnation)) return std::nullopt;
     const uint64_t* beat = liveness_.beat_of(one.node, one.incarnation);
     return FreePartition{one.epoch, beat != nullptr ? std::optional(*beat) : std::nullopt};
   }
@@ -156,11 +159,6 @@ ClusterView LeaseKeeper::view() const {
 void LeaseKeeper::hold(uint16_t partition, uint64_t epoch) {
   std::lock_guard lock(mutex_);
   held_.push_back({partition, epoch});
-}
-
-void LeaseKeeper::release(uint16_t partition) {
-  std::lock_guard lock(mutex_);
-  std::erase_if(held_, [&](const Held& held) { return held.partition == partition; });
 }
 
 }  // namespace pawl::cluster

@@ -56,7 +56,6 @@ class LeaseKeeper {
   Result<FreePartition> wait_for(uint16_t partition, const std::function<bool()>& go_on);
   // From now on the partition is watched: it is ours with this epoch.
   void hold(uint16_t partition, uint64_t epoch);
-  void release(uint16_t partition);
   void stop();  // and leaves the table
 
   const Lease& lease() const { return lease_; }

@@ -133,6 +133,17 @@ TEST_F(LeaseKeeping, ItsOwnFormerStartIsNotWaitedFor) {
   EXPECT_EQ(found->epoch, 5u);
 }
 
+TEST_F(LeaseKeeping, APartitionThatItTookUnawaresIsNotWaitedFor) {
+  auto a = keeper("a", "1");
+  ASSERT_TRUE(a->start().ok());
+  table.set_partition(2, "a", "1");
+  int asked = 0;
+  const auto found = a->wait_for(0, [&] { return ++asked < 10; });
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->epoch, 2u);
+  EXPECT_FALSE(found->owner_beat.has_value()) << "its own beat goes on";
+}
+
 TEST_F(LeaseKeeping, ANameThatLivesIsRefused) {
   auto a = keeper("a", "1");
   ASSERT_TRUE(a->start().ok());

@@ -68,9 +68,7 @@ Member::Member(MemberSetup setup, DirectoryLock lock, ClusterKey key, const Node
           postgres_node_table(access_of(setup_, self), setup_.partitions), self, std::move(former),
           setup_.lost)) {}
 
-Member::~Member() { leave(); }
-
-void Member::leave() { keeper_->stop(); }
+Member::~Member() { keeper_->stop(); }
 
 ClusterView Member::view() const {
   ClusterView view = keeper_->view();

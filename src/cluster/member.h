@@ -32,6 +32,7 @@ class Member {
  public:
   // InvalidRequest, Conflict, Unavailable: see ClusterKey, settle_schema and LeaseKeeper.
   static Result<std::unique_ptr<Member>> join(MemberSetup setup);
+  // After the store is closed, so that its partition is free before this node is gone.
   ~Member();
 
   // Waits until the partition can be taken, however long that is.
@@ -39,8 +40,6 @@ class Member {
   Result<actions::Vault> vault();
   const Lease& lease() const { return keeper_->lease(); }
   ClusterView view() const;
-  // Once the store is closed, so that its partition is free before this node is gone.
-  void leave();
 
  private:
   Member(MemberSetup setup, DirectoryLock lock, ClusterKey key, const NodeIdentity& self,

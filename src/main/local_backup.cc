@@ -9,15 +9,13 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/clock.h"
 #include "base/json_writer.h"
-#include "base/uuid.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
+#include "cluster/visit.h"
 #include "engine/verify.h"
 #include "kernel/worlds/checked_row.h"
 #include "main/local.h"
-#include "store/postgres_store.h"
 #include "store/sqlite_backup.h"
 #include "store/sqlite_store.h"
 #include "wasm/wasm_host.h"
@@ -196,32 +194,38 @@ std::string report_json(const VerifyReport& report, const std::vector<WorldVerdi
   return w.close();
 }
 
-// Takes the partition for as long as it reads, so that no node changes it meanwhile.
-Result<std::unique_ptr<Store>> open_to_verify(const Invocation& given) {
-  if (!given.has("--store")) return open_existing(data_of(given));
-  SystemClock clock;
-  SystemRandom random;
-  PostgresOptions options;
-  options.url = given.text("--store");
-  options.owner = {"verify", Uuid::v7(clock.now_ms(), random.next(), random.next(), 0).text()};
-  options.keep_up_pause = std::chrono::milliseconds(0);
-  PAWL_TRY(std::unique_ptr<Store> store, open_postgres(options));
-  return store;
+// What is verified: a directory, or a database that this command visits.
+struct Verified {
+  std::unique_ptr<Store> directory;
+  std::unique_ptr<cluster::Visit> visit;
+
+  Store& store() { return visit ? visit->store() : *directory; }
+};
+
+Result<Verified> open_to_verify(const Invocation& given) {
+  Verified verified;
+  if (given.has("--store")) {
+    PAWL_TRY(verified.visit, cluster::Visit::begin(given.text("--store"), "verify", 0));
+  } else {
+    PAWL_TRY(verified.directory, open_existing(data_of(given)));
+  }
+  return verified;
 }
 
 int verify_data(const Invocation& given) {
-  auto store = open_to_verify(given);
-  if (!store.ok())
-    return fail(store.error(), store.error().code == ErrorCode::Unavailable
-                                   ? "; stop the server first, or verify a backup"
-                                   : "");
+  auto verified = open_to_verify(given);
+  if (!verified.ok())
+    return fail(verified.error(), verified.error().code == ErrorCode::Unavailable
+                                      ? "; stop the server first, or verify a backup"
+                                      : "");
+  Store& store = verified->store();
   Result<VerifyReport> report = [&] {
     cli::ProgressBar bar("verify");
-    return verify(**store, [&](uint64_t done, uint64_t total) { bar.show(done, total); });
+    return verify(store, [&](uint64_t done, uint64_t total) { bar.show(done, total); });
   }();
   if (!report.ok()) return fail(report.error());
   wasm::WasmHost modules;
-  auto worlds = verify_worlds(**store, modules, [](const std::string&) {});
+  auto worlds = verify_worlds(store, modules, [](const std::string&) {});
   if (!worlds.ok()) return fail(worlds.error());
   if (given.has("--json")) {
     cli::print_text(report_json(*report, *worlds) + "\n");

@@ -3,17 +3,15 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/clock.h"
-#include "base/uuid.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
 #include "cluster/cluster_key.h"
+#include "cluster/visit.h"
 #include "engine/recovery.h"
 #include "kernel/worlds/checked_row.h"
 #include "main/local.h"
 #include "store/copy_store.h"
 #include "store/postgres_schema.h"
-#include "store/postgres_store.h"
 #include "store/sqlite_store.h"
 
 namespace pawl {
@@ -52,7 +50,10 @@ class SqlitePlace : public Place {
     if (!target && !fs::exists(fs::path(directory) / "pawl.db"))
       return Error{ErrorCode::NotFound, directory + " holds no data (no pawl.db in it)"};
     place->written_ = target ? directory + ".partial" : directory;
-    if (target) fs::remove_all(place->written_, failed);
+    if (target && fs::exists(place->written_))
+      return Error{ErrorCode::Conflict, place->written_ +
+                                            " is left over from a migration that was"
+                                            " cut off; remove it"};
     PAWL_TRY(place->store_, open_sqlite(place->written_, {.self_checked = is_checked_row}));
     if (target) fs::permissions(place->written_, fs::perms::owner_all, failed);
     return std::unique_ptr<Place>(std::move(place));
@@ -95,41 +96,35 @@ class PostgresPlace : public Place {
                                              bool target) {
     PAWL_TRY(cluster::ClusterKey key, cluster::ClusterKey::read(key_file));
     auto place = std::make_unique<PostgresPlace>(std::move(key));
-    SystemClock clock;
-    SystemRandom random;
-    PostgresOptions options;
-    options.url = url;
-    options.partitions = target ? 1 : 0;
-    options.owner = {"migrate", Uuid::v7(clock.now_ms(), random.next(), random.next(), 0).text()};
-    options.keep_up_pause = std::chrono::milliseconds(0);
-    place->access_ = {url, options.owner.application()};
-    PAWL_TRY(place->store_, open_postgres(options));
+    PAWL_TRY(place->visit_, cluster::Visit::begin(url, "migrate", target ? 1 : 0));
     if (target) PAWL_TRY_DO(place->claim());
     return std::unique_ptr<Place>(std::move(place));
   }
   explicit PostgresPlace(cluster::ClusterKey key) : key_(std::move(key)) {}
 
-  Store& store() override { return *store_; }
+  Store& store() override { return visit_->store(); }
   Result<std::optional<std::string>> vault_key() override {
-    PAWL_TRY(pg::Connection database, pg::Connection::open(access_));
+    PAWL_TRY(pg::Connection database, pg::Connection::open(visit_->access()));
     PAWL_TRY(const actions::Vault vault,
              cluster::open_cluster_vault(database, key_, vault_passphrase()));
     return std::optional<std::string>(vault.key());
   }
   Status keep_vault_key(const std::string& key) override {
-    PAWL_TRY(pg::Connection database, pg::Connection::open(access_));
-    PAWL_TRY_DO(cluster::keep_cluster_vault(database, key_, vault_passphrase(), key));
-    return ok_status();
+    PAWL_TRY(pg::Connection database, pg::Connection::open(visit_->access()));
+    PAWL_TRY(const actions::Vault kept,
+             cluster::keep_cluster_vault(database, key_, vault_passphrase(), key));
+    if (kept.key() == key) return ok_status();
+    return Error{ErrorCode::Conflict, "the database has a vault of its own"};
   }
   Status finish() override {
-    PAWL_TRY(pg::Connection database, pg::Connection::open(access_));
+    PAWL_TRY(pg::Connection database, pg::Connection::open(visit_->access()));
     PAWL_TRY_DO(unmark_copying(database));
-    store_.reset();
+    visit_->end();
     return ok_status();
   }
   void undo() override {
-    store_.reset();
-    auto database = pg::Connection::open(access_);
+    visit_->end();
+    auto database = pg::Connection::open(visit_->access());
     const Status dropped = database.ok() ? drop_schema(*database) : Status(database.error());
     if (!dropped.ok()) cli::complain("the target was not cleared: " + dropped.error().message);
   }
@@ -137,15 +132,14 @@ class PostgresPlace : public Place {
  private:
   // Nothing may be there that undo() would take away.
   Status claim() {
-    PAWL_TRY(const bool empty, is_empty(*store_));
+    PAWL_TRY(const bool empty, is_empty(visit_->store()));
     if (!empty) return Error{ErrorCode::Conflict, "the database holds data already"};
-    PAWL_TRY(pg::Connection database, pg::Connection::open(access_));
+    PAWL_TRY(pg::Connection database, pg::Connection::open(visit_->access()));
     return mark_copying(database);
   }
 
   const cluster::ClusterKey key_;
-  pg::Access access_;
-  std::unique_ptr<PostgresStore> store_;
+  std::unique_ptr<cluster::Visit> visit_;
 };
 
 Result<std::unique_ptr<Place>> open_place(const Invocation& given, const std::string& option,

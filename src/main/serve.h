@@ -12,6 +12,9 @@
 
 namespace pawl {
 
+// PostgreSQL cuts the name of a session after 63 bytes: "pawl/NAME/" and a UUID.
+constexpr size_t kNodeNameBytesMax = 21;
+
 struct ServeOptions {
   std::string listen = "127.0.0.1:8080";
   std::string data_dir = "./pawl-data";

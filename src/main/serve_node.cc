@@ -16,12 +16,10 @@
 namespace pawl {
 namespace {
 
-constexpr size_t kHostNameMax = 21;  // as --node takes
-
 std::string host_name() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return "node";
-  return std::string(name.data()).substr(0, kHostNameMax);
+  return std::string(name.data()).substr(0, kNodeNameBytesMax);
 }
 
 }  // namespace

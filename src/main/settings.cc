@@ -110,9 +110,6 @@ Result<std::string> origin_of(const std::string& text) {
   return origin;
 }
 
-// PostgreSQL cuts the name of a session after 63 bytes: "pawl/NAME/" and a UUID.
-constexpr size_t kNodeNameBytesMax = 21;
-
 // Macros for rows that only differ in the target of the value.
 #define PAWL_INTO(parse, place, type)                      \
   [](ServeOptions& o, const std::string& text) -> Status { \

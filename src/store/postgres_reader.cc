@@ -129,7 +129,8 @@ Status PostgresReader::read_journal(const Segments& segments, uint64_t from, uin
     const auto at = std::find_if(list.begin(), list.end(), [&](const Segment& one) {
       return !one.empty() && one.last >= from;
     });
-    if (at == list.end()) return ok_status();
+    // Trimmed away since the caller looked.
+    if (at == list.end() || at->first > last) return ok_status();
     // For each page a connection of its own, so that a visit holds none.
     PAWL_TRY(pg::Pool::Lease database, pool_.take());
     const pg::Query query{fmt::format("read_{}", at->id),

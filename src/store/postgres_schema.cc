@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/read_number.h"
-#include "base/uuid.h"
 
 namespace pawl {
 namespace {
@@ -155,7 +154,8 @@ Result<uint16_t> settle_schema(pg::Connection& database, uint16_t partitions) {
                    fmt::format("the database has {} partitions, which is fixed; {} were asked for",
                                found.value_or(0), partitions)};
     }
-    made = make_all(database, partitions == 0 ? kPartitionsDefault : partitions);
+    if (partitions == 0) return Error{ErrorCode::NotFound, "the database holds no data of Pawl"};
+    made = make_all(database, partitions);
     if (!database.usable()) return std::move(made).error();
   }
   if (!made.ok()) return std::move(made).error();

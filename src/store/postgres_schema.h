@@ -20,12 +20,11 @@
 namespace pawl {
 
 inline constexpr uint32_t kPostgresSchema = 1;
-inline constexpr uint16_t kPartitionsDefault = 16;
-inline constexpr uint16_t kPartitionsMax = 256;
 
-// Makes the tables if there are none. `partitions`: of a new database, 0 = the default; of one that
-// is there it must be the same or 0. InvalidRequest if it is not, or if the database acknowledges
-// what it may lose; Unsupported if a newer Pawl wrote it. Gives the number of partitions.
+// Makes the tables if there are none. `partitions`: of a new database; of one that is there it must
+// be the same. 0: as many as it has, and nothing is made (NotFound). InvalidRequest if it has
+// others, or acknowledges what it may lose; Unsupported if a newer Pawl wrote it. Gives the number
+// of partitions.
 Result<uint16_t> settle_schema(pg::Connection& database, uint16_t partitions);
 
 // A copy into this database is under way: nobody else opens it until it is whole (settle_schema:

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -65,6 +64,7 @@ class OnePartition : public PostgresStore {
 
  private:
   Status take_row(const PartitionRow& seen, std::optional<uint64_t> owner_beat = {});
+  Status take_again();
   Status read_bounds(const PartitionRow& row);
   Status write(const Batch& batch);
   Status fail(Error error);
@@ -231,13 +231,21 @@ Status OnePartition::reopen() {
   auto connected = pg::Connection::open(access_);
   if (!connected.ok()) return Error{ErrorCode::StoreFailed, connected.error().message};
   writer_ = std::move(connected).value();
-  // A new epoch of our own: a commit that may still be on its way is done or fenced after it.
-  const PartitionRow ours = row();
-  Status taken = take_row(ours);
+  const Status taken = take_again();
   if (!taken.ok() && taken.error().code == ErrorCode::Fenced) return fail(taken.error());
   if (!taken.ok()) return Error{ErrorCode::StoreFailed, taken.error().message};
   failure_.reset();
   return ok_status();
+}
+
+// A new epoch of our own: a commit that may still be on its way is done or fenced after it. The
+// epoch may be higher than we know, if the answer to an earlier attempt was lost.
+Status OnePartition::take_again() {
+  PAWL_TRY(const PartitionRow seen, read_partition(writer_, options_.partition));
+  if (seen.owner != options_.owner)
+    return Error{ErrorCode::Fenced,
+                 fmt::format("partition {} belongs to another owner now", options_.partition)};
+  return take_row(seen);
 }
 
 StoreStats OnePartition::stats() const {

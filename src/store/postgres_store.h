@@ -32,7 +32,7 @@ struct FreePartition {
 struct PostgresOptions {
   std::string url;
   uint16_t partition = 0;
-  uint16_t partitions = 0;  // of a new database; 0 = the default, or what it has
+  uint16_t partitions = 0;  // of a new database; 0 = as many as it has, and none is made
   PartitionOwner owner;
   // The partition is taken from its owner if it still stands like this: the owner is known to be
   // gone. Without it a partition that somebody holds is refused as Unavailable.

@@ -135,6 +135,16 @@ TEST_F(Postgres, ALostConnectionIsSettledByANewEpoch) {
   EXPECT_EQ(append(*store, 2), "ok");
 }
 
+TEST_F(Postgres, AnEpochOfItsOwnWhoseAnswerWasLostIsNotSomebodyElses) {
+  StorePtr store = open();
+  EXPECT_EQ(append(*store, 1), "ok");
+  EXPECT_NE(end_sessions_of("tester"), "0");
+  EXPECT_EQ(append(*store, 2), "store_failed");
+  EXPECT_EQ(backing.ask("UPDATE pawl_partition SET epoch = epoch + 1"), "");
+  EXPECT_EQ(code_of(store->reopen()), "ok");
+  EXPECT_EQ(append(*store, 2), "ok");
+}
+
 // The database answers too late: whether the commit happened is known after reopen(), and for ever.
 TEST_F(Postgres, ACommitThatWasNotAnsweredIsThereOrNever) {
   PostgresOptions options = backing.options();
@@ -271,6 +281,15 @@ TEST_F(Postgres, TheNumberOfPartitionsIsFixed) {
   EXPECT_TRUE(open_postgres(options).ok());
   options.partition = 4;
   EXPECT_EQ(open_postgres(options).error().code, ErrorCode::NotFound);
+}
+
+TEST_F(Postgres, WhoAsksForWhatIsThereMakesNothing) {
+  PostgresOptions options = backing.options();
+  options.partitions = 0;
+  EXPECT_EQ(open_postgres(options).error().code, ErrorCode::NotFound);
+  EXPECT_EQ(backing.ask("SELECT table_name::text FROM information_schema.tables WHERE"
+                        " table_name LIKE 'pawl%'"),
+            "");
 }
 
 TEST_F(Postgres, PartitionsAreApart) {

@@ -99,6 +99,31 @@ class Migrate(unittest.TestCase):
         self.assertIn("is not empty", back.stderr)
         self.assertEqual(self.seen(self.on_postgres(), ids, run), before)
 
+    def test_a_vault_that_is_there_is_not_mixed_with_another(self):
+        self.source.start()
+        self.fill(self.source)
+        self.assertEqual(self.source.stop(), 0)
+        self.assertEqual(self.on_postgres().stop(), 0)  # made its own vault, and holds nothing else
+        mixed = self.migrate(f"sqlite:{self.source.data}", self.database.url())
+        self.assertEqual(mixed.returncode, 1)
+        self.assertTrue("vault of its own" in mixed.stderr or "holds data already" in mixed.stderr, mixed.stderr)
+
+    def test_verify_makes_nothing(self):
+        verified = subprocess.run([PAWL, "verify", "--store", self.database.url()], capture_output=True, text=True,
+                                  timeout=DEADLINE_S)
+        self.assertEqual(verified.returncode, 1)
+        self.assertIn("holds no data of Pawl", verified.stderr)
+        self.assertEqual(self.on_postgres().stop(), 0)
+
+    def test_what_a_cut_off_copy_left_is_not_removed_unasked(self):
+        self.assertEqual(self.on_postgres().stop(), 0)
+        left = self.directory("target.partial")
+        os.mkdir(left)
+        refused = self.migrate(self.database.url(), f"sqlite:{self.directory('target')}")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("left over", refused.stderr)
+        self.assertTrue(os.path.isdir(left))
+
     def test_a_copy_that_was_cut_off_is_not_served(self):
         node = self.on_postgres()
         self.assertEqual(node.stop(), 0)
@@ -109,6 +134,7 @@ class Migrate(unittest.TestCase):
         self.assertIn("did not finish", node.log_tail())
 
     def test_places_that_are_none(self):
+        self.assertEqual(self.on_postgres().stop(), 0)
         for source, target, why in (("disk", "sqlite:x", "--from takes"),
                                     (f"sqlite:{self.directory('none')}", "sqlite:x", "holds no data"),
                                     (self.database.url(), "other", "--to takes")):

@@ -1,0 +1,28 @@
+#include "cluster/visit.h"
+
+#include <gtest/gtest.h>
+
+#include "store/testing/postgres_server.h"
+
+namespace pawl::cluster {
+namespace {
+
+// Who does not beat is taken for dead by those that wait, and loses the partition.
+TEST(VisitOfACommand, BeatsWhileItHoldsThePartition) {
+  PostgresBacking backing;
+  const std::string url = backing.options().url;
+  {
+    auto visit = Visit::begin(url, "verify", 1);
+    ASSERT_TRUE(visit.ok()) << visit.error().message;
+    EXPECT_EQ(backing.ask("SELECT owner FROM pawl_partition"), "verify");
+    const auto beat = [&] { return backing.ask("SELECT beat::text FROM pawl_node"); };
+    const std::string first = beat();
+    while (beat() == first) std::this_thread::yield();
+    EXPECT_EQ(Visit::begin(url, "other", 1).error().code, ErrorCode::Unavailable);
+  }
+  EXPECT_EQ(backing.ask("SELECT coalesce(owner, 'nobody') FROM pawl_partition"), "nobody");
+  EXPECT_EQ(backing.ask("SELECT name FROM pawl_node"), "");
+}
+
+}  // namespace
+}  // namespace pawl::cluster
