@@ -68,9 +68,7 @@ void Connection::apply_to(Slot& slot, message::Unanswered&&) {
   if (context_.config->log) {
     context_.config->log("request " + slot.id + " was dropped without an answer; it got a 500");
   }
-  Response response = refusal_response({500, "internal_error", "the request was not answered"});
-  response.close = false;
-  apply_to(slot, message::Answer{std::move(response)});
+  apply_to(slot, message::Answer{unanswered_response()});
 }
 
 void Connection::apply_to(Slot& slot, message::StreamStart&& start) {

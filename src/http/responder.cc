@@ -1,6 +1,7 @@
 #include "http/responder.h"
 
 #include "base/check.h"
+#include "http/answer_sink.h"
 #include "http/connection.h"
 #include "http/mailbox.h"
 #include "http/response_writer.h"
@@ -31,25 +32,40 @@ void answer(std::shared_ptr<Link> link, uint64_t sequence, Message::Content&& co
 Responder::Responder(std::shared_ptr<Link> link, uint64_t sequence)
     : link_(std::move(link)), sequence_(sequence) {}
 
+Responder responder_for(std::shared_ptr<AnswerSink> sink) {
+  Responder made;
+  made.sink_ = std::move(sink);
+  return made;
+}
+
 Responder& Responder::operator=(Responder&& other) noexcept {
   if (this == &other) return *this;
-  if (link_) answer(std::move(link_), sequence_, message::Unanswered{});
+  leave_unanswered();
   link_ = std::move(other.link_);
   sequence_ = other.sequence_;
+  sink_ = std::move(other.sink_);
   return *this;
 }
 
-Responder::~Responder() {
+Responder::~Responder() { leave_unanswered(); }
+
+void Responder::leave_unanswered() {
   if (link_) answer(std::move(link_), sequence_, message::Unanswered{});
+  if (sink_) std::exchange(sink_, nullptr)->answer(unanswered_response());
 }
 
 void Responder::respond(Response&& response, Wakes* wakes) {
+  if (sink_) return std::exchange(sink_, nullptr)->answer(std::move(response));
   PAWL_CHECK(link_ != nullptr);
   answer(std::move(link_), sequence_, message::Answer{std::move(response)}, wakes);
   link_.reset();
 }
 
 Stream Responder::stream(Response&& head) {
+  if (sink_) {
+    sink_->begin_stream(std::move(head));
+    return Stream(std::exchange(sink_, nullptr));
+  }
   PAWL_CHECK(link_ != nullptr);
   auto state = std::make_shared<StreamState>(link_->mailbox->stream_bytes_max());
   std::string first = std::move(head.body);
@@ -62,10 +78,12 @@ Stream Responder::stream(Response&& head) {
 }
 
 bool Responder::disconnected() const {
+  if (sink_) return sink_->disconnected();
   return link_ == nullptr || link_->gone.load(std::memory_order_acquire);
 }
 
 void Responder::on_disconnect(std::function<void()> callback) {
+  if (sink_) return sink_->on_disconnect(std::move(callback));
   PAWL_CHECK(link_ != nullptr);
   // Through the mailbox if the client has already gone: the callback must not run inside this call.
   if (link_->gone.load(std::memory_order_acquire)) {
@@ -84,12 +102,14 @@ Stream& Stream::operator=(Stream&& other) noexcept {
   link_ = std::move(other.link_);
   state_ = std::move(other.state_);
   sequence_ = other.sequence_;
+  sink_ = std::move(other.sink_);
   return *this;
 }
 
 Stream::~Stream() { close(); }
 
 bool Stream::write(std::string_view chunk) {
+  if (sink_) return chunk.empty() ? !sink_->disconnected() : sink_->write(chunk);
   if (link_ == nullptr || state_->closed.load(std::memory_order_acquire)) return false;
   if (link_->gone.load(std::memory_order_acquire)) return false;
   if (chunk.empty()) return true;
@@ -103,9 +123,13 @@ bool Stream::write(std::string_view chunk) {
   return true;
 }
 
-size_t Stream::unsent() const { return state_ == nullptr ? 0 : state_->unsent.load(); }
+size_t Stream::unsent() const {
+  if (sink_) return sink_->unsent();
+  return state_ == nullptr ? 0 : state_->unsent.load();
+}
 
 void Stream::close() {
+  if (sink_) return std::exchange(sink_, nullptr)->end_stream();
   if (link_ == nullptr) return;
   send(std::move(link_), sequence_, message::StreamEnd{});
   link_.reset();
@@ -113,6 +137,7 @@ void Stream::close() {
 }
 
 void Stream::on_close(std::function<void()> callback) {
+  if (sink_) return sink_->on_disconnect(std::move(callback));
   if (link_ == nullptr) return;
   send(link_, sequence_, message::Watch{std::move(callback)});
 }

@@ -13,6 +13,7 @@
 
 namespace pawl::http {
 
+class AnswerSink;
 class Connection;
 struct Link;         // the part of a connection that other threads may touch
 struct StreamState;  // shared by a Stream and its connection
@@ -53,10 +54,12 @@ class Stream {
  private:
   friend class Responder;
   Stream(std::shared_ptr<Link> link, std::shared_ptr<StreamState> state, uint64_t sequence);
+  explicit Stream(std::shared_ptr<AnswerSink> sink) : sink_(std::move(sink)) {}
 
   std::shared_ptr<Link> link_;
   std::shared_ptr<StreamState> state_;
   uint64_t sequence_ = 0;
+  std::shared_ptr<AnswerSink> sink_;  // instead of a connection
 };
 
 // Answers one request exactly once: respond() or stream(). Destroying an unanswered Responder sends
@@ -90,10 +93,13 @@ class Responder {
 
  private:
   friend class Connection;
+  friend Responder responder_for(std::shared_ptr<AnswerSink> sink);
   Responder(std::shared_ptr<Link> link, uint64_t sequence);
+  void leave_unanswered();
 
   std::shared_ptr<Link> link_;
   uint64_t sequence_ = 0;
+  std::shared_ptr<AnswerSink> sink_;  // instead of a connection
 };
 
 }  // namespace pawl::http

@@ -133,4 +133,10 @@ Response refusal_response(const Refusal& refusal) {
   return response;
 }
 
+Response unanswered_response() {
+  Response response = refusal_response({500, "internal_error", "the request was not answered"});
+  response.close = false;
+  return response;
+}
+
 }  // namespace pawl::http

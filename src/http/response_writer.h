@@ -40,5 +40,7 @@ inline constexpr size_t kChunkFramingBytesMax = 20;
 
 // The server's own answer to a request it refuses; it closes the connection.
 Response refusal_response(const Refusal& refusal);
+// In the place of an answer that a handler did not give.
+Response unanswered_response();
 
 }  // namespace pawl::http

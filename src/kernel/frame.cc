@@ -23,6 +23,11 @@ Frame::Frame(MutableState& state, journal::RecordWriter& record, int64_t now_ms,
   record_.begin_frame(now_ms);
 }
 
+Uuid Frame::fresh_id() {
+  const uint64_t a = draw();
+  return Uuid::v7(now_ms_, a, draw(), readable_.partition());
+}
+
 void Frame::note_cancelled_effect(const Run& run, uint32_t effect) {
   state_.note_cancelled_effect(run, effect);
 }

@@ -101,10 +101,8 @@ class Frame {
   // Chance inside a decision: derived from the input's entropy, so the same input gives the same
   // values.
   uint64_t draw() { return mix64(entropy_ ^ mix64(++draws_)); }
-  Uuid fresh_id(uint16_t partition = 0) {
-    uint64_t a = draw();
-    return Uuid::v7(now_ms_, a, draw(), partition);
-  }
+  // The id of something that lives in this partition.
+  Uuid fresh_id();
 
  private:
   template <class Given>

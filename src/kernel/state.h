@@ -87,6 +87,8 @@ class State {
   // The first one whose key is not before `from` and begins with `prefix`; null if there is none.
   const Doc* first_doc(DocKind kind, std::string_view from, std::string_view prefix) const;
   const ScriptDefaults& script_defaults() const { return config_.scripts; }
+  uint16_t partition() const { return config_.partition; }
+  uint16_t partitions() const { return config_.partitions; }
   bool has_room_for_queue() const;
   bool has_room_for_limit() const;
 

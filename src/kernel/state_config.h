@@ -25,6 +25,8 @@ struct ScriptDefaults {
 };
 
 struct StateConfig {
+  uint16_t partition = 0;  // whose state it is, of how many
+  uint16_t partitions = 1;
   size_t resident_jobs_max = 100'000;
   size_t resident_job_bytes_max = 256u << 20;  // their arguments and results
   size_t resident_runs_max = 20'000;

@@ -85,7 +85,7 @@ void ask(RunContext& run, const At& at) {
   int64_t wait_ms = wait_bound_ms(step);
   decision.expires_ms = wait_ms == 0 ? 0 : run.frame.now_ms() + wait_ms;
   decision.context = Value(context).json();
-  std::string id = run.frame.fresh_id(run.id.partition()).text();
+  std::string id = run.frame.fresh_id().text();
   put_doc(run.frame, DocKind::Decision, id, codec::encoded(decision));
 
   auto event = run.event_for<StepSuspended>(at);
