@@ -22,7 +22,7 @@ void list_actions(App& app, Call&& call) {
 }  // namespace
 
 void add_action_routes(Router& router) {
-  router.add({"GET", "/v1/actions", Permission::Read, list_actions});
+  router.add({"GET", "/v1/actions", Permission::Read, Routing::Here, list_actions});
 }
 
 }  // namespace pawl::api

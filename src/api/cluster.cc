@@ -86,7 +86,7 @@ ClusterView shown_cluster(App& app) {
 }
 
 void add_cluster_routes(Router& router) {
-  router.add({"GET", "/v1/cluster", Permission::Read, show_cluster});
+  router.add({"GET", "/v1/cluster", Permission::Read, Routing::Here, show_cluster});
 }
 
 }  // namespace pawl::api

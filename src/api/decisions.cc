@@ -102,9 +102,9 @@ void resolve(App& app, Call&& call) {
 }  // namespace
 
 void add_decision_routes(Router& router) {
-  router.add({"GET", "/v1/decisions", Permission::Read, list_decisions});
-  router.add({"GET", "/v1/decisions/{id}", Permission::Read, get_decision});
-  router.add({"POST", "/v1/decisions/{id}", Permission::Write, resolve});
+  router.add({"GET", "/v1/decisions", Permission::Read, Routing::Gather, list_decisions});
+  router.add({"GET", "/v1/decisions/{id}", Permission::Read, Routing::ById, get_decision});
+  router.add({"POST", "/v1/decisions/{id}", Permission::Write, Routing::ById, resolve});
 }
 
 }  // namespace pawl::api

@@ -333,16 +333,30 @@ void schema(App&, Call&& call) {
 }  // namespace
 
 void add_definition_routes(Router& router) {
-  router.add({"POST", "/v1/definitions", Permission::Write, put_definition, {}, Compiles::Always});
+  router.add({"POST",
+              "/v1/definitions",
+              Permission::Write,
+              Routing::Settings,
+              put_definition,
+              {},
+              Compiles::Always});
+  router.add({"POST",
+              "/v1/definitions/validate",
+              Permission::Read,
+              Routing::Here,
+              validate,
+              {},
+              Compiles::Always});
+  router.add({"GET", "/v1/definitions", Permission::Read, Routing::Settings, list_definitions});
+  router.add({"GET", "/v1/definitions/schema", Permission::Read, Routing::Here, schema});
   router.add(
-      {"POST", "/v1/definitions/validate", Permission::Read, validate, {}, Compiles::Always});
-  router.add({"GET", "/v1/definitions", Permission::Read, list_definitions});
-  router.add({"GET", "/v1/definitions/schema", Permission::Read, schema});
-  router.add({"GET", "/v1/definitions/{name}", Permission::Read, get_definition});
-  router.add({"DELETE", "/v1/definitions/{name}", Permission::Write, remove_definition});
+      {"GET", "/v1/definitions/{name}", Permission::Read, Routing::Settings, get_definition});
+  router.add({"DELETE", "/v1/definitions/{name}", Permission::Write, Routing::Settings,
+              remove_definition});
   router.add({"GET",
               "/v1/definitions/{name}/diagram",
               Permission::Read,
+              Routing::Settings,
               draw_definition,
               {},
               Compiles::Always});

@@ -74,9 +74,9 @@ void revoke(App& app, Call&& call) {
 }  // namespace
 
 void add_key_routes(Router& router) {
-  router.add({"POST", "/v1/keys", Permission::Admin, create_key});
-  router.add({"GET", "/v1/keys", Permission::Admin, list_keys});
-  router.add({"DELETE", "/v1/keys/{id}", Permission::Admin, revoke});
+  router.add({"POST", "/v1/keys", Permission::Admin, Routing::Settings, create_key});
+  router.add({"GET", "/v1/keys", Permission::Admin, Routing::Settings, list_keys});
+  router.add({"DELETE", "/v1/keys/{id}", Permission::Admin, Routing::Settings, revoke});
 }
 
 }  // namespace pawl::api

@@ -268,7 +268,7 @@ void metrics(App& app, Call&& call) {
 }  // namespace
 
 void add_metrics_routes(Router& router) {
-  router.add({"GET", "/metrics", Permission::Read, metrics});
+  router.add({"GET", "/metrics", Permission::Read, Routing::Here, metrics});
 }
 
 }  // namespace pawl::api

@@ -67,12 +67,28 @@ enum class Compiles : uint8_t {
   Sometimes,
 };
 
+// Which partitions decide a call, on a server that has several. There is no default: a route that
+// says nothing does not compile.
+enum class Routing : uint8_t {
+  Here,       // no partition: what the accepting node knows by itself
+  ById,       // the one of the id in the path
+  ByName,     // the home of the name in the path (NameKind follows from the path)
+  Create,     // chosen by what the body makes: front/placement.h
+  Settings,   // partition 0; what it changes is copied into all of them before the answer
+  Gather,     // all of them; their answers become one
+  Broadcast,  // all of them, each for itself; counts are added
+  Split,      // the entries of the body by their ids; their answers become one
+  Fetch,      // whoever has the jobs
+  Stream,     // all of them, as one stream
+};
+
 using CallHandler = void (*)(App&, Call&&);
 
 struct Route {
   std::string_view method;
   std::string_view pattern;  // "/ojs/v1/jobs/{id}"
   Permission scope;
+  Routing routing;
   CallHandler handler;
   std::string_view fields_of = {};  // the member of its answer that ?fields= chooses from, if any
   Compiles compiles = Compiles::Nothing;

@@ -24,12 +24,12 @@ std::string way(const Router& router, std::string_view method, std::string_view 
 
 Router small_router() {
   Router router;
-  router.add({"GET", "/a", Permission::Read, nothing});
-  router.add({"GET", "/a/{id}", Permission::Read, nothing});
-  router.add({"POST", "/a/batch", Permission::Write, nothing});
-  router.add({"GET", "/a/{id}/versions", Permission::Read, nothing});
-  router.add({"GET", "/a/{id}/{version}", Permission::Read, nothing});
-  router.add({"GET", "/a/batch/log", Permission::Read, nothing});
+  router.add({"GET", "/a", Permission::Read, Routing::Here, nothing});
+  router.add({"GET", "/a/{id}", Permission::Read, Routing::Here, nothing});
+  router.add({"POST", "/a/batch", Permission::Write, Routing::Here, nothing});
+  router.add({"GET", "/a/{id}/versions", Permission::Read, Routing::Here, nothing});
+  router.add({"GET", "/a/{id}/{version}", Permission::Read, Routing::Here, nothing});
+  router.add({"GET", "/a/batch/log", Permission::Read, Routing::Here, nothing});
   return router;
 }
 

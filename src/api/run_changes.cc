@@ -95,9 +95,9 @@ void release(App& app, Call&& call) {
 }  // namespace
 
 void add_run_change_routes(Router& router) {
-  router.add({"POST", "/v1/runs/{id}/cancel", Permission::Write, cancel_run_call});
-  router.add({"POST", "/v1/runs/{id}/retry", Permission::Write, retry_run_call});
-  router.add({"POST", "/v1/runs/{id}/release", Permission::Operate, release});
+  router.add({"POST", "/v1/runs/{id}/cancel", Permission::Write, Routing::ById, cancel_run_call});
+  router.add({"POST", "/v1/runs/{id}/retry", Permission::Write, Routing::ById, retry_run_call});
+  router.add({"POST", "/v1/runs/{id}/release", Permission::Operate, Routing::ById, release});
 }
 
 }  // namespace pawl::api

@@ -226,10 +226,10 @@ void explain_job(App& app, Call&& call) {
 }  // namespace
 
 void add_run_routes(Router& router) {
-  router.add({"GET", "/v1/runs", Permission::Read, list_runs, "runs"});
-  router.add({"GET", "/v1/runs/{id}", Permission::Read, get_run, "run"});
-  router.add({"GET", "/v1/runs/{id}/explain", Permission::Read, explain_run});
-  router.add({"GET", "/v1/jobs/{id}/explain", Permission::Read, explain_job});
+  router.add({"GET", "/v1/runs", Permission::Read, Routing::Gather, list_runs, "runs"});
+  router.add({"GET", "/v1/runs/{id}", Permission::Read, Routing::ById, get_run, "run"});
+  router.add({"GET", "/v1/runs/{id}/explain", Permission::Read, Routing::ById, explain_run});
+  router.add({"GET", "/v1/jobs/{id}/explain", Permission::Read, Routing::ById, explain_job});
 }
 
 }  // namespace pawl::api

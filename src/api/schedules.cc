@@ -167,13 +167,17 @@ Status put_triggers(Frame& frame, const std::string& definition, const std::stri
 }
 
 void add_schedule_routes(Router& router) {
-  router.add({"GET", "/v1/schedules", Permission::Read, list_schedules});
-  router.add({"POST", "/v1/schedules", Permission::Write, put_schedule});
-  router.add({"GET", "/v1/schedules/{name}", Permission::Read, get_schedule});
-  router.add({"DELETE", "/v1/schedules/{name}", Permission::Write, remove_schedule});
-  router.add({"POST", "/v1/schedules/{name}/pause", Permission::Operate, pause_schedule});
-  router.add({"POST", "/v1/schedules/{name}/resume", Permission::Operate, resume_schedule});
-  router.add({"POST", "/v1/schedules/{name}/trigger", Permission::Write, trigger_schedule});
+  router.add({"GET", "/v1/schedules", Permission::Read, Routing::Settings, list_schedules});
+  router.add({"POST", "/v1/schedules", Permission::Write, Routing::Settings, put_schedule});
+  router.add({"GET", "/v1/schedules/{name}", Permission::Read, Routing::Settings, get_schedule});
+  router.add(
+      {"DELETE", "/v1/schedules/{name}", Permission::Write, Routing::Settings, remove_schedule});
+  router.add({"POST", "/v1/schedules/{name}/pause", Permission::Operate, Routing::Settings,
+              pause_schedule});
+  router.add({"POST", "/v1/schedules/{name}/resume", Permission::Operate, Routing::Settings,
+              resume_schedule});
+  router.add({"POST", "/v1/schedules/{name}/trigger", Permission::Write, Routing::Settings,
+              trigger_schedule});
 }
 
 }  // namespace pawl::api

@@ -281,14 +281,27 @@ void draw_run(App& app, Call&& call) {
 }  // namespace
 
 void add_script_routes(Router& router) {
-  router.add({"POST", "/v1/runs", Permission::Write, start, {}, Compiles::Sometimes});
-  router.add({"POST", "/v1/runs/{id}/signals", Permission::Write, signal});
-  router.add({"POST", "/v1/runs/{id}/pause", Permission::Operate, pause_run_call});
-  router.add({"POST", "/v1/runs/{id}/resume", Permission::Operate, resume_run_call});
-  router.add({"POST", "/v1/runs/{id}/extend", Permission::Write, extend, {}, Compiles::Always});
-  router.add({"GET", "/v1/runs/{id}/steps/{step}", Permission::Read, step});
-  router.add({"GET", "/v1/runs/{id}/context/{name}", Permission::Read, variable});
-  router.add({"GET", "/v1/runs/{id}/diagram", Permission::Read, draw_run, {}, Compiles::Always});
+  router.add(
+      {"POST", "/v1/runs", Permission::Write, Routing::Create, start, {}, Compiles::Sometimes});
+  router.add({"POST", "/v1/runs/{id}/signals", Permission::Write, Routing::ById, signal});
+  router.add({"POST", "/v1/runs/{id}/pause", Permission::Operate, Routing::ById, pause_run_call});
+  router.add({"POST", "/v1/runs/{id}/resume", Permission::Operate, Routing::ById, resume_run_call});
+  router.add({"POST",
+              "/v1/runs/{id}/extend",
+              Permission::Write,
+              Routing::ById,
+              extend,
+              {},
+              Compiles::Always});
+  router.add({"GET", "/v1/runs/{id}/steps/{step}", Permission::Read, Routing::ById, step});
+  router.add({"GET", "/v1/runs/{id}/context/{name}", Permission::Read, Routing::ById, variable});
+  router.add({"GET",
+              "/v1/runs/{id}/diagram",
+              Permission::Read,
+              Routing::ById,
+              draw_run,
+              {},
+              Compiles::Always});
 }
 
 }  // namespace pawl::api

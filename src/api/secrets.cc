@@ -127,9 +127,9 @@ void remove_secret(App& app, Call&& call) {
 }  // namespace
 
 void add_secret_routes(Router& router) {
-  router.add({"PUT", "/v1/secrets/{name}", Permission::Admin, put_secret});
-  router.add({"GET", "/v1/secrets", Permission::Admin, list_secrets});
-  router.add({"DELETE", "/v1/secrets/{name}", Permission::Admin, remove_secret});
+  router.add({"PUT", "/v1/secrets/{name}", Permission::Admin, Routing::Settings, put_secret});
+  router.add({"GET", "/v1/secrets", Permission::Admin, Routing::Settings, list_secrets});
+  router.add({"DELETE", "/v1/secrets/{name}", Permission::Admin, Routing::Settings, remove_secret});
 }
 
 }  // namespace pawl::api

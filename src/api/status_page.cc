@@ -35,9 +35,9 @@ void script(App&, Call&& call) {
 }  // namespace
 
 void add_status_page_routes(Router& router) {
-  router.add({"GET", "/", Permission::Public, status_page});
-  router.add({"GET", "/status/status.css", Permission::Public, style});
-  router.add({"GET", "/status/status.js", Permission::Public, script});
+  router.add({"GET", "/", Permission::Public, Routing::Here, status_page});
+  router.add({"GET", "/status/status.css", Permission::Public, Routing::Here, style});
+  router.add({"GET", "/status/status.js", Permission::Public, Routing::Here, script});
 }
 
 }  // namespace pawl::api

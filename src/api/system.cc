@@ -143,12 +143,13 @@ void system(App& app, Call&& call) {
 }  // namespace
 
 void add_system_routes(Router& router) {
-  router.add({"GET", "/ojs/manifest", Permission::Public, manifest});
-  router.add({"GET", "/ojs/v1/health", Permission::Public, server_health});
-  router.add({"GET", "/ojs/v1/admin/system/health", Permission::Read, server_health});
-  router.add({"GET", "/health", Permission::Public, server_health});
-  router.add({"GET", "/v1/system", Permission::Read, system});
-  router.add({"GET", "/ready", Permission::Public, ready});
+  router.add({"GET", "/ojs/manifest", Permission::Public, Routing::Here, manifest});
+  router.add({"GET", "/ojs/v1/health", Permission::Public, Routing::Here, server_health});
+  router.add(
+      {"GET", "/ojs/v1/admin/system/health", Permission::Read, Routing::Here, server_health});
+  router.add({"GET", "/health", Permission::Public, Routing::Here, server_health});
+  router.add({"GET", "/v1/system", Permission::Read, Routing::Here, system});
+  router.add({"GET", "/ready", Permission::Public, Routing::Here, ready});
 }
 
 }  // namespace pawl::api

@@ -298,12 +298,14 @@ void scheduling_stats(App& app, Call&& call) {
 }  // namespace
 
 void add_admin_stats_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/admin/stats", Permission::Read, admin_stats});
-  router.add({"GET", "/ojs/v1/admin/stats/history", Permission::Read, history});
-  router.add({"GET", "/ojs/v1/admin/tenants", Permission::Read, list_tenants});
-  router.add({"GET", "/ojs/v1/admin/tenants/{t}", Permission::Read, get_tenant});
-  router.add({"GET", "/ojs/v1/admin/tenants/{t}/stats", Permission::Read, tenant_stats});
-  router.add({"GET", "/ojs/v1/admin/scheduling/stats", Permission::Read, scheduling_stats});
+  router.add({"GET", "/ojs/v1/admin/stats", Permission::Read, Routing::Gather, admin_stats});
+  router.add({"GET", "/ojs/v1/admin/stats/history", Permission::Read, Routing::Gather, history});
+  router.add({"GET", "/ojs/v1/admin/tenants", Permission::Read, Routing::Gather, list_tenants});
+  router.add({"GET", "/ojs/v1/admin/tenants/{t}", Permission::Read, Routing::Gather, get_tenant});
+  router.add(
+      {"GET", "/ojs/v1/admin/tenants/{t}/stats", Permission::Read, Routing::Gather, tenant_stats});
+  router.add({"GET", "/ojs/v1/admin/scheduling/stats", Permission::Read, Routing::Gather,
+              scheduling_stats});
 }
 
 }  // namespace pawl::api

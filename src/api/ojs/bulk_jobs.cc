@@ -279,15 +279,23 @@ void run_bulk(App& app, Call&& call, Bulk bulk) {
 }
 
 void add_bulk_job_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/admin/jobs/bulk/retry", Permission::Operate, bulk_retry});
-  router.add({"POST", "/ojs/v1/admin/jobs/bulk/cancel", Permission::Operate, bulk_cancel});
-  router.add({"POST", "/ojs/v1/admin/jobs/bulk/delete", Permission::Admin, bulk_delete});
-  router.add({"POST", "/ojs/v1/jobs/bulk/retry", Permission::Operate, retry_many});
-  router.add({"POST", "/ojs/v1/jobs/bulk/cancel", Permission::Operate, cancel_many});
-  router.add({"POST", "/ojs/v1/jobs/bulk/delete", Permission::Admin, delete_many});
-  router.add({"POST", "/ojs/v1/queues/{q}/purge", Permission::Admin, purge});
-  router.add({"POST", "/ojs/v1/admin/queues/{q}/purge", Permission::Admin, purge});
-  router.add({"DELETE", "/ojs/v1/admin/queues/{q}/jobs", Permission::Admin, purge_confirmed});
+  router.add({"POST", "/ojs/v1/admin/jobs/bulk/retry", Permission::Operate, Routing::Broadcast,
+              bulk_retry});
+  router.add({"POST", "/ojs/v1/admin/jobs/bulk/cancel", Permission::Operate, Routing::Broadcast,
+              bulk_cancel});
+  router.add({"POST", "/ojs/v1/admin/jobs/bulk/delete", Permission::Admin, Routing::Broadcast,
+              bulk_delete});
+  router.add(
+      {"POST", "/ojs/v1/jobs/bulk/retry", Permission::Operate, Routing::Broadcast, retry_many});
+  router.add(
+      {"POST", "/ojs/v1/jobs/bulk/cancel", Permission::Operate, Routing::Broadcast, cancel_many});
+  router.add(
+      {"POST", "/ojs/v1/jobs/bulk/delete", Permission::Admin, Routing::Broadcast, delete_many});
+  router.add({"POST", "/ojs/v1/queues/{q}/purge", Permission::Admin, Routing::Broadcast, purge});
+  router.add(
+      {"POST", "/ojs/v1/admin/queues/{q}/purge", Permission::Admin, Routing::Broadcast, purge});
+  router.add({"DELETE", "/ojs/v1/admin/queues/{q}/jobs", Permission::Admin, Routing::Broadcast,
+              purge_confirmed});
 }
 
 }  // namespace pawl::api

@@ -157,7 +157,7 @@ void push(App& app, Call&& call) {
 }  // namespace
 
 void add_bulk_push_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/jobs/bulk", Permission::Write, push});
+  router.add({"POST", "/ojs/v1/jobs/bulk", Permission::Write, Routing::Create, push});
 }
 
 }  // namespace pawl::api

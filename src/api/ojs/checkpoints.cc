@@ -103,22 +103,28 @@ void resume_from_checkpoint(App& app, Call&& call) {
 }  // namespace
 
 void add_checkpoint_routes(Router& router) {
-  router.add({"PUT", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, save});
-  router.add({"POST", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, save});
-  router.add({"GET", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, get_checkpoint});
-  router.add({"DELETE", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, remove_checkpoint});
-  router.add({"PUT", "/ojs/v1/checkpoints/{id}", Permission::Worker, save});
-  router.add({"POST", "/ojs/v1/checkpoints/{id}", Permission::Worker, save});
-  router.add({"GET", "/ojs/v1/checkpoints/{id}", Permission::Worker, get_checkpoint});
-  router.add({"DELETE", "/ojs/v1/checkpoints/{id}", Permission::Worker, remove_checkpoint});
+  router.add({"PUT", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, Routing::ById, save});
+  router.add({"POST", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, Routing::ById, save});
   router.add(
-      {"GET", "/ojs/v1/checkpoints/{id}/resume", Permission::Worker, resume_from_checkpoint});
+      {"GET", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, Routing::ById, get_checkpoint});
+  router.add({"DELETE", "/ojs/v1/jobs/{id}/checkpoint", Permission::Worker, Routing::ById,
+              remove_checkpoint});
+  router.add({"PUT", "/ojs/v1/checkpoints/{id}", Permission::Worker, Routing::ById, save});
+  router.add({"POST", "/ojs/v1/checkpoints/{id}", Permission::Worker, Routing::ById, save});
+  router.add(
+      {"GET", "/ojs/v1/checkpoints/{id}", Permission::Worker, Routing::ById, get_checkpoint});
+  router.add(
+      {"DELETE", "/ojs/v1/checkpoints/{id}", Permission::Worker, Routing::ById, remove_checkpoint});
+  router.add({"GET", "/ojs/v1/checkpoints/{id}/resume", Permission::Worker, Routing::ById,
+              resume_from_checkpoint});
   // Two clients add the prefix to a path that already has it.
-  router.add({"PUT", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, save});
-  router.add({"POST", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, save});
-  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, get_checkpoint});
-  router.add({"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, remove_checkpoint});
-  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume", Permission::Worker,
+  router.add({"PUT", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, Routing::ById, save});
+  router.add({"POST", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, Routing::ById, save});
+  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, Routing::ById,
+              get_checkpoint});
+  router.add({"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}", Permission::Worker, Routing::ById,
+              remove_checkpoint});
+  router.add({"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume", Permission::Worker, Routing::ById,
               resume_from_checkpoint});
 }
 

@@ -281,22 +281,27 @@ void trigger_cron(App& app, Call&& call) {
 }  // namespace
 
 void add_cron_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/cron", Permission::Read, list_crons});
-  router.add({"POST", "/ojs/v1/cron", Permission::Write, put_cron});
-  router.add({"GET", "/ojs/v1/cron/{name}", Permission::Read, get_cron});
-  router.add({"PUT", "/ojs/v1/cron/{name}", Permission::Write, put_cron});
-  router.add({"PATCH", "/ojs/v1/cron/{name}", Permission::Write, patch_cron});
-  router.add({"DELETE", "/ojs/v1/cron/{name}", Permission::Write, remove_cron});
+  router.add({"GET", "/ojs/v1/cron", Permission::Read, Routing::Settings, list_crons});
+  router.add({"POST", "/ojs/v1/cron", Permission::Write, Routing::Settings, put_cron});
+  router.add({"GET", "/ojs/v1/cron/{name}", Permission::Read, Routing::Settings, get_cron});
+  router.add({"PUT", "/ojs/v1/cron/{name}", Permission::Write, Routing::Settings, put_cron});
+  router.add({"PATCH", "/ojs/v1/cron/{name}", Permission::Write, Routing::Settings, patch_cron});
+  router.add({"DELETE", "/ojs/v1/cron/{name}", Permission::Write, Routing::Settings, remove_cron});
   // The admin UI's name for it.
-  router.add({"GET", "/ojs/v1/crons", Permission::Read, list_crons_for_admin});
-  router.add({"GET", "/ojs/v1/crons/{name}", Permission::Read, get_cron});
-  router.add({"PATCH", "/ojs/v1/crons/{name}", Permission::Write, patch_cron});
-  router.add({"DELETE", "/ojs/v1/crons/{name}", Permission::Write, remove_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/trigger", Permission::Write, trigger_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/pause", Permission::Operate, pause_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/resume", Permission::Operate, resume_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/disable", Permission::Operate, pause_cron});
-  router.add({"POST", "/ojs/v1/cron/{name}/enable", Permission::Operate, resume_cron});
+  router.add({"GET", "/ojs/v1/crons", Permission::Read, Routing::Settings, list_crons_for_admin});
+  router.add({"GET", "/ojs/v1/crons/{name}", Permission::Read, Routing::Settings, get_cron});
+  router.add({"PATCH", "/ojs/v1/crons/{name}", Permission::Write, Routing::Settings, patch_cron});
+  router.add({"DELETE", "/ojs/v1/crons/{name}", Permission::Write, Routing::Settings, remove_cron});
+  router.add(
+      {"POST", "/ojs/v1/cron/{name}/trigger", Permission::Write, Routing::Settings, trigger_cron});
+  router.add(
+      {"POST", "/ojs/v1/cron/{name}/pause", Permission::Operate, Routing::Settings, pause_cron});
+  router.add(
+      {"POST", "/ojs/v1/cron/{name}/resume", Permission::Operate, Routing::Settings, resume_cron});
+  router.add(
+      {"POST", "/ojs/v1/cron/{name}/disable", Permission::Operate, Routing::Settings, pause_cron});
+  router.add(
+      {"POST", "/ojs/v1/cron/{name}/enable", Permission::Operate, Routing::Settings, resume_cron});
 }
 
 }  // namespace pawl::api

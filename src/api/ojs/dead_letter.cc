@@ -175,27 +175,36 @@ void bulk_delete_dead_letters(App& app, Call&& call) {
 }  // namespace
 
 void add_dead_letter_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/dead-letter", Permission::Read, list_dead_letters});
-  router.add({"DELETE", "/ojs/v1/dead-letter", Permission::Admin, bulk_delete_dead_letters});
-  router.add({"GET", "/ojs/v1/dead-letter/stats", Permission::Read, dead_letter_stats});
-  router.add({"POST", "/ojs/v1/dead-letter/retry", Permission::Operate, bulk_retry_dead_letters});
-  router.add({"GET", "/ojs/v1/dead-letter/{id}", Permission::Read, get_dead_letter});
-  router.add({"POST", "/ojs/v1/dead-letter/{id}/retry", Permission::Operate, retry_dead_letter});
-  router.add({"DELETE", "/ojs/v1/dead-letter/{id}", Permission::Operate, remove_dead_letter});
-
-  router.add({"GET", "/ojs/v1/admin/dead-letter", Permission::Read, list_dead_letters_for_admin});
-  router.add({"DELETE", "/ojs/v1/admin/dead-letter", Permission::Admin, bulk_delete_dead_letters});
-  router.add({"GET", "/ojs/v1/admin/dead-letter/stats", Permission::Read, dead_letter_stats});
-  router.add(
-      {"POST", "/ojs/v1/admin/dead-letter/retry", Permission::Operate, bulk_retry_dead_letters});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Permission::Operate,
-              bulk_retry_dead_letters});
-  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Permission::Admin,
+  router.add({"GET", "/ojs/v1/dead-letter", Permission::Read, Routing::Gather, list_dead_letters});
+  router.add({"DELETE", "/ojs/v1/dead-letter", Permission::Admin, Routing::Broadcast,
               bulk_delete_dead_letters});
-  router.add({"GET", "/ojs/v1/admin/dead-letter/{id}", Permission::Read, get_dead_letter});
   router.add(
-      {"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Permission::Operate, retry_dead_letter});
-  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Permission::Operate,
+      {"GET", "/ojs/v1/dead-letter/stats", Permission::Read, Routing::Gather, dead_letter_stats});
+  router.add({"POST", "/ojs/v1/dead-letter/retry", Permission::Operate, Routing::Broadcast,
+              bulk_retry_dead_letters});
+  router.add({"GET", "/ojs/v1/dead-letter/{id}", Permission::Read, Routing::ById, get_dead_letter});
+  router.add({"POST", "/ojs/v1/dead-letter/{id}/retry", Permission::Operate, Routing::ById,
+              retry_dead_letter});
+  router.add({"DELETE", "/ojs/v1/dead-letter/{id}", Permission::Operate, Routing::ById,
+              remove_dead_letter});
+
+  router.add({"GET", "/ojs/v1/admin/dead-letter", Permission::Read, Routing::Gather,
+              list_dead_letters_for_admin});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter", Permission::Admin, Routing::Broadcast,
+              bulk_delete_dead_letters});
+  router.add({"GET", "/ojs/v1/admin/dead-letter/stats", Permission::Read, Routing::Gather,
+              dead_letter_stats});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/retry", Permission::Operate, Routing::Broadcast,
+              bulk_retry_dead_letters});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/retry", Permission::Operate,
+              Routing::Broadcast, bulk_retry_dead_letters});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/bulk/delete", Permission::Admin,
+              Routing::Broadcast, bulk_delete_dead_letters});
+  router.add(
+      {"GET", "/ojs/v1/admin/dead-letter/{id}", Permission::Read, Routing::ById, get_dead_letter});
+  router.add({"POST", "/ojs/v1/admin/dead-letter/{id}/retry", Permission::Operate, Routing::ById,
+              retry_dead_letter});
+  router.add({"DELETE", "/ojs/v1/admin/dead-letter/{id}", Permission::Operate, Routing::ById,
               remove_dead_letter_for_admin});
 }
 

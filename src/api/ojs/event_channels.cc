@@ -248,10 +248,12 @@ void channel(App& app, Call&& call) {
 }  // namespace
 
 void add_event_channel_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/events/stream", Permission::Read, channel});
-  router.add({"GET", "/ojs/v1/jobs/{id}/events", Permission::Read, job_events_by_path});
-  router.add({"GET", "/ojs/v1/queues/{q}/events", Permission::Read, queue_events});
-  router.add({"GET", "/ojs/v1/jobs/{id}/progress/stream", Permission::Read, progress_stream});
+  router.add({"GET", "/ojs/v1/events/stream", Permission::Read, Routing::Stream, channel});
+  router.add(
+      {"GET", "/ojs/v1/jobs/{id}/events", Permission::Read, Routing::ById, job_events_by_path});
+  router.add({"GET", "/ojs/v1/queues/{q}/events", Permission::Read, Routing::Stream, queue_events});
+  router.add({"GET", "/ojs/v1/jobs/{id}/progress/stream", Permission::Read, Routing::ById,
+              progress_stream});
 }
 
 }  // namespace pawl::api

@@ -238,10 +238,11 @@ void workflow_events(App& app, Call&& call) {
 }  // namespace
 
 void add_event_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/events", Permission::Read, events});
-  router.add({"GET", "/v1/events", Permission::Read, events});
-  router.add({"GET", "/v1/runs/{id}/events", Permission::Read, workflow_events});
-  router.add({"GET", "/ojs/v1/workflows/{id}/events", Permission::Read, workflow_events});
+  router.add({"GET", "/ojs/v1/events", Permission::Read, Routing::Stream, events});
+  router.add({"GET", "/v1/events", Permission::Read, Routing::Stream, events});
+  router.add({"GET", "/v1/runs/{id}/events", Permission::Read, Routing::ById, workflow_events});
+  router.add(
+      {"GET", "/ojs/v1/workflows/{id}/events", Permission::Read, Routing::ById, workflow_events});
 }
 
 }  // namespace pawl::api

@@ -62,12 +62,16 @@ void cancel_job_for_admin(App& app, Call&& call) {
 }  // namespace
 
 void add_job_list_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/jobs", Permission::Read, list_jobs});
-  router.add({"GET", "/ojs/v1/admin/jobs", Permission::Read, list_jobs_for_admin});
-  router.add({"GET", "/ojs/v1/admin/tenants/{t}/jobs", Permission::Read, list_of_tenant});
-  router.add({"GET", "/ojs/v1/admin/jobs/{id}", Permission::Read, get_job_for_admin});
-  router.add({"POST", "/ojs/v1/admin/jobs/{id}/retry", Permission::Operate, retry_job_for_admin});
-  router.add({"POST", "/ojs/v1/admin/jobs/{id}/cancel", Permission::Operate, cancel_job_for_admin});
+  router.add({"GET", "/ojs/v1/jobs", Permission::Read, Routing::Gather, list_jobs});
+  router.add({"GET", "/ojs/v1/admin/jobs", Permission::Read, Routing::Gather, list_jobs_for_admin});
+  router.add(
+      {"GET", "/ojs/v1/admin/tenants/{t}/jobs", Permission::Read, Routing::Gather, list_of_tenant});
+  router.add(
+      {"GET", "/ojs/v1/admin/jobs/{id}", Permission::Read, Routing::ById, get_job_for_admin});
+  router.add({"POST", "/ojs/v1/admin/jobs/{id}/retry", Permission::Operate, Routing::ById,
+              retry_job_for_admin});
+  router.add({"POST", "/ojs/v1/admin/jobs/{id}/cancel", Permission::Operate, Routing::ById,
+              cancel_job_for_admin});
 }
 
 }  // namespace pawl::api

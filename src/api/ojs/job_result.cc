@@ -161,9 +161,9 @@ void many(App& app, Call&& call) {
 }  // namespace
 
 void add_job_result_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/jobs/{id}/result", Permission::Read, get_result});
-  router.add({"GET", "/ojs/v1/jobs/{id}/retries", Permission::Read, retries});
-  router.add({"POST", "/ojs/v1/jobs/results", Permission::Read, many});
+  router.add({"GET", "/ojs/v1/jobs/{id}/result", Permission::Read, Routing::ById, get_result});
+  router.add({"GET", "/ojs/v1/jobs/{id}/retries", Permission::Read, Routing::ById, retries});
+  router.add({"POST", "/ojs/v1/jobs/results", Permission::Read, Routing::Split, many});
 }
 
 }  // namespace pawl::api

@@ -141,13 +141,13 @@ void retry_job(App& app, Call&& call) { change_job(app, std::move(call), revive_
 }  // namespace
 
 void add_job_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/jobs", Permission::Write, push_one});
-  router.add({"POST", "/ojs/v1/jobs/batch", Permission::Write, push_batch});
-  router.add({"GET", "/ojs/v1/jobs/{id}", Permission::Read, get_job});
-  router.add({"DELETE", "/ojs/v1/jobs/{id}", Permission::Write, cancel_job});
-  router.add({"POST", "/ojs/v1/jobs/{id}/cancel", Permission::Write, cancel_job});
-  router.add({"POST", "/ojs/v1/jobs/{id}/activate", Permission::Write, activate});
-  router.add({"POST", "/ojs/v1/jobs/{id}/retry", Permission::Operate, retry_job});
+  router.add({"POST", "/ojs/v1/jobs", Permission::Write, Routing::Create, push_one});
+  router.add({"POST", "/ojs/v1/jobs/batch", Permission::Write, Routing::Create, push_batch});
+  router.add({"GET", "/ojs/v1/jobs/{id}", Permission::Read, Routing::ById, get_job});
+  router.add({"DELETE", "/ojs/v1/jobs/{id}", Permission::Write, Routing::ById, cancel_job});
+  router.add({"POST", "/ojs/v1/jobs/{id}/cancel", Permission::Write, Routing::ById, cancel_job});
+  router.add({"POST", "/ojs/v1/jobs/{id}/activate", Permission::Write, Routing::ById, activate});
+  router.add({"POST", "/ojs/v1/jobs/{id}/retry", Permission::Operate, Routing::ById, retry_job});
 }
 
 }  // namespace pawl::api

@@ -113,12 +113,15 @@ void config(App& app, Call&& call) {
 bool is_in_maintenance(const State& state) { return stored(state).has_value(); }
 
 void add_maintenance_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/admin/system/maintenance", Permission::Read, get_maintenance});
-  router.add({"POST", "/ojs/v1/admin/system/maintenance", Permission::Operate, set});
-  router.add({"GET", "/ojs/v1/admin/maintenance", Permission::Read, get_maintenance});
-  router.add({"POST", "/ojs/v1/admin/maintenance", Permission::Operate, set});
-  router.add({"GET", "/ojs/v1/admin/system/config", Permission::Read, config});
-  router.add({"GET", "/ojs/v1/admin/config", Permission::Read, config});
+  router.add({"GET", "/ojs/v1/admin/system/maintenance", Permission::Read, Routing::Settings,
+              get_maintenance});
+  router.add(
+      {"POST", "/ojs/v1/admin/system/maintenance", Permission::Operate, Routing::Settings, set});
+  router.add(
+      {"GET", "/ojs/v1/admin/maintenance", Permission::Read, Routing::Settings, get_maintenance});
+  router.add({"POST", "/ojs/v1/admin/maintenance", Permission::Operate, Routing::Settings, set});
+  router.add({"GET", "/ojs/v1/admin/system/config", Permission::Read, Routing::Here, config});
+  router.add({"GET", "/ojs/v1/admin/config", Permission::Read, Routing::Here, config});
 }
 
 }  // namespace pawl::api

@@ -174,8 +174,8 @@ void patch_job(App& app, Call&& call) {
 }  // namespace
 
 void add_patch_job_routes(Router& router) {
-  router.add({"PATCH", "/ojs/v1/jobs/{id}", Permission::Write, patch_job});
-  router.add({"PATCH", "/ojs/v1/admin/jobs/{id}", Permission::Operate, patch_job});
+  router.add({"PATCH", "/ojs/v1/jobs/{id}", Permission::Write, Routing::ById, patch_job});
+  router.add({"PATCH", "/ojs/v1/admin/jobs/{id}", Permission::Operate, Routing::ById, patch_job});
 }
 
 }  // namespace pawl::api

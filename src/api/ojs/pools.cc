@@ -95,10 +95,12 @@ void list_pools(App& app, Call&& call) {
 }  // namespace
 
 void add_pool_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/admin/pools", Permission::Read, list_pools});
-  router.add({"PUT", "/ojs/v1/admin/pools/{name}", Permission::Operate, put_pool});
-  router.add({"GET", "/ojs/v1/admin/pools/{name}", Permission::Read, get_pool});
-  router.add({"DELETE", "/ojs/v1/admin/pools/{name}", Permission::Operate, remove_pool});
+  router.add({"GET", "/ojs/v1/admin/pools", Permission::Read, Routing::Settings, list_pools});
+  router.add(
+      {"PUT", "/ojs/v1/admin/pools/{name}", Permission::Operate, Routing::Settings, put_pool});
+  router.add({"GET", "/ojs/v1/admin/pools/{name}", Permission::Read, Routing::Settings, get_pool});
+  router.add({"DELETE", "/ojs/v1/admin/pools/{name}", Permission::Operate, Routing::Settings,
+              remove_pool});
 }
 
 }  // namespace pawl::api

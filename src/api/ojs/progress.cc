@@ -95,10 +95,12 @@ void get_progress(App& app, Call&& call) {
 }  // namespace
 
 void add_progress_routes(Router& router) {
-  router.add({"PUT", "/ojs/v1/jobs/{id}/progress", Permission::Worker, put_progress});
-  router.add({"POST", "/ojs/v1/jobs/{id}/progress", Permission::Worker, put_progress});
-  router.add({"GET", "/ojs/v1/jobs/{id}/progress", Permission::Read, get_progress});
-  router.add({"POST", "/ojs/v1/workers/progress", Permission::Worker, put_by_body});
+  router.add(
+      {"PUT", "/ojs/v1/jobs/{id}/progress", Permission::Worker, Routing::ById, put_progress});
+  router.add(
+      {"POST", "/ojs/v1/jobs/{id}/progress", Permission::Worker, Routing::ById, put_progress});
+  router.add({"GET", "/ojs/v1/jobs/{id}/progress", Permission::Read, Routing::ById, get_progress});
+  router.add({"POST", "/ojs/v1/workers/progress", Permission::Worker, Routing::Split, put_by_body});
 }
 
 }  // namespace pawl::api

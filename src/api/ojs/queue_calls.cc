@@ -175,11 +175,14 @@ void priority_stats(App& app, Call&& call) {
 }  // namespace
 
 void add_queue_call_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/queues", Permission::Operate, create_queue});
-  router.add({"PATCH", "/ojs/v1/queues/{q}", Permission::Operate, change_queue});
-  router.add({"PATCH", "/ojs/v1/admin/queues/{q}", Permission::Operate, change_queue});
-  router.add({"DELETE", "/ojs/v1/queues/{q}", Permission::Operate, remove_queue});
-  router.add({"GET", "/ojs/v1/queues/{q}/priority-stats", Permission::Read, priority_stats});
+  router.add({"POST", "/ojs/v1/queues", Permission::Operate, Routing::Settings, create_queue});
+  router.add({"PATCH", "/ojs/v1/queues/{q}", Permission::Operate, Routing::Settings, change_queue});
+  router.add(
+      {"PATCH", "/ojs/v1/admin/queues/{q}", Permission::Operate, Routing::Settings, change_queue});
+  router.add(
+      {"DELETE", "/ojs/v1/queues/{q}", Permission::Operate, Routing::Broadcast, remove_queue});
+  router.add({"GET", "/ojs/v1/queues/{q}/priority-stats", Permission::Read, Routing::Gather,
+              priority_stats});
 }
 
 }  // namespace pawl::api

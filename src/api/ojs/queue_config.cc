@@ -165,11 +165,14 @@ void get_detail(App& app, Call&& call) {
 }  // namespace
 
 void add_queue_config_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/admin/queues/{q}", Permission::Read, get_detail});
-  router.add({"GET", "/ojs/v1/admin/queues/{q}/config", Permission::Read, get_config});
-  router.add({"PUT", "/ojs/v1/admin/queues/{q}/config", Permission::Operate, put_config});
-  router.add({"GET", "/ojs/v1/queues/{q}/config", Permission::Read, get_config});
-  router.add({"PUT", "/ojs/v1/queues/{q}/config", Permission::Operate, put_config});
+  router.add({"GET", "/ojs/v1/admin/queues/{q}", Permission::Read, Routing::Gather, get_detail});
+  router.add(
+      {"GET", "/ojs/v1/admin/queues/{q}/config", Permission::Read, Routing::Settings, get_config});
+  router.add({"PUT", "/ojs/v1/admin/queues/{q}/config", Permission::Operate, Routing::Settings,
+              put_config});
+  router.add({"GET", "/ojs/v1/queues/{q}/config", Permission::Read, Routing::Settings, get_config});
+  router.add(
+      {"PUT", "/ojs/v1/queues/{q}/config", Permission::Operate, Routing::Settings, put_config});
 }
 
 }  // namespace pawl::api

@@ -147,14 +147,19 @@ void resume_queue(App& app, Call&& call) { set_paused(app, std::move(call), fals
 }  // namespace
 
 void add_queue_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/queues", Permission::Read, list_queues});
-  router.add({"GET", "/ojs/v1/queues/{q}", Permission::Read, get_queue});
-  router.add({"GET", "/ojs/v1/queues/{q}/stats", Permission::Read, get_stats});
-  router.add({"POST", "/ojs/v1/queues/{q}/pause", Permission::Operate, pause_queue});
-  router.add({"POST", "/ojs/v1/queues/{q}/resume", Permission::Operate, resume_queue});
-  router.add({"GET", "/ojs/v1/admin/queues", Permission::Read, list_queues_for_admin});
-  router.add({"POST", "/ojs/v1/admin/queues/{q}/pause", Permission::Operate, pause_queue});
-  router.add({"POST", "/ojs/v1/admin/queues/{q}/resume", Permission::Operate, resume_queue});
+  router.add({"GET", "/ojs/v1/queues", Permission::Read, Routing::Gather, list_queues});
+  router.add({"GET", "/ojs/v1/queues/{q}", Permission::Read, Routing::Gather, get_queue});
+  router.add({"GET", "/ojs/v1/queues/{q}/stats", Permission::Read, Routing::Gather, get_stats});
+  router.add(
+      {"POST", "/ojs/v1/queues/{q}/pause", Permission::Operate, Routing::Settings, pause_queue});
+  router.add(
+      {"POST", "/ojs/v1/queues/{q}/resume", Permission::Operate, Routing::Settings, resume_queue});
+  router.add(
+      {"GET", "/ojs/v1/admin/queues", Permission::Read, Routing::Gather, list_queues_for_admin});
+  router.add({"POST", "/ojs/v1/admin/queues/{q}/pause", Permission::Operate, Routing::Settings,
+              pause_queue});
+  router.add({"POST", "/ojs/v1/admin/queues/{q}/resume", Permission::Operate, Routing::Settings,
+              resume_queue});
 }
 
 }  // namespace pawl::api

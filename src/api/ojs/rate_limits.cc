@@ -104,9 +104,11 @@ void put_rate_limit(App& app, Call&& call) {
 }  // namespace
 
 void add_rate_limit_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/rate-limits", Permission::Read, list_rate_limits});
-  router.add({"GET", "/ojs/v1/rate-limits/{key}", Permission::Read, get_rate_limit});
-  router.add({"PUT", "/ojs/v1/rate-limits/{key}", Permission::Operate, put_rate_limit});
+  router.add({"GET", "/ojs/v1/rate-limits", Permission::Read, Routing::Gather, list_rate_limits});
+  router.add(
+      {"GET", "/ojs/v1/rate-limits/{key}", Permission::Read, Routing::ByName, get_rate_limit});
+  router.add(
+      {"PUT", "/ojs/v1/rate-limits/{key}", Permission::Operate, Routing::Settings, put_rate_limit});
 }
 
 }  // namespace pawl::api

@@ -377,25 +377,36 @@ void list_schemas(App& app, Call&& call) {
 }  // namespace
 
 void add_schema_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/admin/schemas", Permission::Read, list_schemas});
-  router.add({"POST", "/ojs/v1/admin/schemas", Permission::Operate, post});
-  router.add({"GET", "/ojs/v1/admin/schemas/{type}", Permission::Read, get_latest});
-  router.add({"PUT", "/ojs/v1/admin/schemas/{type}", Permission::Operate, put_type});
-  router.add({"POST", "/ojs/v1/admin/schemas/{type}", Permission::Operate, put_type});
-  router.add({"DELETE", "/ojs/v1/admin/schemas/{type}", Permission::Operate, delete_type});
-  router.add({"GET", "/ojs/v1/admin/schemas/{type}/versions", Permission::Read, list_versions});
-  router.add({"GET", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Read, get_version});
-  router.add({"PUT", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate, put_version});
+  router.add({"GET", "/ojs/v1/admin/schemas", Permission::Read, Routing::Settings, list_schemas});
+  router.add({"POST", "/ojs/v1/admin/schemas", Permission::Operate, Routing::Settings, post});
   router.add(
-      {"DELETE", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate, delete_version});
+      {"GET", "/ojs/v1/admin/schemas/{type}", Permission::Read, Routing::Settings, get_latest});
+  router.add(
+      {"PUT", "/ojs/v1/admin/schemas/{type}", Permission::Operate, Routing::Settings, put_type});
+  router.add(
+      {"POST", "/ojs/v1/admin/schemas/{type}", Permission::Operate, Routing::Settings, put_type});
+  router.add({"DELETE", "/ojs/v1/admin/schemas/{type}", Permission::Operate, Routing::Settings,
+              delete_type});
+  router.add({"GET", "/ojs/v1/admin/schemas/{type}/versions", Permission::Read, Routing::Settings,
+              list_versions});
+  router.add({"GET", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Read, Routing::Settings,
+              get_version});
+  router.add({"PUT", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate,
+              Routing::Settings, put_version});
+  router.add({"DELETE", "/ojs/v1/admin/schemas/{type}/{version}", Permission::Operate,
+              Routing::Settings, delete_version});
 
-  router.add({"GET", "/ojs/v1/schemas", Permission::Read, list_schemas});
-  router.add({"POST", "/ojs/v1/schemas", Permission::Operate, post});
-  router.add({"GET", "/ojs/v1/schemas/{type}", Permission::Read, get_latest});
-  router.add({"DELETE", "/ojs/v1/schemas/{type}", Permission::Operate, delete_type});
-  router.add({"GET", "/ojs/v1/schemas/{type}/versions", Permission::Read, list_versions});
-  router.add({"GET", "/ojs/v1/schemas/{type}/{version}", Permission::Read, get_version});
-  router.add({"DELETE", "/ojs/v1/schemas/{type}/{version}", Permission::Operate, delete_version});
+  router.add({"GET", "/ojs/v1/schemas", Permission::Read, Routing::Settings, list_schemas});
+  router.add({"POST", "/ojs/v1/schemas", Permission::Operate, Routing::Settings, post});
+  router.add({"GET", "/ojs/v1/schemas/{type}", Permission::Read, Routing::Settings, get_latest});
+  router.add(
+      {"DELETE", "/ojs/v1/schemas/{type}", Permission::Operate, Routing::Settings, delete_type});
+  router.add({"GET", "/ojs/v1/schemas/{type}/versions", Permission::Read, Routing::Settings,
+              list_versions});
+  router.add({"GET", "/ojs/v1/schemas/{type}/{version}", Permission::Read, Routing::Settings,
+              get_version});
+  router.add({"DELETE", "/ojs/v1/schemas/{type}/{version}", Permission::Operate, Routing::Settings,
+              delete_version});
 }
 
 }  // namespace pawl::api

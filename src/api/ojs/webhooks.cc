@@ -301,15 +301,16 @@ void test(App& app, Call&& call) {
 void add_webhook_routes(Router& router) {
   constexpr std::string_view kAll = "/ojs/v1/webhooks/subscriptions";
   constexpr std::string_view kOne = "/ojs/v1/webhooks/subscriptions/{id}";
-  router.add({"POST", kAll, Permission::Operate, create_webhook});
-  router.add({"GET", kAll, Permission::Read, list_webhooks});
-  router.add({"GET", kOne, Permission::Read, get_one});
-  router.add({"PATCH", kOne, Permission::Operate, patch_webhook});
-  router.add({"PUT", kOne, Permission::Operate, replace});
-  router.add({"DELETE", kOne, Permission::Operate, remove_webhook});
-  router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/test", Permission::Operate, test});
+  router.add({"POST", kAll, Permission::Operate, Routing::Settings, create_webhook});
+  router.add({"GET", kAll, Permission::Read, Routing::Settings, list_webhooks});
+  router.add({"GET", kOne, Permission::Read, Routing::Settings, get_one});
+  router.add({"PATCH", kOne, Permission::Operate, Routing::Settings, patch_webhook});
+  router.add({"PUT", kOne, Permission::Operate, Routing::Settings, replace});
+  router.add({"DELETE", kOne, Permission::Operate, Routing::Settings, remove_webhook});
+  router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/test", Permission::Operate,
+              Routing::Settings, test});
   router.add({"POST", "/ojs/v1/webhooks/subscriptions/{id}/rotate-secret", Permission::Operate,
-              rotate_secret});
+              Routing::Settings, rotate_secret});
 }
 
 }  // namespace pawl::api

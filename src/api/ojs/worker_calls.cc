@@ -442,13 +442,13 @@ void heartbeat(App& app, Call&& call) {
 }  // namespace
 
 void add_worker_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/workers/fetch", Permission::Worker, fetch});
-  router.add({"POST", "/ojs/v1/workers/ack", Permission::Worker, ack});
-  router.add({"POST", "/ojs/v1/workers/nack", Permission::Worker, nack});
-  router.add({"POST", "/ojs/v1/jobs/{id}/ack", Permission::Worker, ack});
-  router.add({"POST", "/ojs/v1/jobs/{id}/nack", Permission::Worker, nack});
-  router.add({"POST", "/ojs/v1/jobs/{id}/fail", Permission::Worker, nack});
-  router.add({"POST", "/ojs/v1/workers/heartbeat", Permission::Worker, heartbeat});
+  router.add({"POST", "/ojs/v1/workers/fetch", Permission::Worker, Routing::Fetch, fetch});
+  router.add({"POST", "/ojs/v1/workers/ack", Permission::Worker, Routing::Split, ack});
+  router.add({"POST", "/ojs/v1/workers/nack", Permission::Worker, Routing::Split, nack});
+  router.add({"POST", "/ojs/v1/jobs/{id}/ack", Permission::Worker, Routing::ById, ack});
+  router.add({"POST", "/ojs/v1/jobs/{id}/nack", Permission::Worker, Routing::ById, nack});
+  router.add({"POST", "/ojs/v1/jobs/{id}/fail", Permission::Worker, Routing::ById, nack});
+  router.add({"POST", "/ojs/v1/workers/heartbeat", Permission::Worker, Routing::Split, heartbeat});
 }
 
 }  // namespace pawl::api

@@ -223,15 +223,22 @@ void beat(App& app, Call&& call) {
 }  // namespace
 
 void add_worker_state_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/workers/beat", Permission::Worker, beat});
-  router.add({"GET", "/ojs/v1/workers/{id}/health", Permission::Read, worker_health});
-  router.add({"GET", "/ojs/v1/admin/workers", Permission::Read, list_workers});
-  router.add({"GET", "/ojs/v1/admin/workers/{id}", Permission::Read, answer_worker});
-  router.add({"DELETE", "/ojs/v1/admin/workers/{id}", Permission::Operate, deregister});
-  router.add({"POST", "/ojs/v1/admin/workers/directive", Permission::Operate, directive});
-  router.add({"POST", "/ojs/v1/admin/workers/{id}/quiet", Permission::Operate, quiet});
-  router.add({"POST", "/ojs/v1/admin/workers/{id}/terminate", Permission::Operate, terminate});
-  router.add({"POST", "/ojs/v1/admin/workers/{id}/resume", Permission::Operate, resume_worker});
+  router.add({"POST", "/ojs/v1/workers/beat", Permission::Worker, Routing::Here, beat});
+  router.add(
+      {"GET", "/ojs/v1/workers/{id}/health", Permission::Read, Routing::Gather, worker_health});
+  router.add({"GET", "/ojs/v1/admin/workers", Permission::Read, Routing::Gather, list_workers});
+  router.add(
+      {"GET", "/ojs/v1/admin/workers/{id}", Permission::Read, Routing::Gather, answer_worker});
+  router.add({"DELETE", "/ojs/v1/admin/workers/{id}", Permission::Operate, Routing::Broadcast,
+              deregister});
+  router.add({"POST", "/ojs/v1/admin/workers/directive", Permission::Operate, Routing::Broadcast,
+              directive});
+  router.add(
+      {"POST", "/ojs/v1/admin/workers/{id}/quiet", Permission::Operate, Routing::Broadcast, quiet});
+  router.add({"POST", "/ojs/v1/admin/workers/{id}/terminate", Permission::Operate,
+              Routing::Broadcast, terminate});
+  router.add({"POST", "/ojs/v1/admin/workers/{id}/resume", Permission::Operate, Routing::Broadcast,
+              resume_worker});
 }
 
 }  // namespace pawl::api

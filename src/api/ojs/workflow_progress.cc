@@ -186,7 +186,8 @@ void get_workflow_progress(App& app, Call&& call) {
 }  // namespace
 
 void add_workflow_progress_routes(Router& router) {
-  router.add({"GET", "/ojs/v1/workflows/{id}/progress", Permission::Read, get_workflow_progress});
+  router.add({"GET", "/ojs/v1/workflows/{id}/progress", Permission::Read, Routing::ById,
+              get_workflow_progress});
 }
 
 }  // namespace pawl::api

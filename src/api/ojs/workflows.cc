@@ -194,13 +194,21 @@ void list_workflows(App& app, Call&& call) {
 }  // namespace
 
 void add_workflow_routes(Router& router) {
+  router.add({"POST",
+              "/ojs/v1/workflows",
+              Permission::Write,
+              Routing::Create,
+              create_workflow,
+              {},
+              Compiles::Sometimes});
+  router.add({"GET", "/ojs/v1/workflows", Permission::Read, Routing::Gather, list_workflows});
+  router.add({"GET", "/ojs/v1/workflows/{id}", Permission::Read, Routing::ById, get_workflow});
   router.add(
-      {"POST", "/ojs/v1/workflows", Permission::Write, create_workflow, {}, Compiles::Sometimes});
-  router.add({"GET", "/ojs/v1/workflows", Permission::Read, list_workflows});
-  router.add({"GET", "/ojs/v1/workflows/{id}", Permission::Read, get_workflow});
-  router.add({"DELETE", "/ojs/v1/workflows/{id}", Permission::Write, cancel_workflow});
-  router.add({"POST", "/ojs/v1/workflows/{id}/cancel", Permission::Write, cancel_workflow});
-  router.add({"POST", "/ojs/v1/workflows/{id}/retry", Permission::Operate, retry_workflow});
+      {"DELETE", "/ojs/v1/workflows/{id}", Permission::Write, Routing::ById, cancel_workflow});
+  router.add(
+      {"POST", "/ojs/v1/workflows/{id}/cancel", Permission::Write, Routing::ById, cancel_workflow});
+  router.add(
+      {"POST", "/ojs/v1/workflows/{id}/retry", Permission::Operate, Routing::ById, retry_workflow});
 }
 
 }  // namespace pawl::api

@@ -446,17 +446,17 @@ void system_effect(App& app, Call&& call) {
 }  // namespace
 
 void add_world_effect_routes(Router& router) {
-  auto add = [&](std::string_view method, std::string_view path, Permission scope,
+  auto add = [&](std::string_view method, std::string_view path, Permission scope, Routing routing,
                  CallHandler handler) {
-    router.add({method, path, scope, handler});
+    router.add({method, path, scope, routing, handler});
   };
-  add("GET", "/v1/worlds/{w}/effects", Permission::Read, list_effects);
-  add("POST", "/v1/worlds/{w}/effects/lease", Permission::Worker, lease);
-  add("POST", "/v1/worlds/{w}/receipts", Permission::Worker, post_receipt);
-  add("GET", "/v1/worlds/{w}/adapters", Permission::Read, list_adapters);
-  add("PUT", "/v1/worlds/{w}/adapters/{id}", Permission::Admin, put_adapter);
-  add("DELETE", "/v1/worlds/{w}/adapters/{id}", Permission::Admin, remove_adapter);
-  add("POST", "/v1/worlds/{w}/system/effects", Permission::Operate, system_effect);
+  add("GET", "/v1/worlds/{w}/effects", Permission::Read, Routing::ByName, list_effects);
+  add("POST", "/v1/worlds/{w}/effects/lease", Permission::Worker, Routing::ByName, lease);
+  add("POST", "/v1/worlds/{w}/receipts", Permission::Worker, Routing::ByName, post_receipt);
+  add("GET", "/v1/worlds/{w}/adapters", Permission::Read, Routing::ByName, list_adapters);
+  add("PUT", "/v1/worlds/{w}/adapters/{id}", Permission::Admin, Routing::ByName, put_adapter);
+  add("DELETE", "/v1/worlds/{w}/adapters/{id}", Permission::Admin, Routing::ByName, remove_adapter);
+  add("POST", "/v1/worlds/{w}/system/effects", Permission::Operate, Routing::ByName, system_effect);
 }
 
 }  // namespace pawl::api

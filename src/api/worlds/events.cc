@@ -188,8 +188,9 @@ void get_journal(App& app, Call&& call) {
 }  // namespace
 
 void add_world_event_routes(Router& router) {
-  router.add({"POST", "/v1/worlds/{w}/events", Permission::Write, post_event_call});
-  router.add({"GET", "/v1/worlds/{w}/journal", Permission::Read, get_journal});
+  router.add(
+      {"POST", "/v1/worlds/{w}/events", Permission::Write, Routing::ByName, post_event_call});
+  router.add({"GET", "/v1/worlds/{w}/journal", Permission::Read, Routing::ByName, get_journal});
 }
 
 }  // namespace pawl::api

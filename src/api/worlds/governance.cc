@@ -220,17 +220,19 @@ void get_proposal(App& app, Call&& call) {
 }  // namespace
 
 void add_world_governance_routes(Router& router) {
-  auto add = [&](std::string_view method, std::string_view path, Permission scope,
+  auto add = [&](std::string_view method, std::string_view path, Permission scope, Routing routing,
                  CallHandler handler, Compiles compiles = Compiles::Nothing) {
-    router.add({method, path, scope, handler, {}, compiles});
+    router.add({method, path, scope, routing, handler, {}, compiles});
   };
-  add("POST", "/v1/worlds/{w}/gov/propose", Permission::Operate, propose, Compiles::Always);
-  add("POST", "/v1/worlds/{w}/gov/shadow", Permission::Operate, shadow);
-  add("POST", "/v1/worlds/{w}/gov/approve", Permission::Admin, approve);
-  add("POST", "/v1/worlds/{w}/gov/reject", Permission::Admin, reject);
-  add("POST", "/v1/worlds/{w}/gov/apply", Permission::Admin, apply, Compiles::Always);
-  add("GET", "/v1/worlds/{w}/gov/list", Permission::Read, list_proposals);
-  add("GET", "/v1/worlds/{w}/gov/get", Permission::Read, get_proposal);
+  add("POST", "/v1/worlds/{w}/gov/propose", Permission::Operate, Routing::ByName, propose,
+      Compiles::Always);
+  add("POST", "/v1/worlds/{w}/gov/shadow", Permission::Operate, Routing::ByName, shadow);
+  add("POST", "/v1/worlds/{w}/gov/approve", Permission::Admin, Routing::ByName, approve);
+  add("POST", "/v1/worlds/{w}/gov/reject", Permission::Admin, Routing::ByName, reject);
+  add("POST", "/v1/worlds/{w}/gov/apply", Permission::Admin, Routing::ByName, apply,
+      Compiles::Always);
+  add("GET", "/v1/worlds/{w}/gov/list", Permission::Read, Routing::ByName, list_proposals);
+  add("GET", "/v1/worlds/{w}/gov/get", Permission::Read, Routing::ByName, get_proposal);
 }
 
 }  // namespace pawl::api

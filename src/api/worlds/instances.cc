@@ -231,20 +231,21 @@ void step_test(App& app, Call&& call) {
 }  // namespace
 
 void add_world_instance_routes(Router& router) {
-  auto add = [&](std::string_view method, std::string_view path, Permission scope,
+  auto add = [&](std::string_view method, std::string_view path, Permission scope, Routing routing,
                  CallHandler handler) {
-    router.add({method, path, scope, handler});
+    router.add({method, path, scope, routing, handler});
   };
-  add("GET", "/v1/worlds/{w}/instances", Permission::Read, list_instances);
-  add("GET", "/v1/worlds/{w}/state/{module}", Permission::Read, get_state);
-  add("GET", "/v1/worlds/{w}/state/{namespace}/{module}", Permission::Read, get_state);
-  add("GET", "/v1/worlds/{w}/digest", Permission::Read, get_digest);
-  add("POST", "/v1/worlds/{w}/snapshot", Permission::Operate, snapshot);
-  add("POST", "/v1/worlds/{w}/replay", Permission::Operate, replay);
-  add("GET", "/v1/worlds/{w}/trace-summary", Permission::Read, get_summary);
-  add("GET", "/v1/worlds/{w}/trace", Permission::Read, get_trace);
-  add("GET", "/v1/worlds/{w}/trace/diagnose", Permission::Read, diagnose);
-  add("POST", "/v1/worlds/{w}/step-test", Permission::Read, step_test);
+  add("GET", "/v1/worlds/{w}/instances", Permission::Read, Routing::ByName, list_instances);
+  add("GET", "/v1/worlds/{w}/state/{module}", Permission::Read, Routing::ByName, get_state);
+  add("GET", "/v1/worlds/{w}/state/{namespace}/{module}", Permission::Read, Routing::ByName,
+      get_state);
+  add("GET", "/v1/worlds/{w}/digest", Permission::Read, Routing::ByName, get_digest);
+  add("POST", "/v1/worlds/{w}/snapshot", Permission::Operate, Routing::ByName, snapshot);
+  add("POST", "/v1/worlds/{w}/replay", Permission::Operate, Routing::ByName, replay);
+  add("GET", "/v1/worlds/{w}/trace-summary", Permission::Read, Routing::ByName, get_summary);
+  add("GET", "/v1/worlds/{w}/trace", Permission::Read, Routing::ByName, get_trace);
+  add("GET", "/v1/worlds/{w}/trace/diagnose", Permission::Read, Routing::ByName, diagnose);
+  add("POST", "/v1/worlds/{w}/step-test", Permission::Read, Routing::ByName, step_test);
 }
 
 }  // namespace pawl::api

@@ -317,21 +317,21 @@ void put_clock(App& app, Call&& call) {
 }  // namespace
 
 void add_world_routes(Router& router) {
-  auto add = [&](std::string_view method, std::string_view path, Permission scope,
+  auto add = [&](std::string_view method, std::string_view path, Permission scope, Routing routing,
                  CallHandler handler, Compiles compiles = Compiles::Nothing) {
-    router.add({method, path, scope, handler, {}, compiles});
+    router.add({method, path, scope, routing, handler, {}, compiles});
   };
-  add("POST", "/v1/worlds", Permission::Operate, create, Compiles::Always);
-  add("GET", "/v1/worlds", Permission::Read, list_worlds);
-  add("GET", "/v1/worlds/{w}", Permission::Read, get_world);
-  add("DELETE", "/v1/worlds/{w}", Permission::Admin, remove_world);
-  add("GET", "/v1/worlds/{w}/manifest", Permission::Read, get_manifest);
-  add("GET", "/v1/worlds/{w}/defs", Permission::Read, list_defs);
-  add("POST", "/v1/worlds/{w}/manifest/validate", Permission::Read, validate_manifest,
-      Compiles::Always);
-  add("POST", "/v1/worlds/{w}/blobs", Permission::Write, put_blob);
-  add("GET", "/v1/worlds/{w}/blobs/{ref}", Permission::Read, get_blob);
-  add("POST", "/v1/worlds/{w}/clock", Permission::Operate, put_clock);
+  add("POST", "/v1/worlds", Permission::Operate, Routing::Create, create, Compiles::Always);
+  add("GET", "/v1/worlds", Permission::Read, Routing::Gather, list_worlds);
+  add("GET", "/v1/worlds/{w}", Permission::Read, Routing::ByName, get_world);
+  add("DELETE", "/v1/worlds/{w}", Permission::Admin, Routing::ByName, remove_world);
+  add("GET", "/v1/worlds/{w}/manifest", Permission::Read, Routing::ByName, get_manifest);
+  add("GET", "/v1/worlds/{w}/defs", Permission::Read, Routing::ByName, list_defs);
+  add("POST", "/v1/worlds/{w}/manifest/validate", Permission::Read, Routing::ByName,
+      validate_manifest, Compiles::Always);
+  add("POST", "/v1/worlds/{w}/blobs", Permission::Write, Routing::ByName, put_blob);
+  add("GET", "/v1/worlds/{w}/blobs/{ref}", Permission::Read, Routing::ByName, get_blob);
+  add("POST", "/v1/worlds/{w}/clock", Permission::Operate, Routing::ByName, put_clock);
 }
 
 }  // namespace pawl::api
