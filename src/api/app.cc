@@ -188,6 +188,8 @@ void App::begin_drain() {
   events_.stop();
 }
 
+std::shared_ptr<void> App::ticket() const { return calls_ ? calls_->ticket() : nullptr; }
+
 void App::settle() {
   if (calls_) calls_->wait_for_end();
 }

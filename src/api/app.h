@@ -75,6 +75,8 @@ class App {
   // Waits until no call of this partition is under way any more. Of one of several partitions;
   // after begin_drain(), when the engine has stopped and no request comes any more.
   void settle();
+  // Whoever holds it keeps settle() waiting: for those who use one of several partitions. Any thread.
+  std::shared_ptr<void> ticket() const;
   bool draining() const { return draining_ || server_.draining(); }
 
   ServerParts& server() { return server_; }
