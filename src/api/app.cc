@@ -8,8 +8,11 @@
 #include "api/maintenance.h"
 #include "api/routes.h"
 #include "base/log.h"
+#include "effects/webhook.h"
 #include "engine/waiting_task.h"
 #include "kernel/frame.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 #include "worldhost/world_host.h"
 
 namespace pawl::api {
@@ -132,6 +135,23 @@ void App::load() {
   };
   sample();
   stats_history_.start(sample);
+}
+
+void App::setting_copied(Frame& frame, DocKind kind, const std::string& key) {
+  const Doc* doc = frame.state().find_doc(kind, key);
+  if (kind == DocKind::Maintenance) {
+    set_maintenance(is_in_maintenance(frame.state()));
+  } else if (kind == DocKind::Webhook) {
+    keep_webhook_cursor(frame, key);
+    webhooks_change();
+  } else if (kind == DocKind::ApiKey) {
+    if (doc == nullptr) return keys().remove(key);
+    if (auto stored = stored_key(*doc)) {
+      keys().put(*stored);
+    } else {
+      keys().close();
+    }
+  }
 }
 
 http::RoundHandler App::round_handler() {

@@ -87,6 +87,9 @@ class App {
   KeyRing& keys() { return server_.keys(); }
   WorkerRegistry& workers() { return server_.workers(); }
   Metrics& metrics() { return server_.metrics(); }
+  // A setting that partition 0 has decided was copied into this partition in this frame: keys,
+  // maintenance mode and subscriptions follow. See courier/take_messages.h. Engine thread.
+  void setting_copied(Frame& frame, DocKind kind, const std::string& key);
   // A decision is about to change the webhook subscriptions. Engine thread.
   void webhooks_change() {
     if (on_webhooks_change_) on_webhooks_change_();

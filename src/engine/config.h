@@ -13,6 +13,7 @@ namespace pawl {
 
 class CrashBook;
 class EffectSink;
+class OutboxBell;
 
 struct RetentionConfig {
   int64_t finished_ms = 7LL * 24 * 3600 * 1000;  // 0 = for ever
@@ -37,6 +38,7 @@ struct CoreConfig {
   EffectSink* effects = nullptr;        // null: effects of runs are never executed
   // A queue has jobs that no parked task took: called by the deciding thread, once per input.
   std::function<void(const std::string& scoped_queue)> on_ready = {};
+  OutboxBell* outbox_bell = nullptr;    // null: nobody carries messages to other partitions
   SkippedEvents skipped;                // in the tail, besides those listed in the store
 };
 
