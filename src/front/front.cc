@@ -179,7 +179,7 @@ void Front::fetch(const api::Route& route, http::RequestParts request, std::stri
 }
 
 bool Front::deliver(uint16_t partition, uint64_t epoch, uint8_t hops, http::Request&& request,
-                    http::Responder responder) {
+                    http::Responder&& responder) {
   if (partition == kWholeNode) return deliver_to_node(std::move(request), std::move(responder));
   if (partition >= map_.partitions() || hops > kHopsMax) return false;
   const Server to = map_.find(partition);

@@ -31,7 +31,7 @@ class Front {
   http::RoundHandler round_handler();
   // A request that another node passed on; false: the partition is not served here in this epoch.
   bool deliver(uint16_t partition, uint64_t epoch, uint8_t hops, http::Request&& request,
-               http::Responder responder);
+               http::Responder&& responder);
 
   FetchDesk& desk() { return desk_; }
   Passing& passing() { return passing_; }

@@ -116,8 +116,8 @@ void Passing::go_there(const std::shared_ptr<Trip>& trip, const Server& to) {
   const Errand& errand = trip->errand;
   link::Passed passed{errand.partition, to.epoch, static_cast<uint8_t>(errand.hops + 1),
                       errand.request, errand.waits};
-  links_->call(*to.peer, std::move(passed), errand.sink,
-               [this, trip](link::LinkFailure failure) { failed(trip, failure); });
+  links_->call({*to.peer, std::move(passed), errand.sink,
+                [this, trip](link::LinkFailure failure) { failed(trip, failure); }});
 }
 
 void Passing::failed(const std::shared_ptr<Trip>& trip, link::LinkFailure failure) {
