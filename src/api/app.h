@@ -65,6 +65,13 @@ struct Waiting {
   std::optional<Parking> parking = {};
 };
 
+// The nodes that this server knows of. Both or none.
+struct ClusterAccess {
+  std::function<cluster::ClusterView()> view;
+  // False: there is none of that name. Waits for the database.
+  std::function<Result<bool>(const std::string& node, bool draining)> set_draining;
+};
+
 class App {
  public:
   App(const AppConfig& config, EngineLoop& engine, Store& store, Clock& clock);
@@ -121,12 +128,9 @@ class App {
   }
   actions::ActionRunner* actions() { return actions_; }
   const actions::Vault* vault() { return vault_; }
-  // Without it, or if it gives nothing, this server is alone.
-  using ClusterViewer = std::function<std::optional<cluster::ClusterView>()>;
-  void use_cluster(ClusterViewer viewer) { cluster_viewer_ = std::move(viewer); }
-  std::optional<cluster::ClusterView> cluster_view() const {
-    return cluster_viewer_ ? cluster_viewer_() : std::nullopt;
-  }
+  // Without it this server is alone.
+  void use_cluster(ClusterAccess access) { cluster_ = std::move(access); }
+  const ClusterAccess& cluster() const { return cluster_; }
   // Null if this server runs no worlds.
   void use_worlds(WorldHost* worlds) { worlds_ = worlds; }
   WorldHost* worlds() { return worlds_; }
@@ -174,7 +178,7 @@ class App {
   actions::ActionRunner* actions_ = nullptr;
   const actions::Vault* vault_ = nullptr;
   WorldHost* worlds_ = nullptr;
-  ClusterViewer cluster_viewer_;
+  ClusterAccess cluster_;
   EventHub events_;
   ReaderPool readers_;
   Turns turns_;
