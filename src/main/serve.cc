@@ -33,7 +33,9 @@ RuntimeSetup setup_of(const ServeOptions& options, StoreSource* source) {
     if (const char* passphrase = std::getenv("PAWL_VAULT_KEY")) setup.vault_passphrase = passphrase;
   }
   setup.owner_only = true;  // files of runs are private
-  setup.work_root = WorkRoot::in(setup.data_dir);
+  setup.work_root = options.work_root.empty()
+                        ? WorkRoot::in(setup.data_dir)
+                        : WorkRoot{std::filesystem::absolute(options.work_root).string()};
   setup.policy = options.actions;
   setup.policy.fs.off_limits = {std::filesystem::absolute(options.data_dir).string()};
   if (memory) setup.policy.fs.off_limits.push_back(setup.work_root.path);
@@ -186,6 +188,8 @@ int serve(const ServeOptions& given) {
   log::use_json(options.log_json);
   if (Status split = split_listen(options.listen, options.http); !split.ok())
     return fail_serve(split.error());
+  if (options.partitions > 1)
+    return fail_serve({ErrorCode::InvalidRequest, "this server serves one partition"});
   block_signals();
   share_out_files(options);
   MemoryReturn memory_return{MemoryReturn::Bounds()};
@@ -209,7 +213,11 @@ int serve(const ServeOptions& given) {
 
   api::App app(app_config(options, runtime), engine, runtime.store(), runtime.clock());
   for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
-  if (node) app.use_cluster([it = node.get()] { return it->view(); });
+  if (node)
+    app.use_cluster({[it = node.get()] { return it->member().view(); },
+                     [it = node.get()](const std::string& name, bool draining) {
+                       return it->member().set_draining(name, draining);
+                     }});
   app.use_actions(&runtime.runner(), runtime.vault());
   WorldService worlds(worlds_config(options, runtime), engine, runtime.clock(), options.actions,
                       runtime.vault());
