@@ -87,7 +87,7 @@ TEST(Wire, FramesAreTheSameHoweverTheyAreCut) {
 
 TEST(Wire, BytesThatAreNoFramesAreRefused) {
   bool good = true;
-  told_of(std::string("\x06\x00\x00\x00", 4), 4, good);
+  told_of(std::string("\x07\x00\x00\x00", 4), 4, good);
   EXPECT_FALSE(good);  // no such kind
   told_of(frame_head(FrameKind::Chunk, kBatchCallsMax, 0), 100, good);
   EXPECT_FALSE(good);  // no such call
