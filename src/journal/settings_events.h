@@ -31,11 +31,13 @@ struct QueueConfigured {
   std::string queue;
   QueueSettings settings;
   bool paused_before = false;
+  bool copied = false;  // from another partition, whose journal tells it to clients
 
   static void fields(auto& self, auto&& visit) {
     visit(1, "queue", self.queue);
     visit(2, "settings", self.settings);
     visit(3, "paused_before", self.paused_before);
+    visit(4, "copied", self.copied);
   }
 };
 
@@ -83,17 +85,19 @@ enum class DocKind : uint8_t {
   PlannedRun = 15,  // id of a nested run that has not started → JobParent: its place in its parent
   World = 16,       // name → id of a world
   WorldItem = 17,   // id of a world, key → one of its items: see worlds/items.h
+  Outbox = 18,      // receiver, number → a message that is owed, see kernel/messages/outbox.h
+  Mail = 19,        // numbers of the last messages sent and taken, see kernel/messages/
 };
-constexpr DocKind kLastDocKind = DocKind::WorldItem;
+constexpr DocKind kLastDocKind = DocKind::Mail;
 // Kinds that may be very numerous: their documents leave memory once their row is durable.
 constexpr bool is_numerous(DocKind kind) {
   return kind == DocKind::Idempotency || kind == DocKind::Decision || kind == DocKind::RunTurn ||
-         kind == DocKind::PlannedRun || kind == DocKind::WorldItem;
+         kind == DocKind::PlannedRun || kind == DocKind::WorldItem || kind == DocKind::Outbox;
 }
 
 // Kinds whose documents are all in memory: a document that is not in memory does not exist.
 constexpr bool is_kept_whole(DocKind kind) {
-  return kind == DocKind::RunCount || kind == DocKind::RunGate;
+  return kind == DocKind::RunCount || kind == DocKind::RunGate || kind == DocKind::Mail;
 }
 
 struct DocPut {

@@ -88,6 +88,7 @@ void MutableState::load_rows() {
              });
   load_docs(DocKind::RunCount);
   load_docs(DocKind::RunGate);
+  load_docs(DocKind::Mail);
 }
 
 // --- jobs
@@ -373,6 +374,8 @@ void MutableState::note_gate_seen(const std::string& gate) { memory_->gate_looks
 std::vector<RunId> MutableState::take_moved_runs() {
   return std::exchange(memory_->moved_runs, {});
 }
+
+bool MutableState::take_new_messages() { return std::exchange(memory_->new_messages, false); }
 
 std::vector<EffectNote> MutableState::take_effects() {
   return std::exchange(memory_->new_effects, {});

@@ -167,7 +167,7 @@ void tell(const ProgressReported& event, Told& told) {
 }
 
 void tell(const QueueConfigured& event, Told& told) {
-  if (event.settings.paused == event.paused_before) return;
+  if (event.copied || event.settings.paused == event.paused_before) return;
   std::string_view name = queue_of_scoped(event.queue);
   OjsEvent& made = told.add(event.settings.paused ? "queue.paused" : "queue.resumed", event.queue,
                             std::string(name));

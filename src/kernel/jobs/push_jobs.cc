@@ -8,6 +8,7 @@
 #include "kernel/jobs/finish_job.h"
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/messages/copied_settings.h"
 #include "kernel/run.h"
 #include "kernel/state.h"
 #include "plan/ojs/job_spec.h"
@@ -111,6 +112,7 @@ void configure_limits(Frame& frame, const NewJob& job) {
     event.paused_before = event.settings.paused;
     event.settings.rate_per_second = job.queue_rate;
     frame.emit(event);
+    share_queue_rate(frame, event);
   }
   if (job.limit.empty()) return;
   const Limit* limit = frame.state().find_limit(job.limit);
