@@ -24,19 +24,13 @@
 #include <vector>
 
 #include "cluster/lease.h"
+#include "cluster/lease_plan.h"
 #include "cluster/liveness.h"
 #include "cluster/node_table.h"
 #include "cluster/view.h"
 #include "store/postgres_store.h"
 
 namespace pawl::cluster {
-
-struct LeaseTimes {
-  int64_t lease_ms = 3000;
-  int64_t beat_ms = 500;
-  int64_t gap_ms = 1000;    // reads further apart say nothing of the time between
-  int64_t margin_ms = 500;  // by which answers stop before others may take over
-};
 
 class LeaseKeeper {
  public:

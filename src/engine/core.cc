@@ -218,6 +218,7 @@ void Core::wake_parked() {
       run(std::move(task), false, place);
       if (parked_.size() > parked_before) break;
     }
+    if (config_.on_ready && state_.first_ready(*queue) != nullptr) config_.on_ready(queue->name);
   }
 }
 

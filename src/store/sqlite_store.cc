@@ -6,8 +6,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -35,12 +37,17 @@ struct Writer {
   Statement append, record_bytes, trim;
 };
 
+// Of the directory: it is held as long as one of its stores is open. None with a VFS of the
+// caller's.
+using SharedLock = std::shared_ptr<const DirectoryLock>;
+
 class SqliteStore : public Store {
  public:
-  SqliteStore(std::optional<DirectoryLock> lock, std::string path, SqliteOptions options)
+  SqliteStore(SharedLock lock, std::string path, const SqliteOptions& options, PartitionPlace place)
       : lock_(std::move(lock)),
         path_(std::move(path)),
-        options_(std::move(options)),
+        options_(options),
+        place_(place),
         vfs_(options_.fault, options_.base_vfs.empty() ? "unix" : options_.base_vfs),
         readers_(path_, vfs_.name(), options_.readers_kept) {}
 
@@ -53,6 +60,12 @@ class SqliteStore : public Store {
   }
 
   Status open();
+  // Whether a database is there, before it is opened.
+  Result<bool> is_there() const {
+    PAWL_TRY(const auto form, read_form(vfs_.base(), path_));
+    return form.has_value();
+  }
+  uint16_t partitions() const { return place_.of; }
 
   Status commit(const Batch& batch) override;
   Result<std::optional<std::string>> get(uint8_t space, std::string_view key) override;
@@ -75,6 +88,7 @@ class SqliteStore : public Store {
  private:
   Status create_file();
   Status settle_form();
+  Status check_place();
   Result<Writer> open_writer();
   Status open_checkpointer();
   Status write(const Batch& batch);
@@ -92,9 +106,10 @@ class SqliteStore : public Store {
 
   // Members die in reverse order: readers, then the writer, which is the last connection and so
   // moves the log into the database, then the VFS they used, then the lock.
-  const std::optional<DirectoryLock> lock_;
+  const SharedLock lock_;
   const std::string path_;
   const SqliteOptions options_;
+  PartitionPlace place_;  // of a new database; once it is open, what is noted in it
   SqliteVfs vfs_;
   Writer writer_;
   uint64_t frame_bytes_ = 0;
@@ -116,8 +131,18 @@ Status SqliteStore::open() {
   PAWL_TRY_DO(settle_form());
   PAWL_TRY_DO(settle_log(vfs_.name(), path_ + "-wal"));
   PAWL_TRY(writer_, open_writer());
+  PAWL_TRY_DO(check_place());
   PAWL_TRY_DO(read_bounds());
   return open_checkpointer();
+}
+
+Status SqliteStore::check_place() {
+  PAWL_TRY(const PartitionPlace found, read_place(writer_.connection));
+  if (found.id != place_.id)
+    return Error{ErrorCode::Corrupt, fmt::format("{} should hold partition {}, but holds {}", path_,
+                                                 place_.id, found.id)};
+  place_ = found;
+  return ok_status();
 }
 
 Status SqliteStore::read_bounds() {
@@ -156,7 +181,7 @@ Result<Writer> SqliteStore::open_writer() {
            Connection::open(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs_.name()));
   Connection& db = writer.connection;
   sqlite3_busy_timeout(db.handle(), 1000);  // a person with the sqlite3 shell may hold a lock
-  PAWL_TRY_DO(prepare_schema(db, vfs_.form()));
+  PAWL_TRY_DO(prepare_schema(db, vfs_.form(), place_));
   // Debian builds SQLite with secure_delete: freed pages would be overwritten with zeros, and
   // logged.
   PAWL_TRY_DO(db.execute(fmt::format(
@@ -461,18 +486,84 @@ StoreStats SqliteStore::stats() const {
                     .sync_ns_p99 = syncs.ns_p99};
 }
 
+Result<SharedLock> lock_directory(const std::string& directory, const SqliteOptions& options) {
+  if (!options.base_vfs.empty()) return SharedLock();
+  PAWL_TRY(DirectoryLock taken, DirectoryLock::acquire(directory));
+  return std::make_shared<const DirectoryLock>(std::move(taken));
+}
+
+using SqliteStores = std::vector<std::unique_ptr<SqliteStore>>;
+
+// The last one made is the one that says how many there are: a directory that was not finished has
+// none.
+Status make_partitions(SqliteStores& stores) {
+  for (size_t id = stores.size() - 1; id > 0; --id) {
+    PAWL_TRY_DO(stores[id]->open());
+    if (stores[id]->journal_last() != 0)
+      return Error{ErrorCode::Corrupt,
+                   fmt::format("{} holds data, but {} is missing",
+                               sqlite_file(static_cast<uint16_t>(id)), sqlite_file(0))};
+  }
+  return stores[0]->open();
+}
+
+Status check_others(const SqliteStores& stores) {
+  for (size_t id = 1; id < stores.size(); ++id) {
+    PAWL_TRY(const bool there, stores[id]->is_there());
+    if (!there)
+      return Error{ErrorCode::Corrupt,
+                   fmt::format("{} is missing; the directory has {} partitions",
+                               sqlite_file(static_cast<uint16_t>(id)), stores.size())};
+  }
+  return ok_status();
+}
+
 }  // namespace
 
+std::string sqlite_file(uint16_t partition) {
+  return partition == 0 ? "pawl.db" : fmt::format("pawl-{}.db", partition);
+}
+
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& directory, SqliteOptions options) {
-  std::optional<DirectoryLock> lock;
-  if (options.base_vfs.empty()) {
-    PAWL_TRY(DirectoryLock taken, DirectoryLock::acquire(directory));
-    lock.emplace(std::move(taken));
-  }
-  auto store =
-      std::make_unique<SqliteStore>(std::move(lock), directory + "/pawl.db", std::move(options));
+  PAWL_TRY(SharedLock lock, lock_directory(directory, options));
+  auto store = std::make_unique<SqliteStore>(std::move(lock), directory + "/" + sqlite_file(0),
+                                             options, PartitionPlace{});
   PAWL_TRY_DO(store->open());
+  if (store->partitions() != 1)
+    return Error{ErrorCode::InvalidRequest, fmt::format("{} has {} partitions; this takes only one",
+                                                        directory, store->partitions())};
   return std::unique_ptr<Store>(std::move(store));
+}
+
+Result<std::vector<std::unique_ptr<Store>>> open_sqlite_partitions(const std::string& directory,
+                                                                   uint16_t partitions,
+                                                                   const SqliteOptions& options) {
+  PAWL_TRY(const SharedLock lock, lock_directory(directory, options));
+  SqliteStores stores;
+  const auto add = [&](uint16_t of) {
+    const auto id = static_cast<uint16_t>(stores.size());
+    stores.push_back(std::make_unique<SqliteStore>(lock, directory + "/" + sqlite_file(id), options,
+                                                   PartitionPlace{id, of}));
+  };
+  const uint16_t asked = std::max<uint16_t>(partitions, 1);
+  add(asked);
+  PAWL_TRY(const bool there, stores[0]->is_there());
+  if (there) {
+    PAWL_TRY_DO(stores[0]->open());
+    const uint16_t found = stores[0]->partitions();
+    if (partitions != 0 && partitions != found)
+      return Error{ErrorCode::InvalidRequest,
+                   fmt::format("{} has {} partitions, which is fixed; {} were asked for", directory,
+                               found, partitions)};
+    while (stores.size() < found) add(found);
+    PAWL_TRY_DO(check_others(stores));
+    for (size_t id = 1; id < stores.size(); ++id) PAWL_TRY_DO(stores[id]->open());
+  } else {
+    while (stores.size() < asked) add(asked);
+    PAWL_TRY_DO(make_partitions(stores));
+  }
+  return std::vector<std::unique_ptr<Store>>(std::make_move_iterator(stores.begin()),
+                                             std::make_move_iterator(stores.end()));
 }
 
 }  // namespace pawl
