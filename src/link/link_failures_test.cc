@@ -22,7 +22,7 @@ class RawPeer {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    ::bind(listen_fd_, reinterpret_cast<sockaddr*>(&address), size);
+    EXPECT_EQ(::bind(listen_fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
     ::listen(listen_fd_, 16);
     ::getsockname(listen_fd_, reinterpret_cast<sockaddr*>(&address), &size);
     port_ = ntohs(address.sin_port);

@@ -3,12 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "link/testing/link_fixture.h"
 
 namespace pawl::link {
 namespace {
+
+std::vector<std::string> numbered_paths(size_t count) {
+  std::vector<std::string> paths(count);
+  for (size_t i = 0; i < count; ++i) paths[i] = "/" + std::to_string(i);
+  return paths;
+}
 
 TEST(Links, AnAnswerArrivesUnchanged) {
   ServingNode node([](http::Request&& request, http::Responder responder) {
@@ -54,9 +58,7 @@ TEST(Links, OneBatchIsAnsweredOutOfOrder) {
   http::Parked parked;
   ServingNode node(http::parking(parked));
   const auto from = links();
-  std::vector<std::string> paths;
-  for (int i = 0; i < 50; ++i) paths.push_back("/" + std::to_string(i));
-  const auto outcomes = call_many(*from, node.peer(), paths);
+  const auto outcomes = call_many(*from, node.peer(), numbered_paths(50));
   for (int i = 50; i-- > 0;) {
     const std::string path = "/" + std::to_string(i);
     parked.take(path).respond({.body = "of " + path});
@@ -70,9 +72,7 @@ TEST(Links, OneBatchIsAnsweredOutOfOrder) {
 TEST(Links, MoreCallsThanABatchHoldsTravelInSeveral) {
   ServingNode node(http::echo);
   const auto from = links({.lines_max = 2});
-  std::vector<std::string> paths;
-  for (int i = 0; i < 2'000; ++i) paths.push_back("/" + std::to_string(i));
-  const auto outcomes = call_many(*from, node.peer(), paths);
+  const auto outcomes = call_many(*from, node.peer(), numbered_paths(2'000));
   for (int i = 0; i < 2'000; ++i) {
     EXPECT_EQ(outcomes[static_cast<size_t>(i)]->wait(),
               "answer 200 GET /" + std::to_string(i) + " []|");
