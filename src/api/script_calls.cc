@@ -99,7 +99,7 @@ Result<StartScript> parse_start(App& app, Call& call, int64_t& wait_ms, std::str
   std::string id = fields.text("id");
   if (id.size() > kIdBytesMax) fields.complain("id", "must be at most 255 bytes");
   if (!id.empty()) {
-    command.id = workflow_id(id);
+    command.id = workflow_id(id, app.config().partitions);
     if (!RunId::parse(id)) command.client_id = id;
   }
   command.tenant = call.tenant;

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "journal/events.h"
+#include "kernel/messages/copied_settings.h"
 #include "kernel/mutable_state.h"
 #include "kernel/run.h"
 
@@ -46,6 +47,9 @@ void Frame::add(Given&& event) {
   const uint64_t sequence = record_.add(event);
   meter_.charge_written(record_.size() - before);
   state_.apply(std::forward<Given>(event), Stamp{sequence, now_ms_});
+  if constexpr (requires { copy_setting(*this, event); }) {
+    if (readable_.partitions() > 1) copy_setting(*this, event);
+  }
 }
 
 // Events shown to users carry the id that the client of their run chose.

@@ -59,6 +59,8 @@ class MutableState : public State {
   std::vector<Queue*> take_ready_queues();
   // Runs of definitions that ended or were suspended since the last call: tasks may wait for them.
   std::vector<RunId> take_moved_runs();
+  // Whether messages were sent since the last call: their courier is told once they are durable.
+  bool take_new_messages();
   // Effects requested since the last call: to be executed once they are durable.
   std::vector<EffectNote> take_effects();
   // After recovery: every open effect counts as requested now, and runs that have yielded wait for

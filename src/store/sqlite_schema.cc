@@ -16,7 +16,7 @@ constexpr std::string_view kLargeTables =
 // An even one has page sums. 1 and 2 had no tables for large values, 3 and 4 packed nothing.
 uint64_t version_of(const DatabaseForm& form) { return form.sums ? 6 : 5; }
 
-Status create(Connection& db, const DatabaseForm& form) {
+Status create(Connection& db, const DatabaseForm& form, const PartitionPlace& place) {
   return db.execute(
       fmt::format("BEGIN IMMEDIATE;"
                   "PRAGMA application_id = {};"
@@ -26,9 +26,10 @@ Status create(Connection& db, const DatabaseForm& form) {
                   "CREATE TABLE journal(number INTEGER PRIMARY KEY, record BLOB NOT NULL,"
                   " unpacked INTEGER);"
                   "{}"
-                  "INSERT INTO meta(name, value) VALUES ('schema', {});"
+                  "INSERT INTO meta(name, value) VALUES ('schema', {}), ('partition', {}),"
+                  " ('partitions', {});"
                   "COMMIT",
-                  kApplicationId, kLargeTables, version_of(form)));
+                  kApplicationId, kLargeTables, version_of(form), place.id, place.of));
 }
 
 Status upgrade(Connection& db, const DatabaseForm& form, uint64_t from) {
@@ -58,7 +59,7 @@ Result<uint64_t> check_version(Connection& db, const DatabaseForm& form) {
 
 }  // namespace
 
-Status prepare_schema(Connection& db, const DatabaseForm& form) {
+Status prepare_schema(Connection& db, const DatabaseForm& form, const PartitionPlace& place) {
   // Only a database without pages yet takes these.
   int reserved = static_cast<int>(kPageSumBytes);
   if (form.sums) sqlite3_file_control(db.handle(), "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
@@ -74,13 +75,20 @@ Status prepare_schema(Connection& db, const DatabaseForm& form) {
     PAWL_TRY(version, check_version(db, form));
   }
   PAWL_TRY_DO(db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
-  if (tables == 0) PAWL_TRY_DO(create(db, form));
+  if (tables == 0) PAWL_TRY_DO(create(db, form, place));
   if (version != version_of(form)) PAWL_TRY_DO(upgrade(db, form, version));
   PAWL_TRY(const uint64_t page_bytes, db.query_number("PRAGMA page_size"));
   if (page_bytes == form.page_bytes) return ok_status();
   return Error{ErrorCode::Corrupt,
                fmt::format("the database has pages of {} bytes, its header says {}", page_bytes,
                            form.page_bytes)};
+}
+
+Result<PartitionPlace> read_place(Connection& db) {
+  PAWL_TRY(const uint64_t of, db.query_number("SELECT value FROM meta WHERE name = 'partitions'"));
+  PAWL_TRY(const uint64_t id, db.query_number("SELECT value FROM meta WHERE name = 'partition'"));
+  if (of == 0) return PartitionPlace{};
+  return PartitionPlace{static_cast<uint16_t>(id), static_cast<uint16_t>(of)};
 }
 
 }  // namespace pawl

@@ -13,15 +13,14 @@
 #include <system_error>
 #include <utility>
 
-#include "store/directory_lock.h"
 #include "store/judged_rows.h"
 #include "store/page_sum.h"
 #include "store/sqlite_backup.h"
 #include "store/sqlite_connection.h"
+#include "store/sqlite_database.h"
 #include "store/sqlite_large.h"
 #include "store/sqlite_log.h"
 #include "store/sqlite_readers.h"
-#include "store/sqlite_schema.h"
 
 namespace pawl {
 namespace {
@@ -37,10 +36,12 @@ struct Writer {
 
 class SqliteStore : public Store {
  public:
-  SqliteStore(std::optional<DirectoryLock> lock, std::string path, SqliteOptions options)
+  SqliteStore(std::shared_ptr<const DirectoryLock> lock, std::string path,
+              const SqliteOptions& options, PartitionPlace place)
       : lock_(std::move(lock)),
         path_(std::move(path)),
-        options_(std::move(options)),
+        options_(options),
+        place_(place),
         vfs_(options_.fault, options_.base_vfs.empty() ? "unix" : options_.base_vfs),
         readers_(path_, vfs_.name(), options_.readers_kept) {}
 
@@ -53,6 +54,7 @@ class SqliteStore : public Store {
   }
 
   Status open();
+  const PartitionPlace& place() const { return place_; }
 
   Status commit(const Batch& batch) override;
   Result<std::optional<std::string>> get(uint8_t space, std::string_view key) override;
@@ -75,6 +77,7 @@ class SqliteStore : public Store {
  private:
   Status create_file();
   Status settle_form();
+  Status check_place();
   Result<Writer> open_writer();
   Status open_checkpointer();
   Status write(const Batch& batch);
@@ -92,9 +95,10 @@ class SqliteStore : public Store {
 
   // Members die in reverse order: readers, then the writer, which is the last connection and so
   // moves the log into the database, then the VFS they used, then the lock.
-  const std::optional<DirectoryLock> lock_;
+  const std::shared_ptr<const DirectoryLock> lock_;
   const std::string path_;
   const SqliteOptions options_;
+  PartitionPlace place_;  // of a new database; once it is open, what is noted in it
   SqliteVfs vfs_;
   Writer writer_;
   uint64_t frame_bytes_ = 0;
@@ -116,8 +120,18 @@ Status SqliteStore::open() {
   PAWL_TRY_DO(settle_form());
   PAWL_TRY_DO(settle_log(vfs_.name(), path_ + "-wal"));
   PAWL_TRY(writer_, open_writer());
+  PAWL_TRY_DO(check_place());
   PAWL_TRY_DO(read_bounds());
   return open_checkpointer();
+}
+
+Status SqliteStore::check_place() {
+  PAWL_TRY(const PartitionPlace found, read_place(writer_.connection));
+  if (found.id != place_.id)
+    return Error{ErrorCode::Corrupt, fmt::format("{} should hold partition {}, but holds {}", path_,
+                                                 place_.id, found.id)};
+  place_ = found;
+  return ok_status();
 }
 
 Status SqliteStore::read_bounds() {
@@ -156,7 +170,7 @@ Result<Writer> SqliteStore::open_writer() {
            Connection::open(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs_.name()));
   Connection& db = writer.connection;
   sqlite3_busy_timeout(db.handle(), 1000);  // a person with the sqlite3 shell may hold a lock
-  PAWL_TRY_DO(prepare_schema(db, vfs_.form()));
+  PAWL_TRY_DO(prepare_schema(db, vfs_.form(), place_));
   // Debian builds SQLite with secure_delete: freed pages would be overwritten with zeros, and
   // logged.
   PAWL_TRY_DO(db.execute(fmt::format(
@@ -463,16 +477,13 @@ StoreStats SqliteStore::stats() const {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_sqlite(const std::string& directory, SqliteOptions options) {
-  std::optional<DirectoryLock> lock;
-  if (options.base_vfs.empty()) {
-    PAWL_TRY(DirectoryLock taken, DirectoryLock::acquire(directory));
-    lock.emplace(std::move(taken));
-  }
-  auto store =
-      std::make_unique<SqliteStore>(std::move(lock), directory + "/pawl.db", std::move(options));
+Result<SqliteDatabase> open_sqlite_database(std::shared_ptr<const DirectoryLock> lock,
+                                            const std::string& path, const SqliteOptions& options,
+                                            const PartitionPlace& place) {
+  auto store = std::make_unique<SqliteStore>(std::move(lock), path, options, place);
   PAWL_TRY_DO(store->open());
-  return std::unique_ptr<Store>(std::move(store));
+  const PartitionPlace found = store->place();
+  return SqliteDatabase{std::move(store), found};
 }
 
 }  // namespace pawl

@@ -1,11 +1,13 @@
 // The embedded store: one SQLite database `pawl.db` in a data directory of its own, in WAL mode
 // with synchronous=FULL, held by one process (file LOCK). docs/adr/0001-storage.md has the figures
-// behind it.
+// behind it. A directory of several partitions has a database for each: `pawl.db` is partition 0,
+// `pawl-<k>.db` are the others.
 //
 //   kv(space INTEGER, key BLOB, value BLOB)     primary key (space, key), without rowid; large
 //                                               values are elsewhere (sqlite_large.h)
 //   journal(number INTEGER PRIMARY KEY, record BLOB)
-//   meta(name TEXT PRIMARY KEY, value)          'schema': version of this layout
+//   meta(name TEXT PRIMARY KEY, value)          'schema': version of this layout; 'partition' of
+//                                               how many 'partitions'
 //
 // Data that the disk has changed makes the reading call fail with Corrupt and is never returned.
 //
@@ -16,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "store/packing.h"
 #include "store/sqlite_checkpoint.h"
@@ -47,7 +50,17 @@ struct SqliteOptions {
 // holds the directory; Unsupported if a newer Pawl wrote it; Corrupt if it is damaged or not ours;
 // StoreFailed if the disk refuses. Takes milliseconds for any size, plus the time to make the log
 // left by a crash durable, so that a power cut cannot remove what an open store has shown.
+// InvalidRequest if the directory holds several partitions.
 Result<std::unique_ptr<Store>> open_sqlite(const std::string& directory,
                                            SqliteOptions options = {});
+
+// All partitions of a directory, in their order; it is free once the last store is closed. Their
+// number is fixed when the directory is made: 0 takes as many as it has (1 in a new one), another
+// number than it has is an InvalidRequest that names both. Corrupt if a database is missing or
+// stands under the name of another. Else as open_sqlite().
+Result<std::vector<std::unique_ptr<Store>>> open_sqlite_partitions(
+    const std::string& directory, uint16_t partitions, const SqliteOptions& options = {});
+// "pawl.db", "pawl-1.db", …
+std::string sqlite_file(uint16_t partition);
 
 }  // namespace pawl

@@ -143,7 +143,9 @@ Status check_idempotency(const Call& call, const json::Doc& doc) {
 void push(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
   if (Status good = check_idempotency(call, doc); !good.ok()) return call.fail(good.error());
-  EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
+  EnvelopeRules rules{.now_ms = app.clock().now_ms(),
+                      .tenant = call.tenant,
+                      .partitions = app.config().partitions};
   PAWL_TRY_CALL(call, auto bulk, parse_bulk_push(doc, rules));
   app.decide(std::move(call), [&app, bulk = std::move(bulk)](Frame& frame) mutable -> Reply {
     bulk.atomic ? push_atomic(frame, bulk) : push_partial(frame, bulk);

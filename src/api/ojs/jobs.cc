@@ -52,7 +52,9 @@ void add_pressure_headers(http::Response& response, const Queue& queue) {
 
 void push_one(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
-  EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
+  EnvelopeRules rules{.now_ms = app.clock().now_ms(),
+                      .tenant = call.tenant,
+                      .partitions = app.config().partitions};
   PAWL_TRY_CALL(call, auto job, parse_job(doc.root(), rules));
   std::string request_id(call.request.id);
   app.decide(std::move(call),
@@ -96,7 +98,9 @@ Result<std::vector<NewJob>> parse_batch(const json::Doc& doc, const EnvelopeRule
 
 void push_batch(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
-  EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
+  EnvelopeRules rules{.now_ms = app.clock().now_ms(),
+                      .tenant = call.tenant,
+                      .partitions = app.config().partitions};
   PAWL_TRY_CALL(call, auto jobs, parse_batch(doc, rules, app.config().batch_jobs_max));
   std::string request_id(call.request.id);
   app.decide(std::move(call), [&app, request_id, jobs = std::move(jobs)](Frame& frame) -> Reply {

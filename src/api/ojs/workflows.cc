@@ -22,7 +22,9 @@ constexpr size_t kWorkflowsScannedMax = 5000;
 
 void create_workflow(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
-  EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
+  EnvelopeRules rules{.now_ms = app.clock().now_ms(),
+                      .tenant = call.tenant,
+                      .partitions = app.config().partitions};
   PAWL_TRY_CALL(call, auto plan, parse_workflow(doc.root(), rules));
   std::string tenant = call.tenant;
   app.decide(std::move(call), [&app, tenant, plan = std::move(plan)](Frame& frame) -> Reply {
@@ -38,7 +40,7 @@ void create_workflow(App& app, Call&& call) {
 }
 
 Result<const Run*> visible_run(const State& state, std::string_view text, std::string_view tenant) {
-  const Run* run = state.find_run(workflow_id(text));
+  const Run* run = state.find_run(workflow_id(text, state.partitions()));
   if (run == nullptr || (!tenant.empty() && run->tenant != tenant))
     return Error{ErrorCode::NotFound,
                  "Workflow " + std::string(text.substr(0, 128)) + " not found"};
@@ -48,7 +50,7 @@ Result<const Run*> visible_run(const State& state, std::string_view text, std::s
 // A nested workflow that has not started yet.
 std::optional<PlannedRun> visible_planned(const State& state, const std::string& text,
                                           const std::string& tenant) {
-  auto planned = find_planned(state, workflow_id(text));
+  auto planned = find_planned(state, workflow_id(text, state.partitions()));
   if (planned && !tenant.empty() && planned->around->tenant != tenant) return std::nullopt;
   return planned;
 }

@@ -96,7 +96,7 @@ void create(App& app, Call&& call) {
   if (!wish->has_id) {
     SystemRandom random;
     const uint64_t entropy = random.next();
-    wish->made.id = Uuid::v7(app.clock().now_ms(), entropy, random.next(), 0);
+    wish->made.id = Uuid::v7(app.clock().now_ms(), entropy, random.next(), app.engine().partition());
   }
   answer_from_world(app, request, wish->made.name,
                     [&app, request, wish = *wish](WorldSession& session) {
