@@ -9,7 +9,6 @@
 #include "front/queue_removal.h"
 #include "front/request_edit.h"
 #include "front/sinks.h"
-#include "front/stream_merge.h"
 
 namespace pawl::front {
 
@@ -50,7 +49,10 @@ Front::~Front() {
   alarm_.stop();
 }
 
-void Front::begin_drain() { desk_.stop(); }
+void Front::begin_drain() {
+  desk_.stop();
+  events_.stop();
+}
 
 http::RoundHandler Front::round_handler() {
   auto rounds = std::make_shared<Rounds>();
@@ -80,6 +82,9 @@ void Front::handle(http::Request&& request, http::Responder responder, Rounds& r
     case Routing::Here:
       return decide_anywhere(route, std::move(request), std::move(responder), rounds);
     case Routing::ById:
+      if (names_cursor_of_all(request))
+        return events_of_one(std::move(call), parts_of(request), sink());
+      [[fallthrough]];
     case Routing::ByName:
       return decide_at(place_by_path(call, map_.partitions()), route, std::move(request),
                        std::move(responder), rounds);
@@ -100,7 +105,7 @@ void Front::handle(http::Request&& request, http::Responder responder, Rounds& r
     case Routing::Fetch:
       return fetch(route, parts_of(request), std::move(call.tenant), sink(), false);
     case Routing::Stream:
-      return answer_stream(passing_, map_, parts_of(request), route, std::move(responder));
+      return events_.answer(route, parts_of(request), std::move(call.params), sink());
   }
 }
 
@@ -127,6 +132,20 @@ void Front::decide_anywhere(const api::Route& route, http::Request&& request,
   const auto here = map_.any_here(turn);
   const uint16_t partition = here ? here->first : static_cast<uint16_t>(turn % map_.partitions());
   decide_at(partition, route, std::move(request), std::move(responder), rounds);
+}
+
+// Events of one job or run, from a cursor of all partitions.
+void Front::events_of_one(Placed&& call, http::RequestParts request,
+                          std::shared_ptr<http::AnswerSink> sink) {
+  Errand errand{.request = std::move(request), .route = &call.route};
+  errand.partition = place_by_path(call, map_.partitions());
+  if (Status good = localize_cursor(errand.request, errand.partition, map_.partitions());
+      !good.ok())
+    return sink->answer(
+        call_of(call.route, errand.request, std::move(call.params)).failure(good.error()));
+  errand.waits = true;
+  errand.sink = std::move(sink);
+  passing_.pass(std::move(errand));
 }
 
 void Front::create(Placed&& call, http::Request&& request, http::Responder responder,

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/work_pool.h"
+#include "front/event_desk.h"
 #include "front/fetch_desk.h"
 #include "front/merge.h"
 #include "front/passing.h"
@@ -51,6 +52,8 @@ class Front {
   void decide_anywhere(const api::Route& route, http::Request&& request, http::Responder responder,
                        Rounds& rounds);
   void create(Placed&& placed, http::Request&& request, http::Responder responder, Rounds& rounds);
+  void events_of_one(Placed&& call, http::RequestParts request,
+                     std::shared_ptr<http::AnswerSink> sink);
   void ask_all(const api::Route& route, http::RequestParts request,
                std::shared_ptr<http::AnswerSink> sink);
   void merge_later(const api::Route& route, http::RequestParts request, Asked asked,
@@ -70,6 +73,7 @@ class Front {
   WorkerDesk workers_;
   QueueHeat heat_;
   std::atomic<uint64_t> turn_{0};
+  EventDesk events_{server_, map_, passing_, alarm_, merges_};
   WorkPool merges_{{.threads = 2, .waiting_max = 4096, .name = "merged answers"}};
 };
 
