@@ -36,8 +36,8 @@ TEST(FrontBulk, NamedJobsAreReportedInTheOrderOfTheRequest) {
   FrontWorld world;
   const std::string c = world.push_to(2), a = world.push_to(0), b = world.push_to(1);
   const std::string gone = world.id_in(1);
-  const std::string body = world.body("POST", "/ojs/v1/admin/jobs/bulk/cancel",
-                                      ids_body({b, gone, c, a}));
+  const std::string body =
+      world.body("POST", "/ojs/v1/admin/jobs/bulk/cancel", ids_body({b, gone, c, a}));
   EXPECT_EQ(member_of(body, "matched"), "4");
   EXPECT_EQ(member_of(body, "cancelled"), "3");
   EXPECT_EQ(member_of(body, "failed"), "1");
@@ -51,8 +51,8 @@ TEST(FrontBulk, NamedJobsAreReportedInTheOrderOfTheRequest) {
 TEST(FrontBulk, AFilterIsForAllPartitions) {
   FrontWorld world;
   for (uint16_t k = 0; k < 3; ++k) world.push_to(k, "a.b", k == 1 ? "other" : "q");
-  const std::string body =
-      world.body("POST", "/ojs/v1/admin/jobs/bulk/cancel", R"({"confirm":true,"filter":{"queue":"q"}})");
+  const std::string body = world.body("POST", "/ojs/v1/admin/jobs/bulk/cancel",
+                                      R"({"confirm":true,"filter":{"queue":"q"}})");
   EXPECT_EQ(member_of(body, "succeeded"), "2");
   EXPECT_EQ(member_of(world.body("GET", "/ojs/v1/jobs?state=cancelled"), "total"), "2");
 }
@@ -91,9 +91,9 @@ TEST(FrontBulk, AQueueIsRemovedOnceNoPartitionHoldsJobsOfIt) {
 }
 
 std::string fetch(FrontWorld& world, const std::string& worker, int count) {
-  return world.body("POST", "/ojs/v1/workers/fetch",
-                    R"({"queues":["q"],"worker_id":")" + worker +
-                        R"(","count":)" + std::to_string(count) + "}");
+  return world.body(
+      "POST", "/ojs/v1/workers/fetch",
+      R"({"queues":["q"],"worker_id":")" + worker + R"(","count":)" + std::to_string(count) + "}");
 }
 
 TEST(FrontWorkers, AWorkerIsOneWhereverItsJobsAre) {
@@ -101,7 +101,8 @@ TEST(FrontWorkers, AWorkerIsOneWhereverItsJobsAre) {
   std::string ids;
   for (uint16_t k = 0; k < 3; ++k) ids += (k > 0 ? ",\"" : "\"") + world.push_to(k) + "\"";
   fetch(world, "w1", 3);
-  world.call("POST", "/ojs/v1/workers/heartbeat", R"({"worker_id":"w1","active_jobs":[)" + ids + "]}");
+  world.call("POST", "/ojs/v1/workers/heartbeat",
+             R"({"worker_id":"w1","active_jobs":[)" + ids + "]}");
   const std::string list = world.body("GET", "/ojs/v1/admin/workers");
   EXPECT_EQ(member_of(list, "summary"), R"({"total":1,"running":1,"quiet":0,"stale":0})");
   EXPECT_NE(list.find(R"("active_jobs":3,"jobs_fetched":3)"), std::string::npos) << list;
