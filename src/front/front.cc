@@ -9,6 +9,7 @@
 #include "front/queue_removal.h"
 #include "front/request_edit.h"
 #include "front/sinks.h"
+#include "front/stray_ids.h"
 
 namespace pawl::front {
 
@@ -84,6 +85,8 @@ void Front::handle(http::Request&& request, http::Responder responder, Rounds& r
     case Routing::ById:
       if (names_cursor_of_all(request))
         return events_of_one(std::move(call), parts_of(request), sink());
+      if (may_be_stray(call))
+        return ask_for_stray(passing_, map_.partitions(), route, parts_of(request), sink());
       [[fallthrough]];
     case Routing::ByName:
       return decide_at(place_by_path(call, map_.partitions()), route, std::move(request),
