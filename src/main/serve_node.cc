@@ -12,7 +12,6 @@
 #include "actions/file_handle.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "journal/record.h"
 
 namespace pawl {
 namespace {
@@ -45,20 +44,14 @@ std::string server_id(const std::string& data_dir) {
   return id;
 }
 
-bool stop_was_asked() {
-  sigset_t waiting;
-  sigpending(&waiting);
-  return sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1;
-}
-
-Result<std::unique_ptr<ServeNode>> ServeNode::of(const ServeOptions& options) {
+Result<std::unique_ptr<cluster::Member>> join_cluster(const ServeOptions& options) {
   if (options.cluster_key.empty())
     return Error{ErrorCode::InvalidRequest,
                  "a PostgreSQL store needs --cluster-key FILE, the same for all nodes; make one"
                  " with `head -c 32 /dev/urandom > cluster.key && chmod 600 cluster.key`"};
-  auto node = std::make_unique<ServeNode>();
-  cluster::MemberSetup& setup = node->setup_;
+  cluster::MemberSetup setup;
   setup.database = options.database;
+  setup.partitions = options.partitions;
   setup.readers = options.store_readers;
   setup.key_file = options.cluster_key;
   if (const char* passphrase = std::getenv("PAWL_VAULT_KEY")) setup.passphrase = passphrase;
@@ -66,70 +59,11 @@ Result<std::unique_ptr<ServeNode>> ServeNode::of(const ServeOptions& options) {
   setup.name = node_name(options);
   setup.url = node_url(options);
   setup.version = options.app.version;
-  setup.partitions = 1;
-  setup.format = journal::kRecordVersion;
-  setup.lost = [it = node.get()](const Error& why) { it->end_with(why); };
-  return node;
-}
-
-void ServeNode::end_with(const Error& why) {
-  {
-    std::lock_guard lock(mutex_);
-    if (!lost_) lost_ = why;
-  }
-  ::kill(::getpid(), SIGTERM);
-}
-
-Result<std::unique_ptr<Store>> ServeNode::open() {
-  log::info("joining the cluster and waiting for its partition", {{"node", setup_.name}});
-  PAWL_TRY(member_, cluster::Member::join(setup_));
-  member_->start(*this);
-  std::unique_lock lock(mutex_);
-  while (!taken_) {
-    if (stop_was_asked())
-      return Error{ErrorCode::Unavailable, "stopped while it waited for its partition"};
-    changed_.wait_for(lock, std::chrono::milliseconds(100));
-  }
-  in_use_ = true;
-  return std::unique_ptr<Store>(std::move(taken_));
-}
-
-void ServeNode::close() {
-  {
-    std::lock_guard lock(mutex_);
-    in_use_ = false;
-  }
-  changed_.notify_all();
-  member_.reset();
-}
-
-Status ServeNode::serve(uint16_t, std::unique_ptr<PostgresStore> store) {
-  {
-    std::lock_guard lock(mutex_);
-    taken_ = std::move(store);
-  }
-  changed_.notify_all();
-  return ok_status();
-}
-
-// The runtime has it, and closes it when the process ends.
-void ServeNode::give_up(uint16_t partition, bool lost) {
-  std::unique_lock lock(mutex_);
-  taken_.reset();
-  if (!in_use_) return;
-  lock.unlock();
-  if (lost)
-    end_with({ErrorCode::Fenced,
-              "another node has taken partition " + std::to_string(partition) + " over"});
-  else
+  setup.lost = [](const Error& why) {
+    log::error(why.message, {{"code", wire_code(why.code)}});
     ::kill(::getpid(), SIGTERM);
-  lock.lock();
-  changed_.wait(lock, [this] { return !in_use_; });
-}
-
-std::optional<Error> ServeNode::lost() const {
-  std::lock_guard lock(mutex_);
-  return lost_;
+  };
+  return cluster::Member::join(std::move(setup));
 }
 
 }  // namespace pawl
