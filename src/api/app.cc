@@ -109,7 +109,7 @@ App::App(std::unique_ptr<ServerParts> own, ServerParts* server, EngineLoop& engi
       clock_(clock),
       events_(engine, store),
       turns_(engine) {
-  if (own_server_ == nullptr) calls_ = std::make_unique<CallsUnderWay>();
+  if (server_.config().in_cluster) calls_ = std::make_unique<CallsUnderWay>();
 }
 
 App::App(ServerParts& server, EngineLoop& engine, Store& store, Clock& clock)

@@ -37,14 +37,6 @@ struct LeaseTimes {
   int64_t retry_ms_max = 30'000;
 };
 
-enum class PartitionStage : uint8_t {
-  Taking,      // asked for; it may or may not be ours
-  Recovering,  // ours, and not served yet
-  Serving,
-  HandingOver,  // ours until everything decided is committed
-  Ending,       // not ours any more, and still being closed here
-};
-
 struct HeldPartition {
   uint16_t id = 0;
   uint64_t epoch = 0;  // 0 while it is being taken

@@ -238,8 +238,8 @@ bool FetchDesk::ask_peer(const std::shared_ptr<Visit>& visit) {
     answered(visit);
   });
   // What a node that is gone has leased comes back when the leases end.
-  links_->call(peer, std::move(passed), sink,
-               [this, visit](link::LinkFailure) { answered(visit); });
+  links_->call(
+      {peer, std::move(passed), sink, [this, visit](link::LinkFailure) { answered(visit); }});
   return true;
 }
 
@@ -420,8 +420,8 @@ void FetchDesk::tell_interested(const std::string& queue) {
     hint.request.headers.emplace_back("pawl-hinting-incarnation", self_.incarnation);
     hint.request.body = queue;
     // A hint may be lost: who waits looks everywhere now and then.
-    links_->call(interest.peer, std::move(hint),
-                 std::make_shared<AnswerTo>([](http::Response&&) {}), [](link::LinkFailure) {});
+    links_->call({interest.peer, std::move(hint),
+                  std::make_shared<AnswerTo>([](http::Response&&) {}), [](link::LinkFailure) {}});
   }
 }
 

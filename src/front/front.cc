@@ -39,10 +39,11 @@ Front::Front(api::ServerParts& server, PartitionMap& map, link::Links* links, li
     : server_(server),
       map_(map),
       links_(links),
-      passing_(server, map, links, alarm_, std::move(look)),
+      passing_(server, map, links, alarm_, look),
       desk_(server, map, passing_, links, alarm_, self),
       splitting_(map, passing_, desk_),
-      workers_(server, map, passing_, links, alarm_, std::move(self)) {}
+      workers_(server, map, passing_, links, alarm_, std::move(self)),
+      look_(std::move(look)) {}
 
 // What the alarm and the pool call uses the other members.
 Front::~Front() {
@@ -230,7 +231,7 @@ void Front::fetch(const api::Route& route, http::RequestParts request, std::stri
 }
 
 bool Front::deliver(uint16_t partition, uint64_t epoch, uint8_t hops, http::Request&& request,
-                    http::Responder responder) {
+                    http::Responder&& responder) {
   if (partition == kWholeNode) return deliver_to_node(std::move(request), std::move(responder));
   if (partition >= map_.partitions() || hops > kHopsMax) return false;
   const Server to = map_.find(partition);
@@ -239,6 +240,17 @@ bool Front::deliver(uint16_t partition, uint64_t epoch, uint8_t hops, http::Requ
   passing_.handle_here(to.here, std::move(request), std::move(responder), round);
   to.here.app->engine().submit(round);
   return true;
+}
+
+void Front::tell_peers_to_look() {
+  for (const link::Peer& peer : map_.peers()) {
+    link::Passed hint{.partition = kWholeNode, .hops = 1};
+    hint.request.method = "POST";
+    hint.request.target = std::string(kLookPath);
+    // It may be lost: they look by themselves now and then.
+    links_->call({peer, std::move(hint), std::make_shared<AnswerTo>([](http::Response&&) {}),
+                  [](link::LinkFailure) {}});
+  }
 }
 
 bool Front::deliver_to_node(http::Request&& request, http::Responder responder) {
@@ -250,6 +262,11 @@ bool Front::deliver_to_node(http::Request&& request, http::Responder responder) 
   }
   if (request.path == kWorkersPath) {
     responder.respond(workers_.answer_node(request.body));
+    return true;
+  }
+  if (request.path == kLookPath) {
+    if (look_) look_();
+    responder.respond({.status = 204});
     return true;
   }
   std::optional<http::Response> refusal;

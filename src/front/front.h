@@ -34,11 +34,13 @@ class Front {
   http::RoundHandler round_handler();
   // A request that another node passed on; false: the partition is not served here in this epoch.
   bool deliver(uint16_t partition, uint64_t epoch, uint8_t hops, http::Request&& request,
-               http::Responder responder);
+               http::Responder&& responder);
 
   FetchDesk& desk() { return desk_; }
   Passing& passing() { return passing_; }
   Alarm& alarm() { return alarm_; }
+  // A partition is free: the others need not wait for their next look to take it.
+  void tell_peers_to_look();
   // Ends all waits; afterwards fetches do not wait.
   void begin_drain();
 
@@ -72,6 +74,7 @@ class Front {
   Splitting splitting_;
   WorkerDesk workers_;
   QueueHeat heat_;
+  const std::function<void()> look_;
   std::atomic<uint64_t> turn_{0};
   EventDesk events_{server_, map_, passing_, alarm_, merges_};
   WorkPool merges_{{.threads = 2, .waiting_max = 4096, .name = "merged answers"}};

@@ -123,6 +123,16 @@ bool Stream::write(std::string_view chunk) {
   return true;
 }
 
+bool Stream::write_answer(std::string&& chunk) {
+  if (sink_) return write(chunk);
+  if (!write({})) return false;
+  if (chunk.empty()) return true;
+  const size_t charged = chunk.size() + kChunkFramingBytesMax;
+  state_->unsent.fetch_add(charged);
+  send(link_, sequence_, message::StreamChunk{std::move(chunk), charged});
+  return true;
+}
+
 size_t Stream::unsent() const {
   if (sink_) return sink_->unsent();
   return state_ == nullptr ? 0 : state_->unsent.load();

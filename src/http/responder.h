@@ -43,6 +43,9 @@ class Stream {
   // disconnected. A chunk is taken whole or not at all. An empty chunk only asks whether the stream
   // is still open.
   bool write(std::string_view chunk);
+  // The same for a chunk that is a whole answer by itself: it may be as large as a body that
+  // respond() takes, and is bounded like one (ServerConfig::out_bytes_total_max).
+  bool write_answer(std::string&& chunk);
   // Bytes that were written and the client has not read yet, framing included.
   size_t unsent() const;
   void close();
