@@ -77,11 +77,10 @@ std::vector<link::Peer> WorkerDesk::other_nodes(std::vector<std::string>& servin
   nodes = map_.peers();
   for (const link::Peer& peer : nodes) serving.push_back(peer.incarnation);
   // Workers may have called those that serve nothing, too.
-  const auto view = server_.cluster_view();
-  if (!view) return nodes;
-  for (const cluster::NodeSeen& node : view->nodes) {
-    const bool dead =
-        std::find(view->dead.begin(), view->dead.end(), node.name) != view->dead.end();
+  if (!server_.cluster().view) return nodes;
+  const cluster::ClusterView view = server_.cluster().view();
+  for (const cluster::NodeView& node : view.nodes) {
+    const bool dead = node.state == cluster::NodeState::Dead;
     const bool known = std::any_of(nodes.begin(), nodes.end(), [&](const link::Peer& peer) {
       return peer.incarnation == node.incarnation;
     });
@@ -128,8 +127,9 @@ void WorkerDesk::begin(const std::shared_ptr<Ask>& ask) {
     auto sink = std::make_shared<AnswerTo>([this, ask, must](http::Response&& answer) {
       node_answered(ask, must, answer.status < 400 ? read_workers(answer.body) : std::nullopt);
     });
-    links_->call(node, std::move(passed), std::move(sink),
-                 [this, ask, must](link::LinkFailure) { node_answered(ask, must, std::nullopt); });
+    links_->call({node, std::move(passed), std::move(sink), [this, ask, must](link::LinkFailure) {
+                    node_answered(ask, must, std::nullopt);
+                  }});
   }
   node_answered(ask, true, obey(ask->order));
 }
