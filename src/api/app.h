@@ -88,6 +88,11 @@ class App {
   // Waits until no call of this partition is under way any more. Of one of several partitions;
   // after begin_drain(), when the engine has stopped and no request comes any more.
   void settle();
+  // Of partition 0 of several: calls back when what it has changed by now is known in all. An
+  // answer to a change of settings leaves then. Before it is served.
+  using SettingsGate = std::function<void(std::function<void(Status)> done)>;
+  void use_settings_gate(SettingsGate gate) { settings_gate_ = std::move(gate); }
+  const SettingsGate& settings_gate() const { return settings_gate_; }
   // Whoever holds it keeps settle() waiting: for those who use one of several partitions. Any
   // thread.
   std::shared_ptr<void> ticket() const;
@@ -114,8 +119,7 @@ class App {
   }
   actions::ActionRunner* actions() { return server_.actions(); }
   const actions::Vault* vault() { return server_.vault(); }
-  void use_cluster(ServerParts::ClusterViewer viewer) { server_.use_cluster(std::move(viewer)); }
-  std::optional<cluster::ClusterView> cluster_view() const { return server_.cluster_view(); }
+  const ClusterAccess& cluster() const { return server_.cluster(); }
   // Null if this server runs no worlds.
   void use_worlds(WorldHost* worlds) { worlds_ = worlds; }
   WorldHost* worlds() { return worlds_; }
@@ -147,6 +151,7 @@ class App {
   std::atomic<bool> draining_{false};
   std::function<void()> on_webhooks_change_;
   PassOn pass_on_;
+  SettingsGate settings_gate_;
   WorldHost* worlds_ = nullptr;
   EventHub events_;
   Turns turns_;

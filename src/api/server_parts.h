@@ -39,6 +39,8 @@ struct AppConfig {
   std::string url;
   std::string data_dir;
   uint16_t partitions = 1;  // of the server, or of the cluster that it is a node of
+  bool in_cluster = false;  // partitions come and go while it serves
+  bool needs_key = false;   // while there is no key, every call is refused
   int64_t visibility_default_ms = 1'800'000;
   size_t batch_jobs_max = 100'000;
   size_t fetch_count_max = 1'000;
@@ -54,6 +56,13 @@ struct AppConfig {
   std::vector<std::string> cors_origins;  // whose pages may call it: "https://app.example"
   // If one turn or commit of the engine takes longer, /ready reports it as stuck.
   int64_t stuck_after_ms = 5'000;
+};
+
+// The nodes that this server knows of. Both or none.
+struct ClusterAccess {
+  std::function<cluster::ClusterView()> view;
+  // False: there is none of that name. Waits for the database.
+  std::function<Result<bool>(const std::string& node, bool draining)> set_draining;
 };
 
 class ServerParts {
@@ -81,12 +90,12 @@ class ServerParts {
   }
   actions::ActionRunner* actions() { return actions_; }
   const actions::Vault* vault() { return vault_; }
-  // Without it, or if it gives nothing, this server is alone. Before serving.
-  using ClusterViewer = std::function<std::optional<cluster::ClusterView>()>;
-  void use_cluster(ClusterViewer viewer) { cluster_viewer_ = std::move(viewer); }
-  std::optional<cluster::ClusterView> cluster_view() const {
-    return cluster_viewer_ ? cluster_viewer_() : std::nullopt;
-  }
+  // Without it this server is alone. Before serving.
+  void use_cluster(ClusterAccess access) { cluster_ = std::move(access); }
+  const ClusterAccess& cluster() const { return cluster_; }
+  // Keys are known where a partition is served. False: whoever decides a call checks its key; this
+  // node only passes it on. Without it they are always known. Before serving.
+  void use_knows_keys(std::function<bool()> knows) { knows_keys_ = std::move(knows); }
   ReaderPool& readers() { return readers_; }
   // Compiles definitions, schemas and workflows: alternates between clients (by key, or by address
   // while no key is needed), few at a time, at low priority.
@@ -105,6 +114,7 @@ class ServerParts {
 
  private:
   Status allow(const http::Request& request, const Route& route, bool from_known_origin) const;
+  Status check_key(const http::Request& request, const Route& route) const;
 
   const AppConfig config_;
   Clock& clock_;
@@ -118,7 +128,8 @@ class ServerParts {
   const int64_t started_ms_;
   actions::ActionRunner* actions_ = nullptr;
   const actions::Vault* vault_ = nullptr;
-  ClusterViewer cluster_viewer_;
+  ClusterAccess cluster_;
+  std::function<bool()> knows_keys_;
   ReaderPool readers_;
   // Last members, so that they stop first: their work uses the others.
   WorkPool large_calls_{{.threads = 2,

@@ -238,8 +238,8 @@ bool FetchDesk::ask_peer(const std::shared_ptr<Visit>& visit) {
     answered(visit);
   });
   // What a node that is gone has leased comes back when the leases end.
-  links_->call({peer, std::move(passed), sink,
-                [this, visit](link::LinkFailure) { answered(visit); }});
+  links_->call(
+      {peer, std::move(passed), sink, [this, visit](link::LinkFailure) { answered(visit); }});
   return true;
 }
 

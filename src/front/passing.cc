@@ -1,8 +1,11 @@
 #include "front/passing.h"
 
+#include <strings.h>
+
 #include <atomic>
 #include <utility>
 
+#include "courier/take_messages.h"
 #include "front/sinks.h"
 
 namespace pawl::front {
@@ -22,7 +25,7 @@ bool may_repeat(const http::RequestParts& request) {
 // Holds an answer of a setting back until all partitions know of it.
 class SettingsAnswer final : public http::AnswerSink {
  public:
-  SettingsAnswer(http::Responder responder, Passing::SettingsGate gate, std::string request_id,
+  SettingsAnswer(http::Responder responder, api::App::SettingsGate gate, std::string request_id,
                  api::Surface surface)
       : to_(std::make_shared<ClientSink>(std::move(responder))),
         gate_(std::move(gate)),
@@ -47,10 +50,25 @@ class SettingsAnswer final : public http::AnswerSink {
 
  private:
   const std::shared_ptr<ClientSink> to_;
-  const Passing::SettingsGate gate_;
+  const api::App::SettingsGate gate_;
   const std::string request_id_;
   const api::Surface surface_;
 };
+
+// Only other nodes' couriers and this one's come here: no route leads to it.
+void take_messages_here(const Here& here, const http::Request& request, http::Responder responder) {
+  auto sink = std::make_shared<ClientSink>(std::move(responder));
+  api::App* app = here.app;
+  take_messages(
+      app->engine(), std::string(request.body),
+      [app](Frame& frame, DocKind kind, const std::string& key) {
+        app->setting_copied(frame, kind, key);
+      },
+      [sink, under_way = app->ticket()](Result<std::string> answer) {
+        sink->answer(answer.ok() ? http::Response{.status = 200, .body = std::move(*answer)}
+                                 : http::Response{.status = 503, .body = answer.error().message});
+      });
+}
 
 }  // namespace
 
@@ -100,16 +118,31 @@ void Passing::go_here(const std::shared_ptr<Trip>& trip, const Here& here) {
 
 void Passing::handle_here(const Here& here, http::Request&& request, http::Responder responder,
                           api::Round& round) {
+  if (request.path == kMessagesPath) return take_messages_here(here, request, std::move(responder));
   std::optional<http::Response> refusal;
   const api::Route* route = server_.route_of(request, refusal);
   if (route == nullptr) return responder.respond(std::move(*refusal));
-  if (route->routing == api::Routing::Settings && request.method != "GET" && settings_gate_) {
-    auto sink = std::make_shared<SettingsAnswer>(std::move(responder), settings_gate_,
+  if (route->routing == api::Routing::Settings && request.method != "GET" &&
+      here.app->settings_gate()) {
+    auto sink = std::make_shared<SettingsAnswer>(std::move(responder), here.app->settings_gate(),
                                                  std::string(request.id),
                                                  api::surface_of_path(route->pattern));
     responder = http::responder_for(std::move(sink));
   }
   here.app->handle(std::move(request), std::move(responder), round);
+}
+
+void Passing::carry(uint16_t to, std::string batch, std::function<void(Result<std::string>)> done) {
+  Errand errand;
+  errand.request.method = "POST";
+  errand.request.target = std::string(kMessagesPath);
+  errand.request.body = std::move(batch);
+  errand.partition = to;
+  errand.sink = std::make_shared<AnswerTo>([done = std::move(done)](http::Response&& answer) {
+    if (answer.status == 200) return done(std::move(answer.body));
+    done(Error{ErrorCode::Unavailable, "the partition did not take the messages"});
+  });
+  pass(std::move(errand));
 }
 
 void Passing::go_there(const std::shared_ptr<Trip>& trip, const Server& to) {
@@ -147,8 +180,9 @@ void Passing::wait_for_owner(const std::shared_ptr<Trip>& trip) {
 }
 
 void Passing::fail(Trip& trip, Error error) const {
-  trip.errand.sink->answer(api::error_response(api::surface_of_path(trip.errand.route->pattern),
-                                               error, trip.errand.request.id));
+  const http::RequestParts& request = trip.errand.request;
+  trip.errand.sink->answer(
+      api::error_response(api::surface_of_path(request.target), error, request.id));
 }
 
 }  // namespace pawl::front

@@ -34,6 +34,12 @@ struct Errand {
 
 http::RequestParts parts_of(const http::Request& request);
 
+// Where a partition takes the messages of another one (courier/courier.h); the body is a batch.
+inline constexpr std::string_view kMessagesPath = "/v1/internal/messages";
+
+// Where a node tells another one that a partition may be free.
+inline constexpr std::string_view kLookPath = "/v1/internal/look";
+
 class Passing {
  public:
   // `links`: null on a server that is alone. `look`: reads anew who serves what, soon.
@@ -41,12 +47,11 @@ class Passing {
           std::function<void()> look);
 
   void pass(Errand errand);
+  // Carries messages to a partition: a Transport.
+  void carry(uint16_t to, std::string batch, std::function<void(Result<std::string>)> done);
   // Handles it in a partition that is served here.
   void handle_here(const Here& here, http::Request&& request, http::Responder responder,
                    api::Round& round);
-  // Calls `done` when what partition 0 has changed by now is known in all partitions.
-  using SettingsGate = std::function<void(std::function<void(Status)> done)>;
-  void use_settings_gate(SettingsGate gate) { settings_gate_ = std::move(gate); }
 
  private:
   struct Trip;
@@ -63,7 +68,6 @@ class Passing {
   link::Links* const links_;
   Alarm& alarm_;
   const std::function<void()> look_;
-  SettingsGate settings_gate_;
 };
 
 }  // namespace pawl::front

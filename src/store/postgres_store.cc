@@ -29,7 +29,9 @@ class OnePartition : public PostgresStore {
   explicit OnePartition(PostgresOptions options)
       : options_(std::move(options)),
         access_{options_.url, options_.owner.application(), options_.silence},
-        reader_(access_, options_.readers_kept, options_.partition) {}
+        readers_(options_.readers ? options_.readers
+                                  : std::make_shared<pg::Pool>(access_, options_.readers_kept)),
+        reader_(readers_, options_.partition) {}
   ~OnePartition() override;
 
   Status open();
@@ -80,6 +82,7 @@ class OnePartition : public PostgresStore {
   const PostgresOptions options_;
   const pg::Access access_;
   Segments segments_;
+  const std::shared_ptr<pg::Pool> readers_;
   PostgresReader reader_;
   std::atomic<uint64_t> epoch_{0};
   std::atomic<uint64_t> first_{0};
@@ -94,8 +97,7 @@ class OnePartition : public PostgresStore {
   pg::Connection writer_;         // guarded by writing_, as what follows
   std::optional<Error> failure_;  // of the last commit; sticky
   std::mutex keeping_up_;
-  pg::Connection keeper_;  // guarded by keeping_up_, as the next
-  PartitionRow noted_;
+  PartitionRow noted_;  // guarded by keeping_up_
 
   std::mutex pause_mutex_;
   std::condition_variable wake_;
@@ -276,10 +278,8 @@ void OnePartition::keep_up_at_each_pause() {
 
 Status OnePartition::keep_up() {
   std::lock_guard lock(keeping_up_);
-  if (!keeper_.idle()) {
-    PAWL_TRY(keeper_, pg::Connection::open(access_));
-  }
-  pg::Connection& database = keeper_;
+  PAWL_TRY(pg::Pool::Lease lent, readers_->take());
+  pg::Connection& database = *lent;
   PAWL_TRY_DO(begin_segment(database));
   PAWL_TRY_DO(carry_over(database));
   const PartitionRow now = row();

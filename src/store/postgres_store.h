@@ -19,6 +19,7 @@
 #include <string>
 
 #include "store/postgres_partition.h"
+#include "store/postgres_pool.h"
 #include "store/store.h"
 
 namespace pawl {
@@ -38,6 +39,8 @@ struct PostgresOptions {
   // gone. Without it a partition that somebody holds is refused as Unavailable.
   std::optional<FreePartition> take = {};
   size_t readers_kept = 4;
+  // Instead of readers of its own: those that the partitions of a node share.
+  std::shared_ptr<pg::Pool> readers = {};
   std::chrono::milliseconds silence{3000};          // after which a connection counts as lost
   std::chrono::milliseconds keep_up_pause{10'000};  // 0: only when keep_up() is called
   std::chrono::seconds segment_age{24 * 3600};      // a new segment begins at this age or size

@@ -157,6 +157,7 @@ void list_by_page(App& app, Call&& call, const ListFilter& filter) {
       return true;
     });
     w.end_array();
+    if (next.empty() && !go_on.is_nil()) next = go_on.text();
     PageEnd end{.total = total, .total_is_estimate = !go_on.is_nil(), .next_cursor = next};
     write_pagination(w, page, end);
     return json_response(Surface::Ojs, 200, w.close());
