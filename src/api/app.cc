@@ -241,6 +241,18 @@ void App::decide_and_wait(Call&& call, DecideAndWait decide) {
   submit_call(*this, std::move(call), {std::move(decide)});
 }
 
+void App::decide_claiming(Call&& call, ClaimsOf claims_of, DecideClaiming decide) {
+  CallTask::Order order;
+  order.decide_claiming = std::move(decide);
+  order.claims_of = std::move(claims_of);
+  submit_call(*this, std::move(call), std::move(order));
+}
+
+void App::pass_on(Call&& call, uint16_t partition) {
+  if (pass_on_) return pass_on_(std::move(call), partition);
+  call.fail(Error{ErrorCode::Conflict, "another partition has decided this call"});
+}
+
 void App::decide_while_connected(Call&& call, DecideAndWait decide) {
   Round* round = call.leave_round();
   auto task =
